@@ -1,59 +1,50 @@
-//! Runs of the schemes that a statement compares with. They differ only in the scheme.
+//! Figures of other schemes that statements compare with. The runs differ only in the scheme.
 
-use weir_measure::RunDocument;
-use weir_scenario::{Expectation, Scenario};
+use weir_experiment::Probe;
+use weir_scenario::Scenario;
 
 /// What is measured under other schemes for the statements of a scenario.
-pub struct Beside {
-    /// How many statements the scenario has of its own.
-    own: usize,
-    /// For each that was added behind these: the place of the statement that compares, and the other scheme.
-    asked: Vec<(usize, String)>,
+pub struct Beside(Vec<Compared>);
+
+/// What a statement compares with.
+struct Compared {
+    /// The place of the statement among the scenario's.
+    statement: usize,
+    /// The other scheme.
+    scheme: String,
+    probe: Probe,
 }
 
 impl Beside {
-    /// Has the figures of all statements about these schemes that compare measured under the others too.
-    pub fn ask(scenario: &mut Scenario, about: &[String]) -> Beside {
-        let own = scenario.expectations.len();
-        let mut asked = Vec::new();
-        for at in 0..own {
-            let statement = scenario.expectations[at].clone();
-            if !about.contains(&statement.scheme) {
-                continue;
-            }
-            for scheme in statement.stated.schemes() {
-                scenario.expectations.push(Expectation { scheme: scheme.clone(), ..statement.clone() });
-                asked.push((at, scheme.clone()));
+    /// For all statements about these schemes that compare.
+    pub fn of(scenario: &Scenario, about: &[String]) -> Beside {
+        let mut compared = Vec::new();
+        let stated = scenario.expectations.iter().enumerate();
+        for (statement, expectation) in stated.filter(|(_, one)| about.contains(&one.scheme)) {
+            for scheme in expectation.stated.schemes() {
+                let (scheme, probe) = (scheme.clone(), Probe::from(expectation));
+                compared.push(Compared { statement, scheme, probe });
             }
         }
-        Beside { own, asked }
-    }
-
-    /// The scenario's own statements about a scheme, each with its place among all.
-    pub fn stated<'s>(
-        &self,
-        scenario: &'s Scenario,
-        scheme: &'s str,
-    ) -> impl Iterator<Item = (usize, &'s Expectation)> {
-        let own = scenario.expectations[..self.own].iter().enumerate();
-        own.filter(move |(_, one)| one.scheme == "*" || one.scheme == scheme)
+        Beside(compared)
     }
 
     /// The schemes that some statement compares with.
     pub fn schemes(&self) -> impl Iterator<Item = &str> {
-        self.asked.iter().map(|(_, scheme)| scheme.as_str())
+        self.0.iter().map(|compared| compared.scheme.as_str())
     }
 
-    /// Takes what was asked besides off the document of a scheme's run.
-    pub fn take(&self, document: &mut RunDocument) -> Vec<Option<f64>> {
-        let asked = self.schemes().filter(|scheme| **scheme == *document.scheme).count();
-        let own = document.expectations.len().saturating_sub(asked);
-        document.expectations.split_off(own).iter().map(|row| row.measured).collect()
+    /// What a run of a scheme measures for statements about others.
+    pub fn probes(&self, scheme: &str) -> Vec<Probe> {
+        self.under(scheme).map(|compared| compared.probe.clone()).collect()
     }
 
-    /// Where a statement's figure is among those taken off the run of another scheme.
+    /// Where a statement's figure is among those of another scheme's run.
     pub fn place(&self, statement: usize, scheme: &str) -> Option<usize> {
-        let of_scheme = self.asked.iter().filter(|(_, other)| other == scheme);
-        of_scheme.into_iter().position(|(at, _)| *at == statement)
+        self.under(scheme).position(|compared| compared.statement == statement)
+    }
+
+    fn under<'a>(&'a self, scheme: &'a str) -> impl Iterator<Item = &'a Compared> {
+        self.0.iter().filter(move |compared| compared.scheme == scheme)
     }
 }

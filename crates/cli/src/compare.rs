@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::units::Span;
-use weir_experiment::{Setup, scheme_for};
+use weir_experiment::{Probe, Setup, scheme_for};
 use weir_measure::to_json;
 use weir_measure::{Report, RunDocument};
 use weir_results::{ComparisonDocument, terminal_width, write_all, write_comparison, write_comparisons};
-use weir_scenario::{Expectation, Flow, Link, Scenario};
+use weir_scenario::{Flow, Link, Scenario};
 use weir_schemes::SCHEMES;
 
 use crate::batch::{self, Job, Seeds};
@@ -72,10 +72,9 @@ pub struct Point {
     pub set: Vec<String>,
     /// A digest of its text.
     text: String,
-    /// Behind its own expectations it has those that stand for what is asked besides.
     pub scenario: Arc<Scenario>,
-    /// What each of these is about: 0 for the whole run, or from 1 on a window.
-    pub asked: Vec<usize>,
+    /// What is measured besides the scenario's expectations.
+    pub probes: Vec<Probe>,
     pub optimum: Option<ScenarioOptimum>,
 }
 
@@ -221,7 +220,7 @@ impl Request<'_> {
         }
         let optimum = ScenarioOptimum::of(&scenario, &self.windows);
         let text = kept_runs::digest(load::text(name)?.as_bytes());
-        Ok(Point { set, text, scenario, asked: Vec::new(), optimum })
+        Ok(Point { set, text, scenario, probes: Vec::new(), optimum })
     }
 
     /// What the parts of a run at a point are: the whole of it, and its windows.
@@ -234,7 +233,7 @@ impl Request<'_> {
     /// How a scheme is run.
     pub fn setup(&self, scheme: &str, seed: u64, with_series: bool) -> Setup {
         let scheme = Some(scheme.to_owned());
-        Setup { scheme, seed, windows: self.windows.clone(), with_series }
+        Setup { scheme, seed, windows: self.windows.clone(), with_series, ..Setup::default() }
     }
 
     /// The runs of a scheme at a point: one a seed.
@@ -261,7 +260,7 @@ impl Request<'_> {
             text: point.text.clone(),
             set: point.set.clone(),
             windows: self.windows.iter().map(provenance::window).collect(),
-            asked: point.asked_in_words().collect(),
+            probes: point.probes_in_words().collect(),
         };
         (Path::new(folder).join(format!("{scheme}-{seed}")), runs.key(&point, scheme, *seed, with_series))
     }
@@ -290,7 +289,7 @@ impl Request<'_> {
             let run = missing[at];
             let (name, key) = self.key(runs, run, out);
             let with_series = self.with_series(run.seed, out);
-            let kept = Kept::of(&mut report, run.point.asked.len(), with_series);
+            let kept = Kept::of(&report, with_series);
             if let Some(dir) = out.dir().filter(|_| with_series) {
                 run.point.add_optimum(&mut report.document);
                 out.note(write_all(&report, dir.join(run.folder).join(run.scheme)));
@@ -302,10 +301,11 @@ impl Request<'_> {
     }
 
     fn job<'a>(&self, run: &Planned<'a>, out: &Out) -> Job<'a> {
+        let setup = self.setup(run.scheme, run.seed, self.with_series(run.seed, out));
         Job {
             scenario: &run.point.scenario,
             set: &run.point.set,
-            setup: self.setup(run.scheme, run.seed, self.with_series(run.seed, out)),
+            setup: Setup { probes: run.point.probes.clone(), ..setup },
             check_wire: false,
             cost: run.point.cost(),
         }
@@ -366,11 +366,9 @@ impl Point {
         }
     }
 
-    /// What is asked besides the scenario's own expectations, in words.
-    pub fn asked_in_words(&self) -> impl Iterator<Item = String> {
-        let own = self.scenario.expectations.len() - self.asked.len();
-        let said = |one: &Expectation| format!("{}, {:?} to {:?}", one.what, one.window.0, one.window.1);
-        self.scenario.expectations[own..].iter().map(said)
+    /// What is measured besides the scenario's expectations, in words.
+    pub fn probes_in_words(&self) -> impl Iterator<Item = String> {
+        self.probes.iter().map(Probe::to_string)
     }
 
     /// About how many packets a run puts on links: those of the optimum, or of consumers that fill their links.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use weir_core::units::Span;
-use weir_experiment::{Experiment, scheme_for};
+use weir_experiment::{Experiment, Probe, scheme_for};
+use weir_measure::ProbeValue;
 use weir_results::{
     LeftOutRow, SettleTime, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario, named,
 };
-use weir_scenario::{Axis, Bound, Expectation, Flow, FlowId, Metric, Scenario, Select, Stated};
+use weir_scenario::{Axis, Flow, FlowId, Metric, Scenario, Select};
 use weir_sim::World;
 
 use crate::compare::{Planned, Point, Request};
@@ -33,6 +34,8 @@ struct ComparedPoint {
     /// Its folder in that of the results.
     folder: String,
     point: Point,
+    /// The part of the run that each of the point's probes is about: 0 for the whole run, or from 1 on a window.
+    parts: Vec<usize>,
     /// The schemes that can run there, and those that cannot.
     schemes: Vec<String>,
     left_out: Vec<LeftOutRow>,
@@ -112,8 +115,8 @@ impl ComparedScenario {
         };
         let first: Vec<String> = self.axes.iter().zip(&point.axes).map(value).collect();
         let is_there = |other: &ComparedPoint| {
-            let is_asked_the_same = other.point.asked_in_words().eq(point.point.asked_in_words());
-            other.axes == first && other.schemes.iter().any(|one| one == scheme) && is_asked_the_same
+            let measures_the_same = other.point.probes_in_words().eq(point.point.probes_in_words());
+            other.axes == first && other.schemes.iter().any(|one| one == scheme) && measures_the_same
         };
         self.points.iter().position(is_there).unwrap_or(at)
     }
@@ -218,10 +221,10 @@ impl ComparedPoint {
                 }
             }
         }
-        let parts = request.parts(&point.scenario);
-        ask_when_settled(&mut point, &parts);
+        let parts;
+        (point.probes, parts) = when_settled(&point.scenario, &request.parts(&point.scenario));
         let folder = papers::folder(&point.scenario.name, &axes);
-        Ok(ComparedPoint { axes, folder, point, schemes, left_out })
+        Ok(ComparedPoint { axes, folder, point, parts, schemes, left_out })
     }
 
     /// The runs of a scheme here.
@@ -242,7 +245,7 @@ impl ComparedPoint {
                 .iter()
                 .map(|flow| flow.payload.as_u64() as f64)
                 .collect(),
-            asks_when_settled: !self.point.asked.is_empty(),
+            asks_when_settled: !self.parts.is_empty(),
         };
         let schemes: Vec<Vec<SummaryRun<'_>>> = runs.iter().map(|runs| self.with_settled(runs)).collect();
         SummaryPoint::of(&context, &schemes)
@@ -257,37 +260,45 @@ impl ComparedPoint {
     fn settled(&self, run: &Kept) -> Vec<Option<SettleTime>> {
         let last = |a: SettleTime, b: SettleTime| SettleTime { s: a.s.max(b.s), never: a.never || b.never };
         let of_part = |part: usize| {
-            let times = self.point.asked.iter().zip(&run.asked).filter(|(about, _)| **about == part);
-            times.map(|(_, time)| *time).collect::<Option<Vec<SettleTime>>>()?.into_iter().reduce(last)
+            let times = self.parts.iter().zip(&run.probes).filter(|(about, _)| **about == part);
+            times
+                .map(|(_, time)| settle_time(time))
+                .collect::<Option<Vec<SettleTime>>>()?
+                .into_iter()
+                .reduce(last)
         };
         (0..=run.document.windows.len()).map(of_part).collect()
     }
 }
 
-/// Has every scheme asked when goodputs settle: those that the scenario asks about of some scheme, each time in the last
-/// part of the run that ends with it; or, where it asks about none, those of all groups of flows.
-fn ask_when_settled(point: &mut Point, parts: &[(Span, Span)]) {
-    let mut asked: Vec<Expectation> = Vec::new();
-    let is_same = |a: &Expectation, b: &Expectation| (a.window, &a.select) == (b.window, &b.select);
-    let mut stated: Vec<Expectation> =
-        point.scenario.expectations.iter().filter(|one| one.metric == Metric::Settle).cloned().collect();
-    if stated.is_empty() {
-        stated = of_groups(&point.scenario, parts.last().copied().unwrap_or_default());
+/// A measured time to settle; `None` where nothing came.
+fn settle_time(probe: &ProbeValue) -> Option<SettleTime> {
+    Some(SettleTime { s: probe.value?, never: probe.never })
+}
+
+/// When goodputs settle, for every scheme alike: those that the scenario states something about for some scheme, each in the
+/// last part of the run that ends with it; or, where it states nothing, those of all groups of flows. Also the parts.
+fn when_settled(scenario: &Scenario, parts: &[(Span, Span)]) -> (Vec<Probe>, Vec<usize>) {
+    let stated = scenario.expectations.iter().filter(|one| one.metric == Metric::Settle);
+    let mut wanted: Vec<Probe> = stated.map(Probe::from).collect();
+    if wanted.is_empty() {
+        wanted = of_groups(scenario, parts.last().copied().unwrap_or_default());
     }
-    for expectation in stated {
-        let is_known = asked.iter().any(|one| is_same(one, &expectation));
-        let part = parts.iter().rposition(|part| part.1 == expectation.window.1);
-        if let (Some(part), false) = (part, is_known) {
-            asked.push(Expectation { scheme: "*".to_owned(), ..expectation });
-            point.asked.push(part);
+    let (mut probes, mut about): (Vec<Probe>, Vec<usize>) = Default::default();
+    for probe in wanted {
+        let is_same = |other: &Probe| (other.window, &other.select) == (probe.window, &probe.select);
+        let part = parts.iter().rposition(|part| part.1 == probe.window.1);
+        if let (Some(part), false) = (part, probes.iter().any(is_same)) {
+            probes.push(probe);
+            about.push(part);
         }
     }
-    Arc::make_mut(&mut point.scenario).expectations.extend(asked);
+    (probes, about)
 }
 
 /// When the goodput of each group settles after the last change before the end of a part of the run: of the groups whose flows
 /// all go on until then and fetch no amount.
-fn of_groups(scenario: &Scenario, (_, end): (Span, Span)) -> Vec<Expectation> {
+fn of_groups(scenario: &Scenario, (_, end): (Span, Span)) -> Vec<Probe> {
     let starts_and_stops = scenario.flows.iter().flat_map(|flow| [Some(flow.start), flow.stop]).flatten();
     let changes = starts_and_stops.chain(scenario.events.iter().map(|event| event.at));
     let begin = changes.filter(|at| *at < end).max().unwrap_or(Span::ZERO);
@@ -297,18 +308,15 @@ fn of_groups(scenario: &Scenario, (_, end): (Span, Span)) -> Vec<Expectation> {
     groups.dedup();
     let of_group = |group: &str| {
         let of = || scenario.flows.iter().enumerate().filter(|(_, flow)| flow.name == group);
-        of().all(|(_, flow)| goes_on(flow)).then(|| Expectation {
-            what: format!("time to settle of group {group}"),
-            source: "asked of all schemes alike".to_owned(),
-            scheme: "*".to_owned(),
-            window: (begin, end),
+        of().all(|(_, flow)| goes_on(flow)).then(|| Probe {
+            label: format!("time to settle of group {group}"),
             metric: Metric::Settle,
+            window: (begin, end),
             select: Select {
                 flow: Some(group.to_owned()),
                 flows: of().map(|(at, _)| FlowId(at)).collect(),
                 ..Select::default()
             },
-            stated: Stated::Value { bound: Bound::AtLeast, value: 0.0, tolerance: 0.0 },
         })
     };
     groups.into_iter().filter_map(of_group).collect()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weir_core::units::Span;
 use weir_experiment::{Setup, bound, scheme_for};
 use weir_measure::to_json;
-use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, RunDocument};
+use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, ProbeValue, RunDocument};
 use weir_results::{
     CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
     WindowDistanceRow, kind_of_source, terminal_width, write_all, write_reproduction,
@@ -59,7 +59,6 @@ struct PaperExperiment {
 struct Point {
     /// The `--set` arguments that select it.
     set: Vec<String>,
-    /// Behind its own expectations it has those that are asked besides.
     scenario: Arc<Scenario>,
     /// The schemes that something is stated about, and behind these the ones that they are only compared with.
     schemes: Vec<String>,
@@ -84,14 +83,14 @@ struct Case<'a> {
 struct Kept {
     expectations: Vec<ExpectationRow>,
     /// What statements about other schemes are compared with.
-    beside: Vec<Option<f64>>,
+    beside: Vec<ProbeValue>,
     /// How far it is from the optimum in each of the scenario's windows, or in all if it has none; empty
     /// where that is not known.
     distances: Vec<DistanceRow>,
 }
 
 impl Kept {
-    fn of(document: RunDocument, beside: Vec<Option<f64>>) -> Kept {
+    fn of(document: RunDocument, beside: Vec<ProbeValue>) -> Kept {
         let windows = document.windows.iter().map(|window| &window.optimum);
         let distance = |optimum: &Option<OptimumRow>| Some(optimum.as_ref()?.distance);
         let distances = windows.chain([&document.optimum]).filter_map(distance).collect();
@@ -177,6 +176,7 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
     let job = |case: &Case<'_>, seed: u64| Setup {
         scheme: Some(case.scheme.to_owned()),
         seed,
+        probes: case.point.beside.probes(case.scheme),
         with_series: out.dir().is_some() && seed == seeds[0] && case.is_stated,
         ..Setup::default()
     };
@@ -194,14 +194,13 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
         .collect();
     batch::simulate(&jobs, LOST, |at, mut report| {
         let case = &cases[at / seeds.len()];
-        let beside = case.point.beside.take(&mut report.document);
         if let Some(optimum) = &case.point.optimum {
             optimum.add_to(&mut report.document);
         }
         if let Some(dir) = out.dir().filter(|_| jobs[at].setup.with_series) {
             out.note(write_all(&report, dir.join(&case.folder)));
         }
-        Ok(Kept::of(report.document, beside))
+        Ok(Kept::of(report.document, report.probes))
     })
 }
 
@@ -229,18 +228,17 @@ impl PaperExperiment {
             scheme_for(&as_it_stands, scheme)?;
         }
         let point = |set: Vec<String>| {
-            let mut scenario = load::scenario(name, &set)?;
+            let scenario = Arc::new(load::scenario(name, &set)?);
             let mut schemes = schemes_of(&scenario, scheme);
             // What nothing is stated about is not run.
             let is_run = !schemes.is_empty();
             let optimum = is_run.then(|| ScenarioOptimum::with_expectations(&scenario)).flatten();
-            let (stated, beside) = (schemes.len(), Beside::ask(&mut scenario, &schemes));
+            let (stated, beside) = (schemes.len(), Beside::of(&scenario, &schemes));
             for other in beside.schemes() {
                 if !schemes.iter().any(|known| known == other) {
                     schemes.push(other.to_owned());
                 }
             }
-            let scenario = Arc::new(scenario);
             Ok(Point { set, scenario, schemes, stated, beside, optimum })
         };
         let points =
@@ -299,8 +297,9 @@ impl Case<'_> {
     /// Its runs, one a seed, beside those of all cases of its experiment.
     fn row(&self, runs: &[Kept], all: &[(&Case<'_>, &[Kept])], has_report: bool) -> CaseRow {
         // A run has a row for each expectation about its scheme, in their order.
-        let stated: Vec<(usize, &Expectation)> =
-            self.point.beside.stated(&self.point.scenario, self.scheme).collect();
+        let all_stated = self.point.scenario.expectations.iter().enumerate();
+        let is_about = |one: &Expectation| one.scheme == "*" || one.scheme == self.scheme;
+        let stated: Vec<(usize, &Expectation)> = all_stated.filter(|(_, one)| is_about(one)).collect();
         let statement = |(at, (place, expectation)): (usize, &(usize, &Expectation))| {
             let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|run| run.expectations.get(at)).collect();
             let others = expectation.stated.schemes().iter();
@@ -322,7 +321,7 @@ impl Case<'_> {
         let is_meant = |case: &Case<'_>| std::ptr::eq(case.point, self.point) && case.scheme == scheme;
         let (_, runs) = all.iter().find(|(case, _)| is_meant(case))?;
         let place = self.point.beside.place(statement, scheme)?;
-        let values = runs.iter().map(|run| run.beside.get(place).copied().flatten()).collect();
+        let values = runs.iter().map(|run| run.beside.get(place)?.value).collect();
         Some(OtherSchemeRow::of(scheme, values))
     }
 

@@ -14,7 +14,8 @@ use weir_schemes::Resolved;
 
 use crate::applications::name_of;
 use crate::error::ExperimentError;
-use crate::expect::Probes;
+use crate::observe::Observers;
+use crate::probe::Probe;
 use crate::resolve::{check_schemes, scheme_for};
 
 /// Hashes the names of an experiment: fixed, so that a run depends on its seed alone.
@@ -29,13 +30,15 @@ pub struct Setup {
     pub seed: u64,
     /// Further measuring windows.
     pub windows: Vec<(Span, Span)>,
+    /// What is measured besides the scenario's expectations; the values are in [`Report::probes`](weir_measure::Report::probes).
+    pub probes: Vec<Probe>,
     /// Whether time series are wanted.
     pub with_series: bool,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { scheme: None, seed: 1, windows: Vec::new(), with_series: true }
+        Setup { scheme: None, seed: 1, windows: Vec::new(), probes: Vec::new(), with_series: true }
     }
 }
 
@@ -49,6 +52,7 @@ pub struct Experiment {
     of_flows: BTreeMap<String, Resolved>,
     seed: u64,
     windows: Vec<(Time, Time)>,
+    probes: Vec<Probe>,
     with_series: bool,
 }
 
@@ -76,7 +80,8 @@ impl Experiment {
     /// A scenario, to be run in this way.
     ///
     /// # Errors
-    /// A scheme or a parameter that is wrong, and a window that is not within the run.
+    /// A scheme or a parameter that is wrong, a window that is not within the run, and a probe of flows or links that are not
+    /// there.
     pub fn new(scenario: impl Into<Arc<Scenario>>, setup: &Setup) -> Result<Experiment, ExperimentError> {
         let scenario = scenario.into();
         check_schemes(&scenario)?;
@@ -87,6 +92,7 @@ impl Experiment {
                 of_flows.insert(own.to_owned(), scheme_for(&scenario, own)?);
             }
         }
+        setup.probes.iter().try_for_each(|probe| probe.check(&scenario))?;
         Ok(Experiment {
             windows: windows(&scenario, &setup.windows)?,
             scenario,
@@ -96,6 +102,7 @@ impl Experiment {
                 .expect("a scheme takes its own defaults"),
             of_flows,
             seed: setup.seed,
+            probes: setup.probes.clone(),
             with_series: setup.with_series,
         })
     }
@@ -183,12 +190,17 @@ impl Experiment {
 
     // ---- What is measured
 
-    /// What the accounts cover, with the windows of these expectations.
-    pub fn extent(&self, probes: &Probes) -> Extent {
+    /// What is measured besides the scenario's expectations.
+    pub(crate) fn further_probes(&self) -> &[Probe] {
+        &self.probes
+    }
+
+    /// What the accounts cover, with the windows of these observers.
+    pub fn extent(&self, observers: &Observers) -> Extent {
         Extent {
             until: self.until(),
             windows: self.windows.clone(),
-            others: probes.windows().collect(),
+            others: observers.windows().collect(),
             step: self.scenario.sample,
             with_series: self.with_series,
         }
@@ -250,10 +262,16 @@ fn windows(scenario: &Scenario, further: &[(Span, Span)]) -> Result<Vec<(Time, T
     let own = scenario.windows.iter().map(|w| (w.from, w.to));
     let mut windows = Vec::new();
     for (from, to) in own.chain(further.iter().copied()) {
-        if from >= to || to > duration {
-            return Err(ExperimentError::Window { from, to, duration });
-        }
+        check_window((from, to), duration)?;
         windows.push((Time::ZERO + from, Time::ZERO + to));
     }
     Ok(windows)
+}
+
+/// Refuses a window that is not within a run of this length.
+pub(crate) fn check_window((from, to): (Span, Span), duration: Span) -> Result<(), ExperimentError> {
+    if from >= to || to > duration {
+        return Err(ExperimentError::Window { from, to, duration });
+    }
+    Ok(())
 }

@@ -3,9 +3,9 @@
 
 use weir_core::consumer::Source;
 use weir_core::units::{Rate, Span, Time};
-use weir_experiment::{Change, Experiment, ExperimentError, Setup};
-use weir_measure::FlowAccounts;
-use weir_scenario::{FlowId, LinkId, NodeId, Override, Scenario, builtin};
+use weir_experiment::{Change, Experiment, ExperimentError, Probe, Setup};
+use weir_measure::{FlowAccounts, ProbeValue};
+use weir_scenario::{DirectedLink, FlowId, LinkId, Metric, NodeId, Override, Scenario, Select, builtin};
 use weir_schemes::Resolved;
 
 /// The smallest built-in scenario, with more behind it.
@@ -88,8 +88,8 @@ fn further_windows_are_measured_behind_those_of_the_scenario() {
     let scenario = scenario("");
     let window = (Span::from_secs(1), Span::from_secs(2));
     let experiment = Experiment::new(scenario, &Setup { windows: vec![window], ..Setup::default() }).unwrap();
-    let probes = experiment.probes().unwrap();
-    let extent = experiment.extent(&probes);
+    let observers = experiment.observers().unwrap();
+    let extent = experiment.extent(&observers);
     assert_eq!(extent.windows, [(at(2), at(10)), (at(1), at(2))]);
     assert_eq!((extent.until, extent.others), (at(10), vec![(at(2), at(10))]));
 }
@@ -98,10 +98,66 @@ fn further_windows_are_measured_behind_those_of_the_scenario() {
 fn applications_check_what_they_see_and_say_what_they_do_not() {
     let scenario = scenario("");
     let experiment = Experiment::new(scenario, &Setup::default()).unwrap();
-    let (probes, unseen) = experiment.probes_of_applications(|flow| Some(flow.index()));
+    let (observers, unseen) = experiment.observers_of_applications(|flow| Some(flow.index()));
     assert_eq!(unseen.len(), 1, "the utilisation of a link: {unseen:?}");
-    let accounts = FlowAccounts::new(vec![experiment.flow_info(FlowId(0))], &experiment.extent(&probes));
-    assert!(probes.rows(&accounts, None).is_empty());
+    let accounts = FlowAccounts::new(vec![experiment.flow_info(FlowId(0))], &experiment.extent(&observers));
+    assert!(observers.rows(&accounts, None).is_empty());
+}
+
+/// A metric of the first flow and the first link, in the second second.
+fn probe(metric: Metric) -> Probe {
+    Probe {
+        label: format!("{metric:?}"),
+        metric,
+        window: (Span::from_secs(1), Span::from_secs(2)),
+        select: Select {
+            flows: vec![FlowId(0)],
+            links: vec![DirectedLink { link: LinkId(0), direction: 0 }],
+            ..Select::default()
+        },
+    }
+}
+
+#[test]
+fn probes_keep_their_places_where_a_world_does_not_see_some() {
+    let probes = vec![probe(Metric::Utilisation), probe(Metric::Goodput)];
+    let experiment = Experiment::new(scenario(""), &Setup { probes, ..Setup::default() }).unwrap();
+    let (observers, unseen) = experiment.observers_of_applications(|flow| Some(flow.index()));
+    assert_eq!(unseen[1..], ["Utilisation"], "behind an expectation of the scenario");
+    let extent = experiment.extent(&observers);
+    assert_eq!(extent.others, [(at(1), at(2))]);
+    let mut accounts = FlowAccounts::new(vec![experiment.flow_info(FlowId(0))], &extent);
+    assert_eq!(observers.values(&accounts, None), [ProbeValue::default(); 2], "nothing was measured yet");
+    while accounts.next_step() <= at(2) {
+        accounts.end_step();
+    }
+    let nothing_came = ProbeValue { value: Some(0.0), never: false };
+    assert_eq!(observers.values(&accounts, None), [ProbeValue::default(), nothing_came]);
+    assert!(observers.rows(&accounts, None).is_empty(), "probes are no expectations");
+}
+
+#[test]
+fn a_probe_of_what_is_not_there_is_refused() {
+    let goodput = probe(Metric::Goodput);
+    let select = |select| Probe { select, ..goodput.clone() };
+    let wrong = [
+        (select(Select { flows: vec![FlowId(1)], ..Select::default() }), "numbers of flows are below 1,"),
+        (
+            select(Select {
+                links: vec![DirectedLink { link: LinkId(0), direction: 2 }],
+                ..Select::default()
+            }),
+            "selects flows or links that test does not have",
+        ),
+        (
+            Probe { window: (Span::from_secs(9), Span::from_secs(11)), ..goodput.clone() },
+            "is not within the run",
+        ),
+    ];
+    for (probe, why) in wrong {
+        let said = refused(&Setup { probes: vec![probe], ..Setup::default() });
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]

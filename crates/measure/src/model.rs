@@ -272,6 +272,16 @@ pub struct ExpectationRow {
     pub holds: Option<bool>,
 }
 
+/// The value of a probe: something that was to be measured besides the scenario's expectations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProbeValue {
+    /// The value, in the metric's unit; `None` if there was nothing to measure.
+    pub value: Option<f64>,
+    /// Whether a goodput was not settled at the end of the window of a time to settle. `value` is then the time until this
+    /// end.
+    pub never: bool,
+}
+
 /// How a measured value should relate to the stated one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -12,6 +12,7 @@ mod e2e_aqm;
 mod hbhcm;
 mod losses;
 mod path_schemes;
+mod probes;
 mod qsccp_dynamics;
 mod qsccp_protection;
 mod queueing;

@@ -1,37 +1,38 @@
-//! The value of each metric, and its comparison with an expectation.
+//! The value of each metric, and its comparison with what is stated.
 
 use weir_measure::{
-    Bound, Completion, DelayHistogram, ExpectationRow, Interval, LinkInterval, LinkTotals, jain, unfairness,
+    Bound, Completion, DelayHistogram, ExpectationRow, FlowAccounts, Interval, LinkAccounts, LinkInterval,
+    LinkTotals, ProbeValue, jain, unfairness,
 };
-use weir_scenario::{self as scenario, Expectation, Metric, Order, Stated};
+use weir_scenario::{self as scenario, Metric, Order, Stated};
 
-use super::Probe;
+use super::{Observer, Statement};
+use crate::probe::Probe;
 
-/// What was measured in the window of an expectation.
-pub(super) struct Measured<'a> {
-    pub(super) completion: &'a [Option<Completion>],
-    pub(super) interval: &'a Interval,
-    pub(super) links: Option<&'a LinkInterval>,
+/// What was measured in the window of a probe.
+struct Measured<'a> {
+    completion: &'a [Option<Completion>],
+    interval: &'a Interval,
+    links: Option<&'a LinkInterval>,
 }
 
-impl Probe {
+impl Statement {
     /// What is stated beside what came out.
-    pub(super) fn row(&self, measured: Option<f64>) -> ExpectationRow {
-        let Expectation { what, source, metric, stated, .. } = &self.expectation;
+    pub(super) fn row(&self, probe: &Probe, came: ProbeValue) -> ExpectationRow {
         let row = ExpectationRow {
-            what: what.clone(),
-            source: source.clone(),
-            unit: metric.unit().to_owned(),
-            measured,
-            never: *metric == Metric::Settle && self.settling.is_never(),
+            what: probe.label.clone(),
+            source: self.source.clone(),
+            unit: probe.metric.unit().to_owned(),
+            measured: came.value,
+            never: came.never,
             ..ExpectationRow::default()
         };
-        match stated {
+        match &self.stated {
             Stated::Value { bound, value, tolerance } => ExpectationRow {
                 bound: self::bound(*bound),
                 stated: Some(*value),
                 tolerance: *tolerance,
-                holds: Some(measured.is_some_and(|found| bound.holds(found, *value, *tolerance))),
+                holds: Some(came.value.is_some_and(|found| bound.holds(found, *value, *tolerance))),
                 ..row
             },
             Stated::Comparison { order, schemes } => {
@@ -39,9 +40,21 @@ impl Probe {
             }
         }
     }
+}
+
+impl Observer {
+    /// What came out; `None` if the window was not measured to its end.
+    pub(super) fn value(&self, flows: &FlowAccounts, links: Option<&LinkAccounts>) -> Option<ProbeValue> {
+        let (place, interval) = flows.between(self.window)?;
+        let links = links.map(|links| links.interval(place));
+        Some(ProbeValue {
+            value: self.measured(&Measured { completion: flows.completion(), interval, links }),
+            never: self.probe.metric == Metric::Settle && self.settling.is_never(),
+        })
+    }
 
     /// The value of the metric; `None` if there is nothing to measure.
-    pub(super) fn measured(&self, Measured { completion, interval, links }: &Measured<'_>) -> Option<f64> {
+    fn measured(&self, Measured { completion, interval, links }: &Measured<'_>) -> Option<f64> {
         let seconds = interval.seconds();
         let goodputs = || -> Vec<f64> {
             self.flows.iter().map(|&f| (8 * interval.flow(f).content) as f64 / seconds).collect()
@@ -55,7 +68,7 @@ impl Probe {
             let each = || self.links.iter().map(|&link| of(&accounts.link(link)) / seconds);
             (n > 0).then(|| each().sum::<f64>() / n as f64)
         };
-        match self.expectation.metric {
+        match self.probe.metric {
             Metric::Goodput => Some(goodputs().iter().sum()),
             Metric::DataRate => links.map(|_| self.data_bits as f64 / seconds),
             Metric::DelayMean => delays().mean_ms(),

@@ -1,7 +1,9 @@
 //! The time until goodput has settled.
 
 use weir_core::units::{Span, Time};
-use weir_scenario::{Expectation, FlowId, Scenario};
+use weir_scenario::{FlowId, Scenario};
+
+use crate::probe::Probe;
 
 /// Goodput is averaged over bins of this length to see when it has settled (the step of the papers'
 /// plots), or of the smallest multiple of it in which one segment of each flow is less than what
@@ -25,15 +27,15 @@ pub(super) struct Settling {
 }
 
 impl Settling {
-    /// For an expectation about so many flows of the scenario.
-    pub(super) fn of(scenario: &Scenario, expectation: &Expectation, flows: usize) -> Settling {
+    /// For a probe of so many flows of the scenario.
+    pub(super) fn of(scenario: &Scenario, probe: &Probe, flows: usize) -> Settling {
         let at = |span: Span| Time::ZERO + span;
-        let window = (at(expectation.window.0), at(expectation.window.1));
+        let window = (at(probe.window.0), at(probe.window.1));
         let payload = |flow: &FlowId| scenario.flows[flow.index()].payload;
-        let longest = expectation.select.flows.iter().map(payload).max();
+        let longest = probe.select.flows.iter().map(payload).max();
         Settling {
             window,
-            since: last_change(scenario, expectation).max(window.0),
+            since: last_change(scenario, probe).max(window.0),
             step: scenario.sample,
             segments_bytes: longest.map_or(0.0, |payload| payload.as_u64() as f64) * flows as f64,
             delivered: Vec::new(),
@@ -105,12 +107,12 @@ impl Settling {
     }
 }
 
-/// The last time before the window's end that the scenario changes something for the expectation's flows.
-fn last_change(scenario: &Scenario, expectation: &Expectation) -> Time {
-    let selected = expectation.select.flows.iter().map(|flow| &scenario.flows[flow.index()]);
+/// The last time before the window's end that the scenario changes something for the probe's flows.
+fn last_change(scenario: &Scenario, probe: &Probe) -> Time {
+    let selected = probe.select.flows.iter().map(|flow| &scenario.flows[flow.index()]);
     let starts = selected.flat_map(|flow| [Some(flow.start), flow.stop]).flatten();
     let events = scenario.events.iter().map(|event| event.at);
-    let last = starts.chain(events).filter(|at| *at < expectation.window.1).max();
+    let last = starts.chain(events).filter(|at| *at < probe.window.1).max();
     Time::ZERO + last.unwrap_or(Span::ZERO)
 }
 
