@@ -3,6 +3,7 @@
 //! ([`ComparisonDocument`]) or several ([`SummaryDocument`]), and the statements of papers
 //! ([`ReproductionDocument`]).
 
+mod columns;
 mod comparison;
 mod files;
 mod format;
@@ -17,6 +18,7 @@ mod provenance;
 mod reproduction;
 pub mod schema;
 mod sheet;
+mod study_tables;
 mod summary;
 mod table;
 mod thinned;
@@ -33,6 +35,9 @@ pub use model::{
     LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
     OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
     SummaryPoint, SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
+};
+pub use study_tables::{
+    Axis, Figure, NameTaken, StudyRun, StudyTables, StudyTablesError, Window, figures_of,
 };
 pub use summary::{SettleTime, SummaryContext, SummaryRun};
 pub use table::{figures, summary, table, terminal_width};
