@@ -6,7 +6,8 @@ use crate::model::{
     LinkComparison, PeriodRow, TrafficComparison,
 };
 use crate::overlay;
-use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
+use crate::page;
+use crate::sheet::{Cell, Column, Form, Grid, Plots, Section, Sheet, numbers, words};
 use weir_measure::Report;
 use weir_measure::jain;
 use weir_measure::{
@@ -202,7 +203,8 @@ impl ComparisonDocument {
 
     /// The page, one file, with plots of these reports: of one run of each scheme.
     pub fn html(&self, reports: &[Report]) -> String {
-        Sheet { data: overlay::data(reports), ..self.sheet() }.html()
+        let plots = overlay::data(reports).map(|data| Plots { bundle: &page::COMPARE, data });
+        Sheet { plots, ..self.sheet() }.html()
     }
 
     fn sheet(&self) -> Sheet {
