@@ -309,4 +309,7 @@ pub struct Estimate {
     pub ci95: Option<f64>,
     /// The number of seeds with a measured value.
     pub n: u64,
+    /// The number of different values among these; 0 in a document of a version that did not count them.
+    #[serde(default)]
+    pub distinct: u64,
 }

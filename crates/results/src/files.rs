@@ -4,6 +4,7 @@ use crate::columns::{self, write_values};
 use crate::html::report_html;
 use crate::model::{ComparisonDocument, ReproductionDocument, SummaryDocument};
 use crate::schema::{self, Column, Kind, METADATA, Table};
+use crate::sweep::SweepDocument;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type};
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
@@ -81,6 +82,11 @@ pub fn write_comparison(
 /// there.
 pub fn write_reproduction(document: &ReproductionDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
     write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html())
+}
+
+/// Writes `sweep.json` and `sweep.html` into the directory `dir`, which is created if it does not exist.
+pub fn write_sweep(document: &SweepDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
+    write_summary(dir.as_ref(), "sweep", &to_json(document), &document.html())
 }
 
 /// Writes `compare.json`, `compare.html`, `compare.md`, and a page for each scheme and scenario into the directory `dir`,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use weir_core::units::{Span, Time};
-use weir_experiment::{Experiment, Setup};
+use weir_experiment::{Experiment, Probe, Setup};
 use weir_measure::{ProbeValue, Report, RunDocument, Series};
 use weir_results::{ThinnedSeries, grouped};
 use weir_sim::World;
@@ -52,8 +52,8 @@ pub struct Request {
     pub seed: u64,
     /// Measuring windows besides the scenario's own, ns from and to.
     pub windows: Vec<(u64, u64)>,
-    /// What is measured besides the scenario's expectations.
-    pub probes: Vec<weir_experiment::Probe>,
+    /// What is measured besides the scenario's expectations: the texts of the probes.
+    pub probes: Vec<String>,
     /// Whether time series are kept.
     pub with_series: bool,
     /// Whether every packet goes through the codec.
@@ -69,7 +69,7 @@ struct Keyed<'a> {
     scheme: &'a str,
     seed: u64,
     windows: &'a [(u64, u64)],
-    probes: &'a [weir_experiment::Probe],
+    probes: &'a [String],
     with_series: bool,
     check_wire: bool,
 }
@@ -95,8 +95,11 @@ impl Request {
     /// The run, with its scenario read.
     ///
     /// # Errors
-    /// The first mistake in the scenario or in what is set.
+    /// The first mistake in the scenario or in what is set; or the request has probes, which are not read from their texts.
     pub fn run(&self) -> Result<Run, StudyError> {
+        if let Some(probe) = self.probes.first() {
+            return Err(StudyError::Record(format!("a run with probes is made where its study is: {probe}")));
+        }
         let windows: Vec<(Span, Span)> =
             self.windows.iter().map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to))).collect();
         let source = Source::of_text(self.name.clone(), self.text.clone());
@@ -105,7 +108,7 @@ impl Request {
             point: Arc::new(point),
             scheme: self.scheme.clone(),
             seed: self.seed,
-            probes: self.probes.clone().into(),
+            probes: Arc::new([]),
             with_series: self.with_series,
             check_wire: self.check_wire,
         })
@@ -122,7 +125,7 @@ pub struct Run {
     /// The seed of all random streams.
     pub seed: u64,
     /// What is measured besides the scenario's expectations.
-    pub probes: Arc<[weir_experiment::Probe]>,
+    pub probes: Arc<[Probe]>,
     /// Whether time series are kept.
     pub with_series: bool,
     /// Whether every packet goes through the codec.
@@ -146,7 +149,7 @@ impl Run {
             scheme: self.scheme.clone(),
             seed: self.seed,
             windows: self.point.windows.iter().map(nanos).collect(),
-            probes: self.probes.to_vec(),
+            probes: self.probes.iter().map(Probe::to_string).collect(),
             with_series: self.with_series,
             check_wire: self.check_wire,
         }
