@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar};
-use weir_study::{Cancel, Event, Executed, Made, Run, RunStore, Schedule, Stopwatch, StudyError, Threads};
+use weir_study::{Cancel, Event, Executed, Made, Run, RunStore, Schedule, Stopwatch, Study, StudyError, Threads};
 
 use crate::app::Stop;
 use crate::{Failure, terminal};
@@ -74,6 +74,17 @@ impl Execution<'_> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Says how many runs of a study are in its folder already.
+pub fn note_kept(study: &Study, store: &RunStore, is_needed: &dyn Fn(usize) -> bool) {
+    let Some(dir) = store.dir() else { return };
+    let runs = study.runs();
+    let is_kept = |at: &usize| store.find(&runs[*at].run).is_some() && !is_needed(*at);
+    let kept = (0..runs.len()).filter(is_kept).count();
+    if kept > 0 {
+        eprintln!("note: {kept} of {} runs are in {} already", runs.len(), dir.display());
     }
 }
 

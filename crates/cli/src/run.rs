@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_experiment::{Setup, scheme_for};
+use weir_experiment::scheme_for;
 use weir_measure::to_json;
 use weir_measure::{Report, RunDocument, Series};
 use weir_results::{ComparisonDocument, summary, terminal_width, write_all};
 use weir_scenario::Scenario;
+use weir_study::{Made, Run, RunStore, ScenarioOptimum, Seeds, refuse_idle, stem};
 
-use crate::batch::{self, Job};
 use crate::out::{self, Out};
-use crate::scenario_optimum::ScenarioOptimum;
+use crate::progress::Execution;
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario, print the results, and write a report
@@ -80,8 +80,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let store = Arc::new(RunStore::of_results(None));
     let finished = |made: &Made| {
         let mut report = made.report.clone();
-        scenario_text(&mut report, &point);
-        point.add_optimum(&mut report.document);
+        point.complete(&mut report.document);
         report.notes.extend(optimum.and_then(ScenarioOptimum::note).map(str::to_owned));
         report.notes.extend(shared.iter().cloned());
         report
@@ -113,11 +112,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let reports = runs.iter().zip(reports).map(report).collect::<Result<Vec<_>, Failure>>()?;
     terminal::print(&render(scenario, &reports, out.complete(), args))?;
     out.close()
-}
-
-/// The document of a run has the scenario's text, so that it is complete.
-fn scenario_text(report: &mut Report, point: &Point) {
-    point.source.text().clone_into(&mut report.document.scenario_text);
 }
 
 /// Flows of a consumer that fetch the same content, which is hardly ever meant.

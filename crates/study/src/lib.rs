@@ -6,8 +6,10 @@
 //! processes of a cluster. Progress is a callback ([`Watch`]), ending early is a flag ([`Cancel`]), errors are values
 //! ([`StudyError`]). Nothing here writes to a terminal or ends the process.
 
+mod beside;
 mod cancel;
 mod clock;
+mod compare;
 mod error;
 mod execute;
 mod optimum;
@@ -19,6 +21,7 @@ pub mod policy;
 mod program;
 mod propagation;
 mod queue;
+mod reproduce;
 mod run;
 mod seeds;
 mod source;
@@ -29,12 +32,14 @@ mod vary;
 
 pub use cancel::Cancel;
 pub use clock::{ProcessorTime, Stopwatch};
+pub use compare::{CompareRequest, Compared, Comparison};
 pub use error::StudyError;
 pub use execute::{Event, Executed, Failure, Schedule, Threads, Watch};
 pub use optimum::ScenarioOptimum;
 pub use optimum_document::OptimumRequest;
 pub use point::Point;
 pub use program::{COMMIT, CommandLine, SOURCES, VERSION, window_text};
+pub use reproduce::{ReproduceRequest, Reproduction};
 pub use run::{Key, Made, Pace, Record, Request, Run};
 pub use seeds::Seeds;
 pub use source::{Source, refuse_idle, scheme_setting, stem, window};

@@ -47,6 +47,19 @@ impl Point {
         }
     }
 
+    /// Makes the document of a run complete: adds the optimum and the scenario's text.
+    pub fn complete(&self, document: &mut RunDocument) {
+        self.add_optimum(document);
+        self.source.text().clone_into(&mut document.scenario_text);
+    }
+
+    /// Has the optimum also say what each of the scenario's expectations would be.
+    pub(crate) fn with_expectations(self) -> Point {
+        // It is set once: a point that nobody has asked for its optimum.
+        let _ = self.optimum.set(ScenarioOptimum::with_expectations(&self.scenario));
+        self
+    }
+
     /// The parts of a run: the whole of it, and its windows.
     pub fn parts(&self) -> Vec<(Span, Span)> {
         let whole = (Span::ZERO, self.scenario.duration);

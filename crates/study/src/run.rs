@@ -1,6 +1,7 @@
 //! One run: a pure function of a scenario's text and a few settings, with a digest of them as its key.
 
 use core::fmt;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,10 +53,6 @@ pub struct Request {
     pub seed: u64,
     /// Measuring windows besides the scenario's own, ns from and to.
     pub windows: Vec<(u64, u64)>,
-    /// What is measured besides the scenario's expectations: the texts of the probes.
-    pub probes: Vec<String>,
-    /// Whether time series are kept.
-    pub with_series: bool,
     /// Whether every packet goes through the codec.
     pub check_wire: bool,
 }
@@ -69,8 +66,6 @@ struct Keyed<'a> {
     scheme: &'a str,
     seed: u64,
     windows: &'a [(u64, u64)],
-    probes: &'a [String],
-    with_series: bool,
     check_wire: bool,
 }
 
@@ -84,8 +79,6 @@ impl Request {
             scheme: &self.scheme,
             seed: self.seed,
             windows: &self.windows,
-            probes: &self.probes,
-            with_series: self.with_series,
             check_wire: self.check_wire,
         };
         let text = serde_json::to_vec(&keyed).expect("plain data have a text");
@@ -95,23 +88,13 @@ impl Request {
     /// The run, with its scenario read.
     ///
     /// # Errors
-    /// The first mistake in the scenario or in what is set; or the request has probes, which are not read from their texts.
+    /// The first mistake in the scenario or in what is set.
     pub fn run(&self) -> Result<Run, StudyError> {
-        if let Some(probe) = self.probes.first() {
-            return Err(StudyError::Record(format!("a run with probes is made where its study is: {probe}")));
-        }
         let windows: Vec<(Span, Span)> =
             self.windows.iter().map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to))).collect();
         let source = Source::of_text(self.name.clone(), self.text.clone());
         let point = Point::new(source, self.set.clone(), windows)?;
-        Ok(Run {
-            point: Arc::new(point),
-            scheme: self.scheme.clone(),
-            seed: self.seed,
-            probes: Arc::new([]),
-            with_series: self.with_series,
-            check_wire: self.check_wire,
-        })
+        Ok(Run { check_wire: self.check_wire, ..Run::new(&Arc::new(point), &self.scheme, self.seed) })
     }
 }
 
@@ -149,8 +132,6 @@ impl Run {
             scheme: self.scheme.clone(),
             seed: self.seed,
             windows: self.point.windows.iter().map(nanos).collect(),
-            probes: self.probes.iter().map(Probe::to_string).collect(),
-            with_series: self.with_series,
             check_wire: self.check_wire,
         }
     }
@@ -293,10 +274,10 @@ pub struct Made {
 }
 
 impl Made {
-    /// What is known of a kept run: without the topology, notes and reasons of drops, which are in no record.
+    /// What is known of a kept run: without the topology, notes, reasons of drops and probes.
     pub fn of_record(record: Record) -> Made {
         let series = record.series.as_ref().and_then(ThinnedSeries::series).unwrap_or_default();
-        let report = Report { document: record.document, series, probes: record.probes, ..Report::default() };
+        let report = Report { document: record.document, series, ..Report::default() };
         Made { report, cpu_s: record.cpu_s }
     }
 
@@ -325,8 +306,8 @@ pub struct Record {
     pub cpu_s: f64,
     /// What was measured.
     pub document: RunDocument,
-    /// The values of the probes, in the order of the request.
-    pub probes: Vec<ProbeValue>,
+    /// The values of probes, by their texts.
+    pub probes: BTreeMap<String, ProbeValue>,
     /// Thinned time series for plots, if they were asked for.
     pub series: Option<ThinnedSeries>,
 }
@@ -344,7 +325,7 @@ impl Record {
             commit: program::COMMIT.to_owned(),
             cpu_s: made.cpu_s,
             document: made.report.document.clone(),
-            probes: made.report.probes.clone(),
+            probes: run.probes.iter().map(Probe::to_string).zip(made.report.probes.iter().copied()).collect(),
             series: run.with_series.then(|| ThinnedSeries::of(&made.report.series)),
         }
     }
@@ -357,6 +338,27 @@ impl Record {
         self.document.seed = run.seed;
         self.series = self.series.filter(|_| run.with_series);
         self.named(run)
+    }
+
+    /// Whether it has everything that is wanted of a run: its series and its probes.
+    pub fn serves(&self, run: &Run) -> bool {
+        let has = |probe: &Probe| self.probes.contains_key(&probe.to_string());
+        (self.series.is_some() || !run.with_series) && run.probes.iter().all(has)
+    }
+
+    /// What a probe measured; an empty value if the record does not have it.
+    pub fn probe(&self, probe: &Probe) -> ProbeValue {
+        self.probes.get(&probe.to_string()).copied().unwrap_or_default()
+    }
+
+    /// Adds what another record of the same run has besides.
+    #[must_use]
+    pub fn with_those_of(mut self, other: Record) -> Record {
+        for (probe, value) in other.probes {
+            self.probes.entry(probe).or_insert(value);
+        }
+        self.series = self.series.or(other.series);
+        self
     }
 
     /// The same, called as this run calls its scenario: the key does not depend on the name.

@@ -45,20 +45,22 @@ impl RunStore {
         self.dir.as_deref()
     }
 
-    /// A kept run; `None` if it is not there, or if its file is damaged or of another format.
+    /// A kept run; `None` if it is not there or lacks series or probes that are wanted, or if its file is damaged or of
+    /// another format.
     pub fn find(&self, run: &Run) -> Option<Record> {
         let key = run.request().key();
-        if let Some(record) = self.in_memory().get(&key) {
-            return Some(record.clone());
+        let serves = |record: &Record| record.request.key() == key && record.serves(run);
+        if let Some(record) = self.in_memory().get(&key).filter(|record| serves(record)) {
+            return Some(record.clone().named(run));
         }
-        let own = self.dir.iter().find_map(|dir| read(dir, &key));
+        let own = self.dir.iter().find_map(|dir| read(dir, &key).filter(serves));
         let record = own.or_else(|| {
-            let record = self.shared.iter().find_map(|dir| read(dir, &key))?;
+            let record = self.shared.iter().find_map(|dir| read(dir, &key).filter(serves))?;
             // The folder of a study has all of its runs.
-            self.dir.iter().for_each(|dir| drop(write(dir, &key, &record.to_bytes())));
+            self.dir.iter().for_each(|dir| drop(write(dir, &key, &record)));
             Some(record)
         })?;
-        (record.request.key() == key).then(|| record.named(run))
+        Some(record.named(run))
     }
 
     /// The same, of a run that was made.
@@ -75,7 +77,7 @@ impl RunStore {
     /// If it cannot be written; then it is kept in memory, as without a folder.
     pub fn keep(&self, record: Record) -> Result<(), StudyError> {
         let key = record.request.key();
-        let write_to = |dir: &PathBuf| write(dir, &key, &record.to_bytes());
+        let write_to = |dir: &PathBuf| write(dir, &key, &record);
         let shared = self.shared.as_ref().map_or(Ok(()), write_to);
         let own = self.dir.as_ref().map(write_to);
         if !matches!(own, Some(Ok(()))) {
@@ -97,12 +99,19 @@ fn read(dir: &Path, key: &Key) -> Option<Record> {
     Record::from_bytes(&fs::read(path(dir, key)).ok()?).ok()
 }
 
-/// Writes a file under another name and renames it. The name is of this process and call, since several may write the same run.
-fn write(dir: &Path, key: &Key, bytes: &[u8]) -> Result<(), StudyError> {
+/// Writes a record, with what the file of the same run has besides.
+///
+/// The file gets its name when it is complete. The name before that is of this process and call, because several may write
+/// the same run.
+fn write(dir: &Path, key: &Key, record: &Record) -> Result<(), StudyError> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let part = dir.join(format!("{key}.{}-{call}.part", std::process::id()));
     let file = path(dir, key);
+    let bytes = match read(dir, key).filter(|before| before.request.key() == *key) {
+        Some(before) => record.clone().with_those_of(before).to_bytes(),
+        None => record.to_bytes(),
+    };
     let written = fs::create_dir_all(dir)
         .and_then(|()| fs::write(&part, bytes))
         .and_then(|()| fs::rename(&part, &file));
@@ -140,7 +149,7 @@ mod tests {
             commit: program::COMMIT.to_owned(),
             cpu_s: 0.5,
             document: RunDocument { flows, ..RunDocument::default() },
-            probes: vec![ProbeValue { value: Some(0.1), never: true }],
+            probes: BTreeMap::from([("settle".to_owned(), ProbeValue { value: Some(0.1), never: true })]),
             series: None,
         }
     }
@@ -161,7 +170,7 @@ mod tests {
         let found = again.find(&run("elsewhere/mine.toml", &[], 1)).unwrap();
         assert_eq!(found.document.flows[0].goodput_bps.to_bits(), value.to_bits());
         assert_eq!(found.document.scenario, "elsewhere/mine.toml");
-        assert_eq!(found.probes, [ProbeValue { value: Some(0.1), never: true }]);
+        assert_eq!(found.probes["settle"], ProbeValue { value: Some(0.1), never: true });
         let _ = fs::remove_dir_all(dir);
     }
 
@@ -174,7 +183,6 @@ mod tests {
             Request { scheme: "pcon".to_owned(), ..right.clone() },
             Request { seed: 2, ..right.clone() },
             Request { windows: vec![(0, 1)], ..right.clone() },
-            Request { with_series: true, ..right.clone() },
             Request { check_wire: true, ..right.clone() },
         ];
         assert!(others.iter().all(|other| other.key() != right.key()));
@@ -205,6 +213,22 @@ mod tests {
         assert!(store.keep(record(&run, 1.0)).is_err());
         assert!(store.find(&run).is_some());
         let _ = fs::remove_file(dir);
+    }
+
+    #[test]
+    fn a_record_that_lacks_series_does_not_serve_and_one_that_has_them_keeps_them() {
+        let dir = folder("series");
+        let without = run("a.toml", &[], 1);
+        let with = Run { with_series: true, ..without.clone() };
+        let store = RunStore::new(Some(dir.clone()), None);
+        store.keep(record(&without, 1.0)).unwrap();
+        assert!(store.find(&with).is_none());
+        let series = Some(weir_results::ThinnedSeries::of(&weir_measure::Series::default()));
+        store.keep(Record { series, probes: BTreeMap::new(), ..record(&with, 1.0) }).unwrap();
+        store.keep(record(&without, 1.0)).unwrap();
+        let found = store.find(&with).unwrap();
+        assert_eq!((found.series.is_some(), found.probes.len()), (true, 1));
+        let _ = fs::remove_dir_all(dir);
     }
 
     #[test]

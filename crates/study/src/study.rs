@@ -19,8 +19,8 @@ use crate::vary::Axis;
 pub struct PlannedRun {
     /// The run.
     pub run: Run,
-    /// The value of each axis of the study where it is; shorter where it has no value of the last ones.
-    pub point: Vec<String>,
+    /// The value of each axis of the study, in their order; `None` where its scenario does not have the axis.
+    pub point: Vec<Option<String>>,
 }
 
 /// A list of runs.
@@ -82,6 +82,39 @@ impl Study {
     }
 }
 
+/// The axes of several scenarios, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Union(Vec<Axis>);
+
+/// The axes that some points have, each point as what picks it: `axis.delay=5 ms`.
+pub fn union_of_axes<'a>(points: impl Iterator<Item = &'a [String]>) -> Union {
+    let mut union = Union::default();
+    for (key, value) in points.flatten().filter_map(|set| set.split_once('=')) {
+        match union.0.iter_mut().find(|axis| axis.key == key) {
+            Some(axis) if axis.values.iter().any(|known| known == value) => {}
+            Some(axis) => axis.values.push(value.to_owned()),
+            None => union.0.push(Axis { key: key.to_owned(), values: vec![value.to_owned()] }),
+        }
+    }
+    union
+}
+
+impl Union {
+    /// The values of a point.
+    pub fn values(&self, point: &[String]) -> Vec<Option<String>> {
+        let value = |axis: &Axis| {
+            let of = point.iter().filter_map(|set| set.split_once('='));
+            of.into_iter().find(|(key, _)| *key == axis.key).map(|(_, value)| value.to_owned())
+        };
+        self.0.iter().map(value).collect()
+    }
+
+    /// The axes.
+    pub fn into_axes(self) -> Vec<Axis> {
+        self.0
+    }
+}
+
 /// Writes the tables of a study now and then while its runs are made, so that partial results can be read.
 #[derive(Debug)]
 pub struct PartialTables<'a> {
@@ -137,7 +170,7 @@ fn row(planned: &PlannedRun, outcome: Result<Record, String>) -> StudyRun<RunDoc
         scenario: run.point.source.name().to_owned(),
         scheme: run.scheme.clone(),
         variant: run.point.scenario.variant_of(&run.scheme).map(str::to_owned),
-        point: planned.point.iter().cloned().map(Some).collect(),
+        point: planned.point.clone(),
         seed: run.seed,
         command: run.command().text(),
         commit: record.map(|record| record.commit.clone()),

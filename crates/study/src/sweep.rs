@@ -108,7 +108,7 @@ impl SweepRequest {
             for scheme in schemes() {
                 for seed in self.seeds.list() {
                     let run = Run::new(point, scheme, *seed);
-                    runs.push(PlannedRun { run, point: values.clone() });
+                    runs.push(PlannedRun { run, point: values.iter().cloned().map(Some).collect() });
                 }
             }
         }
@@ -221,8 +221,9 @@ impl Sweep {
             if documents.is_empty() && failed.is_empty() {
                 return None;
             }
-            let set = self.varied.set(&first.point);
-            let mut row = SweepRow::of(set, first.point.clone(), &first.run.scheme, &documents);
+            let values: Vec<String> = first.point.iter().flatten().cloned().collect();
+            let set = self.varied.set(&values);
+            let mut row = SweepRow::of(set, values, &first.run.scheme, &documents);
             row.failures = failed.len() as u64;
             row.failure = failed.first().map(|failure| failure.error.to_string());
             Some(row)
@@ -307,7 +308,7 @@ impl Filter {
             Filter::Scheme(scheme) => planned.run.scheme == *scheme,
             Filter::Seed(seed) => planned.run.seed == *seed,
             Filter::Key(digits) => planned.run.request().key().as_str().starts_with(digits),
-            Filter::Axis(at, value) => planned.point.get(*at) == Some(value),
+            Filter::Axis(at, value) => planned.point.get(*at).and_then(Option::as_ref) == Some(value),
         }
     }
 }

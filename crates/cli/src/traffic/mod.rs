@@ -16,6 +16,8 @@ use weir_experiment::{Experiment, Measured, Observers, Setup};
 use weir_measure::{FlowAccounts, Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
 
+use weir_study::{CommandLine, refuse_idle};
+
 use crate::app::Stop;
 use crate::out::{self, Out};
 use crate::{Failure, load, terminal};

@@ -4,9 +4,11 @@ use weir_experiment::Probe;
 use weir_scenario::Scenario;
 
 /// What is measured under other schemes for the statements of a scenario.
+#[derive(Debug)]
 pub struct Beside(Vec<Compared>);
 
 /// What a statement compares with.
+#[derive(Debug)]
 struct Compared {
     /// The place of the statement among the scenario's.
     statement: usize,
