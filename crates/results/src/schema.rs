@@ -47,7 +47,7 @@ impl Column {
             Kind::F32 => "32-bit float",
             Kind::U32 => "unsigned 32-bit integer",
             Kind::U64 => "unsigned 64-bit integer",
-            Kind::Bool => "true or false",
+            Kind::Bool => "boolean",
             Kind::Text => "text",
         };
         if self.nullable { format!("{kind} or null") } else { kind.to_owned() }
@@ -132,7 +132,10 @@ pub const LINKS: Table = Table {
 pub const TABLES: [Table; 3] = [FLOWS, CLASSES, LINKS];
 
 /// The version of the tables, in the metadata of every file.
-const OF_SCHEMA: (&str, &str) = ("weir.schema", "the version of the tables, see below");
+const OF_SCHEMA: (&str, &str) = (
+    "weir.schema",
+    "the version of the tables; it increases when a column is removed or changes its meaning, not when one is added",
+);
 
 /// Keys of the metadata of each file of a run, and what they hold.
 pub const METADATA: [(&str, &str); 10] = [
@@ -236,13 +239,13 @@ pub const STUDY_TABLES: [Table; 2] = [RESULTS, RUNS];
 pub const AXES_BEHIND: &str = "variant";
 
 /// The column of an axis.
-pub(crate) fn axis(name: &str) -> Column {
+pub fn axis(name: &str) -> Column {
     let about = "value of the axis, as it was given; null if the run has none";
     Column { name: Cow::Owned(name.to_owned()), ..nullable("", Kind::Text, about) }
 }
 
 /// The column of an axis with its values as numbers of `unit`.
-pub(crate) fn axis_number(name: &str, unit: &str) -> Column {
+pub fn axis_number(name: &str, unit: &str) -> Column {
     let about = "value of the axis as a number; null if the run has none";
     Column { name: Cow::Owned(format!("{name}.{unit}")), ..nullable("", Kind::F64, about) }
 }

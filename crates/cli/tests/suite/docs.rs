@@ -16,7 +16,10 @@ use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
 use weir_measure::{ClassRow, RunDocument};
 use weir_packet::ServiceClass;
-use weir_results::schema::{Kind, METADATA, TABLES};
+use weir_results::schema::{
+    AXES_BEHIND, METADATA, Metric, Object, STUDY_METADATA, STUDY_TABLES, TABLES, Table, axis, axis_number,
+    metric,
+};
 use weir_scenario::{Scenario, builtin, builtins};
 use weir_schemes::SCHEMES;
 use weir_sim::World;
@@ -534,34 +537,46 @@ fn figures_of_the_comparison_are_those_of_the_runs() {
 
 // ---- Results
 
-fn stored(kind: Kind) -> &'static str {
-    match kind {
-        Kind::F64 => "64-bit float",
-        Kind::F32 => "32-bit float",
-        Kind::F32OrNull => "32-bit float or null",
-        Kind::U32 => "unsigned 32-bit integer",
-        Kind::Text => "text",
-    }
-}
-
-#[test]
-fn the_reference_of_tables_is_their_schema() {
+/// The columns of the tables of a run or a study, with `axes` where those of a study's axes stand, and the metadata of
+/// their files.
+fn reference_of(tables: &[Table], of: &str, axes: &str, metadata: &[(&str, &str)]) -> String {
     let mut text = String::new();
-    for table in TABLES {
+    for table in tables {
         text += &format!(
             "### `{}.parquet`\n\n| column | stored as | what it says |\n|---|---|---|\n",
             table.name
         );
         for column in table.columns {
-            text += &format!("| `{}` | {} | {} |\n", column.name, stored(column.kind), column.about);
+            text += &format!("| `{}` | {} | {} |\n", column.name, column.stored(), column.about);
+            text += if column.name == AXES_BEHIND { axes } else { "" };
         }
         text.push('\n');
     }
-    text += "### Metadata of each file\n\n| key | value |\n|---|---|\n";
-    for (key, about) in METADATA {
+    text += &format!("### Metadata of each file of a {of}\n\n| key | value |\n|---|---|\n");
+    for (key, about) in metadata {
         text += &format!("| `{key}` | {about} |\n");
     }
-    generated("docs/reference/results.md", "tables", &text);
+    text
+}
+
+#[test]
+fn the_reference_of_tables_is_their_schema() {
+    generated("docs/reference/results.md", "tables", &reference_of(&TABLES, "run", "", &METADATA));
+    let axes: String = [axis("AXIS"), axis_number("AXIS", "UNIT")]
+        .map(|column| format!("| `{}` | {} | {} |\n", column.name, column.stored(), column.about))
+        .concat();
+    let mut text = reference_of(&STUDY_TABLES, "study", &axes, &STUDY_METADATA);
+    text += "\n### Objects\n\n| `kind` | `object` |\n|---|---|\n";
+    for (_, name, object) in Object::ALL {
+        text += &format!("| `{name}` | {object} |\n");
+    }
+    text += "\n### Metrics\n\n| `metric` | `unit` | of | what it is |\n|---|---|---|---|\n";
+    for Metric { name, unit, of, about } in metric::ALL {
+        let unit = unit.map_or("of the quantity".to_owned(), |unit| format!("`{unit}`"));
+        let of: Vec<&str> = of.iter().map(|kind| kind.name()).collect();
+        text += &format!("| `{name}` | {unit} | {} | {about} |\n", of.join(", "));
+    }
+    generated("docs/reference/results.md", "study", &text);
 }
 
 /// A struct of the documents' models: its comment, and its fields with type and comment.
