@@ -1,7 +1,7 @@
 //! QSCCP beside the optimum on networks drawn at random: what its schedulers and rates come to is the
 //! hierarchical weighted max-min allocation, to which they know nothing of each other. Over several paths there is more
 //! than one such allocation; there it is also beside its own equations, as a fluid.
-#[path = "../../../optimum/tests/common/fluid.rs"]
+#[path = "../../../optimum/tests/suite/common/fluid.rs"]
 mod fluid;
 
 use fluid::Fluid;

@@ -1,7 +1,7 @@
 //! Replays the corpus of the fuzz target of scenario files.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../../../fuzz/src/scenario.rs"]
+#[path = "../../../../fuzz/src/scenario.rs"]
 mod harness;
 
 use std::fs;

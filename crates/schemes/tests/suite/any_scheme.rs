@@ -2,9 +2,9 @@
 //! those of the fuzz targets `scheme_queue`, `scheme_flow_control` and `scheme_node`, whose corpus is replayed here.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../../../fuzz/src/input.rs"]
+#[path = "../../../../fuzz/src/input.rs"]
 mod input;
-#[path = "../../../fuzz/src/scheme.rs"]
+#[path = "../../../../fuzz/src/scheme.rs"]
 mod scheme;
 
 use proptest::prelude::*;

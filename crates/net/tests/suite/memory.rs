@@ -6,8 +6,6 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::mem;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
@@ -26,7 +24,14 @@ use weir_packet::{Data, LpHeader, LpPacket, Name, SignalSet, SignatureInfo, Sign
 
 struct Counting;
 
-static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What one thread allocates and another frees makes the count wrap around.
+fn count(more: usize, less: usize) {
+    let _ = ALLOCATED.try_with(|all| all.set(all.get().wrapping_add(more).wrapping_sub(less)));
+}
 
 thread_local! {
     /// How often this thread has asked for memory: the threads that run tests do so too.
@@ -37,14 +42,14 @@ thread_local! {
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.fetch_add(taken(layout.size()), Relaxed);
+        count(taken(layout.size()), 0);
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALLOCATED.fetch_sub(taken(layout.size()), Relaxed);
+        count(0, taken(layout.size()));
         // SAFETY: `pointer` came from `System` with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -58,12 +63,9 @@ fn taken(size: usize) -> usize {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One at a time: all threads count together.
-static TURN: Mutex<()> = Mutex::new(());
-
 #[track_caller]
 fn check(before: usize, said: usize, what: &str) {
-    let taken = ALLOCATED.load(Relaxed) - before;
+    let taken = ALLOCATED.get() - before;
     let ratio = taken as f64 / said as f64;
     eprintln!("{what}: {taken} bytes, {ratio:.2} of what is said");
     assert!((0.6..=1.25).contains(&ratio), "{what}: {taken} bytes are taken, {said} are said");
@@ -72,7 +74,6 @@ fn check(before: usize, said: usize, what: &str) {
 /// Many faces that share a bound, as in the forwarder. Each flood is another way to fill a reassembler.
 #[test]
 fn incomplete_packets_take_what_they_say_whatever_the_pieces() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     const BOUND: u64 = 4_000_000;
     let floods: [(&str, u64, &[usize]); 5] = [
         ("first pieces", 2, &[4000]),
@@ -84,7 +85,7 @@ fn incomplete_packets_take_what_they_say_whatever_the_pieces() {
     for (what, frag_count, lengths) in floods {
         let mut faces: Vec<Reassembler> =
             (0..100).map(|_| Reassembler::new(ReassemblerConfig::default())).collect();
-        let before = ALLOCATED.load(Relaxed);
+        let before = ALLOCATED.get();
         let mut shared = SharedBound::new(BOUND);
         let mut now = Time::ZERO;
         for packet in 0..70 {
@@ -107,7 +108,7 @@ fn incomplete_packets_take_what_they_say_whatever_the_pieces() {
         now += Span::from_secs(10);
         faces.iter_mut().for_each(|face| face.expire(now));
         assert!(faces.iter().all(|face| face.bytes() == 0));
-        let left = ALLOCATED.load(Relaxed) - before;
+        let left = ALLOCATED.get() - before;
         assert!(left < 100 * 2000, "{what}: {left} bytes stay");
     }
 }
@@ -127,9 +128,8 @@ impl Write for Socket {
 
 #[test]
 fn frames_before_slow_sockets_take_what_they_say_and_idle_faces_take_nothing() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for len in [20, 1000, 8000] {
-        let before = ALLOCATED.load(Relaxed);
+        let before = ALLOCATED.get();
         let frame = vec![7; len];
         let mut boxes: Vec<Outbox> = (0..50).map(|_| Outbox::new(256 << 10)).collect();
         for outbox in &mut boxes {
@@ -149,7 +149,7 @@ fn frames_before_slow_sockets_take_what_they_say_and_idle_faces_take_nothing() {
         assert!(said >= 1000 * 40 * len);
         batches.iter_mut().for_each(Batch::clear);
         // Spare buffers, and room for lengths.
-        let left = ALLOCATED.load(Relaxed).saturating_sub(before);
+        let left = ALLOCATED.get().saturating_sub(before);
         assert!(left < 64 * (128 << 10) + 1000 * 1000, "{len}: {left} bytes stay");
     }
 }
@@ -170,7 +170,7 @@ impl Read for Pinging<'_> {
             buffer[..handshake.len()].copy_from_slice(&handshake);
             return Ok(handshake.len());
         }
-        self.most.set(self.most.get().max(ALLOCATED.load(Relaxed) - self.before));
+        self.most.set(self.most.get().max(ALLOCATED.get() - self.before));
         for byte in &mut *buffer {
             *byte = self.pings[self.at];
             self.at = (self.at + 1) % self.pings.len();
@@ -205,14 +205,13 @@ impl Source for Pinging<'_> {
 
 #[test]
 fn pings_take_no_memory_beside_one_buffer_for_reading() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let handshake = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         .to_vec();
     let message = |first: u8| [&[first, 0x80 | 125, 0, 0, 0, 0][..], &[7; 125]].concat();
     // Between the pings, pongs: they need no answer, and fill the buffer from which the last ping was read.
     let pings = [message(0x8A).repeat(3000), message(0x89).repeat(100)].concat();
-    let before = ALLOCATED.load(Relaxed);
+    let before = ALLOCATED.get();
     let most = Cell::new(0);
     echo(Pinging { handshake, pings, at: 0, before, most: &most }, 10_000, &mut |_| panic!("no frame"))
         .unwrap();
@@ -223,7 +222,6 @@ fn pings_take_no_memory_beside_one_buffer_for_reading() {
 /// In their steady state faces use buffers in turn.
 #[test]
 fn frames_that_leave_at_once_need_no_new_memory() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut boxes: Vec<Outbox> = (0..10).map(|_| Outbox::new(256 << 10)).collect();
     let mut batches: Vec<Batch> = (0..10).map(|_| Batch::default()).collect();
     let mut round = || {
@@ -245,7 +243,6 @@ fn frames_that_leave_at_once_need_no_new_memory() {
 /// A store that is full gives back as much memory as it takes.
 #[test]
 fn data_that_are_kept_need_no_new_memory_once_as_many_go() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut decoder, mut pool) = (Decoder::new(Secrets::fixed(1), SignalSet::ALL), PacketPool::new());
     decoder.keep_data(true);
     let name: Name = "/a/b".parse().unwrap();

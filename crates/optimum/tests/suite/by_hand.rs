@@ -1,9 +1,9 @@
 //! Networks whose optimum is known by hand or from the literature.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{apart, assert_near, built_in, flow, interest_ratio, mbps, network, optimum, policy, rates};
+use crate::common::{
+    apart, assert_near, built_in, flow, interest_ratio, mbps, network, optimum, policy, rates,
+};
 use weir_core::seam::SharingPolicy;
 use weir_core::{Bytes, Rate, Span};
 use weir_medium::{Saturation, phy};

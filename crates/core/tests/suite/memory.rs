@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
 
 use bytes::Bytes;
 use weir_core::ids::{FaceId, GroupId};
@@ -21,26 +20,33 @@ use weir_core::units::{Rate, Span, Time};
 
 struct Counting;
 
-static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What one thread allocates and another frees makes the count wrap around.
+fn count(more: usize, less: usize) {
+    let _ = ALLOCATED.try_with(|all| all.set(all.get().wrapping_add(more).wrapping_sub(less)));
+}
 
 #[expect(unsafe_code, reason = "an allocator is unsafe by its trait; all of it is the system's")]
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.fetch_add(taken(layout.size()), Relaxed);
+        count(taken(layout.size()), 0);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALLOCATED.fetch_sub(taken(layout.size()), Relaxed);
+        count(0, taken(layout.size()));
         // SAFETY: `pointer` came from `System` with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATED.fetch_add(taken(size), Relaxed);
-        ALLOCATED.fetch_sub(taken(layout.size()), Relaxed);
+        count(0, taken(layout.size()));
         // SAFETY: `pointer` came from `System` with this layout.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -53,9 +59,6 @@ fn taken(size: usize) -> usize {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// One at a time: all threads count together.
-static TURN: Mutex<()> = Mutex::new(());
 
 const HASHER: NameHasher = NameHasher::new(7);
 
@@ -73,7 +76,7 @@ struct Bench {
 
 impl Bench {
     fn new(pit_bytes: u64, store_bytes: u64) -> Bench {
-        let before = ALLOCATED.load(Relaxed);
+        let before = ALLOCATED.get();
         let limits = TableLimits { pit_bytes, dead_nonces: 1000, ..TableLimits::default() };
         let strategy = Box::new(BestRoute::default());
         let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
@@ -119,7 +122,7 @@ impl Bench {
     }
 
     fn taken(&self) -> usize {
-        ALLOCATED.load(Relaxed) - self.before
+        ALLOCATED.get() - self.before
     }
 
     #[track_caller]
@@ -151,7 +154,6 @@ fn with_digest(n: u32) -> HashedName {
 
 #[test]
 fn a_flooded_pit_takes_what_its_bound_says_whatever_the_names() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     const BOUND: u64 = 16_000_000;
     type Names = fn(u32) -> HashedName;
     let kinds: [(&str, Names); 6] = [
@@ -183,7 +185,6 @@ fn a_flooded_pit_takes_what_its_bound_says_whatever_the_names() {
 
 #[test]
 fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     const BOUND: u64 = 16_000_000;
     let tiny = [("tiny, 50 components", 50, 1, 10), ("tiny", 3, 1, 10)];
     let large = [("8 kB", 3, 1, 8000), ("long names", 3, 4000, 10)];
@@ -319,7 +320,6 @@ fn under(link: FaceId) -> HashedName {
 
 #[test]
 fn queues_take_what_their_bound_says_whatever_waits_in_them() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     const BOUND: u64 = 16_000_000;
     // How many packets go by for one that waits: then it is alone in its block.
     let kinds = [
@@ -332,7 +332,7 @@ fn queues_take_what_their_bound_says_whatever_waits_in_them() {
         ("1 kB, alone", 3, 1, 1000, 9, 0),
     ];
     for turned in [false, true] {
-        let before = ALLOCATED.load(Relaxed);
+        let before = ALLOCATED.get();
         let mut stuck = Stuck::new(BOUND);
         for step in 0..kinds.len() {
             let (what, components, last, length, others, delegations) =
@@ -342,7 +342,7 @@ fn queues_take_what_their_bound_says_whatever_waits_in_them() {
                 stuck.ask(n % STUCK, components, last, length, delegations);
                 (0..others).for_each(|_| stuck.ask(STUCK, 3, 1, 7000, 0));
             }
-            let taken = ALLOCATED.load(Relaxed) - before;
+            let taken = ALLOCATED.get() - before;
             let (share, queued) = (taken as f64 / BOUND as f64, stuck.node.queued_bytes());
             eprintln!("{what}: {taken} bytes, {share:.2} of the bound; {queued} are counted");
             assert!(share <= 1.25, "{what}: {share} of the bound");
@@ -376,7 +376,6 @@ impl Queue for Keeps {
 
 #[test]
 fn prefixes_of_flows_take_what_their_bound_says_whatever_their_names() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     const BOUND: u64 = 8_000_000;
     for is_grouped in [false, true] {
         let limits =
@@ -394,7 +393,7 @@ fn prefixes_of_flows_take_what_their_bound_says_whatever_their_names() {
             faces.iter().for_each(|&face| node.set_group(face, GroupId(face.0 as u16 + 1)));
         }
         node.add_route(&HashedName::new(), faces[0], 0);
-        let before = ALLOCATED.load(Relaxed);
+        let before = ALLOCATED.get();
         let (mut pool, mut actions, mut now) = (PacketPool::new(), Vec::new(), Time::from_nanos(1));
         for (what, components, last) in
             [("short", 3, 1), ("8 kB", 3, 8000), ("50 components", 50, 1), ("300 B", 3, 300)]
@@ -415,7 +414,7 @@ fn prefixes_of_flows_take_what_their_bound_says_whatever_their_names() {
                     pool.free(packet);
                 }
             }
-            let share = (ALLOCATED.load(Relaxed) - before) as f64 / BOUND as f64;
+            let share = (ALLOCATED.get() - before) as f64 / BOUND as f64;
             eprintln!("{what}, in groups: {is_grouped}: {share:.2} of the bound");
             // One with a short name is charged as five: 0.1, if all that a place may need is used.
             assert!(

@@ -1,9 +1,7 @@
 //! What must hold of every network, on random ones.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{apart, flow, network, optimum};
+use crate::common::{self, apart, flow, network, optimum};
 use proptest::prelude::*;
 use weir_core::Span;
 use weir_optimum::{Held, Objective, Optimum, Options, steady};

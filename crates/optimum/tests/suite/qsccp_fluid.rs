@@ -1,10 +1,8 @@
 //! QSCCP's equations (10) to (12) over several paths, as a fluid, beside the optimum.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::fluid::{Division, Fluid, Forwarding, PAPER, Rules, Suggested};
-use common::{built_in, interest_ratio, policy};
+use crate::common::fluid::{Division, Fluid, Forwarding, PAPER, Rules, Suggested};
+use crate::common::{built_in, interest_ratio, policy};
 use weir_core::Span;
 use weir_optimum::{Options, steady};
 use weir_scenario::Scenario;

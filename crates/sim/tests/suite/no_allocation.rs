@@ -1,25 +1,27 @@
-//! In its steady state a world allocates nothing per packet: this allocator counts.
+//! In its steady state a world allocates nothing per packet: this allocator counts those of each thread.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "suite/common/mod.rs"]
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
 
-use common::{at, experiment, scenario, world};
+use crate::common::{at, experiment, scenario, world};
 use weir_experiment::Setup;
 
 struct Counting;
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    let _ = ALLOCATIONS.try_with(|all| all.set(all.get() + 1));
+}
 
 #[expect(unsafe_code, reason = "an allocator is unsafe by its trait; all of it is the system's")]
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
+        count();
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -30,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
+        count();
         // SAFETY: `pointer` came from `System` with this layout.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -39,20 +41,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One at a time: all threads count together.
-static TURN: Mutex<()> = Mutex::new(());
-
 /// Between the warm-up and the end of a scenario, in seconds, it allocates less than once in a
 /// thousand packet-hops: tables and histograms still grow now and then, packets cost nothing.
 fn allocates_nothing_per_packet(name: &str, set: &[&str], warm_up: u64, end: u64) {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let setup = Setup { with_series: true, ..Setup::default() };
     let scenario = scenario(name, set);
     let mut world = world(experiment(&scenario, &setup));
     world.run_until(at(warm_up), &mut |_| ()).unwrap();
-    let before = (ALLOCATIONS.load(Relaxed), world.packet_hops());
+    let before = (ALLOCATIONS.get(), world.packet_hops());
     world.run_until(at(end), &mut |_| ()).unwrap();
-    let allocations = ALLOCATIONS.load(Relaxed) - before.0;
+    let allocations = ALLOCATIONS.get() - before.0;
     let hops = world.packet_hops() - before.1;
     eprintln!("{name} {set:?}: {allocations} allocations, {hops} packet-hops");
     assert!(hops > 500_000, "{hops}");

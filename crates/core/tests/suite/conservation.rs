@@ -3,11 +3,11 @@
 //! targets `core_node` and `core_tables`, whose corpora are replayed here.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../../../fuzz/src/input.rs"]
+#[path = "../../../../fuzz/src/input.rs"]
 mod input;
-#[path = "../../../fuzz/src/node.rs"]
+#[path = "../../../../fuzz/src/node.rs"]
 mod node;
-#[path = "../../../fuzz/src/tables.rs"]
+#[path = "../../../../fuzz/src/tables.rs"]
 mod tables;
 
 use proptest::prelude::*;

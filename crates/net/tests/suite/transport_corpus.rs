@@ -1,12 +1,9 @@
 //! Replays the corpus of the fuzz targets of transports and link service, and gives the same harnesses random bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../../../fuzz/src/transport.rs"]
+#[path = "../../../../fuzz/src/transport.rs"]
 mod harness;
-#[allow(dead_code, reason = "shared with other harnesses")]
-#[path = "../../../fuzz/src/input.rs"]
-mod input;
-#[path = "../../../fuzz/src/link.rs"]
+#[path = "../../../../fuzz/src/link.rs"]
 mod link;
 
 use proptest::prelude::*;
