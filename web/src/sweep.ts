@@ -130,7 +130,9 @@ const number = (value: number) => (Math.abs(value) >= 1e4 ? count(value) : signi
 function said(value: Value | null | undefined, scale: number): string {
   if (!value || !isNumber(value[0])) return "–";
   const ci95 = interval(value);
-  return number(value[0] * scale) + (ci95 > 0 ? ` ± ${number(ci95 * scale)}` : "");
+  // Of rounding errors there is none to show.
+  const shown = ci95 * scale >= 1e4 ? count(ci95 * scale) : significant(ci95 * scale, 2);
+  return number(value[0] * scale) + (shown === "0" ? "" : ` ± ${shown}`);
 }
 
 // ---- Plots
@@ -180,7 +182,8 @@ function range(shown: Small[], scale: number): [number, number] {
   if (state.range === "log") return [Math.max(low, Math.min(...means) / 10) / 1.1, high * 1.1];
   if (state.range === "zero" && low >= 0) return [0, high > 0 ? high * 1.06 : 1];
   const room = Math.max((high - low) * 0.08, Math.abs(high) * 0.002, 1e-9);
-  return [state.range === "zero" ? Math.min(0, low - room) : low - room, high + room];
+  // Nothing that is plotted is below zero, but an interval may be.
+  return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
 
 function xRange(positions: number[], isNumeric: boolean): [number, number] {
