@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -953,6 +953,40 @@ describe("the page of a sweep", () => {
         [[false, true], [false, true]],
       );
     }));
+
+  test("over names, schemes stand beside each other, and long names are shortened", () => {
+    const dir = join(scratch, "names");
+    mkdirSync(dir);
+    const names = ["drop-tail", "codel", "a queue with a name that has no room under its points", "pie", "red"];
+    const text = readFileSync(join(summaries, "sweep.html"), "utf8");
+    const changed = text.replace(/(id="data">)(.*?)(<\/script>)/s, (_, before, json, after) => {
+      const data = JSON.parse(json);
+      data.axes[0] = { name: "queue", unit: null, values: names, positions: [] };
+      return before + JSON.stringify(data).replaceAll("<", "\\u003c") + after;
+    });
+    writeFileSync(join(dir, "sweep.html"), changed);
+    return openPage(
+      async (page) => {
+        const { x, lines } = Object.values(await plotted(page))[0];
+        assert.equal(new Set(x).size, 5 * 3);
+        for (const [i, line] of lines.entries()) {
+          for (const [k, value] of line.entries()) assert.ok(k % 3 === i || value === null, "each scheme has its own places");
+        }
+        const under = await page.evaluate(() => {
+          const plot = [...window.weirSweep.plots.values()][0];
+          return plot.axes[0].values(plot);
+        });
+        assert.deepEqual([under[0], under[4]], ["drop-tail", "red"]);
+        assert.match(under[2], /^a queue.*…$/);
+        await page.locator(".plot").first().focus();
+        for (const name of names) {
+          await page.keyboard.press("ArrowRight");
+          assert.ok((await page.locator(".reading").textContent()).startsWith(`queue = ${name}, `));
+        }
+      },
+      { dir },
+    );
+  });
 
   test("tabulates what is plotted, with the number of distinct values, and says why a value is missing", () =>
     openPage(async (page) => {
