@@ -574,8 +574,8 @@ struct Shape {
 /// The structs of a run's document, then those of many runs'. The fields of a struct that others have flattened in them
 /// are theirs.
 fn shapes() -> Vec<Shape> {
-    let code =
-        ["measure", "results"].map(|of| read(&root().join(format!("crates/{of}/src/model.rs")))).concat();
+    let models = ["measure/src/model.rs", "results/src/model.rs", "results/src/sweep/model.rs"];
+    let code = models.map(|model| read(&root().join("crates").join(model))).concat();
     let mut shapes: Vec<Shape> = Vec::new();
     let mut flattened = Vec::new();
     let (mut comment, mut is_flattened) = (Vec::new(), false);
@@ -626,6 +626,7 @@ fn in_json(kind: &str) -> String {
         "u64" => "whole number".to_owned(),
         "Vec<String>" => "list of texts".to_owned(),
         "Vec<u64>" => "list of whole numbers".to_owned(),
+        "Vec<f64>" => "list of numbers".to_owned(),
         "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
         "bool" => "`true`, `false`".to_owned(),
         "Bound" => "`about`, `at_most`, `at_least`, `more_than`, `less_than`".to_owned(),
