@@ -125,12 +125,17 @@ fn period(scheme: &str, parts: Vec<Part<'_>>) -> SweepPeriod {
     SweepPeriod { from_s, to_s, all, classes, groups, links, distances }
 }
 
-/// How many different outcomes runs have, whatever their seeds.
+/// How many different outcomes runs have. Where a seed only decides which of several equal flows comes first, they trade
+/// places and the outcome is the same: it is that of classes, groups and links.
 fn distinct(runs: &[RunDocument]) -> u64 {
-    fn outcome(run: &RunDocument) -> impl PartialEq + '_ {
-        (run.events, run.packet_hops, &run.flows, &run.classes, &run.groups, &run.links, &run.windows)
-    }
-    let is_first = |at: &usize| runs[..*at].iter().all(|before| outcome(before) != outcome(&runs[*at]));
+    let is_same = |a: &RunDocument, b: &RunDocument| {
+        let parts = a.windows.len().max(b.windows.len());
+        (0..=parts).all(|at| match (part(a, at), part(b, at)) {
+            (Some(a), Some(b)) => (a.classes, a.groups, a.links) == (b.classes, b.groups, b.links),
+            (a, b) => a.is_none() && b.is_none(),
+        })
+    };
+    let is_first = |at: &usize| !runs[..*at].iter().any(|before| is_same(before, &runs[*at]));
     (0..runs.len()).filter(is_first).count() as u64
 }
 
@@ -225,6 +230,22 @@ mod tests {
             line.ends_with(" 1/4") && line.starts_with("5 Mb/s fixed 2 ") && !line.contains('±'),
             "{line}"
         );
+    }
+
+    #[test]
+    fn equal_flows_that_trade_places_are_the_same_outcome() {
+        let mut runs = [1, 2].map(|seed| run("qsccp", seed, 1e6));
+        for (flow, goodput) in runs[0].flows.iter_mut().zip([0.1, 0.2, 0.3, 0.7]) {
+            flow.goodput_bps = goodput;
+        }
+        runs[1].flows = runs[0].flows.clone();
+        runs[1].flows.swap(0, 3);
+        assert_ne!(runs[0].flows, runs[1].flows);
+        let outcomes = |runs: &[RunDocument]| SweepRow::of(Vec::new(), Vec::new(), "qsccp", runs);
+        let row = outcomes(&runs);
+        assert_eq!((row.distinct, row.periods[0].all.jain.unwrap().distinct), (1, 1));
+        runs[1].windows[0].links[0].drops += 1;
+        assert_eq!(outcomes(&runs).distinct, 2);
     }
 
     #[test]

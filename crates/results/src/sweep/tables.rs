@@ -20,8 +20,8 @@ const VALUES: usize = 6;
 const CLASSES: usize = 4;
 
 /// What the last column is, in words.
-const DISTINCT: &str = "Distinct is the number of different outcomes, out of the number of runs. Where it is 1 of several, the \
-     seed decides nothing, and more seeds tell nothing more. The delay of all flows is the mean over the classes by their \
+const DISTINCT: &str = "Distinct is the number of different outcomes of classes, groups and links, out of the number of runs. \
+     Where it is 1 of several, more seeds tell nothing more. The delay of all flows is the mean over the classes by their \
      goodputs, and its 99th percentile is that of the class with the largest.";
 
 /// What some flows got.
