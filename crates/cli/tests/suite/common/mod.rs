@@ -48,7 +48,8 @@ pub fn complains_of_nothing(output: &Output) {
 
 fn is_remark(line: &str) -> bool {
     let what_is_run = "(a point of the axes under a scheme)";
-    line.ends_with(" %") || line.contains("not repeated with another seed") || line.contains(what_is_run)
+    let remarks = ["not repeated with another seed", what_is_run, " runs are in "];
+    line.ends_with(" %") || remarks.iter().any(|remark| line.contains(remark))
 }
 
 /// A call fails, prints nothing, and says all these words on stderr.
