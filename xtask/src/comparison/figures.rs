@@ -33,12 +33,12 @@ fn table(
     unit: &str,
     of: fn(&Figures, &str) -> Vec<f64>,
 ) -> Result<String> {
-    let sections: Result<Vec<Figures>> = experiments.iter().map(|name| Ok(figures(tables.section(name)?))).collect();
+    let sections: Result<Vec<Figures>> =
+        experiments.iter().map(|name| Ok(figures(tables.section(name)?))).collect();
     let sections = sections?;
     let mut text = format!("| scheme | `{}` |\n|---|--:|--:|\n", experiments.join("` | `"));
     for scheme in &tables.schemes {
-        let ranges: Vec<String> =
-            sections.iter().map(|figures| range(&of(figures, scheme), unit)).collect();
+        let ranges: Vec<String> = sections.iter().map(|figures| range(&of(figures, scheme), unit)).collect();
         if ranges.iter().any(|range| !range.is_empty()) {
             text += &format!("| {scheme} | {} |\n", ranges.join(" | "));
         }
@@ -49,10 +49,11 @@ fn table(
 /// Parts of the goodput of the optimum in the windows before a flow is greedy, in percent.
 fn parts_of_optimum(figures: &Figures, scheme: &str) -> Vec<f64> {
     let goodputs = figures.iter().filter(|([_, s, column], _)| s == scheme && column == "goodput");
-    let parts = goodputs.filter(|([window, ..], _)| window != GREEDY).filter_map(|([window, ..], goodput)| {
-        let optimum = [window, "optimum", "goodput"].map(str::to_owned);
-        Some(100.0 * goodput / figures.get(&optimum)?)
-    });
+    let parts =
+        goodputs.filter(|([window, ..], _)| window != GREEDY).filter_map(|([window, ..], goodput)| {
+            let optimum = [window, "optimum", "goodput"].map(str::to_owned);
+            Some(100.0 * goodput / figures.get(&optimum)?)
+        });
     parts.collect()
 }
 
