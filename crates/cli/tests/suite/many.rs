@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::common::{changed, complains_of_nothing, folder, keys, printed, refused, text, weir};
+use crate::common::{changed, complains_of_nothing, folder, keys, printed, refused, text, weir, weir_anew};
 
 /// Two nodes and a link whose loss is swept. `PAPER` stands for what a paper states of its utilisation.
 const SWEPT: &str = r#"
@@ -705,10 +705,11 @@ fn close(value: &Value, wanted: f64) -> bool {
 /// From the tables of the scenario alone: its windows are as long as each other or are one.
 #[test]
 fn the_matrix_has_the_figures_of_a_comparison() {
-    let set = ["--schemes", "qsccp,fixed", "--seeds", "2", "--set", "link.R2-R3.loss=0.01"];
-    let document = summary(&[&["qsccp/dumbbell", "examples/minimal"], &set[..4]].concat());
-    let alone = summary(&[&["qsccp/dumbbell"], &set[..4]].concat());
-    let runs = ["run", "qsccp/dumbbell", "--scheme", "fixed", "--json"];
+    let short = ["--set", "duration=12s", "--set", "window.steady.from=6s", "--set", "window.steady.to=12s"];
+    let set = [&["--schemes", "qsccp,fixed", "--seeds", "2"], &short[..]].concat();
+    let document = summary(&[&["qsccp/dumbbell", "examples/minimal"], &set[..]].concat());
+    let alone = summary(&[&["qsccp/dumbbell"], &set[..]].concat());
+    let runs = [&["run", "qsccp/dumbbell", "--scheme", "fixed", "--json"], &short[..]].concat();
     let run: Value = serde_json::from_str(&printed(&weir(&runs))).unwrap();
     let row = in_matrix(&document, 0, "fixed");
     let window = &run["windows"][0];
@@ -837,10 +838,8 @@ fn a_comparison_that_was_killed_goes_on_where_it_was() {
         "--jobs",
         "1",
     ];
-    // Runs of other tests would be found.
-    let alone = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_weir")).args(args).output().unwrap();
     let (whole, killed) = (folder("compare-whole-out"), folder("compare-killed-out"));
-    printed(&alone(&[&args[..], &["--out", whole.to_str().unwrap()]].concat()));
+    printed(&weir_anew(&[&args[..], &["--out", whole.to_str().unwrap()]].concat()));
     let again = [&args[..], &["--out", killed.to_str().unwrap()]].concat();
     let mut process = Command::new(env!("CARGO_BIN_EXE_weir"));
     process.args(&again).stdout(Stdio::null()).stderr(Stdio::null());
@@ -852,7 +851,7 @@ fn a_comparison_that_was_killed_goes_on_where_it_was() {
     process.wait().unwrap();
     let before = kept(&killed);
     assert!((3..18).contains(&before.len()), "it was killed midway: {}", before.len());
-    let output = alone(&again);
+    let output = weir_anew(&again);
     let note = format!("note: {} of 18 runs are in ", before.len());
     assert!(text(&output.stderr).contains(&note), "{}", text(&output.stderr));
     let after = kept(&killed);
@@ -868,13 +867,13 @@ fn a_comparison_that_was_killed_goes_on_where_it_was() {
     let cut = &after[5].0;
     let bytes = fs::read(cut).unwrap();
     fs::write(cut, &bytes[..bytes.len() / 2]).unwrap();
-    let output = alone(&again);
+    let output = weir_anew(&again);
     assert!(text(&output.stderr).contains("note: 16 of 18 runs"), "{}", text(&output.stderr));
     assert!(results(&whole) == results(&killed), "the results are those of a whole one");
     // Another duration is another run.
     let mut shorter = again.clone();
     shorter[8] = "duration=1s";
-    assert!(!text(&alone(&shorter).stderr).contains("runs are in "));
+    assert!(!text(&weir_anew(&shorter).stderr).contains("runs are in "));
 }
 
 #[test]

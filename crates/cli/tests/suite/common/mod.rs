@@ -21,8 +21,18 @@ pub fn command() -> Command {
     command
 }
 
+/// Calls the command.
 pub fn weir(args: &[&str]) -> Output {
-    let output = command().args(args).output().unwrap();
+    called(command(), args)
+}
+
+/// Calls the command so that it makes every run itself, for what is said of how runs are made.
+pub fn weir_anew(args: &[&str]) -> Output {
+    called(Command::new(WEIR), args)
+}
+
+fn called(mut command: Command, args: &[&str]) -> Output {
+    let output = command.args(args).output().unwrap();
     assert!(!text(&output.stderr).contains("panicked"), "{args:?}: {}", text(&output.stderr));
     output
 }
