@@ -1,0 +1,114 @@
+//! The command `weir`: congestion control and quality of service for Named Data Networking.
+//!
+//! The binary and the Python package run the same [`main`].
+
+mod app;
+mod batch;
+mod beside;
+mod compare;
+mod compare_scenarios;
+mod completions;
+mod cs;
+mod face;
+mod forward;
+mod get;
+mod kept_runs;
+mod key;
+mod list;
+mod load;
+mod man;
+mod manage;
+mod optimum;
+mod out;
+mod papers;
+mod passphrase;
+mod ping;
+mod policy;
+mod propagation;
+mod provenance;
+mod put;
+mod replay;
+mod reproduce;
+mod route;
+mod run;
+mod run_queue;
+mod scenario_optimum;
+mod status;
+mod strategy;
+mod terminal;
+mod traffic;
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// What can go wrong, on any thread.
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Congestion control and quality of service for Named Data Networking.
+#[derive(Debug, Parser)]
+#[command(name = "weir", version = provenance::VERSION, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::Args),
+    Run(run::Args),
+    Compare(compare::Args),
+    Reproduce(reproduce::Args),
+    Optimum(optimum::Args),
+    Forward(forward::Args),
+    Put(put::Args),
+    Get(get::Args),
+    Replay(replay::Args),
+    Status(status::Args),
+    Face(face::Args),
+    Route(route::Args),
+    Strategy(strategy::Args),
+    Cs(cs::Args),
+    Ping(ping::Args),
+    PingServer(ping::ServerArgs),
+    Traffic(traffic::Args),
+    Key(key::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Runs the command with these arguments, the name of the program first. Help, a wrong argument and an interruption end
+/// the process.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = Cli::parse_from(args);
+    let done = match cli.command {
+        Command::List(args) => list::list(&args).map(|()| ExitCode::SUCCESS),
+        Command::Run(args) => run::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Compare(args) => compare::compare(&args).map(|()| ExitCode::SUCCESS),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
+        Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
+        Command::Put(args) => put::put(&args).map(|()| ExitCode::SUCCESS),
+        Command::Get(args) => get::get(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
+        Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),
+        Command::Route(args) => route::route(&args).map(|()| ExitCode::SUCCESS),
+        Command::Strategy(args) => strategy::strategy(&args).map(|()| ExitCode::SUCCESS),
+        Command::Cs(args) => cs::cs(&args).map(|()| ExitCode::SUCCESS),
+        Command::Ping(args) => ping::ping(&args),
+        Command::PingServer(args) => ping::serve(&args).map(|()| ExitCode::SUCCESS),
+        Command::Traffic(args) => traffic::traffic(&args).map(|()| ExitCode::SUCCESS),
+        Command::Key(args) => key::key(&args).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => {
+            completions::completions(&args, Cli::command()).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Man(args) => man::man(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}
