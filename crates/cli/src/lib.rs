@@ -44,6 +44,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+pub use provenance::{CommandLine, VERSION};
+
 /// What can go wrong, on any thread.
 type Failure = Box<dyn Error + Send + Sync>;
 
