@@ -1,5 +1,5 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick docs test test-rust build-tests doctests tools web binary golden records tables interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick docs test test-rust build-tests doctests tools web python wheel binary golden records tables interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -28,7 +28,7 @@ quick: ## build target/debug/weir for daily work
 # Everything that is tested, with what the tests need. The suites run the binary that the tests in Rust were built with:
 # that checks more than a release does, and nothing is compiled twice.
 test: test-rust doctests tools ## run every test
-	$(MAKE) tables web interop apps qos WEIR=$(TARGET)/debug/weir
+	$(MAKE) tables python web interop apps qos WEIR=$(TARGET)/debug/weir
 
 # The programs of the tests, and the one example that the suites in Python and the browser run: `make lint` compiles the others.
 RUST_TESTS = --workspace --all-features --tests --example sample_report
@@ -57,6 +57,24 @@ web: binary ## test the pages in a browser
 	cd web && npm run check && npm run check-bundle
 	$(WEIR) run qsccp/dumbbell --out target/report-under-test
 	cd web && WEIR_REPORT=../target/report-under-test/report.html WEIR_SAMPLE_REPORT=$(abspath $(dir $(WEIR))examples/sample_report) npm test
+
+# The Python package, around the module that is built from what the tests in Rust are built with.
+PYTHON_ENV := $(TARGET)/python
+$(PYTHON_ENV)/installed: python/requirements-test.txt
+	python3 -m venv $(PYTHON_ENV)
+	$(PYTHON_ENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+python: $(PYTHON_ENV)/installed ## test the Python package; installs what it needs in target/python
+	cargo build --profile test -p weir-python
+	ln -sf $(TARGET)/debug/lib_native.so python/weir/_native.abi3.so
+	PYTHONPATH=$(CURDIR)/python $(PYTHON_ENV)/bin/python -m pytest
+
+# For all Linux systems of the last ten years, and all versions of Python from 3.10 on. Zig links it with their old C library.
+wheel: ## build a Python wheel for Linux in target/wheels
+	python3 -m venv $(TARGET)/wheel-env
+	$(TARGET)/wheel-env/bin/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9,<2'
+	PATH=$(TARGET)/wheel-env/bin:$$PATH maturin build --release --zig --compatibility manylinux2014 --out $(TARGET)/wheels
 
 # The parts of documents that the code has, and the table of the interoperability tests.
 docs: ## write the documents that are generated

@@ -28,3 +28,4 @@ mod window;
 
 pub use registry::{Entry, FETCHING, PLAIN, SCHEMES, find};
 pub use resolve::{Resolved, SchemeError, UnknownScheme, WrongParameter, known, resolve};
+pub use window::{Congestion, LARGEST_WINDOW, Sign, WindowLaw, own_law};

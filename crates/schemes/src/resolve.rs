@@ -2,6 +2,7 @@
 //! file name; the reader of a file adds the position.
 
 use core::fmt;
+use std::sync::Arc;
 
 use weir_core::seam::Scheme;
 use weir_core::seam::params::{ParameterError, Params, Value};
@@ -21,12 +22,25 @@ pub struct Resolved {
     pub given: Vec<(String, Value)>,
     /// All parameters: the given values, and the defaults of the others.
     pub params: Params,
+    /// Makes the scheme instead of its entry.
+    own: Option<Build>,
 }
+
+/// Makes a scheme with these parameters.
+type Build = Arc<dyn Fn(&Params) -> Box<dyn Scheme> + Send + Sync>;
 
 impl Resolved {
     /// Builds the scheme.
     pub fn build(&self) -> Box<dyn Scheme> {
-        (self.entry.build)(&self.params)
+        self.own.as_ref().map_or_else(|| (self.entry.build)(&self.params), |build| build(&self.params))
+    }
+
+    /// The same, made by `build` instead of by its entry.
+    pub(crate) fn built_by(
+        self,
+        build: impl Fn(&Params) -> Box<dyn Scheme> + Send + Sync + 'static,
+    ) -> Resolved {
+        Resolved { own: Some(Arc::new(build)), ..self }
     }
 }
 
@@ -155,7 +169,7 @@ impl Entry {
         let params = Params::resolve(self.parameters, values)
             .and_then(|params| self.check_order(&given, &params).map(|()| params));
         match params {
-            Ok(params) => Ok(Resolved { entry: self, given, params }),
+            Ok(params) => Ok(Resolved { entry: self, given, params, own: None }),
             Err(ParameterError { key, message }) => {
                 let meant = self.meant_by(&key);
                 Err(WrongParameter { scheme: self.name, key, message, meant })

@@ -11,12 +11,15 @@ type Crates = BTreeMap<String, BTreeSet<String>>;
 /// An arrow from each crate to those that it depends on directly.
 pub fn picture() -> Result<Document> {
     let packages = packages()?;
-    let short = |name: &str| name.strip_prefix("weir-").map(str::to_owned);
+    let short = |name: &str| match name {
+        "weir" => Some("cli".to_owned()),
+        _ => name.strip_prefix("weir-").map(str::to_owned),
+    };
     let crates: Crates = packages
         .iter()
-        .map(|package| {
+        .filter_map(|package| {
             let used = dependencies(package, false).into_iter().filter_map(short);
-            (short(name(package)).unwrap_or_else(|| "cli".to_owned()), used.collect())
+            Some((short(name(package))?, used.collect()))
         })
         .collect();
     let arrows: String =

@@ -18,7 +18,7 @@ use weir_core::units::{Span, Time};
 use super::codel::{self, Codel};
 use super::mark::{Mark, Reading};
 use crate::window::reno::{self, Reno};
-use crate::window::{Congestion, WindowLaw};
+use crate::window::{Configured, Congestion, WindowLaw};
 
 /// A consumer remembers so many queues, the ones that it heard of last: two paths of 64 hops.
 const MOST_QUEUES: usize = 128;
@@ -158,14 +158,16 @@ fn own_part(window_bits: f64, srtt: Option<Span>, rate: f64) -> f64 {
     }
 }
 
-impl WindowLaw for AqmWindow {
+impl Configured for AqmWindow {
     type Settings = Settings;
 
     fn new(settings: Settings) -> AqmWindow {
         let (reno, queues) = (Reno::new(settings.reno), Queues::default());
         AqmWindow { settings, reno, queues, data_at: None, plain_mark_at: None }
     }
+}
 
+impl WindowLaw for AqmWindow {
     fn window(&self) -> f64 {
         self.reno.window()
     }

@@ -64,7 +64,7 @@ use weir_core::seam::{DataReceived, LossEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
 use super::{
-    Bounds, Congestion, Guard, LARGEST_WINDOW, Reaction, Recovery, Signs, UNIT, Unit, WindowLaw,
+    Bounds, Configured, Congestion, Guard, LARGEST_WINDOW, Reaction, Recovery, Signs, UNIT, Unit, WindowLaw,
     WindowScheme, initial_window, min_window,
 };
 use crate::registry::Entry;
@@ -576,7 +576,7 @@ impl Bbr {
     }
 }
 
-impl WindowLaw for Bbr {
+impl Configured for Bbr {
     type Settings = Settings;
 
     fn new(settings: Settings) -> Bbr {
@@ -603,7 +603,9 @@ impl WindowLaw for Bbr {
             probed_at: Time::ZERO,
         }
     }
+}
 
+impl WindowLaw for Bbr {
     fn window(&self) -> f64 {
         self.window
     }

@@ -24,8 +24,8 @@ use weir_core::seam::DataReceived;
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 
 use super::{
-    Bounds, Congestion, PCON_CLIENT, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, join,
-    min_window,
+    Bounds, Configured, Congestion, PCON_CLIENT, REACTION, Reaction, WindowLaw, WindowScheme, initial_window,
+    join, min_window,
 };
 use crate::registry::Entry;
 
@@ -224,14 +224,16 @@ impl Bic {
     }
 }
 
-impl WindowLaw for Bic {
+impl Configured for Bic {
     type Settings = Settings;
 
     fn new(settings: Settings) -> Bic {
         let (ssthresh, highest, target) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
         Bic { settings, window: settings.bounds.initial, ssthresh, highest, target, probing: None }
     }
+}
 
+impl WindowLaw for Bic {
     fn window(&self) -> f64 {
         self.window
     }

@@ -33,7 +33,8 @@ use weir_core::units::{Span, Time};
 
 use super::hystart::HyStart;
 use super::{
-    Bounds, Congestion, PCON_CLIENT, REACTION, Reaction, Sign, WindowLaw, WindowScheme, initial_window, join,
+    Bounds, Configured, Congestion, PCON_CLIENT, REACTION, Reaction, Sign, WindowLaw, WindowScheme,
+    initial_window, join,
 };
 use crate::registry::Entry;
 
@@ -209,7 +210,7 @@ impl Cubic {
     }
 }
 
-impl WindowLaw for Cubic {
+impl Configured for Cubic {
     type Settings = Settings;
 
     fn new(settings: Settings) -> Cubic {
@@ -224,7 +225,9 @@ impl WindowLaw for Cubic {
             hystart: HyStart::default(),
         }
     }
+}
 
+impl WindowLaw for Cubic {
     fn window(&self) -> f64 {
         self.window
     }

@@ -32,6 +32,7 @@ mod beside;
 pub(crate) mod bic;
 pub(crate) mod cubic;
 mod hystart;
+mod own;
 pub(crate) mod paced;
 #[cfg(test)]
 pub(crate) mod pipe;
@@ -48,8 +49,10 @@ use weir_packet::MAX_PACKET_SIZE;
 
 use crate::late_data::LateData;
 
+pub use own::own_law;
+
 /// No window is larger: as far as a consumer's segments may be ahead of the oldest missing one.
-pub(crate) const LARGEST_WINDOW: f64 = (1 << 20) as f64;
+pub const LARGEST_WINDOW: f64 = (1 << 20) as f64;
 
 /// How late an Interest may leave so that the next one makes up for it; more is no fault of a timer.
 const CATCH_UP: Span = Span::from_millis(1);
@@ -57,15 +60,21 @@ const CATCH_UP: Span = Span::from_millis(1);
 /// No pace is slower: one near zero would never hear that it could be faster.
 const LONGEST_INTERVAL: Span = Span::from_secs(10);
 
-/// How a window changes.
-pub(crate) trait WindowLaw: fmt::Debug + Send + Sized + 'static {
+/// A law that is made from parameters.
+pub(crate) trait Configured: WindowLaw + Sized {
     /// Its parameters, read.
     type Settings: Copy + fmt::Debug + Send;
 
     /// At the begin of a flow.
     fn new(settings: Self::Settings) -> Self;
+}
 
-    /// W, packets; see [`Unit`].
+/// How a window changes.
+///
+/// What all laws share is not in them: whether the next Interest may leave, and which signals of congestion count.
+/// Laws of this crate are in its list of schemes; for another one there is [`own_law`].
+pub trait WindowLaw: fmt::Debug + Send + 'static {
+    /// W, packets: a Data is one, unless the parameter `unit` says otherwise.
     fn window(&self) -> f64;
 
     /// The rate of Data for pacing Interests; `None`: all Interests that W allows leave at once.
@@ -105,20 +114,24 @@ pub(crate) trait WindowLaw: fmt::Debug + Send + Sized + 'static {
 
 /// The kind of a congestion signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub enum Sign {
+    /// A Data came with a congestion mark.
     Mark,
+    /// An Interest timed out, or came back as a Nack.
     Loss,
 }
 
 /// A congestion signal that counts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Congestion {
-    pub(crate) sign: Sign,
-    pub(crate) now: Time,
+pub struct Congestion {
+    /// Its kind.
+    pub sign: Sign,
+    /// When it came.
+    pub now: Time,
     /// Pending Interests.
-    pub(crate) pending: u32,
+    pub pending: u32,
     /// Packets that the Data of one of them is.
-    pub(crate) packets: f64,
+    pub packets: f64,
 }
 
 /// The packet in which W is counted.
@@ -321,12 +334,12 @@ impl Bounds {
 
 /// A scheme that consists only of a window law at the consumer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WindowScheme<L: WindowLaw> {
+pub(crate) struct WindowScheme<L: Configured> {
     pub(crate) law: L::Settings,
     pub(crate) reaction: Reaction,
 }
 
-impl<L: WindowLaw> Scheme for WindowScheme<L> {
+impl<L: Configured> Scheme for WindowScheme<L> {
     fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
         Box::new(WindowFlow::<L>::new(self.law, self.reaction))
     }
@@ -364,9 +377,17 @@ impl<L: WindowLaw> WindowFlow<L> {
         self.law.window()
     }
 
-    pub(crate) fn new(settings: L::Settings, reaction: Reaction) -> WindowFlow<L> {
+    pub(crate) fn new(settings: L::Settings, reaction: Reaction) -> WindowFlow<L>
+    where
+        L: Configured,
+    {
+        WindowFlow::of(L::new(settings), reaction)
+    }
+
+    /// The consumer's side with this law.
+    fn of(law: L, reaction: Reaction) -> WindowFlow<L> {
         WindowFlow {
-            law: L::new(settings),
+            law,
             reaction,
             late_data: LateData::new(reaction.late_data_twice),
             sent: 0,

@@ -9,7 +9,7 @@ use weir_core::seam::{DataReceived, SendEvent};
 use weir_core::units::{Rate, Span, Time};
 
 use super::cubic::{self, Cubic};
-use super::{Congestion, WindowLaw};
+use super::{Configured, Congestion, WindowLaw};
 
 const IN_SLOW_START: f64 = 2.0;
 const AFTER: f64 = 1.0;
@@ -22,13 +22,15 @@ pub(crate) struct Paced {
     pace: Option<Rate>,
 }
 
-impl WindowLaw for Paced {
+impl Configured for Paced {
     type Settings = cubic::Settings;
 
     fn new(settings: cubic::Settings) -> Paced {
         Paced { cubic: Cubic::new(settings), pace: None }
     }
+}
 
+impl WindowLaw for Paced {
     fn window(&self) -> f64 {
         self.cubic.window()
     }

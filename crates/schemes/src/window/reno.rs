@@ -24,8 +24,8 @@ use weir_core::seam::DataReceived;
 use weir_core::seam::params::{Parameter, Variant};
 
 use super::{
-    Bounds, Congestion, PCON_CLIENT, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, join,
-    min_window,
+    Bounds, Configured, Congestion, PCON_CLIENT, REACTION, Reaction, WindowLaw, WindowScheme, initial_window,
+    join, min_window,
 };
 use crate::registry::Entry;
 
@@ -84,13 +84,15 @@ impl Reno {
     }
 }
 
-impl WindowLaw for Reno {
+impl Configured for Reno {
     type Settings = Settings;
 
     fn new(settings: Settings) -> Reno {
         Reno { settings, window: settings.bounds.initial, ssthresh: f64::INFINITY }
     }
+}
 
+impl WindowLaw for Reno {
     fn window(&self) -> f64 {
         self.window
     }

@@ -1,0 +1,37 @@
+//! Errors of Weir as exceptions of `weir.errors`.
+
+use pyo3::import_exception;
+use pyo3::prelude::*;
+use weir_experiment::ExperimentError;
+
+import_exception!(weir.errors, WeirError);
+import_exception!(weir.errors, ScenarioError);
+import_exception!(weir.errors, SchemeError);
+import_exception!(weir.errors, RunError);
+
+/// A mistake in a scenario, with its place.
+pub fn scenario_error(py: Python<'_>, error: &weir_scenario::ScenarioError) -> PyErr {
+    let exception = ScenarioError::new_err(error.to_string());
+    let value = exception.value(py);
+    let line = (error.line() > 0).then_some(error.line());
+    let column = (error.column() > 0).then_some(error.column());
+    let set = value
+        .setattr("file", error.file())
+        .and_then(|()| value.setattr("line", line))
+        .and_then(|()| value.setattr("column", column))
+        .and_then(|()| value.setattr("key", error.key()))
+        .and_then(|()| value.setattr("message", error.message()))
+        .and_then(|()| value.setattr("help", error.help()));
+    set.err().unwrap_or(exception)
+}
+
+/// Why a scenario cannot be run.
+pub fn experiment_error(py: Python<'_>, error: &ExperimentError) -> PyErr {
+    match error {
+        ExperimentError::Scenario(error) => scenario_error(py, error),
+        ExperimentError::Scheme(_) => SchemeError::new_err(error.to_string()),
+        ExperimentError::Unsupported(_) | ExperimentError::Window { .. } => {
+            RunError::new_err(error.to_string())
+        }
+    }
+}

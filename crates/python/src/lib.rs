@@ -1,0 +1,40 @@
+//! `weir._native`: what the Python package `weir` has from Rust.
+//!
+//! Errors are exceptions of `weir.errors`. Tables are Arrow record batches that any library takes by the PyCapsule
+//! interface. Runs release the interpreter's lock, and take it again for progress, for signals, and for window laws that
+//! are written in Python.
+
+mod command;
+mod errors;
+mod law;
+mod listing;
+mod result;
+mod run;
+mod scenario;
+mod series;
+mod table;
+
+use pyo3::prelude::*;
+
+/// What the Python package `weir` has from Rust.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::command::main;
+    #[pymodule_export]
+    use crate::law::{Congestion, Data, Flow, Loss, Sent};
+    #[pymodule_export]
+    use crate::listing::{scenarios, schemes};
+    #[pymodule_export]
+    use crate::result::{Result, Series};
+    #[pymodule_export]
+    use crate::run::run;
+    #[pymodule_export]
+    use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::table::Table;
+
+    /// The version of Weir, with the commit that it was built from.
+    #[pymodule_export]
+    const VERSION: &str = weir_cli::VERSION;
+}

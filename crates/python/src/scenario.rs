@@ -1,0 +1,311 @@
+//! Scenarios: read from a file, from the list, or from a text.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use weir_core::units::Span;
+use weir_scenario::{Axis, Location, Override, Setting, builtin, builtins, did_you_mean};
+
+use crate::errors::{ScenarioError, scenario_error};
+use crate::table::{Columns, Table};
+
+/// An experiment, read and checked: a network, its flows, its events, and what should come out.
+///
+/// `weir.Scenario.load` reads a file or one of the scenarios that come with Weir; `weir.scenario` builds one from Python
+/// objects.
+#[pyclass(frozen, module = "weir")]
+pub struct Scenario {
+    pub inner: Arc<weir_scenario::Scenario>,
+    /// Its label in messages.
+    file: String,
+    text: Arc<str>,
+    /// What was changed in it, `KEY=VALUE`.
+    pub set: Vec<String>,
+    /// Whether `weir run NAME` finds it.
+    pub is_named: bool,
+}
+
+#[pymethods]
+impl Scenario {
+    /// A scenario of the list (`weir.scenarios()`) or a file, with `set` applied: a dict of keys, such as
+    /// `link.R2-R3.rate`, and their values.
+    ///
+    /// Raises `weir.ScenarioError` with the file, the line and the key.
+    #[staticmethod]
+    #[pyo3(signature = (name, set = None))]
+    fn load(py: Python<'_>, name: &Bound<'_, PyAny>, set: Option<&Bound<'_, PyDict>>) -> PyResult<Scenario> {
+        let name: String = py.import("os")?.call_method1("fspath", (name,))?.extract()?;
+        let set = overrides(set)?;
+        let (file, text) = match builtin(&name) {
+            Some(text) => (format!("built-in scenario {name}"), text.to_owned()),
+            None => (name.clone(), file(&name)?),
+        };
+        Scenario::read(py, &name, file, text.into(), set, true)
+    }
+
+    /// A scenario from the text of its file, called `name` in results and in messages.
+    ///
+    /// Raises `weir.ScenarioError` with the line of the text and the key.
+    #[staticmethod]
+    #[pyo3(signature = (text, name = "scenario", set = None))]
+    fn parse(
+        py: Python<'_>,
+        text: String,
+        name: &str,
+        set: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Scenario> {
+        Scenario::read(py, name, name.to_owned(), text.into(), overrides(set)?, false)
+    }
+
+    /// The same scenario with further values set: a dict of keys, such as `link.R2-R3.rate`, and their values.
+    fn with_set(&self, py: Python<'_>, set: &Bound<'_, PyDict>) -> PyResult<Scenario> {
+        let set = [self.set.clone(), overrides(Some(set))?].concat();
+        let (file, text) = (self.file.clone(), Arc::clone(&self.text));
+        Scenario::read(py, &self.inner.name, file, text, set, self.is_named)
+    }
+
+    /// Its name in results: that of the list, the path of its file, or the given one.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The experiment in one line.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.inner.title
+    }
+
+    /// The paper or the reason that it comes from; may be empty.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.inner.source
+    }
+
+    /// The text of its file, TOML, without what was set.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The scheme that runs if no other is named.
+    #[getter]
+    fn scheme(&self) -> &str {
+        &self.inner.scheme
+    }
+
+    /// Simulated time of a run, s.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.inner.duration.as_secs_f64()
+    }
+
+    /// What was changed in it: texts `KEY=VALUE`, in order.
+    #[getter]
+    fn set(&self) -> Vec<String> {
+        self.set.clone()
+    }
+
+    /// Remarks on what was left out because the run was shortened.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes.clone()
+    }
+
+    /// Every key that `set` takes, a row each: `key`, `value` (as a text of the file) and `source`.
+    #[getter]
+    fn parameters(&self) -> Table {
+        let settings = &self.inner.settings;
+        Columns::default()
+            .text("key", "the key, as `set` takes it", settings.iter().map(|one| &one.path))
+            .text(
+                "value",
+                "its value, as in the file; empty if not set",
+                settings.iter().map(|one| &one.value),
+            )
+            .maybe_text("source", "where the value comes from", settings.iter().map(source))
+            .table()
+    }
+
+    /// The parameters that the experiment varies: for each axis its values, as `set={"axis.NAME": VALUE}` takes them.
+    #[getter]
+    fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let axes = PyDict::new(py);
+        for Axis { name, values, .. } in &self.inner.axes {
+            axes.set_item(name, values)?;
+        }
+        Ok(axes)
+    }
+
+    /// The measuring windows, a row each: `name`, `from_s` and `to_s`.
+    #[getter]
+    fn windows(&self) -> Table {
+        let windows = &self.inner.windows;
+        Columns::default()
+            .text("name", "its name", windows.iter().map(|one| &one.name))
+            .number("from_s", "its beginning, s", windows.iter().map(|one| one.from.as_secs_f64()))
+            .number("to_s", "its end, s", windows.iter().map(|one| one.to.as_secs_f64()))
+            .table()
+    }
+
+    fn __repr__(&self) -> String {
+        let weir_scenario::Scenario { name, title, nodes, links, flows, duration, scheme, .. } = &*self.inner;
+        format!(
+            "weir.Scenario({name}: {title}; {} nodes, {} links, {} flows, {} s, {scheme})",
+            nodes.len(),
+            links.len(),
+            flows.len(),
+            duration.as_secs_f64()
+        )
+    }
+
+    /// For pickle: a scenario goes to other processes as its text.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, this) = (slf.py(), slf.get());
+        let state = (&this.inner.name, &this.file, &*this.text, &this.set, this.is_named);
+        Ok((slf.get_type().getattr("_restore")?, state.into_pyobject(py)?))
+    }
+
+    #[staticmethod]
+    fn _restore(
+        py: Python<'_>,
+        name: &str,
+        file: String,
+        text: String,
+        set: Vec<String>,
+        is_named: bool,
+    ) -> PyResult<Scenario> {
+        Scenario::read(py, name, file, text.into(), set, is_named)
+    }
+}
+
+impl Scenario {
+    fn read(
+        py: Python<'_>,
+        name: &str,
+        file: String,
+        text: Arc<str>,
+        set: Vec<String>,
+        is_named: bool,
+    ) -> PyResult<Scenario> {
+        let read = py.detach(|| {
+            let overrides: Vec<Override> =
+                set.iter().map(|one| Override::parse(one)).collect::<Result<_, _>>()?;
+            let scenario = weir_scenario::Scenario::parse(name, &file, &text, &overrides)?;
+            weir_experiment::check_schemes(&scenario)?;
+            Ok(scenario)
+        });
+        let inner = Arc::new(read.map_err(|error| scenario_error(py, &error))?);
+        Ok(Scenario { inner, file, text, set, is_named })
+    }
+}
+
+/// Where a setting's value comes from: what the file says of it, or where it stands.
+fn source(setting: &Setting) -> Option<String> {
+    let place = || setting.location.as_ref().map(Location::to_string);
+    setting.source.clone().or_else(place)
+}
+
+/// The text of a scenario file.
+fn file(name: &str) -> PyResult<String> {
+    if Path::new(name).is_dir() {
+        return Err(ScenarioError::new_err(format!(
+            "{name} is a folder, not a scenario\n  = give a scenario file, NAME.toml, or one of weir.scenarios()"
+        )));
+    }
+    let bytes = fs::read(name).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            let names: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
+            let meant = did_you_mean(name, names.iter().copied());
+            ScenarioError::new_err(format!(
+                "there is no scenario and no file called `{name}`{meant}\n  built-in scenarios: {}",
+                names.join(", ")
+            ))
+        }
+        _ => ScenarioError::new_err(format!("cannot read {name}: {error}")),
+    })?;
+    weir_scenario::text(bytes).map_err(|wrong| ScenarioError::new_err(format!("{name}:{wrong}")))
+}
+
+/// `{"link.R2-R3.rate": "20 Mb/s"}` as `KEY=VALUE`.
+fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
+    let Some(set) = set else { return Ok(Vec::new()) };
+    let one = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let key: String = key.extract()?;
+        Ok(format!("{key}={}", set_value(&key, &value)?))
+    };
+    set.iter().map(one).collect()
+}
+
+/// A value as `--set` takes it: a text as it is, numbers and lists as TOML.
+fn set_value(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(flag.is_true().to_string());
+    }
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyInt>() {
+        return Ok(value.str()?.to_string());
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return Ok(value.repr()?.to_string());
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let items = value.try_iter()?.map(|item| {
+            let item = item?;
+            let text = set_value(key, &item)?;
+            Ok(if item.is_instance_of::<PyString>() { format!("{text:?}") } else { text })
+        });
+        return Ok(format!("[{}]", items.collect::<PyResult<Vec<_>>>()?.join(", ")));
+    }
+    // Numbers of other libraries, such as NumPy's.
+    if let Ok(number) = value.call_method0("item") {
+        return set_value(key, &number);
+    }
+    let given = value.get_type().name()?;
+    Err(PyTypeError::new_err(format!(
+        "set[{key:?}] is a {given}: give a text, a number, a bool or a list of these"
+    )))
+}
+
+/// A time in seconds, or as a text with its unit.
+#[derive(FromPyObject)]
+enum Seconds {
+    Number(f64),
+    Text(String),
+}
+
+impl Seconds {
+    fn span(&self) -> PyResult<Span> {
+        let wrong = |given: &str| {
+            PyValueError::new_err(format!(
+                "{given} is no time: give seconds, 0 or more, or a text such as \"500 ms\""
+            ))
+        };
+        match self {
+            Seconds::Number(s) if s.is_finite() && *s >= 0.0 => Ok(Span::from_secs_f64(*s)),
+            Seconds::Number(s) => Err(wrong(&s.to_string())),
+            Seconds::Text(text) => {
+                let in_seconds = || format!("{text} s").parse::<Span>();
+                text.parse::<Span>().or_else(|_| in_seconds()).map_err(|_| wrong(&format!("`{text}`")))
+            }
+        }
+    }
+}
+
+/// Measuring windows: a list of pairs of times.
+pub fn windows(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(Span, Span)>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    let one = |pair: PyResult<Bound<'_, PyAny>>| {
+        let pair = pair?;
+        let pair: (Seconds, Seconds) = pair.extract().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "{pair} is no window: give two times, such as (20, 120) or (\"500 ms\", \"2 s\")"
+            ))
+        })?;
+        Ok((pair.0.span()?, pair.1.span()?))
+    };
+    given.try_iter()?.map(one).collect()
+}

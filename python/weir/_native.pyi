@@ -1,0 +1,409 @@
+"""What the package has from Rust."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, final
+
+import pandas
+import polars
+import pyarrow
+from typing_extensions import CapsuleType
+
+__all__ = [
+    "VERSION",
+    "Congestion",
+    "Data",
+    "Flow",
+    "Loss",
+    "Result",
+    "Scenario",
+    "Send",
+    "Series",
+    "Table",
+    "main",
+    "run",
+    "scenarios",
+    "schemes",
+]
+
+VERSION: str
+"""The version of Weir, with the commit that it was built from."""
+
+def main(argv: Sequence[str]) -> int: ...
+def run(
+    scenario: Scenario,
+    scheme: str | None = None,
+    law: Any | None = None,
+    seed: int = 1,
+    windows: Iterable[tuple[float | str, float | str]] | None = None,
+    series: bool = True,
+    progress: Callable[[float, float, int, int], object] | None = None,
+) -> Result: ...
+def scenarios() -> Table:
+    """The scenarios that come with Weir, a row each: `name` and `title`."""
+
+def schemes(name: str | None = None, *, parameters: bool = False) -> Table:
+    """The schemes, a row each: `name`, `title` and `citation`.
+
+    With `parameters`, a row for each parameter of each scheme (or of the one named): `scheme`, `key` (as `set` takes it),
+    `default`, `meaning` and `source`.
+    """
+
+@final
+class Table:
+    """A table: columns with names, types and equal lengths.
+
+    It implements the Arrow PyCapsule interface, so that polars, pyarrow, DuckDB and others take it without a copy.
+    """
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns, with their units."""
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What each column says, with its unit: a text for each name."""
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column: `None` where there is no value."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows."""
+
+    def to_polars(self) -> polars.DataFrame:
+        """A `polars.DataFrame` of it; needs polars."""
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A `pyarrow.Table` of it; needs pyarrow."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A `pandas.DataFrame` of it; needs pandas and pyarrow."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> dict[str, Any]: ...
+    def __arrow_c_stream__(self, requested_schema: Any | None = None) -> CapsuleType: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Scenario:
+    """An experiment, read and checked: a network, its flows, its events, and what should come out.
+
+    `weir.Scenario.load` reads a file or one of the scenarios that come with Weir; `weir.scenario` builds one from Python
+    objects.
+    """
+
+    @staticmethod
+    def load(name: str | os.PathLike[str], set: dict[str, Any] | None = None) -> Scenario:
+        """A scenario of the list (`weir.scenarios()`) or a file, with `set` applied.
+
+        `set` is a dict of keys, such as `link.R2-R3.rate`, and their values.
+
+        Raises `weir.ScenarioError` with the file, the line and the key.
+        """
+
+    @staticmethod
+    def parse(text: str, name: str = "scenario", set: dict[str, Any] | None = None) -> Scenario:
+        """A scenario from the text of its file, called `name` in results and in messages.
+
+        Raises `weir.ScenarioError` with the line of the text and the key.
+        """
+
+    def with_set(self, set: dict[str, Any]) -> Scenario:
+        """The same scenario with further values set: a dict of keys, such as `link.R2-R3.rate`, and their values."""
+
+    @property
+    def name(self) -> str:
+        """Its name in results: that of the list, the path of its file, or the given one."""
+
+    @property
+    def title(self) -> str:
+        """The experiment in one line."""
+
+    @property
+    def source(self) -> str:
+        """The paper or the reason that it comes from; may be empty."""
+
+    @property
+    def text(self) -> str:
+        """The text of its file, TOML, without what was set."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that runs if no other is named."""
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time of a run, s."""
+
+    @property
+    def set(self) -> list[str]:
+        """What was changed in it: texts `KEY=VALUE`, in order."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on what was left out because the run was shortened."""
+
+    @property
+    def parameters(self) -> Table:
+        """Every key that `set` takes, a row each: `key`, `value` (as a text of the file) and `source`."""
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """The parameters that the experiment varies: for each axis its values, as `set={"axis.NAME": VALUE}` takes
+        them.
+        """
+
+    @property
+    def windows(self) -> Table:
+        """The measuring windows, a row each: `name`, `from_s` and `to_s`."""
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]: ...
+    @staticmethod
+    def _restore(name: str, file: str, text: str, set: Sequence[str], is_named: bool) -> Scenario: ...
+
+@final
+class Result:
+    """What a run has measured.
+
+    The tables `flows`, `classes`, `groups` and `links` have rows for the whole run and for each window, which the columns
+    `window` (`run`, or such as `20:120`), `from_s` and `to_s` say.
+    """
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+
+    @property
+    def title(self) -> str:
+        """The scenario's title."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme's name."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of all random streams."""
+
+    @property
+    def seed_matters(self) -> bool:
+        """Whether the figures depend on the seed."""
+
+    @property
+    def wall_s(self) -> float:
+        """The time that the run took, s."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks of the run, a text each."""
+
+    @property
+    def flows(self) -> Table:
+        """Each flow: goodput, delay, losses, and when it was complete."""
+
+    @property
+    def classes(self) -> Table:
+        """Each service class: its flows together."""
+
+    @property
+    def groups(self) -> Table:
+        """Each group of flows, those of one [[flow]] table, together."""
+
+    @property
+    def links(self) -> Table:
+        """Each direction of each link."""
+
+    @property
+    def nodes(self) -> Table:
+        """The nodes: `node`, `role` (consumer, router, producer or peer), and where they are drawn, if the scenario says
+        so.
+        """
+
+    @property
+    def windows(self) -> Table:
+        """The measuring windows: those of the scenario, then further ones."""
+
+    @property
+    def expectations(self) -> Table:
+        """The statements of the scenario's source about this scheme, with the measured values."""
+
+    @property
+    def series(self) -> Series:
+        """The figures over time."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The document of the run: what `weir run --json` prints."""
+
+    def json(self) -> str:
+        """The document of the run as JSON text."""
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the report, one HTML page with all in it, and returns its path."""
+
+    def _repr_html_(self) -> str: ...
+
+@final
+class Series:
+    """The figures over time, a row for each step of each flow, class, or direction of a link.
+
+    Empty if the run was made without series.
+    """
+
+    @property
+    def flows(self) -> Table:
+        """Each flow over time."""
+
+    @property
+    def classes(self) -> Table:
+        """Each class over time: its flows summed."""
+
+    @property
+    def links(self) -> Table:
+        """Each direction of each link over time."""
+
+    @property
+    def step_s(self) -> float:
+        """Length of a step, s."""
+
+@final
+class Flow:
+    """The flow that a law is of."""
+
+    @property
+    def class_name(self) -> str:
+        """The service class: `EF`, `AF3`, `AF2`, `AF1` or `BE`."""
+
+    @property
+    def expected_size_bytes(self) -> int:
+        """Size of the Data to expect, bytes; 0 if the application does not know it."""
+
+    @property
+    def lifetime_s(self) -> float:
+        """Lifetime of its Interests, s."""
+
+@final
+class Data:
+    """A Data came to its consumer."""
+
+    @property
+    def now_s(self) -> float:
+        """When it came, s."""
+
+    @property
+    def segment(self) -> int:
+        """Its segment number."""
+
+    @property
+    def rtt_s(self) -> float | None:
+        """The round-trip time, s; `None` if the Interest was sent more than once."""
+
+    @property
+    def srtt_s(self) -> float | None:
+        """Smoothed round-trip time, this sample included, s; `None` before the first."""
+
+    @property
+    def congestion_mark(self) -> int:
+        """The congestion mark; 0: there is none."""
+
+    @property
+    def was_pending(self) -> bool:
+        """Whether its Interest was pending until now: not if it counted as lost, and was not sent again."""
+
+    @property
+    def pending(self) -> int:
+        """Pending Interests, this one no longer counted."""
+
+    @property
+    def highest_sent(self) -> int:
+        """Highest segment number sent so far."""
+
+    @property
+    def oldest_missing(self) -> int:
+        """The oldest segment that did not come yet."""
+
+    @property
+    def expected_size_bytes(self) -> int:
+        """Expected size of the next Data on the wire, bytes."""
+
+    @property
+    def packets(self) -> float:
+        """Packets that the Data counts as; 1 unless the law has the parameter `unit`."""
+
+    lost: tuple[int, int] | None
+    """The law's decision in `on_data`: the segments from the first to before the second number, whose pending Interests
+    it declares lost; `None`: none.
+    """
+
+@final
+class Send:
+    """An Interest leaves."""
+
+    @property
+    def now_s(self) -> float:
+        """When it leaves, s."""
+
+    @property
+    def segment(self) -> int:
+        """Its segment number."""
+
+    @property
+    def retransmission(self) -> bool:
+        """Whether it was sent before."""
+
+    @property
+    def pending(self) -> int:
+        """Pending Interests, this one not counted."""
+
+    @property
+    def expected_size_bytes(self) -> int:
+        """Expected size of its Data on the wire, bytes."""
+
+    @property
+    def late_s(self) -> float:
+        """How much later it leaves than the law would have let it, s: the application had nothing to ask for."""
+
+@final
+class Loss:
+    """An Interest is given up for lost."""
+
+    @property
+    def now_s(self) -> float:
+        """When it is given up, s."""
+
+    @property
+    def segment(self) -> int:
+        """Its segment number."""
+
+    @property
+    def pending(self) -> int:
+        """Pending Interests, this one no longer counted."""
+
+    @property
+    def highest_sent(self) -> int:
+        """Highest segment number sent so far."""
+
+@final
+class Congestion:
+    """A congestion signal that counts."""
+
+    @property
+    def sign(self) -> str:
+        """`mark`: a Data came with a congestion mark; `loss`: an Interest timed out, or came back as a Nack."""
+
+    @property
+    def now_s(self) -> float:
+        """When it came, s."""
+
+    @property
+    def pending(self) -> int:
+        """Pending Interests."""
+
+    @property
+    def packets(self) -> float:
+        """Packets that the Data of one of them counts as."""
