@@ -60,7 +60,7 @@ fn allocates_nothing_per_packet(name: &str, set: &[&str], warm_up: u64, end: u64
 
 #[test]
 fn the_dumbbell_allocates_nothing_per_packet() {
-    allocates_nothing_per_packet("qsccp/dumbbell", &[], 10, 120);
+    allocates_nothing_per_packet("qsccp/dumbbell", &[], 10, 60);
 }
 
 #[test]
@@ -75,13 +75,10 @@ fn without_congestion_control_nothing_is_allocated_per_packet_either() {
 
 #[test]
 fn schemes_that_steer_or_label_paths_allocate_nothing_per_packet() {
-    for scheme in ["mircc", "omcc-rf", "hbhcm", "dpccp", "ndn-qsf"] {
-        allocates_nothing_per_packet(
-            "qsccp/diamond-latency",
-            &[&format!("scheme.default={scheme}")],
-            20,
-            160,
-        );
+    // OMCC-RF sends little while its first flow is alone.
+    for (scheme, end) in [("mircc", 60), ("omcc-rf", 160), ("hbhcm", 60), ("dpccp", 60), ("ndn-qsf", 60)] {
+        let default = format!("scheme.default={scheme}");
+        allocates_nothing_per_packet("qsccp/diamond-latency", &[&default], 20, end);
     }
 }
 
