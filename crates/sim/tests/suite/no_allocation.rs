@@ -76,7 +76,7 @@ fn without_congestion_control_nothing_is_allocated_per_packet_either() {
 #[test]
 fn schemes_that_steer_or_label_paths_allocate_nothing_per_packet() {
     // OMCC-RF sends little while its first flow is alone.
-    for (scheme, end) in [("mircc", 60), ("omcc-rf", 160), ("hbhcm", 60), ("dpccp", 60), ("ndn-qsf", 60)] {
+    for (scheme, end) in [("mircc", 80), ("omcc-rf", 160), ("hbhcm", 80), ("dpccp", 80), ("ndn-qsf", 80)] {
         let default = format!("scheme.default={scheme}");
         allocates_nothing_per_packet("qsccp/diamond-latency", &[&default], 20, end);
     }
