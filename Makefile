@@ -1,5 +1,5 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick test test-rust tools web python wheel binary golden records interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick test test-rust tools web python wheel binary golden records tables interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -28,7 +28,7 @@ quick: ## build target/debug/weir for daily work
 # Everything that is tested, with what the tests need. The suites run the binary that the tests in Rust were built with:
 # that checks more than a release does, and nothing is compiled twice.
 test: test-rust tools ## run every test
-	$(MAKE) python web interop apps qos WEIR=$(TARGET)/debug/weir
+	$(MAKE) tables python web interop apps qos WEIR=$(TARGET)/debug/weir
 
 # More threads than processors: half of the tests wait for timeouts and peers most of the time.
 test-rust: ## run the tests in Rust
@@ -38,6 +38,7 @@ test-rust: ## run the tests in Rust
 tools: ## install the other software that the tests need
 	sh web/install-test-tools.sh
 	sh tests/interop/install.sh
+	sh tests/tables/install.sh
 
 # The pages, in a browser.
 web: binary ## test the pages in a browser
@@ -74,6 +75,12 @@ RECORDED = dumbbell tree diamond-bandwidth diamond-latency cache multiaccess abi
 records: ## write the table of weir reproduce qsccp anew; takes minutes
 	cargo run --release -- reproduce $(RECORDED:%=qsccp/%) --scheme qsccp --seeds $(SEEDS) --json > target/reproduce.json
 	WEIR_RECORD=$(CURDIR)/target/reproduce.json WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite records::
+
+# The tables of a study in other people's software.
+tables: ## read the tables of a study in polars and DuckDB
+	sh tests/tables/install.sh
+	cargo build --profile test -p weir-results --example sample_study
+	tests/tables/python/bin/python tests/tables/test_tables.py $(TARGET)/debug/examples/sample_study
 
 # The forwarder among other people's software.
 interop: binary ## test the forwarder with other NDN software

@@ -23,6 +23,7 @@ const built = new Map();
 for (const [name, entry, banner] of [
   ["report", "src/main.ts", containing("uplot", "cytoscape")],
   ["compare", "src/compare.ts", containing("uplot")],
+  ["sweep", "src/sweep.ts", containing("uplot")],
   ["summary", "src/summary.ts", {}],
 ]) {
   const { outputFiles } = await build({

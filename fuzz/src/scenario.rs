@@ -17,7 +17,7 @@ pub fn file(bytes: &[u8]) -> bool {
             return false;
         }
     };
-    match Experiment::new(&scenario, &Setup::default()) {
+    match Experiment::new(scenario, &Setup::default()) {
         Ok(_) => true,
         Err(error) => {
             assert!(!error.to_string().trim().is_empty());

@@ -438,7 +438,8 @@ export class Board {
   }
 }
 
-function swatch(): SVGSVGElement {
+/** The look of a line, to be painted. */
+export function swatch(): SVGSVGElement {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
   svg.setAttribute("viewBox", "0 0 20 8");

@@ -99,11 +99,17 @@ impl Stop {
     /// Listens for the signals.
     pub fn new() -> io::Result<Stop> {
         let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
-            signal_hook::flag::register(signal, Arc::clone(&stop))?;
-        }
+        Stop::listen(Arc::clone(&stop))?;
         Ok(Stop(stop))
+    }
+
+    /// Sets a flag at the signals.
+    pub fn listen(flag: Arc<AtomicBool>) -> io::Result<()> {
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
+            signal_hook::flag::register(signal, Arc::clone(&flag))?;
+        }
+        Ok(())
     }
 
     /// Whether it is time to end.

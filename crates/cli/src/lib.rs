@@ -3,16 +3,12 @@
 //! The binary and the Python package run the same [`main`].
 
 mod app;
-mod batch;
-mod beside;
 mod compare;
-mod compare_scenarios;
 mod completions;
 mod cs;
 mod face;
 mod forward;
 mod get;
-mod kept_runs;
 mod key;
 mod list;
 mod load;
@@ -20,21 +16,17 @@ mod man;
 mod manage;
 mod optimum;
 mod out;
-mod papers;
 mod passphrase;
 mod ping;
-mod policy;
-mod propagation;
-mod provenance;
+mod progress;
 mod put;
 mod replay;
 mod reproduce;
 mod route;
 mod run;
-mod run_queue;
-mod scenario_optimum;
 mod status;
 mod strategy;
+mod sweep;
 mod terminal;
 mod traffic;
 
@@ -44,14 +36,12 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-pub use provenance::{CommandLine, VERSION};
-
 /// What can go wrong, on any thread.
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// Congestion control and quality of service for Named Data Networking.
 #[derive(Debug, Parser)]
-#[command(name = "weir", version = provenance::VERSION, arg_required_else_help = true)]
+#[command(name = "weir", version = weir_study::VERSION, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -63,6 +53,7 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Reproduce(reproduce::Args),
+    Sweep(sweep::Args),
     Optimum(optimum::Args),
     Forward(forward::Args),
     Put(put::Args),
@@ -90,6 +81,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(args) => run::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Compare(args) => compare::compare(&args).map(|()| ExitCode::SUCCESS),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
         Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
         Command::Put(args) => put::put(&args).map(|()| ExitCode::SUCCESS),
@@ -110,6 +102,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Man(args) => man::man(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
+        if error.is::<progress::Interrupted>() {
+            eprintln!("{error}");
+            return ExitCode::from(130);
+        }
         eprintln!("error: {error}");
         ExitCode::from(2)
     })

@@ -1,136 +1,37 @@
-//! Scenarios by name or path.
-
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::Path;
+//! Scenarios by name or path, with a word on a terminal while they are read.
 
 use weir_core::units::Span;
-use weir_scenario::{Override, Scenario, builtin, builtins, nearest};
+use weir_scenario::Scenario;
+use weir_study::{Point, Source};
 
-use crate::{Failure, papers, terminal};
+use crate::{Failure, terminal};
 
-/// How large a scenario file may be.
-const MAX_BYTES: u64 = 64_000_000;
-
-/// The scenario that the user means: a built-in name, or else a file; with `--set` applied.
+/// The scenario that the user means, with `--set` applied.
+///
+/// # Errors
+/// There is none, or it has a mistake.
 pub fn scenario(name: &str, set: &[String]) -> Result<Scenario, Failure> {
-    let overrides: Vec<Override> = set.iter().map(|text| Override::parse(text)).collect::<Result<_, _>>()?;
-    let text = text(name)?;
-    let label = if builtin(name).is_some() { format!("built-in scenario {name}") } else { name.to_owned() };
-    let waiting = terminal::waiting("preparing nodes, flows and routes");
-    let scenario = Scenario::parse(name, &label, &text, &overrides);
-    waiting.finish_and_clear();
-    let scenario = scenario?;
-    weir_experiment::check_schemes(&scenario)?;
-    Ok(scenario)
+    let source = Source::find(name)?;
+    let scenario = terminal::while_waiting("preparing nodes, flows and routes", || source.read(set));
+    Ok(scenario?)
 }
 
-/// The text of a scenario as it stands.
-pub fn text(name: &str) -> Result<String, Failure> {
-    Ok(builtin(name).map_or_else(|| file(name), |text| Ok(text.to_owned()))?)
+/// The same with measuring windows, for runs.
+///
+/// # Errors
+/// As [`scenario`].
+pub fn point(name: &str, set: &[String], windows: Vec<(Span, Span)>) -> Result<Point, Failure> {
+    let source = Source::find(name)?;
+    let point = terminal::while_waiting("preparing nodes, flows and routes", || {
+        Point::new(source, set.to_vec(), windows)
+    });
+    Ok(point?)
 }
 
-/// Refuses settings of schemes that do not run in any of some scenarios: they would change nothing. Beside the given
-/// schemes those run that flows have of their own.
-pub fn refuse_idle<'a>(
-    set: impl IntoIterator<Item = &'a String>,
-    schemes: impl IntoIterator<Item = &'a str>,
-    scenarios: impl IntoIterator<Item = &'a Scenario>,
-) -> Result<(), Failure> {
-    let flows = scenarios.into_iter().flat_map(|scenario| &scenario.flows);
-    let own = flows.filter_map(|flow| flow.scheme.as_deref());
-    let mut run: Vec<&str> = Vec::new();
-    for scheme in schemes.into_iter().chain(own) {
-        if !run.contains(&scheme) {
-            run.push(scheme);
-        }
-    }
-    let is_idle = |set: &&String| scheme_setting(set).is_some_and(|(scheme, _)| !run.contains(&scheme));
-    match set.into_iter().find(is_idle) {
-        Some(set) => {
-            let run = run.join(", ");
-            Err(format!("--set {set}: no flow runs this scheme\n  = schemes that run here: {run}").into())
-        }
-        None => Ok(()),
-    }
-}
-
-/// The scheme and the key of its parameter, if it is one that is set.
-pub fn scheme_setting(set: &str) -> Option<(&str, &str)> {
-    set.split_once('=')?.0.trim().strip_prefix("scheme.")?.split_once('.')
-}
-
-/// The text of a scenario file.
-fn file(name: &str) -> Result<String, String> {
-    let path = Path::new(name);
-    if path.is_dir() {
-        return Err(folder(path));
-    }
-    let mut bytes = Vec::new();
-    // No more than may be: what is read need not be a file with an end.
-    match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let names: Vec<_> = builtins().into_iter().map(|(name, _)| name).collect();
-            if let Some(experiments) = papers::experiments_of(name) {
-                return Err(format!(
-                    "`{name}` is a paper, not an experiment\n  = its experiments: {}; `weir compare` and `weir reproduce` take the whole paper",
-                    experiments.join(", ")
-                ));
-            }
-            let meant = did_you_mean(name, &names);
-            return Err(format!(
-                "there is no scenario and no file called `{name}`{meant}\n  built-in scenarios: {}",
-                names.join(", ")
-            ));
-        }
-        Err(error) => return Err(format!("cannot read {name}: {error}")),
-        Ok(_) => {}
-    }
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("{name} is larger than {} MB, too large for a scenario", MAX_BYTES / 1_000_000));
-    }
-    weir_scenario::text(bytes).map_err(|wrong| format!("{name}:{wrong}"))
-}
-
-/// Which of some built-in scenarios was probably meant, by its name with its folder or without.
-pub fn did_you_mean(name: &str, names: &[&str]) -> String {
-    let shorts = || names.iter().map(|full| full.rsplit('/').next().unwrap_or(full));
-    let of_short = || {
-        let near = nearest(name, shorts())?;
-        shorts().position(|short| short == near).map(|at| names[at])
-    };
-    let near = nearest(name, names.iter().copied()).or_else(of_short);
-    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
-}
-
-/// What is said of a folder, with the scenarios in it.
-fn folder(path: &Path) -> String {
-    let mut files: Vec<String> = fs::read_dir(path)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .map(|path| path.display().to_string())
-        .collect();
-    files.sort_unstable();
-    files.truncate(10);
-    let right = if files.is_empty() {
-        "give a scenario file, NAME.toml, or a built-in scenario (see `weir list`)".to_owned()
-    } else {
-        format!("give a file in it: {}", files.join(", "))
-    };
-    format!("{} is a folder, not a scenario\n  = {right}", path.display())
-}
-
-/// A window: `20:120` is in seconds, `500ms:2s` has units.
-pub fn window(text: &str) -> Result<(Span, Span), String> {
-    let wrong =
-        || format!("--window {text}: a window is two times with a colon between, such as 20:120 or 500ms:2s");
-    let (from, to) = text.split_once(':').ok_or_else(wrong)?;
-    if text.starts_with('-') || to.starts_with('-') {
-        return Err(format!("--window {text}: a window begins at 0 or later, such as 20:120 or 500ms:2s"));
-    }
-    let time =
-        |text: &str| text.parse::<Span>().or_else(|_| format!("{text} s").parse()).map_err(|_| wrong());
-    Ok((time(from)?, time(to)?))
+/// Measuring windows.
+///
+/// # Errors
+/// The first that is none.
+pub fn windows(texts: &[String]) -> Result<Vec<(Span, Span)>, Failure> {
+    Ok(texts.iter().map(|text| weir_study::window(text)).collect::<Result<_, _>>()?)
 }

@@ -1,21 +1,11 @@
 //! `weir optimum`: the best allocation for a scenario, independent of the scheme.
 
-use weir_core::units::Span;
 use weir_measure::to_json;
-use weir_optimum::{Bottleneck, Copies, Held, Objective, Optimum, Options, Theory};
-use weir_results::{
-    BestFlowRow, BestLinkRow, BottleneckRow, GainRow, HeldRow, OptimumCompletionRow, OptimumDocument,
-    OptimumWindowRow, ShareRow, terminal_width,
-};
-use weir_scenario::{DirectedLink, Scenario};
+use weir_optimum::Objective;
+use weir_results::terminal_width;
+use weir_study::OptimumRequest;
 
-use crate::{Failure, load, policy, terminal};
-
-/// With more flows than this, what takes long is left out: max-min fairness beside link-fair, and what flows
-/// gain at all bottlenecks but the first.
-const FEW_FLOWS: usize = 64;
-/// The first bottlenecks.
-const FIRST_BOTTLENECKS: usize = 12;
+use crate::{Failure, load, terminal};
 
 /// Compute the best allocation for a scenario, independent of the scheme, and its bottleneck links
 #[derive(Debug, clap::Args)]
@@ -46,161 +36,8 @@ pub struct Args {
 
 /// Computes it.
 pub fn optimum(args: &Args) -> Result<(), Failure> {
-    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
-    let scenario = load::scenario(&args.scenario, &args.set)?;
-    let windows = if windows.is_empty() { own_windows(&scenario) } else { windows };
-    let waiting = terminal::waiting("computing the optimum");
-    let document = document(&scenario, args, &windows);
-    waiting.finish_and_clear();
-    let document = document?;
+    let point = load::point(&args.scenario, &args.set, load::windows(&args.windows)?)?;
+    let request = OptimumRequest { objective: args.objective, utilisation: args.utilisation };
+    let document = terminal::while_waiting("computing the optimum", || request.document(&point))?;
     terminal::print(&if args.json { to_json(&document) } else { document.text(terminal_width()) })
-}
-
-/// The scenario's windows, or the whole run.
-fn own_windows(scenario: &Scenario) -> Vec<(Span, Span)> {
-    let own: Vec<_> = scenario.windows.iter().map(|window| (window.from, window.to)).collect();
-    if own.is_empty() { vec![(Span::ZERO, scenario.duration)] } else { own }
-}
-
-fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Result<OptimumDocument, Failure> {
-    let options = Options { objective: args.objective, utilisation: args.utilisation, ..Options::default() };
-    let policy = policy::of(scenario)?;
-    let theory = Theory::new(scenario, &policy, &options)?;
-    let mut notes = Vec::new();
-    let has_few = scenario.flows.len() <= FEW_FLOWS;
-    let with_gains = match args.objective {
-        _ if has_few => usize::MAX,
-        Objective::LinkFair => FIRST_BOTTLENECKS,
-        _ => 0,
-    };
-    let max_min = match args.objective {
-        Objective::LinkFair if has_few => {
-            let options = Options { objective: Objective::MaxMin, ..options };
-            Some(Theory::new(scenario, &policy, &options)?.windows(windows)?)
-        }
-        Objective::LinkFair => {
-            notes.push(format!(
-                "Max-min fairness over all routes is not computed for more than {FEW_FLOWS} flows: request it with --objective max-min."
-            ));
-            None
-        }
-        _ => None,
-    };
-    let apart = Options { copies: Copies::Apart, ..options };
-    let apart = theory.may_share().then(|| Theory::new(scenario, &policy, &apart)).transpose()?;
-    let unshared = apart.as_ref().map(|theory| theory.windows(windows)).transpose()?;
-    let mut rows = Vec::new();
-    for (at, optimum) in theory.windows(windows)?.iter().enumerate() {
-        let bottlenecks = theory.bottlenecks(optimum, with_gains)?;
-        let of = |optima: &Option<Vec<Optimum>>| optima.as_ref().and_then(|optima| optima.get(at).cloned());
-        let beside = Beside { max_min: of(&max_min), unshared: of(&unshared) };
-        rows.push(window_row(scenario, optimum, &beside, &bottlenecks));
-    }
-    Ok(OptimumDocument {
-        scenario: scenario.name.clone(),
-        title: scenario.title.clone(),
-        set: args.set.clone(),
-        objective: args.objective.to_string(),
-        utilisation: theory.utilisation(),
-        windows: rows,
-        completions: completion_rows(scenario, &theory, apart.as_ref())?,
-        notes,
-    })
-}
-
-/// Other optima of the same window.
-struct Beside {
-    max_min: Option<Optimum>,
-    /// Where each consumer's Data are carried by themselves.
-    unshared: Option<Optimum>,
-}
-
-fn window_row(
-    scenario: &Scenario,
-    optimum: &Optimum,
-    beside: &Beside,
-    bottlenecks: &[Bottleneck],
-) -> OptimumWindowRow {
-    let ends = |link: DirectedLink| {
-        let (from, to) = scenario.ends(link);
-        [from, to].map(|node| scenario.nodes[node.index()].name.clone())
-    };
-    let name = |held: Held| match held {
-        Held::BySource => "source".to_owned(),
-        Held::ByLink(link) => ends(link).join("->"),
-    };
-    let flow = |(at, flow): (usize, &weir_scenario::Flow)| {
-        let best = &optimum.flows[at];
-        let unshared = beside.unshared.as_ref().map(|unshared| &unshared.flows[at]);
-        BestFlowRow {
-            consumer: scenario.nodes[flow.consumer.index()].name.clone(),
-            prefix: flow.prefix.clone(),
-            class: flow.class.name().to_owned(),
-            rate_bps: best.rate_bps,
-            goodput_bps: best.goodput_bps,
-            max_min_bps: beside.max_min.as_ref().map(|max_min| max_min.flows[at].rate_bps),
-            alone_bps: best.alone_bps,
-            unshared_bps: unshared.map(|flow| flow.rate_bps),
-            unshared_goodput_bps: unshared.map(|flow| flow.goodput_bps),
-            held: best.held.iter().map(|&(held, part)| HeldRow { by: name(held), part }).collect(),
-        }
-    };
-    let link = |link: &weir_optimum::LinkOptimum| {
-        let [from, to] = ends(link.link);
-        let share = |share: &weir_optimum::Share| ShareRow {
-            class: share.class.name().to_owned(),
-            rate_bps: share.bps,
-        };
-        BestLinkRow {
-            from,
-            to,
-            rate_bps: link.rate_bps,
-            data_bps: link.data_bps,
-            interest_bps: link.interest_bps,
-            binding: link.binding,
-            shares: link.shares.iter().map(share).collect(),
-        }
-    };
-    let bottleneck = |bottleneck: &Bottleneck| {
-        let [from, to] = ends(bottleneck.link);
-        let gain = |&(flow, gain): &(weir_scenario::FlowId, f64)| GainRow { flow: flow.index() as u64, gain };
-        BottleneckRow {
-            from,
-            to,
-            least_bps: bottleneck.least_bps,
-            flows: bottleneck.flows.iter().map(|flow| flow.index() as u64).collect(),
-            gains: bottleneck.gains.as_ref().map(|gains| gains.iter().map(gain).collect()),
-        }
-    };
-    OptimumWindowRow {
-        from_s: optimum.window.0.as_secs_f64(),
-        to_s: optimum.window.1.as_secs_f64(),
-        pieces: optimum.pieces as u64,
-        exact: optimum.is_exact,
-        flows: scenario.flows.iter().enumerate().map(flow).collect(),
-        links: optimum.links.iter().map(link).collect(),
-        bottlenecks: bottlenecks.iter().map(bottleneck).collect(),
-    }
-}
-
-/// A row for each flow that has an amount.
-fn completion_rows(
-    scenario: &Scenario,
-    theory: &Theory<'_>,
-    apart: Option<&Theory<'_>>,
-) -> Result<Vec<OptimumCompletionRow>, Failure> {
-    if scenario.flows.iter().all(|flow| flow.amount.is_none()) {
-        return Ok(Vec::new());
-    }
-    let unshared = apart.map(Theory::completions).transpose()?;
-    let flows = scenario.flows.iter().zip(theory.completions()?).enumerate();
-    let row =
-        |(at, (flow, completion)): (usize, (&weir_scenario::Flow, Option<Span>))| OptimumCompletionRow {
-            consumer: scenario.nodes[flow.consumer.index()].name.clone(),
-            prefix: flow.prefix.clone(),
-            class: flow.class.name().to_owned(),
-            completion_s: completion.map(Span::as_secs_f64),
-            unshared_s: unshared.as_ref().and_then(|times| times[at]).map(Span::as_secs_f64),
-        };
-    Ok(flows.filter(|(_, (flow, _))| flow.amount.is_some()).map(row).collect())
 }

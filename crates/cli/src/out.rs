@@ -99,10 +99,3 @@ pub fn no_file_there(dir: &Path) -> Result<(), String> {
         _ => Ok(()),
     }
 }
-
-/// The name of a scenario as one of a folder: `qsccp/dumbbell` is `qsccp-dumbbell`.
-pub fn stem(scenario: &str) -> String {
-    let stem = Path::new(scenario).with_extension("");
-    let name = stem.to_string_lossy().replace(['/', '\\'], "-");
-    name.trim_matches(['-', '.']).to_owned()
-}

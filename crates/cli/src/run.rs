@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_experiment::{Setup, scheme_for};
+use weir_experiment::scheme_for;
 use weir_measure::to_json;
 use weir_measure::{Report, RunDocument, Series};
 use weir_results::{ComparisonDocument, summary, terminal_width, write_all};
 use weir_scenario::Scenario;
+use weir_study::{Made, Run, RunStore, ScenarioOptimum, Seeds, refuse_idle, stem};
 
-use crate::batch::{self, Job};
 use crate::out::{self, Out};
-use crate::scenario_optimum::ScenarioOptimum;
+use crate::progress::Execution;
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario, print the results, and write a report
@@ -22,9 +23,12 @@ pub struct Args {
     /// The scheme; by default the scenario's own
     #[arg(long)]
     scheme: Option<String>,
-    /// The seed; repeat it for several runs, which run in parallel
-    #[arg(long = "seed", value_name = "N", default_value = "1", value_parser = seed, allow_negative_numbers = true)]
-    seeds: Vec<u64>,
+    /// The seed; repeat it for several runs, which run in parallel. By default 1
+    #[arg(long = "seed", value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    seed: Vec<u64>,
+    /// Several seeds: 10 for the seeds 1 to 10, 3..8 for the seeds 3 to 8, or 1,5,9
+    #[arg(long, value_name = "SEEDS", conflicts_with = "seed", allow_negative_numbers = true)]
+    seeds: Option<Seeds>,
     /// Change a value of the scenario, such as link.R2-R3.rate=20Mb/s (see `weir list SCENARIO`); may be
     /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -44,52 +48,69 @@ pub struct Args {
     check_wire: bool,
 }
 
+impl Args {
+    fn seeds(&self) -> Result<Seeds, Failure> {
+        match &self.seeds {
+            Some(seeds) => Ok(seeds.clone()),
+            None if self.seed.is_empty() => Ok(Seeds::of(vec![1])?),
+            None => Ok(Seeds::of(self.seed.clone()).map_err(|error| format!("--seed: {error}"))?),
+        }
+    }
+}
+
 /// What an interrupted run leaves.
 const LOST: &str = "a run that has not ended has no results";
 
 /// Runs it.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    for (at, seed) in args.seeds.iter().enumerate() {
-        if args.seeds[..at].contains(seed) {
-            return Err(format!("--seed {seed} is given twice: a seed gives the same run each time").into());
-        }
-    }
-    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
+    let seeds = args.seeds()?;
+    let windows = load::windows(&args.windows)?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
-    let scenario = load::scenario(&args.scenario, &args.set)?;
+    let point = Arc::new(load::point(&args.scenario, &args.set, windows)?);
+    let scenario = &point.scenario;
     let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
-    scheme_for(&scenario, scheme)?;
-    load::refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [&scenario])?;
-    let name = format!("{}-{scheme}", out::stem(&scenario.name));
-    let out = Out::open(args.out.as_deref(), args.json, &name)?;
-    let job = |&seed: &u64| Job {
-        scenario: &scenario,
-        set: &args.set,
-        setup: Setup {
-            scheme: args.scheme.clone(),
-            seed,
-            windows: windows.clone(),
-            with_series: out.dir().is_some(),
-        },
-        check_wire: args.check_wire,
-        cost: batch::by_duration(&scenario),
-    };
-    let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
-    let optimum = ScenarioOptimum::of(&scenario, &windows);
-    let shared = shared_prefixes(&scenario);
-    let reports = batch::simulate(&jobs, LOST, |_, mut report| {
-        if let Some(optimum) = &optimum {
-            optimum.add_to(&mut report.document);
-            report.notes.extend(optimum.note().map(str::to_owned));
-        }
+    scheme_for(scenario, scheme)?;
+    refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [&**scenario])?;
+    let out = Out::open(args.out.as_deref(), args.json, &format!("{}-{scheme}", stem(&scenario.name)))?;
+    let (with_series, check_wire) = (out.dir().is_some(), args.check_wire);
+    let run = |&seed: &u64| Run { with_series, check_wire, ..Run::new(&point, scheme, seed) };
+    let runs: Arc<[Run]> = seeds.list().iter().map(run).collect();
+    let optimum = terminal::while_waiting("computing the optimum", || point.optimum());
+    let shared = shared_prefixes(scenario);
+    let store = Arc::new(RunStore::of_results(None));
+    let finished = |made: &Made| {
+        let mut report = made.report.clone();
+        point.complete(&mut report.document);
+        report.notes.extend(optimum.and_then(ScenarioOptimum::note).map(str::to_owned));
         report.notes.extend(shared.iter().cloned());
+        report
+    };
+    let reports: Vec<Mutex<Option<Report>>> = runs.iter().map(|_| Mutex::default()).collect();
+    let on_made = |at: usize, made: &Made| {
+        let mut report = finished(made);
         if let Some(dir) = out.dir() {
-            out.note(write_all(&report, run_dir(dir, report.document.seed, jobs.len())));
+            out.note(write_all(&report, run_dir(dir, report.document.seed, runs.len())));
         }
         report.series = Series::default();
-        Ok(report)
-    })?;
-    terminal::print(&render(&scenario, &reports, out.complete(), args))?;
+        *reports[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+    };
+    let execution = Execution {
+        runs: Arc::clone(&runs),
+        store: Arc::clone(&store),
+        jobs: 0,
+        left: LOST,
+        // Files and tables are made of a run's report, which is not kept.
+        is_needed: &|_| !args.json || check_wire,
+        on_made: &on_made,
+        on_kept: &|| (),
+    };
+    execution.execute()?.complete()?;
+    let report = |(run, report): (&Run, Mutex<Option<Report>>)| match report.into_inner() {
+        Ok(Some(report)) => Ok(report),
+        _ => Ok(finished(&Made::of_record(store.get(run)?))),
+    };
+    let reports = runs.iter().zip(reports).map(report).collect::<Result<Vec<_>, Failure>>()?;
+    terminal::print(&render(scenario, &reports, out.complete(), args))?;
     out.close()
 }
 

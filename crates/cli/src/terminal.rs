@@ -52,3 +52,11 @@ pub fn waiting(what: &'static str) -> ProgressBar {
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }
+
+/// Does something that may take a while, and says so on a terminal.
+pub fn while_waiting<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
+    let bar = waiting(what);
+    let done = work();
+    bar.finish_and_clear();
+    done
+}

@@ -13,7 +13,7 @@ use weir_scenario::{Flow, FlowId, SourceRate};
 
 use crate::experiment::{Experiment, HASHER};
 
-impl Experiment<'_> {
+impl Experiment {
     /// What the accounts need to know of a flow.
     pub fn flow_info(&self, flow: FlowId) -> FlowInfo {
         let flow = &self.scenario().flows[flow.index()];

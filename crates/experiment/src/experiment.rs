@@ -1,6 +1,7 @@
 //! The experiment: schemes, windows, nodes, links and measurements.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::producer::Producer;
@@ -13,7 +14,8 @@ use weir_schemes::Resolved;
 
 use crate::applications::name_of;
 use crate::error::ExperimentError;
-use crate::expect::Probes;
+use crate::observe::Observers;
+use crate::probe::Probe;
 use crate::resolve::{check_schemes, scheme_for};
 
 /// Hashes the names of an experiment: fixed, so that a run depends on its seed alone.
@@ -28,26 +30,29 @@ pub struct Setup {
     pub seed: u64,
     /// Further measuring windows.
     pub windows: Vec<(Span, Span)>,
+    /// What is measured besides the scenario's expectations; the values are in [`Report::probes`](weir_measure::Report::probes).
+    pub probes: Vec<Probe>,
     /// Whether time series are wanted.
     pub with_series: bool,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { scheme: None, seed: 1, windows: Vec::new(), with_series: true }
+        Setup { scheme: None, seed: 1, windows: Vec::new(), probes: Vec::new(), with_series: true }
     }
 }
 
 /// A scenario under a scheme.
 #[derive(Clone, Debug)]
-pub struct Experiment<'a> {
-    scenario: &'a Scenario,
+pub struct Experiment {
+    scenario: Arc<Scenario>,
     scheme: Resolved,
     inactive: Resolved,
     /// The schemes that flows have of their own, by name.
-    of_flows: BTreeMap<&'a str, Resolved>,
+    of_flows: BTreeMap<String, Resolved>,
     seed: u64,
     windows: Vec<(Time, Time)>,
+    probes: Vec<Probe>,
     with_series: bool,
 }
 
@@ -71,21 +76,25 @@ pub struct SimulatedCacheConfig {
     pub answers: Vec<(HashedName, Producer)>,
 }
 
-impl<'a> Experiment<'a> {
+impl Experiment {
     /// A scenario, to be run in this way.
     ///
     /// # Errors
-    /// A scheme or a parameter that is wrong, and a window that is not within the run.
-    pub fn new(scenario: &'a Scenario, setup: &Setup) -> Result<Experiment<'a>, ExperimentError> {
-        check_schemes(scenario)?;
-        let scheme = scheme_for(scenario, setup.scheme.as_deref().unwrap_or(&scenario.scheme))?;
+    /// A scheme or a parameter that is wrong, a window that is not within the run, and a probe of flows or links that are not
+    /// there.
+    pub fn new(scenario: impl Into<Arc<Scenario>>, setup: &Setup) -> Result<Experiment, ExperimentError> {
+        let scenario = scenario.into();
+        check_schemes(&scenario)?;
+        let scheme = scheme_for(&scenario, setup.scheme.as_deref().unwrap_or(&scenario.scheme))?;
         let mut of_flows = BTreeMap::new();
         for own in scenario.flows.iter().filter_map(|flow| flow.scheme.as_deref()) {
             if own != scheme.entry.name && !of_flows.contains_key(own) {
-                of_flows.insert(own, scheme_for(scenario, own)?);
+                of_flows.insert(own.to_owned(), scheme_for(&scenario, own)?);
             }
         }
+        setup.probes.iter().try_for_each(|probe| probe.check(&scenario))?;
         Ok(Experiment {
+            windows: windows(&scenario, &setup.windows)?,
             scenario,
             scheme,
             inactive: weir_schemes::known(weir_schemes::PLAIN)?
@@ -93,21 +102,21 @@ impl<'a> Experiment<'a> {
                 .expect("a scheme takes its own defaults"),
             of_flows,
             seed: setup.seed,
-            windows: windows(scenario, &setup.windows)?,
+            probes: setup.probes.clone(),
             with_series: setup.with_series,
         })
     }
 
     /// The same under a scheme that the list of schemes need not have.
     #[must_use]
-    pub fn with_scheme(mut self, scheme: Resolved) -> Experiment<'a> {
+    pub fn with_scheme(mut self, scheme: Resolved) -> Experiment {
         self.scheme = scheme;
         self
     }
 
     /// The scenario: its nodes, links, routes and flows.
-    pub fn scenario(&self) -> &'a Scenario {
-        self.scenario
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 
     /// The scheme that runs, where a node or a flow has none of its own.
@@ -181,12 +190,17 @@ impl<'a> Experiment<'a> {
 
     // ---- What is measured
 
-    /// What the accounts cover, with the windows of these expectations.
-    pub fn extent(&self, probes: &Probes) -> Extent {
+    /// What is measured besides the scenario's expectations.
+    pub(crate) fn further_probes(&self) -> &[Probe] {
+        &self.probes
+    }
+
+    /// What the accounts cover, with the windows of these observers.
+    pub fn extent(&self, observers: &Observers) -> Extent {
         Extent {
             until: self.until(),
             windows: self.windows.clone(),
-            others: probes.windows().collect(),
+            others: observers.windows().collect(),
             step: self.scenario.sample,
             with_series: self.with_series,
         }
@@ -237,7 +251,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The name of a node.
-    pub fn node_name(&self, node: NodeId) -> &'a str {
+    pub fn node_name(&self, node: NodeId) -> &str {
         &self.scenario.nodes[node.index()].name
     }
 }
@@ -248,10 +262,16 @@ fn windows(scenario: &Scenario, further: &[(Span, Span)]) -> Result<Vec<(Time, T
     let own = scenario.windows.iter().map(|w| (w.from, w.to));
     let mut windows = Vec::new();
     for (from, to) in own.chain(further.iter().copied()) {
-        if from >= to || to > duration {
-            return Err(ExperimentError::Window { from, to, duration });
-        }
+        check_window((from, to), duration)?;
         windows.push((Time::ZERO + from, Time::ZERO + to));
     }
     Ok(windows)
+}
+
+/// Refuses a window that is not within a run of this length.
+pub(crate) fn check_window((from, to): (Span, Span), duration: Span) -> Result<(), ExperimentError> {
+    if from >= to || to > duration {
+        return Err(ExperimentError::Window { from, to, duration });
+    }
+    Ok(())
 }

@@ -5,8 +5,8 @@ use weir_measure::{
     FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RunDocument, Series, Topology, WindowRow,
 };
 
-use crate::expect::Probes;
 use crate::experiment::Experiment;
+use crate::observe::Observers;
 
 /// What a world measured.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub struct Measured<'a> {
     pub flows: FlowAccounts,
     /// Accounts of the links; `None` in a world that does not see them.
     pub links: Option<LinkAccounts>,
-    /// What was seen for the expectations.
-    pub probes: &'a Probes,
+    /// What was seen for the expectations and the further probes.
+    pub observers: &'a Observers,
     /// Events handled.
     pub events: u64,
     /// Packets put on links.
@@ -31,7 +31,7 @@ impl Measured<'_> {
     }
 }
 
-impl Experiment<'_> {
+impl Experiment {
     /// The report of a run. Its `wall_s` is zero, since no clock is read here, and it does not say which command made it.
     pub fn report(&self, mut measured: Measured<'_>) -> Report {
         let scenario = self.scenario();
@@ -62,12 +62,13 @@ impl Experiment<'_> {
             groups: flows.group_rows(whole),
             links: measured.link_rows(0, whole),
             windows: windows.collect(),
-            expectations: measured.probes.rows(flows, measured.links.as_ref()),
+            expectations: measured.observers.rows(flows, measured.links.as_ref()),
             ..RunDocument::default()
         };
         let reasons = DropReason::ALL.into_iter().zip(measured.drops).filter(|(_, count)| *count > 0);
         Report {
             document,
+            probes: measured.observers.values(flows, measured.links.as_ref()),
             series: self.series(&mut measured),
             topology: if measured.links.is_some() { self.topology() } else { Topology::default() },
             title: scenario.title.clone(),

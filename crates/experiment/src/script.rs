@@ -28,7 +28,7 @@ pub enum Change {
     CacheRatio(NodeId, f64),
 }
 
-impl Experiment<'_> {
+impl Experiment {
     /// All changes, in order of time; those at one time in the order of flows, and then of events.
     pub fn script(&self) -> Vec<(Time, Change)> {
         let mut script = Vec::new();

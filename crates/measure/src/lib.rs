@@ -16,7 +16,7 @@ pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
     Bound, ClassRow, DelayMs, DistanceRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
-    OptimumFlowRow, OptimumRow, QueueMs, RunDocument, TrafficFigures, WindowRow,
+    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, TrafficFigures, WindowRow,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,

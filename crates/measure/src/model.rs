@@ -19,6 +19,9 @@ pub struct RunDocument {
     pub command: String,
     /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
     pub scenario: String,
+    /// The scenario's text as it stands, without what `set` changes. Left out where another file has it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub scenario_text: String,
     /// The scheme's name.
     pub scheme: String,
     /// The variant of its parameters in the scenario; left out for the default.
@@ -269,6 +272,16 @@ pub struct ExpectationRow {
     pub holds: Option<bool>,
 }
 
+/// The value of a probe: something that was to be measured besides the scenario's expectations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProbeValue {
+    /// The value, in the metric's unit; `None` if there was nothing to measure.
+    pub value: Option<f64>,
+    /// Whether a goodput was not settled at the end of the window of a time to settle. `value` is then the time until this
+    /// end.
+    pub never: bool,
+}
+
 /// How a measured value should relate to the stated one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -296,4 +309,7 @@ pub struct Estimate {
     pub ci95: Option<f64>,
     /// The number of seeds with a measured value.
     pub n: u64,
+    /// The number of different values among these; 0 in a document of a version that did not count them.
+    #[serde(default)]
+    pub distinct: u64,
 }

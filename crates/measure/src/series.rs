@@ -3,13 +3,15 @@
 //! Time is cut into steps of `step_s`; sample `k` covers `[k * step_s, (k + 1) * step_s)`. All
 //! vectors have capacity for a whole run, so filling them allocates nothing.
 
-use crate::model::RunDocument;
+use crate::model::{ProbeValue, RunDocument};
 
 /// All results of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// The figures over the whole run and its windows.
     pub document: RunDocument,
+    /// The values of the probes that were given besides the scenario's expectations, in their order.
+    pub probes: Vec<ProbeValue>,
     /// The figures over time.
     pub series: Series,
     /// Nodes, links and media, for the drawing; empty in a world that does not know them.

@@ -155,17 +155,26 @@ impl Estimate {
         if n == 0 {
             return None;
         }
-        let mean = values.iter().sum::<f64>() / n as f64;
-        if values.iter().all(|value| *value == values[0]) {
+        let (count, distinct) = (n as u64, distinct(values));
+        if distinct == 1 {
             // Sums of equal values round, and an interval of rounding errors is none.
             let ci95 = (n > 1).then_some(0.0);
-            return Some(Estimate { mean: values[0], ci95, n: n as u64 });
+            return Some(Estimate { mean: values[0], ci95, n: count, distinct });
         }
+        let mean = values.iter().sum::<f64>() / n as f64;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (squares / (n - 1) as f64).sqrt();
         let ci95 = Some(student_t(n - 1) * deviation / (n as f64).sqrt());
-        Some(Estimate { mean, ci95, n: n as u64 })
+        Some(Estimate { mean, ci95, n: count, distinct })
     }
+}
+
+/// How many different numbers there are among some.
+fn distinct(values: &[f64]) -> u64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    sorted.len() as u64
 }
 
 /// What Student's t with so many degrees of freedom, at least one, is between in 95 % of all cases, plus
@@ -295,7 +304,16 @@ mod tests {
     #[test]
     fn one_value_has_no_interval_and_equal_ones_have_none_to_speak_of() {
         assert_eq!(Estimate::of(&[]), None);
-        assert_eq!(Estimate::of(&[3.0]), Some(Estimate { mean: 3.0, ci95: None, n: 1 }));
-        assert_eq!(Estimate::of(&[0.1; 10]), Some(Estimate { mean: 0.1, ci95: Some(0.0), n: 10 }));
+        assert_eq!(Estimate::of(&[3.0]), Some(Estimate { mean: 3.0, ci95: None, n: 1, distinct: 1 }));
+        let equal = Estimate { mean: 0.1, ci95: Some(0.0), n: 10, distinct: 1 };
+        assert_eq!(Estimate::of(&[0.1; 10]), Some(equal));
+    }
+
+    #[test]
+    fn an_estimate_counts_the_different_values() {
+        let distinct = |values: &[f64]| Estimate::of(values).unwrap().distinct;
+        assert_eq!(distinct(&[2.0, 1.0, 2.0, 1.0 + f64::EPSILON]), 3);
+        assert_eq!(distinct(&[0.0, -0.0]), 1);
+        assert_eq!(distinct(&[f64::NAN]), 1);
     }
 }

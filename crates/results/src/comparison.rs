@@ -6,7 +6,8 @@ use crate::model::{
     LinkComparison, PeriodRow, TrafficComparison,
 };
 use crate::overlay;
-use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
+use crate::page;
+use crate::sheet::{Cell, Column, Form, Grid, Plots, Section, Sheet, numbers, words};
 use weir_measure::Report;
 use weir_measure::jain;
 use weir_measure::{
@@ -91,7 +92,7 @@ pub(crate) fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
 }
 
 /// The same part of all runs: for each scheme one a seed.
-fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
+pub(crate) fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
     let Some(first) = schemes.first().and_then(|runs| runs.first()) else {
         return PeriodRow::default();
     };
@@ -100,16 +101,18 @@ fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
         (0..n).flat_map(|at| names.iter().zip(schemes).map(move |(name, runs)| (at, *name, &runs[..])))
     };
     let classes = each(first.classes.len()).map(|(at, scheme, runs)| {
-        traffic(&first.classes[at].class, scheme, runs, |run| {
+        let figures = runs.iter().filter_map(|run| {
             let row = run.classes.get(at)?;
             Some((&row.figures, fairness(run.flows, |flow| flow.class == row.class)))
-        })
+        });
+        traffic(&first.classes[at].class, scheme, figures)
     });
     let groups = each(first.groups.len()).map(|(at, scheme, runs)| {
-        traffic(&first.groups[at].group, scheme, runs, |run| {
+        let figures = runs.iter().filter_map(|run| {
             let row = run.groups.get(at)?;
             Some((&row.figures, fairness(run.flows, |flow| flow.group == row.group)))
-        })
+        });
+        traffic(&first.groups[at].group, scheme, figures)
     });
     let links = each(first.links.len())
         .map(|(at, scheme, runs)| link(scheme, runs.iter().filter_map(|run| run.links.get(at))));
@@ -134,7 +137,7 @@ fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
 }
 
 /// Jain's index of the flows that took part; one flow is not fair or unfair.
-fn fairness(flows: &[FlowRow], is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
+pub(crate) fn fairness(flows: &[FlowRow], is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
     let taking_part = flows.iter().filter(|flow| is_of(flow) && takes_part(flow));
     let goodputs: Vec<f64> = taking_part.map(|flow| flow.goodput_bps).collect();
     jain(&goodputs).filter(|_| goodputs.len() > 1)
@@ -145,14 +148,13 @@ fn takes_part(flow: &FlowRow) -> bool {
     flow.goodput_bps > 0.0 || flow.lost + flow.retransmitted + flow.timeouts > 0
 }
 
-fn traffic<'a>(
+/// What some flows got in runs under a scheme; of each run with Jain's index.
+pub(crate) fn traffic<'a>(
     name: &str,
     scheme: &str,
-    runs: &'a [Part<'a>],
-    // With Jain's index.
-    figures: impl Fn(&'a Part<'a>) -> Option<(&'a TrafficFigures, Option<f64>)>,
+    runs: impl Iterator<Item = (&'a TrafficFigures, Option<f64>)>,
 ) -> TrafficComparison {
-    let runs: Vec<_> = runs.iter().filter_map(figures).collect();
+    let runs: Vec<_> = runs.collect();
     let mean = |of: fn(&TrafficFigures) -> Option<f64>| estimate(runs.iter().map(|(run, _)| of(run)));
     TrafficComparison {
         name: name.to_owned(),
@@ -201,7 +203,8 @@ impl ComparisonDocument {
 
     /// The page, one file, with plots of these reports: of one run of each scheme.
     pub fn html(&self, reports: &[Report]) -> String {
-        Sheet { data: overlay::data(reports), ..self.sheet() }.html()
+        let plots = overlay::data(reports).map(|data| Plots { bundle: &page::COMPARE, data });
+        Sheet { plots, ..self.sheet() }.html()
     }
 
     fn sheet(&self) -> Sheet {
@@ -369,7 +372,7 @@ impl ComparisonDocument {
 }
 
 /// Whether each class is one group: then its rows say what those of groups would.
-fn is_one_group_each(classes: &[TrafficComparison], groups: &[TrafficComparison]) -> bool {
+pub(crate) fn is_one_group_each(classes: &[TrafficComparison], groups: &[TrafficComparison]) -> bool {
     let is_there = |group: &TrafficComparison| {
         let named =
             |class: &TrafficComparison| TrafficComparison { name: group.name.clone(), ..class.clone() };
@@ -434,7 +437,7 @@ mod tests {
         report.document.flows[2].class = "alone".to_owned();
         report.document.classes[1].class = "alone".to_owned();
         let rows = &ComparisonDocument::of("", &[vec![report.document]]).periods[0].classes;
-        assert_eq!(rows[0].jain, Some(Estimate { mean: 0.8, ci95: None, n: 1 }));
+        assert_eq!(rows[0].jain, Some(Estimate { mean: 0.8, ci95: None, n: 1, distinct: 1 }));
         assert_eq!(rows[1].jain, None);
     }
 

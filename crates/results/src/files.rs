@@ -1,21 +1,18 @@
 //! Writes results as JSON, as Parquet, or as all files of a run.
 
+use crate::columns::{self, write_values};
 use crate::html::report_html;
 use crate::model::{ComparisonDocument, ReproductionDocument, SummaryDocument};
-use crate::schema::{self, Kind, METADATA, Table};
-use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use crate::schema::{self, Column, Kind, METADATA, Table};
+use crate::sweep::SweepDocument;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{Type, TypePtr};
+use parquet::file::writer::SerializedColumnWriter;
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use weir_measure::RunDocument;
 use weir_measure::{Report, Series, to_json};
 
@@ -52,11 +49,11 @@ impl std::error::Error for WriteError {
 }
 
 impl WriteError {
-    fn file(path: &Path) -> impl Fn(io::Error) -> WriteError + '_ {
+    pub(crate) fn file(path: &Path) -> impl Fn(io::Error) -> WriteError + '_ {
         |error| WriteError { path: path.to_owned(), cause: Cause::File(error) }
     }
 
-    fn table(path: &Path) -> impl Fn(ParquetError) -> WriteError + '_ {
+    pub(crate) fn table(path: &Path) -> impl Fn(ParquetError) -> WriteError + '_ {
         |error| WriteError { path: path.to_owned(), cause: Cause::Table(error) }
     }
 }
@@ -87,6 +84,11 @@ pub fn write_reproduction(document: &ReproductionDocument, dir: impl AsRef<Path>
     write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html())
 }
 
+/// Writes `sweep.json` and `sweep.html` into the directory `dir`, which is created if it does not exist.
+pub fn write_sweep(document: &SweepDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
+    write_summary(dir.as_ref(), "sweep", &to_json(document), &document.html())
+}
+
 /// Writes `compare.json`, `compare.html`, `compare.md`, and a page for each scheme and scenario into the directory `dir`,
 /// which is created if it does not exist.
 pub fn write_comparisons(document: &SummaryDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
@@ -110,11 +112,56 @@ fn write_summary(dir: &Path, name: &str, json: &str, html: &str) -> Result<(), W
 
 /// Writes a file atomically: a reader sees the old file until the new one is complete, also after an interruption.
 pub fn write_atomically(path: &Path, text: &str) -> Result<(), WriteError> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    fs::write(&part, text).map_err(WriteError::file(&part))?;
-    fs::rename(&part, path).map_err(WriteError::file(path))
+    let mut file = NewFile::create(path)?;
+    file.write_all(text.as_bytes()).map_err(WriteError::file(&file.part))?;
+    file.finish()
+}
+
+/// A file that is being written beside `path`, and takes its place when it is finished. Until then a reader sees the
+/// old one. It is removed if it is dropped before.
+pub(crate) struct NewFile {
+    path: PathBuf,
+    part: PathBuf,
+    to: io::BufWriter<fs::File>,
+    is_finished: bool,
+}
+
+impl NewFile {
+    /// Begins a file that shall be at `path`.
+    pub(crate) fn create(path: &Path) -> Result<NewFile, WriteError> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let to = io::BufWriter::new(fs::File::create(&part).map_err(WriteError::file(&part))?);
+        Ok(NewFile { path: path.to_owned(), part, to, is_finished: false })
+    }
+
+    /// Puts it in its place.
+    pub(crate) fn finish(mut self) -> Result<(), WriteError> {
+        self.to.flush().map_err(WriteError::file(&self.part))?;
+        fs::rename(&self.part, &self.path).map_err(WriteError::file(&self.path))?;
+        self.is_finished = true;
+        Ok(())
+    }
+}
+
+impl io::Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // What remains of it after an error does no harm: the next attempt writes over it.
+            let _ = fs::remove_file(&self.part);
+        }
+    }
 }
 
 /// Writes the document as JSON.
@@ -212,12 +259,7 @@ fn members(report: &Report, table: &str) -> usize {
 }
 
 fn write_table<W: io::Write + Send>(report: &Report, table: Table, to: W) -> Result<(), ParquetError> {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        .set_created_by(format!("weir {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(metadata(report)))
-        .build();
-    let mut file = SerializedFileWriter::new(to, parquet_schema(table)?, Arc::new(properties))?;
+    let mut file = columns::file_writer(to, table.name, table.columns, metadata(report))?;
     let count = members(report, table.name);
     let mut rows = file.next_row_group()?;
     for column in table.columns {
@@ -225,9 +267,9 @@ fn write_table<W: io::Write + Send>(report: &Report, table: Table, to: W) -> Res
             .next_column()?
             .ok_or_else(|| ParquetError::General(format!("no column `{}`", column.name)))?;
         for i in 0..count {
-            let cells = cells(report, table.name, column.name, i)
+            let cells = cells(report, table.name, &column.name, i)
                 .ok_or_else(|| ParquetError::General(format!("nothing fills `{}`", column.name)))?;
-            write_cells(&mut writer, column.kind, &cells, &report.series)?;
+            write_cells(&mut writer, column, &cells, &report.series)?;
         }
         writer.close()?;
     }
@@ -238,44 +280,36 @@ fn write_table<W: io::Write + Send>(report: &Report, table: Table, to: W) -> Res
 
 fn write_cells(
     writer: &mut SerializedColumnWriter<'_>,
-    kind: Kind,
+    column: &Column,
     cells: &Cells<'_>,
     series: &Series,
 ) -> Result<(), ParquetError> {
     let n = series.samples;
-    match (kind, cells) {
+    match (column.kind, cells) {
         (Kind::F64, Cells::Times) => {
             // To the nanosecond, so that the eleventh step of 0.1 s begins at 1.1.
-            let times: Vec<f64> = (0..n).map(|k| (k as f64 * series.step_s * 1e9).round() / 1e9).collect();
-            writer.typed::<DoubleType>().write_batch(&times, None, None)?;
+            let times = (0..n).map(|k| Some((k as f64 * series.step_s * 1e9).round() / 1e9));
+            write_values::<DoubleType>(writer, column, times)
         }
-        (Kind::F64, Cells::F64(value)) => {
-            writer.typed::<DoubleType>().write_batch(&vec![*value; n], None, None)?;
-        }
+        (Kind::F64, Cells::F64(value)) => write_values::<DoubleType>(writer, column, vec![Some(*value); n]),
         (Kind::F32, Cells::F32(values)) => {
-            writer.typed::<FloatType>().write_batch(&padded(values, n, 0.0), None, None)?;
-        }
-        (Kind::F32OrNull, Cells::F32(values)) => {
-            let values = padded(values, n, f32::NAN);
-            let present: Vec<f32> = values.iter().copied().filter(|x| x.is_finite()).collect();
-            let levels: Vec<i16> = values.iter().map(|x| i16::from(x.is_finite())).collect();
-            writer.typed::<FloatType>().write_batch(&present, Some(&levels), None)?;
+            let fill = if column.nullable { f32::NAN } else { 0.0 };
+            let present = |x: &f32| (!column.nullable || x.is_finite()).then_some(*x);
+            write_values::<FloatType>(writer, column, padded(values, n, fill).iter().map(present))
         }
         (Kind::U32, Cells::U32(values)) => {
             // The physical type is signed; the logical type says that the bits are not.
-            let bits: Vec<i32> = padded(values, n, 0).iter().map(|x| x.cast_signed()).collect();
-            writer.typed::<Int32Type>().write_batch(&bits, None, None)?;
+            let bits = padded(values, n, 0);
+            write_values::<Int32Type>(writer, column, bits.iter().map(|x| Some(x.cast_signed())))
         }
         (Kind::U32, Cells::Index(i)) => {
-            writer.typed::<Int32Type>().write_batch(&vec![(*i as u32).cast_signed(); n], None, None)?;
+            write_values::<Int32Type>(writer, column, vec![Some((*i as u32).cast_signed()); n])
         }
         (Kind::Text, Cells::Text(text)) => {
-            let text = ByteArray::from(text.as_bytes().to_vec());
-            writer.typed::<ByteArrayType>().write_batch(&vec![text; n], None, None)?;
+            write_values::<ByteArrayType>(writer, column, vec![Some(ByteArray::from(*text)); n])
         }
-        _ => return Err(ParquetError::General("a column is filled with another kind of value".to_owned())),
+        _ => Err(ParquetError::General("a column is filled with another kind of value".to_owned())),
     }
-    Ok(())
 }
 
 /// `values` with exactly `n` elements: a series may end early.
@@ -289,34 +323,10 @@ fn padded<T: Copy>(values: &[T], n: usize, fill: T) -> Cow<'_, [T]> {
     }
 }
 
-fn parquet_schema(table: Table) -> Result<TypePtr, ParquetError> {
-    let fields = table
-        .columns
-        .iter()
-        .map(|column| {
-            let (physical, logical) = match column.kind {
-                Kind::F64 => (Physical::DOUBLE, None),
-                Kind::F32 | Kind::F32OrNull => (Physical::FLOAT, None),
-                Kind::U32 => (Physical::INT32, Some(LogicalType::integer(32, false))),
-                Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            };
-            let repetition = match column.kind {
-                Kind::F32OrNull => Repetition::OPTIONAL,
-                _ => Repetition::REQUIRED,
-            };
-            Type::primitive_type_builder(column.name, physical)
-                .with_repetition(repetition)
-                .with_logical_type(logical)
-                .build()
-                .map(Arc::new)
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    Type::group_type_builder(table.name).with_fields(fields).build().map(Arc::new)
-}
-
-fn metadata(report: &Report) -> Vec<KeyValue> {
+fn metadata(report: &Report) -> Vec<(&'static str, String)> {
     let document = &report.document;
     let values = [
+        schema::SCHEMA.to_string(),
         document.scenario.clone(),
         report.title.clone(),
         report.source.clone(),
@@ -327,7 +337,7 @@ fn metadata(report: &Report) -> Vec<KeyValue> {
         report.series.step_s.to_string(),
         document.made_by().to_owned(),
     ];
-    METADATA.iter().zip(values).map(|((key, _), value)| KeyValue::new((*key).to_owned(), value)).collect()
+    METADATA.iter().zip(values).map(|((key, _), value)| (*key, value)).collect()
 }
 
 #[cfg(test)]
@@ -353,7 +363,7 @@ mod tests {
         assert_eq!(rows.len(), 4 * 30);
         let row: Vec<(&String, &Field)> = rows[30 + 3].get_column_iter().collect();
         let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
-        let wanted: Vec<&str> = schema::FLOWS.columns.iter().map(|column| column.name).collect();
+        let wanted: Vec<&str> = schema::FLOWS.columns.iter().map(|column| &*column.name).collect();
         assert_eq!(names, wanted);
         let flow = &report.series.flows[1];
         assert_eq!(row[0].1, &Field::Double(0.3));

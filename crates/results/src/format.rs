@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn an_interval_has_the_unit_of_its_mean() {
-        let estimate = |mean, ci95| Estimate { mean, ci95, n: 5 };
+        let estimate = |mean, ci95| Estimate { mean, ci95, n: 5, distinct: 5 };
         let said = |quantity: Quantity, mean, ci95| quantity.estimate(&estimate(mean, Some(ci95)));
         assert_eq!(said(Quantity::Rate, 4_501_700.0, 12_300.0), "4.502 ± 0.012 Mb/s");
         assert_eq!(said(Quantity::Millis, 110.24, 1.0), "110.2 ± 1 ms");
@@ -393,7 +393,7 @@ mod tests {
         let row = |never| ExpectationRow { measured: Some(120.0), never, ..Default::default() };
         assert_eq!(measured(Quantity::Seconds, &row(true)), "never");
         assert_eq!(measured(Quantity::Seconds, &row(false)), "120.00 s");
-        let estimate = |n| Estimate { mean: 110.0, ci95: None, n };
+        let estimate = |n| Estimate { mean: 110.0, ci95: None, n, distinct: n };
         let said = |n, never, seeds| settled(Some(&estimate(n)), never, seeds);
         assert_eq!(said(3, 0, 3), "110.00 s");
         assert_eq!(said(3, 3, 3), "never");

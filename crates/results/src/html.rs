@@ -339,6 +339,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         version: document.version.clone(),
         command: document.command.clone(),
         scenario: document.scenario.clone(),
+        scenario_text: String::new(),
         scheme: document.scheme.clone(),
         variant: document.variant.clone(),
         set: document.set.clone(),

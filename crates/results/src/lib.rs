@@ -1,8 +1,9 @@
 //! The results of a run, rendered: its report ([`weir_measure::Report`]) as JSON, Parquet tables, tables for a
 //! terminal, and a self-contained HTML page. Of many runs: schemes side by side on one scenario
-//! ([`ComparisonDocument`]) or several ([`SummaryDocument`]), and the statements of papers
-//! ([`ReproductionDocument`]).
+//! ([`ComparisonDocument`]), on several ([`SummaryDocument`]) or over axes ([`SweepDocument`]), and the statements of
+//! papers ([`ReproductionDocument`]).
 
+mod columns;
 mod comparison;
 mod files;
 mod format;
@@ -17,13 +18,15 @@ mod provenance;
 mod reproduction;
 pub mod schema;
 mod sheet;
+mod study_tables;
 mod summary;
+mod sweep;
 mod table;
 mod thinned;
 
 pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
-    write_parquet, write_reproduction,
+    write_parquet, write_reproduction, write_sweep,
 };
 pub use format::{grouped, kind_of_source, named, rate, time};
 pub use html::{POINTS, report_html};
@@ -34,7 +37,11 @@ pub use model::{
     OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
     SummaryPoint, SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
 };
+pub use study_tables::{
+    Axis, Figure, NameTaken, StudyRun, StudyTables, StudyTablesError, Window, figures_of,
+};
 pub use summary::{SettleTime, SummaryContext, SummaryRun};
+pub use sweep::{SweepAxis, SweepDocument, SweepPeriod, SweepRow};
 pub use table::{figures, summary, table, terminal_width};
 pub use thinned::ThinnedSeries;
 
@@ -49,3 +56,6 @@ mod sample;
 #[cfg(test)]
 #[path = "../examples/sample_report/summary.rs"]
 mod samples;
+#[cfg(test)]
+#[path = "../examples/sample_report/sweep.rs"]
+mod sweeps;

@@ -731,7 +731,7 @@ mod tests {
     #[test]
     fn a_worst_point_is_named_if_its_digits_differ_from_those_of_the_mean() {
         let figure = |mean, worst| MatrixFigure {
-            measured: Some(Estimate { mean, ci95: None, n: 1 }),
+            measured: Some(Estimate { mean, ci95: None, n: 1, distinct: 1 }),
             worst: Some(WorstPoint { set: vec!["axis.rate=2".to_owned()], mean: worst }),
             ..MatrixFigure::default()
         };
@@ -768,7 +768,7 @@ mod tests {
 
     #[test]
     fn as_good_as_the_best_is_what_is_near_or_whose_interval_meets_it() {
-        let one = |mean, ci95| Estimate { mean, ci95: Some(ci95), n: 3 };
+        let one = |mean, ci95| Estimate { mean, ci95: Some(ci95), n: 3, distinct: 3 };
         let [share, _, delay, lost, _] = &MEASURES;
         let good = |measure: &Measure, a, b| measure.is_as_good(&a, &b);
         assert!(good(share, one(0.985, 0.0), one(0.99, 0.0)) && !good(share, one(0.95, 0.0), one(0.99, 0.0)));

@@ -28,12 +28,10 @@ struct Row<'a> {
     goodput_bps: f64,
 }
 
-/// The page's data as JSON that may stand between script tags; empty where nothing was measured over time.
+/// The page's data as JSON that may stand between script tags; none where nothing was measured over time.
 /// The reports are of one scenario, so their rows have one order.
-pub(crate) fn data(reports: &[Report]) -> String {
-    let Some(first) = reports.first().filter(|report| report.series.samples > 0) else {
-        return String::new();
-    };
+pub(crate) fn data(reports: &[Report]) -> Option<String> {
+    let first = reports.first().filter(|report| report.series.samples > 0)?;
     let document = &first.document;
     let thin = Thinning::of(&first.series);
     let most = VALUES / (thin.points().max(1) * reports.len());
@@ -64,13 +62,13 @@ pub(crate) fn data(reports: &[Report]) -> String {
             .map(|flow| thin.traffic(&flow.goodput_bps, &flow.delay_ms, &flow.lost, &flow.retransmitted));
         of_classes.chain(of_flows).collect()
     };
-    script_data(&Page {
+    Some(script_data(&Page {
         time: thin.steps(first.series.step_s),
         seed: document.seed,
         schemes: reports.iter().map(|report| report.document.scheme.as_str()).collect(),
         rows: classes.clone().map(class).chain(flows.iter().map(flow)).collect(),
         series: reports.iter().map(series).collect(),
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -84,7 +82,7 @@ mod tests {
             report.document.scheme = scheme.to_owned();
             report
         });
-        let text = super::data(&reports);
+        let text = super::data(&reports).expect("series");
         assert!(!text.contains('<'));
         let page: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let rows = page["rows"].as_array().expect("rows").len();
@@ -99,7 +97,7 @@ mod tests {
     fn without_series_there_is_nothing_to_plot() {
         let mut report = sample::dumbbell(4, 30);
         report.series = weir_measure::Series::default();
-        assert_eq!(super::data(&[report]), "");
-        assert_eq!(super::data(&[]), "");
+        assert_eq!(super::data(&[report]), None);
+        assert_eq!(super::data(&[]), None);
     }
 }

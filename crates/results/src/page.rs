@@ -5,6 +5,7 @@
 
 /// A script, its style, and the base64 SHA-256 of the script, for the content security policy;
 /// written when it is built.
+#[derive(Debug)]
 pub(crate) struct Bundle {
     pub(crate) script: &'static str,
     pub(crate) style: &'static str,
@@ -30,6 +31,13 @@ pub(crate) const COMPARE: Bundle = Bundle {
     script: include_str!("../../../web/dist/compare.js"),
     style: include_str!("../../../web/dist/compare.css"),
     sha256: include_str!("../../../web/dist/compare.js.sha256"),
+};
+
+/// What a sweep has.
+pub(crate) const SWEEP: Bundle = Bundle {
+    script: include_str!("../../../web/dist/sweep.js"),
+    style: include_str!("../../../web/dist/sweep.css"),
+    sha256: include_str!("../../../web/dist/sweep.js.sha256"),
 };
 
 /// The page as HTML text: `title` is text, `body` is HTML.
@@ -71,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_bundle_cannot_end_its_own_element() {
-        for Bundle { script, style, .. } in [REPORT, SUMMARY, COMPARE] {
+        for Bundle { script, style, .. } in [REPORT, SUMMARY, COMPARE, SWEEP] {
             assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
             assert!(!style.to_lowercase().contains("</style"));
             assert!(!script.contains('\r'), "a browser would read, and hash, another text");

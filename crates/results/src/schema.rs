@@ -1,7 +1,13 @@
-//! The tables of a run, their columns and units: the only definition of the files' content.
+//! The tables of a run and of a study, their columns and units: the only definition of the files' content.
 //!
-//! One row a step and flow (class, direction of a link), all steps of one after the other. Each
-//! file carries the facts of its run as key-value metadata, see [`METADATA`].
+//! A run has time series: one row a step and flow (class, direction of a link), all steps of one after the other. A
+//! study has its figures and its runs. Each file carries the facts of its run or study as key-value metadata, see
+//! [`METADATA`] and [`STUDY_METADATA`].
+
+use std::borrow::Cow;
+
+/// The version of the tables. It increases when a column is removed or changes its meaning, not when one is added.
+pub const SCHEMA: u64 = 1;
 
 /// How a column is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,23 +16,42 @@ pub enum Kind {
     F64,
     /// 32-bit float.
     F32,
-    /// 32-bit float, null where there is no sample.
-    F32OrNull,
     /// Unsigned 32-bit integer.
     U32,
+    /// Unsigned 64-bit integer.
+    U64,
+    /// True or false.
+    Bool,
     /// UTF-8.
     Text,
 }
 
 /// A column of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its name, with its unit where it has one.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How it is stored.
     pub kind: Kind,
+    /// Whether it may be null.
+    pub nullable: bool,
     /// What it says.
     pub about: &'static str,
+}
+
+impl Column {
+    /// How it is stored, in words.
+    pub fn stored(&self) -> String {
+        let kind = match self.kind {
+            Kind::F64 => "64-bit float",
+            Kind::F32 => "32-bit float",
+            Kind::U32 => "unsigned 32-bit integer",
+            Kind::U64 => "unsigned 64-bit integer",
+            Kind::Bool => "boolean",
+            Kind::Text => "text",
+        };
+        if self.nullable { format!("{kind} or null") } else { kind.to_owned() }
+    }
 }
 
 /// A table, one file.
@@ -38,15 +63,30 @@ pub struct Table {
     pub columns: &'static [Column],
 }
 
+impl Table {
+    /// Its columns, with those of a study's axes in their place.
+    pub(crate) fn with_axes(&self, axes: &[Column]) -> Vec<Column> {
+        let mut columns = self.columns.to_vec();
+        let behind = columns.iter().position(|column| column.name == AXES_BEHIND);
+        let at = behind.map_or(columns.len(), |i| i + 1);
+        columns.splice(at..at, axes.iter().cloned());
+        columns
+    }
+}
+
 const fn column(name: &'static str, kind: Kind, about: &'static str) -> Column {
-    Column { name, kind, about }
+    Column { name: Cow::Borrowed(name), kind, nullable: false, about }
+}
+
+const fn nullable(name: &'static str, kind: Kind, about: &'static str) -> Column {
+    Column { name: Cow::Borrowed(name), kind, nullable: true, about }
 }
 
 const T_S: Column = column("t_s", Kind::F64, "beginning of the step, s");
 const CLASS: Column = column("class", Kind::Text, "service class");
 const GOODPUT: Column = column("goodput_bps", Kind::F32, "Data content delivered to the application, bit/s");
 const DELAY: Column =
-    column("delay_ms", Kind::F32OrNull, "mean from the first transmission of an Interest to its Data, ms");
+    nullable("delay_ms", Kind::F32, "mean from the first transmission of an Interest to its Data, ms");
 const LOST: Column = column("lost", Kind::U32, "Data packets dropped in the network");
 const RETRANSMITTED: Column = column("retransmitted", Kind::U32, "Retransmitted Interests");
 
@@ -63,7 +103,7 @@ pub const FLOWS: Table = Table {
         DELAY,
         LOST,
         RETRANSMITTED,
-        column("sent_rate", Kind::F32OrNull, "Interests sent, 1/s; null if not recorded"),
+        nullable("sent_rate", Kind::F32, "Interests sent, 1/s; null if not recorded"),
     ],
 };
 
@@ -83,16 +123,23 @@ pub const LINKS: Table = Table {
         column("throughput_bps", Kind::F32, "bits sent on the link, bit/s"),
         column("utilisation", Kind::F32, "share of the step in which it was sending, 0 to 1"),
         column("queue_packets", Kind::F32, "packets in the queue, mean over the step"),
-        column("queue_ms", Kind::F32OrNull, "mean queueing delay of the packets sent, ms"),
+        nullable("queue_ms", Kind::F32, "mean queueing delay of the packets sent, ms"),
         column("drops", Kind::U32, "packets dropped at its queue"),
     ],
 };
 
-/// All tables.
+/// The tables of a run.
 pub const TABLES: [Table; 3] = [FLOWS, CLASSES, LINKS];
 
-/// Keys of each file's metadata and what they hold.
-pub const METADATA: [(&str, &str); 9] = [
+/// The version of the tables, in the metadata of every file.
+const OF_SCHEMA: (&str, &str) = (
+    "weir.schema",
+    "the version of the tables; it increases when a column is removed or changes its meaning, not when one is added",
+);
+
+/// Keys of the metadata of each file of a run, and what they hold.
+pub const METADATA: [(&str, &str); 10] = [
+    OF_SCHEMA,
     ("weir.scenario", "the scenario's name or path"),
     ("weir.title", "its title"),
     ("weir.source", "where it comes from"),
@@ -103,3 +150,228 @@ pub const METADATA: [(&str, &str); 9] = [
     ("weir.step_s", "length of a step, s"),
     ("weir.version", "the version that wrote the file"),
 ];
+
+// ---- Studies
+
+const KEY: Column = column("key", Kind::Text, "the run's digest, hexadecimal");
+const STUDY: Column = column("study", Kind::Text, "the study's name");
+const SCENARIO: Column = column("scenario", Kind::Text, "the scenario's name or path");
+const SCHEME: Column = column("scheme", Kind::Text, "the scheme's name");
+const VARIANT: Column =
+    nullable("variant", Kind::Text, "the variant of the scheme's parameters; null for the default");
+const SEED: Column = column("seed", Kind::U64, "the seed of all random streams");
+
+/// The figures of all runs of a study, one row a figure. The columns of the axes stand behind [`AXES_BEHIND`].
+pub const RESULTS: Table = Table {
+    name: "results",
+    columns: &[
+        STUDY,
+        SCENARIO,
+        SCHEME,
+        VARIANT,
+        SEED,
+        nullable(
+            "window",
+            Kind::Text,
+            "`20:120` for 20 s to 120 s, `run` for the whole run; null for an expectation, whose `object` says it",
+        ),
+        nullable("from_s", Kind::F64, "beginning of the window, s"),
+        nullable("to_s", Kind::F64, "end of the window, s"),
+        column("kind", Kind::Text, "what the figure is about: the kind of the object, see below"),
+        column(
+            "object",
+            Kind::Text,
+            "which one, see below; if several have the same name, each has its number behind it, such as `C1 /A #2`",
+        ),
+        nullable("class", Kind::Text, "service class of a flow; null for other objects"),
+        nullable(
+            "group",
+            Kind::Text,
+            "group of a flow, the name of its `[[flow]]` table; null for other objects",
+        ),
+        column("metric", Kind::Text, "the measured quantity, see below"),
+        column("unit", Kind::Text, "unit of the value: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1`"),
+        nullable("value", Kind::F64, "the value; null if there was nothing to measure"),
+        KEY,
+    ],
+};
+
+/// The runs of a study, one row a run. The columns of the axes stand behind [`AXES_BEHIND`].
+pub const RUNS: Table = Table {
+    name: "runs",
+    columns: &[
+        KEY,
+        STUDY,
+        SCENARIO,
+        SCHEME,
+        VARIANT,
+        SEED,
+        nullable("version", Kind::Text, "the version of Weir that made the run; null if the run failed"),
+        nullable("commit", Kind::Text, "the commit that this version was built from"),
+        column("command", Kind::Text, "the command that makes this run alone"),
+        nullable("cpu_s", Kind::F64, "processor time that the run took, s"),
+        nullable("simulated_s", Kind::F64, "simulated time, s; null if the run failed"),
+        nullable("events", Kind::U64, "events handled; null if the run failed"),
+        nullable(
+            "packet_hops",
+            Kind::U64,
+            "packets sent on links, counted once for every link; null if the run failed",
+        ),
+        nullable(
+            "seed_matters",
+            Kind::Bool,
+            "whether the figures depend on the seed; null if the run failed",
+        ),
+        nullable(
+            "expectations_checked",
+            Kind::U64,
+            "expectations that this run decides, which comparisons with other schemes are not; null if the run failed",
+        ),
+        nullable("expectations_held", Kind::U64, "those of them that hold; null if the run failed"),
+        nullable("error", Kind::Text, "why the run failed; null if it did not"),
+    ],
+};
+
+/// The tables of a study.
+pub const STUDY_TABLES: [Table; 2] = [RESULTS, RUNS];
+
+/// The column of both tables of a study behind which the columns of its axes stand.
+pub const AXES_BEHIND: &str = "variant";
+
+/// The column of an axis.
+pub fn axis(name: &str) -> Column {
+    let about = "value of the axis, as it was given; null if the run has none";
+    Column { name: Cow::Owned(name.to_owned()), ..nullable("", Kind::Text, about) }
+}
+
+/// The column of an axis with its values as numbers of `unit`.
+pub fn axis_number(name: &str, unit: &str) -> Column {
+    let about = "value of the axis as a number; null if the run has none";
+    Column { name: Cow::Owned(format!("{name}.{unit}")), ..nullable("", Kind::F64, about) }
+}
+
+/// Keys of the metadata of each file of a study, and what they hold.
+pub const STUDY_METADATA: [(&str, &str); 3] = [
+    OF_SCHEMA,
+    ("weir.study", "the study's name"),
+    (
+        "weir.axes",
+        "the columns of its axes in order, a JSON list of `{\"text\": NAME, \"number\": NAME or null}`",
+    ),
+];
+
+/// What a figure of a study is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Object {
+    /// One consumer fetching under one prefix.
+    Flow,
+    /// The flows of one `[[flow]]` table.
+    Group,
+    /// The flows of one service class.
+    Class,
+    /// One direction of a link.
+    Link,
+    /// One node.
+    Node,
+    /// All flows of the run.
+    Run,
+    /// A statement of the scenario's source.
+    Expectation,
+}
+
+impl Object {
+    /// Every kind of object with its name in column `kind`, and the content of column `object`.
+    pub const ALL: [(Object, &'static str, &'static str); 7] = [
+        (Object::Flow, "flow", "consumer and prefix, such as `C1 /A`"),
+        (Object::Group, "group", "name of the group"),
+        (Object::Class, "class", "name of the class, such as `EF`"),
+        (Object::Link, "link", "the sending and the receiving node, such as `R2->R3`"),
+        (Object::Node, "node", "name of the node; no figure is about a node yet"),
+        (Object::Run, "run", "`run`: all flows together"),
+        (Object::Expectation, "expectation", "the measured quantity in words, with its window"),
+    ];
+
+    /// Its name in column `kind`.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// A measured quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name in column `metric`.
+    pub name: &'static str,
+    /// The unit of its values; `None` for an expectation's, which have that of their quantity.
+    pub unit: Option<&'static str>,
+    /// The kinds of objects that have it.
+    pub of: &'static [Object],
+    /// What it is.
+    pub about: &'static str,
+}
+
+/// The metrics of column `metric`.
+pub mod metric {
+    use super::{Metric, Object};
+
+    const TRAFFIC: &[Object] = &[Object::Flow, Object::Group, Object::Class];
+    const TOGETHER: &[Object] = &[Object::Group, Object::Class];
+    const FLOW: &[Object] = &[Object::Flow];
+    const LINK: &[Object] = &[Object::Link];
+    const RUN: &[Object] = &[Object::Run];
+    const EXPECTATION: &[Object] = &[Object::Expectation];
+
+    macro_rules! metrics {
+        ($($constant:ident = $name:literal, $unit:expr, $of:expr, $about:literal;)*) => {
+            $(
+                #[doc = $about]
+                pub const $constant: Metric = Metric { name: $name, unit: $unit, of: $of, about: $about };
+            )*
+            /// All of them.
+            pub const ALL: &[Metric] = &[$($constant),*];
+        };
+    }
+
+    metrics! {
+        GOODPUT = "goodput", Some("bit/s"), &[Object::Flow, Object::Group, Object::Class, Object::Run],
+            "Data content delivered to the applications";
+        DELAY_MEAN = "delay_mean", Some("ms"), TRAFFIC,
+            "mean time from the first transmission of an Interest to its Data";
+        DELAY_P50 = "delay_p50", Some("ms"), TRAFFIC, "median of this delay";
+        DELAY_P95 = "delay_p95", Some("ms"), TRAFFIC, "95th percentile of this delay";
+        DELAY_P99 = "delay_p99", Some("ms"), TRAFFIC, "99th percentile of this delay";
+        LOST = "lost", Some("packets"), TRAFFIC, "Data packets dropped in the network";
+        RETRANSMITTED = "retransmitted", Some("packets"), TRAFFIC, "retransmitted Interests";
+        TIMEOUTS = "timeouts", Some("packets"), TRAFFIC, "retransmission timeouts";
+        COMPLETION = "completion", Some("s"), TRAFFIC,
+            "from the start of the flow to its last Data; of several flows, the last completion; null unless all completed";
+        COMPLETION_MEAN = "completion_mean", Some("s"), TOGETHER,
+            "mean completion time of the flows; null unless all completed";
+        OPTIMUM = "optimum", Some("bit/s"), FLOW,
+            "goodput of the flow in the optimum; no row if the optimum is not known";
+        OPTIMUM_UNSHARED = "optimum_unshared", Some("bit/s"), FLOW,
+            "the same if no consumers shared Data; no row if no two consumers of a prefix have links in common";
+        RATE = "rate", Some("bit/s"), LINK, "rate of the link";
+        UTILISATION = "utilisation", Some("1"), LINK, "share of time in which it was sending";
+        DROPS = "drops", Some("packets"), LINK, "packets dropped at its queue";
+        QUEUE_MEAN = "queue_mean", Some("ms"), LINK, "mean queueing delay";
+        QUEUE_P99 = "queue_p99", Some("ms"), LINK, "99th percentile of the queueing delay";
+        JAIN = "jain", Some("1"), RUN, "Jain's index over the goodputs of the flows; null if all are 0";
+        DISTANCE_MEAN = "distance_mean", Some("1"), RUN,
+            "mean distance of the flows from the optimum, without its sign; no row if the optimum is not known";
+        DISTANCE_LARGEST = "distance_largest", Some("1"), RUN, "the largest of these distances";
+        DISTANCE_LOWEST = "distance_lowest", Some("1"), RUN,
+            "the distance, with its sign, of the flow furthest below its optimum, or else least above it";
+        DISTANCE_HIGHEST = "distance_highest", Some("1"), RUN,
+            "the distance, with its sign, of the flow furthest above its optimum, or else least below it";
+        WITHIN_5_PERCENT = "within_5_percent", Some("1"), RUN,
+            "share of the flows that are within 5 % of the optimum";
+        MEASURED = "measured", None, EXPECTATION,
+            "the measured value; null if there was nothing to measure, or if a goodput did not settle";
+        UNSETTLED = "unsettled", None, EXPECTATION,
+            "the time for which a goodput did not settle, up to the end of the window; no row if it did";
+        STATED = "stated", None, EXPECTATION, "the stated value; null for a comparison with other schemes";
+        HOLDS = "holds", Some("1"), EXPECTATION,
+            "1 if the two are in the stated relation, 0 if not; null for a comparison with other schemes";
+    }
+}

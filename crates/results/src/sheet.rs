@@ -1,6 +1,6 @@
 //! Tables over many runs, defined once for both outputs: text for a terminal, and a page for a browser.
 
-use crate::page::{self, escaped};
+use crate::page::{self, Bundle, escaped};
 use crate::table;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -23,7 +23,14 @@ pub(crate) struct Sheet {
     pub(crate) sections: Vec<Section>,
     /// About all of its tables.
     pub(crate) notes: Vec<String>,
-    /// What its plots are drawn from, as JSON without `<`; empty without plots.
+    pub(crate) plots: Option<Plots>,
+}
+
+/// What draws the plots of a page, and from what.
+#[derive(Debug)]
+pub(crate) struct Plots {
+    pub(crate) bundle: &'static Bundle,
+    /// JSON without `<`.
     pub(crate) data: String,
 }
 
@@ -236,7 +243,7 @@ impl Sheet {
         for note in &self.notes {
             body += &format!("<p class=\"said\">{}</p>\n", escaped(note));
         }
-        if !self.data.is_empty() {
+        if self.plots.is_some() {
             body += "<div id=\"plots\"><noscript>Plots are drawn by a script in this file, which your browser does not \
                      run.</noscript></div>\n";
         }
@@ -245,11 +252,11 @@ impl Sheet {
         }
         body += &format!("<footer>weir {}</footer>\n</main>", env!("CARGO_PKG_VERSION"));
         let title = format!("{}: {}", self.kind, self.title);
-        if self.data.is_empty() {
+        let Some(Plots { bundle, data }) = &self.plots else {
             return page::html(&title, &page::SUMMARY, &body);
-        }
-        body += &format!("\n<script type=\"application/json\" id=\"data\">{}</script>", self.data);
-        page::html(&title, &page::COMPARE, &body)
+        };
+        body += &format!("\n<script type=\"application/json\" id=\"data\">{data}</script>");
+        page::html(&title, bundle, &body)
     }
 }
 
@@ -395,7 +402,7 @@ mod tests {
             back: Some((text.to_owned(), text.to_owned())),
             sections: vec![section],
             notes: vec![text.to_owned()],
-            data: String::new(),
+            plots: None,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::optimum::unshared_bps;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use serde::{Deserialize, Serialize};
 use weir_measure::jain;
-use weir_measure::{Estimate, RunDocument};
+use weir_measure::{DelayMs, Estimate, RunDocument, TrafficFigures};
 
 /// The facts of a scenario that the documents of its runs do not have.
 #[derive(Clone, Debug, Default)]
@@ -75,21 +75,22 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
             .filter_map(|run| Some((part(run.document, at)?, run.settled.get(at).copied().flatten())))
             .collect();
         let mean = |of: &dyn Fn(&Part<'_>) -> Option<f64>| estimate(parts.iter().map(|(part, _)| of(part)));
+        let totals: Vec<TrafficFigures> = parts.iter().map(|(part, _)| all_flows(part)).collect();
+        let total = |of: fn(&TrafficFigures) -> Option<f64>| estimate(totals.iter().map(of));
         SummaryRow {
             scheme: runs.first().map_or_else(String::new, |run| run.document.scheme.clone()),
-            goodput_bps: mean(&|part| Some(goodput(part))),
+            goodput_bps: total(|all| Some(all.goodput_bps)),
             ratio: mean(&|part| ratio(part, &context.has_own_scheme)),
             utilisation: mean(&|part| utilisation(part, limits)),
             jain: mean(&fairness),
-            delay_ms: DelayEstimates { mean: mean(&delay_mean), p99: mean(&delay_p99) },
-            lost: mean(&|part| Some(part.classes.iter().map(|class| class.figures.lost).sum::<u64>() as f64)),
-            retransmitted: mean(&|part| {
-                Some(part.classes.iter().map(|class| class.figures.retransmitted).sum::<u64>() as f64)
-            }),
-            completion_mean_s: mean(&|part| {
-                completions(part).map(|times| times.iter().sum::<f64>() / times.len() as f64)
-            }),
-            completion_s: mean(&|part| completions(part)?.into_iter().reduce(f64::max)),
+            delay_ms: DelayEstimates {
+                mean: total(|all| all.delay_ms.mean),
+                p99: total(|all| all.delay_ms.p99),
+            },
+            lost: total(|all| Some(all.lost as f64)),
+            retransmitted: total(|all| Some(all.retransmitted as f64)),
+            completion_mean_s: total(|all| all.completion_mean_s),
+            completion_s: total(|all| all.completion_s),
             settle_s: estimate(parts.iter().map(|(_, settled)| Some((*settled)?.s))),
             never_settled: parts.iter().filter(|(_, settled)| settled.is_some_and(|time| time.never)).count()
                 as u64,
@@ -109,8 +110,20 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
     }
 }
 
-fn goodput(part: &Part<'_>) -> f64 {
-    part.classes.iter().map(|class| class.figures.goodput_bps).sum()
+/// What all flows got together. The mean delay is over the classes, weighted by their goodputs; the 99th percentile is
+/// that of the class with the largest.
+pub(crate) fn all_flows(part: &Part<'_>) -> TrafficFigures {
+    let classes = || part.classes.iter().map(|class| &class.figures);
+    let times = completions(part);
+    TrafficFigures {
+        goodput_bps: classes().map(|class| class.goodput_bps).sum(),
+        delay_ms: DelayMs { mean: delay_mean(part), p99: delay_p99(part), ..DelayMs::default() },
+        lost: classes().map(|class| class.lost).sum(),
+        retransmitted: classes().map(|class| class.retransmitted).sum(),
+        timeouts: classes().map(|class| class.timeouts).sum(),
+        completion_s: times.iter().flatten().copied().reduce(f64::max),
+        completion_mean_s: times.as_deref().and_then(mean),
+    }
 }
 
 fn ratio(part: &Part<'_>, has_own_scheme: &[bool]) -> Option<f64> {

@@ -124,7 +124,8 @@ mod tests {
             thinned.series = read.series().expect("it is not damaged");
             let plots = |report: &weir_measure::Report| {
                 let mut page: serde_json::Value =
-                    serde_json::from_str(&overlay::data(std::slice::from_ref(report))).unwrap_or_default();
+                    serde_json::from_str(&overlay::data(std::slice::from_ref(report)).unwrap_or_default())
+                        .unwrap_or_default();
                 // How many steps measured make one shown is not known of thinned ones.
                 if let Some(time) = page.get_mut("time") {
                     time["merged"] = serde_json::Value::Null;

@@ -1,21 +1,17 @@
 //! A node with one strategy, for the tests of strategies: a test drives it by hand, and looks into the strategy meanwhile.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use weir_core::ids::{FaceId, PrefixId};
+use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::node::{Action, Forwarder, Input, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::seam::{
-    DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Queue, Strategy,
-    StrategyDeadline,
-};
+use weir_core::seam::{Queue, Strategy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{LpHeader, NackReason, Name};
+
+use crate::watched::Watched;
 
 pub const HASHER: NameHasher = NameHasher::new(1);
 /// Of every Interest.
@@ -26,48 +22,12 @@ pub fn name(uri: &str) -> HashedName {
     HashedName::parse(&HASHER, name.value()).unwrap()
 }
 
-/// A strategy that a test can look into while a node has it.
-struct Shared<S>(Rc<RefCell<S>>);
-
-impl<S: Strategy> Strategy for Shared<S> {
-    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-        self.0.borrow_mut().on_interest(ev)
-    }
-    fn on_aggregated(&mut self, ev: &mut InterestEvent<'_>) {
-        self.0.borrow_mut().on_aggregated(ev);
-    }
-    fn on_data(&mut self, ev: &mut DataEvent<'_>) {
-        self.0.borrow_mut().on_data(ev);
-    }
-    fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
-        self.0.borrow_mut().on_data_out(ev);
-    }
-    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
-        self.0.borrow_mut().on_nack(ev)
-    }
-    fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
-        self.0.borrow_mut().on_expired(ev);
-    }
-    fn on_face(&mut self, face: FaceId, up: bool, now: Time) {
-        self.0.borrow_mut().on_face(face, up, now);
-    }
-    fn on_prefix_removed(&mut self, prefix: PrefixId) {
-        self.0.borrow_mut().on_prefix_removed(prefix);
-    }
-    fn next_deadline(&self) -> Time {
-        self.0.borrow().next_deadline()
-    }
-    fn on_deadline(&mut self, ev: &mut StrategyDeadline<'_>) {
-        self.0.borrow_mut().on_deadline(ev);
-    }
-}
-
 /// A node, with what a test has of its own. What it sends upstream waits until the test answers, refuses or loses it.
 pub struct Bench<S, Own> {
     pub now: Time,
     pub pool: PacketPool,
     pub forwarder: Forwarder,
-    pub strategy: Rc<RefCell<S>>,
+    pub strategy: Watched<S>,
     /// Interests that left, and by which face.
     pub upstream: Vec<(FaceId, PacketId)>,
     /// Marks of what else left.
@@ -81,8 +41,8 @@ pub struct Bench<S, Own> {
 impl<S: Strategy + 'static, Own> Bench<S, Own> {
     /// Without faces.
     pub fn of(strategy: S, own: Own) -> Self {
-        let strategy = Rc::new(RefCell::new(strategy));
-        let (shared, random) = (Box::new(Shared(strategy.clone())), Random::named(1, "node"));
+        let strategy = Watched::new(strategy);
+        let (shared, random) = (Box::new(strategy.clone()), Random::named(1, "node"));
         Bench {
             now: Time::from_nanos(1),
             pool: PacketPool::new(),

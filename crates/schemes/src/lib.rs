@@ -22,6 +22,8 @@ pub mod registry;
 pub mod resolve;
 mod rfa;
 pub mod tcp_newreno;
+#[cfg(test)]
+mod watched;
 mod window;
 
 pub use registry::{Entry, FETCHING, PLAIN, SCHEMES, find};

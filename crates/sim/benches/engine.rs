@@ -92,8 +92,9 @@ fn run_case(index: usize) {
         .map(|_| {
             let yard = yardstick();
             let setup = Setup { with_series: false, ..Setup::default() };
-            let experiment = Experiment::new(&scenario, &setup).unwrap_or_else(|error| panic!("{error}"));
-            let mut world = World::build(&experiment).unwrap_or_else(|error| panic!("{error}"));
+            let experiment =
+                Experiment::new(scenario.clone(), &setup).unwrap_or_else(|error| panic!("{error}"));
+            let mut world = World::build(experiment).unwrap_or_else(|error| panic!("{error}"));
             let begun = Instant::now();
             world.run(&mut |_| {}).unwrap_or_else(|error| panic!("{error}"));
             (begun.elapsed(), world.packet_hops(), (yard + yardstick()) / 2)

@@ -1,6 +1,7 @@
 //! Builds a world from an experiment.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
@@ -21,20 +22,22 @@ use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 use crate::world::{Channel, FaceKind, FlowApp, Node, Parts, World};
 
-impl<'e> World<'e> {
+impl World {
     /// The world of an experiment, before anything has happened.
     ///
     /// # Errors
     /// What the simulator does not do, or cannot measure.
-    pub fn build(experiment: &'e Experiment<'e>) -> Result<World<'e>, ExperimentError> {
-        refuse_long_data(experiment)?;
-        let measure = Measurements::new(experiment)?;
-        Ok(World::new(experiment, Builder::new(experiment).build(measure)))
+    pub fn build(experiment: impl Into<Arc<Experiment>>) -> Result<World, ExperimentError> {
+        let experiment = experiment.into();
+        refuse_long_data(&experiment)?;
+        let measure = Measurements::new(&experiment)?;
+        let parts = Builder::new(&experiment).build(measure);
+        Ok(World::new(experiment, parts))
     }
 }
 
 struct Builder<'e> {
-    experiment: &'e Experiment<'e>,
+    experiment: &'e Experiment,
     scenario: &'e Scenario,
     scheme: Box<dyn Scheme>,
     inactive: Box<dyn Scheme>,
@@ -47,7 +50,7 @@ struct Builder<'e> {
 }
 
 impl<'e> Builder<'e> {
-    fn new(experiment: &'e Experiment<'e>) -> Builder<'e> {
+    fn new(experiment: &'e Experiment) -> Builder<'e> {
         Builder {
             experiment,
             scenario: experiment.scenario(),
@@ -289,7 +292,7 @@ impl<'e> Builder<'e> {
 const LINK_HEADER: u64 = 200;
 
 /// A frame on a medium has an end, and there are no fragments.
-fn refuse_long_data(experiment: &Experiment<'_>) -> Result<(), ExperimentError> {
+fn refuse_long_data(experiment: &Experiment) -> Result<(), ExperimentError> {
     let scenario = experiment.scenario();
     let longest = MAX_PACKET.as_u64() - LINK_HEADER;
     let size = |flow: usize| experiment.flow_config(FlowId(flow)).expected_size;

@@ -5,7 +5,7 @@ use weir_core::consumer::Delivery;
 use weir_core::packet::Packet;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
-use weir_experiment::{Experiment, ExperimentError, Measured, Probes, name_of};
+use weir_experiment::{Experiment, ExperimentError, Measured, Observers, name_of};
 use weir_measure::{FlowAccounts, LinkAccounts, Report};
 use weir_scenario::FlowId;
 
@@ -16,14 +16,14 @@ use crate::world::FlowApp;
 pub(crate) struct Measurements {
     flows: FlowAccounts,
     links: LinkAccounts,
-    probes: Probes,
+    observers: Observers,
     drops: [u64; DropReason::ALL.len()],
     packet_hops: u64,
     flow_of_prefix: HashTable<(u64, u32)>,
 }
 
 impl Measurements {
-    pub(crate) fn new(experiment: &Experiment<'_>) -> Result<Measurements, ExperimentError> {
+    pub(crate) fn new(experiment: &Experiment) -> Result<Measurements, ExperimentError> {
         let flows = &experiment.scenario().flows;
         let mut flow_of_prefix = HashTable::with_capacity(flows.len());
         for (index, flow) in flows.iter().enumerate() {
@@ -32,13 +32,13 @@ impl Measurements {
                 flow_of_prefix.insert_unique(hash, (hash, index as u32), |entry| entry.0);
             }
         }
-        let probes = experiment.probes()?;
-        let extent = experiment.extent(&probes);
+        let observers = experiment.observers()?;
+        let extent = experiment.extent(&observers);
         let infos = (0..flows.len()).map(|flow| experiment.flow_info(FlowId(flow))).collect();
         let flows = FlowAccounts::new(infos, &extent);
         let links = LinkAccounts::new(experiment.link_infos(), &flows, &extent);
         let drops = [0; DropReason::ALL.len()];
-        Ok(Measurements { flows, links, probes, drops, packet_hops: 0, flow_of_prefix })
+        Ok(Measurements { flows, links, observers, drops, packet_hops: 0, flow_of_prefix })
     }
 
     /// Packets put on links so far.
@@ -60,9 +60,9 @@ impl Measurements {
         self.packet_hops += 1;
         let bits = 8 * packet.wire_len();
         self.links.on_sent(channel as usize, bits, waited);
-        if packet.is_data() && self.probes.watches(channel as usize) {
+        if packet.is_data() && self.observers.watches(channel as usize) {
             let flow = self.flow_of(packet);
-            self.probes.on_data(channel as usize, flow, bits, waited, &self.links);
+            self.observers.on_data(channel as usize, flow, bits, waited, &self.links);
         }
     }
 
@@ -114,7 +114,7 @@ impl Measurements {
         self.flows.end_step();
         if is_sample {
             let flows = &self.flows;
-            self.probes.on_sample(now, |flow| flows.total(flow).content);
+            self.observers.on_sample(now, |flow| flows.total(flow).content);
         }
     }
 
@@ -128,8 +128,15 @@ impl Measurements {
     }
 
     /// The report, after [`Measurements::finish`].
-    pub(crate) fn report(self, experiment: &Experiment<'_>, events: u64) -> Report {
-        let Measurements { flows, links, probes, drops, packet_hops, .. } = self;
-        experiment.report(Measured { flows, links: Some(links), probes: &probes, events, packet_hops, drops })
+    pub(crate) fn report(self, experiment: &Experiment, events: u64) -> Report {
+        let Measurements { flows, links, observers, drops, packet_hops, .. } = self;
+        experiment.report(Measured {
+            flows,
+            links: Some(links),
+            observers: &observers,
+            events,
+            packet_hops,
+            drops,
+        })
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct SharedMedium {
     pub(crate) first_channel: u32,
 }
 
-impl World<'_> {
+impl World {
     /// A node has a packet for a station of a medium.
     pub(crate) fn offer(&mut self, node: u32, face: FaceId, packet: PacketId, medium: u32, direction: u32) {
         let SharedMedium { medium: state, first_channel } = &mut self.media[medium as usize];

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem::replace;
+use std::sync::Arc;
 
 use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
@@ -116,8 +117,8 @@ const SCRIPT_EVENT: u32 = 0;
 pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 
 /// A simulated network.
-pub struct World<'e> {
-    experiment: &'e Experiment<'e>,
+pub struct World {
+    experiment: Arc<Experiment>,
     pub(crate) now: Time,
     pub(crate) until: Time,
     pub(crate) pool: PacketPool,
@@ -155,8 +156,8 @@ pub(crate) struct Parts {
     pub(crate) seed_use: SeedUse,
 }
 
-impl<'e> World<'e> {
-    pub(crate) fn new(experiment: &'e Experiment<'e>, parts: Parts) -> World<'e> {
+impl World {
+    pub(crate) fn new(experiment: Arc<Experiment>, parts: Parts) -> World {
         let Parts { nodes, channels, media, flows, measure, seed_use } = parts;
         let count = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
@@ -164,7 +165,6 @@ impl<'e> World<'e> {
             flow_of_event[flow.event as usize] = index as u32;
         }
         let mut world = World {
-            experiment,
             now: Time::ZERO,
             until: experiment.until(),
             pool: PacketPool::new(),
@@ -174,6 +174,7 @@ impl<'e> World<'e> {
             flows,
             flow_of_event,
             script: experiment.script().into(),
+            experiment,
             events: Deadlines::new(count),
             measure,
             event_count: 0,
@@ -188,7 +189,7 @@ impl<'e> World<'e> {
 
     /// Sends every packet through the codec from now on, and compares.
     #[must_use]
-    pub fn checking_wire(mut self) -> World<'e> {
+    pub fn checking_wire(mut self) -> World {
         self.wire_check = Some(WireCheck::default());
         self
     }
@@ -278,7 +279,7 @@ impl<'e> World<'e> {
     pub fn finish(mut self) -> Outcome {
         self.measure.finish(self.until, &self.flows);
         let wire_checks = self.wire_check.map_or(0, |check| check.checked);
-        let mut report = self.measure.report(self.experiment, self.event_count);
+        let mut report = self.measure.report(&self.experiment, self.event_count);
         report.document.seed_matters = self.seed_use.is_noted();
         Outcome { report, wire_checks }
     }
@@ -539,7 +540,7 @@ impl WireCheck {
     }
 }
 
-impl core::fmt::Debug for World<'_> {
+impl core::fmt::Debug for World {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("World")
             .field("now", &self.now)

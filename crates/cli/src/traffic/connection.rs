@@ -19,7 +19,7 @@ use crate::{Failure, manage, ping};
 /// What all connections of a run have in common.
 pub struct Run<'a> {
     /// What is run.
-    pub experiment: &'a Experiment<'a>,
+    pub experiment: &'a Experiment,
     /// What is measured.
     pub extent: Extent,
     /// The flows that are consumed here.
@@ -36,7 +36,7 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// A run that has not begun.
-    pub fn new(experiment: &'a Experiment<'a>, extent: Extent, flows: &'a [FlowInfo]) -> Run<'a> {
+    pub fn new(experiment: &'a Experiment, extent: Extent, flows: &'a [FlowInfo]) -> Run<'a> {
         let has_end = !flows.is_empty();
         let end = if has_end { extent.until } else { Time::NEVER };
         Run {
@@ -269,7 +269,7 @@ fn unanswered(consumer: &Consumer) -> u64 {
 }
 
 /// The settings of a consumer, as applications have them.
-fn fetch(experiment: &Experiment<'_>, consumed: &Consumed<'_>) -> Result<Fetch, Failure> {
+fn fetch(experiment: &Experiment, consumed: &Consumed<'_>) -> Result<Fetch, Failure> {
     let ConsumerConfig {
         class,
         first,

@@ -12,13 +12,14 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use weir_core::seam::DropReason;
 use weir_core::units::Time;
-use weir_experiment::{Experiment, Measured, Probes, Setup};
+use weir_experiment::{Experiment, Measured, Observers, Setup};
 use weir_measure::{FlowAccounts, Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
 
+use weir_study::{CommandLine, refuse_idle};
+
 use crate::app::Stop;
 use crate::out::{self, Out};
-use crate::provenance::CommandLine;
 use crate::{Failure, load, terminal};
 
 use connection::{Message, Part, Run};
@@ -71,24 +72,24 @@ impl Args {
 
 /// Runs it.
 pub fn traffic(args: &Args) -> Result<(), Failure> {
-    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
+    let windows = load::windows(&args.windows)?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
     // Here is nothing random.
-    let setup = Setup { scheme: args.scheme.clone(), seed: 0, windows, with_series: true };
-    let experiment = Experiment::new(&scenario, &setup)?;
-    load::refuse_idle(&args.set, [experiment.scheme().entry.name], [&scenario])?;
+    let setup = Setup { scheme: args.scheme.clone(), seed: 0, windows, ..Setup::default() };
+    let experiment = Experiment::new(scenario, &setup)?;
+    refuse_idle(&args.set, [experiment.scheme().entry.name], [experiment.scenario()])?;
     let plan = Plan::new(&experiment, &args.nodes, &args.sockets)?;
-    let (mut probes, unseen) = experiment.probes_of_applications(|flow| plan.place(flow));
+    let (mut observers, unseen) = experiment.observers_of_applications(|flow| plan.place(flow));
     let out = Out::open_given(args.out.as_deref())?;
-    let run = Run::new(&experiment, experiment.extent(&probes), &plan.flows);
+    let run = Run::new(&experiment, experiment.extent(&observers), &plan.flows);
     let stop = Stop::new()?;
     tell(&plan.not_done);
     let parts = run_connections(&run, &plan, &stop)?;
     if !run.has_end {
         return Ok(());
     }
-    let mut report = report(&run, parts, &mut probes);
+    let mut report = report(&run, parts, &mut observers);
     report.document.set.clone_from(&args.set);
     args.command().sign(&mut report.document);
     report.notes.extend(unseen.iter().map(|what| format!("Not checked here: {what}.")));
@@ -198,17 +199,17 @@ impl Watch<'_> {
 }
 
 /// What was measured, as the simulator reports it.
-fn report(run: &Run<'_>, parts: Vec<Part>, probes: &mut Probes) -> Report {
+fn report(run: &Run<'_>, parts: Vec<Part>, observers: &mut Observers) -> Report {
     let events = parts.iter().map(|part| part.packets).sum();
     let refused: u64 = parts.iter().map(|part| part.refused).sum();
     let parts = parts.into_iter().map(|part| (part.places, part.accounts));
     let accounts = FlowAccounts::gathered(run.flows.to_vec(), &run.extent, parts);
     let end = accounts.whole().to();
-    probes.on_series(&accounts, run.extent.step);
+    observers.on_series(&accounts, run.extent.step);
     let measured = Measured {
         flows: accounts,
         links: None,
-        probes,
+        observers,
         events,
         packet_hops: 0,
         drops: [0; DropReason::ALL.len()],

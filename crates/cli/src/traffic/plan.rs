@@ -110,7 +110,7 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// A node that is not there or has no applications, and sockets that do not fit the nodes.
     pub fn new(
-        experiment: &Experiment<'a>,
+        experiment: &'a Experiment,
         picked: &[String],
         sockets: &[Socket],
     ) -> Result<Plan<'a>, Failure> {

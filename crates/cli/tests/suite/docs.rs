@@ -1,8 +1,7 @@
-//! What the documents say is what the code does: the generated parts are those of the code, links
-//! lead somewhere, and the commands shown are accepted. To write the generated parts anew:
-//! `WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite docs`.
+//! What the documents say is what the code does: the generated parts are those of the code, links lead somewhere, commands
+//! are accepted, and the figures are those of the runs. Sentences are not compared.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,18 +9,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Value};
+use weir_core::seam::params::Value;
 use weir_experiment::{Experiment, Setup};
 use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
 use weir_measure::{ClassRow, RunDocument};
-use weir_packet::ServiceClass;
-use weir_results::schema::{Kind, METADATA, TABLES};
 use weir_scenario::{Scenario, builtin, builtins};
-use weir_schemes::SCHEMES;
 use weir_sim::World;
+use xtask::comparison::{COMPARISON, MATRIX, Tables};
+use xtask::{page, records};
 
-use crate::workspace;
+use crate::common;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root exists")
@@ -31,106 +29,103 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Several tests write parts of one page.
-static WRITING: Mutex<()> = Mutex::new(());
+// ---- What is generated
 
-fn begin(part: &str) -> String {
-    format!("<!-- generated, {part}: begin -->\n")
-}
-
-fn end(part: &str) -> String {
-    format!("<!-- generated, {part}: end -->\n")
-}
-
-/// Puts `text` at its place in a page, or checks that it is there.
-fn generated(page: &str, part: &str, text: &str) {
-    let path = root().join(page);
-    let _one_at_a_time = WRITING.lock();
-    let committed = read(&path);
-    let (begin, end) = (begin(part), end(part));
-    let (before, rest) = committed.split_once(&begin).unwrap_or_else(|| panic!("{page} has no {begin}"));
-    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{page} has no {end}"));
-    let wanted = format!("{before}{begin}\n{}\n\n{end}{after}", text.trim());
-    if std::env::var_os("WEIR_WRITE_REFERENCE").is_some() {
-        fs::write(&path, wanted).expect("the page is written");
-    } else {
-        assert!(committed == wanted, "{page}, {part}: not that of the code; see the head of this test");
-    }
-}
-
-// ---- Architecture
-
-/// What each crate builds on, without what follows from that: an arrow for each pair that no chain of others joins.
-fn arrows(crates: &BTreeMap<String, BTreeSet<String>>) -> Vec<(&str, &str)> {
-    fn reaches(crates: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
-        from == to || crates[from].iter().any(|next| reaches(crates, next, to))
-    }
-    let pairs =
-        crates.iter().flat_map(|(user, used)| used.iter().map(move |one| (user.as_str(), one.as_str())));
-    let is_direct = |&(user, used): &(&str, &str)| {
-        !crates[user].iter().any(|other| other != used && reaches(crates, other, used))
-    };
-    pairs.filter(is_direct).collect()
+#[test]
+fn generated_documents_are_those_of_the_code() {
+    let documents = xtask::documents::documents(Path::new(common::WEIR)).expect("they are made");
+    let differing = page::differing(&root(), &documents).expect("the pages have their marks");
+    assert!(differing.is_empty(), "`cargo xtask docs` writes {}", differing.join("; "));
 }
 
 #[test]
-fn the_picture_of_the_crates_is_that_of_their_dependencies() {
-    let packages = workspace::packages();
-    let short = |name: &str| match name {
-        "weir" => Some("cli".to_owned()),
-        _ => name.strip_prefix("weir-").map(str::to_owned),
-    };
-    let crates: BTreeMap<String, BTreeSet<String>> = packages
-        .iter()
-        .map(|package| {
-            let used = workspace::dependencies(package, false).into_iter().filter_map(short);
-            (short(workspace::name(package)).expect("a name of ours"), used.collect())
-        })
-        .collect();
-    let mut picture = "```mermaid\nflowchart BT\n".to_owned();
-    for (user, used) in arrows(&crates) {
-        picture += &format!("  {user} --> {used}\n");
-    }
-    picture += "```";
-    generated("docs/develop/architecture.md", "crates", &picture);
+fn each_crate_has_a_row_in_the_table_of_the_architecture() {
     let page = read(&root().join("docs/develop/architecture.md"));
-    for name in crates.keys() {
+    for package in xtask::workspace::packages().expect("cargo describes them") {
+        let name = xtask::workspace::name(&package);
+        let name = if name == "weir" { "cli" } else { name.trim_start_matches("weir-") };
         assert!(page.contains(&format!("\n| `{name}` | ")), "the table of crates has no row of {name}");
     }
 }
 
-// ---- Signals
-
+/// Where QSCCP's golden figures have moved since, what `weir reproduce` says of it is of another version.
 #[test]
-fn the_table_of_signals_is_that_of_the_code() {
-    let mut classes = "| class | value | delay-sensitive |\n|---|---|---|\n".to_owned();
-    for class in ServiceClass::ALL {
-        let is_urgent = if class.is_delay_sensitive() { "yes" } else { "" };
-        classes += &format!("| {class} | {} | {is_urgent} |\n", class as u8);
-    }
-    generated("docs/reference/signals.md", "classes", &classes);
-    let mut signals =
-        "| field | TLV-TYPE | bits | meaning | written by | schemes |\n|---|---|---|---|---|---|\n"
-            .to_owned();
-    for (signal, schemes) in weir_schemes::registry::signals() {
-        let schemes = if schemes.is_empty() { "any".to_owned() } else { schemes.join(", ") };
-        let (typ, bits) = (signal.type_number(), signal.bits);
-        let (name, meaning) = (signal.name, signal.meaning);
-        let who = if signal.is_of_routers { "routers" } else { "consumers" };
-        signals += &format!("| {name} | {typ} | {bits} | {meaning} | {who} | {schemes} |\n");
-    }
-    generated("docs/reference/signals.md", "signals", &signals);
+fn the_record_of_qsccps_experiments_is_of_its_golden_figures() {
+    let record = read(&root().join(records::RECORD));
+    assert!(records::statements(&record).expect("the record is read").len() > 100, "statements are found");
+    let moved = records::older_than_the_figures().expect("both tables are read");
+    assert!(moved.is_empty(), "{}: QSCCP's figures have moved in {moved:?}: `make records`", records::RECORD);
 }
 
+// ---- The comparison
+
+/// What is in the tables is there in full, and exists.
 #[test]
-fn the_example_of_a_class_is_the_one_that_is_tested() {
-    let page = read(&root().join("docs/reference/signals.md"));
-    let code = read(&root().join("tests/interop/service_class.py"));
-    let (_, code) = code.split_once("\n\n").expect("a head");
-    assert!(
-        page.contains(&format!("```python\n{}\n```", code.trim())),
-        "docs/reference/signals.md is another"
-    );
+fn the_tables_of_the_comparison_have_each_scheme_on_each_experiment() {
+    let tables = Tables::of_comparison().expect("the page has tables");
+    assert!(tables.seeds().expect("they have seeds") >= 10, "{COMPARISON}: too few seeds");
+    assert!(tables.schemes.len() > 5 && tables.experiments.len() > 5, "the tables are found");
+    for name in &tables.experiments {
+        let section = section(&tables.text, name);
+        let text =
+            builtin(name).unwrap_or_else(|| panic!("{COMPARISON}: there is no {name}: `make comparison`"));
+        let rows = |row: &str| section.lines().filter(|line| line.starts_with(row)).count();
+        let scenario = Scenario::parse(name, name, text, &[]).expect("a built-in scenario is right");
+        for scheme in &tables.schemes {
+            let count = rows(&format!("|  | {scheme} | ")) + rows(&format!("| {scheme} | "));
+            assert!(count >= scenario.windows.len(), "{COMPARISON}: {scheme} on {name}");
+        }
+        for value in scenario.axes.iter().flat_map(|axis| &axis.values) {
+            assert!(section.contains(&format!(" | {value} |")), "{COMPARISON}: {value} in {name}");
+        }
+    }
+}
+
+/// Each table of the matrix has every experiment, and a cell for each scheme.
+#[test]
+fn the_tables_of_the_matrix_have_each_scheme_on_each_experiment() {
+    let tables = Tables::of_matrix().expect("the page has tables");
+    assert!(tables.seeds().expect("they have seeds") >= 3, "{MATRIX}: too few seeds");
+    let rows = |name: &str| {
+        let begin = format!("| {name} |");
+        tables.text.lines().filter(|line| line.starts_with(&begin)).collect::<Vec<_>>()
+    };
+    let count = rows("scenario").len();
+    assert!(count >= 5 && tables.experiments.len() > 30, "the tables are found");
+    for name in &tables.experiments {
+        assert_eq!(rows(name).len(), count, "{MATRIX}: all tables have {name}");
+        let cells = |row: &&str| row.trim_matches('|').split('|').count();
+        assert!(rows(name).iter().all(|row| cells(row) == tables.schemes.len() + 1), "{MATRIX}: {name}");
+    }
+}
+
+/// The tables below the heading of a scenario.
+fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
+    let heading = format!("\n### {scenario}\n");
+    let (_, rest) = tables.split_once(&heading).unwrap_or_else(|| panic!("{COMPARISON}: no {scenario}"));
+    rest.split("\n### ").next().unwrap_or_default()
+}
+
+/// If a change of the code moves them: `make comparison`, and look at what the pages say of them.
+#[test]
+fn figures_of_the_comparison_are_those_of_the_runs() {
+    let out = std::env::temp_dir().join(format!("weir-comparison-{}", std::process::id()));
+    let schemes = ["compare", "qsccp/cache", "examples/minimal", "--schemes", "qsccp,pcon,bic,bbr"];
+    let tables = Tables::of_comparison().expect("the page has tables");
+    let seeds = tables.seeds().expect("they have seeds").to_string();
+    let output =
+        weir().args(schemes).args(["--seeds", &seeds, "--out"]).arg(&out).output().expect("weir runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let measured = read(&out.join("compare.md"));
+    let _ = fs::remove_dir_all(&out);
+    let is_of =
+        |line: &&str| schemes[4].split(',').any(|scheme| line.starts_with(&format!("|  | {scheme} |")));
+    let rows = |tables: &str| -> Vec<String> {
+        section(tables, "qsccp/cache").lines().filter(is_of).map(str::to_owned).collect()
+    };
+    let measured = rows(&measured);
+    assert!(measured.len() > 10, "rows are found");
+    assert_eq!(rows(&tables.text), measured, "{COMPARISON} is of another version: `make comparison`");
 }
 
 // ---- The command line
@@ -175,482 +170,9 @@ impl Drop for Forwarder {
 }
 
 fn weir() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    // Help is as wide as the terminal, where there is one.
-    command.stdin(Stdio::null()).env("COLUMNS", "100");
+    let mut command = common::command();
+    command.stdin(Stdio::null());
     command
-}
-
-fn help(arguments: &[&str]) -> String {
-    let output = weir().args(arguments).arg("--help").output().expect("weir runs");
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).expect("help is text");
-    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-#[test]
-fn the_reference_of_the_command_line_is_its_help() {
-    let section = |arguments: &[&str]| {
-        let title = [&["weir"], arguments].concat().join(" ");
-        format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end())
-    };
-    let simulation = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"], &["optimum"]];
-    let forwarder: [&[&str]; 17] = [
-        &["forward"],
-        &["put"],
-        &["replay"],
-        &["get"],
-        &["status"],
-        &["face"],
-        &["face", "create"],
-        &["face", "update"],
-        &["route"],
-        &["route", "list"],
-        &["route", "add"],
-        &["route", "remove"],
-        &["strategy"],
-        &["strategy", "set"],
-        &["cs"],
-        &["cs", "config"],
-        &["cs", "erase"],
-    ];
-    let applications: [&[&str]; 3] = [&["ping"], &["ping-server"], &["traffic"]];
-    let keys: [&[&str]; 8] = [
-        &["key"],
-        &["key", "new"],
-        &["key", "list"],
-        &["key", "export"],
-        &["key", "import"],
-        &["key", "certify"],
-        &["key", "delete"],
-        &["key", "default"],
-    ];
-    let installation: [&[&str]; 2] = [&["completions"], &["man"]];
-    let text: String = {
-        let forwarding = forwarder.into_iter().chain(applications).chain(keys).chain(installation);
-        simulation.into_iter().chain(forwarding).map(section).collect()
-    };
-    generated("docs/reference/cli.md", "help", &text);
-}
-
-// ---- Schemes
-
-fn kind(kind: ParameterKind) -> String {
-    match kind {
-        ParameterKind::Number(low, high) => format!("number, {low} to {high}"),
-        ParameterKind::Integer(low, high) => format!("whole number, {low} to {high}"),
-        ParameterKind::Rate(low, high) => format!("rate, {low} to {high}"),
-        ParameterKind::Span(low, high) => format!("time, {low} to {high}"),
-        ParameterKind::Bytes => "size".to_owned(),
-        ParameterKind::Switch => "`true`, `false`".to_owned(),
-        ParameterKind::Choice(words) => format!("one of `{}`", words.join("`, `")),
-        ParameterKind::Variant(variants) => {
-            let each = variants.iter().map(|variant| {
-                let defaults = variant.defaults.iter().map(|(key, value)| format!("`{key} = {value}`"));
-                let defaults: Vec<String> = defaults.collect();
-                if defaults.is_empty() {
-                    format!("`{}`", variant.name)
-                } else {
-                    format!("`{}`: {}", variant.name, defaults.join(", "))
-                }
-            });
-            each.collect::<Vec<_>>().join("; ")
-        }
-    }
-}
-
-fn parameters(declared: &[Parameter]) -> String {
-    let mut text =
-        "| key | value | default | meaning | where the default comes from |\n|---|---|---|---|---|\n"
-            .to_owned();
-    for p in declared {
-        let kind = kind(p.kind);
-        text += &format!("| `{}` | {kind} | `{}` | {} | {} |\n", p.key, p.default, p.meaning, p.from);
-    }
-    text
-}
-
-#[test]
-fn the_reference_of_schemes_is_that_of_their_list() {
-    let mut text = String::new();
-    for scheme in SCHEMES {
-        let name = scheme.name;
-        text += &format!("## `{name}`\n\n{}. Source: {}.\n", capital(scheme.title), scheme.citation);
-        text += &format!("Page: [{name}](../schemes/{name}.md).\n\n{}\n", parameters(scheme.parameters));
-    }
-    generated("docs/reference/schemes.md", "schemes", &text);
-}
-
-#[test]
-fn every_scheme_has_a_page_with_its_parameters() {
-    for scheme in SCHEMES {
-        let page = format!("docs/schemes/{}.md", scheme.name);
-        generated(&page, "parameters", &parameters(scheme.parameters));
-    }
-}
-
-/// The page of a scheme lists the deviations that the head of its module lists.
-#[test]
-fn the_deviations_of_a_scheme_are_those_of_its_code() {
-    let modules = [
-        ("qsccp", "qsccp"),
-        ("mircc", "mircc"),
-        ("omcc-rf", "omcc_rf"),
-        ("hbhcm", "hbhcm"),
-        ("dpccp", "dpccp"),
-        ("e2e-aqm", "e2e_aqm"),
-        ("ndn-qsf", "ndn_qsf"),
-        ("tcp-newreno", "tcp_newreno"),
-    ];
-    for (scheme, module) in modules {
-        let code = read(&root().join(format!("crates/schemes/src/{module}/mod.rs")));
-        generated(&format!("docs/schemes/{scheme}.md"), "deviations", &deviations(&code));
-    }
-}
-
-fn deviations(code: &str) -> String {
-    let head =
-        code.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.trim_start_matches(' '));
-    let list: Vec<&str> = head
-        .skip_while(|line| *line != "# Deviations from the paper")
-        .skip(1)
-        .take_while(|line| !line.starts_with('#'))
-        .collect();
-    assert!(list.len() > 5, "the list is found");
-    let mut text = String::new();
-    for line in list {
-        let starts = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
-        text += if text.is_empty() {
-            ""
-        } else if starts {
-            "\n"
-        } else {
-            " "
-        };
-        text += line;
-    }
-    text.lines().map(one_line_and_detail).collect::<Vec<_>>().join("\n")
-}
-
-/// `1. **The claim.** The detail.`: the claim on its own line, the detail as a paragraph below.
-fn one_line_and_detail(item: &str) -> String {
-    match item.split_once(".** ") {
-        Some((claim, detail)) => {
-            let (number, _) = item.split_once(' ').expect("an item has a number");
-            let indent = " ".repeat(number.len() + 1);
-            format!("{claim}.**\n\n{indent}{detail}\n")
-        }
-        None => format!("{item}\n"),
-    }
-}
-
-/// The pages whose tables `make comparison` makes: the whole matrix, and the experiments of QSCCP's paper in detail.
-const MATRIX: &str = "docs/schemes/matrix.md";
-const COMPARISON: &str = "docs/schemes/comparison.md";
-
-/// What `weir compare` is given for the tables of the comparison.
-const COMPARED: &str = "qsccp --schemes all";
-
-/// What stands between the marks of a part of a page.
-fn part_of(page: &str, part: &str) -> String {
-    let text = read(&root().join(page));
-    let (_, rest) = text.split_once(&begin(part)).unwrap_or_else(|| panic!("{page} has no {part}"));
-    let (part, _) = rest.split_once(&end(part)).expect("the part has an end");
-    part.to_owned()
-}
-
-fn tables_of_comparison() -> String {
-    part_of(COMPARISON, "comparison")
-}
-
-/// With how many seeds tables were made, that `weir compare` with these arguments makes.
-fn seeds_of(tables: &str, args: &str) -> u64 {
-    let made = tables.trim_start().strip_prefix(&format!("Made by `weir compare {args} --seeds "));
-    let seeds = made.and_then(|rest| rest.split('`').next()?.parse().ok());
-    seeds.expect("`make comparison` makes the tables")
-}
-
-/// The tables below the heading of a scenario.
-fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
-    let heading = format!("\n### {scenario}\n");
-    let (_, rest) = tables.split_once(&heading).unwrap_or_else(|| panic!("{COMPARISON}: no {scenario}"));
-    rest.split("\n### ").next().unwrap_or_default()
-}
-
-/// Names in code marks, after a word for them; nothing of none.
-fn listed(word: &str, names: &[&str]) -> Option<String> {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    (!names.is_empty()).then(|| format!("{word} {}", names.join(", ")))
-}
-
-/// The tables take half an hour, so they may be older than the newest scheme or experiment, or than a change of a scheme:
-/// the page then says what is missing or older.
-fn say_what_is_missing(
-    page: &str,
-    meant: &BTreeSet<&'static str>,
-    experiments: &BTreeSet<&str>,
-    schemes: &BTreeSet<&str>,
-) {
-    let missing_schemes: Vec<&str> =
-        SCHEMES.iter().map(|scheme| scheme.name).filter(|name| !schemes.contains(name)).collect();
-    let missing: Vec<&str> = meant.iter().copied().filter(|name| !experiments.contains(name)).collect();
-    let missing = [listed("schemes", &missing_schemes), listed("experiments", &missing)];
-    let missing: Vec<String> = missing.into_iter().flatten().collect();
-    let text = if missing.is_empty() {
-        "The tables have every scheme and every experiment.".to_owned()
-    } else {
-        format!("Not in the tables yet: {}. `make comparison` makes them anew.", missing.join("; "))
-    };
-    let older = older_than_the_code(experiments, schemes);
-    let text = if older.is_empty() {
-        text
-    } else {
-        format!("{text}\n\nOlder than the code: {}. `make comparison` makes all anew.", older.join("; "))
-    };
-    generated(page, "missing", &text);
-}
-
-fn experiments_of_papers() -> BTreeSet<&'static str> {
-    builtins().into_iter().map(|(name, _)| name).filter(|name| !name.starts_with("examples/")).collect()
-}
-
-/// What is in the tables is there in full, and exists.
-#[test]
-fn the_tables_of_the_comparison_have_each_scheme_on_each_experiment() {
-    let tables = tables_of_comparison();
-    assert!(seeds_of(&tables, COMPARED) >= 10, "{COMPARISON}: too few seeds");
-    let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
-    // A row begins with the scheme, or with the window and the scheme.
-    let cells = tables.lines().filter(|line| line.starts_with('|')).flat_map(|row| row.split('|').take(3));
-    let schemes: BTreeSet<&str> = cells.map(str::trim).filter(|cell| known.contains(cell)).collect();
-    let experiments: BTreeSet<&str> = tables.lines().filter_map(|line| line.strip_prefix("### ")).collect();
-    assert!(schemes.len() > 5 && experiments.len() > 5, "the tables are found");
-    for name in &experiments {
-        let section = section(&tables, name);
-        let text =
-            builtin(name).unwrap_or_else(|| panic!("{COMPARISON}: there is no {name}: `make comparison`"));
-        let rows = |row: &str| section.lines().filter(|line| line.starts_with(row)).count();
-        let scenario = Scenario::parse(name, name, text, &[]).expect("a built-in scenario is right");
-        for scheme in &schemes {
-            let count = rows(&format!("|  | {scheme} | ")) + rows(&format!("| {scheme} | "));
-            assert!(count >= scenario.windows.len(), "{COMPARISON}: {scheme} on {name}");
-        }
-        for value in scenario.axes.iter().flat_map(|axis| &axis.values) {
-            assert!(section.contains(&format!(" | {value} |")), "{COMPARISON}: {value} in {name}");
-        }
-    }
-    let meant = experiments_of_papers().into_iter().filter(|name| name.starts_with("qsccp/")).collect();
-    say_what_is_missing(COMPARISON, &meant, &experiments, &schemes);
-}
-
-/// Each of the matrix' tables has the same schemes and experiments.
-#[test]
-fn the_tables_of_the_matrix_have_each_scheme_on_each_experiment() {
-    let tables = part_of(MATRIX, "matrix");
-    assert!(seeds_of(&tables, "--all") >= 3, "{MATRIX}: too few seeds");
-    let (mut schemes, mut experiments) = (BTreeSet::new(), BTreeSet::new());
-    let mut columns = 0;
-    for row in tables.lines().filter(|line| line.starts_with("| ")) {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        if cells[0] == "scenario" {
-            columns = cells.len();
-            schemes.extend(&cells[1..]);
-        } else {
-            assert_eq!(cells.len(), columns, "{MATRIX}: {row}");
-            experiments.insert(cells[0]);
-        }
-    }
-    assert_eq!(columns, schemes.len() + 1, "{MATRIX}: all tables have the same schemes");
-    let count = |name: &str| tables.lines().filter(|line| line.starts_with(&format!("| {name} |"))).count();
-    let tables_there = count("scenario");
-    assert!(
-        experiments.iter().all(|name| count(name) == tables_there),
-        "{MATRIX}: all tables have all experiments"
-    );
-    say_what_is_missing(MATRIX, &experiments_of_papers(), &experiments, &schemes);
-}
-
-/// Which golden figures the code had when the tables of both pages were made: a digest for each experiment and scheme.
-const DIGESTS: &str = "tests/golden/comparison.tsv";
-
-/// `make comparison` sets it: the tables are of this version.
-const COMPARED_NOW: &str = "WEIR_COMPARED";
-
-/// The schemes whose golden figures have moved since the tables were made, each with the experiments in which.
-fn older_than_the_code(experiments: &BTreeSet<&str>, schemes: &BTreeSet<&str>) -> Vec<String> {
-    let mut golden: BTreeMap<[String; 2], u64> = BTreeMap::new();
-    for row in read(&root().join("tests/golden/figures.tsv")).lines().filter(|row| !row.starts_with('#')) {
-        let mut cells = row.split('\t').map(str::to_owned);
-        let of = std::array::from_fn(|_| cells.next().unwrap_or_default());
-        // FNV-1a.
-        let hash = golden.entry(of).or_insert(0xcbf2_9ce4_8422_2325);
-        *hash = row.bytes().fold(*hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    }
-    let line = |experiment: &str, scheme: &str| {
-        let hash = golden.get(&[experiment, scheme].map(str::to_owned)).copied().unwrap_or_default();
-        format!("{experiment}\t{scheme}\t{hash:016x}")
-    };
-    let path = root().join(DIGESTS);
-    if std::env::var_os(COMPARED_NOW).is_some() {
-        let mut now = "# Made by `make comparison`, and read by crates/cli/tests/suite/docs.rs: digests of the rows of \
-                       figures.tsv that\n# the tables of docs/schemes/matrix.md and comparison.md are of.\n"
-            .to_owned();
-        for (experiment, scheme) in
-            experiments_of_papers().iter().flat_map(|e| SCHEMES.iter().map(move |s| (e, s)))
-        {
-            now += &format!("{}\n", line(experiment, scheme.name));
-        }
-        fs::write(path, now).expect("the digests are written");
-        return Vec::new();
-    }
-    let made_of = fs::read_to_string(&path).unwrap_or_default();
-    let made_of: BTreeSet<&str> = made_of.lines().collect();
-    let mut older = Vec::new();
-    for scheme in schemes {
-        let moved =
-            experiments.iter().copied().filter(|experiment| !made_of.contains(&*line(experiment, scheme)));
-        older.extend(listed(&format!("`{scheme}` on"), &moved.collect::<Vec<_>>()));
-    }
-    older
-}
-
-/// If a change of the code moves them: `make comparison`, and look at what the page says of them.
-#[test]
-fn figures_of_the_comparison_are_those_of_the_runs() {
-    let out = std::env::temp_dir().join(format!("weir-comparison-{}", std::process::id()));
-    let schemes = ["compare", "qsccp/cache", "examples/minimal", "--schemes", "qsccp,pcon,bic,bbr"];
-    let seeds = seeds_of(&tables_of_comparison(), COMPARED).to_string();
-    let output =
-        weir().args(schemes).args(["--seeds", &seeds, "--out"]).arg(&out).output().expect("weir runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let (measured, tables) = (read(&out.join("compare.md")), tables_of_comparison());
-    let _ = fs::remove_dir_all(&out);
-    let is_of =
-        |line: &&str| schemes[4].split(',').any(|scheme| line.starts_with(&format!("|  | {scheme} |")));
-    let rows = |tables: &str| -> Vec<String> {
-        section(tables, "qsccp/cache").lines().filter(is_of).map(str::to_owned).collect()
-    };
-    let measured = rows(&measured);
-    assert!(measured.len() > 10, "rows are found");
-    assert_eq!(rows(&tables), measured, "{COMPARISON} is of another version: `make comparison`");
-}
-
-// ---- Results
-
-fn stored(kind: Kind) -> &'static str {
-    match kind {
-        Kind::F64 => "64-bit float",
-        Kind::F32 => "32-bit float",
-        Kind::F32OrNull => "32-bit float or null",
-        Kind::U32 => "unsigned 32-bit integer",
-        Kind::Text => "text",
-    }
-}
-
-#[test]
-fn the_reference_of_tables_is_their_schema() {
-    let mut text = String::new();
-    for table in TABLES {
-        text += &format!(
-            "### `{}.parquet`\n\n| column | stored as | what it says |\n|---|---|---|\n",
-            table.name
-        );
-        for column in table.columns {
-            text += &format!("| `{}` | {} | {} |\n", column.name, stored(column.kind), column.about);
-        }
-        text.push('\n');
-    }
-    text += "### Metadata of each file\n\n| key | value |\n|---|---|\n";
-    for (key, about) in METADATA {
-        text += &format!("| `{key}` | {about} |\n");
-    }
-    generated("docs/reference/results.md", "tables", &text);
-}
-
-/// A struct of the documents' models: its comment, and its fields with type and comment.
-struct Shape {
-    name: String,
-    about: String,
-    fields: Vec<[String; 3]>,
-}
-
-/// The structs of a run's document, then those of many runs'. The fields of a struct that others have flattened in them
-/// are theirs.
-fn shapes() -> Vec<Shape> {
-    let code =
-        ["measure", "results"].map(|of| read(&root().join(format!("crates/{of}/src/model.rs")))).concat();
-    let mut shapes: Vec<Shape> = Vec::new();
-    let mut flattened = Vec::new();
-    let (mut comment, mut is_flattened) = (Vec::new(), false);
-    for line in code.lines().map(str::trim) {
-        if let Some(text) = line.strip_prefix("///") {
-            comment.push(text.trim().to_owned());
-        } else if let Some(rest) = line.strip_prefix("pub struct ") {
-            let name = rest.trim_end_matches(" {").to_owned();
-            shapes.push(Shape { name, about: comment.join(" "), fields: Vec::new() });
-            comment.clear();
-        } else if let Some((name, kind)) = line.strip_prefix("pub ").and_then(|field| field.split_once(": "))
-        {
-            let kind = kind.trim_end_matches(',').to_owned();
-            if is_flattened {
-                flattened.push(kind.clone());
-            }
-            let field = [name.to_owned(), kind, comment.join(" ")];
-            shapes.last_mut().expect("a field is in a struct").fields.push(field);
-            (comment, is_flattened) = (Vec::new(), false);
-        } else if line.starts_with("#[") {
-            is_flattened |= line == "#[serde(flatten)]";
-        } else {
-            comment.clear();
-        }
-    }
-    let (parts, mut shapes): (Vec<_>, Vec<_>) =
-        shapes.into_iter().partition(|shape| flattened.contains(&shape.name));
-    for shape in &mut shapes {
-        let own = std::mem::take(&mut shape.fields);
-        let of_part =
-            |kind: &str| parts.iter().find(|part| part.name == kind).map(|part| part.fields.clone());
-        shape.fields = own.into_iter().flat_map(|field| of_part(&field[1]).unwrap_or(vec![field])).collect();
-    }
-    shapes
-}
-
-/// What is in a generic type.
-fn inside<'k>(kind: &'k str, of: &str) -> Option<&'k str> {
-    kind.strip_prefix(of)?.strip_prefix('<')?.strip_suffix('>')
-}
-
-/// How a type of Rust stands in the document.
-fn in_json(kind: &str) -> String {
-    let row = |name: &str| format!("[{name}](#{})", name.to_lowercase());
-    match kind {
-        "String" => "text".to_owned(),
-        "f64" => "number".to_owned(),
-        "u64" => "whole number".to_owned(),
-        "Vec<String>" => "list of texts".to_owned(),
-        "Vec<u64>" => "list of whole numbers".to_owned(),
-        "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
-        "bool" => "`true`, `false`".to_owned(),
-        "Bound" => "`about`, `at_most`, `at_least`, `more_than`, `less_than`".to_owned(),
-        _ => match (inside(kind, "Option"), inside(kind, "Vec")) {
-            (Some(inner), _) => format!("{} or `null`", in_json(inner)),
-            (_, Some(inner)) => format!("list of {}", row(inner)),
-            _ => row(kind),
-        },
-    }
-}
-
-#[test]
-fn the_reference_of_the_document_is_its_model() {
-    let mut text = String::new();
-    for Shape { name, about, fields } in shapes() {
-        text += &format!("### {name}\n\n{about}\n\n| key | value | meaning |\n|---|---|---|\n");
-        for [key, kind, about] in fields {
-            text += &format!("| `{key}` | {} | {} |\n", in_json(&kind), about.replace("`None`", "`null`"));
-        }
-        text.push('\n');
-    }
-    generated("docs/reference/results.md", "document", &text);
 }
 
 // ---- All pages
@@ -972,10 +494,13 @@ fn numbers_said(said: &str) -> (String, Vec<String>) {
     (command.to_owned(), parts.split("; ").map(str::to_owned).collect())
 }
 
-/// What a command prints, or the tables of a scenario in the comparison, a record of runs of half an hour.
+/// What a command prints, or the tables of the comparison or of the matrix, records of runs of half an hour.
 fn output_of(command: &str, folder: &Path) -> String {
     if let Some(scenario) = command.strip_prefix("the comparison of ") {
-        return section(&tables_of_comparison(), scenario).to_owned();
+        return section(&Tables::of_comparison().expect("the page has tables").text, scenario).to_owned();
+    }
+    if command == "the matrix" {
+        return Tables::of_matrix().expect("the page has tables").text;
     }
     let arguments = words(command.strip_prefix("weir ").expect("a command of weir"));
     let mut command = weir();
@@ -1095,8 +620,8 @@ fn a_number_is_found_rounded_and_in_other_units_but_not_changed() {
 fn the_means_of_the_series_are_those_of_the_page() {
     let text = builtin("qsccp/dumbbell").expect("a built-in scenario");
     let scenario = Scenario::parse("qsccp/dumbbell", "qsccp/dumbbell", text, &[]).expect("it is right");
-    let experiment = Experiment::new(&scenario, &Setup::default()).expect("it runs");
-    let mut world = World::build(&experiment).expect("it runs");
+    let experiment = Experiment::new(scenario, &Setup::default()).expect("it runs");
+    let mut world = World::build(experiment).expect("it runs");
     world.run(&mut |_| ()).expect("it ends");
     let report = world.finish().report;
     let page = read(&root().join("docs/use/read-the-series.md"));
@@ -1116,7 +641,7 @@ fn the_means_of_the_series_are_those_of_the_page() {
 
 // ---- The example of a scheme
 
-#[path = "../../../schemes/tests/add_a_scheme/aimd.rs"]
+#[path = "../../../schemes/tests/suite/add_a_scheme/aimd.rs"]
 mod aimd;
 
 /// The results of a built-in scenario under the example, with these parameters.
@@ -1126,8 +651,8 @@ fn under_the_example(name: &str, given: &[(&'static str, Value)]) -> RunDocument
     let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
     let scheme =
         (&aimd::ENTRY as &'static weir_schemes::Entry).resolve(given).expect("parameters of the example");
-    let experiment = Experiment::new(&scenario, &Setup::default()).expect("it runs").with_scheme(scheme);
-    let mut world = World::build(&experiment).expect("it runs");
+    let experiment = Experiment::new(scenario, &Setup::default()).expect("it runs").with_scheme(scheme);
+    let mut world = World::build(experiment).expect("it runs");
     world.run(&mut |_| ()).expect("it ends");
     world.finish().report.document
 }
@@ -1148,25 +673,9 @@ fn the_figures_of_the_example_scheme_are_those_of_its_runs() {
     assert!(elastic.iter().all(|of| *of == elastic[0]), "the elastic classes have the same: {elastic:?}");
 
     let page = read(&root().join("docs/develop/add-a-scheme.md"));
-    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = [
-        format!(
-            "it gets {} of content over a link of 10 Mb/s. The mean delay is {delay:.1} ms",
-            goodput(steady)
-        ),
-        format!("the elastic classes get {} each", elastic[0]),
-        format!(
-            "{} Data are lost in two minutes. Without `mark_above=5` {} are lost.",
-            lost(&early),
-            lost(&late)
-        ),
-    ];
-    for sentence in said {
-        assert!(page.contains(&sentence), "docs/develop/add-a-scheme.md does not say: {sentence}");
+    let losses = [&early, &late].map(|document| lost(document).to_string());
+    let figures = [goodput(steady), format!("{delay:.1} ms"), elastic[0].clone()];
+    for figure in figures.iter().chain(&losses) {
+        assert!(is_shown(figure, &page), "docs/develop/add-a-scheme.md does not have {figure}");
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

@@ -5,16 +5,12 @@
 
 mod command;
 mod common;
-mod comparison;
 mod dependencies;
 mod docs;
 mod golden;
 mod key;
 mod many;
-mod matrix;
 mod qsccp_optimum;
-mod records;
-mod workspace;
 
 /// What the example of a scheme finds at this path where it is a module of `weir-schemes`.
 mod registry {

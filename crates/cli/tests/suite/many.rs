@@ -426,7 +426,7 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
     assert_eq!((&rows[0]["name"], &rows[0]["scheme"]), (&json!("EF"), &json!("qsccp")));
     assert_eq!((&rows[1]["name"], &rows[1]["scheme"]), (&json!("EF"), &json!("fixed")));
     let lost = &rows[3]["lost"];
-    assert_eq!((keys(lost), &lost["n"]), (vec!["ci95", "mean", "n"], &json!(2)));
+    assert_eq!((keys(lost), &lost["n"]), (vec!["ci95", "distinct", "mean", "n"], &json!(2)));
     assert!(lost["mean"].as_f64().unwrap() > 0.0, "{lost}");
     assert!(rows.iter().any(|row| row["lost"]["ci95"].as_f64().unwrap() > 0.0), "losses are drawn anew");
     assert_eq!(keys(&rows[0]["delay_ms"]), ["mean", "p99"]);

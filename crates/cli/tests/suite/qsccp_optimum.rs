@@ -1,7 +1,7 @@
 //! QSCCP beside the optimum on networks drawn at random: what its schedulers and rates come to is the
 //! hierarchical weighted max-min allocation, to which they know nothing of each other. Over several paths there is more
 //! than one such allocation; there it is also beside its own equations, as a fluid.
-#[path = "../../../optimum/tests/common/fluid.rs"]
+#[path = "../../../optimum/tests/suite/common/fluid.rs"]
 mod fluid;
 
 use fluid::Fluid;
@@ -56,8 +56,8 @@ struct Outcome {
 
 fn outcome(scenario: &Scenario) -> Outcome {
     let setup = Setup { windows: vec![WINDOW], with_series: false, ..Setup::default() };
-    let experiment = Experiment::new(scenario, &setup).unwrap_or_else(|error| panic!("{error}"));
-    let mut world = World::build(&experiment).unwrap_or_else(|error| panic!("{error}"));
+    let experiment = Experiment::new(scenario.clone(), &setup).unwrap_or_else(|error| panic!("{error}"));
+    let mut world = World::build(experiment).unwrap_or_else(|error| panic!("{error}"));
     world.run(&mut |_| ()).unwrap();
     let document = world.finish().report.document;
     let measured: Vec<f64> = document.windows.last().unwrap().flows.iter().map(|f| f.goodput_bps).collect();

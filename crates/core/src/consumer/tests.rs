@@ -1,13 +1,14 @@
 use super::*;
 use crate::name::testing::{HASHER, name};
 use crate::seam::{FlowDeadline, LossEvent};
+use std::sync::{Arc, Mutex};
 
 /// A fixed window, and a record of what it was told.
 #[derive(Default)]
 struct Window {
     size: u32,
     longest_wait: Span,
-    told: std::rc::Rc<std::cell::RefCell<Vec<Event>>>,
+    told: Arc<Mutex<Vec<Event>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +26,13 @@ impl FlowControl for Window {
         1000 + ev.segment as u32
     }
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
-        self.told.borrow_mut().push(Event::Data { segment: ev.segment, rtt: ev.rtt, tag: ev.tag });
+        self.told.lock().unwrap().push(Event::Data { segment: ev.segment, rtt: ev.rtt, tag: ev.tag });
     }
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
-        self.told.borrow_mut().push(Event::Timeout(ev.segment));
+        self.told.lock().unwrap().push(Event::Timeout(ev.segment));
     }
     fn on_nack(&mut self, ev: &mut LossEvent<'_>) {
-        self.told.borrow_mut().push(Event::Nack(ev.segment));
+        self.told.lock().unwrap().push(Event::Nack(ev.segment));
     }
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
         rto.max(self.longest_wait).min(lifetime)
@@ -83,7 +84,7 @@ struct Bench {
     consumer: Consumer,
     pool: PacketPool,
     now: Time,
-    told: std::rc::Rc<std::cell::RefCell<Vec<Event>>>,
+    told: Arc<Mutex<Vec<Event>>>,
 }
 
 impl Bench {
@@ -92,14 +93,14 @@ impl Bench {
     }
 
     fn with(mut control: Window, amount: Option<u64>, source: Source) -> Bench {
-        let told = std::rc::Rc::default();
-        control.told = std::rc::Rc::clone(&told);
+        let told = Arc::default();
+        control.told = Arc::clone(&told);
         Bench::of(Box::new(control), told, amount, source)
     }
 
     fn of(
         control: Box<dyn FlowControl>,
-        told: std::rc::Rc<std::cell::RefCell<Vec<Event>>>,
+        told: Arc<Mutex<Vec<Event>>>,
         amount: Option<u64>,
         source: Source,
     ) -> Bench {
@@ -184,8 +185,8 @@ fn segments_are_asked_for_in_order_as_the_window_permits() {
 
 #[test]
 fn what_the_flow_control_takes_for_lost_is_asked_for_again_and_is_no_timeout() {
-    let told = std::rc::Rc::default();
-    let window = Window { size: 3, told: std::rc::Rc::clone(&told), ..Window::default() };
+    let told = Arc::default();
+    let window = Window { size: 3, told: Arc::clone(&told), ..Window::default() };
     let mut bench = Bench::of(Box::new(Deciding { window, timer: None }), told, None, Source::Elastic);
     assert_eq!(bench.sent(), [0, 1, 2]);
     bench.data(1);
@@ -193,12 +194,12 @@ fn what_the_flow_control_takes_for_lost_is_asked_for_again_and_is_no_timeout() {
     assert_eq!((bench.consumer.counters().retransmitted, bench.consumer.counters().timeouts), (1, 0));
     bench.data(0);
     assert_eq!(bench.sent(), [4]);
-    assert_eq!(bench.told.borrow().len(), 0, "no timeout");
+    assert_eq!(bench.told.lock().unwrap().len(), 0, "no timeout");
 }
 
 #[test]
 fn a_timer_of_the_flow_control_has_all_that_it_gives_up_time_out() {
-    let told = std::rc::Rc::default();
+    let told = Arc::default();
     let timer = Some(Time::ZERO + Span::from_millis(300));
     let window = Window { size: 3, ..Window::default() };
     let mut bench = Bench::of(Box::new(Deciding { window, timer }), told, None, Source::Elastic);
@@ -232,7 +233,7 @@ fn what_timed_out_is_asked_for_first_and_the_smallest_first_of_all() {
     assert_eq!(bench.at(300), [0, 2, 3]);
     let counters = *bench.consumer.counters();
     assert_eq!((counters.timeouts, counters.retransmitted, counters.sent), (3, 3, 8));
-    let told = bench.told.borrow();
+    let told = bench.told.lock().unwrap();
     assert_eq!(told[1..], [Event::Timeout(0), Event::Timeout(2), Event::Timeout(3)]);
 }
 
@@ -336,7 +337,7 @@ fn where_nothing_comes_a_new_segment_overtakes_what_is_lost() {
 fn where_no_new_segment_is_wanted_the_oldest_missing_one_is_asked_for_again() {
     let mut bench = on_a_short_path(Some(204));
     assert_eq!(bench.at(1040), [200]);
-    assert_eq!(*bench.told.borrow().last().unwrap(), Event::Timeout(200));
+    assert_eq!(*bench.told.lock().unwrap().last().unwrap(), Event::Timeout(200));
     assert_eq!(bench.consumer.pending(), 4);
     bench.now = Time::ZERO + Span::from_millis(1060);
     bench.data(200);
@@ -445,12 +446,15 @@ fn a_segment_that_was_sent_twice_gives_no_round_trip_time() {
     let delivery = bench.data(0).unwrap();
     assert_eq!(delivery.delay, Span::from_millis(1010), "the delay counts from the first sending");
     assert_eq!(bench.consumer.srtt(), None);
-    assert_eq!(*bench.told.borrow(), [Event::Timeout(0), Event::Data { segment: 0, rtt: None, tag: 1000 }]);
+    assert_eq!(
+        *bench.told.lock().unwrap(),
+        [Event::Timeout(0), Event::Data { segment: 0, rtt: None, tag: 1000 }]
+    );
     bench.sent();
     bench.now += Span::from_millis(30);
     bench.data(1);
     assert_eq!(bench.consumer.srtt(), Some(Span::from_millis(30)));
-    let last = bench.told.borrow().last().copied();
+    let last = bench.told.lock().unwrap().last().copied();
     assert_eq!(last, Some(Event::Data { segment: 1, rtt: Some(Span::from_millis(30)), tag: 1001 }));
 }
 
@@ -464,7 +468,11 @@ fn after_a_nack_the_consumer_waits_and_asks_again() {
     assert_eq!(bench.at(100), [0]);
     bench.nack(0);
     bench.nack(7);
-    assert_eq!(*bench.told.borrow(), [Event::Nack(0), Event::Nack(0)], "what is not pending is not lost");
+    assert_eq!(
+        *bench.told.lock().unwrap(),
+        [Event::Nack(0), Event::Nack(0)],
+        "what is not pending is not lost"
+    );
     assert_eq!(bench.consumer.counters().nacks, 3);
 }
 

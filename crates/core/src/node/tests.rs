@@ -9,6 +9,8 @@ use crate::seam::{
 use crate::tables::cs::CsPolicy;
 use crate::tables::simulated_cache::SimulatedCache;
 use crate::units::Rate;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use weir_packet::{LpHeader, NackReason, PitToken, ServiceClass, Signal};
 
 /// A header field of some scheme.
@@ -180,44 +182,44 @@ fn interests_are_sent_on_again_after_a_quarter_of_a_second_at_most() {
 #[test]
 fn the_answer_says_to_the_strategy_who_was_aggregated() {
     #[derive(Default)]
-    struct Watch(std::rc::Rc<std::cell::RefCell<Vec<Answer>>>);
+    struct Watch(Arc<Mutex<Vec<Answer>>>);
     impl Strategy for Watch {
         fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
             Decision::Forward(ev.next_hops[0].face)
         }
         fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
-            self.0.borrow_mut().push(ev.answer);
+            self.0.lock().unwrap().push(ev.answer);
         }
     }
-    let seen = std::rc::Rc::default();
-    let watch = Watch(std::rc::Rc::clone(&seen));
+    let seen = Arc::default();
+    let watch = Watch(Arc::clone(&seen));
     let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed().cached();
     let [first, second, up, _] = bench.neighbours;
     bench.interest(first, "/a/1", 1);
     bench.interest(second, "/a/1", 2);
     bench.data(up, "/a/1");
     bench.interest(first, "/a/1", 3);
-    assert_eq!(*seen.borrow(), [Answer::Forwarded, Answer::Aggregated, Answer::Cached(Span::ZERO)]);
+    assert_eq!(*seen.lock().unwrap(), [Answer::Forwarded, Answer::Aggregated, Answer::Cached(Span::ZERO)]);
 }
 
 #[test]
 fn a_simulated_cache_answers_as_the_content_store_does() {
     #[derive(Default)]
-    struct Watch(std::rc::Rc<std::cell::RefCell<Vec<String>>>);
+    struct Watch(Arc<Mutex<Vec<String>>>);
     impl Strategy for Watch {
         fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-            self.0.borrow_mut().push("forwarded".to_owned());
+            self.0.lock().unwrap().push("forwarded".to_owned());
             Decision::Forward(ev.next_hops[0].face)
         }
         fn on_cached(&mut self, ev: &mut crate::seam::CachedEvent<'_>) {
-            self.0.borrow_mut().push(format!("cached, class {}", ev.interest.flow.class.name()));
+            self.0.lock().unwrap().push(format!("cached, class {}", ev.interest.flow.class.name()));
         }
         fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
-            self.0.borrow_mut().push(format!("{:?}, {} B", ev.answer, ev.data.content_len));
+            self.0.lock().unwrap().push(format!("{:?}, {} B", ev.answer, ev.data.content_len));
         }
     }
-    let seen = std::rc::Rc::default();
-    let watch = Watch(std::rc::Rc::clone(&seen));
+    let seen = Arc::default();
+    let watch = Watch(Arc::clone(&seen));
     let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed();
     let mut cache = SimulatedCache::new(1.0, &mut Random::named(1, "cache"));
     cache.add(
@@ -237,7 +239,7 @@ fn a_simulated_cache_answers_as_the_content_store_does() {
     assert_eq!((data.content_len, data.freshness), (700, Span::from_secs(3)));
     assert_eq!(data.header().pit_token.bytes(), [7; 4]);
     assert_eq!(data.header().signals.value(&FEEDBACK), None, "signals belong to one hop");
-    assert_eq!(*seen.borrow(), ["cached, class BE", "Cached(Span(5000000000)), 700 B"]);
+    assert_eq!(*seen.lock().unwrap(), ["cached, class BE", "Cached(Span(5000000000)), 700 B"]);
     assert!(bench.node.pit().is_empty());
     assert_eq!(bench.pool.in_use(), 1, "the Data alone");
 
@@ -432,22 +434,22 @@ fn what_is_asked_for_again_after_a_round_trip_is_sent_again() {
 
 /// Goes to the first next hop, and keeps the round-trip times that Data tell.
 #[derive(Default)]
-struct Watch(std::rc::Rc<std::cell::RefCell<Vec<Option<Span>>>>);
+struct Watch(Arc<Mutex<Vec<Option<Span>>>>);
 
 impl Strategy for Watch {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         Decision::Forward(ev.next_hops[0].face)
     }
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
-        self.0.borrow_mut().push(ev.rtt);
+        self.0.lock().unwrap().push(ev.rtt);
     }
 }
 
-type RoundTrips = std::rc::Rc<std::cell::RefCell<Vec<Option<Span>>>>;
+type RoundTrips = Arc<Mutex<Vec<Option<Span>>>>;
 
 fn watching() -> (Bench, RoundTrips) {
     let seen = RoundTrips::default();
-    let watch = Watch(std::rc::Rc::clone(&seen));
+    let watch = Watch(Arc::clone(&seen));
     (Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed(), seen)
 }
 
@@ -463,7 +465,7 @@ fn a_round_trip_is_measured_only_if_the_interest_was_sent_once() {
     bench.interest(down, "/a/2", 3);
     bench.later(5);
     bench.data(up, "/a/2");
-    assert_eq!(*seen.borrow(), [Some(Span::from_millis(20)), None]);
+    assert_eq!(*seen.lock().unwrap(), [Some(Span::from_millis(20)), None]);
 }
 
 /// An Interest; with which token it went on.
@@ -490,7 +492,7 @@ fn what_answers_an_interest_that_has_expired_is_no_round_trip_of_the_one_after_i
     sent_with(&mut bench, "/a/1", 2, false, Span::from_secs(4));
     bench.later(1);
     answered_with(&mut bench, "/a/1", earlier);
-    assert_eq!(*seen.borrow(), [None]);
+    assert_eq!(*seen.lock().unwrap(), [None]);
 }
 
 #[test]
@@ -502,7 +504,11 @@ fn of_two_interests_that_a_data_satisfies_the_one_that_it_answers_is_measured() 
         let exact = sent_with(&mut bench, "/a/1", 2, false, Span::from_secs(4));
         bench.later(1);
         answered_with(&mut bench, "/a/1", [prefix, exact, PitToken::NONE][by]);
-        assert_eq!(*seen.borrow(), round_trips.map(|ms| ms.map(Span::from_millis)), "longest name first");
+        assert_eq!(
+            *seen.lock().unwrap(),
+            round_trips.map(|ms| ms.map(Span::from_millis)),
+            "longest name first"
+        );
     }
 }
 
@@ -1173,34 +1179,34 @@ impl Strategy for Everywhere {
 }
 
 /// The cheapest next hop; counts what ends without Data.
-struct CountsEnds(std::rc::Rc<std::cell::Cell<usize>>);
+struct CountsEnds(Arc<AtomicUsize>);
 
 impl Strategy for CountsEnds {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         BestRoute::default().on_interest(ev)
     }
     fn on_expired(&mut self, _ev: &mut ExpiredEvent<'_>) {
-        self.0.set(self.0.get() + 1);
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 #[test]
 fn a_strategy_hears_of_every_entry_that_ends_without_data() {
-    let ends = std::rc::Rc::default();
-    let mut bench = moody(Box::new(CountsEnds(std::rc::Rc::clone(&ends))));
+    let ends = Arc::default();
+    let mut bench = moody(Box::new(CountsEnds(Arc::clone(&ends))));
     let [down, _, up, _] = bench.neighbours;
     bench.interest(down, "/a/1", 1);
     bench.data(up, "/a/1");
-    assert_eq!(ends.get(), 0);
+    assert_eq!(ends.load(Ordering::Relaxed), 0);
     bench.interest(down, "/a/2", 13);
-    assert_eq!(ends.get(), 1, "a queue has dropped it with a Nack");
+    assert_eq!(ends.load(Ordering::Relaxed), 1, "a queue has dropped it with a Nack");
     bench.interest(down, "/a/3", 3);
     bench.nack(up, "/a/3", 3, NackReason::NoRoute);
-    assert_eq!(ends.get(), 2, "the last next hop has refused it");
+    assert_eq!(ends.load(Ordering::Relaxed), 2, "the last next hop has refused it");
     bench.interest(down, "/a/4", 4);
     bench.later(4001);
     bench.input(Input::Deadline);
-    assert_eq!(ends.get(), 3, "it has expired");
+    assert_eq!(ends.load(Ordering::Relaxed), 3, "it has expired");
     assert!(bench.node.pit().is_empty());
 }
 

@@ -7,7 +7,7 @@ use crate::random::Random;
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// A consumer's congestion control.
-pub trait FlowControl {
+pub trait FlowControl: Send {
     /// Whether the next Interest may leave now.
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit;
 

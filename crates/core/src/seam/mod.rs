@@ -6,6 +6,7 @@
 //! and the [`Queue`] in front of each link (scheduling, shaping, marking, dropping, and what the
 //! face measures). A hook with more to say than the time gets it in one event struct, mostly with
 //! the component's own random stream, and answers with a value. None knows which world it runs in.
+//! All of them are [`Send`]: a world can be built on one thread and run on another.
 //!
 //! `docs/develop/seam.md` walks every scheme through these hooks.
 
@@ -40,7 +41,7 @@ use crate::tables::flow_prefix::FlowPrefix;
 use crate::units::{Bytes, Rate, Span};
 
 /// A scheme with its parameters: makes its three state machines.
-pub trait Scheme {
+pub trait Scheme: Send {
     /// The flow control of a consumer's flow.
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl>;
 

@@ -7,7 +7,7 @@ use crate::random::Random;
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// The queue in front of a link: everything that leaves by the face passes it.
-pub trait Queue {
+pub trait Queue: Send {
     /// A packet is to leave by this face. What does not fit goes to `ev.dropped`.
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId);
 

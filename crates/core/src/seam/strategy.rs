@@ -12,7 +12,7 @@ use crate::tables::pit::{InRecord, PitEntry};
 use crate::units::{Span, Time};
 
 /// A node's forwarding strategy.
-pub trait Strategy {
+pub trait Strategy: Send {
     /// An Interest needs a next hop.
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision;
 

@@ -99,6 +99,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
     };
     let provenance = provenance(&topology, &ends, &class_of);
     Report {
+        probes: Vec::new(),
         document: RunDocument {
             schema: RunDocument::SCHEMA,
             version: String::new(),

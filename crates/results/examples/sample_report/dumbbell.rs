@@ -207,6 +207,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         optimum: Some(optimum(&flow_rows)),
     };
     Report {
+        probes: Vec::new(),
         document: RunDocument {
             schema: RunDocument::SCHEMA,
             version: String::new(),

@@ -1,12 +1,13 @@
 //! Writes the files of a synthetic run, for working on the report without a simulator:
 //! `sample_report DIR [FLOWS [SAMPLES [TITLE [NODES]]]]`, by default 40 flows and 1200 samples over a
-//! dumbbell; with NODES over a random network of so many. Beside it `compare.html` and
-//! `reproduce.html`, over variations of the run, in `matrix` these as several scenarios, and in `air` a run with a shared
+//! dumbbell; with NODES over a random network of so many. Beside it `compare.html`,
+//! `reproduce.html` and `sweep.html`, over variations of the run, in `matrix` these as several scenarios, and in `air` a run with a shared
 //! medium.
 
 mod crowd;
 mod dumbbell;
 mod summary;
+mod sweep;
 
 use weir_results as results;
 
@@ -41,6 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect();
     results::write_comparison(&compared, &reports, &dir)?;
     results::write_reproduction(&summary::reproduction(&report), &dir)?;
+    results::write_sweep(&sweep::sweep(&report), &dir)?;
     results::write_comparisons(&summary::comparison(&report), std::path::Path::new(&dir).join("matrix"))?;
     print!("{}", results::summary(&report.document, results::terminal_width()));
     Ok(())

@@ -1,6 +1,6 @@
 use super::*;
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_core::node::Input;
 use weir_core::packet::PacketId;
@@ -92,7 +92,7 @@ const UP: core::ops::Range<u32> = 1..4;
 /// A queue that marks what leaves if the test wants it to, and holds one packet.
 struct Marks {
     inner: DropTail,
-    wanted: Rc<Cell<bool>>,
+    wanted: Arc<AtomicBool>,
 }
 
 impl Queue for Marks {
@@ -103,7 +103,8 @@ impl Queue for Marks {
         let next = self.inner.dequeue(ev);
         if let Next::Packet(id) = next {
             let header = ev.pool[id].header_mut();
-            header.congestion_mark = header.congestion_mark.max(u64::from(self.wanted.get()));
+            header.congestion_mark =
+                header.congestion_mark.max(u64::from(self.wanted.load(Ordering::Relaxed)));
         }
         next
     }
@@ -118,7 +119,7 @@ impl Queue for Marks {
 /// What the tests have of a node beside it.
 struct Own {
     /// Whether its queues mark.
-    marks: Rc<Cell<bool>>,
+    marks: Arc<AtomicBool>,
     application: FaceId,
 }
 
@@ -128,7 +129,7 @@ impl Node {
     fn new(set: &[(&str, Value)]) -> Node {
         let params =
             Params::resolve(super::super::ENTRY.parameters, set.iter().map(|(k, v)| (*k, v))).unwrap();
-        let marks = Rc::new(Cell::new(false));
+        let marks = Arc::new(AtomicBool::new(false));
         let own = Own { marks: marks.clone(), application: FaceId(UP.end) };
         let mut node = Bench::of(Forwarding::new(Settings::new(&params)), own);
         for _ in DOWN..UP.end {
@@ -168,7 +169,7 @@ impl Node {
     /// Parts of the next hops of /a.
     fn parts(&self) -> Vec<f64> {
         let prefix = self.forwarder.fib().lookup(&name("/a")).unwrap().0 as usize;
-        parts(&self.strategy.borrow().prefixes[prefix])
+        parts(&self.strategy.look().prefixes[prefix])
     }
 }
 
@@ -197,9 +198,9 @@ fn a_mark_that_comes_goes_on_downstream_and_moves_a_fiftieth_of_the_next_hops_pa
 fn a_mark_of_this_nodes_queue_on_an_interest_comes_back_on_its_data_and_moves_nothing_here() {
     for (reverse, mark) in [(true, 1), (false, 0)] {
         let mut node = node(&[("reverse_marks", Value::Bool(reverse))]);
-        node.own.marks.set(true);
+        node.own.marks.store(true, Ordering::Relaxed);
         node.interest("/a/1", 0);
-        node.own.marks.set(false);
+        node.own.marks.store(false, Ordering::Relaxed);
         assert_eq!(node.mark(node.upstream[0].1), 1, "the Interest has it");
         assert_eq!(node.answer(0), mark);
         assert_eq!(node.parts(), [1.0, 0.0, 0.0]);
@@ -223,7 +224,7 @@ fn marks_of_an_application_here_move_nothing() {
     assert_eq!(node.upstream[0].0, node.own.application);
     assert_eq!(node.answer(1), 1);
     let prefix = node.forwarder.fib().lookup(&name("/local")).unwrap().0 as usize;
-    assert_eq!(parts(&node.strategy.borrow().prefixes[prefix]), [1.0, 0.0]);
+    assert_eq!(parts(&node.strategy.look().prefixes[prefix]), [1.0, 0.0]);
 }
 
 #[test]
@@ -313,9 +314,9 @@ fn a_next_hop_whose_face_goes_down_leaves_its_part() {
 fn in_the_variants_a_mark_moves_a_tenth_and_nothing_else_does() {
     for variant in ["qsccp", "nfd"] {
         let mut node = Node::new(&[("variant", Value::Text(variant.to_owned()))]);
-        node.own.marks.set(true);
+        node.own.marks.store(true, Ordering::Relaxed);
         node.interest("/a/1", 0);
-        node.own.marks.set(false);
+        node.own.marks.store(false, Ordering::Relaxed);
         assert_eq!(node.answer(0), 0, "an Interest's mark does not come back");
         node.interest("/a/2", 0);
         node.answer(1);

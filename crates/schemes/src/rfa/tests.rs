@@ -84,13 +84,13 @@ impl Node {
     }
 
     fn pending(&self) -> Vec<u32> {
-        let strategy = self.strategy.borrow();
+        let strategy = self.strategy.look();
         strategy.pending.rows.iter().flat_map(|row| &row.loads).map(|load| load.pending).collect()
     }
 
     fn pending_at(&self, uri: &str, face: u32) -> u32 {
         let prefix = PrefixId(self.forwarder.fib().lookup(&name(uri)).unwrap().0);
-        self.strategy.borrow().pending.load(prefix, FaceId(face)).map_or(0, |load| load.pending)
+        self.strategy.look().pending.load(prefix, FaceId(face)).map_or(0, |load| load.pending)
     }
 
     /// Chooses another strategy for a prefix, or takes that back.
@@ -135,7 +135,7 @@ impl Node {
                     let (now, pool) = (self.now, &mut self.pool);
                     self.forwarder.remove_route(now, &name("/a/x"), FaceId(DOWN), pool, &mut actions);
                 }
-                _ => self.strategy.borrow_mut().on_prefix_removed(PrefixId(u32::from(a) % 3)),
+                _ => self.strategy.look().on_prefix_removed(PrefixId(u32::from(a) % 3)),
             },
         }
     }
@@ -195,7 +195,7 @@ fn an_interest_sent_twice_to_one_next_hop_is_pending_once() {
 fn with_the_fault_of_the_authors_code_what_was_not_answered_stays() {
     for (stays, sent, left) in [(false, 1, 0), (true, 2, 1)] {
         let mut node = Node::new(Choice::LeastPending);
-        node.strategy.borrow_mut().pending.unanswered_stays = stays;
+        node.strategy.look().pending.unanswered_stays = stays;
         node.interest(0, "/a/1", None);
         node.later(Span::from_millis(200));
         node.interest(0, "/a/1", None);

@@ -311,9 +311,7 @@ impl FlowControl for Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::pipe::Watched;
-    use std::cell::RefCell;
-    use std::rc::Rc;
+    use crate::watched::Watched;
     use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
     use weir_core::name::{HashedName, NameHasher};
     use weir_core::packet::{Kind, Packet, PacketPool};
@@ -333,7 +331,7 @@ mod tests {
     /// The core's consumer with this sender, and a test for a network.
     struct Bench {
         consumer: Consumer,
-        sender: Rc<RefCell<Sender>>,
+        sender: Watched<Sender>,
         pool: PacketPool,
         prefix: HashedName,
         now: Time,
@@ -347,7 +345,7 @@ mod tests {
         fn living(amount: Option<u64>, lifetime: Span) -> Bench {
             let uri: Name = "/a".parse().unwrap();
             let prefix = HashedName::parse(&HASHER, uri.value()).unwrap();
-            let sender = Rc::new(RefCell::new(Sender::new(SETTINGS, lifetime)));
+            let sender = Watched::new(Sender::new(SETTINGS, lifetime));
             let config = ConsumerConfig {
                 prefix: prefix.clone(),
                 hasher: HASHER,
@@ -362,7 +360,7 @@ mod tests {
                 expected_size: Bytes::new(1100),
                 early_loss: false,
             };
-            let control = Box::new(Watched(Rc::clone(&sender)));
+            let control = Box::new(sender.clone());
             let mut consumer = Consumer::new(config, control, Random::named(1, "flow"));
             consumer.start(Time::ZERO);
             Bench { consumer, sender, pool: PacketPool::new(), prefix, now: Time::ZERO }
@@ -371,8 +369,8 @@ mod tests {
         /// In congestion avoidance with the segments 0 to `window` - 1 under way.
         fn steady(window: u64) -> Bench {
             let mut bench = Bench::new(None);
-            bench.sender.borrow_mut().cwnd = window as f64;
-            bench.sender.borrow_mut().ssthresh = 2.0;
+            bench.sender.look().cwnd = window as f64;
+            bench.sender.look().ssthresh = 2.0;
             assert_eq!(bench.sent(), (0..window).collect::<Vec<_>>());
             bench
         }
@@ -420,15 +418,15 @@ mod tests {
         }
 
         fn cwnd(&self) -> f64 {
-            self.sender.borrow().cwnd
+            self.sender.look().cwnd
         }
 
         fn ssthresh(&self) -> f64 {
-            self.sender.borrow().ssthresh
+            self.sender.look().ssthresh
         }
 
         fn is_open(&self) -> bool {
-            self.sender.borrow().phase == Phase::Open
+            self.sender.look().phase == Phase::Open
         }
     }
 
@@ -453,7 +451,7 @@ mod tests {
         // FlightSize without these two is 10.
         assert_eq!(bench.data(3), [0]);
         assert_eq!((bench.ssthresh(), bench.cwnd()), (5.0, 8.0));
-        assert_eq!(bench.sender.borrow().recover, Some(11));
+        assert_eq!(bench.sender.look().recover, Some(11));
         // Each duplicate inflates; the 12 that are out let nothing go before cwnd is 13.
         assert_eq!(bench.each([5, 6, 7, 8]), [[0; 0]; 4]);
         assert_eq!(bench.each([9, 10, 11]), [[12], [13], [14]]);
@@ -483,7 +481,7 @@ mod tests {
     #[test]
     fn the_full_ack_makes_no_burst_where_little_is_out() {
         let mut bench = Bench::new(Some(10));
-        bench.sender.borrow_mut().cwnd = 10.0;
+        bench.sender.look().cwnd = 10.0;
         bench.sent();
         bench.each(1..10);
         bench.data(0);
@@ -499,7 +497,7 @@ mod tests {
         // `recover` is 11; 12 to 14 have left since.
         bench.each([10, 11, 13]);
         assert_eq!(bench.data(0), [17], "it covers up to 11; 12 and 14 to 16 are out");
-        assert_eq!((bench.is_open(), bench.sender.borrow().una), (true, 12));
+        assert_eq!((bench.is_open(), bench.sender.look().una), (true, 12));
         let cwnd = bench.cwnd();
         for segment in 14..20 {
             bench.data(segment);
@@ -548,11 +546,11 @@ mod tests {
         // 10 to 14 have left since. 12 is lost, and the others come, and what they let go.
         bench.each([10, 11]);
         bench.each(13..15);
-        assert_eq!(bench.sender.borrow().recover, Some(11));
+        assert_eq!(bench.sender.look().recover, Some(11));
         bench.data(0);
-        assert_eq!((bench.is_open(), bench.sender.borrow().una), (true, 12));
+        assert_eq!((bench.is_open(), bench.sender.look().una), (true, 12));
         let cwnd = bench.cwnd();
-        assert!(cwnd <= 5.0 && bench.sender.borrow().arrived == 0, "{cwnd}");
+        assert!(cwnd <= 5.0 && bench.sender.look().arrived == 0, "{cwnd}");
     }
 
     /// RFC 6582, section 4, "Impatient".
@@ -563,10 +561,10 @@ mod tests {
         assert!(!bench.is_open());
         bench.now = at(300);
         bench.data(0);
-        assert_eq!(bench.sender.borrow().expires, at(1301));
+        assert_eq!(bench.sender.look().expires, at(1301));
         bench.now = at(600);
         assert_eq!(bench.data(2)[0], 4);
-        assert_eq!(bench.sender.borrow().expires, at(1301));
+        assert_eq!(bench.sender.look().expires, at(1301));
     }
 
     #[test]
@@ -604,7 +602,7 @@ mod tests {
         assert!(bench.consumer.set_amount(bench.now, 8));
         let mut pool = PacketPool::new();
         let id = pool.take();
-        bench.sender.borrow_mut().on_send(&mut SendEvent {
+        bench.sender.look().on_send(&mut SendEvent {
             now: bench.now,
             interest: &mut pool[id],
             segment: 8,
@@ -620,8 +618,8 @@ mod tests {
     #[test]
     fn what_is_not_used_does_not_grow() {
         let mut bench = Bench::steady(4);
-        bench.sender.borrow_mut().cwnd = 20.0;
-        bench.sender.borrow_mut().ssthresh = f64::INFINITY;
+        bench.sender.look().cwnd = 20.0;
+        bench.sender.look().ssthresh = f64::INFINITY;
         bench.consumer.handle_data(at(1), &bench.packet(0, Kind::Data));
         assert_eq!(bench.cwnd(), 20.0);
     }

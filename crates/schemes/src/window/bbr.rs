@@ -684,21 +684,20 @@ impl WindowLaw for Bbr {
 #[cfg(test)]
 mod tests {
     use super::super::WindowFlow;
-    use super::super::pipe::{FLOW, Pipe, Watched, article, variant};
+    use super::super::pipe::{FLOW, Pipe, article, variant};
     use super::*;
-    use std::cell::RefCell;
-    use std::rc::Rc;
+    use crate::watched::Watched;
     use weir_core::consumer::Source;
     use weir_core::seam::params::Value;
 
-    type Flow = Rc<RefCell<WindowFlow<Bbr>>>;
+    type Flow = Watched<WindowFlow<Bbr>>;
 
     fn flow(params: &Params) -> Flow {
-        Rc::new(RefCell::new(WindowFlow::new(Settings::new(params), REACTION)))
+        Watched::new(WindowFlow::new(Settings::new(params), REACTION))
     }
 
     fn run(flow: &Flow, pipe: Pipe, secs: u64) -> super::super::pipe::Outcome {
-        pipe.run(Box::new(Watched(flow.clone())), secs)
+        pipe.run(Box::new(flow.clone()), secs)
     }
 
     fn link(mbps: u64, delay_ms: u64) -> Pipe {
@@ -712,7 +711,7 @@ mod tests {
             for secs in [5, 30] {
                 let flow = flow(&article(&ENTRY));
                 let got = run(&flow, link(mbps, delay_ms), secs);
-                let flow = flow.borrow();
+                let flow = flow.look();
                 let bandwidth = 8.0 * flow.law.bandwidth.best / 1e6;
                 let rtt = flow.law.min_rtt.unwrap().0.as_millis_f64();
                 let says = format!("{mbps} Mb/s, {delay_ms} ms, {secs} s: {bandwidth} Mb/s, {rtt} ms");
@@ -775,15 +774,15 @@ mod tests {
     fn it_starts_drains_and_then_probes_the_bandwidth() {
         let flow = flow(&article(&ENTRY));
         run(&flow, link(10, 100), 2);
-        let mode = flow.borrow().law.mode;
+        let mode = flow.look().law.mode;
         assert!(!matches!(mode, Mode::Startup), "2 s are twenty round trips, or some of its own: {mode:?}");
         let flow = self::flow(&article(&ENTRY));
         let got = run(&flow, link(10, 100), 9);
-        assert!(matches!(flow.borrow().law.mode, Mode::ProbeBandwidth(..)));
+        assert!(matches!(flow.look().law.mode, Mode::ProbeBandwidth(..)));
         // Startup fills a queue of up to (gain − 1)·BDP; in PROBE_BW W is two BDP and some.
         let after: Vec<f64> =
             got.windows.iter().filter(|(t, _)| t.as_secs_f64() > 3.0).map(|w| w.1).collect();
-        let bdp = flow.borrow().law.bdp().unwrap();
+        let bdp = flow.look().law.bdp().unwrap();
         assert!(after.iter().all(|w| (w / bdp - 2.0).abs() < 0.2), "{bdp} {after:?}");
     }
 
@@ -879,7 +878,7 @@ mod tests {
         let flow = flow(&article(&ENTRY));
         let source = Source::Limited(Rate::from_mbps(1));
         run(&flow, Pipe { source, ..link(10, 100) }, 20);
-        let law = &flow.borrow().law;
+        let law = &flow.look().law;
         assert!(
             law.mode != Mode::Drain && !law.is_filled(),
             "still in STARTUP, or probing from it: {:?}",
@@ -892,12 +891,12 @@ mod tests {
         let (article, port) = (flow(&article(&ENTRY)), flow(&variant(&ENTRY, "port")));
         let [article, port] = [article, port].map(|flow| {
             let early = run(&flow, link(10, 100), 5).bits as f64 / 50e6;
-            (early, 8.0 * flow.borrow().law.bandwidth.best / 1e6)
+            (early, 8.0 * flow.look().law.bandwidth.best / 1e6)
         });
         assert!(article.0 > port.0, "{article:?} {port:?}");
         let flow = flow(&variant(&ENTRY, "port"));
         run(&flow, link(10, 100), 60);
-        assert!((8.0 * flow.borrow().law.bandwidth.best / 1e7 - 1.0).abs() < 0.05);
+        assert!((8.0 * flow.look().law.bandwidth.best / 1e7 - 1.0).abs() < 0.05);
     }
 
     #[test]
@@ -921,7 +920,7 @@ mod tests {
             let flow = flow(&article(&ENTRY));
             let (mut least, mut probes, mut was_probing) = (f64::INFINITY, 0, false);
             let mut look = |now: Time| {
-                let law = &flow.borrow().law;
+                let law = &flow.look().law;
                 let is_probing = matches!(law.mode, Mode::ProbeRtt(_));
                 probes += u32::from(is_probing && !was_probing);
                 was_probing = is_probing;
@@ -929,7 +928,7 @@ mod tests {
                     least = least.min(8e-6 * law.bandwidth.best / mbps as f64);
                 }
             };
-            let got = link(mbps, delay_ms).watch(Box::new(Watched(flow.clone())), 35, &mut look);
+            let got = link(mbps, delay_ms).watch(Box::new(flow.clone()), 35, &mut look);
             assert_eq!(probes, 3, "{mbps} Mb/s, {delay_ms} ms");
             assert!(least > 0.9, "{mbps} Mb/s, {delay_ms} ms: {least} of the bandwidth at least");
             let used = got.bits as f64 / (mbps as f64 * 1e6 * 35.0);
@@ -942,12 +941,12 @@ mod tests {
         let flow = flow(params);
         let mut modes: Vec<(Time, Mode)> = Vec::new();
         let mut look = |now| {
-            let mode = flow.borrow().law.mode;
+            let mode = flow.look().law.mode;
             if modes.last().is_none_or(|(_, last)| *last != mode) {
                 modes.push((now, mode));
             }
         };
-        pipe.watch(Box::new(Watched(flow.clone())), secs, &mut look);
+        pipe.watch(Box::new(flow.clone()), secs, &mut look);
         modes
     }
 
@@ -991,12 +990,12 @@ mod tests {
         let flow = flow(&article(&ENTRY));
         let mut paces: Vec<f64> = Vec::new();
         let mut look = |_| {
-            let law = &flow.borrow().law;
+            let law = &flow.look().law;
             if !law.is_filled() {
                 paces.push(law.pace);
             }
         };
-        link(10, 100).watch(Box::new(Watched(flow.clone())), 3, &mut look);
+        link(10, 100).watch(Box::new(flow.clone()), 3, &mut look);
         assert!(paces.len() > 50);
         assert!(paces.is_sorted(), "{paces:?}");
         // Ten Data in a round trip of 100 ms and the time of a Data on the link.
@@ -1015,7 +1014,7 @@ mod tests {
     #[test]
     fn the_port_begins_with_one_interest_and_probes_the_round_trip_by_the_clock() {
         let port = flow(&variant(&ENTRY, "port"));
-        assert_eq!(port.borrow().law.window, 1.0);
+        assert_eq!(port.look().law.window, 1.0);
         // On a path that nobody else uses min_rtt is met again and again.
         let modes = modes(&variant(&ENTRY, "port"), link(10, 100), 45);
         let probes: Vec<f64> = modes

@@ -1,18 +1,14 @@
 //! For the tests of the laws: a consumer, and all of the network as one queue in front of one link. The
 //! core's own consumer asks, so retransmission, timeouts and numbers of segments are the real ones.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::params::{Params, Value};
-use weir_core::seam::{
-    DataReceived, FlowConfig, FlowControl, FlowDeadline, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
-};
+use weir_core::seam::{DataReceived, FlowConfig, FlowControl, Gauge};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{Name, ServiceClass};
 
@@ -227,41 +223,4 @@ pub(crate) fn consumer(control: Box<dyn FlowControl>, source: Source, early_loss
     let mut consumer = Consumer::new(config, control, Random::named(1, "consumer"));
     consumer.start(Time::ZERO);
     consumer
-}
-
-/// A flow control that the test can look into.
-#[derive(Debug)]
-pub(crate) struct Watched<F>(pub(crate) Rc<RefCell<F>>);
-
-impl<F: FlowControl> FlowControl for Watched<F> {
-    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
-        self.0.borrow_mut().permit(ev)
-    }
-    fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
-        self.0.borrow_mut().on_send(ev)
-    }
-    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
-        self.0.borrow_mut().on_data(ev);
-    }
-    fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
-        self.0.borrow_mut().on_timeout(ev);
-    }
-    fn on_nack(&mut self, ev: &mut LossEvent<'_>) {
-        self.0.borrow_mut().on_nack(ev);
-    }
-    fn next_deadline(&self) -> Time {
-        self.0.borrow().next_deadline()
-    }
-    fn on_deadline(&mut self, ev: &mut FlowDeadline) {
-        self.0.borrow_mut().on_deadline(ev);
-    }
-    fn timeout(&self, rto: Span, lifetime: Span) -> Span {
-        self.0.borrow().timeout(rto, lifetime)
-    }
-    fn longest_wait(&self) -> Span {
-        self.0.borrow().longest_wait()
-    }
-    fn gauge(&self) -> Gauge {
-        self.0.borrow().gauge()
-    }
 }

@@ -222,8 +222,7 @@ fn when_nobody_asks_any_more_no_packet_is_left() {
         let set = ["flow.*.stop=2 s", "medium.wifi.loss=0.3"];
         let scenario = wifi(3, &[("N1", "S"), ("S", "N2"), ("N3", "N1")], &set, "");
         let setup = Setup { scheme: Some(scheme.to_owned()), ..Setup::default() };
-        let experiment = experiment(&scenario, &setup);
-        let mut world = world(&experiment);
+        let mut world = world(experiment(&scenario, &setup));
         world.run_until(at(1), &mut |_| ()).unwrap();
         assert!(world.packets_in_use() > 0, "{scheme}");
         world.run_until(at(10), &mut |_| ()).unwrap();

@@ -10,8 +10,7 @@ fn every_packet_of_the_dumbbell_goes_through_the_codec_unchanged() {
         let scenario =
             scenario("qsccp/dumbbell", &["duration=10 s", "window.steady.from=2 s", "window.steady.to=10 s"]);
         let setup = Setup { scheme: Some(scheme.to_owned()), ..Setup::default() };
-        let experiment = experiment(&scenario, &setup);
-        let mut world = world(&experiment).checking_wire();
+        let mut world = world(experiment(&scenario, &setup)).checking_wire();
         world.run(&mut |_| ()).unwrap();
         let hops = world.packet_hops();
         let outcome = world.finish();

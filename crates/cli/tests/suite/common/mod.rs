@@ -7,8 +7,22 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+/// The command that is tested.
+pub const WEIR: &str = env!("CARGO_BIN_EXE_weir");
+
+/// Where runs are kept, for all tests and programs: their keys say of which version they are. A run that one has made is
+/// read by the others.
+pub const RUNS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/runs");
+
+/// A call of the command that reads and keeps runs in the folder of the tests.
+pub fn command() -> Command {
+    let mut command = Command::new(WEIR);
+    command.env("WEIR_RUNS", RUNS);
+    command
+}
+
 pub fn weir(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_weir")).args(args).output().unwrap();
+    let output = command().args(args).output().unwrap();
     assert!(!text(&output.stderr).contains("panicked"), "{args:?}: {}", text(&output.stderr));
     output
 }

@@ -5,7 +5,7 @@ use crate::seam::ReceiveEvent;
 use weir_packet::Signal;
 
 /// Counts the Data that a queue is shown.
-struct Shown(std::rc::Rc<std::cell::Cell<usize>>, DropTail);
+struct Shown(Arc<AtomicUsize>, DropTail);
 
 impl Queue for Shown {
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
@@ -15,7 +15,7 @@ impl Queue for Shown {
         self.1.dequeue(ev)
     }
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
-        self.0.set(self.0.get() + usize::from(ev.packet.kind == Kind::Data));
+        self.0.fetch_add(usize::from(ev.packet.kind == Kind::Data), Ordering::Relaxed);
     }
     fn clear(&mut self, ev: &mut ClearEvent<'_>) {
         self.1.clear(ev);
@@ -29,11 +29,10 @@ const UNSOLICITED: [Seen; 1] = [Seen::Dropped(DropReason::Unsolicited)];
 
 #[test]
 fn data_of_whom_nobody_asked_answer_nothing_are_not_stored_and_teach_nothing() {
-    let (shown, told) = (std::rc::Rc::default(), RoundTrips::default());
-    let watch = Watch(std::rc::Rc::clone(&told));
-    let queue = || -> Box<dyn Queue> {
-        Box::new(Shown(std::rc::Rc::clone(&shown), DropTail::new(QueueLimit::Packets(9))))
-    };
+    let (shown, told) = (Arc::<AtomicUsize>::default(), RoundTrips::default());
+    let watch = Watch(Arc::clone(&told));
+    let queue =
+        || -> Box<dyn Queue> { Box::new(Shown(Arc::clone(&shown), DropTail::new(QueueLimit::Packets(9)))) };
     let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), queue).routed().cached();
     let [down, stranger, up, other_next_hop] = bench.neighbours;
     assert_eq!(bench.interest(down, "/a/1", 1), [Seen::Interest(up)]);
@@ -47,10 +46,16 @@ fn data_of_whom_nobody_asked_answer_nothing_are_not_stored_and_teach_nothing() {
     bench.pool[forged].header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap();
     assert_eq!(only_seen(bench.give(stranger, forged)), UNSOLICITED);
     assert!(bench.node.content_store().is_empty());
-    assert_eq!((shown.get(), told.borrow().len(), bench.node.pit().len()), (0, 0, 1));
+    assert_eq!(
+        (shown.load(Ordering::Relaxed), told.lock().unwrap().len(), bench.node.pit().len()),
+        (0, 0, 1)
+    );
     bench.later(10);
     assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
-    assert_eq!((shown.get(), told.borrow().len(), bench.node.content_store().len()), (1, 1, 1));
+    assert_eq!(
+        (shown.load(Ordering::Relaxed), told.lock().unwrap().len(), bench.node.content_store().len()),
+        (1, 1, 1)
+    );
 }
 
 #[test]

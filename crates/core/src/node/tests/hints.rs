@@ -394,15 +394,15 @@ fn the_store_is_asked_once_for_each_interest_of_a_hint() {
 /// So a scheme that counts pending Interests counts them right.
 #[test]
 fn a_strategy_hears_of_an_entry_whose_downstreams_the_store_has_answered() {
-    let ends = std::rc::Rc::default();
-    let strategy = Box::new(CountsEnds(std::rc::Rc::clone(&ends)));
+    let ends = Arc::default();
+    let strategy = Box::new(CountsEnds(Arc::clone(&ends)));
     let mut bench = Bench::with(strategy, &TableLimits::default(), || tail(9)).routed().cached();
     let [down, _, up, _] = bench.neighbours;
     assert_eq!(bench.hinted("/b/1", &["/a"]), [Seen::Interest(up)]);
     bench.store_meanwhile();
     assert_eq!(bench.hinted("/b/1", &["/a"]), [Seen::Data(down)]);
-    assert_eq!(ends.get(), 0);
+    assert_eq!(ends.load(Ordering::Relaxed), 0);
     bench.later(5_000);
     bench.input(Input::Deadline);
-    assert_eq!((ends.get(), bench.node.satisfied_and_unsatisfied()), (1, (2, 0)));
+    assert_eq!((ends.load(Ordering::Relaxed), bench.node.satisfied_and_unsatisfied()), (1, (2, 0)));
 }

@@ -76,7 +76,7 @@ fn data_and_nacks_of_a_stranger_say_nothing_but_what_they_are() {
 /// The queue of the face would learn from it too.
 #[test]
 fn no_scheme_sees_what_is_refused_or_not_believed() {
-    struct Watch(std::rc::Rc<std::cell::RefCell<Vec<u64>>>, DropTail);
+    struct Watch(Arc<Mutex<Vec<u64>>>, DropTail);
     impl Queue for Watch {
         fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
             self.1.enqueue(ev, packet);
@@ -86,7 +86,7 @@ fn no_scheme_sees_what_is_refused_or_not_believed() {
         }
         fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
             let rate = ev.packet.header().signals.value(&OF_ROUTERS);
-            self.0.borrow_mut().push(rate.unwrap_or(0) + 10 * ev.packet.class() as u64);
+            self.0.lock().unwrap().push(rate.unwrap_or(0) + 10 * ev.packet.class() as u64);
         }
         fn clear(&mut self, ev: &mut ClearEvent<'_>) {
             self.1.clear(ev);
@@ -95,19 +95,18 @@ fn no_scheme_sees_what_is_refused_or_not_believed() {
             self.1.backlog()
         }
     }
-    let seen = std::rc::Rc::new(std::cell::RefCell::default());
-    let queue = || -> Box<dyn Queue> {
-        Box::new(Watch(std::rc::Rc::clone(&seen), DropTail::new(QueueLimit::Packets(9))))
-    };
+    let seen = Arc::<Mutex<Vec<u64>>>::default();
+    let queue =
+        || -> Box<dyn Queue> { Box::new(Watch(Arc::clone(&seen), DropTail::new(QueueLimit::Packets(9)))) };
     let mut bench = Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), queue).routed();
     let [stranger_face, ..] = bench.neighbours;
     let refused = ClassRule { class: None, rate: None };
     bench.node.set_ingress(stranger_face, &with_rule(stranger(), ServiceClass::Ef, refused));
     let (dropped, _) = bench.in_class(stranger_face, "/a/1", 1, ServiceClass::Ef as u64);
     assert_eq!(dropped, [Seen::Dropped(DropReason::ClassRefused)]);
-    assert!(seen.borrow().is_empty() && bench.node.pit().is_empty());
+    assert!(seen.lock().unwrap().is_empty() && bench.node.pit().is_empty());
     bench.in_class(stranger_face, "/a/1", 2, ServiceClass::Cs7 as u64);
-    assert_eq!(*seen.borrow(), [10 * ServiceClass::Be as u64]);
+    assert_eq!(*seen.lock().unwrap(), [10 * ServiceClass::Be as u64]);
     let counters = bench.node.ingress_counters(stranger_face);
     assert_eq!(counters, IngressCounters { refused: 1, remarked: 1, over_rate: 0 });
 }

@@ -366,11 +366,9 @@ fn what_a_face_waited_for_ends_in_slices_and_its_number_rests_until_then() {
 #[test]
 fn only_a_queue_that_keeps_state_of_a_prefix_hears_that_it_is_forgotten() {
     use crate::seam::PrefixRemoved;
-    use std::cell::RefCell;
-    use std::rc::Rc;
 
     /// Keeps state of each prefix, and writes down what it hears.
-    struct Keeps(Box<dyn Queue>, Rc<RefCell<Vec<PrefixId>>>);
+    struct Keeps(Box<dyn Queue>, Arc<Mutex<Vec<PrefixId>>>);
 
     impl Queue for Keeps {
         fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
@@ -381,7 +379,7 @@ fn only_a_queue_that_keeps_state_of_a_prefix_hears_that_it_is_forgotten() {
             self.0.dequeue(ev)
         }
         fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
-            self.1.borrow_mut().push(ev.prefix);
+            self.1.lock().unwrap().push(ev.prefix);
         }
         fn clear(&mut self, ev: &mut ClearEvent<'_>) {
             self.0.clear(ev);
@@ -391,7 +389,7 @@ fn only_a_queue_that_keeps_state_of_a_prefix_hears_that_it_is_forgotten() {
         }
     }
 
-    let heard = Rc::<RefCell<Vec<PrefixId>>>::default();
+    let heard = Arc::<Mutex<Vec<PrefixId>>>::default();
     let queue = || -> Box<dyn Queue> { Box::new(Keeps(tail(9), heard.clone())) };
     let mut bench = Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), queue);
     let [stranger, consumer, up, _] = bench.neighbours;
@@ -402,7 +400,7 @@ fn only_a_queue_that_keeps_state_of_a_prefix_hears_that_it_is_forgotten() {
     bench.interest(stranger, "/0/0", 2);
     let first = bench.node.pit().iter().find(|(_, entry)| entry.group == GroupId(1)).unwrap().1.prefix;
     (1..256).for_each(|n| drop(bench.interest(stranger, &format!("/{n}/0"), 2 + n)));
-    assert_eq!(*heard.borrow(), []);
+    assert_eq!(*heard.lock().unwrap(), []);
     bench.interest(stranger, "/256/0", 300);
-    assert_eq!(*heard.borrow(), [first], "one of four links");
+    assert_eq!(*heard.lock().unwrap(), [first], "one of four links");
 }

@@ -64,7 +64,7 @@ impl Node {
     }
 
     fn waiting(&self) -> u32 {
-        let strategy = self.strategy.borrow();
+        let strategy = self.strategy.look();
         strategy.prefixes.iter().flatten().map(|known| known.list.len()).sum()
     }
 
@@ -195,7 +195,7 @@ fn limiters_divide_traffic_in_proportion_to_their_limits_busy_or_not() {
         let mut node = Node::new(2, settings());
         node.interest(DOWN[0], 0);
         for (upstream, limit) in [(0, 300.0), (1, 100.0)] {
-            let mut strategy = node.strategy.borrow_mut();
+            let mut strategy = node.strategy.look();
             strategy.prefixes[0].as_mut().unwrap().set_limit(upstream, limit);
         }
         for segment in 1..400 {
@@ -279,7 +279,7 @@ fn an_upstream_that_claims_an_absurd_queue_keeps_the_least_rate_and_does_no_more
             node.reply(sent, queue);
         }
     }
-    let strategy = node.strategy.borrow();
+    let strategy = node.strategy.look();
     let limits = strategy.prefixes[0].as_ref().unwrap().limits();
     assert!((limits[0] - 25.0).abs() < 1.0, "one in 40 ms: {limits:?}");
     assert!(limits[1] > 500.0 && limits[1].is_finite(), "{limits:?}");
@@ -342,7 +342,7 @@ fn any_inputs(ops: &[(u8, u8, u8)]) {
             _ => {}
         }
         assert_eq!(node.waiting() as usize, node.held());
-        let strategy = node.strategy.borrow();
+        let strategy = node.strategy.look();
         assert!(strategy.prefixes.iter().flatten().all(|known| known.list.len() <= 6));
     }
     node.later(Span::from_secs(10));

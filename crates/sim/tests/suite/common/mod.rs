@@ -49,33 +49,33 @@ pub fn goodput(window: &WindowRow, prefix: &str) -> f64 {
 }
 
 /// A scenario, to be run in this way.
-pub fn experiment<'a>(scenario: &'a Scenario, setup: &Setup) -> Experiment<'a> {
-    Experiment::new(scenario, setup).unwrap_or_else(|error| panic!("{error}"))
+pub fn experiment(scenario: &Scenario, setup: &Setup) -> Experiment {
+    Experiment::new(scenario.clone(), setup).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The world of an experiment.
-pub fn world<'e>(experiment: &'e Experiment<'e>) -> World<'e> {
+pub fn world(experiment: Experiment) -> World {
     World::build(experiment).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs a scenario to its end.
 pub fn run(scenario: &Scenario, setup: &Setup) -> Report {
-    to_end(world(&experiment(scenario, setup)))
+    to_end(world(experiment(scenario, setup)))
 }
 
 /// Runs a scenario to its end, with every packet through the codec.
 pub fn run_checking_wire(scenario: &Scenario, setup: &Setup) -> Report {
-    to_end(world(&experiment(scenario, setup)).checking_wire())
+    to_end(world(experiment(scenario, setup)).checking_wire())
 }
 
-fn to_end(mut world: World<'_>) -> Report {
+fn to_end(mut world: World) -> Report {
     world.run(&mut |_| ()).unwrap();
     world.finish().report
 }
 
 /// Why the simulator does not run a scenario, if so.
 pub fn refused(scenario: &Scenario) -> Option<ExperimentError> {
-    World::build(&experiment(scenario, &Setup::default())).err()
+    World::build(experiment(scenario, &Setup::default())).err()
 }
 
 /// The results of several independent jobs, two at a time.

@@ -1,0 +1,165 @@
+//! Runs of a study on a terminal: progress, and Ctrl-C.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{HumanDuration, ProgressBar};
+use weir_study::{Cancel, Event, Executed, Made, Run, RunStore, Schedule, Stopwatch, Study, StudyError, Threads};
+
+use crate::app::Stop;
+use crate::{Failure, terminal};
+
+/// The runs of a command, and what is done with them.
+pub struct Execution<'a> {
+    /// The runs.
+    pub runs: Arc<[Run]>,
+    /// Where they are kept.
+    pub store: Arc<RunStore>,
+    /// How many are made at a time; 0 for as many as there are processors.
+    pub jobs: usize,
+    /// What the user has after an interruption.
+    pub left: &'static str,
+    /// Whether a kept run is made once more.
+    pub is_needed: &'a dyn Fn(usize) -> bool,
+    /// Gets what each run measured, with its place.
+    pub on_made: &'a (dyn Fn(usize, &Made) + Sync),
+    /// Is called after records were kept.
+    pub on_kept: &'a (dyn Fn() + Sync),
+}
+
+/// SIGINT or SIGTERM ended a command.
+#[derive(Debug)]
+pub struct Interrupted(String);
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+impl Execution<'_> {
+    /// Makes the missing runs, as many at a time as there are processors, and shows how far they are. SIGINT and SIGTERM
+    /// end them; a second one ends the program at once.
+    ///
+    /// # Errors
+    /// [`Interrupted`], with the number of completed runs and what is left.
+    pub fn execute(self) -> Result<Executed, Failure> {
+        let cancel = Cancel::new();
+        Stop::listen(cancel.flag())?;
+        let schedule = Schedule::new(self.runs, self.store, self.is_needed);
+        let shown = Shown::new();
+        let threads = Threads {
+            jobs: self.jobs,
+            watch: &|event| shown.on(event),
+            cancel: &cancel,
+            on_made: self.on_made,
+            on_kept: self.on_kept,
+        };
+        let executed = threads.execute(schedule);
+        shown.bar.finish_and_clear();
+        match executed {
+            Ok(executed) => {
+                note_alike(executed.alike);
+                Ok(executed)
+            }
+            Err(StudyError::Cancelled { done, all }) => {
+                let runs = if all == 1 { "run" } else { "runs" };
+                let left = self.left;
+                Err(Interrupted(format!("interrupted: {done} of {all} {runs} completed; {left}")).into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Says how many runs of a study are in its folder already.
+pub fn note_kept(study: &Study, store: &RunStore, is_needed: &dyn Fn(usize) -> bool) {
+    let Some(dir) = store.dir() else { return };
+    let runs = study.runs();
+    let is_kept = |at: &usize| store.find(&runs[*at].run).is_some() && !is_needed(*at);
+    let kept = (0..runs.len()).filter(is_kept).count();
+    if kept > 0 {
+        eprintln!("note: {kept} of {} runs are in {} already", runs.len(), dir.display());
+    }
+}
+
+/// Says how many runs were not made.
+fn note_alike(alike: usize) {
+    if alike > 0 {
+        let (runs, them) = if alike == 1 { ("1 run was".to_owned(), "it") } else { (format!("{alike} runs were"), "them") };
+        eprintln!(
+            "note: {runs} not repeated with another seed: nothing in {them} is random, so every seed gives the same figures"
+        );
+    }
+}
+
+/// How far the runs are: a bar on a terminal, and elsewhere a line now and then.
+struct Shown {
+    bar: ProgressBar,
+    begun: Stopwatch,
+    /// When there is the next line, after the beginning; `None` on a terminal.
+    next: Option<Mutex<Duration>>,
+    all: AtomicUsize,
+}
+
+impl Shown {
+    const EVERY: Duration = Duration::from_secs(10);
+
+    fn new() -> Shown {
+        let style = terminal::style("{msg} {bar:40} {percent:>3} %  {eta} left");
+        let bar = ProgressBar::with_draw_target(Some(1), terminal::progress())
+            .with_style(style)
+            .with_message("simulating");
+        bar.enable_steady_tick(Duration::from_millis(200));
+        let next = (!terminal::has_progress()).then(|| Mutex::new(Shown::EVERY));
+        Shown { bar, begun: Stopwatch::start(), next, all: AtomicUsize::new(0) }
+    }
+
+    fn on(&self, event: Event) {
+        match event {
+            Event::Begin { kept, all, cost } => {
+                self.bar.set_length(cost.max(1));
+                self.all.store(all, Ordering::Relaxed);
+                self.on(Event::Done(kept));
+            }
+            Event::Advance(cost) => {
+                self.bar.inc(cost);
+                self.say();
+            }
+            Event::Done(done) => {
+                let all = self.all.load(Ordering::Relaxed);
+                if all > 1 {
+                    self.bar.set_message(format!("{done} of {all} runs"));
+                }
+            }
+        }
+    }
+
+    /// How long it will still take, if it goes on as it did.
+    fn left(&self) -> Duration {
+        let (done, all) = (self.bar.position().max(1), self.bar.length().unwrap_or(1));
+        self.begun.elapsed().mul_f64(all.saturating_sub(done) as f64 / done as f64)
+    }
+
+    /// Says how far all runs are, if it is time to.
+    fn say(&self) {
+        let Some(mut next) = self.next.as_ref().and_then(|next| next.try_lock().ok()) else { return };
+        let now = self.begun.elapsed();
+        if now < *next {
+            return;
+        }
+        *next = now + Shown::EVERY;
+        let part = 100 * self.bar.position() / self.bar.length().unwrap_or(1).max(1);
+        eprintln!("{}, {} left: {part} %", self.bar.message(), HumanDuration(self.left()));
+    }
+}
+
+/// The number of threads that a command uses by default.
+pub fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,203 @@
+//! `weir sweep`: a scenario at every point of some axes, under several schemes, over several seeds.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indicatif::{HumanBytes, HumanDuration};
+use weir_measure::to_json;
+use weir_results::{terminal_width, write_sweep};
+use weir_study::{
+    Axis, Executed, PartialTables, Run, RunStore, Seeds, Shard, Source, Sweep, SweepRequest, stem,
+};
+
+use crate::out::{self, Out};
+use crate::progress::{Execution, processors};
+use crate::{Failure, load, terminal};
+
+/// Simulate a scenario at every point of some axes, under several schemes and with several seeds, into one table
+///
+/// The results are results.parquet and results.csv, with a row for each figure of each run, runs.parquet and runs.csv,
+/// with a row for each run, and a page with a curve for each scheme over each axis. The same command makes only the runs
+/// that are missing in the folder, so it goes on where it was interrupted.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `weir list`) or a file. Its own axes are swept too, unless --vary or --set has them
+    scenario: String,
+    /// A key of the scenario and its values (see `weir list SCENARIO`): KEY=5,10,20Mb/s, KEY=5:20:5Mb/s (from, to, step),
+    /// or KEY=1..100Mb/s log 5 (five values, evenly on a logarithmic scale); repeat it for all combinations
+    #[arg(long, value_name = "KEY=VALUES")]
+    vary: Vec<String>,
+    /// Pair the values of all --vary instead of combining them
+    #[arg(long, requires = "vary")]
+    zip: bool,
+    /// The schemes, separated by commas, or all; by default the scenario's own
+    #[arg(long, value_name = "A,B,...|all", value_delimiter = ',')]
+    schemes: Vec<String>,
+    /// The seeds: 10 for the seeds 1 to 10, 3..8 for the seeds 3 to 8, or 1,5,9
+    #[arg(long, value_name = "SEEDS", default_value = "10", allow_negative_numbers = true)]
+    seeds: Seeds,
+    /// Change a value of the scenario at all points, such as duration=20s; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
+    #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
+    windows: Vec<String>,
+    /// How many runs are made at a time; by default as many as there are processors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Make only a part of the runs, such as 2/8, the second of eight, for one of several machines. Then copy the folders
+    /// `runs` of all parts into one, and give the command without --shard
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Say how many runs there are, how long they take and how much they store, and make none
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the commands of the runs with this value, such as scheme=qsccp, seed=3, key=0f3a or
+    /// link.R2-R3.rate=10Mb/s, and make none; repeat it to narrow the list
+    #[arg(long = "where", value_name = "COLUMN=VALUE", conflicts_with = "dry_run")]
+    filters: Vec<String>,
+    /// The folder for the tables, the page and the runs; by default out/sweep-SCENARIO
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the means as one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// What an interrupted sweep leaves.
+const KEPT: &str = "the completed runs are kept, and the tables have them; the same command makes the others";
+/// The same without a folder.
+const LOST: &str = "without --out no run is kept; the same command starts from the beginning";
+
+/// Runs it.
+pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
+    args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
+    let request = SweepRequest {
+        source: Source::find(&args.scenario)?,
+        vary: args.vary.iter().map(|text| text.parse()).collect::<Result<Vec<Axis>, _>>()?,
+        zip: args.zip,
+        schemes: weir_study::schemes(&args.schemes)?,
+        seeds: args.seeds.clone(),
+        set: args.set.clone(),
+        windows: load::windows(&args.windows)?,
+        shard: args.shard,
+    };
+    let sweep = terminal::while_waiting("preparing the points of the axes", || request.plan())?;
+    if !args.filters.is_empty() {
+        return print_commands(&sweep, &args.filters).map(|()| ExitCode::SUCCESS);
+    }
+    let name = format!("sweep-{}", stem(&args.scenario));
+    if args.dry_run {
+        // The folder need not be there.
+        let dir = args.out.clone().unwrap_or_else(|| Path::new("out").join(name));
+        return dry_run(&sweep, args, &dir).map(|()| ExitCode::SUCCESS);
+    }
+    let out = Out::open(args.out.as_deref(), args.json, &name)?;
+    let store = Arc::new(RunStore::of_results(out.dir()));
+    let executed = execute(&sweep, args, &store, &out)?;
+    finish(&sweep, args, &store, out, &executed)
+}
+
+fn execute(sweep: &Sweep, args: &Args, store: &Arc<RunStore>, out: &Out) -> Result<Executed, Failure> {
+    let runs = sweep.part();
+    let partial = out.dir().map(|dir| PartialTables::new(sweep.study(), store, dir));
+    if let (Some(dir), false) = (out.dir(), args.json) {
+        let all = runs.len();
+        eprintln!("note: {}; partial results are in {}", counted(sweep, all), dir.join("results.parquet").display());
+    }
+    let execution = Execution {
+        runs,
+        store: Arc::clone(store),
+        jobs: usize::from(args.jobs.unwrap_or_default()),
+        left: if out.dir().is_some() { KEPT } else { LOST },
+        is_needed: &|_| false,
+        on_made: &|_, _| (),
+        on_kept: &|| partial.iter().for_each(|partial| out.note(partial.write_if_due())),
+    };
+    let executed = execution.execute();
+    if executed.is_err() {
+        partial.iter().for_each(|partial| out.note(partial.write()));
+    }
+    executed
+}
+
+/// Points, schemes, seeds and runs.
+fn counted(sweep: &Sweep, runs: usize) -> String {
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let request = sweep.request();
+    let part = request.shard.map(|shard| format!(", part {} of {}", shard.index, shard.of));
+    format!(
+        "{}, {}, {}{}: {}",
+        counted(sweep.points().len(), "point"),
+        counted(request.schemes.len(), "scheme"),
+        counted(request.seeds.list().len(), "seed"),
+        part.unwrap_or_default(),
+        counted(runs, "run"),
+    )
+}
+
+fn finish(
+    sweep: &Sweep,
+    args: &Args,
+    store: &RunStore,
+    out: Out,
+    executed: &Executed,
+) -> Result<ExitCode, Failure> {
+    let document = sweep.document(store, &executed.failures);
+    if let Some(dir) = out.dir() {
+        out.note(sweep.study().write_tables(store, &executed.failures, dir));
+        out.note(write_sweep(&document, dir));
+    }
+    let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
+    if let Some(dir) = out.complete().filter(|_| !args.json) {
+        text += &format!("\nTables: {}, results.csv, runs.parquet, runs.csv\n", dir.join("results.parquet").display());
+        text += &format!("Page: {}\n", dir.join("sweep.html").display());
+    }
+    terminal::print(&text)?;
+    for failure in &executed.failures {
+        let command = sweep.part()[failure.run].command().text();
+        eprintln!("failed: run {}: {}\n  = {command}", failure.key, failure.error);
+    }
+    out.close()?;
+    Ok(if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The commands of the runs with all of these values.
+fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
+    let mut text = String::new();
+    let filters = filters.iter().map(|filter| sweep.filter(filter)).collect::<Result<Vec<_>, _>>()?;
+    for planned in sweep.study().runs() {
+        if filters.iter().all(|filter| filter.holds(planned)) {
+            text += &format!("{}\n", planned.run.command().text());
+        }
+    }
+    if text.is_empty() {
+        return Err("no run of this sweep has these values".into());
+    }
+    terminal::print(&text)
+}
+
+/// For how long the pace of each scheme is measured.
+const TRIAL: Duration = Duration::from_millis(500);
+
+fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {
+    let runs = sweep.part();
+    let store = RunStore::of_results(Some(dir));
+    let missing: Vec<&Run> = runs.iter().filter(|run| store.find(run).is_none()).collect();
+    let estimate = terminal::while_waiting("measuring the pace", || sweep.estimate(&missing, TRIAL))?;
+    let jobs = usize::from(args.jobs.unwrap_or_default());
+    let jobs = if jobs == 0 { processors() } else { jobs };
+    let time = Duration::from_secs_f64(estimate.cpu_s / jobs.min(missing.len().max(1)) as f64);
+    terminal::print(&format!(
+        "{}\nkept already: {}\nto be made: {}, in about {} on {jobs} processor{}\nto be stored: about {} in {}\n",
+        counted(sweep, runs.len()),
+        runs.len() - missing.len(),
+        missing.len(),
+        HumanDuration(time),
+        if jobs == 1 { "" } else { "s" },
+        HumanBytes(estimate.bytes),
+        dir.display(),
+    ))
+}

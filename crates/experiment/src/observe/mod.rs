@@ -1,0 +1,255 @@
+//! The observers of what is to be measured, and what they saw: for a scenario's expectations and for further probes.
+
+mod settling;
+mod value;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weir_core::units::{Span, Time};
+use weir_measure::{ExpectationRow, FlowAccounts, LinkAccounts, ProbeValue};
+use weir_scenario::{self as scenario, Expectation, FlowId, Metric, Scenario, Stated};
+
+use crate::error::ExperimentError;
+use crate::experiment::Experiment;
+use crate::probe::Probe;
+use settling::Settling;
+pub use value::bound;
+
+/// One probe and what was seen for it.
+#[derive(Debug)]
+struct Observer {
+    probe: Probe,
+    flows: Vec<usize>,
+    /// For [`Metric::DataRate`] and [`Metric::QueueingMean`]: the flows that stand for the prefixes of these. A Data
+    /// does not say whose of several consumers of its prefix it is.
+    prefixes: Vec<u32>,
+    /// Directions of links, sorted.
+    links: Vec<usize>,
+    window: (Time, Time),
+    /// Bits of Data on the links during the window.
+    data_bits: u64,
+    /// How long these waited for the links, together.
+    waited: Span,
+    settling: Settling,
+}
+
+/// What a scenario states about the value of a probe.
+#[derive(Debug)]
+struct Statement {
+    source: String,
+    stated: Stated,
+}
+
+/// Everything that is observed during a run, and what was seen.
+#[derive(Debug, Default)]
+pub struct Observers {
+    observers: Vec<Observer>,
+    /// The scenario's expectations: an observer each, and what is stated.
+    expectations: Vec<(usize, Statement)>,
+    /// For each further probe its observer; `None` if the world does not see what it is about.
+    further: Vec<Option<usize>>,
+    /// For each direction of a link: which observers count Data on it.
+    by_link: Vec<Vec<u32>>,
+}
+
+impl Observer {
+    /// About the flows at these places of the accounts and directions of links.
+    fn new(scenario: &Scenario, probe: Probe, flows: Vec<usize>) -> Observer {
+        let at = |span: Span| Time::ZERO + span;
+        Observer {
+            window: (at(probe.window.0), at(probe.window.1)),
+            settling: Settling::of(scenario, &probe, flows.len()),
+            probe,
+            flows,
+            prefixes: Vec::new(),
+            links: Vec::new(),
+            data_bits: 0,
+            waited: Span::ZERO,
+        }
+    }
+}
+
+impl Observers {
+    /// Nothing to watch on so many directions of links yet.
+    fn new(links: usize) -> Observers {
+        Observers { by_link: vec![Vec::new(); links], ..Observers::default() }
+    }
+
+    /// Adds an observer, and says its place.
+    fn add(&mut self, observer: Observer) -> usize {
+        let place = self.observers.len();
+        if is_of_data(observer.probe.metric) {
+            for &link in &observer.links {
+                self.by_link[link].push(place as u32);
+            }
+        }
+        self.observers.push(observer);
+        place
+    }
+
+    /// Adds the observer of an expectation.
+    fn expect(&mut self, observer: Observer, expectation: &Expectation) {
+        let Expectation { source, stated, .. } = expectation.clone();
+        let place = self.add(observer);
+        self.expectations.push((place, Statement { source, stated }));
+    }
+
+    /// The windows in which something is measured for them.
+    pub fn windows(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
+        self.observers.iter().map(|observer| observer.window)
+    }
+
+    /// Whether somebody counts Data on a link.
+    #[inline]
+    pub fn watches(&self, link: usize) -> bool {
+        !self.by_link[link].is_empty()
+    }
+
+    /// A Data that had waited so long was put on a link; `flow` stands for all of its prefix, and the accounts say
+    /// what is being measured.
+    pub fn on_data(
+        &mut self,
+        link: usize,
+        flow: Option<u32>,
+        bits: u64,
+        waited: Span,
+        accounts: &LinkAccounts,
+    ) {
+        let Some(flow) = flow else { return };
+        for &index in &self.by_link[link] {
+            let observer = &mut self.observers[index as usize];
+            if observer.prefixes.contains(&flow) && accounts.is_measuring(observer.window) {
+                observer.data_bits += bits;
+                observer.waited = observer.waited + waited;
+            }
+        }
+    }
+
+    /// The end of a step, and the content that each flow got by then, bytes.
+    pub fn on_sample(&mut self, now: Time, content: impl Fn(usize) -> u64) {
+        for observer in self.observers.iter_mut().filter(|o| o.probe.metric == Metric::Settle) {
+            let bytes = observer.flows.iter().map(|&flow| content(flow)).sum();
+            observer.settling.on_sample(now, bytes);
+        }
+    }
+
+    /// The same of all steps at once, from the time series of the flows, whose steps are so long.
+    pub fn on_series(&mut self, flows: &FlowAccounts, step: Span) {
+        let (series, step_s) = (flows.flow_series(), step.as_secs_f64());
+        let mut content = vec![0.0; series.len()];
+        for sample in 0..flows.samples() {
+            for (sum, flow) in content.iter_mut().zip(series) {
+                *sum += f64::from(flow.goodput_bps[sample]) * step_s / 8.0;
+            }
+            let end = Time::ZERO + step * (sample as u64 + 1);
+            self.on_sample(end, |flow| content.get(flow).map_or(0, |sum: &f64| sum.round() as u64));
+        }
+    }
+
+    /// What came out, a row an expectation whose window was measured to its end.
+    pub fn rows(&self, flows: &FlowAccounts, links: Option<&LinkAccounts>) -> Vec<ExpectationRow> {
+        let row = |(place, statement): &(usize, Statement)| {
+            let observer = &self.observers[*place];
+            Some(statement.row(&observer.probe, observer.value(flows, links)?))
+        };
+        self.expectations.iter().filter_map(row).collect()
+    }
+
+    /// What came out of each further probe, in their order.
+    pub fn values(&self, flows: &FlowAccounts, links: Option<&LinkAccounts>) -> Vec<ProbeValue> {
+        let value = |place: &Option<usize>| self.observers[(*place)?].value(flows, links);
+        self.further.iter().map(|place| value(place).unwrap_or_default()).collect()
+    }
+}
+
+impl Experiment {
+    /// Observers of the scheme's expectations and of the further probes, for a world that sees all flows and links.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Unsupported`]: something that cannot be measured.
+    pub fn observers(&self) -> Result<Observers, ExperimentError> {
+        let mut observers = Observers::new(2 * self.scenario().links.len());
+        for expectation in self.expectations() {
+            observers.expect(self.observer(Probe::from(expectation))?, expectation);
+        }
+        for probe in self.further_probes() {
+            let place = observers.add(self.observer(probe.clone())?);
+            observers.further.push(Some(place));
+        }
+        Ok(observers)
+    }
+
+    /// Those that applications can have, from what their flows got; and what the others are about.
+    /// `place` says where a flow is in the accounts, and `None` of one that is not there.
+    pub fn observers_of_applications(
+        &self,
+        place: impl Fn(FlowId) -> Option<usize>,
+    ) -> (Observers, Vec<String>) {
+        let (mut observers, mut others) = (Observers::new(0), Vec::new());
+        let observer = |probe: Probe| {
+            let flows: Option<Vec<usize>> = probe.select.flows.iter().map(|flow| place(*flow)).collect();
+            let flows = flows.filter(|_| is_seen_by_applications(probe.metric))?;
+            Some(Observer::new(self.scenario(), probe, flows))
+        };
+        for expectation in self.expectations() {
+            match observer(Probe::from(expectation)) {
+                Some(observer) => observers.expect(observer, expectation),
+                None => others.push(expectation.what.clone()),
+            }
+        }
+        for probe in self.further_probes() {
+            let place = observer(probe.clone()).map(|observer| observers.add(observer));
+            observers.further.push(place);
+            others.extend(place.is_none().then(|| probe.label.clone()));
+        }
+        (observers, others)
+    }
+
+    /// What the scenario states about the scheme that runs.
+    fn expectations(&self) -> impl Iterator<Item = &Expectation> {
+        self.scenario().expectations_for(self.scheme().entry.name)
+    }
+
+    fn observer(&self, probe: Probe) -> Result<Observer, ExperimentError> {
+        let scenario = self.scenario();
+        let direction = |link: &scenario::DirectedLink| 2 * link.link.index() + link.direction;
+        let links = match probe.metric {
+            Metric::QueueingMean => (0..2 * scenario.links.len()).collect(),
+            _ => probe.select.links.iter().map(direction).collect(),
+        };
+        let prefixes = match probe.metric {
+            metric if is_of_data(metric) => whole_prefixes(scenario, &probe)?,
+            _ => Vec::new(),
+        };
+        let flows = probe.select.flows.iter().map(|flow| flow.index()).collect();
+        Ok(Observer { prefixes, links, ..Observer::new(scenario, probe, flows) })
+    }
+}
+
+/// The prefixes of a probe's flows, each by its first flow. All consumers of a prefix must
+/// be selected, or none: Data on a link does not say whose it is.
+fn whole_prefixes(scenario: &Scenario, probe: &Probe) -> Result<Vec<u32>, ExperimentError> {
+    let selected: BTreeSet<usize> = probe.select.flows.iter().map(|flow| flow.index()).collect();
+    let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let first = *first_of.entry(&flow.prefix).or_insert(index);
+        if selected.contains(&index) != selected.contains(&first) {
+            return Err(ExperimentError::Unsupported(format!(
+                "\"{}\" cannot be measured: on links, Data under {} cannot be attributed to one consumer; select all flows of the prefix, or measure goodput or delay",
+                probe.label, flow.prefix
+            )));
+        }
+    }
+    let firsts = first_of.into_values().filter(|first| selected.contains(first));
+    Ok(firsts.map(|first| first as u32).collect())
+}
+
+/// Whether what was measured tells an application; what a network drops does not, and links are not its own.
+fn is_seen_by_applications(metric: Metric) -> bool {
+    !metric.needs_link() && !matches!(metric, Metric::Lost | Metric::QueueingMean)
+}
+
+/// Whether Data of certain flows are watched on links.
+fn is_of_data(metric: Metric) -> bool {
+    matches!(metric, Metric::DataRate | Metric::QueueingMean)
+}

@@ -1,0 +1,16 @@
+//! Transports on real sockets, what peers may take of memory, and the corpus of the fuzzer. One program, since each would
+//! be linked anew with all that it stands on.
+
+mod ethernet;
+mod files;
+#[allow(dead_code, reason = "shared with other harnesses")]
+#[path = "../../../../fuzz/src/input.rs"]
+mod input;
+mod memory;
+mod multicast;
+mod namespace;
+mod side;
+mod stream;
+mod transport_corpus;
+mod unix;
+mod websocket;

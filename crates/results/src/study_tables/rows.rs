@@ -1,0 +1,207 @@
+//! A table that is written row by row, as Parquet and as CSV.
+
+use crate::columns::{file_writer, write_values};
+use crate::files::{NewFile, WriteError};
+use crate::schema::{Column, Kind};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Rows of a row group, which are in memory until it is written.
+pub(super) const GROUP: usize = 1 << 15;
+
+/// What a column has in a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Null,
+    F64(f64),
+    U64(u64),
+    Bool(bool),
+    Text(ByteArray),
+}
+
+impl From<f64> for Value {
+    /// What is no number is null.
+    fn from(value: f64) -> Value {
+        if value.is_finite() { Value::F64(value) } else { Value::Null }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Value {
+        Value::U64(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Value {
+        Value::Bool(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Value {
+        Value::Text(value.into())
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Null, T::into)
+    }
+}
+
+impl Value {
+    fn f64(&self) -> Option<f64> {
+        if let Value::F64(value) = self { Some(*value) } else { None }
+    }
+
+    fn u64(&self) -> Option<u64> {
+        if let Value::U64(value) = self { Some(*value) } else { None }
+    }
+
+    fn bool(&self) -> Option<bool> {
+        if let Value::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    fn text(&self) -> Option<ByteArray> {
+        if let Value::Text(value) = self { Some(value.clone()) } else { None }
+    }
+
+    /// Whether a column of this kind can have it.
+    fn fits(&self, column: &Column) -> bool {
+        match self {
+            Value::Null => column.nullable,
+            Value::F64(_) => matches!(column.kind, Kind::F64 | Kind::F32),
+            Value::U64(_) => matches!(column.kind, Kind::U64 | Kind::U32),
+            Value::Bool(_) => column.kind == Kind::Bool,
+            Value::Text(_) => column.kind == Kind::Text,
+        }
+    }
+
+    /// Itself in CSV: null is empty, and a float always has a point or an exponent, so that no reader takes a column
+    /// of them for integers.
+    fn write_csv<W: Write>(&self, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+        match self {
+            Value::Null => csv.write_field(""),
+            Value::F64(value) => csv.write_field(format!("{value:?}")),
+            Value::U64(value) => csv.write_field(value.to_string()),
+            Value::Bool(value) => csv.write_field(value.to_string()),
+            Value::Text(text) => csv.write_field(text.data()),
+        }
+    }
+}
+
+/// The files of one table.
+pub(super) struct TableFiles {
+    columns: Vec<Column>,
+    /// The rows of the present row group, column by column.
+    group: Vec<Vec<Value>>,
+    parquet: SerializedFileWriter<NewFile>,
+    parquet_path: PathBuf,
+    csv: csv::Writer<NewFile>,
+    csv_path: PathBuf,
+}
+
+impl TableFiles {
+    /// Begins `NAME.parquet` and `NAME.csv` in the folder `dir`.
+    pub(super) fn create(
+        dir: &Path,
+        name: &str,
+        columns: Vec<Column>,
+        metadata: Vec<(&str, String)>,
+    ) -> Result<TableFiles, WriteError> {
+        let parquet_path = dir.join(format!("{name}.parquet"));
+        let parquet = file_writer(NewFile::create(&parquet_path)?, name, &columns, metadata)
+            .map_err(WriteError::table(&parquet_path))?;
+        let csv_path = dir.join(format!("{name}.csv"));
+        let mut csv = csv::Writer::from_writer(NewFile::create(&csv_path)?);
+        csv.write_record(columns.iter().map(|column| column.name.as_bytes())).map_err(of_csv(&csv_path))?;
+        let group = vec![Vec::new(); columns.len()];
+        Ok(TableFiles { columns, group, parquet, parquet_path, csv, csv_path })
+    }
+
+    /// Appends a row: a value for each column, in their order.
+    pub(super) fn push(&mut self, row: Vec<Value>) -> Result<(), WriteError> {
+        self.check(&row).map_err(WriteError::table(&self.parquet_path))?;
+        for value in &row {
+            value.write_csv(&mut self.csv).map_err(of_csv(&self.csv_path))?;
+        }
+        self.csv.write_record(None::<&[u8]>).map_err(of_csv(&self.csv_path))?;
+        for (column, value) in self.group.iter_mut().zip(row) {
+            // Rows are alike: what a row has in common with the one before is in memory once.
+            let same = column.last().filter(|last| **last == value).cloned();
+            column.push(same.unwrap_or(value));
+        }
+        if self.group[0].len() == GROUP {
+            self.write_group()?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, row: &[Value]) -> Result<(), ParquetError> {
+        let wrong = self.columns.iter().zip(row).find(|(column, value)| !value.fits(column));
+        match wrong {
+            _ if row.len() != self.columns.len() => {
+                Err(ParquetError::General(format!("{} values for {} columns", row.len(), self.columns.len())))
+            }
+            Some((column, value)) => {
+                Err(ParquetError::General(format!("`{}` cannot have {value:?}", column.name)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn write_group(&mut self) -> Result<(), WriteError> {
+        let of_table = WriteError::table(&self.parquet_path);
+        let mut rows = self.parquet.next_row_group().map_err(&of_table)?;
+        for (column, values) in self.columns.iter().zip(&mut self.group) {
+            let writer = rows.next_column().map_err(&of_table)?;
+            let mut writer = writer
+                .ok_or_else(|| of_table(ParquetError::General(format!("no column `{}`", column.name))))?;
+            write_column(&mut writer, column, values).map_err(&of_table)?;
+            writer.close().map_err(&of_table)?;
+            values.clear();
+        }
+        rows.close().map_err(&of_table)?;
+        Ok(())
+    }
+
+    /// Completes both files and puts them in their places.
+    pub(super) fn finish(mut self) -> Result<(), WriteError> {
+        if !self.group[0].is_empty() {
+            self.write_group()?;
+        }
+        let csv =
+            self.csv.into_inner().map_err(|error| WriteError::file(&self.csv_path)(error.into_error()))?;
+        let parquet = self.parquet.into_inner().map_err(WriteError::table(&self.parquet_path))?;
+        csv.finish()?;
+        parquet.finish()
+    }
+}
+
+/// Integers are stored with the bits of signed ones; the logical type says that they have no sign.
+fn write_column(
+    writer: &mut SerializedColumnWriter<'_>,
+    column: &Column,
+    values: &[Value],
+) -> Result<(), ParquetError> {
+    let f64s = values.iter().map(Value::f64);
+    let u64s = values.iter().map(Value::u64);
+    match column.kind {
+        Kind::F64 => write_values::<DoubleType>(writer, column, f64s),
+        Kind::F32 => write_values::<FloatType>(writer, column, f64s.map(|x| x.map(|x| x as f32))),
+        Kind::U64 => write_values::<Int64Type>(writer, column, u64s.map(|x| x.map(u64::cast_signed))),
+        Kind::U32 => {
+            write_values::<Int32Type>(writer, column, u64s.map(|x| x.map(|x| (x as u32).cast_signed())))
+        }
+        Kind::Bool => write_values::<BoolType>(writer, column, values.iter().map(Value::bool)),
+        Kind::Text => write_values::<ByteArrayType>(writer, column, values.iter().map(Value::text)),
+    }
+}
+
+fn of_csv(path: &Path) -> impl Fn(csv::Error) -> WriteError + '_ {
+    |error| WriteError::file(path)(io::Error::from(error))
+}

@@ -1,0 +1,11 @@
+//! Schemes from outside. One program, since each would be linked anew with all that it stands on.
+
+mod add_a_scheme;
+mod any_scheme;
+mod qsccp_scheduling;
+mod what_ends;
+
+/// What the example of a scheme finds at this path where it is a module of the crate.
+mod registry {
+    pub use weir_schemes::Entry;
+}

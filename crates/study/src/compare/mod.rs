@@ -1,0 +1,298 @@
+//! Scenarios under several schemes, side by side.
+
+mod scenarios;
+mod settle;
+
+use std::path::{Path, PathBuf};
+
+use weir_core::units::Span;
+use weir_experiment::scheme_for;
+use weir_measure::{Report, RunDocument, to_json};
+use weir_results::{ComparisonDocument, SummaryDocument, write_all, write_comparison, write_comparisons};
+use weir_scenario::Scenario;
+
+use crate::error::StudyError;
+use crate::optimum::ScenarioOptimum;
+use crate::papers;
+use crate::point::Point;
+use crate::program::{CommandLine, VERSION, window_text};
+use crate::run::{Made, Record};
+use crate::seeds::Seeds;
+use crate::source::{Source, refuse_idle, stem};
+use crate::store::RunStore;
+use crate::study::{PlannedRun, Study, union_of_axes};
+use crate::sweep;
+use scenarios::{ComparedPoint, ComparedScenario};
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct CompareRequest {
+    /// Names of scenarios, papers or files, as the user gives them; none for every experiment of every paper.
+    pub names: Vec<String>,
+    /// The schemes, as [`sweep::schemes`] gives them.
+    pub schemes: Vec<String>,
+    /// The seeds.
+    pub seeds: Seeds,
+    /// What is set in all scenarios.
+    pub set: Vec<String>,
+    /// Measuring windows besides the scenarios' own.
+    pub windows: Vec<(Span, Span)>,
+}
+
+/// A comparison whose scenarios are read and checked.
+#[derive(Debug)]
+pub struct Comparison {
+    request: CompareRequest,
+    scenarios: Vec<ComparedScenario>,
+    /// Whether one scenario is compared as it stands.
+    is_single: bool,
+    with_series: bool,
+    study: Study,
+    /// For each run the folder of its report, in the folder of the results.
+    reports: Vec<PathBuf>,
+}
+
+/// What came out: of one scenario as it stands, or of several scenarios or points.
+#[derive(Debug)]
+pub enum Compared {
+    /// One scenario.
+    One(Box<ComparisonDocument>),
+    /// Several scenarios, or a scenario at several points of its axes.
+    Several(Box<SummaryDocument>),
+}
+
+impl CompareRequest {
+    /// Reads the scenarios, each at every point of its axes. With `with_series`, plots and reports can be made of the runs of
+    /// the first seed.
+    ///
+    /// # Errors
+    /// The first mistake; that no scheme can run any of the scenarios; or a setting that changes nothing.
+    pub fn plan(self, with_series: bool) -> Result<Comparison, StudyError> {
+        let names = papers::experiments(&self.names).map_err(StudyError::Invalid)?;
+        let single = match &names[..] {
+            [one] => self.single(one)?,
+            _ => None,
+        };
+        let is_single = single.is_some();
+        let scenarios = match single {
+            Some(single) => vec![single],
+            None => self.several(&names)?,
+        };
+        let points = || scenarios.iter().flat_map(|one| &one.points);
+        let schemes = self.schemes.iter().map(String::as_str);
+        refuse_idle(
+            ScenarioOptimum::unread(&self.set),
+            schemes,
+            points().map(|compared| &*compared.point.scenario),
+        )?;
+        let axes = union_of_axes(points().map(|compared| &compared.axes[..]));
+        let (mut runs, mut reports) = (Vec::new(), Vec::new());
+        for scenario in &scenarios {
+            for (at, run) in scenario.runs(&self, with_series) {
+                let compared = &scenario.points[at];
+                reports.push(Path::new(&compared.folder).join(&run.scheme));
+                runs.push(PlannedRun { run, point: axes.values(&compared.axes) });
+            }
+        }
+        let name = match &self.names[..] {
+            [] => "compare-all".to_owned(),
+            [one] => format!("compare-{}", stem(one)),
+            _ => "compare-several".to_owned(),
+        };
+        let study = Study::new(name, axes.into_axes(), runs);
+        Ok(Comparison { request: self, scenarios, is_single, with_series, study, reports })
+    }
+
+    /// One scenario that has no axes, or whose axes are set; `None` if it has.
+    fn single(&self, name: &str) -> Result<Option<ComparedScenario>, StudyError> {
+        let source = Source::find(name)?;
+        let axes = source.read(&self.set)?.axes;
+        let is_set = |axis: &weir_scenario::Axis| {
+            let key = format!("axis.{}=", axis.name);
+            self.set.iter().any(|set| set.replace(' ', "").starts_with(&key))
+        };
+        if !axes.iter().all(is_set) {
+            return Ok(None);
+        }
+        let points = vec![ComparedPoint::as_it_stands(self, &source)?];
+        Ok(Some(ComparedScenario { axes: Vec::new(), points }))
+    }
+
+    fn several(&self, names: &[String]) -> Result<Vec<ComparedScenario>, StudyError> {
+        let load =
+            |name: &String| ComparedScenario::load(self, name).map_err(|error| in_scenario(name, error));
+        let scenarios: Vec<ComparedScenario> = names.iter().map(load).collect::<Result<_, _>>()?;
+        let points = || scenarios.iter().flat_map(|one| &one.points);
+        let can_run = points().any(|compared| !compared.schemes.is_empty());
+        let why = points().flat_map(|compared| &compared.left_out).next().map(|row| &row.why);
+        match (can_run, why) {
+            (false, Some(why)) => {
+                Err(StudyError::Invalid(format!("no scheme can run any of these scenarios: {why}")))
+            }
+            _ => Ok(scenarios),
+        }
+    }
+
+    /// A scenario with what is set everywhere, and at a point of its axes.
+    fn point(&self, source: &Source, axes: &[String]) -> Result<Point, StudyError> {
+        let set = [&self.set, axes].concat();
+        let point = Point::new(source.clone(), set, self.windows.clone())?;
+        for scheme in &self.schemes {
+            scheme_for(&point.scenario, scheme)?;
+        }
+        // Its rates say how long runs take.
+        point.optimum();
+        Ok(point)
+    }
+
+    /// The command, without options that say where results go.
+    pub fn command(&self) -> CommandLine {
+        let all = sweep::schemes(&["all".to_owned()]).unwrap_or_default();
+        let schemes = if self.schemes == all { "all".to_owned() } else { self.schemes.join(",") };
+        CommandLine::of("compare")
+            .words(&self.names)
+            .flag("--all", self.names.is_empty())
+            .option("--schemes", [schemes])
+            .option("--seeds", [&self.seeds])
+            .option("--set", &self.set)
+            .option("--window", self.windows.iter().map(window_text))
+    }
+}
+
+/// An error that names the scenario: one of `--set` does not.
+fn in_scenario(name: &str, error: StudyError) -> StudyError {
+    let said = error.to_string();
+    if said.contains(name) { error } else { StudyError::Invalid(format!("{name}: {said}")) }
+}
+
+impl Comparison {
+    /// Its runs.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// What is compared.
+    pub fn request(&self) -> &CompareRequest {
+        &self.request
+    }
+
+    /// Whether it has several scenarios or points.
+    pub fn is_summary(&self) -> bool {
+        !self.is_single
+    }
+
+    /// The scenarios, each at its first point.
+    pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
+        self.scenarios.iter().map(|one| &*one.points[0].point.scenario)
+    }
+
+    /// Whether the report of a run has to be written into a folder of results and is not there.
+    pub fn needs_report(&self, run: usize, dir: &Path) -> bool {
+        self.study.runs()[run].run.with_series && !dir.join(&self.reports[run]).join("report.html").exists()
+    }
+
+    /// Writes the report of a run, if it has series.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_report(&self, run: usize, made: &Made, dir: &Path) -> Result<(), StudyError> {
+        let planned = &self.study.runs()[run];
+        if !planned.run.with_series {
+            return Ok(());
+        }
+        let mut report = made.report.clone();
+        planned.run.point.complete(&mut report.document);
+        Ok(write_all(&report, dir.join(&self.reports[run]))?)
+    }
+
+    /// What came out. With a folder, the pages are written into it; `note` is told what came of each.
+    ///
+    /// # Errors
+    /// A run is missing.
+    pub fn document(
+        &self,
+        store: &RunStore,
+        dir: Option<&Path>,
+        note: &dyn Fn(Result<(), StudyError>),
+    ) -> Result<Compared, StudyError> {
+        let pages = Pages { request: &self.request, store, dir: dir.filter(|_| self.with_series), note };
+        if let (true, Some(one)) = (self.is_single, self.scenarios.first()) {
+            let compared = &one.points[0];
+            let records = compared
+                .schemes
+                .iter()
+                .map(|scheme| compared.records(&self.request, scheme, store, self.with_series))
+                .collect::<Result<_, _>>()?;
+            let document = pages.comparison(&compared.point, records, pages.dir, |_| None);
+            return Ok(Compared::One(Box::new(document)));
+        }
+        let scenarios = self.scenarios.iter().map(|scenario| scenario.row(&pages));
+        let document = SummaryDocument {
+            schema: SummaryDocument::SCHEMA,
+            command: self.request.command().text(),
+            version: VERSION.to_owned(),
+            seeds: self.request.seeds.list().to_vec(),
+            schemes: self.request.schemes.clone(),
+            scenarios: scenarios.collect::<Result<_, _>>()?,
+        };
+        if let Some(dir) = pages.dir {
+            note(write_comparisons(&document, dir).map_err(StudyError::from));
+        }
+        Ok(Compared::Several(Box::new(document)))
+    }
+}
+
+impl Compared {
+    /// As JSON.
+    pub fn json(&self) -> String {
+        match self {
+            Compared::One(document) => to_json(document),
+            Compared::Several(document) => to_json(document),
+        }
+    }
+
+    /// As tables for a terminal of this width.
+    pub fn text(&self, width: Option<u16>) -> String {
+        match self {
+            Compared::One(document) => document.text(width),
+            Compared::Several(document) => document.text(width),
+        }
+    }
+}
+
+/// Where pages of a comparison go.
+struct Pages<'a> {
+    request: &'a CompareRequest,
+    store: &'a RunStore,
+    dir: Option<&'a Path>,
+    note: &'a dyn Fn(Result<(), StudyError>),
+}
+
+impl Pages<'_> {
+    /// The comparison at a point, which is written into the folder. The reports of schemes are in folders in it, or
+    /// where `elsewhere` says.
+    fn comparison(
+        &self,
+        point: &Point,
+        mut records: Vec<Vec<Record>>,
+        dir: Option<&Path>,
+        elsewhere: impl Fn(&str) -> Option<String>,
+    ) -> ComparisonDocument {
+        records.iter_mut().flatten().for_each(|run| point.add_optimum(&mut run.document));
+        let reports: Vec<Report> = records.iter().flatten().filter_map(Record::report).collect();
+        let documents = |runs: Vec<Record>| runs.into_iter().map(|run| run.document).collect();
+        let schemes: Vec<Vec<RunDocument>> = records.into_iter().map(documents).collect();
+        let mut document = ComparisonDocument::of(&point.scenario.title, &schemes);
+        document.version = VERSION.to_owned();
+        document.command = self.request.command().text();
+        document.set.clone_from(&point.set);
+        if let Some(dir) = dir {
+            for compared in &mut document.schemes {
+                let own = || format!("{}/report.html", compared.scheme);
+                compared.report = Some(elsewhere(&compared.scheme).unwrap_or_else(own));
+            }
+            (self.note)(write_comparison(&document, &reports, dir).map_err(StudyError::from));
+        }
+        document
+    }
+}

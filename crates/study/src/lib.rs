@@ -1,0 +1,49 @@
+//! What is above one run: lists of runs with keys, their execution and storage, and the views of them.
+//!
+//! A [`Run`] is a pure function of a scenario's text, what is set in it, a scheme, a seed, measuring windows and the
+//! version of the program. A digest of these is its [`Key`]. A study is a list of runs: a [`Schedule`] says which of them
+//! are missing in a [`RunStore`] and which one is next, and an executor makes them: [`Threads`] in this process, or the
+//! processes of a cluster. Progress is a callback ([`Watch`]), ending early is a flag ([`Cancel`]), errors are values
+//! ([`StudyError`]). Nothing here writes to a terminal or ends the process.
+
+mod beside;
+mod cancel;
+mod clock;
+mod compare;
+mod error;
+mod execute;
+mod optimum;
+mod optimum_document;
+pub mod papers;
+pub(crate) mod parallel;
+mod point;
+pub mod policy;
+mod program;
+mod propagation;
+mod queue;
+mod reproduce;
+mod run;
+mod seeds;
+mod source;
+mod store;
+mod study;
+mod sweep;
+mod vary;
+
+pub use cancel::Cancel;
+pub use clock::{ProcessorTime, Stopwatch};
+pub use compare::{CompareRequest, Compared, Comparison};
+pub use error::StudyError;
+pub use execute::{Event, Executed, Failure, Schedule, Threads, Watch};
+pub use optimum::ScenarioOptimum;
+pub use optimum_document::OptimumRequest;
+pub use point::Point;
+pub use program::{COMMIT, CommandLine, SOURCES, VERSION, window_text};
+pub use reproduce::{ReproduceRequest, Reproduction};
+pub use run::{Key, Made, Pace, Record, Request, Run};
+pub use seeds::Seeds;
+pub use source::{Source, refuse_idle, scheme_setting, stem, window};
+pub use store::{RUNS, RunStore, SHARED_RUNS};
+pub use study::{PartialTables, PlannedRun, Study};
+pub use sweep::{Estimate, Filter, Shard, Sweep, SweepRequest, schemes};
+pub use vary::{Axis, Varied};

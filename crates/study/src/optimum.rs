@@ -1,0 +1,249 @@
+//! The optimum of a scenario, for comparison with the measurements of its runs.
+
+use weir_core::units::Span;
+use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
+use weir_optimum::{Copies, FlowOptimum, Objective, Optimum, Options, Theory};
+use weir_scenario::{
+    DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
+};
+
+use crate::error::StudyError;
+use crate::policy;
+use crate::source::scheme_setting;
+
+/// With more flows the optimum of a whole run, in which each may come and go, would take longer than the run:
+/// who wants it names a window.
+const FEW_FLOWS: usize = 300;
+
+/// The optimum of a scenario, for what runs measure.
+#[derive(Clone, Debug)]
+pub struct ScenarioOptimum {
+    objective: Objective,
+    utilisation: f64,
+    /// Of each window, in the order of the document's.
+    windows: Vec<Vec<OptimumFlowRow>>,
+    /// Of the whole run, where there is no window.
+    whole: Option<Vec<OptimumFlowRow>>,
+    /// Of each window, or of the whole run where there is none: the directions of bottleneck links.
+    limits: Vec<Vec<usize>>,
+    /// What it does not know of the scenario.
+    note: Option<&'static str>,
+    /// For each of the scenario's expectations what it would be, where the optimum says so.
+    figures: Vec<Option<f64>>,
+}
+
+impl ScenarioOptimum {
+    /// In the scenario's windows and further ones, or over the whole run if there are none and few flows; none where
+    /// theory does not know it.
+    pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<ScenarioOptimum> {
+        let has_windows = !scenario.windows.is_empty() || !further.is_empty();
+        let is_known = has_windows || scenario.flows.len() <= FEW_FLOWS;
+        is_known.then(|| ScenarioOptimum::compute(scenario, further, &[]).ok()).flatten()
+    }
+
+    /// In the scenario's windows and for its expectations; none where theory does not know it.
+    pub fn with_expectations(scenario: &Scenario) -> Option<ScenarioOptimum> {
+        ScenarioOptimum::compute(scenario, &[], &scenario.expectations).ok()
+    }
+
+    /// Those of some settings that the optimum does not depend on.
+    pub fn unread(set: &[String]) -> impl Iterator<Item = &String> {
+        let is_read = |set: &str| scheme_setting(set).is_some_and(|(scheme, key)| policy::reads(scheme, key));
+        set.iter().filter(move |set| !is_read(set))
+    }
+
+    fn compute(
+        scenario: &Scenario,
+        further: &[(Span, Span)],
+        expectations: &[Expectation],
+    ) -> Result<ScenarioOptimum, StudyError> {
+        let own = scenario.windows.iter().map(|window| (window.from, window.to));
+        let mut windows: Vec<_> = own.chain(further.iter().copied()).collect();
+        let shown = windows.len();
+        if shown == 0 {
+            windows.push((Span::ZERO, scenario.duration));
+        }
+        for expectation in expectations.iter().filter(|expectation| is_of_rates(expectation.metric)) {
+            if !windows.contains(&expectation.window) {
+                windows.push(expectation.window);
+            }
+        }
+        let options = Options::default();
+        let policy = policy::of(scenario)?;
+        let theory = Theory::new(scenario, &policy, &options)?;
+        let optima = theory.windows(&windows)?;
+        let unshared = if theory.may_share() {
+            let apart = Options { copies: Copies::Apart, ..options };
+            Some(Theory::new(scenario, &policy, &apart)?.windows(&windows[..shown.max(1)])?)
+        } else {
+            None
+        };
+        let rows =
+            |at: usize| flow_rows(scenario, &optima[at], unshared.as_ref().map(|unshared| &unshared[at]));
+        let is_asked_for_ends = expectations.iter().any(|expectation| expectation.metric.needs_amount());
+        let completions = if is_asked_for_ends { theory.completions()? } else { Vec::new() };
+        let figure = |expectation: &Expectation| match expectation.metric {
+            metric if metric.needs_amount() => of_completions(scenario, &completions, expectation),
+            _ => {
+                let optimum = optima.iter().find(|optimum| optimum.window == expectation.window)?;
+                of_rates(scenario, optimum, expectation)
+            }
+        };
+        Ok(ScenarioOptimum {
+            objective: options.objective,
+            utilisation: theory.utilisation(),
+            windows: (0..shown).map(rows).collect(),
+            whole: (shown == 0).then(|| rows(0)),
+            limits: optima[..shown.max(1)].iter().map(limits).collect(),
+            note: has_greedy_flows(scenario).then_some(NOTHING_OF_GREED),
+            figures: expectations.iter().map(figure).collect(),
+        })
+    }
+
+    /// The objective.
+    pub fn objective(&self) -> &'static str {
+        self.objective.name()
+    }
+
+    /// The usable part of the links' rates, 0 to 1.
+    pub fn utilisation(&self) -> f64 {
+        self.utilisation
+    }
+
+    /// For each of the scenario's expectations what it would be, in its metric's unit; `None` where the optimum
+    /// does not say, or was not asked.
+    pub fn figures(&self) -> &[Option<f64>] {
+        &self.figures
+    }
+
+    /// For the whole run and then for each window the directions of bottleneck links, as places among a
+    /// run's links; none for the whole run where there are windows.
+    pub fn limits(&self) -> Vec<Vec<usize>> {
+        let whole = self.whole.is_none().then(Vec::new);
+        whole.into_iter().chain(self.limits.iter().cloned()).collect()
+    }
+
+    /// What each flow has, bit/s of content, in the order of the scenario's: the most over the windows.
+    pub fn most_goodputs(&self) -> Vec<f64> {
+        let windows = || self.windows.iter().chain(&self.whole);
+        let flows = windows().map(Vec::len).max().unwrap_or(0);
+        let mut most = vec![0.0_f64; flows];
+        for window in windows() {
+            for (most, row) in most.iter_mut().zip(window) {
+                *most = most.max(row.goodput_bps);
+            }
+        }
+        most
+    }
+
+    /// What it does not know of the scenario, in a sentence.
+    pub fn note(&self) -> Option<&'static str> {
+        self.note
+    }
+
+    /// Adds it to each window of a run, or to the run if it has none.
+    pub fn add_to(&self, document: &mut RunDocument) {
+        let row = |best: &Vec<OptimumFlowRow>, measured: &[FlowRow]| {
+            OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), measured)
+        };
+        for (window, best) in document.windows.iter_mut().zip(&self.windows) {
+            window.optimum = Some(row(best, &window.flows));
+        }
+        document.optimum = self.whole.as_ref().map(|best| row(best, &document.flows));
+    }
+}
+
+/// Greedy flows are those that no scheme can have its optimum with.
+const NOTHING_OF_GREED: &str = "The optimum ignores greedy flows: it divides as if every flow kept to its share. If a scheme punishes a greedy flow, that flow is below the optimum and the others are above.";
+
+/// Whether a flow pays no heed to its scheme, from its start or from an event on.
+fn has_greedy_flows(scenario: &Scenario) -> bool {
+    let is_greedy = |source: &SourceRate| matches!(source, SourceRate::Unresponsive(_));
+    let turns =
+        |event: &TimedEvent| matches!(&event.what, Event::FlowSource { source, .. } if is_greedy(source));
+    scenario.flows.iter().any(|flow| is_greedy(&flow.source)) || scenario.events.iter().any(turns)
+}
+
+/// The directions of bottleneck links in most of a window; a run has them in the same order.
+fn limits(optimum: &Optimum) -> Vec<usize> {
+    let binding = optimum.links.iter().enumerate().filter(|(_, link)| link.binding >= 0.5);
+    binding.map(|(at, _)| at).collect()
+}
+
+/// The flows of an optimum, and of that in which no Data are shared.
+fn flow_rows(scenario: &Scenario, optimum: &Optimum, unshared: Option<&Optimum>) -> Vec<OptimumFlowRow> {
+    let row = |(at, (flow, best)): (usize, (&Flow, &FlowOptimum))| OptimumFlowRow {
+        consumer: scenario.nodes[flow.consumer.index()].name.clone(),
+        prefix: flow.prefix.clone(),
+        class: flow.class.name().to_owned(),
+        goodput_bps: best.goodput_bps,
+        unshared_goodput_bps: unshared.map(|unshared| unshared.flows[at].goodput_bps),
+    };
+    scenario.flows.iter().zip(&optimum.flows).enumerate().map(row).collect()
+}
+
+// ---- What an expectation would be
+
+/// Whether an optimum says what a metric would be by its rates.
+fn is_of_rates(metric: Metric) -> bool {
+    use Metric::{DataRate, Goodput, Jain, Unfairness, Utilisation};
+    matches!(metric, Goodput | DataRate | Utilisation | Jain | Unfairness)
+}
+
+/// By the rates over its window.
+fn of_rates(scenario: &Scenario, optimum: &Optimum, expectation: &Expectation) -> Option<f64> {
+    let Select { flows, links, .. } = &expectation.select;
+    let goodputs = || -> Vec<f64> {
+        let goodput = |flow: &FlowId| optimum.flows[flow.index()].goodput_bps;
+        flows.iter().map(goodput).collect()
+    };
+    match expectation.metric {
+        Metric::Goodput => Some(goodputs().iter().sum()),
+        Metric::DataRate => Some(links.iter().map(|link| data_rate(scenario, optimum, flows, *link)).sum()),
+        Metric::Utilisation => mean(links.iter().map(|link| utilisation(scenario, optimum, *link))),
+        Metric::Jain => jain(&goodputs()),
+        Metric::Unfairness => unfairness(&goodputs()),
+        _ => None,
+    }
+}
+
+/// Data on a link of the prefixes of some flows: a Data does not say whose of several consumers it is.
+fn data_rate(scenario: &Scenario, optimum: &Optimum, flows: &[FlowId], link: DirectedLink) -> f64 {
+    let prefix = |flow: &FlowId| scenario.flows[flow.index()].prefix.as_str();
+    let is_meant = |(stream, _): &&(FlowId, f64)| flows.iter().any(|flow| prefix(flow) == prefix(stream));
+    let on_link = optimum.links.iter().filter(|one| one.link == link).flat_map(|one| &one.streams);
+    on_link.filter(is_meant).map(|(_, rate)| rate).sum()
+}
+
+/// The part of a link's rate that Data and Interests use. On a medium air is used for more than them.
+fn utilisation(scenario: &Scenario, optimum: &Optimum, link: DirectedLink) -> Option<f64> {
+    let on_link = optimum.links.iter().find(|one| one.link == link)?;
+    let is_known = scenario.links[link.link.index()].medium.is_none() && on_link.rate_bps > 0.0;
+    is_known.then(|| (on_link.data_bps + on_link.interest_bps) / on_link.rate_bps)
+}
+
+/// By when each flow would have fetched its amount.
+fn of_completions(
+    scenario: &Scenario,
+    completions: &[Option<Span>],
+    expectation: &Expectation,
+) -> Option<f64> {
+    let flows = &expectation.select.flows;
+    let times = || flows.iter().map(|flow| completions[flow.index()].map(Span::as_secs_f64));
+    match expectation.metric {
+        Metric::Completion => times().collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max),
+        Metric::CompletionMean => mean(times()),
+        Metric::Unfinished => {
+            let end = |flow: &FlowId| Some(scenario.flows[flow.index()].start + completions[flow.index()]?);
+            let is_late = |flow: &&FlowId| end(flow).is_none_or(|end| end > expectation.window.1);
+            Some(flows.iter().filter(is_late).count() as f64)
+        }
+        _ => None,
+    }
+}
+
+/// `None` of no values, or if one is not known.
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

@@ -1,0 +1,92 @@
+//! Papers by name: their experiments are the built-in scenarios in a folder called after the paper.
+
+use std::path::Path;
+
+use weir_scenario::{Axis, builtin, builtins};
+
+use crate::source::{did_you_mean, stem};
+
+/// What no paper has: it is left out unless it is named.
+const EXAMPLES: &str = "examples";
+
+/// The scenarios that are meant, each once: of papers all experiments; of no names those of all papers.
+///
+/// # Errors
+/// A name that is none of a paper, of an experiment or of a file.
+pub fn experiments(names: &[String]) -> Result<Vec<String>, String> {
+    let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
+    let mut meant: Vec<String> = Vec::new();
+    if names.is_empty() {
+        meant.extend(built_in.iter().filter(|name| paper_of(name) != EXAMPLES).map(|&name| name.to_owned()));
+    }
+    for name in names {
+        let of_paper: Vec<&str> = built_in.iter().copied().filter(|one| paper_of(one) == name).collect();
+        match of_paper[..] {
+            [] if builtin(name).is_some() || Path::new(name).exists() => meant.push(name.clone()),
+            [] => return Err(unknown(name, &built_in)),
+            _ => meant.extend(of_paper.iter().map(|&one| one.to_owned())),
+        }
+    }
+    let mut once: Vec<String> = Vec::new();
+    for name in meant {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    Ok(once)
+}
+
+/// The experiments of the paper of this name; `None` if there is no such paper.
+pub fn experiments_of(paper: &str) -> Option<Vec<&'static str>> {
+    let names = builtins().into_iter().map(|(name, _)| name);
+    let own: Vec<&str> = names.filter(|name| paper != EXAMPLES && paper_of(name) == paper).collect();
+    (!own.is_empty()).then_some(own)
+}
+
+/// The paper of a built-in scenario: `qsccp` of `qsccp/dumbbell`.
+fn paper_of(name: &str) -> &str {
+    name.split_once('/').map_or(name, |(paper, _)| paper)
+}
+
+fn unknown(name: &str, built_in: &[&str]) -> String {
+    let mut papers: Vec<&str> =
+        built_in.iter().map(|one| paper_of(one)).filter(|one| *one != EXAMPLES).collect();
+    papers.dedup();
+    let known: Vec<&str> = papers.iter().chain(built_in).copied().collect();
+    let meant = did_you_mean(name, &known);
+    format!(
+        "there is no paper, no experiment and no file called `{name}`{meant}\n  papers: {}\n  experiments: {}",
+        papers.join(", "),
+        built_in.join(", ")
+    )
+}
+
+/// Every point of some axes, as what picks it; without axes there is one, which is picked by nothing.
+pub fn points(axes: &[Axis]) -> Vec<Vec<String>> {
+    let mut points = vec![Vec::new()];
+    for axis in axes {
+        let at = |point: &Vec<String>, value: &String| {
+            let mut point = point.clone();
+            point.push(format!("axis.{}={value}", axis.name));
+            point
+        };
+        points =
+            points.iter().flat_map(|point| axis.values.iter().map(move |value| at(point, value))).collect();
+    }
+    points
+}
+
+/// The folder of an experiment at a point of its axes: `qsccp-friendliness-delay-5_ms`.
+pub fn folder(scenario: &str, point: &[String]) -> String {
+    let parts = std::iter::once(stem(scenario)).chain(point.iter().map(|set| in_path(set)));
+    parts.collect::<Vec<_>>().join("-")
+}
+
+/// A setting as a part of a folder's name: `axis.rate=10 Mb/s` is `rate-10_Mb_s`.
+fn in_path(set: &str) -> String {
+    let (path, value) = set.split_once('=').unwrap_or((set, ""));
+    let name = path.strip_prefix("axis.").unwrap_or(path);
+    let value: String =
+        value.chars().map(|c| if c.is_alphanumeric() || c == '.' { c } else { '_' }).collect();
+    format!("{name}-{value}")
+}

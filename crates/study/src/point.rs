@@ -1,0 +1,93 @@
+//! A scenario at a point of its axes: what several runs share.
+
+use std::sync::{Arc, OnceLock};
+
+use weir_core::units::Span;
+use weir_measure::RunDocument;
+use weir_scenario::{Flow, Link, Scenario};
+
+use crate::error::StudyError;
+use crate::optimum::ScenarioOptimum;
+use crate::propagation::shortest_ways;
+use crate::source::Source;
+
+/// A scenario with what is set in it, and the measuring windows of its runs.
+#[derive(Debug)]
+pub struct Point {
+    /// The scenario's text.
+    pub source: Source,
+    /// What is set in it, `KEY=VALUE` each.
+    pub set: Vec<String>,
+    /// Measuring windows besides its own.
+    pub windows: Vec<(Span, Span)>,
+    /// The scenario, read and checked.
+    pub scenario: Arc<Scenario>,
+    optimum: OnceLock<Option<ScenarioOptimum>>,
+}
+
+impl Point {
+    /// Reads the scenario.
+    ///
+    /// # Errors
+    /// The first mistake in the scenario or in what is set.
+    pub fn new(source: Source, set: Vec<String>, windows: Vec<(Span, Span)>) -> Result<Point, StudyError> {
+        let scenario = Arc::new(source.read(&set)?);
+        Ok(Point { source, set, windows, scenario, optimum: OnceLock::new() })
+    }
+
+    /// The optimum in the windows, which is computed once; `None` if theory does not know it.
+    pub fn optimum(&self) -> Option<&ScenarioOptimum> {
+        self.optimum.get_or_init(|| ScenarioOptimum::of(&self.scenario, &self.windows)).as_ref()
+    }
+
+    /// Adds the optimum to what a run measured, and the distance from it.
+    pub fn add_optimum(&self, document: &mut RunDocument) {
+        if let Some(optimum) = self.optimum() {
+            optimum.add_to(document);
+        }
+    }
+
+    /// Makes the document of a run complete: adds the optimum and the scenario's text.
+    pub fn complete(&self, document: &mut RunDocument) {
+        self.add_optimum(document);
+        self.source.text().clone_into(&mut document.scenario_text);
+    }
+
+    /// Has the optimum also say what each of the scenario's expectations would be.
+    pub(crate) fn with_expectations(self) -> Point {
+        // It is set once: a point that nobody has asked for its optimum.
+        let _ = self.optimum.set(ScenarioOptimum::with_expectations(&self.scenario));
+        self
+    }
+
+    /// The parts of a run: the whole of it, and its windows.
+    pub fn parts(&self) -> Vec<(Span, Span)> {
+        let whole = (Span::ZERO, self.scenario.duration);
+        let windows = self.scenario.windows.iter().map(|window| (window.from, window.to));
+        std::iter::once(whole).chain(windows).chain(self.windows.iter().copied()).collect()
+    }
+
+    /// About how many packets a run puts on links: those of the optimum if it has been computed, or else those of
+    /// consumers that fill their links.
+    pub fn cost(&self) -> u64 {
+        let optimum = self.optimum.get().and_then(Option::as_ref);
+        let goodputs = optimum.map(ScenarioOptimum::most_goodputs).unwrap_or_default();
+        let ways = shortest_ways(&self.scenario);
+        let packets = |(at, flow): (usize, &Flow)| {
+            let seconds = (flow.stop.unwrap_or(self.scenario.duration) - flow.start).as_secs_f64();
+            let rate = goodputs.get(at).copied().unwrap_or_else(|| self.access_bps(flow));
+            let data = rate * seconds / (8.0 * flow.payload.as_u64().max(1) as f64);
+            let data = flow.amount.map_or(data, |amount| data.min(amount as f64));
+            2.0 * data * ways[at].map_or(1.0, |way| f64::from(way.hops))
+        };
+        let packets: f64 = self.scenario.flows.iter().enumerate().map(packets).sum();
+        packets.max(1.0) as u64
+    }
+
+    /// The rate of the fastest link of a flow's consumer, bit/s.
+    fn access_bps(&self, flow: &Flow) -> f64 {
+        let at_consumer = |link: &&Link| link.a == flow.consumer || link.b == flow.consumer;
+        let links = self.scenario.links.iter().filter(at_consumer);
+        links.map(|link| link.rate[0].as_bps_f64()).fold(0.0, f64::max)
+    }
+}

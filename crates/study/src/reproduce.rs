@@ -1,0 +1,394 @@
+//! The experiments of papers: their statements beside what is measured and what theory allows.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weir_core::units::Span;
+use weir_experiment::{bound, scheme_for};
+use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, ProbeValue};
+use weir_results::{
+    CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
+    WindowDistanceRow, kind_of_source, write_all,
+};
+use weir_scenario::{Expectation, Scenario, Stated};
+
+use crate::beside::Beside;
+use crate::error::StudyError;
+use crate::optimum::ScenarioOptimum;
+use crate::papers;
+use crate::point::Point;
+use crate::program::{CommandLine, VERSION};
+use crate::run::{Made, Record, Run};
+use crate::seeds::Seeds;
+use crate::source::{Source, stem};
+use crate::store::RunStore;
+use crate::study::{PlannedRun, Study, union_of_axes};
+
+/// What is reproduced.
+#[derive(Clone, Debug)]
+pub struct ReproduceRequest {
+    /// Names of papers, experiments or files, as the user gives them; none for all papers.
+    pub names: Vec<String>,
+    /// The seeds.
+    pub seeds: Seeds,
+    /// Only the statements about this scheme.
+    pub scheme: Option<String>,
+}
+
+/// Experiments that are read and checked.
+#[derive(Debug)]
+pub struct Reproduction {
+    request: ReproduceRequest,
+    experiments: Vec<PaperExperiment>,
+    with_series: bool,
+    study: Study,
+    /// For each run the folder of its report, in the folder of the results.
+    reports: Vec<String>,
+}
+
+/// An experiment with what is run of it.
+#[derive(Debug)]
+struct PaperExperiment {
+    /// At each point of its axes.
+    points: Vec<PaperPoint>,
+}
+
+/// An experiment at one point of its axes.
+#[derive(Debug)]
+struct PaperPoint {
+    /// Its optimum says what expectations would be.
+    point: Arc<Point>,
+    /// The schemes that something is stated about, and behind these the ones that they are only compared with.
+    schemes: Vec<String>,
+    /// How many of these something is stated about.
+    stated: usize,
+    /// What these statements compare with.
+    beside: Beside,
+}
+
+/// A point under one scheme.
+struct Case<'a> {
+    point: &'a PaperPoint,
+    scheme: &'a str,
+    /// Whether something is stated about it; if not it is only compared with, and not shown.
+    is_stated: bool,
+    /// Its folder in that of the page.
+    folder: String,
+}
+
+/// What a case takes from a run.
+struct Outcome {
+    expectations: Vec<ExpectationRow>,
+    /// What statements about other schemes are compared with.
+    beside: Vec<ProbeValue>,
+    /// How far it is from the optimum in each of the scenario's windows, or in all if it has none; empty
+    /// where that is not known.
+    distances: Vec<DistanceRow>,
+}
+
+impl Outcome {
+    fn of(point: &Point, mut record: Record, run: &Run) -> Outcome {
+        point.add_optimum(&mut record.document);
+        let beside = run.probes.iter().map(|probe| record.probe(probe)).collect();
+        let document = record.document;
+        let windows = document.windows.iter().map(|window| &window.optimum);
+        let distance = |optimum: &Option<OptimumRow>| Some(optimum.as_ref()?.distance);
+        let distances = windows.chain([&document.optimum]).filter_map(distance).collect();
+        Outcome { expectations: document.expectations, beside, distances }
+    }
+}
+
+impl ReproduceRequest {
+    /// Reads the experiments. With `with_series`, reports can be made of the runs of the first seed.
+    ///
+    /// # Errors
+    /// The first mistake, or that nothing is stated.
+    pub fn plan(self, with_series: bool) -> Result<Reproduction, StudyError> {
+        let names = papers::experiments(&self.names).map_err(StudyError::Invalid)?;
+        let experiments = names.iter().map(|name| PaperExperiment::load(name, self.scheme.as_deref()));
+        let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
+        // Some experiments of a paper may state nothing about a scheme. An experiment that is named should.
+        let silent =
+            experiments.iter().zip(&names).filter(|(one, _)| one.cases().is_empty()).map(|(_, name)| name);
+        let silent: Vec<String> = silent.cloned().collect();
+        if silent.len() == names.len() || silent.iter().any(|name| self.names.contains(name)) {
+            return Err(StudyError::Invalid(nothing_stated(&silent, self.scheme.as_deref())));
+        }
+        let experiments: Vec<PaperExperiment> =
+            experiments.into_iter().filter(|one| !one.cases().is_empty()).collect();
+        let axes =
+            union_of_axes(experiments.iter().flat_map(|one| &one.points).map(|point| &point.point.set[..]));
+        let (mut runs, mut reports) = (Vec::new(), Vec::new());
+        for case in experiments.iter().flat_map(PaperExperiment::cases) {
+            for run in case.runs(&self.seeds, with_series) {
+                reports.push(case.folder.clone());
+                runs.push(PlannedRun { run, point: axes.values(&case.point.point.set) });
+            }
+        }
+        let study = Study::new(self.name(), axes.into_axes(), runs);
+        Ok(Reproduction { request: self, experiments, with_series, study, reports })
+    }
+
+    /// Its name, which is that of its folder.
+    pub fn name(&self) -> String {
+        match &self.names[..] {
+            [one] => format!("reproduce-{}", stem(one)),
+            _ => "reproduce".to_owned(),
+        }
+    }
+
+    /// The command, without options that say where results go.
+    pub fn command(&self) -> CommandLine {
+        CommandLine::of("reproduce")
+            .words(&self.names)
+            .option("--seeds", [&self.seeds])
+            .option("--scheme", &self.scheme)
+    }
+}
+
+impl Reproduction {
+    /// Its runs.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// What is reproduced.
+    pub fn request(&self) -> &ReproduceRequest {
+        &self.request
+    }
+
+    /// How many experiments there are.
+    pub fn experiments(&self) -> usize {
+        self.experiments.len()
+    }
+
+    /// How many cases: a case is a point of the axes of an experiment under a scheme.
+    pub fn cases(&self) -> usize {
+        self.experiments.iter().map(|one| one.cases().len()).sum()
+    }
+
+    /// Whether the report of a run has to be written into a folder of results and is not there.
+    pub fn needs_report(&self, run: usize, dir: &Path) -> bool {
+        self.study.runs()[run].run.with_series && !dir.join(&self.reports[run]).join("report.html").exists()
+    }
+
+    /// Writes the report of a run, if it has series.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_report(&self, run: usize, made: &Made, dir: &Path) -> Result<(), StudyError> {
+        let planned = &self.study.runs()[run];
+        if !planned.run.with_series {
+            return Ok(());
+        }
+        let mut report = made.report.clone();
+        planned.run.point.complete(&mut report.document);
+        Ok(write_all(&report, dir.join(&self.reports[run]))?)
+    }
+
+    /// What came out.
+    ///
+    /// # Errors
+    /// A run is missing.
+    pub fn document(&self, store: &RunStore) -> Result<ReproductionDocument, StudyError> {
+        let experiments = self.experiments.iter().map(|experiment| self.experiment_row(experiment, store));
+        Ok(ReproductionDocument {
+            schema: ReproductionDocument::SCHEMA,
+            version: VERSION.to_owned(),
+            command: self.request.command().text(),
+            seeds: self.request.seeds.list().to_vec(),
+            experiments: experiments.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn experiment_row(
+        &self,
+        experiment: &PaperExperiment,
+        store: &RunStore,
+    ) -> Result<ExperimentRow, StudyError> {
+        let cases = experiment.cases();
+        let outcomes = cases.iter().map(|case| case.outcomes(&self.request.seeds, self.with_series, store));
+        let outcomes: Vec<Vec<Outcome>> = outcomes.collect::<Result<_, _>>()?;
+        let all: Vec<(&Case<'_>, &[Outcome])> =
+            cases.iter().zip(outcomes.iter().map(Vec::as_slice)).collect();
+        let shown = all.iter().filter(|(case, _)| case.is_stated);
+        Ok(experiment.row(shown.map(|(case, runs)| case.row(runs, &all, self.with_series)).collect()))
+    }
+}
+
+// ---- What is run
+
+fn nothing_stated(names: &[String], scheme: Option<&str>) -> String {
+    let about = scheme.map_or(String::new(), |scheme| format!(" about scheme {scheme}"));
+    format!(
+        "there are no statements{about} in {}\n  = a statement is an [[expectation]] of the scenario; `weir run` also runs scenarios without expectations",
+        names.join(", ")
+    )
+}
+
+impl PaperExperiment {
+    fn load(name: &str, scheme: Option<&str>) -> Result<PaperExperiment, StudyError> {
+        let source = Source::find(name)?;
+        let as_it_stands = source.read(&[])?;
+        if let Some(scheme) = scheme {
+            scheme_for(&as_it_stands, scheme)?;
+        }
+        let point = |set: Vec<String>| {
+            let point = Point::new(source.clone(), set, Vec::new())?;
+            let mut schemes = schemes_of(&point.scenario, scheme);
+            // A point that nothing is stated about is not run, and needs no optimum.
+            let point = if schemes.is_empty() { point } else { point.with_expectations() };
+            let (stated, beside) = (schemes.len(), Beside::of(&point.scenario, &schemes));
+            for other in beside.schemes() {
+                if !schemes.iter().any(|known| known == other) {
+                    schemes.push(other.to_owned());
+                }
+            }
+            Ok(PaperPoint { point: Arc::new(point), schemes, stated, beside })
+        };
+        let points =
+            papers::points(&as_it_stands.axes).into_iter().map(point).collect::<Result<_, StudyError>>()?;
+        Ok(PaperExperiment { points })
+    }
+
+    fn cases(&self) -> Vec<Case<'_>> {
+        self.points.iter().flat_map(PaperPoint::cases).collect()
+    }
+
+    fn row(&self, cases: Vec<CaseRow>) -> ExperimentRow {
+        let Scenario { name, title, source, .. } = &*self.points[0].point.scenario;
+        ExperimentRow { scenario: name.clone(), title: title.clone(), source: source.clone(), cases }
+    }
+}
+
+/// The schemes to run: the default one and those that expectations name, if they are there, as far
+/// as something is stated about them; or only the one that is asked for.
+fn schemes_of(scenario: &Scenario, only: Option<&str>) -> Vec<String> {
+    let mut schemes = vec![scenario.scheme.as_str()];
+    let named = scenario.expectations.iter().map(|expectation| expectation.scheme.as_str());
+    for scheme in named.filter(|name| weir_schemes::find(name).is_some()) {
+        if !schemes.contains(&scheme) {
+            schemes.push(scheme);
+        }
+    }
+    if let Some(only) = only {
+        schemes = vec![only];
+    }
+    schemes.retain(|scheme| scenario.expectations_for(scheme).next().is_some());
+    schemes.into_iter().map(str::to_owned).collect()
+}
+
+impl PaperPoint {
+    fn cases(&self) -> Vec<Case<'_>> {
+        let case = |at: usize| {
+            let scheme = &self.schemes[at];
+            let folder = format!("{}-{scheme}", papers::folder(&self.point.scenario.name, &self.point.set));
+            Case { point: self, scheme, is_stated: at < self.stated, folder }
+        };
+        (0..self.schemes.len()).map(case).collect()
+    }
+
+    /// What one of its scenario's expectations would be in the optimum.
+    fn best(&self, expectation: &Expectation) -> Option<f64> {
+        let at = self.point.scenario.expectations.iter().position(|one| one == expectation)?;
+        *self.point.optimum()?.figures().get(at)?
+    }
+}
+
+// ---- What came out
+
+impl Case<'_> {
+    /// Its runs: one a seed.
+    fn runs<'a>(&'a self, seeds: &'a Seeds, with_series: bool) -> impl Iterator<Item = Run> + 'a {
+        let probes: Arc<[_]> = self.point.beside.probes(self.scheme).into();
+        seeds.list().iter().enumerate().map(move |(at, seed)| Run {
+            probes: Arc::clone(&probes),
+            with_series: with_series && at == 0 && self.is_stated,
+            ..Run::new(&self.point.point, self.scheme, *seed)
+        })
+    }
+
+    fn outcomes(
+        &self,
+        seeds: &Seeds,
+        with_series: bool,
+        store: &RunStore,
+    ) -> Result<Vec<Outcome>, StudyError> {
+        let outcome = |run: Run| Ok(Outcome::of(&self.point.point, store.get(&run)?, &run));
+        self.runs(seeds, with_series).map(outcome).collect()
+    }
+
+    /// Its runs, one a seed, beside those of all cases of its experiment.
+    fn row(&self, runs: &[Outcome], all: &[(&Case<'_>, &[Outcome])], has_report: bool) -> CaseRow {
+        // A run has a row for each expectation about its scheme, in their order.
+        let all_stated = self.point.point.scenario.expectations.iter().enumerate();
+        let is_about = |one: &Expectation| one.scheme == "*" || one.scheme == self.scheme;
+        let stated: Vec<(usize, &Expectation)> = all_stated.filter(|(_, one)| is_about(one)).collect();
+        let statement = |(at, (place, expectation)): (usize, &(usize, &Expectation))| {
+            let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|run| run.expectations.get(at)).collect();
+            let others = expectation.stated.schemes().iter();
+            let others = others.filter_map(|scheme| self.other(*place, scheme, all)).collect();
+            let theory = theory(expectation, stated.iter().map(|(_, one)| *one));
+            StatementRow::of(&rows, others, theory, self.point.best(expectation))
+        };
+        CaseRow {
+            set: self.point.point.set.clone(),
+            scheme: self.scheme.to_owned(),
+            report: has_report.then(|| format!("{}/report.html", self.folder)),
+            statements: stated.iter().enumerate().map(statement).collect(),
+            optimum: self.point.point.optimum().map(|optimum| self.optimum_row(optimum, runs)),
+        }
+    }
+
+    /// What a statement, by its place, compares with: the figure at the same point under another scheme.
+    fn other(
+        &self,
+        statement: usize,
+        scheme: &str,
+        all: &[(&Case<'_>, &[Outcome])],
+    ) -> Option<OtherSchemeRow> {
+        let is_meant = |case: &Case<'_>| std::ptr::eq(case.point, self.point) && case.scheme == scheme;
+        let (_, runs) = all.iter().find(|(case, _)| is_meant(case))?;
+        let place = self.point.beside.place(statement, scheme)?;
+        let values = runs.iter().map(|run| run.beside.get(place)?.value).collect();
+        Some(OtherSchemeRow::of(scheme, values))
+    }
+
+    /// What is best, and how far the runs are from it.
+    fn optimum_row(&self, optimum: &ScenarioOptimum, runs: &[Outcome]) -> CaseOptimumRow {
+        let scenario = &self.point.point.scenario;
+        let row = |(at, (from, to)): (usize, &(Span, Span))| {
+            let distances: Vec<DistanceRow> =
+                runs.iter().filter_map(|run| run.distances.get(at).copied()).collect();
+            WindowDistanceRow::of((from.as_secs_f64(), to.as_secs_f64()), &distances)
+        };
+        let mut windows: Vec<_> = scenario.windows.iter().map(|window| (window.from, window.to)).collect();
+        if windows.is_empty() {
+            windows.push((Span::ZERO, scenario.duration));
+        }
+        CaseOptimumRow {
+            objective: optimum.objective().to_owned(),
+            utilisation: optimum.utilisation(),
+            windows: windows.iter().enumerate().map(row).collect(),
+            note: optimum.note().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// What the scenario derives from theory for the figure that is stated.
+fn theory<'e>(stated: &Expectation, all: impl Iterator<Item = &'e Expectation>) -> Vec<TheoryRow> {
+    let is_theory = |expectation: &Expectation| kind_of_source(&expectation.source) == "theory";
+    if is_theory(stated) {
+        return Vec::new();
+    }
+    let same = |one: &&Expectation| {
+        (one.metric, one.window, &one.select) == (stated.metric, stated.window, &stated.select)
+    };
+    let row = |theory: &Expectation| match theory.stated {
+        Stated::Value { bound: kind, value, .. } => {
+            Some(TheoryRow { value, bound: bound(kind), source: theory.source.clone() })
+        }
+        Stated::Comparison { .. } => None,
+    };
+    all.filter(|one| is_theory(one)).filter(same).filter_map(row).collect()
+}

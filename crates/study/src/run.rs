@@ -1,0 +1,398 @@
+//! One run: a pure function of a scenario's text and a few settings, with a digest of them as its key.
+
+use core::fmt;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use weir_core::units::{Span, Time};
+use weir_experiment::{Experiment, Probe, Setup};
+use weir_measure::{ProbeValue, Report, RunDocument, Series};
+use weir_results::{ThinnedSeries, grouped};
+use weir_sim::World;
+
+use crate::cancel::Cancel;
+use crate::clock::{ProcessorTime, Stopwatch};
+use crate::error::StudyError;
+use crate::point::Point;
+use crate::program::{self, CommandLine};
+use crate::source::Source;
+
+/// The key of a run: a digest of everything that determines it, 32 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Key(String);
+
+impl Key {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Everything that determines a run, as plain data: it can be made on another machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The scenario's name or the path of its file. It is a label: the key does not depend on it.
+    pub name: String,
+    /// The scenario's text, so that a kept run is complete.
+    pub text: String,
+    /// What is set in it, `KEY=VALUE` each.
+    pub set: Vec<String>,
+    /// The scheme.
+    pub scheme: String,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// Measuring windows besides the scenario's own, ns from and to.
+    pub windows: Vec<(u64, u64)>,
+    /// Whether every packet goes through the codec.
+    pub check_wire: bool,
+}
+
+/// What the digest covers, in this order.
+#[derive(Serialize)]
+struct Keyed<'a> {
+    sources: &'a str,
+    text: &'a str,
+    set: &'a [String],
+    scheme: &'a str,
+    seed: u64,
+    windows: &'a [(u64, u64)],
+    check_wire: bool,
+}
+
+impl Request {
+    /// Its key: a digest of the text, the settings and the program's sources ([`program::SOURCES`]).
+    pub fn key(&self) -> Key {
+        let keyed = Keyed {
+            sources: program::SOURCES,
+            text: &self.text,
+            set: &self.set,
+            scheme: &self.scheme,
+            seed: self.seed,
+            windows: &self.windows,
+            check_wire: self.check_wire,
+        };
+        let text = serde_json::to_vec(&keyed).expect("plain data have a text");
+        Key(Sha256::digest(&text).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The run, with its scenario read.
+    ///
+    /// # Errors
+    /// The first mistake in the scenario or in what is set.
+    pub fn run(&self) -> Result<Run, StudyError> {
+        let windows: Vec<(Span, Span)> =
+            self.windows.iter().map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to))).collect();
+        let source = Source::of_text(self.name.clone(), self.text.clone());
+        let point = Point::new(source, self.set.clone(), windows)?;
+        Ok(Run { check_wire: self.check_wire, ..Run::new(&Arc::new(point), &self.scheme, self.seed) })
+    }
+}
+
+/// A run to be made. Runs at the same point share its scenario.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The scenario, what is set in it, and the measuring windows.
+    pub point: Arc<Point>,
+    /// The scheme.
+    pub scheme: String,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// What is measured besides the scenario's expectations.
+    pub probes: Arc<[Probe]>,
+    /// Whether time series are kept.
+    pub with_series: bool,
+    /// Whether every packet goes through the codec.
+    pub check_wire: bool,
+}
+
+impl Run {
+    /// A run at a point, without series, probes or check of the codec.
+    pub fn new(point: &Arc<Point>, scheme: &str, seed: u64) -> Run {
+        let (point, scheme) = (Arc::clone(point), scheme.to_owned());
+        Run { point, scheme, seed, probes: Arc::new([]), with_series: false, check_wire: false }
+    }
+
+    /// The same as plain data.
+    pub fn request(&self) -> Request {
+        let nanos = |(from, to): &(Span, Span)| (from.as_nanos(), to.as_nanos());
+        Request {
+            name: self.point.source.name().to_owned(),
+            text: self.point.source.text().to_owned(),
+            set: self.point.set.clone(),
+            scheme: self.scheme.clone(),
+            seed: self.seed,
+            windows: self.point.windows.iter().map(nanos).collect(),
+            check_wire: self.check_wire,
+        }
+    }
+
+    /// Whether it is another one with a change of the seed alone, and with no series that the other lacks.
+    pub fn differs_in_seed(&self, other: &Run) -> bool {
+        Arc::ptr_eq(&self.point, &other.point)
+            && self.scheme == other.scheme
+            && self.probes == other.probes
+            && self.check_wire == other.check_wire
+            && (other.with_series || !self.with_series)
+    }
+
+    /// The command that makes it alone.
+    pub fn command(&self) -> CommandLine {
+        CommandLine::new("run", self.point.source.name())
+            .option("--scheme", [&self.scheme])
+            .option("--seed", [self.seed])
+            .option("--set", &self.point.set)
+            .option("--window", self.point.windows.iter().map(program::window_text))
+            .flag("--check-wire", self.check_wire)
+    }
+
+    fn setup(&self) -> Setup {
+        Setup {
+            scheme: Some(self.scheme.clone()),
+            seed: self.seed,
+            windows: self.point.windows.clone(),
+            probes: self.probes.to_vec(),
+            with_series: self.with_series,
+        }
+    }
+
+    /// The experiment, checked.
+    ///
+    /// # Errors
+    /// A scheme, a parameter, a window or a probe that is wrong.
+    pub fn experiment(&self) -> Result<Experiment, StudyError> {
+        Ok(Experiment::new(Arc::clone(&self.point.scenario), &self.setup())?)
+    }
+
+    /// Checks that it can be made: the scheme, its parameters, and what the simulator does.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), StudyError> {
+        World::build(self.experiment()?)?;
+        Ok(())
+    }
+
+    /// Makes it. `progress` is told now and then which part of the simulated time is over, 0 to 1.
+    ///
+    /// # Errors
+    /// What cannot be run, a packet that fails the check of the codec, or [`StudyError::Cancelled`].
+    pub fn make(&self, progress: &mut dyn FnMut(f64), cancel: &Cancel) -> Result<Made, StudyError> {
+        self.make_experiment(self.experiment()?, progress, cancel)
+    }
+
+    /// About how long the run takes and how much is kept of it, from its beginning: what is simulated within `trial`.
+    ///
+    /// # Errors
+    /// As [`Run::make`].
+    pub fn pace(&self, trial: Duration) -> Result<Pace, StudyError> {
+        let (wall, processor) = (Stopwatch::start(), ProcessorTime::now());
+        let mut world = World::build(self.experiment()?)?;
+        let duration = self.point.scenario.duration;
+        let mut slices = 0;
+        while slices < SLICES && wall.elapsed() < trial {
+            slices += 1;
+            world.run_until(Time::ZERO + duration / SLICES * slices, &mut |_| ())?;
+        }
+        let part = slices as f64 / SLICES as f64;
+        let cpu_s = processor.elapsed_s() / part;
+        let made = Made { report: world.finish().report, cpu_s };
+        Ok(Pace { cpu_s, bytes: Record::of(self, &made).to_bytes().len() as u64 })
+    }
+
+    /// Makes the run with an experiment of it that was changed, such as one under a scheme that the list of schemes does
+    /// not have.
+    ///
+    /// # Errors
+    /// As [`Run::make`].
+    pub fn make_experiment(
+        &self,
+        experiment: Experiment,
+        progress: &mut dyn FnMut(f64),
+        cancel: &Cancel,
+    ) -> Result<Made, StudyError> {
+        let (wall, processor) = (Stopwatch::start(), ProcessorTime::now());
+        let mut world = World::build(experiment)?;
+        if self.check_wire {
+            world = world.checking_wire();
+        }
+        let until = Time::ZERO + self.point.scenario.duration;
+        // The user can end a run between two slices.
+        let slice = (self.point.scenario.duration / SLICES).max(Span::from_nanos(1));
+        let mut now = Time::ZERO;
+        while now < until {
+            if cancel.is_asked() {
+                return Err(StudyError::Cancelled { done: 0, all: 1 });
+            }
+            now = (now + slice).min(until);
+            world.run_until(now, &mut |_| ())?;
+            progress((now - Time::ZERO).as_secs_f64() / self.point.scenario.duration.as_secs_f64());
+        }
+        let outcome = world.finish();
+        let mut report = outcome.report;
+        report.document.wall_s = wall.elapsed_s();
+        report.document.set.clone_from(&self.point.set);
+        self.command().sign(&mut report.document);
+        if self.check_wire {
+            report.notes.push(format!(
+                "{} packets went through the codec unchanged.",
+                grouped(outcome.wire_checks as i64)
+            ));
+        }
+        Ok(Made { report, cpu_s: processor.elapsed_s() })
+    }
+}
+
+/// A run is made in so many slices of simulated time; between them it can be ended.
+const SLICES: u64 = 1000;
+
+/// About what a run takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Processor time, s.
+    pub cpu_s: f64,
+    /// Bytes of its record.
+    pub bytes: u64,
+}
+
+/// What a run measured.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// All of it.
+    pub report: Report,
+    /// Processor time, s.
+    pub cpu_s: f64,
+}
+
+impl Made {
+    /// What is known of a kept run: without the topology, notes, reasons of drops and probes.
+    pub fn of_record(record: Record) -> Made {
+        let series = record.series.as_ref().and_then(ThinnedSeries::series).unwrap_or_default();
+        let report = Report { document: record.document, series, ..Report::default() };
+        Made { report, cpu_s: record.cpu_s }
+    }
+
+    /// The same for a run that differs in the seed alone, where the seed decides nothing.
+    pub fn of_seed(&self, run: &Run) -> Made {
+        let series = if run.with_series { self.report.series.clone() } else { Series::default() };
+        let mut document = self.report.document.clone();
+        document.seed = run.seed;
+        run.command().sign(&mut document);
+        Made { report: Report { document, series, ..self.report.clone() }, cpu_s: 0.0 }
+    }
+}
+
+/// What is kept of a run: enough for every table and page of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The version of this format, [`Record::SCHEMA`].
+    pub schema: u64,
+    /// Everything that determines the run.
+    pub request: Request,
+    /// The version of the program that made it.
+    pub version: String,
+    /// The commit that it was built from.
+    pub commit: String,
+    /// Processor time, s; 0 if the run was not repeated because the seed decides nothing.
+    pub cpu_s: f64,
+    /// What was measured.
+    pub document: RunDocument,
+    /// The values of probes, by their texts.
+    pub probes: BTreeMap<String, ProbeValue>,
+    /// Thinned time series for plots, if they were asked for.
+    pub series: Option<ThinnedSeries>,
+}
+
+impl Record {
+    /// The version of the format that this code reads and writes.
+    pub const SCHEMA: u64 = 1;
+
+    /// Of a run that was made.
+    pub fn of(run: &Run, made: &Made) -> Record {
+        Record {
+            schema: Record::SCHEMA,
+            request: run.request(),
+            version: program::VERSION.to_owned(),
+            commit: program::COMMIT.to_owned(),
+            cpu_s: made.cpu_s,
+            document: made.report.document.clone(),
+            probes: run.probes.iter().map(Probe::to_string).zip(made.report.probes.iter().copied()).collect(),
+            series: run.with_series.then(|| ThinnedSeries::of(&made.report.series)),
+        }
+    }
+
+    /// The same for a run that differs in the seed alone, where the seed decides nothing.
+    #[must_use]
+    pub fn of_seed(mut self, run: &Run) -> Record {
+        self.request = run.request();
+        self.cpu_s = 0.0;
+        self.document.seed = run.seed;
+        self.series = self.series.filter(|_| run.with_series);
+        self.named(run)
+    }
+
+    /// Whether it has everything that is wanted of a run: its series and its probes.
+    pub fn serves(&self, run: &Run) -> bool {
+        let has = |probe: &Probe| self.probes.contains_key(&probe.to_string());
+        (self.series.is_some() || !run.with_series) && run.probes.iter().all(has)
+    }
+
+    /// What a probe measured; an empty value if the record does not have it.
+    pub fn probe(&self, probe: &Probe) -> ProbeValue {
+        self.probes.get(&probe.to_string()).copied().unwrap_or_default()
+    }
+
+    /// Adds what another record of the same run has besides.
+    #[must_use]
+    pub fn with_those_of(mut self, other: Record) -> Record {
+        for (probe, value) in other.probes {
+            self.probes.entry(probe).or_insert(value);
+        }
+        self.series = self.series.or(other.series);
+        self
+    }
+
+    /// The same, called as this run calls its scenario: the key does not depend on the name.
+    #[must_use]
+    pub fn named(mut self, run: &Run) -> Record {
+        let name = run.point.source.name();
+        name.clone_into(&mut self.request.name);
+        name.clone_into(&mut self.document.scenario);
+        self.document.command = run.command().text();
+        self
+    }
+
+    /// As bytes, to be kept or sent.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a record has only text keys")
+    }
+
+    /// From [`Record::to_bytes`].
+    ///
+    /// # Errors
+    /// The bytes are no record of this format.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Record, StudyError> {
+        let record: Record = serde_json::from_slice(bytes)
+            .map_err(|error| StudyError::Record(format!("this is no record of a run: {error}")))?;
+        if record.schema != Record::SCHEMA {
+            let (found, own) = (record.schema, Record::SCHEMA);
+            return Err(StudyError::Record(format!("a record of format {found}: this program reads {own}")));
+        }
+        Ok(record)
+    }
+
+    /// What plots are drawn from; `None` without series.
+    pub fn report(&self) -> Option<Report> {
+        let series = self.series.as_ref()?.series()?;
+        Some(Report { document: self.document.clone(), series, ..Report::default() })
+    }
+}

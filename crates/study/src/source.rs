@@ -1,0 +1,194 @@
+//! Scenarios by name or path, and at a point of their axes.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use weir_core::units::Span;
+use weir_scenario::{Override, Scenario, builtin, builtins, nearest};
+
+use crate::error::StudyError;
+use crate::papers;
+
+/// How large a scenario file may be.
+const MAX_BYTES: u64 = 64_000_000;
+
+/// The text of a scenario, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    name: String,
+    /// How messages call the text.
+    label: String,
+    text: Arc<str>,
+}
+
+impl Source {
+    /// The scenario that the user means: a built-in name, or else a file.
+    ///
+    /// # Errors
+    /// There is no such scenario, or the file cannot be read.
+    pub fn find(name: &str) -> Result<Source, StudyError> {
+        if let Some(text) = builtin(name) {
+            let label = format!("built-in scenario {name}");
+            return Ok(Source { name: name.to_owned(), label, text: text.into() });
+        }
+        let text = file(name).map_err(StudyError::Invalid)?;
+        Ok(Source::of_text(name, text))
+    }
+
+    /// A scenario of this text, called so in results and in messages.
+    pub fn of_text(name: impl Into<String>, text: impl Into<Arc<str>>) -> Source {
+        let name = name.into();
+        Source { label: name.clone(), name, text: text.into() }
+    }
+
+    /// Its built-in name or the path of its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its TOML text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The scenario with `--set` applied, checked with the schemes that it names.
+    ///
+    /// # Errors
+    /// The first mistake in the text or in what is set.
+    pub fn read(&self, set: &[String]) -> Result<Scenario, StudyError> {
+        let overrides: Vec<Override> =
+            set.iter().map(|text| Override::parse(text)).collect::<Result<_, _>>()?;
+        let scenario = Scenario::parse(&self.name, &self.label, &self.text, &overrides)?;
+        weir_experiment::check_schemes(&scenario)?;
+        Ok(scenario)
+    }
+}
+
+/// Refuses settings of schemes that do not run in any of some scenarios: they would change nothing. Besides the given
+/// schemes, those run that flows have of their own.
+///
+/// # Errors
+/// The first such setting.
+pub fn refuse_idle<'a>(
+    set: impl IntoIterator<Item = &'a String>,
+    schemes: impl IntoIterator<Item = &'a str>,
+    scenarios: impl IntoIterator<Item = &'a Scenario>,
+) -> Result<(), StudyError> {
+    let flows = scenarios.into_iter().flat_map(|scenario| &scenario.flows);
+    let own = flows.filter_map(|flow| flow.scheme.as_deref());
+    let mut run: Vec<&str> = Vec::new();
+    for scheme in schemes.into_iter().chain(own) {
+        if !run.contains(&scheme) {
+            run.push(scheme);
+        }
+    }
+    let is_idle = |set: &&String| scheme_setting(set).is_some_and(|(scheme, _)| !run.contains(&scheme));
+    match set.into_iter().find(is_idle) {
+        Some(set) => {
+            let run = run.join(", ");
+            Err(StudyError::Invalid(format!(
+                "--set {set}: no flow runs this scheme\n  = schemes that run here: {run}"
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The scheme and the key of its parameter, if a setting is of a scheme.
+pub fn scheme_setting(set: &str) -> Option<(&str, &str)> {
+    set.split_once('=')?.0.trim().strip_prefix("scheme.")?.split_once('.')
+}
+
+/// The text of a scenario file.
+fn file(name: &str) -> Result<String, String> {
+    let path = Path::new(name);
+    if path.is_dir() {
+        return Err(folder(path));
+    }
+    let mut bytes = Vec::new();
+    // No more than may be: what is read need not be a file with an end.
+    match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(not_found(name)),
+        Err(error) => return Err(format!("cannot read {name}: {error}")),
+        Ok(_) => {}
+    }
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("{name} is larger than {} MB, too large for a scenario", MAX_BYTES / 1_000_000));
+    }
+    weir_scenario::text(bytes).map_err(|wrong| format!("{name}:{wrong}"))
+}
+
+fn not_found(name: &str) -> String {
+    if let Some(experiments) = papers::experiments_of(name) {
+        return format!(
+            "`{name}` is a paper, not an experiment\n  = its experiments: {}; `weir compare` and `weir reproduce` take the whole paper",
+            experiments.join(", ")
+        );
+    }
+    let names: Vec<_> = builtins().into_iter().map(|(name, _)| name).collect();
+    let meant = did_you_mean(name, &names);
+    format!(
+        "there is no scenario and no file called `{name}`{meant}\n  built-in scenarios: {}",
+        names.join(", ")
+    )
+}
+
+/// Which of some built-in scenarios was probably meant, by its name with its folder or without.
+pub(crate) fn did_you_mean(name: &str, names: &[&str]) -> String {
+    let shorts = || names.iter().map(|full| full.rsplit('/').next().unwrap_or(full));
+    let of_short = || {
+        let near = nearest(name, shorts())?;
+        shorts().position(|short| short == near).map(|at| names[at])
+    };
+    let near = nearest(name, names.iter().copied()).or_else(of_short);
+    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+}
+
+/// What is said of a folder, with the scenarios in it.
+fn folder(path: &Path) -> String {
+    let mut files: Vec<String> = fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| path.display().to_string())
+        .collect();
+    files.sort_unstable();
+    files.truncate(10);
+    let right = if files.is_empty() {
+        "give a scenario file, NAME.toml, or a built-in scenario (see `weir list`)".to_owned()
+    } else {
+        format!("give a file in it: {}", files.join(", "))
+    };
+    format!("{} is a folder, not a scenario\n  = {right}", path.display())
+}
+
+/// A measuring window from text: `20:120` is in seconds, `500ms:2s` has units.
+///
+/// # Errors
+/// What is wrong, with what would be right.
+pub fn window(text: &str) -> Result<(Span, Span), StudyError> {
+    let wrong = || {
+        StudyError::Invalid(format!(
+            "--window {text}: a window is two times with a colon between, such as 20:120 or 500ms:2s"
+        ))
+    };
+    let (from, to) = text.split_once(':').ok_or_else(wrong)?;
+    if text.starts_with('-') || to.starts_with('-') {
+        return Err(StudyError::Invalid(format!(
+            "--window {text}: a window begins at 0 or later, such as 20:120 or 500ms:2s"
+        )));
+    }
+    let time =
+        |text: &str| text.parse::<Span>().or_else(|_| format!("{text} s").parse()).map_err(|_| wrong());
+    Ok((time(from)?, time(to)?))
+}
+
+/// The name of a scenario as one of a folder: `qsccp/dumbbell` is `qsccp-dumbbell`.
+pub fn stem(scenario: &str) -> String {
+    let stem = Path::new(scenario).with_extension("");
+    let name = stem.to_string_lossy().replace(['/', '\\'], "-");
+    name.trim_matches(['-', '.']).to_owned()
+}

@@ -1,0 +1,180 @@
+//! A study: a list of runs, each at a point of some axes, and the tables of their figures.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use weir_measure::RunDocument;
+use weir_results::{Axis as Column, StudyRun, StudyTables, StudyTablesError};
+
+use crate::clock::Stopwatch;
+use crate::error::StudyError;
+use crate::execute::Failure;
+use crate::run::{Record, Run};
+use crate::store::RunStore;
+use crate::vary::Axis;
+
+/// A run of a study.
+#[derive(Clone, Debug)]
+pub struct PlannedRun {
+    /// The run.
+    pub run: Run,
+    /// The value of each axis of the study, in their order; `None` where its scenario does not have the axis.
+    pub point: Vec<Option<String>>,
+}
+
+/// A list of runs.
+#[derive(Clone, Debug)]
+pub struct Study {
+    name: String,
+    axes: Vec<Axis>,
+    runs: Vec<PlannedRun>,
+}
+
+impl Study {
+    /// Of these runs. Runs that differ in the seed alone should follow each other.
+    pub fn new(name: String, axes: Vec<Axis>, runs: Vec<PlannedRun>) -> Study {
+        Study { name, axes, runs }
+    }
+
+    /// Its name in the tables.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its axes.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// Its runs.
+    pub fn runs(&self) -> &[PlannedRun] {
+        &self.runs
+    }
+
+    /// Writes `results` and `runs`, as Parquet and as CSV, of the runs that are kept and of those that failed. The same
+    /// runs give the same bytes, but for the processor times in `runs`.
+    ///
+    /// # Errors
+    /// A file cannot be written, or an axis has the name of a column.
+    pub fn write_tables(&self, store: &RunStore, failures: &[Failure], dir: &Path) -> Result<(), StudyError> {
+        let column = |axis: &Axis| Column::new(axis.key.as_str(), &axis.values);
+        let tables = StudyTables::new(self.name.as_str(), self.axes.iter().map(column).collect())
+            .map_err(|taken| StudyError::Invalid(taken.to_string()))?;
+        let failure = |planned: &PlannedRun| {
+            let key = (!failures.is_empty()).then(|| planned.run.request().key())?;
+            failures.iter().find(|failure| failure.key == key)
+        };
+        let rows = self.runs.iter().filter_map(|planned| {
+            let outcome = match store.find(&planned.run) {
+                Some(mut record) => {
+                    planned.run.point.add_optimum(&mut record.document);
+                    Ok(record)
+                }
+                None => Err(failure(planned)?.error.to_string()),
+            };
+            Some(Ok::<_, std::convert::Infallible>(row(planned, outcome)))
+        });
+        tables.write(dir, rows).map_err(|error| match error {
+            StudyTablesError::Write(error) => StudyError::Write(error),
+            StudyTablesError::Run(never) => match never {},
+        })
+    }
+}
+
+/// The axes of several scenarios, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Union(Vec<Axis>);
+
+/// The axes that some points have, each point as what picks it: `axis.delay=5 ms`.
+pub fn union_of_axes<'a>(points: impl Iterator<Item = &'a [String]>) -> Union {
+    let mut union = Union::default();
+    for (key, value) in points.flatten().filter_map(|set| set.split_once('=')) {
+        match union.0.iter_mut().find(|axis| axis.key == key) {
+            Some(axis) if axis.values.iter().any(|known| known == value) => {}
+            Some(axis) => axis.values.push(value.to_owned()),
+            None => union.0.push(Axis { key: key.to_owned(), values: vec![value.to_owned()] }),
+        }
+    }
+    union
+}
+
+impl Union {
+    /// The values of a point.
+    pub fn values(&self, point: &[String]) -> Vec<Option<String>> {
+        let value = |axis: &Axis| {
+            let of = point.iter().filter_map(|set| set.split_once('='));
+            of.into_iter().find(|(key, _)| *key == axis.key).map(|(_, value)| value.to_owned())
+        };
+        self.0.iter().map(value).collect()
+    }
+
+    /// The axes.
+    pub fn into_axes(self) -> Vec<Axis> {
+        self.0
+    }
+}
+
+/// Writes the tables of a study now and then while its runs are made, so that partial results can be read.
+#[derive(Debug)]
+pub struct PartialTables<'a> {
+    study: &'a Study,
+    store: &'a RunStore,
+    dir: &'a Path,
+    begun: Stopwatch,
+    /// When they are written next, after the beginning.
+    next: Mutex<Duration>,
+}
+
+impl<'a> PartialTables<'a> {
+    /// The least time between two writings.
+    const EVERY: Duration = Duration::from_secs(10);
+    /// A writing takes at most about this part of the time.
+    const PART: u32 = 20;
+
+    /// Of a study, into a folder.
+    pub fn new(study: &'a Study, store: &'a RunStore, dir: &'a Path) -> PartialTables<'a> {
+        PartialTables { study, store, dir, begun: Stopwatch::start(), next: Mutex::new(Self::EVERY) }
+    }
+
+    /// Writes them if it is time to, and no other thread does.
+    ///
+    /// # Errors
+    /// As [`Study::write_tables`].
+    pub fn write_if_due(&self) -> Result<(), StudyError> {
+        let Ok(mut next) = self.next.try_lock() else { return Ok(()) };
+        let before = self.begun.elapsed();
+        if before < *next {
+            return Ok(());
+        }
+        self.write()?;
+        let after = self.begun.elapsed();
+        *next = after + Self::EVERY.max((after - before) * Self::PART);
+        Ok(())
+    }
+
+    /// Writes them.
+    ///
+    /// # Errors
+    /// As [`Study::write_tables`].
+    pub fn write(&self) -> Result<(), StudyError> {
+        self.study.write_tables(self.store, &[], self.dir)
+    }
+}
+
+fn row(planned: &PlannedRun, outcome: Result<Record, String>) -> StudyRun<RunDocument> {
+    let run = &planned.run;
+    let record = outcome.as_ref().ok();
+    StudyRun {
+        key: run.request().key().to_string(),
+        scenario: run.point.source.name().to_owned(),
+        scheme: run.scheme.clone(),
+        variant: run.point.scenario.variant_of(&run.scheme).map(str::to_owned),
+        point: planned.point.clone(),
+        seed: run.seed,
+        command: run.command().text(),
+        commit: record.map(|record| record.commit.clone()),
+        cpu_s: record.map(|record| record.cpu_s),
+        outcome: outcome.map(|record| record.document),
+    }
+}

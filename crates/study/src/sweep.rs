@@ -1,0 +1,343 @@
+//! A sweep: one scenario at every point of some axes, under several schemes, with several seeds.
+
+use core::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_core::units::Span;
+use weir_experiment::scheme_for;
+use weir_measure::RunDocument;
+use weir_results::{SweepAxis, SweepDocument, SweepRow};
+use weir_schemes::SCHEMES;
+
+use crate::error::StudyError;
+use crate::execute::Failure;
+use crate::optimum::ScenarioOptimum;
+use crate::parallel::map;
+use crate::point::Point;
+use crate::program::{CommandLine, VERSION, window_text};
+use crate::run::Run;
+use crate::seeds::Seeds;
+use crate::source::{Source, refuse_idle, stem};
+use crate::store::RunStore;
+use crate::study::{PlannedRun, Study};
+use crate::vary::{Axis, Varied};
+
+/// A part of a study, for one of several machines: the runs whose place is `index` - 1 modulo `of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part, 1 to `of`.
+    pub index: usize,
+    /// How many parts.
+    pub of: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let parts =
+            text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((index, of)) if 1 <= index && index <= of => Ok(Shard { index, of }),
+            _ => Err(format!("`{text}`: a part is written 2/8, the second of eight")),
+        }
+    }
+}
+
+/// What a sweep runs.
+#[derive(Clone, Debug)]
+pub struct SweepRequest {
+    /// The scenario.
+    pub source: Source,
+    /// The axes that the user gives.
+    pub vary: Vec<Axis>,
+    /// Whether their values are paired.
+    pub zip: bool,
+    /// The schemes; if empty, the scenario's own.
+    pub schemes: Vec<String>,
+    /// The seeds.
+    pub seeds: Seeds,
+    /// What is set at every point.
+    pub set: Vec<String>,
+    /// Measuring windows besides the scenario's own.
+    pub windows: Vec<(Span, Span)>,
+    /// The part that is made here; `None` for all.
+    pub shard: Option<Shard>,
+}
+
+/// A sweep whose points are read and checked.
+#[derive(Debug)]
+pub struct Sweep {
+    request: SweepRequest,
+    varied: Varied,
+    /// Those of all parts: the runs of one point and scheme follow each other.
+    study: Study,
+    points: Vec<Arc<Point>>,
+}
+
+impl SweepRequest {
+    /// Reads the scenario at every point.
+    ///
+    /// The axes of the scenario are swept too, unless an axis is given or set.
+    ///
+    /// # Errors
+    /// The first mistake: an axis, a value, a scheme or a window that is wrong, or a setting that changes nothing.
+    pub fn plan(mut self) -> Result<Sweep, StudyError> {
+        let base = self.source.read(&self.set)?;
+        if self.schemes.is_empty() {
+            self.schemes.push(base.scheme.clone());
+        }
+        let varied = Varied::new(self.vary.clone(), self.zip, own_axes(&base.axes, &self))?;
+        let values = varied.points();
+        let read = |point: &Vec<String>| {
+            let set = [&self.set[..], &varied.set(point)].concat();
+            Point::new(self.source.clone(), set, self.windows.clone()).map(Arc::new)
+        };
+        let points: Vec<Arc<Point>> = map(&values, read).into_iter().collect::<Result<_, _>>()?;
+        for point in &points {
+            for scheme in &self.schemes {
+                scheme_for(&point.scenario, scheme)?;
+            }
+        }
+        let schemes = || self.schemes.iter().map(String::as_str);
+        let set = points.iter().flat_map(|point| ScenarioOptimum::unread(&point.set));
+        refuse_idle(set, schemes(), points.iter().map(|point| &*point.scenario))?;
+        let mut runs = Vec::new();
+        for (point, values) in points.iter().zip(&values) {
+            for scheme in schemes() {
+                for seed in self.seeds.list() {
+                    let run = Run::new(point, scheme, *seed);
+                    runs.push(PlannedRun { run, point: values.iter().cloned().map(Some).collect() });
+                }
+            }
+        }
+        // The first run of the first point says whether the windows and the scenario can be run at all.
+        runs.first().map_or(Ok(()), |first| first.run.check())?;
+        let axes = varied.axes().to_vec();
+        let study = Study::new(format!("sweep-{}", stem(self.source.name())), axes, runs);
+        Ok(Sweep { request: self, varied, study, points })
+    }
+
+    /// The command, without options that say where and how results are made.
+    fn command(&self) -> CommandLine {
+        let vary = |axis: &Axis| format!("{}={}", axis.key, axis.values.join(","));
+        CommandLine::new("sweep", self.source.name())
+            .option("--vary", self.vary.iter().map(vary))
+            .flag("--zip", self.zip)
+            .option("--schemes", [self.schemes.join(",")])
+            .option("--seeds", [&self.seeds])
+            .option("--set", &self.set)
+            .option("--window", self.windows.iter().map(window_text))
+    }
+}
+
+/// The scenario's axes that are not given or set.
+fn own_axes(axes: &[weir_scenario::Axis], request: &SweepRequest) -> Vec<Axis> {
+    let is_given = |key: &str| {
+        let is_set = |set: &String| set.split_once('=').is_some_and(|(path, _)| path.trim() == key);
+        request.vary.iter().any(|axis| axis.key == key) || request.set.iter().any(is_set)
+    };
+    let of =
+        |axis: &weir_scenario::Axis| Axis { key: format!("axis.{}", axis.name), values: axis.values.clone() };
+    axes.iter().map(of).filter(|axis| !is_given(&axis.key)).collect()
+}
+
+impl Sweep {
+    /// The runs of all parts.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// The runs that are made here: all, or those of a part.
+    pub fn part(&self) -> Arc<[Run]> {
+        let runs = self.study.runs().iter().map(|planned| planned.run.clone());
+        match self.request.shard {
+            None => runs.collect(),
+            Some(Shard { index, of }) => runs.skip(index - 1).step_by(of).collect(),
+        }
+    }
+
+    /// What it was planned from. The schemes are those that run.
+    pub fn request(&self) -> &SweepRequest {
+        &self.request
+    }
+
+    /// The axes and their points.
+    pub fn varied(&self) -> &Varied {
+        &self.varied
+    }
+
+    /// The points, in the order of [`Varied::points`].
+    pub fn points(&self) -> &[Arc<Point>] {
+        &self.points
+    }
+
+    /// The command that makes it.
+    pub fn command(&self) -> CommandLine {
+        self.request.command()
+    }
+
+    /// Means, intervals and numbers of distinct outcomes, of the runs that are kept.
+    pub fn document(&self, store: &RunStore, failures: &[Failure]) -> SweepDocument {
+        let base = &self.points[0].scenario;
+        let axis = |axis: &Axis| SweepAxis::new(axis.key.as_str(), axis.values.clone());
+        let head = SweepDocument {
+            version: VERSION.to_owned(),
+            command: self.command().text(),
+            scenario: self.request.source.name().to_owned(),
+            title: base.title.clone(),
+            source: base.source.clone(),
+            set: self.request.set.clone(),
+            axes: self.varied.axes().iter().map(axis).collect(),
+            schemes: self.request.schemes.clone(),
+            seeds: self.request.seeds.list().to_vec(),
+            ..SweepDocument::default()
+        };
+        SweepDocument::of(head, self.rows(store, failures))
+    }
+
+    /// A row for each point and scheme that has a run.
+    fn rows<'a>(
+        &'a self,
+        store: &'a RunStore,
+        failures: &'a [Failure],
+    ) -> impl Iterator<Item = SweepRow> + 'a {
+        let seeds = self.request.seeds.list().len();
+        self.study.runs().chunks(seeds).filter_map(move |group| {
+            let first = group.first()?;
+            let documents: Vec<RunDocument> = group
+                .iter()
+                .filter_map(|planned| {
+                    let mut record = store.find(&planned.run)?;
+                    planned.run.point.add_optimum(&mut record.document);
+                    Some(record.document)
+                })
+                .collect();
+            let failed: Vec<&Failure> = failures
+                .iter()
+                .filter(|failure| group.iter().any(|planned| planned.run.request().key() == failure.key))
+                .collect();
+            if documents.is_empty() && failed.is_empty() {
+                return None;
+            }
+            let values: Vec<String> = first.point.iter().flatten().cloned().collect();
+            let set = self.varied.set(&values);
+            let mut row = SweepRow::of(set, values, &first.run.scheme, &documents);
+            row.failures = failed.len() as u64;
+            row.failure = failed.first().map(|failure| failure.error.to_string());
+            Some(row)
+        })
+    }
+
+    /// A condition on a column of the runs: `scheme=qsccp`, `seed=3`, `key=0f3a` (the first digits), or an axis.
+    ///
+    /// # Errors
+    /// There is no such column.
+    pub fn filter(&self, text: &str) -> Result<Filter, StudyError> {
+        let axes = self.varied.axes();
+        let names = || ["scheme", "seed", "key"].into_iter().chain(axes.iter().map(|axis| axis.key.as_str()));
+        let wrong = || {
+            let names: Vec<&str> = names().collect();
+            StudyError::Invalid(format!(
+                "--where {text}: write COLUMN=VALUE\n  = columns: {}",
+                names.join(", ")
+            ))
+        };
+        let (column, value) = text.split_once('=').ok_or_else(wrong)?;
+        let (column, value) = (column.trim(), value.trim().to_owned());
+        let number =
+            || value.parse().map_err(|_| StudyError::Invalid(format!("--where {text}: a seed is a number")));
+        Ok(match column {
+            "scheme" => Filter::Scheme(value),
+            "seed" => Filter::Seed(number()?),
+            "key" => Filter::Key(value),
+            _ => {
+                let at = axes.iter().position(|axis| axis.key == column).ok_or_else(wrong)?;
+                // The value as an axis has it: with its unit apart.
+                let axis: Axis = format!("{column}={value}").parse()?;
+                let value = axis.values.into_iter().next().unwrap_or_default();
+                if !axes[at].values.contains(&value) {
+                    return Err(StudyError::Invalid(format!(
+                        "--where {text}: this axis has no such value\n  = its values: {}",
+                        axes[at].values.join(", ")
+                    )));
+                }
+                Filter::Axis(at, value)
+            }
+        })
+    }
+
+    /// About how long some of its runs take and how much they store, measured by the beginning of a run of each scheme
+    /// that takes at most `trial`.
+    ///
+    /// # Errors
+    /// A run that cannot be made.
+    pub fn estimate(&self, runs: &[&Run], trial: Duration) -> Result<Estimate, StudyError> {
+        let mut estimate = Estimate { cpu_s: 0.0, bytes: 0 };
+        for scheme in &self.request.schemes {
+            let of_scheme = || runs.iter().filter(|run| run.scheme == *scheme);
+            let Some(first) = of_scheme().next() else { continue };
+            let pace = first.pace(trial)?;
+            let cost = first.point.cost() as f64;
+            let all: f64 = of_scheme().map(|run| run.point.cost() as f64 / cost).sum();
+            estimate.cpu_s += all * pace.cpu_s;
+            estimate.bytes += of_scheme().count() as u64 * pace.bytes;
+        }
+        Ok(estimate)
+    }
+}
+
+/// A condition on a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// Its scheme.
+    Scheme(String),
+    /// Its seed.
+    Seed(u64),
+    /// The first digits of its key.
+    Key(String),
+    /// The value of an axis, by its place.
+    Axis(usize, String),
+}
+
+impl Filter {
+    /// Whether a run fulfils it.
+    pub fn holds(&self, planned: &PlannedRun) -> bool {
+        match self {
+            Filter::Scheme(scheme) => planned.run.scheme == *scheme,
+            Filter::Seed(seed) => planned.run.seed == *seed,
+            Filter::Key(digits) => planned.run.request().key().as_str().starts_with(digits),
+            Filter::Axis(at, value) => planned.point.get(*at).and_then(Option::as_ref) == Some(value),
+        }
+    }
+}
+
+/// About what runs take.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    /// Processor time, s.
+    pub cpu_s: f64,
+    /// Bytes of the records and tables.
+    pub bytes: u64,
+}
+
+/// The schemes that are meant: `all` is every scheme.
+///
+/// # Errors
+/// A scheme that is given twice, or `all` beside others.
+pub fn schemes(given: &[String]) -> Result<Vec<String>, StudyError> {
+    const ALL: &str = "all";
+    if given == [ALL] {
+        return Ok(SCHEMES.iter().map(|scheme| scheme.name.to_owned()).collect());
+    }
+    for (at, scheme) in given.iter().enumerate() {
+        if scheme == ALL {
+            return Err(StudyError::Invalid(format!("--schemes: {ALL} is every scheme; name it alone")));
+        }
+        if given[..at].contains(scheme) {
+            return Err(StudyError::Invalid(format!("--schemes: {scheme} is given twice")));
+        }
+    }
+    Ok(given.to_vec())
+}

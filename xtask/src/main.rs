@@ -1,0 +1,75 @@
+//! `cargo xtask`: writes generated documents and records of figures.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use xtask::{Result, comparison, documents, golden, page, records, root, workspace};
+
+const HELP: &str = "\
+cargo xtask docs                       write the documents that are generated from the code
+cargo xtask docs --check               say which of them differ; 1 if one does
+cargo xtask golden                     write the golden figures, tests/golden/figures.tsv
+cargo xtask records DOCUMENT           write the record of a document of weir reproduce qsccp --json
+cargo xtask comparison FOLDER FOLDER   write the tables of weir compare qsccp and weir compare --all into their pages
+
+WEIR=path names the command `weir` that is run; else it is built.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<ExitCode> {
+    match arguments {
+        ["docs"] => write_documents()?,
+        ["docs", "--check"] => return check_documents(),
+        ["golden"] => {
+            let weir = weir()?;
+            golden::write(&|| Command::new(&weir))?;
+        }
+        ["records", document] => {
+            records::write(Path::new(document))?;
+            write_documents()?;
+        }
+        ["comparison", comparison, matrix] => {
+            comparison::write_tables(Path::new(comparison), Path::new(matrix))?;
+        }
+        [] | ["help" | "--help"] => println!("{HELP}"),
+        _ => return Err(format!("there is no such task; there are\n{HELP}").into()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_documents() -> Result<()> {
+    for name in page::write(&root(), &documents::documents(&weir()?)?)? {
+        println!("{name}");
+    }
+    Ok(())
+}
+
+fn check_documents() -> Result<ExitCode> {
+    let differing = page::differing(&root(), &documents::documents(&weir()?)?)?;
+    for name in &differing {
+        println!("{name}: differs from the code: `cargo xtask docs` writes it");
+    }
+    Ok(if differing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The command that `WEIR` names, or else the one that the tests run, built.
+fn weir() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("WEIR") {
+        return Ok(path.into());
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let build = ["build", "--quiet", "--profile", "test", "--package", "weir"];
+    if !Command::new(cargo).args(build).current_dir(root()).status()?.success() {
+        return Err("weir does not build".into());
+    }
+    Ok(Path::new(&workspace::target()?).join("debug/weir"))
+}
