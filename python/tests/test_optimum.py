@@ -40,7 +40,7 @@ def test_a_flow_with_an_end_has_a_completion():
 
 
 def test_what_is_no_objective_is_refused():
-    with pytest.raises(weir.RunError, match="`fair` is not one of max-min, link-fair"):
+    with pytest.raises(weir.RunError, match="`fair` is not one of link-fair, max-min"):
         weir.optimum("examples/minimal", objective="fair")
     with pytest.raises(weir.WeirError, match="utilisation"):
         weir.optimum("examples/minimal", utilisation=1.5)
