@@ -67,7 +67,9 @@ impl ComparedScenario {
     ) -> impl Iterator<Item = (usize, Run)> + 'a {
         let own = move |(at, compared): (usize, &'a ComparedPoint)| {
             let is_run = move |scheme: &&String| self.runs_at(at, scheme) == at;
-            let runs = move |scheme: &'a String| compared.runs(request, scheme, with_series).map(move |run| (at, run));
+            let runs = move |scheme: &'a String| {
+                compared.runs(request, scheme, with_series).map(move |run| (at, run))
+            };
             compared.schemes.iter().filter(is_run).flat_map(runs)
         };
         self.points.iter().enumerate().flat_map(own)
