@@ -1,5 +1,5 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick test test-rust tools web python wheel binary golden records tables interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick docs test test-rust build-tests doctests tools web python wheel binary golden records tables interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -27,12 +27,23 @@ quick: ## build target/debug/weir for daily work
 
 # Everything that is tested, with what the tests need. The suites run the binary that the tests in Rust were built with:
 # that checks more than a release does, and nothing is compiled twice.
-test: test-rust tools ## run every test
+test: test-rust doctests tools ## run every test
 	$(MAKE) tables python web interop apps qos WEIR=$(TARGET)/debug/weir
+
+# The programs of the tests, and the one example that the suites in Python and the browser run: `make lint` compiles the others.
+RUST_TESTS = --workspace --all-features --tests --example sample_report
 
 # More threads than processors: half of the tests wait for timeouts and peers most of the time.
 test-rust: ## run the tests in Rust
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --all-features
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test $(RUST_TESTS)
+
+# MESSAGES=--message-format=json tells where the programs are.
+build-tests:
+	cargo test $(RUST_TESTS) --no-run $(MESSAGES)
+
+# The examples in the documentation of the code.
+doctests:
+	cargo test --workspace --all-features --doc
 
 # Other people's software that the tests need.
 tools: ## install the other software that the tests need
@@ -65,16 +76,22 @@ wheel: ## build a Python wheel for Linux in target/wheels
 	$(TARGET)/wheel-env/bin/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9,<2'
 	PATH=$(TARGET)/wheel-env/bin:$$PATH maturin build --release --zig --compatibility manylinux2014 --out $(TARGET)/wheels
 
-# The main figures of every scheme on every built-in scenario, written anew; half a minute.
+# The parts of documents that the code has, and the table of the interoperability tests.
+docs: ## write the documents that are generated
+	cargo xtask docs
+	sh tests/interop/install.sh
+	tests/interop/peers/python/bin/python tests/interop/run.py --write-table
+
+# The main figures of every scheme on every built-in scenario; half a minute.
 golden: ## write the golden tables anew
-	WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite golden::
+	cargo xtask golden
 
 # What weir reproduce says of QSCCP, into a table that its page is made of; takes some minutes.
 SEEDS = 10
 RECORDED = dumbbell tree diamond-bandwidth diamond-latency cache multiaccess abilene-single abilene-multipath geant
 records: ## write the table of weir reproduce qsccp anew; takes minutes
 	cargo run --release -- reproduce $(RECORDED:%=qsccp/%) --scheme qsccp --seeds $(SEEDS) --json > target/reproduce.json
-	WEIR_RECORD=$(CURDIR)/target/reproduce.json WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite records::
+	cargo xtask records target/reproduce.json
 
 # The tables of a study in other people's software.
 tables: ## read the tables of a study in polars and DuckDB
@@ -141,19 +158,11 @@ try-deb: deb ## try the package in a clean Debian; needs root and mmdebstrap
 # Every scheme on every experiment: of QSCCP's paper with more seeds and in detail, then of every paper, into the two pages that
 # show it; about half an hour on two processors. What was stopped goes on where it was. The page of the comparison has the
 # sections of the experiments, that of the matrix what is above them.
-COMPARISON = docs/schemes/comparison.md
-MATRIX = docs/schemes/matrix.md
 MATRIX_SEEDS = 3
 comparison: ## run every scheme on every experiment; takes half an hour
 	cargo run --release -- compare qsccp --schemes all --seeds $(SEEDS) --out target/comparison > target/comparison.txt
 	cargo run --release -- compare --all --seeds $(MATRIX_SEEDS) --out target/matrix > target/matrix.txt
-	awk '/^### / { section = 1 } section || /^(Made by|Figures are|$$)/' \
-	  target/comparison/compare.md | cat -s > target/comparison/sections.md
-	sed -i -e '/comparison: begin/,/comparison: end/{//!d}' \
-	  -e '/comparison: begin/r target/comparison/sections.md' $(COMPARISON)
-	sed -e '/^### /,$$d' -e '/^Figures are /d' target/matrix/compare.md | cat -s > target/matrix/matrix.md
-	sed -i -e '/matrix: begin/,/matrix: end/{//!d}' -e '/matrix: begin/r target/matrix/matrix.md' $(MATRIX)
-	WEIR_COMPARED=1 WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite docs::the_tables
+	cargo xtask comparison target/comparison target/matrix
 
 bench: ## run the benchmarks
 	cargo bench -p weir-core --bench tables
@@ -170,7 +179,7 @@ bench: ## run the benchmarks
 # Whole forwarders under faults, on simulated sockets and time: a thousand seeds, or SEEDS=n.
 faults: SEEDS = 1000
 faults: ## run forwarders under faults: a thousand seeds, or SEEDS=n
-	WEIR_SEEDS=$(SEEDS) cargo test -p weir-forwarder --test faults
+	WEIR_SEEDS=$(SEEDS) cargo test -p weir-forwarder --test suite faults::
 
 # A minute of each fuzz target, or FOR=3600 seconds; fuzz/run says what it needs and what it keeps.
 fuzz: FOR = 60

@@ -2,8 +2,9 @@
 """Runs the interoperability tests: run.py [TEST...], a test as unittest names it: test_ndnd or test_ndnd.Tools.
 
 They run in namespaces of their own for network, processes and mounts, so that they meet nothing on this machine
-and leave nothing behind: when this process ends, everything in it ends. With WEIR_WRITE_REFERENCE=1 the table in
-docs/reference/interoperability.md is written."""
+and leave nothing behind: when this process ends, everything in it ends.
+
+run.py --write-table runs none: it writes the table of docs/reference/interoperability.md, which is made of the tests."""
 
 import logging
 import os
@@ -45,21 +46,26 @@ def prepare():
 
 
 def check_table():
-    """Whether the page's table is that of the tests; writes it if that is asked for."""
+    """Whether the page's table is that of the tests."""
     import matrix
 
     should, page = matrix.page_with_table()
-    if should == page:
-        return True
-    if os.environ.get("WEIR_WRITE_REFERENCE"):
-        matrix.PAGE.write_text(should)
-        return True
-    print(f"{matrix.PAGE} differs from the tests: WEIR_WRITE_REFERENCE=1 {__file__}", file=sys.stderr)
-    return False
+    if should != page:
+        print(f"{matrix.PAGE} differs from the tests: `make docs` writes it", file=sys.stderr)
+    return should == page
+
+
+def write_table():
+    """Puts the table of the tests into the page."""
+    import matrix
+
+    suite()
+    should, _ = matrix.page_with_table()
+    matrix.PAGE.write_text(should)
 
 
 def suite():
-    loader, names = unittest.TestLoader(), sys.argv[1:]
+    loader, names = unittest.TestLoader(), [name for name in sys.argv[1:] if not name.startswith("--")]
     return loader.loadTestsFromNames(names) if names else loader.discover(str(HERE))
 
 
@@ -96,6 +102,9 @@ class Result(unittest.TextTestResult):
 
 
 def main():
+    if sys.argv[1:] == ["--write-table"]:
+        write_table()
+        return
     if INSIDE not in os.environ:
         enter_namespaces()
     prepare()

@@ -130,7 +130,9 @@ const number = (value: number) => (Math.abs(value) >= 1e4 ? count(value) : signi
 function said(value: Value | null | undefined, scale: number): string {
   if (!value || !isNumber(value[0])) return "–";
   const ci95 = interval(value);
-  return number(value[0] * scale) + (ci95 > 0 ? ` ± ${number(ci95 * scale)}` : "");
+  // Of rounding errors there is none to show.
+  const shown = ci95 * scale >= 1e4 ? count(ci95 * scale) : significant(ci95 * scale, 2);
+  return number(value[0] * scale) + (shown === "0" ? "" : ` ± ${shown}`);
 }
 
 // ---- Plots
@@ -180,7 +182,8 @@ function range(shown: Small[], scale: number): [number, number] {
   if (state.range === "log") return [Math.max(low, Math.min(...means) / 10) / 1.1, high * 1.1];
   if (state.range === "zero" && low >= 0) return [0, high > 0 ? high * 1.06 : 1];
   const room = Math.max((high - low) * 0.08, Math.abs(high) * 0.002, 1e-9);
-  return [state.range === "zero" ? Math.min(0, low - room) : low - room, high + room];
+  // Nothing that is plotted is below zero, but an interval may be.
+  return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
 
 function xRange(positions: number[], isNumeric: boolean): [number, number] {
@@ -193,19 +196,43 @@ function xRange(positions: number[], isNumeric: boolean): [number, number] {
   return [first - (last - first) * 0.04, last + (last - first) * 0.04];
 }
 
-/** The values under the axis: those between which there is room. */
-function ticks(positions: number[], names: string[], isNumeric: boolean, width: number): string[] {
+/** About the width of a letter under an axis, px. */
+const LETTER = 6.6;
+
+/** What stands under the axis of a plot so wide: names, shortened to the room that each has, or the numbers that have room. */
+function ticks(width: number): { x: number; text: string }[] {
+  const { places, positions, isNumeric } = along();
+  const texts = places.map((place) => page.axes[state.x]!.values[place]!);
   const [from, to] = xRange(positions, isNumeric);
-  const to01 = (x: number) =>
-    state.log && isNumeric ? Math.log(x / from) / Math.log(to / from) : (x - from) / (to - from || 1);
+  const room = width - 80;
+  if (!isNumeric) {
+    const most = Math.max(2, Math.floor(room / texts.length / LETTER) - 1);
+    return positions.map((x, i) => ({ x, text: texts[i]!.length > most ? `${texts[i]!.slice(0, most - 1)}…` : texts[i]! }));
+  }
+  const part = (x: number) => (state.log ? Math.log(x / from) / Math.log(to / from) : (x - from) / (to - from));
   let end = -Infinity;
-  return positions.map((x, i) => {
-    const half = names[i]!.length * 3.3 + 4;
-    const middle = to01(x) * (width - 80);
-    if (middle - half < end) return "";
-    end = middle + half;
-    return names[i]!;
-  });
+  return positions
+    .map((x, i) => ({ x, text: texts[i]! }))
+    .filter(({ x, text }) => {
+      const half = (text.length * LETTER) / 2 + 4;
+      const middle = part(x) * room;
+      if (middle - half < end) return false;
+      end = middle + half;
+      return true;
+    });
+}
+
+/**
+ * Where the values of each scheme are drawn, one place of the axis after the other. Schemes share the positions of numbers;
+ * over a name they stand beside each other.
+ */
+function spread(): { xs: number[]; each: number; index: (place: number, scheme: number) => number } {
+  const { positions, isNumeric } = along();
+  const schemes = page.schemes.length;
+  if (isNumeric) return { xs: positions, each: 1, index: (place) => place };
+  const step = Math.min(0.12, 0.7 / schemes);
+  const xs = positions.flatMap((x) => page.schemes.map((_, i) => x + (i - (schemes - 1) / 2) * step));
+  return { xs, each: schemes, index: (place, scheme) => place * schemes + scheme };
 }
 
 let plots: { plot: uPlot; small: Small }[] = [];
@@ -253,10 +280,17 @@ function draw(): void {
 /** Means of each scheme, then the ends of its interval. */
 function data(small: Small, scale: number): uPlot.AlignedData {
   const lowest = state.range === "log" ? 1e-300 : -Infinity;
-  const column = (line: (Value | null)[], side: number) =>
-    line.map((value) => (value && isNumber(value[0]) ? Math.max(lowest, (value[0] + side * interval(value)) * scale) : null));
-  const columns = small.lines.flatMap((line) => [column(line, 0), column(line, 1), column(line, -1)]);
-  return [along().positions, ...columns];
+  const { xs, index } = spread();
+  const column = (line: (Value | null)[], scheme: number, side: number) => {
+    const column = new Array<number | null>(xs.length).fill(null);
+    line.forEach((value, place) => {
+      if (!value || !isNumber(value[0])) return;
+      column[index(place, scheme)] = Math.max(lowest, (value[0] + side * interval(value)) * scale);
+    });
+    return column;
+  };
+  const columns = small.lines.flatMap((line, scheme) => [0, 1, -1].map((side) => column(line, scheme, side)));
+  return [xs, ...columns];
 }
 
 function options(small: Small, name: string, scale: number, [low, high]: [number, number]): uPlot.Options {
@@ -268,9 +302,9 @@ function options(small: Small, name: string, scale: number, [low, high]: [number
     grid: { stroke: () => css("--grid"), width: 1 },
     ticks: { stroke: () => css("--grid"), width: 1, size: 4 },
   };
-  const { places, positions, isNumeric } = along();
+  const { positions, isNumeric } = along();
+  const { each } = spread();
   const x = page.axes[state.x]!;
-  const names = places.map((place) => x.values[place]!);
   const show = (scheme: number) => !state.hidden.has(scheme);
   return {
     width: 400,
@@ -290,9 +324,9 @@ function options(small: Small, name: string, scale: number, [low, high]: [number
         labelGap: 0,
         size: 26,
         gap: 4,
-        splits: () => positions,
+        splits: (plot) => ticks(plot.width).map((tick) => tick.x),
         filter: (_plot, splits) => splits,
-        values: (plot) => ticks(positions, names, isNumeric, plot.width),
+        values: (plot) => ticks(plot.width).map((tick) => tick.text),
       },
       {
         ...axis,
@@ -331,11 +365,11 @@ function options(small: Small, name: string, scale: number, [low, high]: [number
       ? page.schemes.map((_, i) => ({ series: [3 * i + 2, 3 * i + 3] as [number, number], fill: () => faint(i) }))
       : [],
     hooks: {
-      draw: [(plot) => whiskers(plot, small, positions, scale)],
+      draw: [(plot) => whiskers(plot, small, scale)],
       setCursor: [
         (plot) => {
           const at = plot.cursor.idx;
-          read(small, isNumber(at) && (plot.cursor.left ?? -1) >= 0 ? at : null);
+          read(small, isNumber(at) && (plot.cursor.left ?? -1) >= 0 ? Math.floor(at / each) : null);
         },
       ],
     },
@@ -345,8 +379,9 @@ function options(small: Small, name: string, scale: number, [low, high]: [number
 const faint = (scheme: number) => `${ofPair(colours[scheme]!)}2e`;
 
 /** The interval of each value, as a line with ends. */
-function whiskers(plot: uPlot, small: Small, positions: number[], scale: number): void {
+function whiskers(plot: uPlot, small: Small, scale: number): void {
   const { ctx } = plot;
+  const { xs, index } = spread();
   const pixel = devicePixelRatio;
   ctx.save();
   ctx.lineWidth = 1.25 * pixel;
@@ -356,7 +391,7 @@ function whiskers(plot: uPlot, small: Small, positions: number[], scale: number)
     ctx.beginPath();
     line.forEach((value, i) => {
       if (!value || !isNumber(value[0]) || interval(value) === 0) return;
-      const x = plot.valToPos(positions[i]!, "x", true);
+      const x = plot.valToPos(xs[index(i, scheme)]!, "x", true);
       const ends = [-1, 1].map((side) => {
         const end = (value[0]! + side * interval(value)) * scale;
         return plot.valToPos(Math.max(end, plot.scales["y"]!.min!), "y", true);
@@ -391,10 +426,11 @@ function key(event: KeyboardEvent, plot: uPlot): void {
     plot.setCursor({ left: -10, top: -10 });
     return;
   }
-  const xs = plot.data[0];
-  const now = (plot.cursor.left ?? -1) >= 0 ? (plot.cursor.idx ?? -1) : step > 0 ? -1 : xs.length;
-  const next = Math.min(xs.length - 1, Math.max(0, now + step));
-  plot.setCursor({ left: plot.valToPos(xs[next]!, "x"), top: plot.over.clientHeight / 2 });
+  const { positions } = along();
+  const shown = (plot.cursor.left ?? -1) >= 0 ? plot.cursor.idx : null;
+  const now = isNumber(shown) ? Math.floor(shown / spread().each) : step > 0 ? -1 : positions.length;
+  const next = Math.min(positions.length - 1, Math.max(0, now + step));
+  plot.setCursor({ left: plot.valToPos(positions[next]!, "x"), top: plot.over.clientHeight / 2 });
 }
 
 // ---- Schemes and readings

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -851,4 +851,186 @@ describe("the matrix", () => {
       },
       { dir: join(dirname(hostile), "matrix") },
     ));
+});
+
+describe("the page of a sweep", () => {
+  const PHONE = { viewport: { width: 375, height: 812 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+  const openPage = (steps, { dir = summaries, ready = () => window.weirSweep !== undefined, ...options } = {}) =>
+    open(steps, { file: join(dir, "sweep.html"), ready, ...options });
+  const document_ = () => JSON.parse(readFileSync(join(summaries, "sweep.json"), "utf8"));
+  const choose = (page, label, option) => page.getByLabel(label, { exact: true }).selectOption({ label: option });
+  /** Of each plot its points along the axis, and for each scheme the means and the ends of the intervals. */
+  const plotted = (page) =>
+    page.evaluate(() =>
+      Object.fromEntries(
+        [...window.weirSweep.plots].map(([name, { data }]) => {
+          const [x, ...columns] = data.map((column) => [...column]);
+          return [name, { x, lines: columns.filter((_, i) => i % 3 === 0), highs: columns.filter((_, i) => i % 3 === 1) }];
+        }),
+      ),
+    );
+  const near = (a, b) => assert.ok(Math.abs(a - b) <= 1e-9 * Math.abs(b), `${a} is not ${b}`);
+
+  test("has a curve a scheme over the axis, with intervals, and a plot for each value of the other axis", () =>
+    openPage(async (page) => {
+      const { axes, schemes, rows } = document_();
+      const plots = await plotted(page);
+      assert.deepEqual(Object.keys(plots), axes[1].values.map((value) => `${axes[1].name} = ${value}`));
+      let intervals = 0;
+      for (const [name, { x, lines, highs }] of Object.entries(plots)) {
+        assert.deepEqual(x, axes[0].positions);
+        for (const [i, scheme] of schemes.entries()) {
+          for (const [k, value] of axes[0].values.entries()) {
+            const row = rows.find((row) => row.scheme === scheme && row.values[0] === value && name.endsWith(`= ${row.values[1]}`));
+            const goodput = row.periods.at(-1)?.all.goodput_bps;
+            if (!goodput) {
+              assert.equal(lines[i][k], null, "a scheme that cannot run has no point");
+              continue;
+            }
+            near(lines[i][k] * 1e6, goodput.mean);
+            near(highs[i][k] * 1e6, goodput.mean + goodput.ci95);
+            intervals += goodput.distinct > 1 ? 1 : 0;
+            if (goodput.distinct === 1) assert.equal(highs[i][k], lines[i][k]);
+          }
+        }
+      }
+      assert.ok(intervals > 10);
+    }));
+
+  test("draws what is chosen: figure, class, part, axis, value of the other axis", () =>
+    openPage(async (page) => {
+      const { axes, rows } = document_();
+      const first = async () => Object.values(await plotted(page))[0].lines[0][0];
+      await choose(page, "Figure to plot", "Delay, mean");
+      near(await first(), rows[0].periods.at(-1).all.delay_ms.mean.mean);
+      await choose(page, "Flows or link", "class BE");
+      near(await first(), rows[0].periods.at(-1).classes.find(({ name }) => name === "BE").delay_ms.mean.mean);
+      await choose(page, "Part of the run", "Whole run");
+      near(await first(), rows[0].periods[0].classes.find(({ name }) => name === "BE").delay_ms.mean.mean);
+      await choose(page, "Axis of the plots", `over ${axes[1].name}`);
+      assert.equal(Object.keys(await plotted(page)).length, axes[0].values.length);
+      await choose(page, `Value of ${axes[0].name}`, `${axes[0].name} = 10 Mb/s`);
+      const plots = await plotted(page);
+      assert.deepEqual(Object.keys(plots), [`${axes[0].name} = 10 Mb/s`]);
+      assert.deepEqual(Object.values(plots)[0].x, axes[1].positions);
+      await choose(page, "Figure to plot", "Utilisation of a link");
+      assert.match(await page.locator("#figures caption").textContent(), /^Utilisation of a link, .* → .*, whole run$/);
+    }));
+
+  test("scales the axis and the values by factors", () =>
+    openPage(async (page) => {
+      const scales = () =>
+        page.evaluate(() => [...window.weirSweep.plots.values()].map(({ scales: { x, y } }) => [x.distr, y.distr, y.min]));
+      // The rates grow by factors.
+      for (const [x, y, low] of await scales()) assert.deepEqual([x, y, low], [3, 1, 0]);
+      await page.getByRole("button", { name: "x linear" }).click();
+      await page.getByRole("button", { name: "y log" }).click();
+      for (const [x, y, low] of await scales()) assert.ok(x === 1 && y === 3 && low > 0);
+      await choose(page, "Figure to plot", "Delay, mean");
+      await page.getByRole("button", { name: "y fitted" }).click();
+      for (const [x, y, low] of await scales()) assert.ok(x === 1 && y === 1 && low > 0);
+      // What can be zero has no factors.
+      await choose(page, "Figure to plot", "Data lost");
+      assert.equal(await page.getByRole("button", { name: "y log" }).count(), 0);
+    }));
+
+  test("reads values by keys, and hides a scheme", () =>
+    openPage(async (page) => {
+      const plot = page.locator(".plot").first();
+      await plot.focus();
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("ArrowRight");
+      assert.equal(await page.locator(".reading").textContent(), "link.R2-R3.rate = 5 Mb/s, link.R2-R3.delay = 5 ms");
+      const texts = await page.locator(".schemes small").allTextContents();
+      assert.match(texts[0], /^[\d.]+ ± [\d.]+ Mb\/s$/);
+      assert.match(texts[2], /^[\d.]+ Mb\/s$/, "no ± where all seeds agree");
+      await page.keyboard.press("Escape");
+      assert.match(await page.locator(".reading").textContent(), /^Point at a plot/);
+      await page.locator(".schemes button").first().click();
+      assert.equal(await page.locator(".schemes button").first().getAttribute("aria-pressed"), "false");
+      assert.deepEqual(
+        await page.evaluate(() => [...window.weirSweep.plots.values()].map(({ series }) => [series[1].show, series[4].show])),
+        [[false, true], [false, true]],
+      );
+    }));
+
+  test("over names, schemes stand beside each other, and long names are shortened", () => {
+    const dir = join(scratch, "names");
+    mkdirSync(dir);
+    const names = ["drop-tail", "codel", "a queue with a name that has no room under its points", "pie", "red"];
+    const text = readFileSync(join(summaries, "sweep.html"), "utf8");
+    const changed = text.replace(/(id="data">)(.*?)(<\/script>)/s, (_, before, json, after) => {
+      const data = JSON.parse(json);
+      data.axes[0] = { name: "queue", unit: null, values: names, positions: [] };
+      return before + JSON.stringify(data).replaceAll("<", "\\u003c") + after;
+    });
+    writeFileSync(join(dir, "sweep.html"), changed);
+    return openPage(
+      async (page) => {
+        const { x, lines } = Object.values(await plotted(page))[0];
+        assert.equal(new Set(x).size, 5 * 3);
+        for (const [i, line] of lines.entries()) {
+          for (const [k, value] of line.entries()) assert.ok(k % 3 === i || value === null, "each scheme has its own places");
+        }
+        const under = await page.evaluate(() => {
+          const plot = [...window.weirSweep.plots.values()][0];
+          return plot.axes[0].values(plot);
+        });
+        assert.deepEqual([under[0], under[4]], ["drop-tail", "red"]);
+        assert.match(under[2], /^a queue.*…$/);
+        await page.locator(".plot").first().focus();
+        for (const name of names) {
+          await page.keyboard.press("ArrowRight");
+          assert.ok((await page.locator(".reading").textContent()).startsWith(`queue = ${name}, `));
+        }
+      },
+      { dir },
+    );
+  });
+
+  test("tabulates what is plotted, with the number of distinct values, and says why a value is missing", () =>
+    openPage(async (page) => {
+      const { rows } = document_();
+      const cells = await page.locator("#figures tbody tr").evaluateAll((rows) =>
+        rows.map((row) => [...row.children].map((cell) => cell.textContent)),
+      );
+      assert.equal(cells.length, rows.length);
+      for (const [i, [rate, delay, scheme, mean, seeds, distinct, note]] of cells.entries()) {
+        assert.deepEqual([rate, delay, scheme], [...rows[i].values, rows[i].scheme]);
+        const goodput = rows[i].periods.at(-1)?.all.goodput_bps;
+        assert.deepEqual([seeds, distinct], goodput ? [String(goodput.n), String(goodput.distinct)] : ["–", "–"]);
+        assert.equal(mean.includes("±"), goodput !== undefined && goodput.distinct > 1, mean);
+        assert.equal(note, rows[i].left_out ? `cannot run here: ${rows[i].left_out}` : rows[i].failure ? `failed in 1 of 5 runs: ${rows[i].failure}` : "");
+      }
+      await page.locator("#figures thead button", { hasText: "distinct" }).click();
+      assert.equal(await page.locator("#figures tbody tr").first().locator("td").nth(4).textContent(), "5");
+    }));
+
+  test("has its tables without a script", async () => {
+    const tables = (page) => page.locator("table.figures").allInnerTexts();
+    let scripted;
+    await openPage(async (page) => (scripted = await tables(page)));
+    await openPage(async (page) => assert.deepEqual(await tables(page), scripted), { javaScriptEnabled: false, ready: () => true });
+    assert.equal(scripted.length, 2 * document_().rows[0].periods.length);
+  });
+
+  test("switches its theme, fits a phone, and shows a hostile title as text", async () => {
+    await openPage(
+      async (page) => {
+        const axis = () => page.evaluate(() => [...window.weirSweep.plots.values()][0].axes[0].stroke());
+        const dark = await axis();
+        await page.locator("#theme").click();
+        assert.notEqual(await axis(), dark);
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), 0);
+      },
+      { ...PHONE, colorScheme: "dark" },
+    );
+    await openPage(
+      async (page) => {
+        assert.equal(await page.locator("h1").textContent(), HOSTILE);
+        assert.equal(await page.evaluate(() => window.broken), undefined);
+      },
+      { dir: dirname(hostile) },
+    );
+  });
 });

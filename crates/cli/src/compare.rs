@@ -7,7 +7,7 @@ use weir_results::terminal_width;
 use weir_study::{CompareRequest, Comparison, RunStore, Seeds, stem};
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, note_kept};
+use crate::progress::{Execution, Jobs, note_kept};
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario under several schemes and compare them; for several scenarios, or a paper, print a matrix of
@@ -37,6 +37,8 @@ pub struct Args {
     /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// The folder for compare.html, compare.json, the report of each scheme's run with the first seed, a table of all
     /// figures (results.parquet, results.csv) and the runs: the same command resumes an interrupted comparison. Files of
     /// an earlier run are overwritten. By default out/compare-SCENARIO. A matrix also has compare.md, a page for each
@@ -71,7 +73,7 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
         terminal::while_waiting("preparing the scenarios and their optima", || request.plan(with_series))?;
     let out = Out::open(args.out.as_deref(), args.json, &folder(&args.scenarios))?;
     let store = Arc::new(RunStore::of_results(out.dir()));
-    execute(&comparison, &store, &out)?;
+    execute(&comparison, args.jobs.number(), &store, &out)?;
     let document = comparison.document(&store, out.dir(), &|written| out.note(written))?;
     if let Some(dir) = out.dir() {
         out.note(comparison.study().write_tables(&store, &[], dir));
@@ -95,14 +97,14 @@ fn folder(scenarios: &[String]) -> String {
 }
 
 /// Makes the missing runs. The reports of the first seed are written.
-fn execute(comparison: &Comparison, store: &Arc<RunStore>, out: &Out) -> Result<(), Failure> {
+fn execute(comparison: &Comparison, jobs: usize, store: &Arc<RunStore>, out: &Out) -> Result<(), Failure> {
     let study = comparison.study();
     let needs_report = |run: usize| out.dir().is_some_and(|dir| comparison.needs_report(run, dir));
     note_kept(study, store, &needs_report);
     let execution = Execution {
         runs: study.runs().iter().map(|planned| planned.run.clone()).collect(),
         store: Arc::clone(store),
-        jobs: 0,
+        jobs,
         left: if out.dir().is_some() { KEPT } else { LOST },
         is_needed: &needs_report,
         on_made: &|run, made| {

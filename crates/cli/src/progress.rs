@@ -7,10 +7,32 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar};
-use weir_study::{Cancel, Event, Executed, Made, Run, RunStore, Schedule, Stopwatch, Study, StudyError, Threads};
+use weir_study::{
+    Cancel, Event, Executed, Made, Run, RunStore, Schedule, Stopwatch, Study, StudyError, Threads,
+};
 
 use crate::app::Stop;
 use crate::{Failure, terminal};
+
+/// How many runs are made at a time.
+#[derive(Debug, clap::Args)]
+pub struct Jobs {
+    /// How many runs are made at a time; by default as many as there are processors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+impl Jobs {
+    /// The number.
+    pub fn number(&self) -> usize {
+        self.jobs.map_or_else(processors, usize::from)
+    }
+}
+
+/// The number of processors.
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// The runs of a command, and what is done with them.
 pub struct Execution<'a> {
@@ -18,7 +40,7 @@ pub struct Execution<'a> {
     pub runs: Arc<[Run]>,
     /// Where they are kept.
     pub store: Arc<RunStore>,
-    /// How many are made at a time; 0 for as many as there are processors.
+    /// How many are made at a time.
     pub jobs: usize,
     /// What the user has after an interruption.
     pub left: &'static str,
@@ -91,7 +113,8 @@ pub fn note_kept(study: &Study, store: &RunStore, is_needed: &dyn Fn(usize) -> b
 /// Says how many runs were not made.
 fn note_alike(alike: usize) {
     if alike > 0 {
-        let (runs, them) = if alike == 1 { ("1 run was".to_owned(), "it") } else { (format!("{alike} runs were"), "them") };
+        let (runs, them) =
+            if alike == 1 { ("1 run was".to_owned(), "it") } else { (format!("{alike} runs were"), "them") };
         eprintln!(
             "note: {runs} not repeated with another seed: nothing in {them} is random, so every seed gives the same figures"
         );
@@ -157,9 +180,4 @@ impl Shown {
         let part = 100 * self.bar.position() / self.bar.length().unwrap_or(1).max(1);
         eprintln!("{}, {} left: {part} %", self.bar.message(), HumanDuration(self.left()));
     }
-}
-
-/// The number of threads that a command uses by default.
-pub fn processors() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }

@@ -9,7 +9,7 @@ use weir_results::{terminal_width, write_reproduction};
 use weir_study::{ReproduceRequest, Reproduction, RunStore, Seeds};
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, note_kept};
+use crate::progress::{Execution, Jobs, note_kept};
 use crate::{Failure, terminal};
 
 /// Check the statements of papers: run their experiments over several seeds, and compare each statement with the
@@ -26,6 +26,8 @@ pub struct Args {
     /// statements about
     #[arg(long)]
     scheme: Option<String>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// The folder for reproduce.html, reproduce.json, the report of each case's run with the first seed, a table of all
     /// figures (results.parquet, results.csv) and the runs: the same command resumes an interrupted reproduction. Files
     /// of an earlier run are overwritten. By default out/reproduce-PAPER
@@ -47,8 +49,11 @@ const LOST: &str = "statements are checked after the last run; the same command 
 /// Reproduces them.
 pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
-    let request =
-        ReproduceRequest { names: args.names.clone(), seeds: args.seeds.clone(), scheme: args.scheme.clone() };
+    let request = ReproduceRequest {
+        names: args.names.clone(),
+        seeds: args.seeds.clone(),
+        scheme: args.scheme.clone(),
+    };
     let name = request.name();
     let with_series = args.out.is_some() || !args.json;
     let reproduction =
@@ -58,7 +63,7 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
         eprintln!("{}", announcement(&reproduction, &out));
     }
     let store = Arc::new(RunStore::of_results(out.dir()));
-    execute(&reproduction, &store, &out)?;
+    execute(&reproduction, args.jobs.number(), &store, &out)?;
     let document = reproduction.document(&store)?;
     if let Some(dir) = out.dir() {
         out.note(reproduction.study().write_tables(&store, &[], dir));
@@ -91,14 +96,19 @@ fn announcement(reproduction: &Reproduction, out: &Out) -> String {
 }
 
 /// Makes the missing runs. The reports of the first seed are written.
-fn execute(reproduction: &Reproduction, store: &Arc<RunStore>, out: &Out) -> Result<(), Failure> {
+fn execute(
+    reproduction: &Reproduction,
+    jobs: usize,
+    store: &Arc<RunStore>,
+    out: &Out,
+) -> Result<(), Failure> {
     let study = reproduction.study();
     let needs_report = |run: usize| out.dir().is_some_and(|dir| reproduction.needs_report(run, dir));
     note_kept(study, store, &needs_report);
     let execution = Execution {
         runs: study.runs().iter().map(|planned| planned.run.clone()).collect(),
         store: Arc::clone(store),
-        jobs: 0,
+        jobs,
         left: if out.dir().is_some() { KEPT } else { LOST },
         is_needed: &needs_report,
         on_made: &|run, made| {

@@ -12,7 +12,7 @@ use weir_scenario::Scenario;
 use weir_study::{Made, Run, RunStore, ScenarioOptimum, Seeds, refuse_idle, stem};
 
 use crate::out::{self, Out};
-use crate::progress::Execution;
+use crate::progress::{Execution, Jobs};
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario, print the results, and write a report
@@ -43,6 +43,8 @@ pub struct Args {
     /// Print the results as one JSON document and nothing else; with several seeds, an array
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Encode and decode every packet, and stop if one changes
     #[arg(long)]
     check_wire: bool,
@@ -97,7 +99,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let execution = Execution {
         runs: Arc::clone(&runs),
         store: Arc::clone(&store),
-        jobs: 0,
+        jobs: args.jobs.number(),
         left: LOST,
         // Files and tables are made of a run's report, which is not kept.
         is_needed: &|_| !args.json || check_wire,

@@ -13,7 +13,7 @@ use weir_study::{
 };
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, processors};
+use crate::progress::{Execution, Jobs};
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario at every point of some axes, under several schemes and with several seeds, into one table
@@ -44,9 +44,8 @@ pub struct Args {
     /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
-    /// How many runs are made at a time; by default as many as there are processors
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Make only a part of the runs, such as 2/8, the second of eight, for one of several machines. Then copy the folders
     /// `runs` of all parts into one, and give the command without --shard
     #[arg(long, value_name = "I/N")]
@@ -105,12 +104,16 @@ fn execute(sweep: &Sweep, args: &Args, store: &Arc<RunStore>, out: &Out) -> Resu
     let partial = out.dir().map(|dir| PartialTables::new(sweep.study(), store, dir));
     if let (Some(dir), false) = (out.dir(), args.json) {
         let all = runs.len();
-        eprintln!("note: {}; partial results are in {}", counted(sweep, all), dir.join("results.parquet").display());
+        eprintln!(
+            "note: {}; partial results are in {}",
+            counted(sweep, all),
+            dir.join("results.parquet").display()
+        );
     }
     let execution = Execution {
         runs,
         store: Arc::clone(store),
-        jobs: usize::from(args.jobs.unwrap_or_default()),
+        jobs: args.jobs.number(),
         left: if out.dir().is_some() { KEPT } else { LOST },
         is_needed: &|_| false,
         on_made: &|_, _| (),
@@ -152,7 +155,10 @@ fn finish(
     }
     let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
     if let Some(dir) = out.complete().filter(|_| !args.json) {
-        text += &format!("\nTables: {}, results.csv, runs.parquet, runs.csv\n", dir.join("results.parquet").display());
+        text += &format!(
+            "\nTables: {}, results.csv, runs.parquet, runs.csv\n",
+            dir.join("results.parquet").display()
+        );
         text += &format!("Page: {}\n", dir.join("sweep.html").display());
     }
     terminal::print(&text)?;
@@ -187,8 +193,7 @@ fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {
     let store = RunStore::of_results(Some(dir));
     let missing: Vec<&Run> = runs.iter().filter(|run| store.find(run).is_none()).collect();
     let estimate = terminal::while_waiting("measuring the pace", || sweep.estimate(&missing, TRIAL))?;
-    let jobs = usize::from(args.jobs.unwrap_or_default());
-    let jobs = if jobs == 0 { processors() } else { jobs };
+    let jobs = args.jobs.number();
     let time = Duration::from_secs_f64(estimate.cpu_s / jobs.min(missing.len().max(1)) as f64);
     terminal::print(&format!(
         "{}\nkept already: {}\nto be made: {}, in about {} on {jobs} processor{}\nto be stored: about {} in {}\n",

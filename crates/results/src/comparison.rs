@@ -75,7 +75,7 @@ pub(crate) struct Part<'a> {
     pub(crate) to_s: f64,
     pub(crate) flows: &'a [FlowRow],
     pub(crate) classes: &'a [ClassRow],
-    groups: &'a [GroupRow],
+    pub(crate) groups: &'a [GroupRow],
     pub(crate) links: &'a [LinkRow],
     pub(crate) optimum: Option<&'a OptimumRow>,
 }
@@ -139,7 +139,9 @@ fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
 /// Jain's index of the flows that took part; one flow is not fair or unfair.
 pub(crate) fn fairness(flows: &[FlowRow], is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
     let taking_part = flows.iter().filter(|flow| is_of(flow) && takes_part(flow));
-    let goodputs: Vec<f64> = taking_part.map(|flow| flow.goodput_bps).collect();
+    let mut goodputs: Vec<f64> = taking_part.map(|flow| flow.goodput_bps).collect();
+    // Sums round by their order, and which of equal flows had which goodput makes no difference.
+    goodputs.sort_by(f64::total_cmp);
     jain(&goodputs).filter(|_| goodputs.len() > 1)
 }
 

@@ -31,6 +31,17 @@ impl Quantity {
         }
     }
 
+    /// The unit for a column of values up to this one, and how much it is.
+    pub(crate) fn unit(self, largest: f64) -> (&'static str, f64) {
+        match self {
+            Quantity::Rate => rate_unit(largest),
+            Quantity::Millis => ("ms", 1.0),
+            Quantity::Seconds => ("s", 1.0),
+            Quantity::Percent => ("%", 0.01),
+            Quantity::Count | Quantity::Plain => ("", 1.0),
+        }
+    }
+
     /// A mean and its interval in one unit: `4.502 ± 0.012 Mb/s`. Without an interval if there is none
     /// in the digits of the mean.
     pub(crate) fn estimate(self, estimate: &Estimate) -> String {

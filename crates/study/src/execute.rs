@@ -241,7 +241,7 @@ fn first_places(missing: &[usize], firsts: &[usize]) -> Vec<usize> {
 
 /// How runs are made on the threads of this process.
 pub struct Threads<'a> {
-    /// How many at a time; 0 for as many as there are processors.
+    /// How many at a time, at least one.
     pub jobs: usize,
     /// Is told what happens.
     pub watch: Watch<'a>,
@@ -263,11 +263,7 @@ impl Threads<'_> {
     /// [`StudyError::Cancelled`].
     pub fn execute(&self, schedule: Schedule) -> Result<Executed, StudyError> {
         (self.watch)(schedule.begins());
-        let jobs = match self.jobs {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            jobs => jobs,
-        };
-        let threads = jobs.min(schedule.missing.len());
+        let threads = self.jobs.min(schedule.missing.len());
         thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(&schedule))).collect();
             for worker in workers {

@@ -17,9 +17,9 @@ pub fn picture() -> Result<Document> {
     };
     let crates: Crates = packages
         .iter()
-        .map(|package| {
+        .filter_map(|package| {
             let used = dependencies(package, false).into_iter().filter_map(short);
-            (short(name(package)).unwrap_or_else(|| name(package).to_owned()), used.collect())
+            Some((short(name(package))?, used.collect()))
         })
         .collect();
     let arrows: String =

@@ -152,6 +152,7 @@ fn in_json(kind: &str) -> String {
         "u64" => "whole number".to_owned(),
         "Vec<String>" => "list of texts".to_owned(),
         "Vec<u64>" => "list of whole numbers".to_owned(),
+        "Vec<f64>" => "list of numbers".to_owned(),
         "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
         "bool" => "`true`, `false`".to_owned(),
         "Bound" => "`about`, `at_most`, `at_least`, `more_than`, `less_than`".to_owned(),

@@ -37,6 +37,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-results", &["weir-core", "weir-measure"]),
     ("weir-experiment", &["weir-core", "weir-measure", "weir-packet", "weir-scenario", "weir-schemes"]),
     ("weir-sim", &["weir-core", "weir-experiment", "weir-measure", "weir-medium", "weir-scenario"]),
+    (
+        "weir-study",
+        &[
+            "weir-core",
+            "weir-experiment",
+            "weir-measure",
+            "weir-optimum",
+            "weir-results",
+            "weir-scenario",
+            "weir-schemes",
+            "weir-sim",
+        ],
+    ),
 ];
 
 /// The command line and the Python module stand on all of them.

@@ -102,7 +102,7 @@ fn the_tables_of_the_matrix_have_each_scheme_on_each_experiment() {
 /// The tables below the heading of a scenario.
 fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
     let heading = format!("\n### {scenario}\n");
-    let (_, rest) = tables.split_once(&heading).unwrap_or_else(|| panic!("{COMPARISON}: no {scenario}"));
+    let (_, rest) = tables.split_once(&heading).unwrap_or_else(|| panic!("the tables have no {scenario}"));
     rest.split("\n### ").next().unwrap_or_default()
 }
 

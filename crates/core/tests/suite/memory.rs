@@ -45,8 +45,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATED.fetch_add(taken(size), Relaxed);
-        count(0, taken(layout.size()));
+        count(taken(size), taken(layout.size()));
         // SAFETY: `pointer` came from `System` with this layout.
         unsafe { System.realloc(pointer, layout, size) }
     }

@@ -9,6 +9,7 @@ mod client;
 #[cfg(unix)]
 mod connecting;
 mod documents;
+mod faults;
 #[cfg(unix)]
 mod hostile;
 mod input;

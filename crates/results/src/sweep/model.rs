@@ -63,7 +63,8 @@ pub struct SweepRow {
     pub left_out: Option<String>,
     /// The number of seeds with a completed run.
     pub runs: u64,
-    /// The number of different outcomes of these runs.
+    /// The number of different outcomes of these runs: of the figures of their classes, groups and links. Equal flows that
+    /// trade places make no difference.
     pub distinct: u64,
     /// The number of seeds whose run failed.
     pub failures: u64,

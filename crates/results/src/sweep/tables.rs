@@ -1,10 +1,11 @@
 //! A sweep as tables: the last window for a terminal, all parts of the runs for a page.
 
-use super::{SweepDocument, SweepPeriod, SweepRow, page};
+use super::{SweepAxis, SweepDocument, SweepRow, page};
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::{NONE, Quantity};
 use crate::model::TrafficComparison;
 use crate::sheet::{Cell, Column, Form, Grid, Plots, Section, Sheet, numbers, words};
+use std::collections::BTreeSet;
 use weir_measure::Estimate;
 
 /// Rows that a terminal shows; the page has more.
@@ -19,12 +20,16 @@ const VALUES: usize = 6;
 const CLASSES: usize = 4;
 
 /// What the last column is, in words.
-const DISTINCT: &str = "Distinct is the number of different outcomes among the seeds, of those that ran. Where it is 1, the \
-     seed decides nothing, and more seeds tell nothing more. The delay of all flows is the mean over the classes by their \
+const DISTINCT: &str = "Distinct is the number of different outcomes of classes, groups and links, out of the number of runs. \
+     Where it is 1 of several, more seeds tell nothing more. The delay of all flows is the mean over the classes by their \
      goodputs, and its 99th percentile is that of the class with the largest.";
 
+/// What some flows got.
+type Of = fn(&TrafficComparison) -> Option<Estimate>;
 /// A figure of some flows.
-type Figure = (&'static str, Quantity, fn(&TrafficComparison) -> Option<Estimate>);
+type Figure = (&'static str, Quantity, Of);
+/// A column with its cells, beside the rows.
+type Filled = (Column, Vec<Cell>);
 
 const FIGURES: [Figure; 5] = [
     ("goodput", Quantity::Rate, |row| row.goodput_bps),
@@ -112,32 +117,27 @@ impl SweepDocument {
     }
 
     fn section(&self, at: usize) -> Section {
-        let mut grids = vec![self.all_flows(at), self.by_class(at)];
-        grids.retain(|grid| !grid.columns.is_empty());
+        let grids = [self.all_flows(at)].into_iter().chain(self.by_class(at)).collect();
         Section { title: self.part_name(at), grids, ..Section::default() }
     }
 
     /// The table of all flows together.
     fn all_flows(&self, at: usize) -> Grid {
-        let all = |row: &SweepRow| row.periods.get(at).map(|period| period.all.clone());
-        let completes = self.rows.iter().filter_map(all).any(|all| all.completion_s.is_some());
+        let all = |row: &SweepRow, of: Of| of(&row.periods.get(at)?.all);
+        let completes = self.rows.iter().any(|row| all(row, |all| all.completion_s).is_some());
         let completions = COMPLETIONS.iter().filter(|_| completes);
-        let figures: Vec<&Figure> = FIGURES.iter().chain(completions).collect();
-        let mut columns: Vec<Column> = figures.iter().map(|(title, ..)| numbers(*title)).collect();
-        columns.push(numbers("distinct"));
-        self.grid("All flows", columns, |row| {
-            let all = all(row);
-            let figure = |(_, quantity, of): &&Figure| self.cell(*quantity, all.as_ref().and_then(of));
-            let distinct = match row.runs {
-                0 => NONE.to_owned(),
-                runs => format!("{}/{runs}", row.distinct),
-            };
-            figures.iter().map(figure).chain([distinct.into()]).collect()
-        })
+        let mut columns: Vec<Filled> = FIGURES
+            .iter()
+            .chain(completions)
+            .map(|(title, quantity, of)| self.figure(title, *quantity, |row| all(row, *of)))
+            .collect();
+        let distinct = self.rows.iter().map(|row| self.distinct(row).into());
+        columns.push((numbers("distinct"), distinct.collect()));
+        self.grid("All flows", columns)
     }
 
-    /// The goodput of each class, where they are few; without columns otherwise.
-    fn by_class(&self, at: usize) -> Grid {
+    /// The goodput of each class, where they are few.
+    fn by_class(&self, at: usize) -> Option<Grid> {
         let mut classes: Vec<&str> = Vec::new();
         let periods = || self.rows.iter().filter_map(|row| row.periods.get(at));
         for class in periods().flat_map(|period| &period.classes) {
@@ -145,46 +145,81 @@ impl SweepDocument {
                 classes.push(&class.name);
             }
         }
-        if !(2..=CLASSES).contains(&classes.len()) {
-            return Grid::default();
-        }
-        let columns = classes.iter().map(|class| numbers((*class).to_owned())).collect();
-        let goodput = |period: &SweepPeriod, class: &str| {
-            period.classes.iter().find(|row| row.name == class)?.goodput_bps
+        let goodput = |row: &SweepRow, class: &str| {
+            row.periods.get(at)?.classes.iter().find(|row| row.name == class)?.goodput_bps
         };
-        self.grid("Goodput of each class", columns, |row| {
-            let figure = |class: &&str| row.periods.get(at).and_then(|period| goodput(period, class));
-            classes.iter().map(|class| self.cell(Quantity::Rate, figure(class))).collect()
-        })
+        let column = |class: &&str| self.figure(class, Quantity::Rate, |row| goodput(row, class));
+        (2..=CLASSES)
+            .contains(&classes.len())
+            .then(|| self.grid("Goodput of each class", classes.iter().map(column).collect()))
+    }
+
+    /// A column of a figure, in one unit, which its heading has.
+    fn figure(&self, title: &str, quantity: Quantity, of: impl Fn(&SweepRow) -> Option<Estimate>) -> Filled {
+        let estimates: Vec<Option<Estimate>> = self.rows.iter().map(of).collect();
+        let largest = estimates.iter().flatten().map(|estimate| estimate.mean).fold(0.0, f64::max);
+        let (unit, scale) = quantity.unit(largest);
+        let number = if quantity == Quantity::Count { quantity } else { Quantity::Plain };
+        let scaled = |estimate: &Estimate| Estimate {
+            mean: estimate.mean / scale,
+            ci95: estimate.ci95.map(|ci95| ci95 / scale),
+            ..*estimate
+        };
+        // It may be known of fewer than the runs.
+        let cell = |(row, estimate): (&SweepRow, &Option<Estimate>)| {
+            number.over_seeds(estimate.as_ref().map(scaled).as_ref(), row.runs as usize).into()
+        };
+        (
+            numbers(format!("{title} {unit}").trim_end().to_owned()),
+            self.rows.iter().zip(&estimates).map(cell).collect(),
+        )
     }
 
     /// A table with a row for each point and scheme: these columns, after those that say which. Only the first row of a point
     /// has its values.
-    fn grid(&self, title: &str, columns: Vec<Column>, cells: impl Fn(&SweepRow) -> Vec<Cell>) -> Grid {
-        let axes = self.axes.iter().map(|axis| words(axis.name.clone()));
+    fn grid(&self, title: &str, columns: Vec<Filled>) -> Grid {
+        let axes = self.short_names().into_iter().map(words);
+        let (heads, mut cells): (Vec<Column>, Vec<Vec<Cell>>) = columns.into_iter().unzip();
         let row = |(at, row): (usize, &SweepRow)| {
             let before = at.checked_sub(1).and_then(|before| self.rows.get(before));
             let is_first = before.is_none_or(|before| before.values != row.values);
             let values = row.values.iter().map(|value| if is_first { value.as_str() } else { "" }.into());
-            values.chain([row.name().into()]).chain(cells(row)).collect()
+            let figures = cells.iter_mut().map(|column| std::mem::take(&mut column[at]));
+            values.chain([row.name().into()]).chain(figures).collect()
         };
+        let rows: Vec<Vec<Cell>> = self.rows.iter().take(MOST).enumerate().map(row).collect();
         let all = self.rows.len();
         let left_out = |shown: usize| match shown < all {
             true => format!(", the first {shown} of {all} rows"),
             false => String::new(),
         };
-        let (in_page, in_text) = (all.min(MOST), all.min(ROWS_IN_TEXT));
+        let title = title.to_owned();
+        let in_text = (rows.len() > ROWS_IN_TEXT).then(|| (ROWS_IN_TEXT, left_out(ROWS_IN_TEXT)));
         Grid {
-            title: format!("{title}{}", left_out(in_page)),
+            title,
             form: Form::Figures,
-            columns: axes.chain([words("scheme")]).chain(columns).collect(),
-            rows: self.rows.iter().take(MOST).enumerate().map(row).collect(),
-            in_text: (in_text < in_page)
-                .then(|| (in_text, if in_page < all { String::new() } else { left_out(in_text) })),
+            columns: axes.chain([words("scheme")]).chain(heads).collect(),
+            rows,
+            in_text,
         }
     }
 
-    fn cell(&self, quantity: Quantity, estimate: Option<Estimate>) -> Cell {
-        quantity.over_seeds(estimate.as_ref(), self.seeds.len()).into()
+    /// The names of the axes, of paths the last parts if these differ: the head has the whole paths.
+    fn short_names(&self) -> Vec<String> {
+        let last = |axis: &SweepAxis| axis.name.rsplit('.').next().unwrap_or_default().to_owned();
+        let short: BTreeSet<String> = self.axes.iter().map(last).collect();
+        let whole = |axis: &SweepAxis| axis.name.clone();
+        let are_different = short.len() == self.axes.len();
+        self.axes.iter().map(|axis| if are_different { last(axis) } else { whole(axis) }).collect()
+    }
+
+    /// The number of different outcomes, of how many runs, and of how many seeds if not all have a run.
+    fn distinct(&self, row: &SweepRow) -> String {
+        let (runs, seeds) = (row.runs, self.seeds.len() as u64);
+        match runs {
+            0 => NONE.to_owned(),
+            _ if runs < seeds => format!("{}/{runs} of {seeds}", row.distinct),
+            _ => format!("{}/{runs}", row.distinct),
+        }
     }
 }

@@ -19,9 +19,10 @@ fn everything(report: &Report) -> (String, String) {
 
 #[test]
 fn the_same_seed_gives_the_same_document_and_series() {
-    for (name, duration) in [("qsccp/dumbbell", "duration=30 s"), ("examples/random-200", "duration=2500 ms")]
-    {
-        let scenario = scenario(name, &[duration, "window.*.from=1 s", "window.*.to=2 s"]);
+    let few_flows = "generate.flows.count=100";
+    for (name, set) in [("qsccp/dumbbell", &[][..]), ("examples/random-200", &[few_flows])] {
+        let short = ["duration=3 s", "window.*.from=1 s", "window.*.to=2 s"];
+        let scenario = scenario(name, &[&short, set].concat());
         let runs = in_parallel(&[7, 7], |seed| everything(&run(&scenario, &with_seed(*seed))));
         assert_eq!(runs[0].0, runs[1].0, "{name}");
         assert!(runs[0].1 == runs[1].1, "{name}: the series differ");
@@ -31,7 +32,7 @@ fn the_same_seed_gives_the_same_document_and_series() {
 #[test]
 fn another_seed_gives_another_trace_and_every_claim_of_the_dumbbell_holds() {
     let scenario = scenario("qsccp/dumbbell", &[]);
-    let reports = in_parallel(&[1, 2, 3, 4, 5], |seed| run(&scenario, &with_seed(*seed)));
+    let reports = in_parallel(&[1, 2], |seed| run(&scenario, &with_seed(*seed)));
     for (index, report) in reports.iter().enumerate() {
         let document = &report.document;
         assert!(document.expectations.len() >= 20);
@@ -52,7 +53,7 @@ fn another_seed_gives_another_trace_and_every_claim_of_the_dumbbell_holds() {
 }
 
 /// How many schemes each scenario is run under; the next scenario has the next ones.
-const SCHEMES_EACH: usize = 4;
+const SCHEMES_EACH: usize = 1;
 
 #[test]
 fn where_the_seed_decides_nothing_another_one_gives_the_same_figures() {
@@ -76,5 +77,5 @@ fn where_the_seed_decides_nothing_another_one_gives_the_same_figures() {
         (matters, first != second)
     });
     let count = |wanted: (bool, bool)| decided.iter().filter(|one| **one == wanted).count();
-    assert!(count((false, false)) > 20 && count((true, true)) > 20, "both kinds are there: {decided:?}");
+    assert!(count((false, false)) > 5 && count((true, true)) > 5, "both kinds are there: {decided:?}");
 }

@@ -21,8 +21,18 @@ pub fn command() -> Command {
     command
 }
 
+/// Calls the command.
 pub fn weir(args: &[&str]) -> Output {
-    let output = command().args(args).output().unwrap();
+    called(command(), args)
+}
+
+/// Calls the command so that it makes every run itself, for what is said of how runs are made.
+pub fn weir_anew(args: &[&str]) -> Output {
+    called(Command::new(WEIR), args)
+}
+
+fn called(mut command: Command, args: &[&str]) -> Output {
+    let output = command.args(args).output().unwrap();
     assert!(!text(&output.stderr).contains("panicked"), "{args:?}: {}", text(&output.stderr));
     output
 }
@@ -48,7 +58,8 @@ pub fn complains_of_nothing(output: &Output) {
 
 fn is_remark(line: &str) -> bool {
     let what_is_run = "(a point of the axes under a scheme)";
-    line.ends_with(" %") || line.contains("not repeated with another seed") || line.contains(what_is_run)
+    let remarks = ["not repeated with another seed", what_is_run, " runs are in "];
+    line.ends_with(" %") || remarks.iter().any(|remark| line.contains(remark))
 }
 
 /// A call fails, prints nothing, and says all these words on stderr.

@@ -11,7 +11,7 @@ use weir_packet::{
     Component, Data, Interest, LpPacket, Name, NameRef, SignatureInfo, SignatureType, Signer, Verifier,
 };
 
-use crate::net::{Net, Shared};
+use super::net::{Net, Shared};
 
 /// A file has fewer segments than this.
 pub const SEGMENTS: u32 = 50;

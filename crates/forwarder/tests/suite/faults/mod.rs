@@ -5,8 +5,6 @@
 //! they last, nothing breaks and every table keeps its bounds. When they are over, every fetch completes, and nothing
 //! is left.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
-
 mod application;
 mod net;
 mod world;
@@ -20,7 +18,9 @@ use world::World;
 /// Runs a seed; if it fails, says how to repeat it.
 fn run(seed: u64) -> u64 {
     panic::catch_unwind(|| World::new(seed).run()).unwrap_or_else(|failure| {
-        eprintln!("seed {seed} fails; again: WEIR_SEED={seed} cargo test -p weir-forwarder --test faults");
+        eprintln!(
+            "seed {seed} fails; again: WEIR_SEED={seed} cargo test -p weir-forwarder --test suite faults"
+        );
         panic::resume_unwind(failure)
     })
 }

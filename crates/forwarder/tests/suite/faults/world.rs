@@ -12,8 +12,8 @@ use weir_forwarder::instance::Instance;
 use weir_management::status::{FacePersistency, FaceStatus};
 use weir_net::secrets::Secrets;
 
-use crate::application::{Application, Role, SEGMENTS, forged, nonsense, prefix};
-use crate::net::{Link, Net, PORT, Shared, Simulated, address};
+use super::application::{Application, Role, SEGMENTS, forged, nonsense, prefix};
+use super::net::{Link, Net, PORT, Shared, Simulated, address};
 
 /// Faults happen until then.
 const FAULTS_END: Time = Time::from_nanos(12_000_000_000);

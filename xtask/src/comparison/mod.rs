@@ -12,6 +12,8 @@ use weir_schemes::SCHEMES;
 use crate::page::{Document, part_of, write};
 use crate::{DIGEST_OF_NOTHING, Result, golden, read, root};
 
+mod figures;
+
 /// The page of the whole matrix.
 pub const MATRIX: &str = "docs/schemes/matrix.md";
 /// The page of the experiments of QSCCP's paper.
@@ -59,6 +61,15 @@ impl Tables {
             let (first, _) = line.strip_prefix("| ")?.split_once(" |")?;
             (first != "scenario").then_some(first)
         })
+    }
+
+    /// The tables below the heading of an experiment.
+    pub fn section(&self, experiment: &str) -> Result<&str> {
+        let (_, rest) = self
+            .text
+            .split_once(&format!("\n### {experiment}\n"))
+            .ok_or_else(|| format!("{}: the tables have no {experiment}", self.page))?;
+        Ok(rest.split("\n### ").next().unwrap_or_default())
     }
 
     /// With how many seeds they were made.
@@ -128,11 +139,14 @@ fn digest_line(digests: &Digests, experiment: &str, scheme: &str) -> String {
     format!("{experiment}\t{scheme}\t{digest:016x}")
 }
 
-/// What both pages say of the state of their tables.
+/// What both pages say of the state of their tables, and the tables that follow from them.
 pub fn documents() -> Result<Vec<Document>> {
     let all = experiments();
     let of_qsccp = all.iter().copied().filter(|name| name.starts_with("qsccp/")).collect();
-    Ok(vec![Tables::of_comparison()?.state(&of_qsccp)?, Tables::of_matrix()?.state(&all)?])
+    let (comparison, matrix) = (Tables::of_comparison()?, Tables::of_matrix()?);
+    let mut documents = vec![comparison.state(&of_qsccp)?, matrix.state(&all)?];
+    documents.extend(figures::documents(&comparison)?);
+    Ok(documents)
 }
 
 /// Puts the tables that `weir compare` has made into both pages, as those of this version.
