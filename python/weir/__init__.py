@@ -8,7 +8,8 @@ A run is made in this process, on one processor. Tables have units in the names 
 bit/s, `delay_ms_p95` in milliseconds, `completion_s` in seconds.
 """
 
-from ._native import VERSION, Result, Scenario, Series, Table, scenarios, schemes
+from ._native import VERSION, Optimum, Result, Scenario, Series, Table, scenarios, schemes
+from ._optimum import optimum
 from ._run import Progress, run
 from .build import scenario
 from .errors import RunError, ScenarioError, SchemeError, WeirError
@@ -18,6 +19,7 @@ __version__ = VERSION.split(" ")[0]
 
 __all__ = [
     "VERSION",
+    "Optimum",
     "Progress",
     "Result",
     "RunError",
@@ -28,6 +30,7 @@ __all__ = [
     "Table",
     "WeirError",
     "WindowLaw",
+    "optimum",
     "run",
     "scenario",
     "scenarios",

@@ -16,12 +16,14 @@ __all__ = [
     "Data",
     "Flow",
     "Loss",
+    "Optimum",
     "Result",
     "Scenario",
     "Send",
     "Series",
     "Table",
     "main",
+    "optimum",
     "run",
     "scenarios",
     "schemes",
@@ -38,8 +40,14 @@ def run(
     seed: int = 1,
     windows: Iterable[tuple[float | str, float | str]] | None = None,
     series: bool = True,
-    progress: Callable[[float, float, int, int], object] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> Result: ...
+def optimum(
+    scenario: Scenario,
+    windows: Iterable[tuple[float | str, float | str]] | None = None,
+    objective: str | None = None,
+    utilisation: float | None = None,
+) -> Optimum: ...
 def scenarios() -> Table:
     """The scenarios that come with Weir, a row each: `name` and `title`."""
 
@@ -164,7 +172,7 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]: ...
     @staticmethod
-    def _restore(name: str, file: str, text: str, set: Sequence[str], is_named: bool) -> Scenario: ...
+    def _restore(name: str, text: str, set: Sequence[str], is_named: bool) -> Scenario: ...
 
 @final
 class Result:
@@ -270,6 +278,51 @@ class Series:
     @property
     def step_s(self) -> float:
         """Length of a step, s."""
+
+@final
+class Optimum:
+    """The best allocation for a scenario, independent of the scheme, in each window."""
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+
+    @property
+    def objective(self) -> str:
+        """What is maximised: `link-fair`, `max-min`, `proportional` or `max-flow`."""
+
+    @property
+    def utilisation(self) -> float:
+        """The usable part of the links' rates, 0 to 1."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks, a text each."""
+
+    @property
+    def flows(self) -> Table:
+        """Each flow: its rate and goodput, and what it would have alone."""
+
+    @property
+    def links(self) -> Table:
+        """Each direction of each link that Data use."""
+
+    @property
+    def bottlenecks(self) -> Table:
+        """The bottlenecks, the tightest first."""
+
+    @property
+    def completions(self) -> Table:
+        """When each flow that has an end would be complete."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The document: what `weir optimum --json` prints."""
+
+    def json(self) -> str:
+        """The document as JSON text."""
+
+    def _repr_html_(self) -> str: ...
 
 @final
 class Flow:

@@ -14,25 +14,19 @@ from .law import WindowLaw
 
 if TYPE_CHECKING:
     Time = float | str
-    NativeProgress = Callable[[float, float, int, int], object]
+    Window = tuple[Time, Time]
+    NativeProgress = Callable[[float], object]
 
 
 class Progress(NamedTuple):
-    """How far a run is."""
+    """How far a run or a study is."""
 
-    simulated_s: float
-    """Simulated time so far, s."""
-    duration_s: float
-    """Simulated time of the whole run, s."""
-    events: int
-    """Events so far."""
-    packet_hops: int
-    """Packets put on links so far."""
-
-    @property
-    def fraction(self) -> float:
-        """The simulated part of the run, 0 to 1."""
-        return self.simulated_s / self.duration_s if self.duration_s else 1.0
+    fraction: float
+    """The part of the work that is done, 0 to 1."""
+    done: int
+    """Runs that are complete."""
+    all: int
+    """Runs to be made."""
 
 
 def run(
@@ -40,7 +34,7 @@ def run(
     scheme: str | WindowLaw | type[WindowLaw] | None = None,
     seed: int = 1,
     set: Mapping[str, Any] | None = None,
-    windows: Iterable[tuple[Time, Time]] = (),
+    windows: Iterable[Window] = (),
     *,
     series: bool = True,
     progress: bool | Callable[[Progress], object] | None = None,
@@ -60,17 +54,24 @@ def run(
 
     Raises `weir.ScenarioError`, `weir.SchemeError` or `weir.RunError`.
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, dict(set or {}))
-    elif set:
-        scenario = scenario.with_set(dict(set))
+    scenario = scenario_of(scenario, set)
     law = None
     if isinstance(scheme, type) and issubclass(scheme, WindowLaw):
         scheme = scheme()
     if scheme is not None and not isinstance(scheme, str):
         law, scheme = scheme, None
-    with _shown(progress, scenario) as say:
-        return _native.run(scenario, scheme, law, seed, list(windows), series, say)
+    with shown(progress, scenario.name) as say:
+        told = None if say is None else lambda fraction: say(Progress(fraction, int(fraction == 1), 1))
+        return _native.run(scenario, scheme, law, seed, list(windows), series, told)
+
+
+def scenario_of(
+    scenario: str | os.PathLike[str] | Scenario, set: Mapping[str, Any] | None
+) -> Scenario:
+    """A scenario that is given as such, or by its name or path, with values set."""
+    if not isinstance(scenario, Scenario):
+        return Scenario.load(scenario, dict(set or {}))
+    return scenario.with_set(dict(set)) if set else scenario
 
 
 def _is_notebook() -> bool:
@@ -82,34 +83,36 @@ def _is_notebook() -> bool:
 
 
 @contextmanager
-def _shown(
-    progress: bool | Callable[[Progress], object] | None, scenario: Scenario
-) -> Iterator[NativeProgress | None]:
-    """What a run calls to say how far it is."""
+def shown(
+    progress: bool | Callable[[Progress], object] | None, name: str
+) -> Iterator[Callable[[Progress], object] | None]:
+    """What a run or a study tells how far it is."""
     if progress is None:
         progress = _is_notebook() or sys.stderr.isatty()
     if progress is False:
         yield None
     elif progress is True:
-        bar = _bar(scenario)
+        bar = _bar(name)
         try:
             yield bar.say
         finally:
             bar.close()
     else:
-        told = progress
-        yield lambda *now: told(Progress(*now))
+        yield progress
 
 
 class _Tqdm:
     """A bar of tqdm."""
 
-    def __init__(self, tqdm: Any, scenario: Scenario) -> None:
+    def __init__(self, tqdm: Any, name: str) -> None:
         # Of runs that are soon over there is none.
-        self.bar = tqdm(total=scenario.duration_s, desc=scenario.name, unit="s", delay=0.5, leave=False)
+        form = "{l_bar}{bar}| {elapsed}, {remaining} left{postfix}"
+        self.bar = tqdm(total=1.0, desc=name, delay=0.5, leave=False, bar_format=form)
 
-    def say(self, simulated_s: float, duration_s: float, events: int, packet_hops: int) -> None:
-        self.bar.update(simulated_s - self.bar.n)
+    def say(self, progress: Progress) -> None:
+        if progress.all > 1:
+            self.bar.set_postfix_str(f"{progress.done} of {progress.all} runs", refresh=False)
+        self.bar.update(progress.fraction - self.bar.n)
 
     def close(self) -> None:
         self.bar.close()
@@ -118,30 +121,31 @@ class _Tqdm:
 class _Line:
     """A line of a terminal, where there is no tqdm."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        self.name = scenario.name
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.next = time.monotonic() + 0.5
         self.width = 0
 
-    def say(self, simulated_s: float, duration_s: float, events: int, packet_hops: int) -> None:
+    def say(self, progress: Progress) -> None:
         if time.monotonic() < self.next:
             return
         self.next = time.monotonic() + 0.2
-        text = f"{self.name}: {100 * simulated_s / duration_s:.0f} %"
-        self.write("\r" + text.ljust(self.width))
-        self.width = len(text)
+        runs = f", {progress.done} of {progress.all} runs" if progress.all > 1 else ""
+        text = f"{self.name}: {100 * progress.fraction:.0f} %{runs}"
+        self._write("\r" + text.ljust(self.width))
+        self.width = max(self.width, len(text))
 
     def close(self) -> None:
         if self.width:
-            self.write("\r" + " " * self.width + "\r")
+            self._write("\r" + " " * self.width + "\r")
 
-    def write(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         print(text, end="", file=sys.stderr, flush=True)
 
 
-def _bar(scenario: Scenario) -> _Tqdm | _Line:
+def _bar(name: str) -> _Tqdm | _Line:
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return _Line(scenario)
-    return _Tqdm(tqdm, scenario)
+        return _Line(name)
+    return _Tqdm(tqdm, name)

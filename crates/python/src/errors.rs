@@ -3,6 +3,7 @@
 use pyo3::import_exception;
 use pyo3::prelude::*;
 use weir_experiment::ExperimentError;
+use weir_study::StudyError;
 
 import_exception!(weir.errors, WeirError);
 import_exception!(weir.errors, ScenarioError);
@@ -10,7 +11,7 @@ import_exception!(weir.errors, SchemeError);
 import_exception!(weir.errors, RunError);
 
 /// A mistake in a scenario, with its place.
-pub fn scenario_error(py: Python<'_>, error: &weir_scenario::ScenarioError) -> PyErr {
+fn scenario_error(py: Python<'_>, error: &weir_scenario::ScenarioError) -> PyErr {
     let exception = ScenarioError::new_err(error.to_string());
     let value = exception.value(py);
     let line = (error.line() > 0).then_some(error.line());
@@ -25,13 +26,12 @@ pub fn scenario_error(py: Python<'_>, error: &weir_scenario::ScenarioError) -> P
     set.err().unwrap_or(exception)
 }
 
-/// Why a scenario cannot be run.
-pub fn experiment_error(py: Python<'_>, error: &ExperimentError) -> PyErr {
+/// Why a run or a study was not made.
+pub fn study_error(py: Python<'_>, error: &StudyError) -> PyErr {
     match error {
-        ExperimentError::Scenario(error) => scenario_error(py, error),
-        ExperimentError::Scheme(_) => SchemeError::new_err(error.to_string()),
-        ExperimentError::Unsupported(_) | ExperimentError::Window { .. } => {
-            RunError::new_err(error.to_string())
-        }
+        StudyError::Scenario(error) => scenario_error(py, error),
+        StudyError::Experiment(ExperimentError::Scheme(_)) => SchemeError::new_err(error.to_string()),
+        StudyError::Experiment(_) | StudyError::Run(_) => RunError::new_err(error.to_string()),
+        _ => WeirError::new_err(error.to_string()),
     }
 }

@@ -8,6 +8,7 @@ mod command;
 mod errors;
 mod law;
 mod listing;
+mod optimum;
 mod result;
 mod run;
 mod scenario;
@@ -26,6 +27,8 @@ mod _native {
     #[pymodule_export]
     use crate::listing::{scenarios, schemes};
     #[pymodule_export]
+    use crate::optimum::{Optimum, optimum};
+    #[pymodule_export]
     use crate::result::{Result, Series};
     #[pymodule_export]
     use crate::run::run;
@@ -36,5 +39,5 @@ mod _native {
 
     /// The version of Weir, with the commit that it was built from.
     #[pymodule_export]
-    const VERSION: &str = weir_cli::VERSION;
+    const VERSION: &str = weir_study::VERSION;
 }

@@ -1,16 +1,15 @@
 //! Scenarios: read from a file, from the list, or from a text.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use weir_core::units::Span;
-use weir_scenario::{Axis, Location, Override, Setting, builtin, builtins, did_you_mean};
+use weir_scenario::{Axis, Location, Setting, builtin};
+use weir_study::{Point, Source, StudyError};
 
-use crate::errors::{ScenarioError, scenario_error};
+use crate::errors::{ScenarioError, study_error};
 use crate::table::{Columns, Table};
 
 /// An experiment, read and checked: a network, its flows, its events, and what should come out.
@@ -19,12 +18,8 @@ use crate::table::{Columns, Table};
 /// objects.
 #[pyclass(frozen, module = "weir")]
 pub struct Scenario {
-    pub inner: Arc<weir_scenario::Scenario>,
-    /// Its label in messages.
-    file: String,
-    text: Arc<str>,
-    /// What was changed in it, `KEY=VALUE`.
-    pub set: Vec<String>,
+    /// Without measuring windows besides its own.
+    point: Arc<Point>,
     /// Whether `weir run NAME` finds it.
     pub is_named: bool,
 }
@@ -40,11 +35,8 @@ impl Scenario {
     fn load(py: Python<'_>, name: &Bound<'_, PyAny>, set: Option<&Bound<'_, PyDict>>) -> PyResult<Scenario> {
         let name: String = py.import("os")?.call_method1("fspath", (name,))?.extract()?;
         let set = overrides(set)?;
-        let (file, text) = match builtin(&name) {
-            Some(text) => (format!("built-in scenario {name}"), text.to_owned()),
-            None => (name.clone(), file(&name)?),
-        };
-        Scenario::read(py, &name, file, text.into(), set, true)
+        let source = Source::find(&name).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        Scenario::read(py, source, set, true)
     }
 
     /// A scenario from the text of its file, called `name` in results and in messages.
@@ -58,68 +50,67 @@ impl Scenario {
         name: &str,
         set: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Scenario> {
-        Scenario::read(py, name, name.to_owned(), text.into(), overrides(set)?, false)
+        Scenario::read(py, Source::of_text(name, text), overrides(set)?, false)
     }
 
     /// The same scenario with further values set: a dict of keys, such as `link.R2-R3.rate`, and their values.
     fn with_set(&self, py: Python<'_>, set: &Bound<'_, PyDict>) -> PyResult<Scenario> {
-        let set = [self.set.clone(), overrides(Some(set))?].concat();
-        let (file, text) = (self.file.clone(), Arc::clone(&self.text));
-        Scenario::read(py, &self.inner.name, file, text, set, self.is_named)
+        let set = [self.point.set.clone(), overrides(Some(set))?].concat();
+        Scenario::read(py, self.point.source.clone(), set, self.is_named)
     }
 
     /// Its name in results: that of the list, the path of its file, or the given one.
     #[getter]
     fn name(&self) -> &str {
-        &self.inner.name
+        &self.point.scenario.name
     }
 
     /// The experiment in one line.
     #[getter]
     fn title(&self) -> &str {
-        &self.inner.title
+        &self.point.scenario.title
     }
 
     /// The paper or the reason that it comes from; may be empty.
     #[getter]
     fn source(&self) -> &str {
-        &self.inner.source
+        &self.point.scenario.source
     }
 
     /// The text of its file, TOML, without what was set.
     #[getter]
     fn text(&self) -> &str {
-        &self.text
+        self.point.source.text()
     }
 
     /// The scheme that runs if no other is named.
     #[getter]
     fn scheme(&self) -> &str {
-        &self.inner.scheme
+        &self.point.scenario.scheme
     }
 
     /// Simulated time of a run, s.
     #[getter]
     fn duration_s(&self) -> f64 {
-        self.inner.duration.as_secs_f64()
+        self.point.scenario.duration.as_secs_f64()
     }
 
     /// What was changed in it: texts `KEY=VALUE`, in order.
     #[getter]
     fn set(&self) -> Vec<String> {
-        self.set.clone()
+        self.point.set.clone()
     }
 
     /// Remarks on what was left out because the run was shortened.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.inner.notes.clone()
+        self.point.scenario.notes.clone()
     }
 
     /// Every key that `set` takes, a row each: `key`, `value` (as a text of the file) and `source`.
     #[getter]
     fn parameters(&self) -> Table {
-        let settings = &self.inner.settings;
+        let settings = &self.point.scenario.settings;
         Columns::default()
             .text("key", "the key, as `set` takes it", settings.iter().map(|one| &one.path))
             .text(
@@ -135,7 +126,7 @@ impl Scenario {
     #[getter]
     fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let axes = PyDict::new(py);
-        for Axis { name, values, .. } in &self.inner.axes {
+        for Axis { name, values, .. } in &self.point.scenario.axes {
             axes.set_item(name, values)?;
         }
         Ok(axes)
@@ -144,7 +135,7 @@ impl Scenario {
     /// The measuring windows, a row each: `name`, `from_s` and `to_s`.
     #[getter]
     fn windows(&self) -> Table {
-        let windows = &self.inner.windows;
+        let windows = &self.point.scenario.windows;
         Columns::default()
             .text("name", "its name", windows.iter().map(|one| &one.name))
             .number("from_s", "its beginning, s", windows.iter().map(|one| one.from.as_secs_f64()))
@@ -153,7 +144,8 @@ impl Scenario {
     }
 
     fn __repr__(&self) -> String {
-        let weir_scenario::Scenario { name, title, nodes, links, flows, duration, scheme, .. } = &*self.inner;
+        let weir_scenario::Scenario { name, title, nodes, links, flows, duration, scheme, .. } =
+            &*self.point.scenario;
         format!(
             "weir.Scenario({name}: {title}; {} nodes, {} links, {} flows, {} s, {scheme})",
             nodes.len(),
@@ -166,7 +158,8 @@ impl Scenario {
     /// For pickle: a scenario goes to other processes as its text.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, this) = (slf.py(), slf.get());
-        let state = (&this.inner.name, &this.file, &*this.text, &this.set, this.is_named);
+        let Point { source, set, .. } = &*this.point;
+        let state = (source.name(), source.text(), set, this.is_named);
         Ok((slf.get_type().getattr("_restore")?, state.into_pyobject(py)?))
     }
 
@@ -174,33 +167,33 @@ impl Scenario {
     fn _restore(
         py: Python<'_>,
         name: &str,
-        file: String,
         text: String,
         set: Vec<String>,
         is_named: bool,
     ) -> PyResult<Scenario> {
-        Scenario::read(py, name, file, text.into(), set, is_named)
+        let is_listed = builtin(name).is_some_and(|known| known == text);
+        let found = if is_listed { Source::find(name) } else { Ok(Source::of_text(name, text)) };
+        let source = found.map_err(|error| study_error(py, &error))?;
+        Scenario::read(py, source, set, is_named)
     }
 }
 
 impl Scenario {
-    fn read(
-        py: Python<'_>,
-        name: &str,
-        file: String,
-        text: Arc<str>,
-        set: Vec<String>,
-        is_named: bool,
-    ) -> PyResult<Scenario> {
-        let read = py.detach(|| {
-            let overrides: Vec<Override> =
-                set.iter().map(|one| Override::parse(one)).collect::<Result<_, _>>()?;
-            let scenario = weir_scenario::Scenario::parse(name, &file, &text, &overrides)?;
-            weir_experiment::check_schemes(&scenario)?;
-            Ok(scenario)
-        });
-        let inner = Arc::new(read.map_err(|error| scenario_error(py, &error))?);
-        Ok(Scenario { inner, file, text, set, is_named })
+    fn read(py: Python<'_>, source: Source, set: Vec<String>, is_named: bool) -> PyResult<Scenario> {
+        let point = py.detach(|| Point::new(source, set, Vec::new()));
+        let point = Arc::new(point.map_err(|error| study_error(py, &error))?);
+        Ok(Scenario { point, is_named })
+    }
+
+    /// The scenario with these measuring windows besides its own.
+    ///
+    /// # Errors
+    /// A text that was right is right once more.
+    pub fn with_windows(&self, windows: Vec<(Span, Span)>) -> Result<Arc<Point>, StudyError> {
+        if windows.is_empty() {
+            return Ok(Arc::clone(&self.point));
+        }
+        Ok(Arc::new(Point::new(self.point.source.clone(), self.point.set.clone(), windows)?))
     }
 }
 
@@ -208,27 +201,6 @@ impl Scenario {
 fn source(setting: &Setting) -> Option<String> {
     let place = || setting.location.as_ref().map(Location::to_string);
     setting.source.clone().or_else(place)
-}
-
-/// The text of a scenario file.
-fn file(name: &str) -> PyResult<String> {
-    if Path::new(name).is_dir() {
-        return Err(ScenarioError::new_err(format!(
-            "{name} is a folder, not a scenario\n  = give a scenario file, NAME.toml, or one of weir.scenarios()"
-        )));
-    }
-    let bytes = fs::read(name).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            let names: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
-            let meant = did_you_mean(name, names.iter().copied());
-            ScenarioError::new_err(format!(
-                "there is no scenario and no file called `{name}`{meant}\n  built-in scenarios: {}",
-                names.join(", ")
-            ))
-        }
-        _ => ScenarioError::new_err(format!("cannot read {name}: {error}")),
-    })?;
-    weir_scenario::text(bytes).map_err(|wrong| ScenarioError::new_err(format!("{name}:{wrong}")))
 }
 
 /// `{"link.R2-R3.rate": "20 Mb/s"}` as `KEY=VALUE`.

@@ -38,7 +38,7 @@ pub use model::{
     SummaryPoint, SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
 };
 pub use study_tables::{
-    Axis, Figure, NameTaken, StudyRun, StudyTables, StudyTablesError, Window, figures_of,
+    Axis, Figure, NameTaken, StudyRun, StudyTables, StudyTablesError, Value, Window, figures_of,
 };
 pub use summary::{SettleTime, SummaryContext, SummaryRun};
 pub use sweep::{SweepAxis, SweepDocument, SweepPeriod, SweepRow};

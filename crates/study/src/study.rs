@@ -52,20 +52,27 @@ impl Study {
         &self.runs
     }
 
-    /// Writes `results` and `runs`, as Parquet and as CSV, of the runs that are kept and of those that failed. The same
-    /// runs give the same bytes, but for the processor times in `runs`.
+    /// The columns of its tables.
     ///
     /// # Errors
-    /// A file cannot be written, or an axis has the name of a column.
-    pub fn write_tables(&self, store: &RunStore, failures: &[Failure], dir: &Path) -> Result<(), StudyError> {
+    /// An axis has the name of a column.
+    pub fn tables(&self) -> Result<StudyTables, StudyError> {
         let column = |axis: &Axis| Column::new(axis.key.as_str(), &axis.values);
-        let tables = StudyTables::new(self.name.as_str(), self.axes.iter().map(column).collect())
-            .map_err(|taken| StudyError::Invalid(taken.to_string()))?;
-        let failure = |planned: &PlannedRun| {
+        StudyTables::new(self.name.as_str(), self.axes.iter().map(column).collect())
+            .map_err(|taken| StudyError::Invalid(taken.to_string()))
+    }
+
+    /// The runs that are kept and those that failed, one after the other, as the tables take them.
+    pub fn ended<'a>(
+        &'a self,
+        store: &'a RunStore,
+        failures: &'a [Failure],
+    ) -> impl Iterator<Item = StudyRun<RunDocument>> + 'a {
+        let failure = move |planned: &PlannedRun| {
             let key = (!failures.is_empty()).then(|| planned.run.request().key())?;
             failures.iter().find(|failure| failure.key == key)
         };
-        let rows = self.runs.iter().filter_map(|planned| {
+        self.runs.iter().filter_map(move |planned| {
             let outcome = match store.find(&planned.run) {
                 Some(mut record) => {
                     planned.run.point.add_optimum(&mut record.document);
@@ -73,9 +80,18 @@ impl Study {
                 }
                 None => Err(failure(planned)?.error.to_string()),
             };
-            Some(Ok::<_, std::convert::Infallible>(row(planned, outcome)))
-        });
-        tables.write(dir, rows).map_err(|error| match error {
+            Some(row(planned, outcome))
+        })
+    }
+
+    /// Writes `results` and `runs`, as Parquet and as CSV, of the runs that are kept and of those that failed. The same
+    /// runs give the same bytes, but for the processor times in `runs`.
+    ///
+    /// # Errors
+    /// A file cannot be written, or an axis has the name of a column.
+    pub fn write_tables(&self, store: &RunStore, failures: &[Failure], dir: &Path) -> Result<(), StudyError> {
+        let rows = self.ended(store, failures).map(Ok::<_, std::convert::Infallible>);
+        self.tables()?.write(dir, rows).map_err(|error| match error {
             StudyTablesError::Write(error) => StudyError::Write(error),
             StudyTablesError::Run(never) => match never {},
         })

@@ -12,10 +12,11 @@ mod tests;
 
 pub use axes::{Axis, NameTaken};
 pub use figures::{Figure, Window, figures_of};
+pub use rows::Value;
 
 use crate::files::WriteError;
 use crate::schema::{self, Column, RESULTS, RUNS, STUDY_METADATA, Table};
-use rows::{TableFiles, Value};
+use rows::TableFiles;
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -125,11 +126,8 @@ impl StudyTables {
         for run in runs {
             let run = run.map_err(StudyTablesError::Run)?;
             rows.push(self.row(&run))?;
-            if let Ok(document) = &run.outcome {
-                let [before, after] = self.around_figure(&run);
-                for figure in figures_of(document.borrow()) {
-                    results.push([&before[..], &of_figure(&figure), &after].concat())?;
-                }
+            for row in self.figures(&run) {
+                results.push(row)?;
             }
         }
         results.finish()?;
@@ -171,8 +169,19 @@ impl StudyTables {
         [self.identity(run), vec![run.key.as_str().into()]]
     }
 
-    /// The row of a run in [`RUNS`].
-    fn row<D: Borrow<RunDocument>>(&self, run: &StudyRun<D>) -> Vec<Value> {
+    /// The rows of a run in [`RESULTS`], a value for each of [`StudyTables::columns`]; none if it failed.
+    pub fn figures<'a, D: Borrow<RunDocument>>(
+        &self,
+        run: &'a StudyRun<D>,
+    ) -> impl Iterator<Item = Vec<Value>> + use<'a, D> {
+        let [before, after] = self.around_figure(run);
+        let figures =
+            run.outcome.as_ref().ok().into_iter().flat_map(|document| figures_of(document.borrow()));
+        figures.map(move |figure| [&before[..], &of_figure(&figure), &after].concat())
+    }
+
+    /// The row of a run in [`RUNS`], a value for each of [`StudyTables::columns`].
+    pub fn row<D: Borrow<RunDocument>>(&self, run: &StudyRun<D>) -> Vec<Value> {
         let (document, error) = match &run.outcome {
             Ok(document) => (Some(document.borrow()), None),
             Err(error) => (None, Some(error.as_str())),

@@ -14,11 +14,16 @@ pub(super) const GROUP: usize = 1 << 15;
 
 /// What a column has in a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub enum Value {
+    /// Nothing.
     Null,
+    /// A number.
     F64(f64),
+    /// A whole number.
     U64(u64),
+    /// Yes or no.
     Bool(bool),
+    /// UTF-8.
     Text(ByteArray),
 }
 
@@ -54,16 +59,24 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 }
 
 impl Value {
-    fn f64(&self) -> Option<f64> {
+    /// A number; `None` if it is something else.
+    pub fn f64(&self) -> Option<f64> {
         if let Value::F64(value) = self { Some(*value) } else { None }
     }
 
-    fn u64(&self) -> Option<u64> {
+    /// A whole number; `None` if it is something else.
+    pub fn u64(&self) -> Option<u64> {
         if let Value::U64(value) = self { Some(*value) } else { None }
     }
 
-    fn bool(&self) -> Option<bool> {
+    /// Yes or no; `None` if it is something else.
+    pub fn bool(&self) -> Option<bool> {
         if let Value::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    /// A text; `None` if it is something else.
+    pub fn str(&self) -> Option<&str> {
+        if let Value::Text(value) = self { value.as_utf8().ok() } else { None }
     }
 
     fn text(&self) -> Option<ByteArray> {
