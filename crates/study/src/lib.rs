@@ -28,6 +28,7 @@ mod source;
 mod store;
 mod study;
 mod sweep;
+pub mod traffic;
 mod vary;
 
 pub use cancel::Cancel;

@@ -11,10 +11,13 @@ use weir_core::units::Time;
 use weir_experiment::{Change, Experiment};
 use weir_measure::{Extent, FlowAccounts, FlowInfo};
 use weir_net::clock::Clock;
+use weir_study::traffic::{self, Consumed};
 
-use super::plan::{Connection, Consumed};
 use crate::app::LOOK_AROUND;
 use crate::{Failure, manage, ping};
+
+/// A connection to a forwarder at this address.
+type Connection<'a> = traffic::Connection<'a, weir_management::client::Endpoint>;
 
 /// What all connections of a run have in common.
 pub struct Run<'a> {

@@ -2,7 +2,6 @@
 //! that the simulator gives.
 
 mod connection;
-mod plan;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
@@ -13,17 +12,21 @@ use indicatif::ProgressBar;
 use weir_core::seam::DropReason;
 use weir_core::units::Time;
 use weir_experiment::{Experiment, Measured, Observers, Setup};
+use weir_management::client::Endpoint;
 use weir_measure::{FlowAccounts, Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
 
-use weir_study::{CommandLine, refuse_idle};
+use weir_study::traffic::Socket;
+use weir_study::{CommandLine, StudyError, refuse_idle, traffic};
 
 use crate::app::Stop;
 use crate::out::{self, Out};
 use crate::{Failure, load, terminal};
 
 use connection::{Message, Part, Run};
-use plan::{Plan, Socket};
+
+/// The plan, with the addresses of forwarders.
+type Plan<'a> = traffic::Plan<'a, Endpoint>;
 
 /// Run the consumers and producers of a scenario on running forwarders
 ///
@@ -40,7 +43,7 @@ pub struct Args {
     /// The forwarder's address: unix:///path or tcp://host:port; by default the one in NDN_CLIENT_TRANSPORT or
     /// client.conf, or else unix:///run/nfd/nfd.sock. With NODE= before it, for that node only; may be repeated
     #[arg(long = "socket", value_name = "[NODE=]URI")]
-    sockets: Vec<Socket>,
+    sockets: Vec<Socket<Endpoint>>,
     /// The scheme of the consumers; by default the scenario's own. A forwarder's scheme is in its file
     #[arg(long)]
     scheme: Option<String>,
@@ -79,7 +82,9 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
     let setup = Setup { scheme: args.scheme.clone(), seed: 0, windows, ..Setup::default() };
     let experiment = Experiment::new(scenario, &setup)?;
     refuse_idle(&args.set, [experiment.scheme().entry.name], [experiment.scenario()])?;
-    let plan = Plan::new(&experiment, &args.nodes, &args.sockets)?;
+    let plan = Plan::new(&experiment, &args.nodes, &args.sockets, || {
+        Endpoint::of_environment().map_err(|error| StudyError::Invalid(error.to_string()))
+    })?;
     let (mut observers, unseen) = experiment.observers_of_applications(|flow| plan.place(flow));
     let out = Out::open_given(args.out.as_deref())?;
     let run = Run::new(&experiment, experiment.extent(&observers), &plan.flows);

@@ -1,4 +1,5 @@
-//! The plan of a run on forwarders: nodes with applications here, their connections, and the times of their changes.
+//! The plan of a scenario's traffic on forwarders: nodes with applications here, their connections, and the times of their
+//! changes. How a forwarder is reached is an `E`, which nothing here looks into.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,23 +7,22 @@ use std::str::FromStr;
 
 use weir_core::units::Time;
 use weir_experiment::{Change, Experiment};
-use weir_management::client::Endpoint;
 use weir_measure::FlowInfo;
 use weir_scenario::{Event, Flow, FlowId, NodeId, Scenario, covers, did_you_mean};
 
-use crate::Failure;
+use crate::error::StudyError;
 
 /// Where a forwarder listens: for all nodes or for one.
 #[derive(Clone, Debug)]
-pub struct Socket {
+pub struct Socket<E> {
     node: Option<String>,
-    endpoint: Endpoint,
+    endpoint: E,
 }
 
-impl FromStr for Socket {
-    type Err = Failure;
+impl<E: FromStr> FromStr for Socket<E> {
+    type Err = E::Err;
 
-    fn from_str(text: &str) -> Result<Socket, Failure> {
+    fn from_str(text: &str) -> Result<Socket<E>, E::Err> {
         let (node, uri) = match text.split_once('=') {
             Some((node, uri)) if !node.contains("://") => (Some(node.to_owned()), uri),
             _ => (None, text),
@@ -31,7 +31,7 @@ impl FromStr for Socket {
     }
 }
 
-impl fmt::Display for Socket {
+impl<E: fmt::Display> fmt::Display for Socket<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node.iter().try_for_each(|node| write!(f, "{node}="))?;
         write!(f, "{}", self.endpoint)
@@ -40,11 +40,11 @@ impl fmt::Display for Socket {
 
 /// A connection to a forwarder, and the applications behind it.
 #[derive(Debug)]
-pub struct Connection<'a> {
+pub struct Connection<'a, E> {
     /// Their node.
     pub node: &'a str,
     /// The forwarder.
-    pub endpoint: Endpoint,
+    pub endpoint: E,
     /// What they produce, a flow a prefix.
     pub produced: Vec<&'a Flow>,
     /// What they consume.
@@ -64,8 +64,8 @@ pub struct Consumed<'a> {
     pub flow: &'a Flow,
 }
 
-impl<'a> Connection<'a> {
-    fn new(node: &'a str, endpoint: Endpoint) -> Connection<'a> {
+impl<'a, E> Connection<'a, E> {
+    fn new(node: &'a str, endpoint: E) -> Connection<'a, E> {
         Connection { node, endpoint, produced: Vec::new(), consumed: Vec::new(), script: Vec::new() }
     }
 
@@ -89,13 +89,13 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// All that runs here.
+/// All applications of a scenario that run here.
 #[derive(Debug)]
-pub struct Plan<'a> {
+pub struct Plan<'a, E> {
     /// The nodes, in the scenario's order.
     pub nodes: Vec<&'a str>,
     /// Their connections.
-    pub connections: Vec<Connection<'a>>,
+    pub connections: Vec<Connection<'a, E>>,
     /// The flows that are consumed here.
     pub flows: Vec<FlowInfo>,
     /// Where each of the scenario's flows is among them.
@@ -104,19 +104,21 @@ pub struct Plan<'a> {
     pub not_done: Vec<String>,
 }
 
-impl<'a> Plan<'a> {
-    /// Of the nodes picked, or of all that have applications.
+impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
+    /// Of the nodes picked, or of all that have applications. Where no socket is given, `default` says how a forwarder is
+    /// reached.
     ///
     /// # Errors
     /// A node that is not there or has no applications, and sockets that do not fit the nodes.
     pub fn new(
         experiment: &'a Experiment,
         picked: &[String],
-        sockets: &[Socket],
-    ) -> Result<Plan<'a>, Failure> {
+        sockets: &[Socket<E>],
+        default: impl FnOnce() -> Result<E, StudyError>,
+    ) -> Result<Plan<'a, E>, StudyError> {
         let scenario = experiment.scenario();
         let nodes = nodes(scenario, picked)?;
-        let endpoints = endpoints(scenario, &nodes, sockets)?;
+        let endpoints = endpoints(scenario, &nodes, sockets, default)?;
         let mut plan = Plan {
             nodes: nodes.iter().map(|node| name(scenario, *node)).collect(),
             connections: Vec::new(),
@@ -147,13 +149,7 @@ impl<'a> Plan<'a> {
         self.connections.iter().map(|connection| connection.produced.len()).sum()
     }
 
-    fn add_node(
-        &mut self,
-        scenario: &'a Scenario,
-        script: &[(Time, Change)],
-        node: NodeId,
-        endpoint: &Endpoint,
-    ) {
+    fn add_node(&mut self, scenario: &'a Scenario, script: &[(Time, Change)], node: NodeId, endpoint: &E) {
         let mut connections = vec![Connection::new(name(scenario, node), endpoint.clone())];
         for flow in scenario.flows.iter().filter(|flow| flow.producers.contains(&node)) {
             // One application for each prefix, however many consumers fetch it.
@@ -174,8 +170,9 @@ impl<'a> Plan<'a> {
         for connection in &mut connections {
             connection.script = connection.changes(script);
         }
-        let is_used =
-            |connection: &Connection<'_>| !connection.produced.is_empty() || !connection.consumed.is_empty();
+        let is_used = |connection: &Connection<'_, E>| {
+            !connection.produced.is_empty() || !connection.consumed.is_empty()
+        };
         self.connections.extend(connections.into_iter().filter(is_used));
     }
 }
@@ -189,17 +186,17 @@ fn has_applications(scenario: &Scenario, node: NodeId) -> bool {
     scenario.flows.iter().any(|flow| flow.consumer == node || flow.producers.contains(&node))
 }
 
-fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, Failure> {
+fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, StudyError> {
     let all = (0..scenario.nodes.len()).map(NodeId).filter(|node| has_applications(scenario, *node));
     let all: Vec<NodeId> = all.collect();
     for (at, node) in picked.iter().enumerate() {
         if picked[..at].contains(node) {
-            return Err(format!("--node {node} is given twice").into());
+            return Err(StudyError::Invalid(format!("--node {node} is given twice")));
         }
         among(scenario, &all, node, "--node")?;
     }
     if all.is_empty() {
-        return Err(format!("{} has no flows: there is nothing to run", scenario.name).into());
+        return Err(StudyError::Invalid(format!("{} has no flows: there is nothing to run", scenario.name)));
     }
     let is_picked =
         |node: &NodeId| picked.is_empty() || picked.iter().any(|one| one == name(scenario, *node));
@@ -207,7 +204,7 @@ fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, Failure>
 }
 
 /// The one of these nodes that is called so.
-fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Result<NodeId, Failure> {
+fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Result<NodeId, StudyError> {
     let names = || nodes.iter().map(|node| name(scenario, *node));
     let why = match scenario.node(node) {
         Some(id) if nodes.contains(&id) => return Ok(id),
@@ -218,13 +215,18 @@ fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Res
         }
     };
     let right = names().collect::<Vec<_>>().join(", ");
-    Err(format!("{option} {node}: {why}\n  = nodes with applications here: {right}").into())
+    Err(StudyError::Invalid(format!("{option} {node}: {why}\n  = nodes with applications here: {right}")))
 }
 
 /// The forwarder of each node.
-fn endpoints(scenario: &Scenario, nodes: &[NodeId], sockets: &[Socket]) -> Result<Vec<Endpoint>, Failure> {
+fn endpoints<E: Clone + fmt::Display>(
+    scenario: &Scenario,
+    nodes: &[NodeId],
+    sockets: &[Socket<E>],
+    default: impl FnOnce() -> Result<E, StudyError>,
+) -> Result<Vec<E>, StudyError> {
     let mut of_all = None;
-    let mut of_node: BTreeMap<NodeId, &Endpoint> = BTreeMap::new();
+    let mut of_node: BTreeMap<NodeId, &E> = BTreeMap::new();
     for Socket { node, endpoint } in sockets {
         let twice = match node {
             None => of_all.replace(endpoint),
@@ -238,16 +240,15 @@ fn endpoints(scenario: &Scenario, nodes: &[NodeId], sockets: &[Socket]) -> Resul
                 Some(node) => (format!("node {node}"), "a node has one forwarder"),
                 None => ("all nodes".to_owned(), "give the node of each: --socket NODE=URI"),
             };
-            return Err(format!(
+            return Err(StudyError::Invalid(format!(
                 "--socket names two forwarders for {whose}, {other} and {endpoint}\n  = {right}"
-            )
-            .into());
+            )));
         }
     }
     let others = match of_all {
         Some(endpoint) => Some(endpoint.clone()),
         None if nodes.iter().all(|node| of_node.contains_key(node)) => None,
-        None => Some(Endpoint::of_environment()?),
+        None => Some(default()?),
     };
     let endpoint = |node| of_node.get(node).copied().or(others.as_ref()).cloned();
     Ok(nodes.iter().filter_map(endpoint).collect())
