@@ -9,7 +9,8 @@ use indicatif::{HumanBytes, HumanDuration};
 use weir_measure::to_json;
 use weir_results::{terminal_width, write_sweep};
 use weir_study::{
-    Axis, Executed, PartialTables, Run, RunStore, Seeds, Shard, Source, Sweep, SweepRequest, stem,
+    Axis, Executed, Failure as RunFailure, PartialTables, Run, RunStore, Seeds, Shard, Source, Sweep,
+    SweepRequest, stem,
 };
 
 use crate::out::{self, Out};
@@ -162,12 +163,23 @@ fn finish(
         text += &format!("Page: {}\n", dir.join("sweep.html").display());
     }
     terminal::print(&text)?;
-    for failure in &executed.failures {
-        let command = sweep.part()[failure.run].command().text();
-        eprintln!("failed: run {}: {}\n  = {command}", failure.key, failure.error);
-    }
+    tell_failures(&sweep.part(), &executed.failures);
     out.close()?;
     Ok(if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// So many failed runs are told one by one.
+const FAILURES_TOLD: usize = 10;
+
+fn tell_failures(runs: &[Run], failures: &[RunFailure]) {
+    for failure in failures.iter().take(FAILURES_TOLD) {
+        let command = runs[failure.run].command().text();
+        eprintln!("failed: run {}: {}\n  = {command}", failure.key, failure.error);
+    }
+    if failures.len() > FAILURES_TOLD {
+        let others = failures.len() - FAILURES_TOLD;
+        eprintln!("failed: {others} more runs; runs.csv has the error of each");
+    }
 }
 
 /// The commands of the runs with all of these values.
