@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         jobs: args.jobs.number(),
         left: LOST,
         // Files and tables are made of a run's report, which is not kept.
-        is_needed: &|_| !args.json || check_wire,
+        is_needed: &|_| !args.json || with_series || check_wire,
         on_made: &on_made,
         on_kept: &|| (),
     };

@@ -239,6 +239,9 @@ fn first_places(missing: &[usize], firsts: &[usize]) -> Vec<usize> {
     (0..missing.len()).map(of_place).collect()
 }
 
+/// The name of the threads that make runs.
+const THREAD: &str = "run";
+
 /// How runs are made on the threads of this process.
 pub struct Threads<'a> {
     /// How many at a time, at least one.
@@ -265,7 +268,13 @@ impl Threads<'_> {
         (self.watch)(schedule.begins());
         let threads = self.jobs.min(schedule.missing.len());
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(&schedule))).collect();
+            let begin = |_| {
+                thread::Builder::new().name(THREAD.to_owned()).spawn_scoped(scope, || self.work(&schedule))
+            };
+            let workers: Vec<_> = (0..threads).map_while(|at| begin(at).ok()).collect();
+            if workers.is_empty() {
+                self.work(&schedule);
+            }
             for worker in workers {
                 worker.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
             }

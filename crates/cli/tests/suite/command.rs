@@ -539,7 +539,7 @@ fn the_document_says_which_program_made_it_and_with_which_command() {
     ]);
     assert_eq!(made["schema"], json!(1));
     assert_eq!(format!("weir {}\n", made["version"].as_str().unwrap()), printed(&weir(&["--version"])));
-    let command = "weir run examples/minimal --seed 7 --set 'duration=1 s' --window 0:0.5";
+    let command = "weir run examples/minimal --scheme fixed --seed 7 --set 'duration=1 s' --window 0:0.5";
     assert_eq!(made["command"], json!(command));
     let again =
         ["run", "examples/minimal", "--seed", "7", "--set", "duration=1 s", "--window", "0:0.5", "--json"];

@@ -59,7 +59,7 @@ fn allocates_nothing_per_packet(name: &str, set: &[&str], warm_up: u64, end: u64
 
 #[test]
 fn the_dumbbell_allocates_nothing_per_packet() {
-    allocates_nothing_per_packet("qsccp/dumbbell", &[], 10, 120);
+    allocates_nothing_per_packet("qsccp/dumbbell", &[], 10, 60);
 }
 
 #[test]
@@ -74,13 +74,10 @@ fn without_congestion_control_nothing_is_allocated_per_packet_either() {
 
 #[test]
 fn schemes_that_steer_or_label_paths_allocate_nothing_per_packet() {
-    for scheme in ["mircc", "omcc-rf", "hbhcm", "dpccp", "ndn-qsf"] {
-        allocates_nothing_per_packet(
-            "qsccp/diamond-latency",
-            &[&format!("scheme.default={scheme}")],
-            20,
-            160,
-        );
+    // OMCC-RF sends little while its first flow is alone.
+    for (scheme, end) in [("mircc", 80), ("omcc-rf", 160), ("hbhcm", 80), ("dpccp", 80), ("ndn-qsf", 80)] {
+        let default = format!("scheme.default={scheme}");
+        allocates_nothing_per_packet("qsccp/diamond-latency", &[&default], 20, end);
     }
 }
 
