@@ -4,13 +4,15 @@
 >>> result = weir.run("qsccp/dumbbell", scheme="pcon", seed=2)
 >>> result.classes.to_polars()              # or pandas, pyarrow, DuckDB
 
-A run is made in this process, on one processor. Tables have units in the names of their columns: `goodput_bps` is in
+A run is made in this process, on one processor; `weir.sweep`, `weir.compare` and `weir.reproduce` make many runs, on all
+processors. Tables have units in the names of their columns: `goodput_bps` is in
 bit/s, `delay_ms_p95` in milliseconds, `completion_s` in seconds.
 """
 
-from ._native import VERSION, Optimum, Result, Scenario, Series, Table, scenarios, schemes
+from ._native import VERSION, Optimum, Result, Scenario, Series, Study, Table, scenarios, schemes
 from ._optimum import optimum
 from ._run import Progress, run
+from ._study import compare, reproduce, sweep
 from .build import scenario
 from .errors import RunError, ScenarioError, SchemeError, WeirError
 from .law import WindowLaw
@@ -27,12 +29,16 @@ __all__ = [
     "ScenarioError",
     "SchemeError",
     "Series",
+    "Study",
     "Table",
     "WeirError",
     "WindowLaw",
+    "compare",
     "optimum",
+    "reproduce",
     "run",
     "scenario",
     "scenarios",
     "schemes",
+    "sweep",
 ]

@@ -21,12 +21,16 @@ __all__ = [
     "Scenario",
     "Send",
     "Series",
+    "Study",
     "Table",
+    "compare",
     "main",
     "optimum",
+    "reproduce",
     "run",
     "scenarios",
     "schemes",
+    "sweep",
 ]
 
 VERSION: str
@@ -48,6 +52,36 @@ def optimum(
     objective: str | None = None,
     utilisation: float | None = None,
 ) -> Optimum: ...
+def sweep(
+    scenario: Scenario,
+    vary: Sequence[tuple[str, Sequence[Any] | None]],
+    zip: bool,
+    schemes: Sequence[str],
+    seeds: str | Sequence[int],
+    windows: Iterable[tuple[float | str, float | str]] | None,
+    shard: tuple[int, int] | None,
+    jobs: int | None,
+    folder: str | os.PathLike[str] | None,
+    progress: Callable[[float, int, int], object] | None,
+) -> Study: ...
+def compare(
+    names: Sequence[str],
+    schemes: Sequence[str],
+    seeds: str | Sequence[int],
+    set: dict[str, Any] | None,
+    windows: Iterable[tuple[float | str, float | str]] | None,
+    jobs: int | None,
+    folder: str | os.PathLike[str] | None,
+    progress: Callable[[float, int, int], object] | None,
+) -> Study: ...
+def reproduce(
+    names: Sequence[str],
+    seeds: str | Sequence[int],
+    scheme: str | None,
+    jobs: int | None,
+    folder: str | os.PathLike[str] | None,
+    progress: Callable[[float, int, int], object] | None,
+) -> Study: ...
 def scenarios() -> Table:
     """The scenarios that come with Weir, a row each: `name` and `title`."""
 
@@ -321,6 +355,58 @@ class Optimum:
 
     def json(self) -> str:
         """The document as JSON text."""
+
+    def _repr_html_(self) -> str: ...
+
+@final
+class Study:
+    """What came of a list of runs: of a sweep, a comparison or a reproduction."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the tables."""
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """Its axes: for each key the values, as texts."""
+
+    @property
+    def command(self) -> str:
+        """The command that makes the same study, without its folder."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of its results; `None` if they are in memory only."""
+
+    @property
+    def results(self) -> Table:
+        """Every figure of every run: a row for each, with the run, the window, the object, the metric, the unit and the
+        value.
+        """
+
+    @property
+    def runs(self) -> Table:
+        """The runs, a row for each: its key, command, time and, if it failed, the error."""
+
+    @property
+    def failed(self) -> int:
+        """The number of runs that failed."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The document with means and intervals: what the command prints with `--json`."""
+
+    def json(self) -> str:
+        """The document as JSON text."""
+
+    def text(self) -> str:
+        """The tables that the command prints."""
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the page, one HTML file, and returns its path.
+
+        A study with a folder has a page there, with plots over time and reports of runs beside it.
+        """
 
     def _repr_html_(self) -> str: ...
 

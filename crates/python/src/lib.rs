@@ -13,6 +13,7 @@ mod result;
 mod run;
 mod scenario;
 mod series;
+mod study;
 mod table;
 
 use pyo3::prelude::*;
@@ -34,6 +35,8 @@ mod _native {
     use crate::run::run;
     #[pymodule_export]
     use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::study::{Study, compare, reproduce, sweep};
     #[pymodule_export]
     use crate::table::Table;
 

@@ -204,7 +204,7 @@ fn source(setting: &Setting) -> Option<String> {
 }
 
 /// `{"link.R2-R3.rate": "20 Mb/s"}` as `KEY=VALUE`.
-fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
+pub fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
     let Some(set) = set else { return Ok(Vec::new()) };
     let one = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let key: String = key.extract()?;
@@ -214,7 +214,7 @@ fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
 }
 
 /// A value as `--set` takes it: a text as it is, numbers and lists as TOML.
-fn set_value(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub fn set_value(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(flag.is_true().to_string());
     }

@@ -226,6 +226,16 @@ impl Columns {
         self.add(name, about, UInt64Array::from_iter_values(values))
     }
 
+    /// Whole numbers that may be missing.
+    pub fn maybe_count(
+        self,
+        name: &str,
+        about: &str,
+        values: impl IntoIterator<Item = Option<u64>>,
+    ) -> Columns {
+        self.add(name, about, values.into_iter().collect::<UInt64Array>())
+    }
+
     /// Whole numbers of 32 bits.
     pub fn count32(self, name: &str, about: &str, values: impl IntoIterator<Item = u32>) -> Columns {
         self.add(name, about, UInt32Array::from_iter_values(values))

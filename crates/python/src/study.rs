@@ -1,0 +1,506 @@
+//! Studies: sweeps, comparisons and reproductions on the threads of this process.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use std::{panic, thread};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use weir_measure::{RunDocument, to_json};
+use weir_results::schema::{self, Column, Kind};
+use weir_results::{ReproductionDocument, StudyRun, SweepDocument, Value, terminal_width, write_atomically};
+use weir_results::{write_reproduction, write_sweep};
+use weir_study::{
+    Axis, Cancel, CompareRequest, Compared, Comparison, Event, Executed, Failure, Made, PartialTables,
+    ReproduceRequest, Reproduction, Run, RunStore, Schedule, Seeds, Shard, StudyError, Sweep, SweepRequest,
+    Threads,
+};
+
+use crate::errors::{WeirError, study_error};
+use crate::scenario::{self, Scenario};
+use crate::table::{Columns, Table};
+
+/// What came of a list of runs: of a sweep, a comparison or a reproduction.
+#[pyclass(frozen, module = "weir")]
+pub struct Study {
+    plan: Plan,
+    outcome: Outcome,
+    store: Arc<RunStore>,
+    failures: Vec<Failure>,
+    folder: Option<PathBuf>,
+}
+
+enum Plan {
+    Sweep(Box<Sweep>),
+    Comparison(Box<Comparison>),
+    Reproduction(Box<Reproduction>),
+}
+
+enum Outcome {
+    Sweep(Box<SweepDocument>),
+    Comparison(Compared),
+    Reproduction(Box<ReproductionDocument>),
+}
+
+/// Seeds as Python has them: a text such as `3..8`, or a list.
+#[derive(FromPyObject)]
+pub enum GivenSeeds {
+    /// As the command takes them.
+    Text(String),
+    /// The seeds.
+    List(Vec<u64>),
+}
+
+impl GivenSeeds {
+    fn seeds(self) -> PyResult<Seeds> {
+        let seeds = match self {
+            GivenSeeds::Text(text) => text.parse(),
+            GivenSeeds::List(seeds) => Seeds::of(seeds),
+        };
+        seeds.map_err(WeirError::new_err)
+    }
+}
+
+/// How runs are made, and where results go.
+struct How {
+    /// How many at a time; `None` for as many as there are processors.
+    jobs: Option<NonZero<usize>>,
+    folder: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+}
+
+/// Runs a scenario at every point of some axes, under several schemes and with several seeds.
+///
+/// `vary` has a text `KEY=VALUES` for each axis given as a text, or a key and its values. `progress` is called now and then
+/// with the part that is done, 0 to 1, complete runs, and all runs.
+#[pyfunction]
+#[pyo3(signature = (scenario, vary, zip, schemes, seeds, windows, shard, jobs, folder, progress))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn sweep(
+    py: Python<'_>,
+    scenario: &Bound<'_, Scenario>,
+    vary: Vec<(String, Option<Vec<Bound<'_, PyAny>>>)>,
+    zip: bool,
+    schemes: Vec<String>,
+    seeds: GivenSeeds,
+    windows: Option<Bound<'_, PyAny>>,
+    shard: Option<(usize, usize)>,
+    jobs: Option<NonZero<usize>>,
+    folder: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Study> {
+    let point = scenario.get().with_windows(Vec::new()).map_err(|error| study_error(py, &error))?;
+    let shard = shard.map(|(index, of)| format!("{index}/{of}").parse::<Shard>().map_err(WeirError::new_err));
+    let request = SweepRequest {
+        source: point.source.clone(),
+        vary: vary.into_iter().map(|axis| given_axis(py, axis)).collect::<PyResult<_>>()?,
+        zip,
+        schemes: weir_study::schemes(&schemes).map_err(|error| study_error(py, &error))?,
+        seeds: seeds.seeds()?,
+        set: point.set.clone(),
+        windows: scenario::windows(windows.as_ref())?,
+        shard: shard.transpose()?,
+    };
+    let plan = py.detach(|| request.plan()).map_err(|error| study_error(py, &error))?;
+    Plan::Sweep(Box::new(plan)).make(py, How { jobs, folder, progress })
+}
+
+/// Runs scenarios under several schemes: `names` are scenarios, papers or files; none for every experiment.
+#[pyfunction]
+#[pyo3(signature = (names, schemes, seeds, set, windows, jobs, folder, progress))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn compare(
+    py: Python<'_>,
+    names: Vec<String>,
+    schemes: Vec<String>,
+    seeds: GivenSeeds,
+    set: Option<&Bound<'_, PyDict>>,
+    windows: Option<Bound<'_, PyAny>>,
+    jobs: Option<NonZero<usize>>,
+    folder: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Study> {
+    let request = CompareRequest {
+        names,
+        schemes: weir_study::schemes(&schemes).map_err(|error| study_error(py, &error))?,
+        seeds: seeds.seeds()?,
+        set: scenario::overrides(set)?,
+        windows: scenario::windows(windows.as_ref())?,
+    };
+    let with_series = folder.is_some();
+    let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
+    Plan::Comparison(Box::new(plan)).make(py, How { jobs, folder, progress })
+}
+
+/// Runs the experiments of papers and checks their statements: `names` are papers, experiments or files; none for all
+/// papers.
+#[pyfunction]
+#[pyo3(signature = (names, seeds, scheme, jobs, folder, progress))]
+pub fn reproduce(
+    py: Python<'_>,
+    names: Vec<String>,
+    seeds: GivenSeeds,
+    scheme: Option<String>,
+    jobs: Option<NonZero<usize>>,
+    folder: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Study> {
+    let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme };
+    let with_series = folder.is_some();
+    let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
+    Plan::Reproduction(Box::new(plan)).make(py, How { jobs, folder, progress })
+}
+
+/// An axis: a key with a list of values, or a text as `--vary` takes it.
+fn given_axis(py: Python<'_>, (key, values): (String, Option<Vec<Bound<'_, PyAny>>>)) -> PyResult<Axis> {
+    let Some(values) = values else { return key.parse().map_err(|error| study_error(py, &error)) };
+    let values = values.iter().map(|value| scenario::set_value(&key, value)).collect::<PyResult<Vec<_>>>()?;
+    if values.is_empty() {
+        return Err(WeirError::new_err(format!("vary[{key:?}] has no values: give one or more")));
+    }
+    Ok(Axis { key, values })
+}
+
+impl Plan {
+    fn study(&self) -> &weir_study::Study {
+        match self {
+            Plan::Sweep(plan) => plan.study(),
+            Plan::Comparison(plan) => plan.study(),
+            Plan::Reproduction(plan) => plan.study(),
+        }
+    }
+
+    fn command(&self) -> String {
+        match self {
+            Plan::Sweep(plan) => plan.command().text(),
+            Plan::Comparison(plan) => plan.request().command().text(),
+            Plan::Reproduction(plan) => plan.request().command().text(),
+        }
+    }
+
+    /// The runs that are made here.
+    fn runs(&self) -> Arc<[Run]> {
+        match self {
+            Plan::Sweep(plan) => plan.part(),
+            _ => self.study().runs().iter().map(|planned| planned.run.clone()).collect(),
+        }
+    }
+
+    fn needs_report(&self, run: usize, folder: &Path) -> bool {
+        match self {
+            Plan::Sweep(_) => false,
+            Plan::Comparison(plan) => plan.needs_report(run, folder),
+            Plan::Reproduction(plan) => plan.needs_report(run, folder),
+        }
+    }
+
+    fn write_report(&self, run: usize, made: &Made, folder: &Path) -> Result<(), StudyError> {
+        match self {
+            Plan::Sweep(_) => Ok(()),
+            Plan::Comparison(plan) => plan.write_report(run, made, folder),
+            Plan::Reproduction(plan) => plan.write_report(run, made, folder),
+        }
+    }
+
+    /// Makes the missing runs, and what is made of all.
+    fn make(self, py: Python<'_>, how: How) -> PyResult<Study> {
+        let How { jobs, folder, progress } = how;
+        py.detach(|| {
+            let error = |error: StudyError| Python::attach(|py| study_error(py, &error));
+            let store = Arc::new(RunStore::of_results(folder.as_deref()));
+            let written = Written::default();
+            let jobs = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+            let executed = self.execute(jobs, &store, folder.as_deref(), progress.as_ref(), &written);
+            if executed.is_err() {
+                // What is complete can be read, and the same call makes the rest.
+                folder.iter().for_each(|folder| written.note(self.study().write_tables(&store, &[], folder)));
+            }
+            let mut executed = executed?;
+            executed.unwritten.take().into_iter().for_each(|error| written.note(Err(error)));
+            if !matches!(self, Plan::Sweep(_)) {
+                executed = executed.complete().map_err(error)?;
+            }
+            let failures = executed.failures;
+            if let Some(folder) = &folder {
+                written.note(self.study().write_tables(&store, &failures, folder));
+            }
+            let outcome = self.outcome(&store, &failures, folder.as_deref(), &written).map_err(error)?;
+            written.close().map_err(error)?;
+            Ok(Study { plan: self, outcome, store, failures, folder })
+        })
+    }
+
+    fn execute(
+        &self,
+        jobs: usize,
+        store: &Arc<RunStore>,
+        folder: Option<&Path>,
+        progress: Option<&Py<PyAny>>,
+        written: &Written,
+    ) -> PyResult<Executed> {
+        let is_needed = |run: usize| folder.is_some_and(|folder| self.needs_report(run, folder));
+        let schedule = Schedule::new(self.runs(), Arc::clone(store), &is_needed);
+        let (cancel, watched) = (Cancel::new(), Watched::default());
+        let partial = folder.map(|folder| PartialTables::new(self.study(), store, folder));
+        let threads = Threads {
+            jobs,
+            watch: &|event| watched.on(event),
+            cancel: &cancel,
+            on_made: &|run, made| {
+                folder.iter().for_each(|folder| written.note(self.write_report(run, made, folder)));
+            },
+            on_kept: &|| partial.iter().for_each(|partial| written.note(partial.write_if_due())),
+        };
+        let (ended, ends) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            let work = scope.spawn(|| {
+                let executed = threads.execute(schedule);
+                drop(ended);
+                executed
+            });
+            let mut stopped = Ok(());
+            while ends.recv_timeout(Watched::EVERY) == Err(RecvTimeoutError::Timeout) {
+                if stopped.is_ok() {
+                    stopped = Python::attach(|py| watched.look(py, progress));
+                }
+                if stopped.is_err() {
+                    cancel.ask();
+                }
+            }
+            let executed = work.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+            stopped?;
+            Python::attach(|py| {
+                watched.look(py, progress)?;
+                executed.map_err(|error| study_error(py, &error))
+            })
+        })
+    }
+
+    fn outcome(
+        &self,
+        store: &RunStore,
+        failures: &[Failure],
+        folder: Option<&Path>,
+        written: &Written,
+    ) -> Result<Outcome, StudyError> {
+        Ok(match self {
+            Plan::Sweep(plan) => {
+                let document = plan.document(store, failures);
+                folder.iter().for_each(|folder| {
+                    written.note(write_sweep(&document, folder).map_err(StudyError::from))
+                });
+                Outcome::Sweep(Box::new(document))
+            }
+            Plan::Comparison(plan) => {
+                Outcome::Comparison(plan.document(store, folder, &|note| written.note(note))?)
+            }
+            Plan::Reproduction(plan) => {
+                let document = plan.document(store)?;
+                let write = |folder: &Path| write_reproduction(&document, folder).map_err(StudyError::from);
+                folder.iter().for_each(|folder| written.note(write(folder)));
+                Outcome::Reproduction(Box::new(document))
+            }
+        })
+    }
+}
+
+/// The first thing that could not be written.
+#[derive(Default)]
+struct Written(Mutex<Option<StudyError>>);
+
+impl Written {
+    fn note(&self, written: Result<(), StudyError>) {
+        if let Err(error) = written {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+
+    fn close(self) -> Result<(), StudyError> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
+
+/// How far a study is.
+#[derive(Default)]
+struct Watched {
+    cost: AtomicU64,
+    advanced: AtomicU64,
+    done: AtomicUsize,
+    all: AtomicUsize,
+}
+
+impl Watched {
+    /// How often signals are looked for and progress is told.
+    const EVERY: Duration = Duration::from_millis(50);
+
+    fn on(&self, event: Event) {
+        match event {
+            Event::Begin { kept, all, cost } => {
+                self.cost.store(cost, Ordering::Relaxed);
+                self.all.store(all, Ordering::Relaxed);
+                self.done.store(kept, Ordering::Relaxed);
+            }
+            Event::Advance(cost) => {
+                self.advanced.fetch_add(cost, Ordering::Relaxed);
+            }
+            Event::Done(done) => {
+                self.done.fetch_max(done, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn look(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+        py.check_signals()?;
+        let Some(progress) = progress else { return Ok(()) };
+        let [cost, advanced] = [&self.cost, &self.advanced].map(|count| count.load(Ordering::Relaxed));
+        let [done, all] = [&self.done, &self.all].map(|count| count.load(Ordering::Relaxed));
+        let part = if done == all { 1.0 } else { (advanced as f64 / cost.max(1) as f64).min(1.0) };
+        progress.call1(py, (part, done, all)).map(drop)
+    }
+}
+
+#[pymethods]
+impl Study {
+    /// Its name in the tables.
+    #[getter]
+    fn name(&self) -> &str {
+        self.plan.study().name()
+    }
+
+    /// Its axes: for each key the values, as texts.
+    #[getter]
+    fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let axes = PyDict::new(py);
+        for Axis { key, values } in self.plan.study().axes() {
+            axes.set_item(key, values)?;
+        }
+        Ok(axes)
+    }
+
+    /// The command that makes the same study, without its folder.
+    #[getter]
+    fn command(&self) -> String {
+        self.plan.command()
+    }
+
+    /// The folder of its results; `None` if they are in memory only.
+    #[getter]
+    fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Every figure of every run: a row for each, with the run, the window, the object, the metric, the unit and the value.
+    #[getter]
+    fn results(&self, py: Python<'_>) -> PyResult<Table> {
+        self.table(py, schema::RESULTS, |tables, run, rows| rows.extend(tables.figures(run)))
+    }
+
+    /// The runs, a row for each: its key, command, time and, if it failed, the error.
+    #[getter]
+    fn runs(&self, py: Python<'_>) -> PyResult<Table> {
+        self.table(py, schema::RUNS, |tables, run, rows| rows.push(tables.row(run)))
+    }
+
+    /// The number of runs that failed.
+    #[getter]
+    fn failed(&self) -> usize {
+        self.failures.len()
+    }
+
+    /// The document with means and intervals, a dict: what the command prints with `--json`.
+    #[getter]
+    fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let document = match &self.outcome {
+            Outcome::Sweep(document) => pythonize::pythonize(py, document),
+            Outcome::Comparison(Compared::One(document)) => pythonize::pythonize(py, document),
+            Outcome::Comparison(Compared::Several(document)) => pythonize::pythonize(py, document),
+            Outcome::Reproduction(document) => pythonize::pythonize(py, document),
+        };
+        document.map_err(PyErr::from)
+    }
+
+    /// The document as JSON text.
+    fn json(&self) -> String {
+        match &self.outcome {
+            Outcome::Sweep(document) => to_json(document),
+            Outcome::Comparison(document) => document.json(),
+            Outcome::Reproduction(document) => to_json(document),
+        }
+    }
+
+    /// The tables that the command prints.
+    fn text(&self) -> String {
+        let width = terminal_width();
+        match &self.outcome {
+            Outcome::Sweep(document) => document.text(width),
+            Outcome::Comparison(document) => document.text(width),
+            Outcome::Reproduction(document) => document.text(width),
+        }
+    }
+
+    /// Writes the page, one HTML file, and returns its path. A study with a folder has a page there, with plots over time
+    /// and reports of runs beside it.
+    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
+        let page = || match &self.outcome {
+            Outcome::Sweep(document) => document.html(),
+            Outcome::Comparison(Compared::One(document)) => document.html(&[]),
+            Outcome::Comparison(Compared::Several(document)) => document.html(),
+            Outcome::Reproduction(document) => document.html(),
+        };
+        let written = py.detach(|| write_atomically(&path, &page()));
+        written.map_err(|error| WeirError::new_err(error.to_string()))?;
+        Ok(path)
+    }
+
+    /// For notebooks: the runs.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        self.runs(py)?._repr_html_(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let (runs, failed) = (self.plan.study().runs().len(), self.failures.len());
+        format!("weir.Study({}: {runs} runs, {failed} failed)", self.name())
+    }
+}
+
+impl Study {
+    /// A table of the runs that are kept and those that failed.
+    fn table(
+        &self,
+        py: Python<'_>,
+        table: schema::Table,
+        add: impl Fn(&weir_results::StudyTables, &StudyRun<RunDocument>, &mut Vec<Vec<Value>>) + Sync,
+    ) -> PyResult<Table> {
+        let made = py.detach(|| {
+            let study = self.plan.study();
+            let tables = study.tables()?;
+            let mut rows = Vec::new();
+            study.ended(&self.store, &self.failures).for_each(|run| add(&tables, &run, &mut rows));
+            let columns = tables.columns(table);
+            let columns = columns.iter().enumerate();
+            Ok(columns
+                .fold(Columns::default(), |made, (at, column)| {
+                    made.column(column, rows.iter().map(|row| &row[at]))
+                })
+                .table())
+        });
+        made.map_err(|error| study_error(py, &error))
+    }
+}
+
+impl Columns {
+    /// A column of a declared table.
+    fn column<'a>(self, column: &Column, values: impl Iterator<Item = &'a Value>) -> Columns {
+        let Column { name, kind, about, .. } = column;
+        match kind {
+            Kind::F64 | Kind::F32 => self.maybe(name, about, values.map(Value::f64)),
+            Kind::U64 | Kind::U32 => self.maybe_count(name, about, values.map(Value::u64)),
+            Kind::Bool => self.maybe_flag(name, about, values.map(Value::bool)),
+            Kind::Text => self.maybe_text(name, about, values.map(Value::str)),
+        }
+    }
+}
