@@ -1,13 +1,11 @@
 //! `weir compare`: scenarios under several schemes, side by side.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use weir_results::terminal_width;
-use weir_study::{CompareRequest, Comparison, RunStore, Seeds, stem};
+use weir_study::{CompareRequest, Seeds, stem};
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, Jobs, note_kept};
+use crate::progress::{self, Jobs};
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario under several schemes and compare them; for several scenarios, or a paper, print a matrix of
@@ -50,11 +48,6 @@ pub struct Args {
     json: bool,
 }
 
-/// What an interrupted comparison leaves.
-const KEPT: &str = "the completed runs are kept; the same command makes the others";
-/// The same without a folder.
-const LOST: &str = "schemes are compared after the last run; the same command starts from the beginning";
-
 /// Compares them.
 pub fn compare(args: &Args) -> Result<(), Failure> {
     let windows = load::windows(&args.windows)?;
@@ -72,18 +65,8 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
     let comparison =
         terminal::while_waiting("preparing the scenarios and their optima", || request.plan(with_series))?;
     let out = Out::open(args.out.as_deref(), args.json, &folder(&args.scenarios))?;
-    let store = Arc::new(RunStore::of_results(out.dir()));
-    execute(&comparison, args.jobs.number(), &store, &out)?;
-    let document = comparison.document(&store, out.dir(), &|written| out.note(written))?;
-    if let Some(dir) = out.dir() {
-        out.note(comparison.study().write_tables(&store, &[], dir));
-    }
-    let mut text = if args.json { document.json() } else { document.text(terminal_width()) };
-    if let Some(dir) = out.complete().filter(|_| !args.json) {
-        text += &format!("\nPage: {}\n", dir.join("compare.html").display());
-    }
-    terminal::print(&text)?;
-    out.close()
+    let (outcome, _) = progress::make(&comparison, &args.jobs, &out)?;
+    progress::print(&outcome, args.json, out)
 }
 
 /// The name of the folder of results.
@@ -94,25 +77,4 @@ fn folder(scenarios: &[String]) -> String {
         _ => "several",
     };
     format!("compare-{}", stem(name))
-}
-
-/// Makes the missing runs. The reports of the first seed are written.
-fn execute(comparison: &Comparison, jobs: usize, store: &Arc<RunStore>, out: &Out) -> Result<(), Failure> {
-    let study = comparison.study();
-    let needs_report = |run: usize| out.dir().is_some_and(|dir| comparison.needs_report(run, dir));
-    note_kept(study, store, &needs_report);
-    let execution = Execution {
-        runs: study.runs().iter().map(|planned| planned.run.clone()).collect(),
-        store: Arc::clone(store),
-        jobs,
-        left: if out.dir().is_some() { KEPT } else { LOST },
-        is_needed: &needs_report,
-        on_made: &|run, made| {
-            out.dir().iter().for_each(|dir| out.note(comparison.write_report(run, made, dir)));
-        },
-        on_kept: &|| (),
-    };
-    let executed = execution.execute()?.complete()?;
-    executed.unwritten.into_iter().for_each(|error| out.note::<Failure>(Err(error.into())));
-    Ok(())
 }

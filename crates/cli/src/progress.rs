@@ -7,11 +7,14 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar};
+use weir_results::terminal_width;
 use weir_study::{
-    Cancel, Event, Executed, Made, Run, RunStore, Schedule, Stopwatch, Study, StudyError, Threads,
+    Cancel, Event, Executed, Failure as RunFailure, Made, Outcome, PartialTables, Run, RunStore, Schedule,
+    Stopwatch, StudyError, Threads, View,
 };
 
 use crate::app::Stop;
+use crate::out::Out;
 use crate::{Failure, terminal};
 
 /// How many runs are made at a time.
@@ -99,15 +102,58 @@ impl Execution<'_> {
     }
 }
 
+/// What an interrupted study leaves.
+const KEPT: &str = "the completed runs are kept; the same command makes the others";
+/// The same without a folder.
+const LOST: &str = "without a folder no run is kept; the same command starts from the beginning";
+
+/// Makes the missing runs of a study and what is made of all. Tables, pages and reports are written into the folder.
+///
+/// # Errors
+/// [`Interrupted`], or the first run that failed if the view needs all of them.
+pub fn make(view: &dyn View, jobs: &Jobs, out: &Out) -> Result<(Outcome, Vec<RunFailure>), Failure> {
+    let store = Arc::new(RunStore::of_results(out.dir()));
+    let needs_report = |run: usize| out.dir().is_some_and(|dir| view.needs_report(run, dir));
+    note_kept(view, &store, &needs_report);
+    let partial = out.dir().map(|dir| PartialTables::new(view.study(), &store, dir));
+    let execution = Execution {
+        runs: view.runs(),
+        store: Arc::clone(&store),
+        jobs: jobs.number(),
+        left: if out.dir().is_some() { KEPT } else { LOST },
+        is_needed: &needs_report,
+        on_made: &|run, made| out.dir().iter().for_each(|dir| out.note(view.write_report(run, made, dir))),
+        on_kept: &|| partial.iter().for_each(|partial| out.note(partial.write_if_due())),
+    };
+    let executed = execution.execute();
+    if executed.is_err() {
+        partial.iter().for_each(|partial| out.note(partial.write()));
+    }
+    Ok(view.finish(&store, executed?, out.dir(), &|written| out.note(written))?)
+}
+
 /// Says how many runs of a study are in its folder already.
-pub fn note_kept(study: &Study, store: &RunStore, is_needed: &dyn Fn(usize) -> bool) {
+fn note_kept(view: &dyn View, store: &RunStore, is_needed: &dyn Fn(usize) -> bool) {
     let Some(dir) = store.dir() else { return };
-    let runs = study.runs();
-    let is_kept = |at: &usize| store.find(&runs[*at].run).is_some() && !is_needed(*at);
-    let kept = (0..runs.len()).filter(is_kept).count();
+    let runs = view.runs();
+    let kept = (0..runs.len()).filter(|at| store.find(&runs[*at]).is_some() && !is_needed(*at)).count();
     if kept > 0 {
         eprintln!("note: {kept} of {} runs are in {} already", runs.len(), dir.display());
     }
+}
+
+/// Prints what came out, as tables or as JSON, and where its page is.
+///
+/// # Errors
+/// Something could not be written.
+pub fn print(outcome: &Outcome, is_json: bool, out: Out) -> Result<(), Failure> {
+    let mut text = if is_json { outcome.json() } else { outcome.text(terminal_width()) };
+    if let Some(dir) = out.complete().filter(|_| !is_json) {
+        text += &format!("\nTable: {}\n", dir.join("results.parquet").display());
+        text += &format!("Page: {}\n", dir.join(outcome.page()).display());
+    }
+    terminal::print(&text)?;
+    out.close()
 }
 
 /// Says how many runs were not made.

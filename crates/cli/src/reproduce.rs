@@ -2,14 +2,11 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use weir_measure::to_json;
-use weir_results::{terminal_width, write_reproduction};
-use weir_study::{ReproduceRequest, Reproduction, RunStore, Seeds};
+use weir_study::{Outcome, ReproduceRequest, Reproduction, Seeds, View};
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, Jobs, note_kept};
+use crate::progress::{self, Jobs};
 use crate::{Failure, terminal};
 
 /// Check the statements of papers: run their experiments over several seeds, and compare each statement with the
@@ -41,11 +38,6 @@ pub struct Args {
     strict: bool,
 }
 
-/// What an interrupted reproduction leaves.
-const KEPT: &str = "the completed runs are kept; the same command makes the others";
-/// The same without a folder.
-const LOST: &str = "statements are checked after the last run; the same command starts from the beginning";
-
 /// Reproduces them.
 pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
@@ -62,21 +54,16 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     if !args.json {
         eprintln!("{}", announcement(&reproduction, &out));
     }
-    let store = Arc::new(RunStore::of_results(out.dir()));
-    execute(&reproduction, args.jobs.number(), &store, &out)?;
-    let document = reproduction.document(&store)?;
-    if let Some(dir) = out.dir() {
-        out.note(reproduction.study().write_tables(&store, &[], dir));
-        out.note(write_reproduction(&document, dir));
-    }
-    let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
-    if let Some(dir) = out.complete().filter(|_| !args.json) {
-        text += &format!("\nPage: {}\n", dir.join("reproduce.html").display());
-    }
-    terminal::print(&text)?;
-    out.close()?;
-    let (held, all) = document.held();
-    Ok(if args.strict && held < all { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    let (outcome, _) = progress::make(&reproduction, &args.jobs, &out)?;
+    progress::print(&outcome, args.json, out)?;
+    let holds = match &outcome {
+        Outcome::Reproduction(document) => {
+            let (held, all) = document.held();
+            held == all
+        }
+        _ => true,
+    };
+    Ok(if args.strict && !holds { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// The first line of the output: the number of runs, and the page.
@@ -93,30 +80,4 @@ fn announcement(reproduction: &Reproduction, out: &Out) -> String {
         text += &format!("; the page {} is written after the last run", dir.join("reproduce.html").display());
     }
     text
-}
-
-/// Makes the missing runs. The reports of the first seed are written.
-fn execute(
-    reproduction: &Reproduction,
-    jobs: usize,
-    store: &Arc<RunStore>,
-    out: &Out,
-) -> Result<(), Failure> {
-    let study = reproduction.study();
-    let needs_report = |run: usize| out.dir().is_some_and(|dir| reproduction.needs_report(run, dir));
-    note_kept(study, store, &needs_report);
-    let execution = Execution {
-        runs: study.runs().iter().map(|planned| planned.run.clone()).collect(),
-        store: Arc::clone(store),
-        jobs,
-        left: if out.dir().is_some() { KEPT } else { LOST },
-        is_needed: &needs_report,
-        on_made: &|run, made| {
-            out.dir().iter().for_each(|dir| out.note(reproduction.write_report(run, made, dir)));
-        },
-        on_kept: &|| (),
-    };
-    let executed = execution.execute()?.complete()?;
-    executed.unwritten.into_iter().for_each(|error| out.note::<Failure>(Err(error.into())));
-    Ok(())
 }

@@ -2,19 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanDuration};
-use weir_measure::to_json;
-use weir_results::{terminal_width, write_sweep};
 use weir_study::{
-    Axis, Executed, Failure as RunFailure, PartialTables, Run, RunStore, Seeds, Shard, Source, Sweep,
-    SweepRequest, stem,
+    Axis, Failure as RunFailure, Run, RunStore, Seeds, Shard, Source, Sweep, SweepRequest, View, stem,
 };
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, Jobs};
+use crate::progress::{self, Jobs};
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario at every point of some axes, under several schemes and with several seeds, into one table
@@ -66,11 +62,6 @@ pub struct Args {
     json: bool,
 }
 
-/// What an interrupted sweep leaves.
-const KEPT: &str = "the completed runs are kept, and the tables have them; the same command makes the others";
-/// The same without a folder.
-const LOST: &str = "without --out no run is kept; the same command starts from the beginning";
-
 /// Runs it.
 pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
@@ -95,36 +86,14 @@ pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
         return dry_run(&sweep, args, &dir).map(|()| ExitCode::SUCCESS);
     }
     let out = Out::open(args.out.as_deref(), args.json, &name)?;
-    let store = Arc::new(RunStore::of_results(out.dir()));
-    let executed = execute(&sweep, args, &store, &out)?;
-    finish(&sweep, args, &store, out, &executed)
-}
-
-fn execute(sweep: &Sweep, args: &Args, store: &Arc<RunStore>, out: &Out) -> Result<Executed, Failure> {
-    let runs = sweep.part();
-    let partial = out.dir().map(|dir| PartialTables::new(sweep.study(), store, dir));
     if let (Some(dir), false) = (out.dir(), args.json) {
-        let all = runs.len();
-        eprintln!(
-            "note: {}; partial results are in {}",
-            counted(sweep, all),
-            dir.join("results.parquet").display()
-        );
+        let (runs, table) = (counted(&sweep, sweep.runs().len()), dir.join("results.parquet"));
+        eprintln!("note: {runs}; partial results are in {}", table.display());
     }
-    let execution = Execution {
-        runs,
-        store: Arc::clone(store),
-        jobs: args.jobs.number(),
-        left: if out.dir().is_some() { KEPT } else { LOST },
-        is_needed: &|_| false,
-        on_made: &|_, _| (),
-        on_kept: &|| partial.iter().for_each(|partial| out.note(partial.write_if_due())),
-    };
-    let executed = execution.execute();
-    if executed.is_err() {
-        partial.iter().for_each(|partial| out.note(partial.write()));
-    }
-    executed
+    let (outcome, failures) = progress::make(&sweep, &args.jobs, &out)?;
+    progress::print(&outcome, args.json, out)?;
+    tell_failures(&sweep.runs(), &failures);
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Points, schemes, seeds and runs.
@@ -140,32 +109,6 @@ fn counted(sweep: &Sweep, runs: usize) -> String {
         part.unwrap_or_default(),
         counted(runs, "run"),
     )
-}
-
-fn finish(
-    sweep: &Sweep,
-    args: &Args,
-    store: &RunStore,
-    out: Out,
-    executed: &Executed,
-) -> Result<ExitCode, Failure> {
-    let document = sweep.document(store, &executed.failures);
-    if let Some(dir) = out.dir() {
-        out.note(sweep.study().write_tables(store, &executed.failures, dir));
-        out.note(write_sweep(&document, dir));
-    }
-    let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
-    if let Some(dir) = out.complete().filter(|_| !args.json) {
-        text += &format!(
-            "\nTables: {}, results.csv, runs.parquet, runs.csv\n",
-            dir.join("results.parquet").display()
-        );
-        text += &format!("Page: {}\n", dir.join("sweep.html").display());
-    }
-    terminal::print(&text)?;
-    tell_failures(&sweep.part(), &executed.failures);
-    out.close()?;
-    Ok(if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// So many failed runs are told one by one.
@@ -201,7 +144,7 @@ fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
 const TRIAL: Duration = Duration::from_millis(500);
 
 fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {
-    let runs = sweep.part();
+    let runs = sweep.runs();
     let store = RunStore::of_results(Some(dir));
     let missing: Vec<&Run> = runs.iter().filter(|run| store.find(run).is_none()).collect();
     let estimate = terminal::while_waiting("measuring the pace", || sweep.estimate(&missing, TRIAL))?;

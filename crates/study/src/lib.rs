@@ -30,10 +30,11 @@ mod study;
 mod sweep;
 pub mod traffic;
 mod vary;
+mod view;
 
 pub use cancel::Cancel;
 pub use clock::{ProcessorTime, Stopwatch};
-pub use compare::{CompareRequest, Compared, Comparison};
+pub use compare::{CompareRequest, Comparison};
 pub use error::StudyError;
 pub use execute::{Event, Executed, Failure, Schedule, Threads, Watch};
 pub use optimum::ScenarioOptimum;
@@ -48,3 +49,4 @@ pub use store::{RUNS, RunStore, SHARED_RUNS};
 pub use study::{PartialTables, PlannedRun, Study};
 pub use sweep::{Estimate, Filter, Shard, Sweep, SweepRequest, schemes};
 pub use vary::{Axis, Varied};
+pub use view::{Note, Outcome, View};

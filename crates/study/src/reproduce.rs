@@ -8,21 +8,23 @@ use weir_experiment::{bound, scheme_for};
 use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, ProbeValue};
 use weir_results::{
     CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
-    WindowDistanceRow, kind_of_source, write_all,
+    WindowDistanceRow, kind_of_source, write_reproduction,
 };
 use weir_scenario::{Expectation, Scenario, Stated};
 
 use crate::beside::Beside;
 use crate::error::StudyError;
+use crate::execute::Failure;
 use crate::optimum::ScenarioOptimum;
 use crate::papers;
 use crate::point::Point;
 use crate::program::{CommandLine, VERSION};
-use crate::run::{Made, Record, Run};
+use crate::run::{Record, Run};
 use crate::seeds::Seeds;
 use crate::source::{Source, stem};
 use crate::store::RunStore;
 use crate::study::{PlannedRun, Study, union_of_axes};
+use crate::view::{Note, Outcome, View};
 
 /// What is reproduced.
 #[derive(Clone, Debug)]
@@ -77,7 +79,7 @@ struct Case<'a> {
 }
 
 /// What a case takes from a run.
-struct Outcome {
+struct CaseRun {
     expectations: Vec<ExpectationRow>,
     /// What statements about other schemes are compared with.
     beside: Vec<ProbeValue>,
@@ -86,15 +88,15 @@ struct Outcome {
     distances: Vec<DistanceRow>,
 }
 
-impl Outcome {
-    fn of(point: &Point, mut record: Record, run: &Run) -> Outcome {
+impl CaseRun {
+    fn of(point: &Point, mut record: Record, run: &Run) -> CaseRun {
         point.add_optimum(&mut record.document);
         let beside = run.probes.iter().map(|probe| record.probe(probe)).collect();
         let document = record.document;
         let windows = document.windows.iter().map(|window| &window.optimum);
         let distance = |optimum: &Option<OptimumRow>| Some(optimum.as_ref()?.distance);
         let distances = windows.chain([&document.optimum]).filter_map(distance).collect();
-        Outcome { expectations: document.expectations, beside, distances }
+        CaseRun { expectations: document.expectations, beside, distances }
     }
 }
 
@@ -146,12 +148,42 @@ impl ReproduceRequest {
     }
 }
 
-impl Reproduction {
-    /// Its runs.
-    pub fn study(&self) -> &Study {
+impl View for Reproduction {
+    fn study(&self) -> &Study {
         &self.study
     }
 
+    fn command(&self) -> CommandLine {
+        self.request.command()
+    }
+
+    fn report(&self, run: usize) -> Option<&Path> {
+        self.study.runs()[run].run.with_series.then(|| Path::new(&self.reports[run]))
+    }
+
+    fn outcome(
+        &self,
+        store: &RunStore,
+        _: &[Failure],
+        dir: Option<&Path>,
+        note: Note<'_>,
+    ) -> Result<Outcome, StudyError> {
+        let experiments = self.experiments.iter().map(|experiment| self.experiment_row(experiment, store));
+        let document = ReproductionDocument {
+            schema: ReproductionDocument::SCHEMA,
+            version: VERSION.to_owned(),
+            command: self.request.command().text(),
+            seeds: self.request.seeds.list().to_vec(),
+            experiments: experiments.collect::<Result<_, _>>()?,
+        };
+        if let Some(dir) = dir {
+            note(write_reproduction(&document, dir).map_err(StudyError::from));
+        }
+        Ok(Outcome::Reproduction(Box::new(document)))
+    }
+}
+
+impl Reproduction {
     /// What is reproduced.
     pub fn request(&self) -> &ReproduceRequest {
         &self.request
@@ -167,40 +199,6 @@ impl Reproduction {
         self.experiments.iter().map(|one| one.cases().len()).sum()
     }
 
-    /// Whether the report of a run has to be written into a folder of results and is not there.
-    pub fn needs_report(&self, run: usize, dir: &Path) -> bool {
-        self.study.runs()[run].run.with_series && !dir.join(&self.reports[run]).join("report.html").exists()
-    }
-
-    /// Writes the report of a run, if it has series.
-    ///
-    /// # Errors
-    /// A file cannot be written.
-    pub fn write_report(&self, run: usize, made: &Made, dir: &Path) -> Result<(), StudyError> {
-        let planned = &self.study.runs()[run];
-        if !planned.run.with_series {
-            return Ok(());
-        }
-        let mut report = made.report.clone();
-        planned.run.point.complete(&mut report.document);
-        Ok(write_all(&report, dir.join(&self.reports[run]))?)
-    }
-
-    /// What came out.
-    ///
-    /// # Errors
-    /// A run is missing.
-    pub fn document(&self, store: &RunStore) -> Result<ReproductionDocument, StudyError> {
-        let experiments = self.experiments.iter().map(|experiment| self.experiment_row(experiment, store));
-        Ok(ReproductionDocument {
-            schema: ReproductionDocument::SCHEMA,
-            version: VERSION.to_owned(),
-            command: self.request.command().text(),
-            seeds: self.request.seeds.list().to_vec(),
-            experiments: experiments.collect::<Result<_, _>>()?,
-        })
-    }
-
     fn experiment_row(
         &self,
         experiment: &PaperExperiment,
@@ -208,8 +206,8 @@ impl Reproduction {
     ) -> Result<ExperimentRow, StudyError> {
         let cases = experiment.cases();
         let outcomes = cases.iter().map(|case| case.outcomes(&self.request.seeds, self.with_series, store));
-        let outcomes: Vec<Vec<Outcome>> = outcomes.collect::<Result<_, _>>()?;
-        let all: Vec<(&Case<'_>, &[Outcome])> =
+        let outcomes: Vec<Vec<CaseRun>> = outcomes.collect::<Result<_, _>>()?;
+        let all: Vec<(&Case<'_>, &[CaseRun])> =
             cases.iter().zip(outcomes.iter().map(Vec::as_slice)).collect();
         let shown = all.iter().filter(|(case, _)| case.is_stated);
         Ok(experiment.row(shown.map(|(case, runs)| case.row(runs, &all, self.with_series)).collect()))
@@ -313,13 +311,13 @@ impl Case<'_> {
         seeds: &Seeds,
         with_series: bool,
         store: &RunStore,
-    ) -> Result<Vec<Outcome>, StudyError> {
-        let outcome = |run: Run| Ok(Outcome::of(&self.point.point, store.get(&run)?, &run));
+    ) -> Result<Vec<CaseRun>, StudyError> {
+        let outcome = |run: Run| Ok(CaseRun::of(&self.point.point, store.get(&run)?, &run));
         self.runs(seeds, with_series).map(outcome).collect()
     }
 
     /// Its runs, one a seed, beside those of all cases of its experiment.
-    fn row(&self, runs: &[Outcome], all: &[(&Case<'_>, &[Outcome])], has_report: bool) -> CaseRow {
+    fn row(&self, runs: &[CaseRun], all: &[(&Case<'_>, &[CaseRun])], has_report: bool) -> CaseRow {
         // A run has a row for each expectation about its scheme, in their order.
         let all_stated = self.point.point.scenario.expectations.iter().enumerate();
         let is_about = |one: &Expectation| one.scheme == "*" || one.scheme == self.scheme;
@@ -345,7 +343,7 @@ impl Case<'_> {
         &self,
         statement: usize,
         scheme: &str,
-        all: &[(&Case<'_>, &[Outcome])],
+        all: &[(&Case<'_>, &[CaseRun])],
     ) -> Option<OtherSchemeRow> {
         let is_meant = |case: &Case<'_>| std::ptr::eq(case.point, self.point) && case.scheme == scheme;
         let (_, runs) = all.iter().find(|(case, _)| is_meant(case))?;
@@ -355,7 +353,7 @@ impl Case<'_> {
     }
 
     /// What is best, and how far the runs are from it.
-    fn optimum_row(&self, optimum: &ScenarioOptimum, runs: &[Outcome]) -> CaseOptimumRow {
+    fn optimum_row(&self, optimum: &ScenarioOptimum, runs: &[CaseRun]) -> CaseOptimumRow {
         let scenario = &self.point.point.scenario;
         let row = |(at, (from, to)): (usize, &(Span, Span))| {
             let distances: Vec<DistanceRow> =

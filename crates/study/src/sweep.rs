@@ -1,13 +1,14 @@
 //! A sweep: one scenario at every point of some axes, under several schemes, with several seeds.
 
 use core::str::FromStr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weir_core::units::Span;
 use weir_experiment::scheme_for;
 use weir_measure::RunDocument;
-use weir_results::{SweepAxis, SweepDocument, SweepRow};
+use weir_results::{SweepAxis, SweepDocument, SweepRow, write_sweep};
 use weir_schemes::SCHEMES;
 
 use crate::error::StudyError;
@@ -22,6 +23,7 @@ use crate::source::{Source, refuse_idle, stem};
 use crate::store::RunStore;
 use crate::study::{PlannedRun, Study};
 use crate::vary::{Axis, Varied};
+use crate::view::{Note, Outcome, View};
 
 /// A part of a study, for one of several machines: the runs whose place is `index` - 1 modulo `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,14 +145,13 @@ fn own_axes(axes: &[weir_scenario::Axis], request: &SweepRequest) -> Vec<Axis> {
     axes.iter().map(of).filter(|axis| !is_given(&axis.key)).collect()
 }
 
-impl Sweep {
-    /// The runs of all parts.
-    pub fn study(&self) -> &Study {
+impl View for Sweep {
+    fn study(&self) -> &Study {
         &self.study
     }
 
-    /// The runs that are made here: all, or those of a part.
-    pub fn part(&self) -> Arc<[Run]> {
+    /// All runs, or those of a part.
+    fn runs(&self) -> Arc<[Run]> {
         let runs = self.study.runs().iter().map(|planned| planned.run.clone());
         match self.request.shard {
             None => runs.collect(),
@@ -158,6 +159,34 @@ impl Sweep {
         }
     }
 
+    fn command(&self) -> CommandLine {
+        self.request.command()
+    }
+
+    fn spares_failures(&self) -> bool {
+        true
+    }
+
+    fn report(&self, _: usize) -> Option<&Path> {
+        None
+    }
+
+    fn outcome(
+        &self,
+        store: &RunStore,
+        failures: &[Failure],
+        dir: Option<&Path>,
+        note: Note<'_>,
+    ) -> Result<Outcome, StudyError> {
+        let document = self.document(store, failures);
+        if let Some(dir) = dir {
+            note(write_sweep(&document, dir).map_err(StudyError::from));
+        }
+        Ok(Outcome::Sweep(Box::new(document)))
+    }
+}
+
+impl Sweep {
     /// What it was planned from. The schemes are those that run.
     pub fn request(&self) -> &SweepRequest {
         &self.request
@@ -173,18 +202,13 @@ impl Sweep {
         &self.points
     }
 
-    /// The command that makes it.
-    pub fn command(&self) -> CommandLine {
-        self.request.command()
-    }
-
     /// Means, intervals and numbers of distinct outcomes, of the runs that are kept.
-    pub fn document(&self, store: &RunStore, failures: &[Failure]) -> SweepDocument {
+    fn document(&self, store: &RunStore, failures: &[Failure]) -> SweepDocument {
         let base = &self.points[0].scenario;
         let axis = |axis: &Axis| SweepAxis::new(axis.key.as_str(), axis.values.clone());
         let head = SweepDocument {
             version: VERSION.to_owned(),
-            command: self.command().text(),
+            command: self.request.command().text(),
             scenario: self.request.source.name().to_owned(),
             title: base.title.clone(),
             source: base.source.clone(),

@@ -7,21 +7,22 @@ use std::path::{Path, PathBuf};
 
 use weir_core::units::Span;
 use weir_experiment::scheme_for;
-use weir_measure::{Report, RunDocument, to_json};
-use weir_results::{ComparisonDocument, SummaryDocument, write_all, write_comparison, write_comparisons};
-use weir_scenario::Scenario;
+use weir_measure::{Report, RunDocument};
+use weir_results::{ComparisonDocument, SummaryDocument, write_comparison, write_comparisons};
 
 use crate::error::StudyError;
+use crate::execute::Failure;
 use crate::optimum::ScenarioOptimum;
 use crate::papers;
 use crate::point::Point;
 use crate::program::{CommandLine, VERSION, window_text};
-use crate::run::{Made, Record};
+use crate::run::Record;
 use crate::seeds::Seeds;
 use crate::source::{Source, refuse_idle, stem};
 use crate::store::RunStore;
 use crate::study::{PlannedRun, Study, union_of_axes};
 use crate::sweep;
+use crate::view::{Note, Outcome, View};
 use scenarios::{ComparedPoint, ComparedScenario};
 
 /// What is compared.
@@ -50,15 +51,6 @@ pub struct Comparison {
     study: Study,
     /// For each run the folder of its report, in the folder of the results.
     reports: Vec<PathBuf>,
-}
-
-/// What came out: of one scenario as it stands, or of several scenarios or points.
-#[derive(Debug)]
-pub enum Compared {
-    /// One scenario.
-    One(Box<ComparisonDocument>),
-    /// Several scenarios, or a scenario at several points of its axes.
-    Several(Box<SummaryDocument>),
 }
 
 impl CompareRequest {
@@ -165,56 +157,26 @@ fn in_scenario(name: &str, error: StudyError) -> StudyError {
     if said.contains(name) { error } else { StudyError::Invalid(format!("{name}: {said}")) }
 }
 
-impl Comparison {
-    /// Its runs.
-    pub fn study(&self) -> &Study {
+impl View for Comparison {
+    fn study(&self) -> &Study {
         &self.study
     }
 
-    /// What is compared.
-    pub fn request(&self) -> &CompareRequest {
-        &self.request
+    fn command(&self) -> CommandLine {
+        self.request.command()
     }
 
-    /// Whether it has several scenarios or points.
-    pub fn is_summary(&self) -> bool {
-        !self.is_single
+    fn report(&self, run: usize) -> Option<&Path> {
+        self.study.runs()[run].run.with_series.then(|| self.reports[run].as_path())
     }
 
-    /// The scenarios, each at its first point.
-    pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
-        self.scenarios.iter().map(|one| &*one.points[0].point.scenario)
-    }
-
-    /// Whether the report of a run has to be written into a folder of results and is not there.
-    pub fn needs_report(&self, run: usize, dir: &Path) -> bool {
-        self.study.runs()[run].run.with_series && !dir.join(&self.reports[run]).join("report.html").exists()
-    }
-
-    /// Writes the report of a run, if it has series.
-    ///
-    /// # Errors
-    /// A file cannot be written.
-    pub fn write_report(&self, run: usize, made: &Made, dir: &Path) -> Result<(), StudyError> {
-        let planned = &self.study.runs()[run];
-        if !planned.run.with_series {
-            return Ok(());
-        }
-        let mut report = made.report.clone();
-        planned.run.point.complete(&mut report.document);
-        Ok(write_all(&report, dir.join(&self.reports[run]))?)
-    }
-
-    /// What came out. With a folder, the pages are written into it; `note` is told what came of each.
-    ///
-    /// # Errors
-    /// A run is missing.
-    pub fn document(
+    fn outcome(
         &self,
         store: &RunStore,
+        _: &[Failure],
         dir: Option<&Path>,
-        note: &dyn Fn(Result<(), StudyError>),
-    ) -> Result<Compared, StudyError> {
+        note: Note<'_>,
+    ) -> Result<Outcome, StudyError> {
         let pages = Pages { request: &self.request, store, dir: dir.filter(|_| self.with_series), note };
         if let (true, Some(one)) = (self.is_single, self.scenarios.first()) {
             let compared = &one.points[0];
@@ -224,7 +186,7 @@ impl Comparison {
                 .map(|scheme| compared.records(&self.request, scheme, store, self.with_series))
                 .collect::<Result<_, _>>()?;
             let document = pages.comparison(&compared.point, records, pages.dir, |_| None);
-            return Ok(Compared::One(Box::new(document)));
+            return Ok(Outcome::Comparison(Box::new(document)));
         }
         let scenarios = self.scenarios.iter().map(|scenario| scenario.row(&pages));
         let document = SummaryDocument {
@@ -238,25 +200,7 @@ impl Comparison {
         if let Some(dir) = pages.dir {
             note(write_comparisons(&document, dir).map_err(StudyError::from));
         }
-        Ok(Compared::Several(Box::new(document)))
-    }
-}
-
-impl Compared {
-    /// As JSON.
-    pub fn json(&self) -> String {
-        match self {
-            Compared::One(document) => to_json(document),
-            Compared::Several(document) => to_json(document),
-        }
-    }
-
-    /// As tables for a terminal of this width.
-    pub fn text(&self, width: Option<u16>) -> String {
-        match self {
-            Compared::One(document) => document.text(width),
-            Compared::Several(document) => document.text(width),
-        }
+        Ok(Outcome::Summary(Box::new(document)))
     }
 }
 
@@ -265,7 +209,7 @@ struct Pages<'a> {
     request: &'a CompareRequest,
     store: &'a RunStore,
     dir: Option<&'a Path>,
-    note: &'a dyn Fn(Result<(), StudyError>),
+    note: Note<'a>,
 }
 
 impl Pages<'_> {

@@ -1,0 +1,133 @@
+//! What sweeps, comparisons and reproductions have in common: each is a view of a study.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weir_measure::to_json;
+use weir_results::{ComparisonDocument, ReproductionDocument, SummaryDocument, SweepDocument, write_all};
+
+use crate::error::StudyError;
+use crate::execute::{Executed, Failure};
+use crate::program::CommandLine;
+use crate::run::{Made, Run};
+use crate::store::RunStore;
+use crate::study::Study;
+
+/// Is told what came of writing something.
+pub type Note<'a> = &'a dyn Fn(Result<(), StudyError>);
+
+/// A study that is planned, and what is made of its runs.
+pub trait View: Sync {
+    /// All of its runs.
+    fn study(&self) -> &Study;
+
+    /// The runs that are made here.
+    fn runs(&self) -> Arc<[Run]> {
+        self.study().runs().iter().map(|planned| planned.run.clone()).collect()
+    }
+
+    /// The command that makes it, without options that say where and how.
+    fn command(&self) -> CommandLine;
+
+    /// Whether its outcome can be without some runs, which failed.
+    fn spares_failures(&self) -> bool {
+        false
+    }
+
+    /// The folder of a run's report, in the folder of the results; `None` if the run has none.
+    fn report(&self, run: usize) -> Option<&Path>;
+
+    /// What came out. With a folder, its documents and pages are written into it.
+    ///
+    /// # Errors
+    /// A run is missing.
+    fn outcome(
+        &self,
+        store: &RunStore,
+        failures: &[Failure],
+        dir: Option<&Path>,
+        note: Note<'_>,
+    ) -> Result<Outcome, StudyError>;
+}
+
+impl dyn View + '_ {
+    /// Whether the report of a run has to be written into a folder of results and is not there.
+    pub fn needs_report(&self, run: usize, dir: &Path) -> bool {
+        self.report(run).is_some_and(|folder| !dir.join(folder).join("report.html").exists())
+    }
+
+    /// Writes the report of a run, if it has one.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_report(&self, run: usize, made: &Made, dir: &Path) -> Result<(), StudyError> {
+        let Some(folder) = self.report(run) else { return Ok(()) };
+        let mut report = made.report.clone();
+        self.study().runs()[run].run.point.complete(&mut report.document);
+        Ok(write_all(&report, dir.join(folder))?)
+    }
+
+    /// Everything that is made of the runs. With a folder, the tables, documents and pages are written into it.
+    ///
+    /// # Errors
+    /// A run failed or is missing.
+    pub fn finish(
+        &self,
+        store: &RunStore,
+        mut executed: Executed,
+        dir: Option<&Path>,
+        note: Note<'_>,
+    ) -> Result<(Outcome, Vec<Failure>), StudyError> {
+        executed.unwritten.take().into_iter().for_each(|error| note(Err(error)));
+        if !self.spares_failures() {
+            executed = executed.complete()?;
+        }
+        let failures = executed.failures;
+        dir.into_iter().for_each(|dir| note(self.study().write_tables(store, &failures, dir)));
+        Ok((self.outcome(store, &failures, dir, note)?, failures))
+    }
+}
+
+/// What came out of a study.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A sweep.
+    Sweep(Box<SweepDocument>),
+    /// Schemes on one scenario as it stands.
+    Comparison(Box<ComparisonDocument>),
+    /// Schemes on several scenarios, or on one at several points of its axes.
+    Summary(Box<SummaryDocument>),
+    /// The statements of papers.
+    Reproduction(Box<ReproductionDocument>),
+}
+
+impl Outcome {
+    /// As JSON.
+    pub fn json(&self) -> String {
+        match self {
+            Outcome::Sweep(document) => to_json(document),
+            Outcome::Comparison(document) => to_json(document),
+            Outcome::Summary(document) => to_json(document),
+            Outcome::Reproduction(document) => to_json(document),
+        }
+    }
+
+    /// As tables for a terminal of this width.
+    pub fn text(&self, width: Option<u16>) -> String {
+        match self {
+            Outcome::Sweep(document) => document.text(width),
+            Outcome::Comparison(document) => document.text(width),
+            Outcome::Summary(document) => document.text(width),
+            Outcome::Reproduction(document) => document.text(width),
+        }
+    }
+
+    /// The name of its page, in the folder of the results.
+    pub fn page(&self) -> &'static str {
+        match self {
+            Outcome::Sweep(_) => "sweep.html",
+            Outcome::Comparison(_) | Outcome::Summary(_) => "compare.html",
+            Outcome::Reproduction(_) => "reproduce.html",
+        }
+    }
+}
