@@ -10,14 +10,12 @@ use std::{panic, thread};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use weir_measure::{RunDocument, to_json};
+use weir_measure::RunDocument;
 use weir_results::schema::{self, Column, Kind};
-use weir_results::{ReproductionDocument, StudyRun, SweepDocument, Value, terminal_width, write_atomically};
-use weir_results::{write_reproduction, write_sweep};
+use weir_results::{StudyRun, Value, terminal_width, write_atomically};
 use weir_study::{
-    Axis, Cancel, CompareRequest, Compared, Comparison, Event, Executed, Failure, Made, PartialTables,
-    ReproduceRequest, Reproduction, Run, RunStore, Schedule, Seeds, Shard, StudyError, Sweep, SweepRequest,
-    Threads,
+    Axis, Cancel, CompareRequest, Event, Executed, Failure, Outcome, PartialTables, ReproduceRequest,
+    RunStore, Schedule, Seeds, Shard, StudyError, SweepRequest, Threads, View,
 };
 
 use crate::errors::{WeirError, study_error};
@@ -27,23 +25,11 @@ use crate::table::{Columns, Table};
 /// What came of a list of runs: of a sweep, a comparison or a reproduction.
 #[pyclass(frozen, module = "weir")]
 pub struct Study {
-    plan: Plan,
+    view: Box<dyn View>,
     outcome: Outcome,
     store: Arc<RunStore>,
     failures: Vec<Failure>,
     folder: Option<PathBuf>,
-}
-
-enum Plan {
-    Sweep(Box<Sweep>),
-    Comparison(Box<Comparison>),
-    Reproduction(Box<Reproduction>),
-}
-
-enum Outcome {
-    Sweep(Box<SweepDocument>),
-    Comparison(Compared),
-    Reproduction(Box<ReproductionDocument>),
 }
 
 /// Seeds as Python has them: a text such as `3..8`, or a list.
@@ -106,7 +92,7 @@ pub fn sweep(
         shard: shard.transpose()?,
     };
     let plan = py.detach(|| request.plan()).map_err(|error| study_error(py, &error))?;
-    Plan::Sweep(Box::new(plan)).make(py, How { jobs, folder, progress })
+    How { jobs, folder, progress }.make(py, Box::new(plan))
 }
 
 /// Runs scenarios under several schemes: `names` are scenarios, papers or files; none for every experiment.
@@ -133,7 +119,7 @@ pub fn compare(
     };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
-    Plan::Comparison(Box::new(plan)).make(py, How { jobs, folder, progress })
+    How { jobs, folder, progress }.make(py, Box::new(plan))
 }
 
 /// Runs the experiments of papers and checks their statements: `names` are papers, experiments or files; none for all
@@ -152,7 +138,7 @@ pub fn reproduce(
     let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
-    Plan::Reproduction(Box::new(plan)).make(py, How { jobs, folder, progress })
+    How { jobs, folder, progress }.make(py, Box::new(plan))
 }
 
 /// An axis: a key with a list of values, or a text as `--vary` takes it.
@@ -165,93 +151,39 @@ fn given_axis(py: Python<'_>, (key, values): (String, Option<Vec<Bound<'_, PyAny
     Ok(Axis { key, values })
 }
 
-impl Plan {
-    fn study(&self) -> &weir_study::Study {
-        match self {
-            Plan::Sweep(plan) => plan.study(),
-            Plan::Comparison(plan) => plan.study(),
-            Plan::Reproduction(plan) => plan.study(),
-        }
-    }
-
-    fn command(&self) -> String {
-        match self {
-            Plan::Sweep(plan) => plan.command().text(),
-            Plan::Comparison(plan) => plan.request().command().text(),
-            Plan::Reproduction(plan) => plan.request().command().text(),
-        }
-    }
-
-    /// The runs that are made here.
-    fn runs(&self) -> Arc<[Run]> {
-        match self {
-            Plan::Sweep(plan) => plan.part(),
-            _ => self.study().runs().iter().map(|planned| planned.run.clone()).collect(),
-        }
-    }
-
-    fn needs_report(&self, run: usize, folder: &Path) -> bool {
-        match self {
-            Plan::Sweep(_) => false,
-            Plan::Comparison(plan) => plan.needs_report(run, folder),
-            Plan::Reproduction(plan) => plan.needs_report(run, folder),
-        }
-    }
-
-    fn write_report(&self, run: usize, made: &Made, folder: &Path) -> Result<(), StudyError> {
-        match self {
-            Plan::Sweep(_) => Ok(()),
-            Plan::Comparison(plan) => plan.write_report(run, made, folder),
-            Plan::Reproduction(plan) => plan.write_report(run, made, folder),
-        }
-    }
-
+impl How {
     /// Makes the missing runs, and what is made of all.
-    fn make(self, py: Python<'_>, how: How) -> PyResult<Study> {
-        let How { jobs, folder, progress } = how;
+    fn make(self, py: Python<'_>, view: Box<dyn View>) -> PyResult<Study> {
         py.detach(|| {
             let error = |error: StudyError| Python::attach(|py| study_error(py, &error));
-            let store = Arc::new(RunStore::of_results(folder.as_deref()));
+            let store = Arc::new(RunStore::of_results(self.folder.as_deref()));
             let written = Written::default();
-            let jobs = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-            let executed = self.execute(jobs, &store, folder.as_deref(), progress.as_ref(), &written);
+            let executed = self.execute(&*view, &store, &written);
+            let folder = self.folder;
             if executed.is_err() {
                 // What is complete can be read, and the same call makes the rest.
-                folder.iter().for_each(|folder| written.note(self.study().write_tables(&store, &[], folder)));
+                folder.iter().for_each(|folder| written.note(view.study().write_tables(&store, &[], folder)));
             }
-            let mut executed = executed?;
-            executed.unwritten.take().into_iter().for_each(|error| written.note(Err(error)));
-            if !matches!(self, Plan::Sweep(_)) {
-                executed = executed.complete().map_err(error)?;
-            }
-            let failures = executed.failures;
-            if let Some(folder) = &folder {
-                written.note(self.study().write_tables(&store, &failures, folder));
-            }
-            let outcome = self.outcome(&store, &failures, folder.as_deref(), &written).map_err(error)?;
+            let finished = view.finish(&store, executed?, folder.as_deref(), &|note| written.note(note));
+            let (outcome, failures) = finished.map_err(error)?;
             written.close().map_err(error)?;
-            Ok(Study { plan: self, outcome, store, failures, folder })
+            Ok(Study { view, outcome, store, failures, folder })
         })
     }
 
-    fn execute(
-        &self,
-        jobs: usize,
-        store: &Arc<RunStore>,
-        folder: Option<&Path>,
-        progress: Option<&Py<PyAny>>,
-        written: &Written,
-    ) -> PyResult<Executed> {
-        let is_needed = |run: usize| folder.is_some_and(|folder| self.needs_report(run, folder));
-        let schedule = Schedule::new(self.runs(), Arc::clone(store), &is_needed);
+    fn execute(&self, view: &dyn View, store: &Arc<RunStore>, written: &Written) -> PyResult<Executed> {
+        let (folder, progress) = (self.folder.as_deref(), self.progress.as_ref());
+        let is_needed = |run: usize| folder.is_some_and(|folder| view.needs_report(run, folder));
+        let schedule = Schedule::new(view.runs(), Arc::clone(store), &is_needed);
         let (cancel, watched) = (Cancel::new(), Watched::default());
-        let partial = folder.map(|folder| PartialTables::new(self.study(), store, folder));
+        let partial = folder.map(|folder| PartialTables::new(view.study(), store, folder));
+        let jobs = self.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
         let threads = Threads {
             jobs,
             watch: &|event| watched.on(event),
             cancel: &cancel,
             on_made: &|run, made| {
-                folder.iter().for_each(|folder| written.note(self.write_report(run, made, folder)));
+                folder.iter().for_each(|folder| written.note(view.write_report(run, made, folder)));
             },
             on_kept: &|| partial.iter().for_each(|partial| written.note(partial.write_if_due())),
         };
@@ -277,33 +209,6 @@ impl Plan {
                 watched.look(py, progress)?;
                 executed.map_err(|error| study_error(py, &error))
             })
-        })
-    }
-
-    fn outcome(
-        &self,
-        store: &RunStore,
-        failures: &[Failure],
-        folder: Option<&Path>,
-        written: &Written,
-    ) -> Result<Outcome, StudyError> {
-        Ok(match self {
-            Plan::Sweep(plan) => {
-                let document = plan.document(store, failures);
-                folder.iter().for_each(|folder| {
-                    written.note(write_sweep(&document, folder).map_err(StudyError::from))
-                });
-                Outcome::Sweep(Box::new(document))
-            }
-            Plan::Comparison(plan) => {
-                Outcome::Comparison(plan.document(store, folder, &|note| written.note(note))?)
-            }
-            Plan::Reproduction(plan) => {
-                let document = plan.document(store)?;
-                let write = |folder: &Path| write_reproduction(&document, folder).map_err(StudyError::from);
-                folder.iter().for_each(|folder| written.note(write(folder)));
-                Outcome::Reproduction(Box::new(document))
-            }
         })
     }
 }
@@ -368,14 +273,14 @@ impl Study {
     /// Its name in the tables.
     #[getter]
     fn name(&self) -> &str {
-        self.plan.study().name()
+        self.view.study().name()
     }
 
     /// Its axes: for each key the values, as texts.
     #[getter]
     fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let axes = PyDict::new(py);
-        for Axis { key, values } in self.plan.study().axes() {
+        for Axis { key, values } in self.view.study().axes() {
             axes.set_item(key, values)?;
         }
         Ok(axes)
@@ -384,7 +289,7 @@ impl Study {
     /// The command that makes the same study, without its folder.
     #[getter]
     fn command(&self) -> String {
-        self.plan.command()
+        self.view.command().text()
     }
 
     /// The folder of its results; `None` if they are in memory only.
@@ -416,8 +321,8 @@ impl Study {
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let document = match &self.outcome {
             Outcome::Sweep(document) => pythonize::pythonize(py, document),
-            Outcome::Comparison(Compared::One(document)) => pythonize::pythonize(py, document),
-            Outcome::Comparison(Compared::Several(document)) => pythonize::pythonize(py, document),
+            Outcome::Comparison(document) => pythonize::pythonize(py, document),
+            Outcome::Summary(document) => pythonize::pythonize(py, document),
             Outcome::Reproduction(document) => pythonize::pythonize(py, document),
         };
         document.map_err(PyErr::from)
@@ -425,21 +330,12 @@ impl Study {
 
     /// The document as JSON text.
     fn json(&self) -> String {
-        match &self.outcome {
-            Outcome::Sweep(document) => to_json(document),
-            Outcome::Comparison(document) => document.json(),
-            Outcome::Reproduction(document) => to_json(document),
-        }
+        self.outcome.json()
     }
 
     /// The tables that the command prints.
     fn text(&self) -> String {
-        let width = terminal_width();
-        match &self.outcome {
-            Outcome::Sweep(document) => document.text(width),
-            Outcome::Comparison(document) => document.text(width),
-            Outcome::Reproduction(document) => document.text(width),
-        }
+        self.outcome.text(terminal_width())
     }
 
     /// Writes the page, one HTML file, and returns its path. A study with a folder has a page there, with plots over time
@@ -447,8 +343,8 @@ impl Study {
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
         let page = || match &self.outcome {
             Outcome::Sweep(document) => document.html(),
-            Outcome::Comparison(Compared::One(document)) => document.html(&[]),
-            Outcome::Comparison(Compared::Several(document)) => document.html(),
+            Outcome::Comparison(document) => document.html(&[]),
+            Outcome::Summary(document) => document.html(),
             Outcome::Reproduction(document) => document.html(),
         };
         let written = py.detach(|| write_atomically(&path, &page()));
@@ -462,7 +358,7 @@ impl Study {
     }
 
     fn __repr__(&self) -> String {
-        let (runs, failed) = (self.plan.study().runs().len(), self.failures.len());
+        let (runs, failed) = (self.view.study().runs().len(), self.failures.len());
         format!("weir.Study({}: {runs} runs, {failed} failed)", self.name())
     }
 }
@@ -476,7 +372,7 @@ impl Study {
         add: impl Fn(&weir_results::StudyTables, &StudyRun<RunDocument>, &mut Vec<Vec<Value>>) + Sync,
     ) -> PyResult<Table> {
         let made = py.detach(|| {
-            let study = self.plan.study();
+            let study = self.view.study();
             let tables = study.tables()?;
             let mut rows = Vec::new();
             study.ended(&self.store, &self.failures).for_each(|run| add(&tables, &run, &mut rows));

@@ -17,7 +17,7 @@ use crate::study::Study;
 pub type Note<'a> = &'a dyn Fn(Result<(), StudyError>);
 
 /// A study that is planned, and what is made of its runs.
-pub trait View: Sync {
+pub trait View: Send + Sync {
     /// All of its runs.
     fn study(&self) -> &Study;
 
