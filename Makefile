@@ -66,7 +66,7 @@ $(PYTHON_ENV)/installed: python/requirements-test.txt
 	touch $@
 
 python: $(PYTHON_ENV)/installed ## test the Python package; installs what it needs in target/python
-	cargo build --profile test -p weir-python
+	cargo build --profile test --workspace --all-features --lib
 	ln -sf $(TARGET)/debug/lib_native.so python/weir/_native.abi3.so
 	PYTHONPATH=$(CURDIR)/python $(PYTHON_ENV)/bin/python -m pytest
 
