@@ -101,6 +101,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
     Report {
         probes: Vec::new(),
         document: RunDocument {
+            scenario_text: String::new(),
             schema: RunDocument::SCHEMA,
             version: String::new(),
             command: String::new(),

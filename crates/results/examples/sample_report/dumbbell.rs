@@ -209,6 +209,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
     Report {
         probes: Vec::new(),
         document: RunDocument {
+            scenario_text: String::new(),
             schema: RunDocument::SCHEMA,
             version: String::new(),
             command: String::new(),
