@@ -21,7 +21,7 @@ use crate::seeds::Seeds;
 use crate::source::{Source, refuse_idle, stem};
 use crate::store::RunStore;
 use crate::study::{PlannedRun, Study};
-use crate::vary::{Axis, Varied};
+use crate::vary::{Axis, Varied, is_fixed, key};
 
 /// A part of a study, for one of several machines: the runs whose place is `index` - 1 modulo `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,7 @@ impl SweepRequest {
     /// # Errors
     /// The first mistake: an axis, a value, a scheme or a window that is wrong, or a setting that changes nothing.
     pub fn plan(mut self) -> Result<Sweep, StudyError> {
+        refuse_set_and_varied(&self)?;
         let base = self.source.read(&self.set)?;
         if self.schemes.is_empty() {
             self.schemes.push(base.scheme.clone());
@@ -132,15 +133,24 @@ impl SweepRequest {
     }
 }
 
-/// The scenario's axes that are not given or set.
+/// The scenario's axes that are not given or set, neither by their names nor by their paths.
 fn own_axes(axes: &[weir_scenario::Axis], request: &SweepRequest) -> Vec<Axis> {
-    let is_given = |key: &str| {
-        let is_set = |set: &String| set.split_once('=').is_some_and(|(path, _)| path.trim() == key);
-        request.vary.iter().any(|axis| axis.key == key) || request.set.iter().any(is_set)
-    };
+    let varied = request.vary.iter().map(|axis| axis.key.as_str());
+    let keys = varied.chain(request.set.iter().map(|set| key(set)));
     let of =
         |axis: &weir_scenario::Axis| Axis { key: format!("axis.{}", axis.name), values: axis.values.clone() };
-    axes.iter().map(of).filter(|axis| !is_given(&axis.key)).collect()
+    axes.iter().filter(|axis| !is_fixed(axis, keys.clone())).map(of).collect()
+}
+
+/// Refuses a setting of a key that is varied: it would change nothing.
+fn refuse_set_and_varied(request: &SweepRequest) -> Result<(), StudyError> {
+    let is_varied = |set: &&String| request.vary.iter().any(|axis| axis.key == key(set));
+    match request.set.iter().find(is_varied) {
+        Some(set) => Err(StudyError::Invalid(format!(
+            "--set {set}: --vary gives this key its values\n  = leave out one of the two"
+        ))),
+        None => Ok(()),
+    }
 }
 
 impl Sweep {

@@ -46,6 +46,17 @@ impl FromStr for Axis {
     }
 }
 
+/// Whether what is set leaves an axis of a scenario nothing to vary: it picks a point of the axis, or sets all of its paths.
+pub(crate) fn is_fixed<'a>(axis: &weir_scenario::Axis, keys: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let has = |key: &str| keys.clone().any(|given| given.trim() == key);
+    has(&format!("axis.{}", axis.name)) || axis.set.iter().all(|path| has(path))
+}
+
+/// The key of a setting, `KEY=VALUE`.
+pub(crate) fn key(set: &str) -> &str {
+    set.split_once('=').map_or(set, |(key, _)| key).trim()
+}
+
 const RIGHT: &str = "write KEY=5,10,20Mb/s, KEY=5:20:5Mb/s (from, to, step), or KEY=1..100Mb/s log 5 (five values, evenly on a logarithmic scale)";
 
 fn values_of(text: &str) -> Result<Vec<String>, String> {
