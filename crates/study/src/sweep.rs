@@ -113,8 +113,7 @@ impl SweepRequest {
                 }
             }
         }
-        // The first run of the first point says whether the windows and the scenario can be run at all.
-        runs.first().map_or(Ok(()), |first| first.run.check())?;
+        check_some(&runs)?;
         let axes = varied.axes().to_vec();
         let study = Study::new(format!("sweep-{}", stem(self.source.name())), axes, runs);
         Ok(Sweep { request: self, varied, study, points })
@@ -151,6 +150,24 @@ fn refuse_set_and_varied(request: &SweepRequest) -> Result<(), StudyError> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Checks that some point can be run at all. Those that cannot are reported with the others' results.
+fn check_some(runs: &[PlannedRun]) -> Result<(), StudyError> {
+    let mut first_error = None;
+    let mut last: Option<&Run> = None;
+    for planned in runs {
+        // One seed of each point and scheme tells.
+        if last.is_some_and(|last| planned.run.differs_in_seed(last)) {
+            continue;
+        }
+        last = Some(&planned.run);
+        match planned.run.check() {
+            Ok(()) => return Ok(()),
+            Err(error) => drop(first_error.get_or_insert(error)),
+        }
+    }
+    first_error.map_or(Ok(()), Err)
 }
 
 impl Sweep {
