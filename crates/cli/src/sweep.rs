@@ -51,11 +51,11 @@ pub struct Args {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Say how many runs there are, how long they take and how much they store, and make none
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     /// Print the commands of the runs with this value, such as scheme=qsccp, seed=3, key=0f3a or
     /// link.R2-R3.rate=10Mb/s, and make none; repeat it to narrow the list
-    #[arg(long = "where", value_name = "COLUMN=VALUE", conflicts_with = "dry_run")]
+    #[arg(long = "where", value_name = "COLUMN=VALUE", conflicts_with_all = ["dry_run", "json"])]
     filters: Vec<String>,
     /// The folder for the tables, the page and the runs; by default out/sweep-SCENARIO
     #[arg(long, value_name = "DIR")]
@@ -174,7 +174,7 @@ fn finish(
 fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
     let mut text = String::new();
     let filters = filters.iter().map(|filter| sweep.filter(filter)).collect::<Result<Vec<_>, _>>()?;
-    for planned in sweep.study().runs() {
+    for planned in sweep.planned() {
         if filters.iter().all(|filter| filter.holds(planned)) {
             text += &format!("{}\n", planned.run.command().text());
         }

@@ -1,5 +1,6 @@
 //! A sweep: one scenario at every point of some axes, under several schemes, with several seeds.
 
+use core::fmt;
 use core::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -178,11 +179,13 @@ impl Sweep {
 
     /// The runs that are made here: all, or those of a part.
     pub fn part(&self) -> Arc<[Run]> {
-        let runs = self.study.runs().iter().map(|planned| planned.run.clone());
-        match self.request.shard {
-            None => runs.collect(),
-            Some(Shard { index, of }) => runs.skip(index - 1).step_by(of).collect(),
-        }
+        self.planned().map(|planned| planned.run.clone()).collect()
+    }
+
+    /// The same with their points.
+    pub fn planned(&self) -> impl Iterator<Item = &PlannedRun> {
+        let Shard { index, of } = self.request.shard.unwrap_or(Shard { index: 1, of: 1 });
+        self.study.runs().iter().skip(index - 1).step_by(of)
     }
 
     /// What it was planned from. The schemes are those that run.
@@ -275,8 +278,19 @@ impl Sweep {
         let (column, value) = (column.trim(), value.trim().to_owned());
         let number =
             || value.parse().map_err(|_| StudyError::Invalid(format!("--where {text}: a seed is a number")));
+        let without = |values: &dyn fmt::Display| {
+            StudyError::Invalid(format!(
+                "--where {text}: no run of this sweep has this {column}\n  = it has: {values}"
+            ))
+        };
         Ok(match column {
+            "scheme" if !self.request.schemes.contains(&value) => {
+                return Err(without(&self.request.schemes.join(", ")));
+            }
             "scheme" => Filter::Scheme(value),
+            "seed" if !self.request.seeds.list().contains(&number()?) => {
+                return Err(without(&self.request.seeds));
+            }
             "seed" => Filter::Seed(number()?),
             "key" => Filter::Key(value),
             _ => {
