@@ -7,7 +7,7 @@ use weir_results::terminal_width;
 use weir_study::{CompareRequest, Comparison, RunStore, Seeds, stem};
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, Jobs, note_kept};
+use crate::progress::{Execution, Jobs};
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario under several schemes and compare them; for several scenarios, or a paper, print a matrix of
@@ -100,7 +100,6 @@ fn folder(scenarios: &[String]) -> String {
 fn execute(comparison: &Comparison, jobs: usize, store: &Arc<RunStore>, out: &Out) -> Result<(), Failure> {
     let study = comparison.study();
     let needs_report = |run: usize| out.dir().is_some_and(|dir| comparison.needs_report(run, dir));
-    note_kept(study, store, &needs_report);
     let execution = Execution {
         runs: study.runs().iter().map(|planned| planned.run.clone()).collect(),
         store: Arc::clone(store),

@@ -1,15 +1,14 @@
 //! Runs of a study on a terminal: progress, and Ctrl-C.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar};
-use weir_study::{
-    Cancel, Event, Executed, Made, Run, RunStore, Schedule, Stopwatch, Study, StudyError, Threads,
-};
+use weir_study::{Cancel, Event, Executed, Made, Run, RunStore, Schedule, Stopwatch, StudyError, Threads};
 
 use crate::app::Stop;
 use crate::{Failure, terminal};
@@ -73,7 +72,8 @@ impl Execution<'_> {
     pub fn execute(self) -> Result<Executed, Failure> {
         let cancel = Cancel::new();
         Stop::listen(cancel.flag())?;
-        let schedule = Schedule::new(self.runs, self.store, self.is_needed);
+        let schedule = Schedule::new(self.runs, Arc::clone(&self.store), self.is_needed);
+        note_kept(schedule.kept(), self.store.dir());
         let shown = Shown::new();
         let threads = Threads {
             jobs: self.jobs,
@@ -100,13 +100,9 @@ impl Execution<'_> {
 }
 
 /// Says how many runs of a study are in its folder already.
-pub fn note_kept(study: &Study, store: &RunStore, is_needed: &dyn Fn(usize) -> bool) {
-    let Some(dir) = store.dir() else { return };
-    let runs = study.runs();
-    let is_kept = |at: &usize| store.find(&runs[*at].run).is_some() && !is_needed(*at);
-    let kept = (0..runs.len()).filter(is_kept).count();
-    if kept > 0 {
-        eprintln!("note: {kept} of {} runs are in {} already", runs.len(), dir.display());
+fn note_kept((kept, all): (usize, usize), dir: Option<&Path>) {
+    if let (1.., Some(dir)) = (kept, dir) {
+        eprintln!("note: {kept} of {all} runs are in {} already", dir.display());
     }
 }
 

@@ -9,7 +9,7 @@ use weir_results::{terminal_width, write_reproduction};
 use weir_study::{ReproduceRequest, Reproduction, RunStore, Seeds};
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, Jobs, note_kept};
+use crate::progress::{Execution, Jobs};
 use crate::{Failure, terminal};
 
 /// Check the statements of papers: run their experiments over several seeds, and compare each statement with the
@@ -104,7 +104,6 @@ fn execute(
 ) -> Result<(), Failure> {
     let study = reproduction.study();
     let needs_report = |run: usize| out.dir().is_some_and(|dir| reproduction.needs_report(run, dir));
-    note_kept(study, store, &needs_report);
     let execution = Execution {
         runs: study.runs().iter().map(|planned| planned.run.clone()).collect(),
         store: Arc::clone(store),

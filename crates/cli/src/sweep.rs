@@ -120,8 +120,11 @@ fn execute(sweep: &Sweep, args: &Args, store: &Arc<RunStore>, out: &Out) -> Resu
         on_kept: &|| partial.iter().for_each(|partial| out.note(partial.write_if_due())),
     };
     let executed = execution.execute();
-    if executed.is_err() {
-        partial.iter().for_each(|partial| out.note(partial.write()));
+    match &executed {
+        Ok(executed) => {
+            executed.unwritten.iter().for_each(|error| out.note::<Failure>(Err(error.to_string().into())))
+        }
+        Err(_) => partial.iter().for_each(|partial| out.note(partial.write())),
     }
     executed
 }
@@ -195,12 +198,16 @@ fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {
     let estimate = terminal::while_waiting("measuring the pace", || sweep.estimate(&missing, TRIAL))?;
     let jobs = args.jobs.number();
     let time = Duration::from_secs_f64(estimate.cpu_s / jobs.min(missing.len().max(1)) as f64);
+    let time = if time < Duration::from_secs(1) {
+        "less than a second".to_owned()
+    } else {
+        format!("about {}", HumanDuration(time))
+    };
     terminal::print(&format!(
-        "{}\nkept already: {}\nto be made: {}, in about {} on {jobs} processor{}\nto be stored: about {} in {}\n",
+        "{}\nkept already: {}\nto be made: {}, in {time} on {jobs} processor{}\nto be stored: about {} in {}\n",
         counted(sweep, runs.len()),
         runs.len() - missing.len(),
         missing.len(),
-        HumanDuration(time),
         if jobs == 1 { "" } else { "s" },
         HumanBytes(estimate.bytes),
         dir.display(),
