@@ -864,7 +864,7 @@ fn a_comparison_that_was_killed_goes_on_where_it_was() {
 
     // A file of another run, and one that is cut off, are made again, and no others.
     let stale = &after[0].0;
-    let changed = fs::read_to_string(stale).unwrap().replacen("\"seed\":1", "\"seed\":7", 1);
+    let changed = fs::read_to_string(stale).unwrap().replacen("\"seed\":", "\"seed\":7", 1);
     fs::write(stale, changed).unwrap();
     let cut = &after[5].0;
     let bytes = fs::read(cut).unwrap();
