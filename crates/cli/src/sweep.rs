@@ -9,7 +9,7 @@ use indicatif::{HumanBytes, HumanDuration};
 use weir_measure::to_json;
 use weir_results::{terminal_width, write_sweep};
 use weir_study::{
-    Axis, Executed, PartialTables, Run, RunStore, Seeds, Shard, Source, Sweep, SweepRequest, stem,
+    Axis, Executed, PartialTables, PlannedRun, RunStore, Seeds, Shard, Source, Sweep, SweepRequest, stem,
 };
 
 use crate::out::{self, Out};
@@ -192,9 +192,10 @@ fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
 const TRIAL: Duration = Duration::from_millis(500);
 
 fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {
-    let runs = sweep.part();
+    let runs: Vec<&PlannedRun> = sweep.planned().collect();
     let store = RunStore::of_results(Some(dir));
-    let missing: Vec<&Run> = runs.iter().filter(|run| store.find(run).is_none()).collect();
+    let is_missing = |planned: &&PlannedRun| store.find(&planned.run).is_none();
+    let missing: Vec<&PlannedRun> = runs.iter().copied().filter(is_missing).collect();
     let estimate = terminal::while_waiting("measuring the pace", || sweep.estimate(&missing, TRIAL))?;
     let jobs = args.jobs.number();
     let time = Duration::from_secs_f64(estimate.cpu_s / jobs.min(missing.len().max(1)) as f64);

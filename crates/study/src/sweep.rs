@@ -314,16 +314,19 @@ impl Sweep {
     ///
     /// # Errors
     /// A run that cannot be made.
-    pub fn estimate(&self, runs: &[&Run], trial: Duration) -> Result<Estimate, StudyError> {
+    pub fn estimate(&self, runs: &[&PlannedRun], trial: Duration) -> Result<Estimate, StudyError> {
+        let tables = self.study.tables()?;
         let mut estimate = Estimate { cpu_s: 0.0, bytes: 0 };
         for scheme in &self.request.schemes {
-            let of_scheme = || runs.iter().filter(|run| run.scheme == *scheme);
+            let of_scheme = || runs.iter().filter(|planned| planned.run.scheme == *scheme);
             let Some(first) = of_scheme().next() else { continue };
-            let pace = first.pace(trial)?;
-            let cost = first.point.cost() as f64;
-            let all: f64 = of_scheme().map(|run| run.point.cost() as f64 / cost).sum();
+            let pace = first.run.pace(trial)?;
+            let cost = first.run.point.cost() as f64;
+            let all: f64 = of_scheme().map(|planned| planned.run.point.cost() as f64 / cost).sum();
             estimate.cpu_s += all * pace.cpu_s;
-            estimate.bytes += of_scheme().count() as u64 * pace.bytes;
+            let record = pace.record.to_bytes().len() as u64;
+            let rows = tables.csv_bytes(&first.row(Ok(pace.record)));
+            estimate.bytes += of_scheme().count() as u64 * (record + rows);
         }
         Ok(estimate)
     }
