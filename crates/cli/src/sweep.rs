@@ -194,7 +194,7 @@ const TRIAL: Duration = Duration::from_millis(500);
 fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {
     let runs: Vec<&PlannedRun> = sweep.planned().collect();
     let store = RunStore::of_results(Some(dir));
-    let is_missing = |planned: &&PlannedRun| store.find(&planned.run).is_none();
+    let is_missing = |planned: &&PlannedRun| !store.has(&planned.run);
     let missing: Vec<&PlannedRun> = runs.iter().copied().filter(is_missing).collect();
     let estimate = terminal::while_waiting("measuring the pace", || sweep.estimate(&missing, TRIAL))?;
     let jobs = args.jobs.number();
