@@ -1,6 +1,7 @@
 //! Runs of a study on a terminal: progress, and Ctrl-C.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -76,7 +77,8 @@ impl Execution<'_> {
     pub fn execute(self) -> Result<Executed, Failure> {
         let cancel = Cancel::new();
         Stop::listen(cancel.flag())?;
-        let schedule = Schedule::new(self.runs, self.store, self.is_needed);
+        let schedule = Schedule::new(self.runs, Arc::clone(&self.store), self.is_needed);
+        note_kept(schedule.kept(), self.store.dir());
         let shown = Shown::new();
         let threads = Threads {
             jobs: self.jobs,
@@ -114,7 +116,6 @@ const LOST: &str = "without a folder no run is kept; the same command starts fro
 pub fn make(view: &dyn View, jobs: &Jobs, out: &Out) -> Result<(Outcome, Vec<RunFailure>), Failure> {
     let store = Arc::new(RunStore::of_results(out.dir()));
     let needs_report = |run: usize| out.dir().is_some_and(|dir| view.needs_report(run, dir));
-    note_kept(view, &store, &needs_report);
     let partial = out.dir().map(|dir| PartialTables::new(view.study(), &store, dir));
     let execution = Execution {
         runs: view.runs(),
@@ -133,12 +134,9 @@ pub fn make(view: &dyn View, jobs: &Jobs, out: &Out) -> Result<(Outcome, Vec<Run
 }
 
 /// Says how many runs of a study are in its folder already.
-fn note_kept(view: &dyn View, store: &RunStore, is_needed: &dyn Fn(usize) -> bool) {
-    let Some(dir) = store.dir() else { return };
-    let runs = view.runs();
-    let kept = (0..runs.len()).filter(|at| store.find(&runs[*at]).is_some() && !is_needed(*at)).count();
-    if kept > 0 {
-        eprintln!("note: {kept} of {} runs are in {} already", runs.len(), dir.display());
+fn note_kept((kept, all): (usize, usize), dir: Option<&Path>) {
+    if let (1.., Some(dir)) = (kept, dir) {
+        eprintln!("note: {kept} of {all} runs are in {} already", dir.display());
     }
 }
 

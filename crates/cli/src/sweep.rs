@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanDuration};
 use weir_study::{
-    Axis, Failure as RunFailure, Run, RunStore, Seeds, Shard, Source, Sweep, SweepRequest, View, stem,
+    Axis, Failure as RunFailure, PlannedRun, Run, RunStore, Seeds, Shard, Source, Sweep, SweepRequest, View,
+    stem,
 };
 
 use crate::out::{self, Out};
@@ -48,11 +49,11 @@ pub struct Args {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Say how many runs there are, how long they take and how much they store, and make none
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     /// Print the commands of the runs with this value, such as scheme=qsccp, seed=3, key=0f3a or
     /// link.R2-R3.rate=10Mb/s, and make none; repeat it to narrow the list
-    #[arg(long = "where", value_name = "COLUMN=VALUE", conflicts_with = "dry_run")]
+    #[arg(long = "where", value_name = "COLUMN=VALUE", conflicts_with_all = ["dry_run", "json"])]
     filters: Vec<String>,
     /// The folder for the tables, the page and the runs; by default out/sweep-SCENARIO
     #[arg(long, value_name = "DIR")]
@@ -129,7 +130,7 @@ fn tell_failures(runs: &[Run], failures: &[RunFailure]) {
 fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
     let mut text = String::new();
     let filters = filters.iter().map(|filter| sweep.filter(filter)).collect::<Result<Vec<_>, _>>()?;
-    for planned in sweep.study().runs() {
+    for planned in sweep.planned() {
         if filters.iter().all(|filter| filter.holds(planned)) {
             text += &format!("{}\n", planned.run.command().text());
         }
@@ -144,18 +145,23 @@ fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
 const TRIAL: Duration = Duration::from_millis(500);
 
 fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {
-    let runs = sweep.runs();
+    let runs: Vec<&PlannedRun> = sweep.planned().collect();
     let store = RunStore::of_results(Some(dir));
-    let missing: Vec<&Run> = runs.iter().filter(|run| store.find(run).is_none()).collect();
+    let is_missing = |planned: &&PlannedRun| !store.has(&planned.run);
+    let missing: Vec<&PlannedRun> = runs.iter().copied().filter(is_missing).collect();
     let estimate = terminal::while_waiting("measuring the pace", || sweep.estimate(&missing, TRIAL))?;
     let jobs = args.jobs.number();
     let time = Duration::from_secs_f64(estimate.cpu_s / jobs.min(missing.len().max(1)) as f64);
+    let time = if time < Duration::from_secs(1) {
+        "less than a second".to_owned()
+    } else {
+        format!("about {}", HumanDuration(time))
+    };
     terminal::print(&format!(
-        "{}\nkept already: {}\nto be made: {}, in about {} on {jobs} processor{}\nto be stored: about {} in {}\n",
+        "{}\nkept already: {}\nto be made: {}, in {time} on {jobs} processor{}\nto be stored: about {} in {}\n",
         counted(sweep, runs.len()),
         runs.len() - missing.len(),
         missing.len(),
-        HumanDuration(time),
         if jobs == 1 { "" } else { "s" },
         HumanBytes(estimate.bytes),
         dir.display(),

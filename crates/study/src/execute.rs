@@ -129,6 +129,11 @@ impl Schedule {
         Event::Begin { kept: self.done(), all: self.runs.len(), cost: self.cost.iter().sum() }
     }
 
+    /// How many runs were kept before, and how many there are.
+    pub fn kept(&self) -> (usize, usize) {
+        (self.state().executed.kept, self.runs.len())
+    }
+
     /// Runs that are complete.
     pub fn done(&self) -> usize {
         self.state().done

@@ -206,7 +206,7 @@ impl Run {
         let part = slices as f64 / SLICES as f64;
         let cpu_s = processor.elapsed_s() / part;
         let made = Made { report: world.finish().report, cpu_s };
-        Ok(Pace { cpu_s, bytes: Record::of(self, &made).to_bytes().len() as u64 })
+        Ok(Pace { cpu_s, record: Record::of(self, &made) })
     }
 
     /// Makes the run with an experiment of it that was changed, such as one under a scheme that the list of schemes does
@@ -256,12 +256,12 @@ impl Run {
 const SLICES: u64 = 1000;
 
 /// About what a run takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Pace {
-    /// Processor time, s.
+    /// Processor time of the whole run, s.
     pub cpu_s: f64,
-    /// Bytes of its record.
-    pub bytes: u64,
+    /// What its beginning measured, in the form in which all of it is kept.
+    pub record: Record,
 }
 
 /// What a run measured.

@@ -63,7 +63,15 @@ impl RunStore {
         Some(record.named(run))
     }
 
-    /// The same, of a run that was made.
+    /// Whether a run is kept, here or in the shared folder. Nothing is copied.
+    pub fn has(&self, run: &Run) -> bool {
+        let key = run.request().key();
+        let serves = |record: &Record| record.request.key() == key && record.serves(run);
+        let is_in = |dir: &PathBuf| read(dir, &key).is_some_and(|record| serves(&record));
+        self.in_memory().get(&key).is_some_and(serves) || self.dir.iter().chain(&self.shared).any(is_in)
+    }
+
+    /// The same as [`RunStore::find`], of a run that was made.
     ///
     /// # Errors
     /// It is not there.
@@ -236,6 +244,8 @@ mod tests {
         let (shared, own) = (folder("shared"), folder("own"));
         let run = run("a.toml", &[], 1);
         RunStore::new(None, Some(shared.clone())).keep(record(&run, 1.0)).unwrap();
+        assert!(RunStore::new(Some(own.clone()), Some(shared.clone())).has(&run));
+        assert!(!RunStore::new(Some(own.clone()), None).has(&run), "to ask copies nothing");
         assert!(RunStore::new(Some(own.clone()), Some(shared.clone())).find(&run).is_some());
         assert!(
             RunStore::new(Some(own.clone()), None).find(&run).is_some(),

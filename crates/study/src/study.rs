@@ -80,7 +80,7 @@ impl Study {
                 }
                 None => Err(failure(planned)?.error.to_string()),
             };
-            Some(row(planned, outcome))
+            Some(planned.row(outcome))
         })
     }
 
@@ -178,19 +178,22 @@ impl<'a> PartialTables<'a> {
     }
 }
 
-fn row(planned: &PlannedRun, outcome: Result<Record, String>) -> StudyRun<RunDocument> {
-    let run = &planned.run;
-    let record = outcome.as_ref().ok();
-    StudyRun {
-        key: run.request().key().to_string(),
-        scenario: run.point.source.name().to_owned(),
-        scheme: run.scheme.clone(),
-        variant: run.point.scenario.variant_of(&run.scheme).map(str::to_owned),
-        point: planned.point.clone(),
-        seed: run.seed,
-        command: run.command().text(),
-        commit: record.map(|record| record.commit.clone()),
-        cpu_s: record.map(|record| record.cpu_s),
-        outcome: outcome.map(|record| record.document),
+impl PlannedRun {
+    /// Itself as the tables take it.
+    pub(crate) fn row(&self, outcome: Result<Record, String>) -> StudyRun<RunDocument> {
+        let run = &self.run;
+        let record = outcome.as_ref().ok();
+        StudyRun {
+            key: run.request().key().to_string(),
+            scenario: run.point.source.name().to_owned(),
+            scheme: run.scheme.clone(),
+            variant: run.point.scenario.variant_of(&run.scheme).map(str::to_owned),
+            point: self.point.clone(),
+            seed: run.seed,
+            command: run.command().text(),
+            commit: record.map(|record| record.commit.clone()),
+            cpu_s: record.map(|record| record.cpu_s),
+            outcome: outcome.map(|record| record.document),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A sweep: one scenario at every point of some axes, under several schemes, with several seeds.
 
+use core::fmt;
 use core::str::FromStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::seeds::Seeds;
 use crate::source::{Source, refuse_idle, stem};
 use crate::store::RunStore;
 use crate::study::{PlannedRun, Study};
-use crate::vary::{Axis, Varied};
+use crate::vary::{Axis, Varied, is_fixed, key};
 use crate::view::{Note, Outcome, View};
 
 /// A part of a study, for one of several machines: the runs whose place is `index` - 1 modulo `of`.
@@ -86,6 +87,7 @@ impl SweepRequest {
     /// # Errors
     /// The first mistake: an axis, a value, a scheme or a window that is wrong, or a setting that changes nothing.
     pub fn plan(mut self) -> Result<Sweep, StudyError> {
+        refuse_set_and_varied(&self)?;
         let base = self.source.read(&self.set)?;
         if self.schemes.is_empty() {
             self.schemes.push(base.scheme.clone());
@@ -114,8 +116,7 @@ impl SweepRequest {
                 }
             }
         }
-        // The first run of the first point says whether the windows and the scenario can be run at all.
-        runs.first().map_or(Ok(()), |first| first.run.check())?;
+        check_some(&runs)?;
         let axes = varied.axes().to_vec();
         let study = Study::new(format!("sweep-{}", stem(self.source.name())), axes, runs);
         Ok(Sweep { request: self, varied, study, points })
@@ -134,15 +135,42 @@ impl SweepRequest {
     }
 }
 
-/// The scenario's axes that are not given or set.
+/// The scenario's axes that are not given or set, neither by their names nor by their paths.
 fn own_axes(axes: &[weir_scenario::Axis], request: &SweepRequest) -> Vec<Axis> {
-    let is_given = |key: &str| {
-        let is_set = |set: &String| set.split_once('=').is_some_and(|(path, _)| path.trim() == key);
-        request.vary.iter().any(|axis| axis.key == key) || request.set.iter().any(is_set)
-    };
+    let varied = request.vary.iter().map(|axis| axis.key.as_str());
+    let keys = varied.chain(request.set.iter().map(|set| key(set)));
     let of =
         |axis: &weir_scenario::Axis| Axis { key: format!("axis.{}", axis.name), values: axis.values.clone() };
-    axes.iter().map(of).filter(|axis| !is_given(&axis.key)).collect()
+    axes.iter().filter(|axis| !is_fixed(axis, keys.clone())).map(of).collect()
+}
+
+/// Refuses a setting of a key that is varied: it would change nothing.
+fn refuse_set_and_varied(request: &SweepRequest) -> Result<(), StudyError> {
+    let is_varied = |set: &&String| request.vary.iter().any(|axis| axis.key == key(set));
+    match request.set.iter().find(is_varied) {
+        Some(set) => Err(StudyError::Invalid(format!(
+            "--set {set}: --vary gives this key its values\n  = leave out one of the two"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Checks that some point can be run at all. Those that cannot are reported with the others' results.
+fn check_some(runs: &[PlannedRun]) -> Result<(), StudyError> {
+    let mut first_error = None;
+    let mut last: Option<&Run> = None;
+    for planned in runs {
+        // One seed of each point and scheme tells.
+        if last.is_some_and(|last| planned.run.differs_in_seed(last)) {
+            continue;
+        }
+        last = Some(&planned.run);
+        match planned.run.check() {
+            Ok(()) => return Ok(()),
+            Err(error) => drop(first_error.get_or_insert(error)),
+        }
+    }
+    first_error.map_or(Ok(()), Err)
 }
 
 impl View for Sweep {
@@ -152,11 +180,7 @@ impl View for Sweep {
 
     /// All runs, or those of a part.
     fn runs(&self) -> Arc<[Run]> {
-        let runs = self.study.runs().iter().map(|planned| planned.run.clone());
-        match self.request.shard {
-            None => runs.collect(),
-            Some(Shard { index, of }) => runs.skip(index - 1).step_by(of).collect(),
-        }
+        self.planned().map(|planned| planned.run.clone()).collect()
     }
 
     fn command(&self) -> CommandLine {
@@ -187,6 +211,12 @@ impl View for Sweep {
 }
 
 impl Sweep {
+    /// The runs that are made here, with their points.
+    pub fn planned(&self) -> impl Iterator<Item = &PlannedRun> {
+        let Shard { index, of } = self.request.shard.unwrap_or(Shard { index: 1, of: 1 });
+        self.study.runs().iter().skip(index - 1).step_by(of)
+    }
+
     /// What it was planned from. The schemes are those that run.
     pub fn request(&self) -> &SweepRequest {
         &self.request
@@ -272,8 +302,19 @@ impl Sweep {
         let (column, value) = (column.trim(), value.trim().to_owned());
         let number =
             || value.parse().map_err(|_| StudyError::Invalid(format!("--where {text}: a seed is a number")));
+        let without = |values: &dyn fmt::Display| {
+            StudyError::Invalid(format!(
+                "--where {text}: no run of this sweep has this {column}\n  = it has: {values}"
+            ))
+        };
         Ok(match column {
+            "scheme" if !self.request.schemes.contains(&value) => {
+                return Err(without(&self.request.schemes.join(", ")));
+            }
             "scheme" => Filter::Scheme(value),
+            "seed" if !self.request.seeds.list().contains(&number()?) => {
+                return Err(without(&self.request.seeds));
+            }
             "seed" => Filter::Seed(number()?),
             "key" => Filter::Key(value),
             _ => {
@@ -297,16 +338,19 @@ impl Sweep {
     ///
     /// # Errors
     /// A run that cannot be made.
-    pub fn estimate(&self, runs: &[&Run], trial: Duration) -> Result<Estimate, StudyError> {
+    pub fn estimate(&self, runs: &[&PlannedRun], trial: Duration) -> Result<Estimate, StudyError> {
+        let tables = self.study.tables()?;
         let mut estimate = Estimate { cpu_s: 0.0, bytes: 0 };
         for scheme in &self.request.schemes {
-            let of_scheme = || runs.iter().filter(|run| run.scheme == *scheme);
+            let of_scheme = || runs.iter().filter(|planned| planned.run.scheme == *scheme);
             let Some(first) = of_scheme().next() else { continue };
-            let pace = first.pace(trial)?;
-            let cost = first.point.cost() as f64;
-            let all: f64 = of_scheme().map(|run| run.point.cost() as f64 / cost).sum();
+            let pace = first.run.pace(trial)?;
+            let cost = first.run.point.cost() as f64;
+            let all: f64 = of_scheme().map(|planned| planned.run.point.cost() as f64 / cost).sum();
             estimate.cpu_s += all * pace.cpu_s;
-            estimate.bytes += of_scheme().count() as u64 * pace.bytes;
+            let record = pace.record.to_bytes().len() as u64;
+            let rows = tables.csv_bytes(&first.row(Ok(pace.record)));
+            estimate.bytes += of_scheme().count() as u64 * (record + rows);
         }
         Ok(estimate)
     }

@@ -2,8 +2,6 @@
 
 use core::str::FromStr;
 
-use weir_core::units::{Bytes, Rate, Span};
-
 use crate::error::StudyError;
 
 /// At most so many points in a study.
@@ -48,6 +46,17 @@ impl FromStr for Axis {
     }
 }
 
+/// Whether what is set leaves an axis of a scenario nothing to vary: it picks a point of the axis, or sets all of its paths.
+pub(crate) fn is_fixed<'a>(axis: &weir_scenario::Axis, keys: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let has = |key: &str| keys.clone().any(|given| given.trim() == key);
+    has(&format!("axis.{}", axis.name)) || axis.set.iter().all(|path| has(path))
+}
+
+/// The key of a setting, `KEY=VALUE`.
+pub(crate) fn key(set: &str) -> &str {
+    set.split_once('=').map_or(set, |(key, _)| key).trim()
+}
+
 const RIGHT: &str = "write KEY=5,10,20Mb/s, KEY=5:20:5Mb/s (from, to, step), or KEY=1..100Mb/s log 5 (five values, evenly on a logarithmic scale)";
 
 fn values_of(text: &str) -> Result<Vec<String>, String> {
@@ -56,6 +65,9 @@ fn values_of(text: &str) -> Result<Vec<String>, String> {
     }
     if let Some(range) = logarithmic(text) {
         return range;
+    }
+    if let Some(range) = uncounted(text) {
+        return Err(format!("write how many values the range has: {range} log 5"));
     }
     let values: Vec<String> = parts(text).into_iter().map(|value| value.trim().to_owned()).collect();
     if values.iter().any(String::is_empty) {
@@ -86,22 +98,20 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Gives numbers without a unit the unit of the last value, and writes quantities alike: `10 Mb/s`.
+/// Gives numbers without a unit the unit of the last value, and writes quantities alike: `10 Mb/s`, `50 packets`.
 fn with_units(values: Vec<String>) -> Vec<String> {
-    let unit = values.last().and_then(|last| quantity(last)).map(|(_, unit)| unit.to_owned());
-    let whole = |value: String| match (quantity(&value), &unit) {
-        (Some((number, "")), Some(unit)) if is_quantity(&format!("{number} {unit}")) => {
-            format!("{number} {unit}")
-        }
-        (Some((number, own)), _) if is_quantity(&format!("{number} {own}")) => format!("{number} {own}"),
+    let unit = values.last().and_then(|last| quantity(last)).map_or("", |(_, unit)| unit).to_owned();
+    let whole = |value: String| match quantity(&value) {
+        Some((number, "")) if is_unit(&unit) => format!("{number} {unit}"),
+        Some((number, own)) if is_unit(own) => format!("{number} {own}"),
         _ => value,
     };
     values.into_iter().map(whole).collect()
 }
 
-/// Whether a text is a number with a unit that scenarios know.
-fn is_quantity(text: &str) -> bool {
-    text.parse::<Rate>().is_ok() || text.parse::<Span>().is_ok() || text.parse::<Bytes>().is_ok()
+/// Whether a text can be a unit: a word such as `ms`, `Mb/s` or `packets`. The exponent of a number is none.
+fn is_unit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic()) && text.chars().all(|c| c.is_alphabetic() || c == '/')
 }
 
 /// A number and what follows it.
@@ -163,6 +173,13 @@ fn logarithmic(text: &str) -> Option<Result<Vec<String>, String>> {
         with_unit(&rounded(number), unit)
     };
     Some(Ok((0..count).map(value).collect()))
+}
+
+/// A range `from..to` without a number of values. `None` if the text is something else.
+fn uncounted(text: &str) -> Option<&str> {
+    let range = text.strip_suffix("log").unwrap_or(text).trim();
+    let (from, to) = range.split_once("..")?;
+    quantity(from.trim()).and(quantity(to.trim())).map(|_| range)
 }
 
 fn with_unit(number: &str, unit: &str) -> String {
@@ -304,6 +321,8 @@ mod tests {
         assert_eq!(values("link.R2-R3.rate=5,10,20Mb/s"), ["5 Mb/s", "10 Mb/s", "20 Mb/s"]);
         assert_eq!(values("k=500 kb/s, 1Mb/s"), ["500 kb/s", "1 Mb/s"]);
         assert_eq!(values("k=1,2"), ["1", "2"]);
+        assert_eq!(values("k=10,50packets"), ["10 packets", "50 packets"]);
+        assert_eq!(values("k=0.1,1e-3"), ["0.1", "1e-3"]);
         assert_eq!(values("node.R1.cache_policy=lru,fifo"), ["lru", "fifo"]);
     }
 
@@ -340,6 +359,8 @@ mod tests {
             "k=1..2 log 1",
             "k=-1..2 log 3",
             "k=1..2 log x",
+            "k=1..2Mb/s",
+            "k=1..2Mb/s log",
             "k=1ms:2s:1s",
             "k=0:1:0.0000000000000000001",
             "k=0:999999999999:1",

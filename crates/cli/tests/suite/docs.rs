@@ -301,7 +301,7 @@ fn shortened<'a>(line: &'a [&'a str], page: &Path) -> Vec<&'a str> {
             }
             line.extend(["--schemes", "fixed", "--set", "duration=50ms"]);
         }
-        ["compare", ..] => line.extend(["--set", "duration=2s"]),
+        ["compare" | "sweep", ..] => line.extend(["--set", "duration=2s"]),
         ["reproduce", ..] => {
             let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
             for word in line[1..].iter_mut().take_while(|word| !word.starts_with("--")) {

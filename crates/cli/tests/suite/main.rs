@@ -11,6 +11,7 @@ mod golden;
 mod key;
 mod many;
 mod qsccp_optimum;
+mod sweep;
 
 /// What the example of a scheme finds at this path where it is a module of `weir-schemes`.
 mod registry {

@@ -180,6 +180,11 @@ impl StudyTables {
         figures.map(move |figure| [&before[..], &of_figure(&figure), &after].concat())
     }
 
+    /// The bytes of the rows of a run in `results.csv`, nearly all that the tables take.
+    pub fn csv_bytes<D: Borrow<RunDocument>>(&self, run: &StudyRun<D>) -> u64 {
+        self.figures(run).map(|row| row.iter().map(Value::csv_bytes).sum::<u64>()).sum()
+    }
+
     /// The row of a run in [`RUNS`], a value for each of [`StudyTables::columns`].
     pub fn row<D: Borrow<RunDocument>>(&self, run: &StudyRun<D>) -> Vec<Value> {
         let (document, error) = match &run.outcome {

@@ -94,6 +94,18 @@ impl Value {
         }
     }
 
+    /// About how many bytes it has in CSV, with what parts it from the next one.
+    pub(super) fn csv_bytes(&self) -> u64 {
+        let field = match self {
+            Value::Null => 0,
+            Value::F64(value) => format!("{value:?}").len(),
+            Value::U64(value) => value.to_string().len(),
+            Value::Bool(value) => value.to_string().len(),
+            Value::Text(text) => text.data().len(),
+        };
+        field as u64 + 1
+    }
+
     /// Itself in CSV: null is empty, and a float always has a point or an exponent, so that no reader takes a column
     /// of them for integers.
     fn write_csv<W: Write>(&self, csv: &mut csv::Writer<W>) -> csv::Result<()> {

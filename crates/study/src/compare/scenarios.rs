@@ -17,6 +17,7 @@ use crate::propagation::round_trips_ms;
 use crate::run::{Record, Run};
 use crate::source::Source;
 use crate::store::RunStore;
+use crate::vary::{is_fixed, key};
 
 /// A scenario of a comparison.
 #[derive(Debug)]
@@ -49,11 +50,7 @@ impl ComparedScenario {
         let source = Source::find(name)?;
         let mut axes = source.read(&request.set)?.axes;
         // An axis that is set has its point already.
-        let is_set = |axis: &Axis| {
-            let key = format!("axis.{}=", axis.name);
-            request.set.iter().any(|set| set.replace(' ', "").starts_with(&key))
-        };
-        axes.retain(|axis| !is_set(axis));
+        axes.retain(|axis| !is_fixed(axis, request.set.iter().map(|set| key(set))));
         let point = |axes: Vec<String>| ComparedPoint::load(request, &source, axes);
         let points = papers::points(&axes).into_iter().map(point).collect::<Result<_, _>>()?;
         Ok(ComparedScenario { axes, points })

@@ -28,7 +28,9 @@ pub fn weir(args: &[&str]) -> Output {
 
 /// Calls the command so that it makes every run itself, for what is said of how runs are made.
 pub fn weir_anew(args: &[&str]) -> Output {
-    called(Command::new(WEIR), args)
+    let mut command = Command::new(WEIR);
+    command.env_remove("WEIR_RUNS");
+    called(command, args)
 }
 
 fn called(mut command: Command, args: &[&str]) -> Output {
@@ -58,7 +60,7 @@ pub fn complains_of_nothing(output: &Output) {
 
 fn is_remark(line: &str) -> bool {
     let what_is_run = "(a point of the axes under a scheme)";
-    let remarks = ["not repeated with another seed", what_is_run, " runs are in "];
+    let remarks = ["not repeated with another seed", what_is_run, " runs are in ", "partial results are in "];
     line.ends_with(" %") || remarks.iter().any(|remark| line.contains(remark))
 }
 
