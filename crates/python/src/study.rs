@@ -1,4 +1,4 @@
-//! Studies: sweeps, comparisons and reproductions on the threads of this process.
+//! Studies: sweeps, comparisons and reproductions, on the threads of this process or elsewhere.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use weir_study::{
     Threads,
 };
 
+use crate::cluster;
 use crate::errors::{WeirError, study_error};
 use crate::scenario::{self, Scenario};
 use crate::table::{Columns, Table};
@@ -71,14 +72,16 @@ struct How {
     jobs: Option<NonZero<usize>>,
     folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
+    /// Makes the runs of a `cluster::Schedule` in place of the threads of this process.
+    elsewhere: Option<Py<PyAny>>,
 }
 
 /// Runs a scenario at every point of some axes, under several schemes and with several seeds.
 ///
 /// `vary` has a text `KEY=VALUES` for each axis given as a text, or a key and its values. `progress` is called now and then
-/// with the part that is done, 0 to 1, complete runs, and all runs.
+/// with the part that is done, 0 to 1, complete runs, and all runs. `elsewhere` gets a `Schedule` and has its runs made.
 #[pyfunction]
-#[pyo3(signature = (scenario, vary, zip, schemes, seeds, windows, shard, jobs, folder, progress))]
+#[pyo3(signature = (scenario, vary, zip, schemes, seeds, windows, shard, jobs, folder, progress, elsewhere = None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn sweep(
     py: Python<'_>,
@@ -92,6 +95,7 @@ pub fn sweep(
     jobs: Option<NonZero<usize>>,
     folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
+    elsewhere: Option<Py<PyAny>>,
 ) -> PyResult<Study> {
     let point = scenario.get().with_windows(Vec::new()).map_err(|error| study_error(py, &error))?;
     let shard = shard.map(|(index, of)| format!("{index}/{of}").parse::<Shard>().map_err(WeirError::new_err));
@@ -106,7 +110,7 @@ pub fn sweep(
         shard: shard.transpose()?,
     };
     let plan = py.detach(|| request.plan()).map_err(|error| study_error(py, &error))?;
-    Plan::Sweep(Box::new(plan)).make(py, How { jobs, folder, progress })
+    Plan::Sweep(Box::new(plan)).make(py, How { jobs, folder, progress, elsewhere })
 }
 
 /// Runs scenarios under several schemes: `names` are scenarios, papers or files; none for every experiment.
@@ -133,7 +137,7 @@ pub fn compare(
     };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
-    Plan::Comparison(Box::new(plan)).make(py, How { jobs, folder, progress })
+    Plan::Comparison(Box::new(plan)).make(py, How { jobs, folder, progress, elsewhere: None })
 }
 
 /// Runs the experiments of papers and checks their statements: `names` are papers, experiments or files; none for all
@@ -152,7 +156,7 @@ pub fn reproduce(
     let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
-    Plan::Reproduction(Box::new(plan)).make(py, How { jobs, folder, progress })
+    Plan::Reproduction(Box::new(plan)).make(py, How { jobs, folder, progress, elsewhere: None })
 }
 
 /// An axis: a key with a list of values, or a text as `--vary` takes it.
@@ -208,13 +212,12 @@ impl Plan {
 
     /// Makes the missing runs, and what is made of all.
     fn make(self, py: Python<'_>, how: How) -> PyResult<Study> {
-        let How { jobs, folder, progress } = how;
         py.detach(|| {
             let error = |error: StudyError| Python::attach(|py| study_error(py, &error));
-            let store = Arc::new(RunStore::of_results(folder.as_deref()));
+            let store = Arc::new(RunStore::of_results(how.folder.as_deref()));
             let written = Written::default();
-            let jobs = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-            let executed = self.execute(jobs, &store, folder.as_deref(), progress.as_ref(), &written);
+            let executed = self.execute(&how, &store, &written);
+            let How { folder, .. } = how;
             if executed.is_err() {
                 // What is complete can be read, and the same call makes the rest.
                 folder.iter().for_each(|folder| written.note(self.study().write_tables(&store, &[], folder)));
@@ -234,26 +237,24 @@ impl Plan {
         })
     }
 
-    fn execute(
-        &self,
-        jobs: usize,
-        store: &Arc<RunStore>,
-        folder: Option<&Path>,
-        progress: Option<&Py<PyAny>>,
-        written: &Written,
-    ) -> PyResult<Executed> {
+    fn execute(&self, how: &How, store: &Arc<RunStore>, written: &Written) -> PyResult<Executed> {
+        let (folder, progress) = (how.folder.as_deref(), how.progress.as_ref());
         let is_needed = |run: usize| folder.is_some_and(|folder| self.needs_report(run, folder));
         let schedule = Schedule::new(self.runs(), Arc::clone(store), &is_needed);
-        let (cancel, watched) = (Cancel::new(), Watched::default());
         let partial = folder.map(|folder| PartialTables::new(self.study(), store, folder));
+        let on_kept = || partial.iter().for_each(|partial| written.note(partial.write_if_due()));
+        if let Some(elsewhere) = &how.elsewhere {
+            return cluster::execute(schedule, elsewhere, progress, &on_kept);
+        }
+        let (cancel, watched) = (Cancel::new(), Watched::default());
         let threads = Threads {
-            jobs,
+            jobs: how.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get),
             watch: &|event| watched.on(event),
             cancel: &cancel,
             on_made: &|run, made| {
                 folder.iter().for_each(|folder| written.note(self.write_report(run, made, folder)));
             },
-            on_kept: &|| partial.iter().for_each(|partial| written.note(partial.write_if_due())),
+            on_kept: &on_kept,
         };
         let (ended, ends) = mpsc::channel::<()>();
         thread::scope(|scope| {
@@ -326,7 +327,7 @@ impl Written {
 
 /// How far a study is.
 #[derive(Default)]
-struct Watched {
+pub struct Watched {
     cost: AtomicU64,
     advanced: AtomicU64,
     done: AtomicUsize,
@@ -337,7 +338,8 @@ impl Watched {
     /// How often signals are looked for and progress is told.
     const EVERY: Duration = Duration::from_millis(50);
 
-    fn on(&self, event: Event) {
+    /// Notes what happens.
+    pub fn on(&self, event: Event) {
         match event {
             Event::Begin { kept, all, cost } => {
                 self.cost.store(cost, Ordering::Relaxed);
@@ -353,7 +355,8 @@ impl Watched {
         }
     }
 
-    fn look(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    /// Looks for signals, and tells the progress.
+    pub fn look(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
         let Some(progress) = progress else { return Ok(()) };
         let [cost, advanced] = [&self.cost, &self.advanced].map(|count| count.load(Ordering::Relaxed));
