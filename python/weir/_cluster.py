@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 RUNS_PER_THREAD = 3
 """So many runs are at the cluster for each of its threads: one is made, and the others wait beside it."""
 
-RETRIES = 3
-"""A run that Dask gave up is sent so many times more. Dask itself moves a run to another worker three times."""
+RETRIES = 2
+"""A run that Dask gave up is sent so many times more. Dask itself gives up a run when it was on four workers that died."""
 
 LOOK_S = 0.5
 """How often progress is told, and new workers are noticed, s."""
@@ -144,9 +144,13 @@ class Sent:
 
     def count_threads(self) -> None:
         """Looks how many threads the cluster has: workers come and go. At least one is assumed, which may yet come."""
-        if time.monotonic() >= self.next_count:
+        if time.monotonic() < self.next_count:
+            return
+        try:
             self.threads = max(1, sum(self.client.nthreads().values()))
-            self.next_count = time.monotonic() + LOOK_S
+        except OSError:
+            self.check_connection()
+        self.next_count = time.monotonic() + LOOK_S
 
     def take(self, future: Future[Made]) -> None:
         """Takes what came of a run."""
