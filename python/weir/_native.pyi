@@ -18,7 +18,9 @@ __all__ = [
     "Loss",
     "Optimum",
     "Result",
+    "SOURCES",
     "Scenario",
+    "Schedule",
     "Send",
     "Series",
     "Study",
@@ -28,6 +30,7 @@ __all__ = [
     "optimum",
     "reproduce",
     "run",
+    "run_request",
     "scenarios",
     "schemes",
     "sweep",
@@ -35,6 +38,9 @@ __all__ = [
 
 VERSION: str
 """The version of Weir, with the commit that it was built from."""
+
+SOURCES: str
+"""A digest of everything that decides the figures of a run: modules with the same digest make the same runs."""
 
 def main(argv: Sequence[str]) -> int: ...
 def run(
@@ -46,6 +52,7 @@ def run(
     series: bool = True,
     progress: Callable[[float], object] | None = None,
 ) -> Result: ...
+def run_request(request: bytes) -> bytes: ...
 def optimum(
     scenario: Scenario,
     windows: Iterable[tuple[float | str, float | str]] | None = None,
@@ -63,6 +70,7 @@ def sweep(
     jobs: int | None,
     folder: str | os.PathLike[str] | None,
     progress: Callable[[float, int, int], object] | None,
+    elsewhere: Callable[[Schedule], object] | None = None,
 ) -> Study: ...
 def compare(
     names: Sequence[str],
@@ -409,6 +417,28 @@ class Study:
         """
 
     def _repr_html_(self) -> str: ...
+
+@final
+class Schedule:
+    """Which run of a study is made next, and what came of the others."""
+
+    def begin(self, needed: bool) -> tuple[int, str, bytes] | None:
+        """Begins a run: its place, its key, and the request for `run_request`. `None` if there is none to begin now.
+
+        :param needed: not one that the seed of another one may turn out to decide nothing for
+        """
+
+    def end(self, place: int, record: bytes) -> None:
+        """A run has ended: its record."""
+
+    def fail(self, place: int, reason: str) -> None:
+        """A run has failed, for this reason."""
+
+    def give_back(self, place: int) -> None:
+        """A run that has begun did not end: it can begin again."""
+
+    def look(self) -> None:
+        """Looks for signals, and tells the progress."""
 
 @final
 class Flow:

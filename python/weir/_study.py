@@ -6,11 +6,14 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
 
-from . import _native
+from . import _cluster, _native
 from ._native import Scenario, Study
 from ._run import Progress, scenario_of, shown
+from .errors import WeirError
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from ._run import Window
 
     Names = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -30,6 +33,7 @@ def sweep(
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
+    client: Client | None = None,
     progress: Told = None,
 ) -> Study:
     """Simulates a scenario at every point of some axes, under several schemes and with several seeds.
@@ -57,18 +61,22 @@ def sweep(
         there, so it goes on where it was stopped
     :param shard: make only a part, `(2, 8)` for the second of eight. Then copy the folders `runs` of all parts into one, and
         call it without `shard`
+    :param client: a `dask.distributed.Client`: the workers of its cluster make the runs, in place of this machine
     :param progress: as for `weir.run`
 
     A run that fails does not end the others: `Study.failed` counts them, and `Study.runs` says why.
     """
     scenario = scenario_of(scenario, set)
+    if client is not None and jobs is not None:
+        raise WeirError("`jobs` is for runs on this machine: give `jobs` or `client`")
+    elsewhere = None if client is None else _cluster.executor(client)
     axes = [
         (f"{key}={values}", None) if isinstance(values, str) else (key, list(values))
         for key, values in (vary or {}).items()
     ]
     with _told(progress, scenario.name) as told:
         return _native.sweep(
-            scenario, axes, zip, _names(schemes), _seeds(seeds), list(windows), shard, jobs, _path(out), told
+            scenario, axes, zip, _names(schemes), _seeds(seeds), list(windows), shard, jobs, _path(out), told, elsewhere
         )
 
 

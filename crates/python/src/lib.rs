@@ -4,6 +4,7 @@
 //! interface. Runs release the interpreter's lock, and take it again for progress, for signals, and for window laws that
 //! are written in Python.
 
+mod cluster;
 mod command;
 mod errors;
 mod law;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 /// What the Python package `weir` has from Rust.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::cluster::{Schedule, run_request};
     #[pymodule_export]
     use crate::command::main;
     #[pymodule_export]
@@ -43,4 +46,8 @@ mod _native {
     /// The version of Weir, with the commit that it was built from.
     #[pymodule_export]
     const VERSION: &str = weir_study::VERSION;
+
+    /// A digest of everything that decides the figures of a run: modules with the same digest make the same runs.
+    #[pymodule_export]
+    const SOURCES: &str = weir_study::SOURCES;
 }

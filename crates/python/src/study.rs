@@ -1,4 +1,4 @@
-//! Studies: sweeps, comparisons and reproductions on the threads of this process.
+//! Studies: sweeps, comparisons and reproductions, on the threads of this process or elsewhere.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ use weir_study::{
     RunStore, Schedule, Seeds, Shard, StudyError, SweepRequest, Threads, View,
 };
 
+use crate::cluster;
 use crate::errors::{WeirError, study_error};
 use crate::scenario::{self, Scenario};
 use crate::table::{Columns, Table};
@@ -57,14 +58,16 @@ struct How {
     jobs: Option<NonZero<usize>>,
     folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
+    /// Makes the runs of a `cluster::Schedule` in place of the threads of this process.
+    elsewhere: Option<Py<PyAny>>,
 }
 
 /// Runs a scenario at every point of some axes, under several schemes and with several seeds.
 ///
 /// `vary` has a text `KEY=VALUES` for each axis given as a text, or a key and its values. `progress` is called now and then
-/// with the part that is done, 0 to 1, complete runs, and all runs.
+/// with the part that is done, 0 to 1, complete runs, and all runs. `elsewhere` gets a `Schedule` and has its runs made.
 #[pyfunction]
-#[pyo3(signature = (scenario, vary, zip, schemes, seeds, windows, shard, jobs, folder, progress))]
+#[pyo3(signature = (scenario, vary, zip, schemes, seeds, windows, shard, jobs, folder, progress, elsewhere = None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn sweep(
     py: Python<'_>,
@@ -78,6 +81,7 @@ pub fn sweep(
     jobs: Option<NonZero<usize>>,
     folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
+    elsewhere: Option<Py<PyAny>>,
 ) -> PyResult<Study> {
     let point = scenario.get().with_windows(Vec::new()).map_err(|error| study_error(py, &error))?;
     let shard = shard.map(|(index, of)| format!("{index}/{of}").parse::<Shard>().map_err(WeirError::new_err));
@@ -92,7 +96,7 @@ pub fn sweep(
         shard: shard.transpose()?,
     };
     let plan = py.detach(|| request.plan()).map_err(|error| study_error(py, &error))?;
-    How { jobs, folder, progress }.make(py, Box::new(plan))
+    How { jobs, folder, progress, elsewhere }.make(py, Box::new(plan))
 }
 
 /// Runs scenarios under several schemes: `names` are scenarios, papers or files; none for every experiment.
@@ -119,7 +123,7 @@ pub fn compare(
     };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
-    How { jobs, folder, progress }.make(py, Box::new(plan))
+    How { jobs, folder, progress, elsewhere: None }.make(py, Box::new(plan))
 }
 
 /// Runs the experiments of papers and checks their statements: `names` are papers, experiments or files; none for all
@@ -138,7 +142,7 @@ pub fn reproduce(
     let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
-    How { jobs, folder, progress }.make(py, Box::new(plan))
+    How { jobs, folder, progress, elsewhere: None }.make(py, Box::new(plan))
 }
 
 /// An axis: a key with a list of values, or a text as `--vary` takes it.
@@ -159,7 +163,7 @@ impl How {
             let store = Arc::new(RunStore::of_results(self.folder.as_deref()));
             let written = Written::default();
             let executed = self.execute(&*view, &store, &written);
-            let folder = self.folder;
+            let How { folder, .. } = self;
             if executed.is_err() {
                 // What is complete can be read, and the same call makes the rest.
                 folder.iter().for_each(|folder| written.note(view.study().write_tables(&store, &[], folder)));
@@ -175,17 +179,20 @@ impl How {
         let (folder, progress) = (self.folder.as_deref(), self.progress.as_ref());
         let is_needed = |run: usize| folder.is_some_and(|folder| view.needs_report(run, folder));
         let schedule = Schedule::new(view.runs(), Arc::clone(store), &is_needed);
-        let (cancel, watched) = (Cancel::new(), Watched::default());
         let partial = folder.map(|folder| PartialTables::new(view.study(), store, folder));
-        let jobs = self.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+        let on_kept = || partial.iter().for_each(|partial| written.note(partial.write_if_due()));
+        if let Some(elsewhere) = &self.elsewhere {
+            return cluster::execute(schedule, elsewhere, progress, &on_kept);
+        }
+        let (cancel, watched) = (Cancel::new(), Watched::default());
         let threads = Threads {
-            jobs,
+            jobs: self.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get),
             watch: &|event| watched.on(event),
             cancel: &cancel,
             on_made: &|run, made| {
                 folder.iter().for_each(|folder| written.note(view.write_report(run, made, folder)));
             },
-            on_kept: &|| partial.iter().for_each(|partial| written.note(partial.write_if_due())),
+            on_kept: &on_kept,
         };
         let (ended, ends) = mpsc::channel::<()>();
         thread::scope(|scope| {
@@ -231,7 +238,7 @@ impl Written {
 
 /// How far a study is.
 #[derive(Default)]
-struct Watched {
+pub struct Watched {
     cost: AtomicU64,
     advanced: AtomicU64,
     done: AtomicUsize,
@@ -242,7 +249,8 @@ impl Watched {
     /// How often signals are looked for and progress is told.
     const EVERY: Duration = Duration::from_millis(50);
 
-    fn on(&self, event: Event) {
+    /// Notes what happens.
+    pub fn on(&self, event: Event) {
         match event {
             Event::Begin { kept, all, cost } => {
                 self.cost.store(cost, Ordering::Relaxed);
@@ -258,7 +266,8 @@ impl Watched {
         }
     }
 
-    fn look(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    /// Looks for signals, and tells the progress.
+    pub fn look(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
         let Some(progress) = progress else { return Ok(()) };
         let [cost, advanced] = [&self.cost, &self.advanced].map(|count| count.load(Ordering::Relaxed));

@@ -39,6 +39,8 @@ pub enum StudyError {
     },
     /// A record from elsewhere that is not that of a run of this study.
     Record(String),
+    /// Why another machine could not make a run, in its words.
+    Elsewhere(String),
     /// The user ended the study.
     Cancelled {
         /// Runs that are complete.
@@ -51,7 +53,9 @@ pub enum StudyError {
 impl fmt::Display for StudyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StudyError::Invalid(text) | StudyError::Record(text) => f.write_str(text),
+            StudyError::Invalid(text) | StudyError::Record(text) | StudyError::Elsewhere(text) => {
+                f.write_str(text)
+            }
             StudyError::Scenario(error) => error.fmt(f),
             StudyError::Experiment(error) => error.fmt(f),
             StudyError::Run(error) => error.fmt(f),

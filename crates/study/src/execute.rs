@@ -150,6 +150,18 @@ impl Schedule {
         Some((place, self.missing[place]))
     }
 
+    /// Begins a run that is needed in any case, for an executor that sends more runs than are made at the same time. `None`
+    /// if there is none at present.
+    pub fn begin_needed(&self) -> Option<(usize, usize)> {
+        let place = self.state().queue.begin_needed()?;
+        Some((place, self.missing[place]))
+    }
+
+    /// A run, by its place among the missing ones.
+    pub fn run(&self, place: usize) -> &Run {
+        &self.runs[self.missing[place]]
+    }
+
     /// A run has ended, by its place among the missing ones: its record is kept. Returns the places, among the missing
     /// runs, of those that need not be made because the seed decides nothing; their records are kept too.
     pub fn end(&self, place: usize, ended: Result<Record, StudyError>) -> Vec<usize> {

@@ -43,7 +43,12 @@ impl RunQueue {
     /// Begins a run. Where nothing else is left, it is one whose group may turn out not to need it: that is better than an
     /// idle processor.
     pub fn begin(&mut self) -> Option<usize> {
-        self.ready.pop_first().or_else(|| self.held.pop_first()).map(|(_, run)| run)
+        self.begin_needed().or_else(|| self.held.pop_first().map(|(_, run)| run))
+    }
+
+    /// Begins a run that is needed in any case.
+    pub fn begin_needed(&mut self) -> Option<usize> {
+        self.ready.pop_first().map(|(_, run)| run)
     }
 
     /// A run has ended. Returns the runs of its group that have not begun and give the same figures: they are not made.
@@ -117,6 +122,17 @@ mod tests {
         assert_eq!([queue.begin(), queue.begin(), queue.begin()], [Some(3), Some(0), Some(4)]);
         assert!(queue.end(3, false).is_empty(), "run 4 has begun and ends by itself");
         assert_eq!(queue.end(0, false), [1, 2]);
+    }
+
+    #[test]
+    fn a_run_that_may_not_be_needed_waits_where_no_processor_is_idle() {
+        let mut queue = queue();
+        assert_eq!(
+            [queue.begin_needed(), queue.begin_needed(), queue.begin_needed()],
+            [Some(3), Some(0), None]
+        );
+        assert!(queue.end(0, true).is_empty());
+        assert_eq!(queue.begin_needed(), Some(1));
     }
 
     #[test]

@@ -85,6 +85,20 @@ impl Request {
         Key(Sha256::digest(&text).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
     }
 
+    /// As bytes, to be sent.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("plain data have a text")
+    }
+
+    /// From [`Request::to_bytes`].
+    ///
+    /// # Errors
+    /// The bytes are no request.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Request, StudyError> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| StudyError::Invalid(format!("this is no request for a run: {error}")))
+    }
+
     /// The run, with its scenario read.
     ///
     /// # Errors

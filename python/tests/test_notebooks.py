@@ -1,0 +1,43 @@
+"""The notebooks run from their first cell to their last, and say what they should."""
+
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
+
+# What must hold after the last cell of each.
+HOLDS = {
+    "first-run": """
+        shares = dict(zip(classes["class"], classes["goodput_bps"]))
+        assert 2.9 < shares["AF2"] / shares["BE"] < 3.1 and both.height == 8
+        assert open("report.html").read().lower().startswith("<!doctype html>")
+    """,
+    "own-topology": """
+        assert study.failed == 0 and study.runs.num_rows == 3 * 2 * 2 * 3
+        assert goodput.height == 12 and goodput["deviation"].max() > 0
+        narrow = goodput.filter(pl.col("link.server-root.rate.bps") == 10e6, scheme="reno").sort("node.root.cache")
+        assert narrow["mean"][1] > 1.1 * narrow["mean"][0], "the cache spares the narrow link"
+    """,
+    "figure": """
+        assert open("goodput-over-loss.pdf", "rb").read(4) == b"%PDF"
+        assert all(len(points) == 3 and points[0][1] > 8 for points in curves.values())
+        assert curves["reno"][2][1] < curves["bbr"][2][1] and curves["reno"][2][2] > 0
+    """,
+}
+
+
+def test_each_notebook_is_tested():
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == set(HOLDS)
+
+
+@pytest.mark.parametrize("name", HOLDS)
+def test_a_notebook_runs(name, tmp_path):
+    notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in cells), "notebooks are kept without outputs"
+    lines = "\n".join(line.strip() for line in HOLDS[name].splitlines())
+    notebook.cells.append(nbformat.v4.new_code_cell(lines))
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
