@@ -155,14 +155,13 @@ deb: ## make a Debian package in target/dist; installs cargo-deb if it is missin
 try-deb: deb ## try the package in a clean Debian; needs root and mmdebstrap
 	sh packaging/try-deb.sh target/dist/weir_*.deb
 
-# Every scheme on every experiment: of QSCCP's paper with more seeds and in detail, then of every paper, into the two pages that
-# show it; about half an hour on two processors. What was stopped goes on where it was. The page of the comparison has the
-# sections of the experiments, that of the matrix what is above them.
-MATRIX_SEEDS = 3
+# Every scheme on every experiment: of QSCCP's paper with more seeds and in detail, then of every paper, into the data of the two
+# pages that show it; about half an hour on two processors. What was stopped goes on where it was. `cargo xtask publish` takes
+# parts of it too, such as one scheme or two scenarios: the page is the one that has these seeds.
 comparison: ## run every scheme on every experiment; takes half an hour
-	cargo run --release -- compare qsccp --schemes all --seeds $(SEEDS) --out target/comparison > target/comparison.txt
-	cargo run --release -- compare --all --seeds $(MATRIX_SEEDS) --out target/matrix > target/matrix.txt
-	cargo xtask comparison target/comparison target/matrix
+	cargo run --release -- compare qsccp --schemes all --seeds 10 --out target/comparison > target/comparison.txt
+	cargo run --release -- compare --all --seeds 3 --out target/matrix > target/matrix.txt
+	cargo xtask publish target/comparison target/matrix
 
 bench: ## run the benchmarks
 	cargo bench -p weir-core --bench tables

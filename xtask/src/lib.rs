@@ -5,10 +5,10 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub mod comparison;
 pub mod documents;
 pub mod golden;
 pub mod page;
+pub mod published;
 pub mod records;
 pub mod workspace;
 

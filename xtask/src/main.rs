@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use xtask::{Result, comparison, documents, golden, page, records, root, workspace};
+use xtask::{Result, documents, golden, page, published, records, root, workspace};
 
 const HELP: &str = "\
 cargo xtask docs                       write the documents that are generated from the code
 cargo xtask docs --check               say which of them differ; 1 if one does
 cargo xtask golden                     write the golden figures, tests/golden/figures.tsv
 cargo xtask records DOCUMENT           write the record of a document of weir reproduce qsccp --json
-cargo xtask comparison FOLDER FOLDER   write the tables of weir compare qsccp and weir compare --all into their pages
+cargo xtask publish FOLDER...          put the figures that weir compare wrote into these folders into the data of the pages
+                                       on schemes, docs/data/published.csv, and write these pages
 
 WEIR=path names the command `weir` that is run; else it is built.";
 
@@ -37,8 +38,11 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             records::write(Path::new(document))?;
             write_documents()?;
         }
-        ["comparison", comparison, matrix] => {
-            comparison::write_tables(Path::new(comparison), Path::new(matrix))?;
+        ["publish", folders @ ..] if !folders.is_empty() => {
+            published::publish(folders)?;
+            for name in published::write_pages()? {
+                println!("{name}");
+            }
         }
         [] | ["help" | "--help"] => println!("{HELP}"),
         _ => return Err(format!("there is no such task; there are\n{HELP}").into()),

@@ -15,6 +15,7 @@ mod optimum;
 mod overlay;
 mod page;
 mod provenance;
+mod published;
 mod reproduction;
 pub mod schema;
 mod sheet;
@@ -36,6 +37,9 @@ pub use model::{
     LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
     OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
     SummaryPoint, SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
+};
+pub use published::{
+    OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,
 };
 pub use study_tables::{
     Axis, Figure, NameTaken, StudyRun, StudyTables, StudyTablesError, Value, Window, figures_of,

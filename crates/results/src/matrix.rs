@@ -499,7 +499,7 @@ fn notes(document: &SummaryDocument) -> Vec<String> {
 }
 
 /// For a document: a table a figure, with a row a scenario, so that it is not too wide.
-pub(crate) fn markdown(document: &SummaryDocument) -> Vec<String> {
+pub(crate) fn grids(document: &SummaryDocument) -> Vec<Grid> {
     let seeds = document.seeds.len();
     let table = |measure: &Measure| {
         let mut columns = vec![words("scenario")];
@@ -514,7 +514,6 @@ pub(crate) fn markdown(document: &SummaryDocument) -> Vec<String> {
         };
         let rows = document.scenarios.iter().map(row).collect();
         Grid { title: format!("**{}**", measure.title), form: Form::Figures, columns, rows, in_text: None }
-            .markdown()
     };
     MEASURES.iter().map(table).collect()
 }

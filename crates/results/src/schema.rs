@@ -232,6 +232,82 @@ pub const RUNS: Table = Table {
     ],
 };
 
+/// The figures of the pages that compare schemes, one row a figure: of all flows of the runs together, with means over
+/// the seeds. The repository has it as `docs/data/published.csv`.
+pub const PUBLISHED: Table = Table {
+    name: "published",
+    columns: &[
+        column("page", Kind::Text, "the page that shows it: `matrix` or `comparison`"),
+        SCENARIO,
+        column(
+            "point",
+            Kind::Text,
+            "the `--set` arguments that pick the point of the scenario's axes, such as `axis.delay=5 ms`, several with `; ` \
+             between them; empty without axes, and where it is the mean over all points",
+        ),
+        column("scheme", Kind::Text, "the scheme's name; empty for a figure of the optimum"),
+        VARIANT,
+        nullable("from_s", Kind::F64, "beginning of the window, s; null over all windows"),
+        nullable("to_s", Kind::F64, "end of the window, s; null over all windows"),
+        column("metric", Kind::Text, "the measured quantity, see below"),
+        column("unit", Kind::Text, "unit of the mean: `bit/s`, `ms`, `s`, `packets`, or `1`"),
+        nullable("mean", Kind::F64, "the mean over the seeds; null if there is no value"),
+        nullable(
+            "ci95",
+            Kind::F64,
+            "half of its 95 % confidence interval; null if it is not known, or if the page did not show it",
+        ),
+        nullable("n", Kind::U64, "the number of seeds with a value"),
+        nullable("distinct", Kind::U64, "the number of different values among them; null if it is not known"),
+        column(
+            "never",
+            Kind::Bool,
+            "of times to settle: whether goodputs settle with no seed; the mean is then that of the times until the \
+             windows' ends",
+        ),
+        nullable("why", Kind::Text, "why there is no value; null if there is one"),
+        column("seeds", Kind::Text, "the seeds that were run"),
+        column("commit", Kind::Text, "the commit that the program which made it was built from"),
+        nullable(
+            "golden",
+            Kind::Text,
+            "digest of the golden figures that the scheme had on the scenario at this commit; null for the optimum",
+        ),
+    ],
+};
+
+/// The metrics of [`PUBLISHED`]: name, unit, and what it is.
+pub const PUBLISHED_METRICS: [(&str, &str, &str); 16] = [
+    (
+        "share_of_optimum",
+        "1",
+        "the goodputs of the flows, each up to that in the optimum, divided by the goodput in the optimum",
+    ),
+    (
+        "delay_over_propagation",
+        "1",
+        "mean delay as a multiple of the propagation delay to the nearest producer and back",
+    ),
+    ("lost_share", "1", "Data dropped in the network, divided by dropped and delivered Data"),
+    ("optimum", "bit/s", "goodput in the optimum, in which consumers of a prefix share each copy of Data"),
+    ("optimum_unshared", "bit/s", "the same if they share none"),
+    ("goodput", "bit/s", "Data content delivered to the applications"),
+    (
+        "goodput_ratio",
+        "1",
+        "mean goodput of the flows, divided by that of the flows with a fixed scheme beside them",
+    ),
+    ("utilisation", "1", "mean utilisation of the bottleneck links of the optimum"),
+    ("jain", "1", "Jain's index over each flow's goodput as a part of its goodput in the optimum"),
+    ("delay_mean", "ms", "mean time from the first transmission of an Interest to its Data"),
+    ("delay_p99", "ms", "99th percentile of this delay in the class with the largest one"),
+    ("lost", "packets", "Data packets dropped in the network"),
+    ("retransmitted", "packets", "retransmitted Interests"),
+    ("completion_mean", "s", "mean completion time of the flows, over the seeds in which all completed"),
+    ("completion", "s", "completion time of the last flow, over the same seeds"),
+    ("settle", "s", "from the last change until the goodputs stay within 5 % of their final values"),
+];
+
 /// The tables of a study.
 pub const STUDY_TABLES: [Table; 2] = [RESULTS, RUNS];
 

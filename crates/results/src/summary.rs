@@ -179,7 +179,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 const INDEX: &str = "compare.html";
 
 /// What the columns are, in words.
-const COLUMNS: &str = "Figures are for all flows together. Utilisation is that of the bottleneck links in the optimum. \
+pub(crate) const COLUMNS: &str = "Figures are for all flows together. Utilisation is that of the bottleneck links in the optimum. \
      Jain's index is over each flow's goodput as a part of its goodput in the optimum. A row optimum has the goodput of the \
      optimum, in which consumers of a prefix share each copy of Data; a row unshared has it if they share none. The 99th percentile of the delay is that of the class with the largest one. Lost counts Data, sent again \
      counts Interests. Settled is the time from the scenario's last change until all goodputs that the scenario names \
@@ -216,7 +216,7 @@ const OVER_AXES: [Figure<'static>; 5] = [
 
 impl SummaryRow {
     /// Whether goodputs settle with no seed.
-    fn never_settles(&self) -> bool {
+    pub(crate) fn never_settles(&self) -> bool {
         self.settle_s.is_some_and(|all| all.n == self.never_settled)
     }
 }
@@ -284,7 +284,7 @@ impl SummaryDocument {
         let answer =
             matrix::answer(self).into_iter().map(|sentence| format!("- {sentence}")).collect::<Vec<_>>();
         let mut notes = vec![head, answer.join("\n"), matrix::MEASURES_IN_WORDS.to_owned()];
-        notes.extend(matrix::markdown(self));
+        notes.extend(matrix::grids(self).iter().map(Grid::markdown));
         notes.push(COLUMNS.to_owned());
         notes.extend(self.intervals());
         let tables = Sheet { sections: self.sections(), ..Sheet::default() }.markdown();
@@ -312,7 +312,7 @@ impl SummaryDocument {
     }
 
     /// The tables of all scenarios.
-    fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         self.scenarios.iter().map(|scenario| self.section(scenario)).collect()
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::page::Document;
-use crate::{Result, comparison, read, records, root};
+use crate::{Result, published, read, records, root};
 
 mod command_line;
 mod crates;
@@ -19,7 +19,7 @@ pub fn documents(weir: &Path) -> Result<Vec<Document>> {
     documents.extend(results::documents()?);
     documents.extend(references());
     documents.extend(records::documents()?);
-    documents.extend(comparison::documents()?);
+    documents.extend(published::documents()?);
     documents.push(example_of_a_scheme()?);
     Ok(documents)
 }

@@ -14,10 +14,11 @@ use weir_experiment::{Experiment, Setup};
 use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
 use weir_measure::{ClassRow, RunDocument};
+use weir_results::{OLDER, PublishedRow, read_published, write_published};
 use weir_scenario::{Scenario, builtin, builtins};
 use weir_sim::World;
-use xtask::comparison::{COMPARISON, MATRIX, Tables};
-use xtask::{page, records};
+use xtask::published::{self, COMPARISON, DATA, MATRIX, PAGES};
+use xtask::{golden, page, records};
 
 use crate::common;
 
@@ -57,45 +58,108 @@ fn the_record_of_qsccps_experiments_is_of_its_golden_figures() {
     assert!(moved.is_empty(), "{}: QSCCP's figures have moved in {moved:?}: `make records`", records::RECORD);
 }
 
-// ---- The comparison
+// ---- Published figures
 
-/// What is in the tables is there in full, and exists.
+fn published() -> Vec<PublishedRow> {
+    published::committed().expect("the data are read")
+}
+
 #[test]
-fn the_tables_of_the_comparison_have_each_scheme_on_each_experiment() {
-    let tables = Tables::of_comparison().expect("the page has tables");
-    assert!(tables.seeds().expect("they have seeds") >= 10, "{COMPARISON}: too few seeds");
-    assert!(tables.schemes.len() > 5 && tables.experiments.len() > 5, "the tables are found");
-    for name in &tables.experiments {
-        let section = section(&tables.text, name);
-        let text =
-            builtin(name).unwrap_or_else(|| panic!("{COMPARISON}: there is no {name}: `make comparison`"));
-        let rows = |row: &str| section.lines().filter(|line| line.starts_with(row)).count();
+fn the_published_figures_are_written_as_they_are_read() {
+    let rows = published();
+    assert!(rows.len() > 5000, "rows are found");
+    let sorted = published::replaced(rows.clone(), Vec::new());
+    assert!(sorted == rows, "{DATA}: rows stand in the order of pages, scenarios and schemes");
+    let text = write_published(&rows).expect("rows are written");
+    assert!(text == read(&root().join(DATA)), "{DATA} is as `cargo xtask publish` writes it");
+    assert!(read_published(&text).expect("rows are read") == rows);
+}
+
+/// What the rows name exists, and the code that made the figures of a scheme on a scenario is the same for all of them.
+#[test]
+fn published_figures_are_of_schemes_points_and_windows_that_exist() {
+    let rows = published();
+    let mut stamps = BTreeMap::new();
+    for row in &rows {
+        let page = PAGES.iter().find(|page| page.of.name() == row.page);
+        let page = page.unwrap_or_else(|| panic!("{DATA}: there is no page {}", row.page));
+        assert_eq!(row.seeds, format!("1 to {}", page.seeds), "{row:?}");
+        assert!(page.experiments().contains(&&*row.scenario), "{DATA}: {} is not on this page", row.scenario);
+        let is_scheme = weir_schemes::SCHEMES.iter().any(|scheme| scheme.name == row.scheme);
+        assert!(is_scheme || row.metric.starts_with("optimum"), "{DATA}: there is no scheme {}", row.scheme);
+        assert!(row.mean.is_some() != row.why.is_some(), "a mean or a reason: {row:?}");
+        let stamp = (&row.commit, &row.golden);
+        let first = *stamps.entry((&row.page, &row.scenario, &row.scheme)).or_insert(stamp);
+        assert_eq!(first, stamp, "{row:?}");
+    }
+    for name in COMPARISON.experiments() {
+        let text = builtin(name).expect("a built-in scenario");
         let scenario = Scenario::parse(name, name, text, &[]).expect("a built-in scenario is right");
-        for scheme in &tables.schemes {
-            let count = rows(&format!("|  | {scheme} | ")) + rows(&format!("| {scheme} | "));
-            assert!(count >= scenario.windows.len(), "{COMPARISON}: {scheme} on {name}");
-        }
-        for value in scenario.axes.iter().flat_map(|axis| &axis.values) {
-            assert!(section.contains(&format!(" | {value} |")), "{COMPARISON}: {value} in {name}");
+        for row in rows.iter().filter(|row| row.page == "comparison" && row.scenario == name) {
+            let (from_s, to_s) = (row.from_s.expect("a window"), row.to_s.expect("a window"));
+            let is_window = from_s == 0.0
+                || scenario
+                    .windows
+                    .iter()
+                    .any(|window| (window.from.as_secs_f64(), window.to.as_secs_f64()) == (from_s, to_s));
+            assert!(is_window, "{DATA}: {name} has no window from {from_s} s to {to_s} s");
+            let is_point = |axis: &weir_scenario::Axis| {
+                axis.values.iter().any(|value| row.point == format!("axis.{}={value}", axis.name))
+            };
+            assert!(scenario.axes.iter().all(is_point), "{DATA}: {name} has no point {}", row.point);
         }
     }
 }
 
-/// Each table of the matrix has every experiment, and a cell for each scheme.
 #[test]
-fn the_tables_of_the_matrix_have_each_scheme_on_each_experiment() {
-    let tables = Tables::of_matrix().expect("the page has tables");
-    assert!(tables.seeds().expect("they have seeds") >= 3, "{MATRIX}: too few seeds");
-    let rows = |name: &str| {
-        let begin = format!("| {name} |");
-        tables.text.lines().filter(|line| line.starts_with(&begin)).collect::<Vec<_>>()
+fn new_figures_replace_those_of_the_same_page_scenario_and_scheme() {
+    let rows = published();
+    let is_remade =
+        |row: &&PublishedRow| (&*row.page, &*row.scenario, &*row.scheme) == ("matrix", "qsccp/tree", "pcon");
+    let new = PublishedRow { mean: Some(0.125), ..rows.iter().find(is_remade).expect("a row").clone() };
+    let replaced = published::replaced(rows.clone(), vec![new.clone()]);
+    assert_eq!(replaced.iter().filter(is_remade).collect::<Vec<_>>(), [&new]);
+    let others = |rows: &[PublishedRow]| -> Vec<PublishedRow> {
+        rows.iter().filter(|row| !is_remade(row)).cloned().collect()
     };
-    let count = rows("scenario").len();
-    assert!(count >= 5 && tables.experiments.len() > 30, "the tables are found");
-    for name in &tables.experiments {
-        assert_eq!(rows(name).len(), count, "{MATRIX}: all tables have {name}");
-        let cells = |row: &&str| row.trim_matches('|').split('|').count();
-        assert!(rows(name).iter().all(|row| cells(row) == tables.schemes.len() + 1), "{MATRIX}: {name}");
+    assert!(others(&replaced) == others(&rows), "the other rows stay");
+    let document = published::documents_of(&replaced, &golden::committed().expect("the table is read"));
+    let matrix = part(document.expect("pages are made"), MATRIX.path, "matrix");
+    let row = matrix.lines().find(|line| line.starts_with("| qsccp/tree |")).expect("a row");
+    assert_eq!(row.split(" | ").nth(4), Some("12.5 %"), "{row}");
+}
+
+/// The text of a part of a page.
+fn part(documents: Vec<page::Document>, path: &str, part: &str) -> String {
+    let is_it = |document: &page::Document| document.path == path && document.part == Some(part);
+    documents.into_iter().find(is_it).expect("the part is made").text
+}
+
+/// Otherwise a page would show figures of code that is gone, and not say so.
+#[test]
+fn figures_of_schemes_whose_golden_figures_have_changed_are_marked() {
+    let rows = published();
+    let was = golden::committed().expect("the table is read");
+    let begin = "qsccp/diamond-latency\tmircc\t";
+    let changed = |line: &str| format!("{line}{}\n", if line.starts_with(begin) { "1" } else { "" });
+    let is: String = was.lines().map(changed).collect();
+    assert_ne!(was, is);
+    let marks = |golden: &str, page: &published::Page, start: &str| {
+        let documents = published::documents_of(&rows, golden).expect("pages are made");
+        let tables = part(documents, page.path, page.of.name());
+        let marked = tables.lines().filter(|line| line.starts_with(start) && line.contains(OLDER));
+        marked.count()
+    };
+    let said = |golden: &str, page: &published::Page| {
+        let documents = published::documents_of(&rows, golden).expect("pages are made");
+        part(documents, page.path, "missing").matches("`mircc` on `qsccp/diamond-latency`").count()
+    };
+    for (page, start, at_least) in
+        [(&MATRIX, "| qsccp/diamond-latency |", 5), (&COMPARISON, "|  | mircc |", 4)]
+    {
+        let (before, now) = (marks(&was, page, start), marks(&is, page, start));
+        assert!(now >= before + at_least, "{}: {before} and {now} marks", page.path);
+        assert_eq!((said(&was, page), said(&is, page)), (0, 1), "{}", page.path);
     }
 }
 
@@ -106,26 +170,9 @@ fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
     rest.split("\n### ").next().unwrap_or_default()
 }
 
-/// If a change of the code moves them: `make comparison`, and look at what the pages say of them.
-#[test]
-fn figures_of_the_comparison_are_those_of_the_runs() {
-    let out = std::env::temp_dir().join(format!("weir-comparison-{}", std::process::id()));
-    let schemes = ["compare", "qsccp/cache", "examples/minimal", "--schemes", "qsccp,pcon,bic,bbr"];
-    let tables = Tables::of_comparison().expect("the page has tables");
-    let seeds = tables.seeds().expect("they have seeds").to_string();
-    let output =
-        weir().args(schemes).args(["--seeds", &seeds, "--out"]).arg(&out).output().expect("weir runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let measured = read(&out.join("compare.md"));
-    let _ = fs::remove_dir_all(&out);
-    let is_of =
-        |line: &&str| schemes[4].split(',').any(|scheme| line.starts_with(&format!("|  | {scheme} |")));
-    let rows = |tables: &str| -> Vec<String> {
-        section(tables, "qsccp/cache").lines().filter(is_of).map(str::to_owned).collect()
-    };
-    let measured = rows(&measured);
-    assert!(measured.len() > 10, "rows are found");
-    assert_eq!(rows(&tables.text), measured, "{COMPARISON} is of another version: `make comparison`");
+/// The tables of a page, made of the published figures.
+fn tables(page: &published::Page) -> String {
+    part(published::documents().expect("pages are made"), page.path, page.of.name())
 }
 
 // ---- The command line
@@ -494,13 +541,13 @@ fn numbers_said(said: &str) -> (String, Vec<String>) {
     (command.to_owned(), parts.split("; ").map(str::to_owned).collect())
 }
 
-/// What a command prints, or the tables of the comparison or of the matrix, records of runs of half an hour.
+/// What a command prints, or the tables of the comparison or of the matrix, of published figures.
 fn output_of(command: &str, folder: &Path) -> String {
     if let Some(scenario) = command.strip_prefix("the comparison of ") {
-        return section(&Tables::of_comparison().expect("the page has tables").text, scenario).to_owned();
+        return section(&tables(&COMPARISON), scenario).to_owned();
     }
     if command == "the matrix" {
-        return Tables::of_matrix().expect("the page has tables").text;
+        return tables(&MATRIX);
     }
     let arguments = words(command.strip_prefix("weir ").expect("a command of weir"));
     let mut command = weir();

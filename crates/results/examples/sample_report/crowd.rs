@@ -105,6 +105,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             schema: RunDocument::SCHEMA,
             version: String::new(),
             command: String::new(),
+            scenario_text: String::new(),
             scenario: "examples/random".to_owned(),
             scheme: "qsccp".to_owned(),
             variant: None,

@@ -213,6 +213,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             schema: RunDocument::SCHEMA,
             version: String::new(),
             command: String::new(),
+            scenario_text: String::new(),
             scenario: "qsccp/dumbbell".to_owned(),
             scheme: "qsccp".to_owned(),
             variant: None,

@@ -1,0 +1,320 @@
+//! The figures of every scheme on every experiment: the data in the repository, and the two pages that are made of it, the
+//! experiments of QSCCP's paper in detail and the whole matrix. To make all of them takes half an hour, so a row says
+//! which commit made it. The pages mark figures of schemes whose golden figures have changed since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use weir_results::{
+    OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, SummaryDocument, read_published, schema,
+    write_published,
+};
+use weir_scenario::{Scenario, builtin, builtins};
+use weir_schemes::SCHEMES;
+
+use crate::page::{Document, write};
+use crate::{DIGEST_OF_NOTHING, Result, golden, read, root};
+
+mod figures;
+
+/// The data.
+pub const DATA: &str = "docs/data/published.csv";
+
+const README: &str = "docs/data/README.md";
+
+/// A page with its part of the data.
+pub struct Page {
+    /// What the rows say of it.
+    pub of: PublishedPage,
+    /// The page.
+    pub path: &'static str,
+    /// With the seeds 1 to this one all of its figures are made.
+    pub seeds: u64,
+    /// The command that makes all of them.
+    command: &'static str,
+    /// What the names of its scenarios begin with.
+    papers: &'static str,
+}
+
+/// The pages, in the order of the data.
+pub const PAGES: [Page; 2] = [MATRIX, COMPARISON];
+
+/// Every experiment of every paper.
+pub const MATRIX: Page = Page {
+    of: PublishedPage::Matrix,
+    path: "docs/schemes/matrix.md",
+    seeds: 3,
+    command: "weir compare --all --seeds 3",
+    papers: "",
+};
+
+/// The experiments of QSCCP's paper in detail.
+pub const COMPARISON: Page = Page {
+    of: PublishedPage::Comparison,
+    path: "docs/schemes/comparison.md",
+    seeds: 10,
+    command: "weir compare qsccp --schemes all --seeds 10",
+    papers: "qsccp/",
+};
+
+/// The data in the repository.
+pub fn committed() -> Result<Vec<PublishedRow>> {
+    let text = read(&root().join(DATA))?;
+    read_published(&text).map_err(|error| format!("{DATA}: {error}").into())
+}
+
+// ---- The pages
+
+impl Page {
+    /// The experiments that it is to have.
+    pub fn experiments(&self) -> Vec<&'static str> {
+        let of_page = |name: &&str| !name.starts_with("examples/") && name.starts_with(self.papers);
+        builtins().into_iter().map(|(name, _)| name).filter(of_page).collect()
+    }
+
+    /// The name of its part with the tables.
+    fn part(&self) -> &'static str {
+        self.of.name()
+    }
+
+    fn document(&self, rows: &[PublishedRow]) -> SummaryDocument {
+        let schemes: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+        self.of.document(rows, &schemes, (1..=self.seeds).collect(), facts)
+    }
+
+    /// The tables, and how they were made.
+    fn tables(&self, rows: &[PublishedRow], golden: &Golden) -> String {
+        let document = self.document(rows);
+        let stamps = self.stamps(rows);
+        let older = |scenario: &str, scheme: &str| {
+            stamps.get(&(scheme, scenario)).is_some_and(|stamp| golden.has_moved(stamp))
+        };
+        let tables = self.of.markdown(&document, older);
+        let commits: Vec<String> = self
+            .by_commit(rows)
+            .into_iter()
+            .map(|(commit, made)| format!("- `{commit}`: {}", made.join("; ")))
+            .collect();
+        format!(
+            "Made by `{}`. The rows of [`published.csv`](../data/README.md) say which commit made each of them:\n\n{}\n\n{tables}",
+            self.command,
+            commits.join("\n")
+        )
+    }
+
+    /// A row for each scheme and scenario.
+    fn stamps<'r>(&self, rows: &'r [PublishedRow]) -> BTreeMap<(&'r str, &'r str), &'r PublishedRow> {
+        let own = rows.iter().filter(|row| row.page == self.of.name() && !row.scheme.is_empty());
+        own.map(|row| ((&*row.scheme, &*row.scenario), row)).collect()
+    }
+
+    /// What each commit made, in words, in the order of the schemes.
+    fn by_commit<'r>(&self, rows: &'r [PublishedRow]) -> BTreeMap<&'r str, Vec<String>> {
+        let stamps = self.stamps(rows);
+        let mut made: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for scheme in SCHEMES.iter().map(|scheme| scheme.name) {
+            let mut of_scheme: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            for scenario in self.experiments() {
+                if let Some(row) = stamps.get(&(scheme, scenario)) {
+                    of_scheme.entry(&row.commit).or_default().push(scenario);
+                }
+            }
+            let all: usize = of_scheme.values().map(Vec::len).sum();
+            for (commit, scenarios) in of_scheme {
+                let words = match scenarios.len() {
+                    count if count == all => format!("`{scheme}`"),
+                    count if 2 * count > all => format!("`{scheme}` elsewhere"),
+                    _ => listed(&format!("`{scheme}` on"), &scenarios).unwrap_or_default(),
+                };
+                made.entry(commit).or_default().push(words);
+            }
+        }
+        made
+    }
+
+    /// What is missing in the tables, and what is older than the code.
+    fn state(&self, rows: &[PublishedRow], golden: &Golden) -> String {
+        let stamps = self.stamps(rows);
+        let lists = |is_it: &dyn Fn(&str, &str) -> bool| -> Vec<String> {
+            let of_scheme = |scheme: &'static str| {
+                let scenarios: Vec<&str> =
+                    self.experiments().into_iter().filter(|scenario| is_it(scheme, scenario)).collect();
+                listed(&format!("`{scheme}` on"), &scenarios)
+            };
+            SCHEMES.iter().filter_map(|scheme| of_scheme(scheme.name)).collect()
+        };
+        let missing = lists(&|scheme, scenario| !stamps.contains_key(&(scheme, scenario)));
+        let older = lists(&|scheme, scenario| {
+            stamps.get(&(scheme, scenario)).is_some_and(|row| golden.has_moved(row))
+        });
+        let mut text = match missing.is_empty() {
+            true => "The tables have every scheme and every experiment.".to_owned(),
+            false => format!("Not in the tables yet: {}. `make comparison` adds them.", missing.join("; ")),
+        };
+        if !older.is_empty() {
+            text += &format!(
+                "\n\nOlder than the code, marked {OLDER}: {}. `make comparison` makes them again.",
+                older.join("; ")
+            );
+        }
+        text
+    }
+}
+
+/// What the rows do not have of a scenario.
+fn facts(scenario: &str) -> ScenarioFacts {
+    let parsed = builtin(scenario).and_then(|text| Scenario::parse(scenario, scenario, text, &[]).ok());
+    let Some(parsed) = parsed else { return ScenarioFacts::default() };
+    let others: BTreeSet<String> = parsed.flows.iter().filter_map(|flow| flow.scheme.clone()).collect();
+    ScenarioFacts { title: parsed.title, others: others.into_iter().collect() }
+}
+
+/// Names in code marks, after a word for them; nothing of none.
+fn listed(word: &str, names: &[&str]) -> Option<String> {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| format!("{word} {}", names.join(", ")))
+}
+
+/// The parts of the pages, and the description of the data.
+pub fn documents() -> Result<Vec<Document>> {
+    documents_of(&committed()?, &golden::committed()?)
+}
+
+/// The same of other data and another golden table.
+pub fn documents_of(rows: &[PublishedRow], golden: &str) -> Result<Vec<Document>> {
+    let golden = Golden::of(golden);
+    let mut documents = vec![Document::part(README, "columns", columns())];
+    for page in PAGES {
+        documents.push(Document::part(page.path, "missing", page.state(rows, &golden)));
+        documents.push(Document::part(page.path, page.part(), page.tables(rows, &golden)));
+    }
+    documents.extend(figures::documents(rows)?);
+    Ok(documents)
+}
+
+/// The columns and metrics of the data.
+fn columns() -> String {
+    let mut text = "| column | value | meaning |\n|---|---|---|\n".to_owned();
+    for column in schema::PUBLISHED.columns {
+        text += &format!("| `{}` | {} | {} |\n", column.name, column.stored(), column.about);
+    }
+    text += "\n| `metric` | `unit` | meaning |\n|---|---|---|\n";
+    for (name, unit, about) in schema::PUBLISHED_METRICS {
+        text += &format!("| `{name}` | `{unit}` | {about} |\n");
+    }
+    text
+}
+
+// ---- What is older than the code
+
+/// Digests of the golden figures, by scenario and scheme.
+struct Golden(BTreeMap<[String; 2], u64>);
+
+impl Golden {
+    /// Of the text of a golden table.
+    fn of(table: &str) -> Golden {
+        let mut digests = BTreeMap::new();
+        for row in table.lines().filter(|row| !row.starts_with('#')) {
+            let mut cells = row.split('\t').map(str::to_owned);
+            let of = std::array::from_fn(|_| cells.next().unwrap_or_default());
+            let hash = digests.entry(of).or_insert(DIGEST_OF_NOTHING);
+            *hash = crate::digest(*hash, row.bytes());
+        }
+        Golden(digests)
+    }
+
+    fn digest(&self, scenario: &str, scheme: &str) -> Option<String> {
+        let digest = self.0.get(&[scenario, scheme].map(str::to_owned))?;
+        Some(format!("{digest:016x}"))
+    }
+
+    /// Whether the code has other golden figures than the one that made a row.
+    fn has_moved(&self, row: &PublishedRow) -> bool {
+        self.digest(&row.scenario, &row.scheme) != row.golden
+    }
+}
+
+// ---- New figures
+
+/// Puts the figures of runs into the data, in place of those of the same page, scenario and scheme. Each folder is what
+/// `weir compare` of several scenarios wrote. The pages are not written.
+pub fn publish(folders: &[&str]) -> Result<()> {
+    let mut rows = committed()?;
+    for folder in folders {
+        let path = Path::new(folder).join("compare.json");
+        let document: SummaryDocument = serde_json::from_str(&read(&path)?).map_err(|error| {
+            format!(
+                "{}: {error}; `weir compare` of several scenarios writes what is read here",
+                path.display()
+            )
+        })?;
+        let new = new_rows(&document).map_err(|error| format!("{}: {error}", path.display()))?;
+        println!("{}: {} rows for the {}", path.display(), new.len(), new[0].page);
+        rows = replaced(rows, new);
+    }
+    Ok(fs::write(root().join(DATA), write_published(&rows)?)?)
+}
+
+/// The rows of a summary, for the page with its seeds.
+fn new_rows(document: &SummaryDocument) -> Result<Vec<PublishedRow>> {
+    let has_its_seeds = |page: &&Page| document.seeds.iter().copied().eq(1..=page.seeds);
+    let page = PAGES.iter().find(has_its_seeds).ok_or_else(|| {
+        let seeds = PAGES.map(|page| format!("the {} --seeds {}", page.of.name(), page.seeds));
+        format!("runs with other seeds than the pages have: {}", seeds.join(", "))
+    })?;
+    for option in [" --set ", " --window "] {
+        if document.command.contains(option) {
+            return Err(format!("runs with{option}are of other scenarios than the pages show").into());
+        }
+    }
+    let version = &document.version;
+    let commit = version.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    let commit = commit.ok_or_else(|| format!("version {version} names no commit"))?;
+    let golden = Golden::of(&golden_at(commit)?);
+    let stamp = |scenario: &str, scheme: &str| Stamp {
+        commit: commit.to_owned(),
+        golden: golden.digest(scenario, scheme),
+    };
+    let mut rows = page.of.rows(document, stamp);
+    let experiments = page.experiments();
+    rows.retain(|row| experiments.contains(&&*row.scenario));
+    if rows.is_empty() {
+        return Err(format!("none of its scenarios is one of the {}", page.of.name()).into());
+    }
+    Ok(rows)
+}
+
+/// The golden table of a commit.
+fn golden_at(commit: &str) -> Result<String> {
+    let file = format!("{commit}:{}", golden::TABLE);
+    let output = Command::new("git").args(["show", &file]).current_dir(root()).output()?;
+    if !output.status.success() {
+        return Err(format!("git show {file}: {}", String::from_utf8_lossy(&output.stderr).trim()).into());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The rows with new ones in place of all of the same pages, scenarios and schemes, in the order of the pages, the
+/// scenarios and the schemes.
+pub fn replaced(rows: Vec<PublishedRow>, new: Vec<PublishedRow>) -> Vec<PublishedRow> {
+    let key = |row: &PublishedRow| [row.page.clone(), row.scenario.clone(), row.scheme.clone()];
+    let remade: BTreeSet<[String; 3]> = new.iter().map(key).collect();
+    let mut all: Vec<PublishedRow> = rows.into_iter().filter(|row| !remade.contains(&key(row))).collect();
+    all.extend(new);
+    let scenarios: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
+    all.sort_by_cached_key(|row| {
+        (
+            PAGES.iter().position(|page| page.of.name() == row.page),
+            scenarios.iter().position(|name| *name == row.scenario),
+            SCHEMES.iter().position(|scheme| scheme.name == row.scheme),
+        )
+    });
+    all
+}
+
+/// Writes the parts of the pages.
+pub fn write_pages() -> Result<BTreeSet<String>> {
+    write(&root(), &documents()?)
+}
