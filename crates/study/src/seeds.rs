@@ -28,7 +28,7 @@ impl Seeds {
             return Err(format!("seed {} is given twice: a seed gives the same run each time", twice[0]));
         }
         let from = seeds[0];
-        let is_range = seeds.iter().zip(from..).all(|(seed, expected)| *seed == expected);
+        let is_range = seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
         let text = match (is_range, from) {
             (true, 1) => seeds.len().to_string(),
             (true, _) if seeds.len() > 1 => format!("{from}..{}", seeds[seeds.len() - 1]),
@@ -99,11 +99,18 @@ mod tests {
 
     #[test]
     fn seeds_are_written_as_they_are_read() {
-        for text in ["3", "3..5", "0..0", "9,1,5", "1"] {
+        for text in ["3", "3..5", "0..0", "9,1,5", "1", "18446744073709551615,0", "5,18446744073709551615"] {
             let seeds: Seeds = text.parse().unwrap();
             assert_eq!(seeds.to_string(), text);
             assert_eq!(Seeds::of(seeds.list().to_vec()).unwrap(), seeds);
         }
+    }
+
+    #[test]
+    fn the_largest_seed_is_one() {
+        let last = Seeds::of(vec![u64::MAX]).unwrap();
+        assert_eq!(last.to_string(), "18446744073709551615..18446744073709551615");
+        assert_eq!(last.to_string().parse::<Seeds>().unwrap(), last);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a sweep varies: axes of values, and the points that they span.
 
 use core::str::FromStr;
+use std::collections::BTreeSet;
 
 use crate::error::StudyError;
 
@@ -19,6 +20,21 @@ pub struct Axis {
 }
 
 impl Axis {
+    /// A key with these values. Quantities are written alike, `10 Mb/s`, and numbers have the unit of the last value if they
+    /// have none.
+    ///
+    /// # Errors
+    /// There is no value, or one is given twice.
+    pub fn new(key: &str, values: Vec<String>) -> Result<Axis, StudyError> {
+        let values = with_units(values);
+        let mut seen = BTreeSet::new();
+        match values.iter().find(|value| !seen.insert(value.as_str())) {
+            _ if values.is_empty() => Err(StudyError::Invalid(format!("{key}: give at least one value"))),
+            Some(twice) => Err(StudyError::Invalid(format!("the value {twice} is given twice"))),
+            None => Ok(Axis { key: key.to_owned(), values }),
+        }
+    }
+
     /// What sets it to a value.
     pub fn set(&self, value: &str) -> String {
         format!("{}={value}", self.key)
@@ -37,12 +53,7 @@ impl FromStr for Axis {
             return Err(wrong("there is no key before the `=`"));
         }
         let values = values_of(values).map_err(|why| wrong(&why))?;
-        for (at, value) in values.iter().enumerate() {
-            if values[..at].contains(value) {
-                return Err(wrong(&format!("the value {value} is given twice")));
-            }
-        }
-        Ok(Axis { key: key.to_owned(), values })
+        Axis::new(key, values).map_err(|error| wrong(&error.to_string()))
     }
 }
 
@@ -73,7 +84,7 @@ fn values_of(text: &str) -> Result<Vec<String>, String> {
     if values.iter().any(String::is_empty) {
         return Err("there is an empty value".to_owned());
     }
-    Ok(with_units(values))
+    Ok(values)
 }
 
 /// A list without its commas; those within brackets and quotes belong to a value.
@@ -143,12 +154,12 @@ fn stepped(from: &str, to: &str, step: &str, unit: &str) -> Result<Vec<String>, 
     if by == 0 || (last - first).signum() * by.signum() < 0 {
         return Err(format!("steps of {step} do not lead from {from} to {to}"));
     }
-    let count = ((last - first) / by) as usize;
-    if count >= MOST_POINTS {
+    let count = (last - first) / by;
+    if count >= MOST_POINTS as i128 {
         return Err(format!("these are {} values: at most {MOST_POINTS}", count + 1));
     }
     let value = |at: usize| with_unit(&Decimal { digits: first + by * at as i128, places }.text(), unit);
-    Ok((0..=count).map(value).collect())
+    Ok((0..=count as usize).map(value).collect())
 }
 
 /// `from..to log n`, and a unit before the word. `None` if the text is something else.
@@ -169,6 +180,10 @@ fn logarithmic(text: &str) -> Option<Result<Vec<String>, String>> {
         )));
     }
     let value = |at: usize| {
+        // Both ends are as they are given.
+        if at == 0 || at == count - 1 {
+            return with_unit(if at == 0 { from } else { to }, unit);
+        }
         let number = low * (high / low).powf(at as f64 / (count - 1) as f64);
         with_unit(&rounded(number), unit)
     };
@@ -344,6 +359,7 @@ mod tests {
     fn a_logarithmic_range_has_evenly_spaced_logarithms() {
         assert_eq!(values("k=1..100Mb/s log 3"), ["1 Mb/s", "10 Mb/s", "100 Mb/s"]);
         assert_eq!(values("k=1ms..10 ms log 3"), ["1 ms", "3.162 ms", "10 ms"]);
+        assert_eq!(values("k=1..65535ms log 3"), ["1 ms", "256 ms", "65535 ms"]);
     }
 
     #[test]
@@ -363,7 +379,7 @@ mod tests {
             "k=1..2Mb/s log",
             "k=1ms:2s:1s",
             "k=0:1:0.0000000000000000001",
-            "k=0:999999999999:1",
+            "k=0:999999999999:1", "k=1:4503599627370497:0.000000000001",
         ] {
             let error = text.parse::<Axis>().expect_err(text).to_string();
             assert!(error.contains("5:20:5Mb/s"), "{text}: {error}");
