@@ -105,6 +105,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             version: String::new(),
             command: String::new(),
             scenario: "examples/random".to_owned(),
+            scenario_text: String::new(),
             scheme: "qsccp".to_owned(),
             variant: None,
             seed: 1,

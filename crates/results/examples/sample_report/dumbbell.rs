@@ -213,6 +213,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             version: String::new(),
             command: String::new(),
             scenario: "qsccp/dumbbell".to_owned(),
+            scenario_text: String::new(),
             scheme: "qsccp".to_owned(),
             variant: None,
             seed: 1,
