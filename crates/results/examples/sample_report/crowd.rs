@@ -107,6 +107,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             command: String::new(),
             scenario_text: String::new(),
             scenario: "examples/random".to_owned(),
+            scenario_text: String::new(),
             scheme: "qsccp".to_owned(),
             variant: None,
             seed: 1,

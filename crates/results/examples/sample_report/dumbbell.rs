@@ -215,6 +215,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             command: String::new(),
             scenario_text: String::new(),
             scenario: "qsccp/dumbbell".to_owned(),
+            scenario_text: String::new(),
             scheme: "qsccp".to_owned(),
             variant: None,
             seed: 1,
