@@ -1,8 +1,10 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick docs test test-rust build-tests doctests tools web python wheel binary golden records tables interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick docs test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden records tables interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+# The Python that the tests of the package run in.
+PYTHON_ENV := $(TARGET)/python
 # The binary that the suites in Python and the browser run: WEIR=path, or else the release, which is built for them.
 ifdef WEIR
 binary:
@@ -30,23 +32,30 @@ quick: ## build target/debug/weir for daily work
 test: test-rust doctests tools ## run every test
 	$(MAKE) tables python web interop apps qos WEIR=$(TARGET)/debug/weir
 
-# The programs of the tests, and the one example that the suites in Python and the browser run: `make lint` compiles the others.
-RUST_TESTS = --workspace --all-features --tests --example sample_report
+# The programs of the tests; `make lint` compiles the other examples and the benchmarks.
+RUST_TESTS = --workspace --all-features --tests
+# What the suites in Python and in the browser use besides the command: the Python module, and programs that write samples.
+# With the packages and features of the tests, so that nothing is compiled twice.
+USED_BY_SUITES = --profile test --workspace --all-features --lib --example sample_report --example sample_study
 
 # More threads than processors: half of the tests wait for timeouts and peers most of the time.
-test-rust: ## run the tests in Rust
+test-rust: used-by-suites ## run the tests in Rust
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test $(RUST_TESTS)
 
 # MESSAGES=--message-format=json tells where the programs are.
-build-tests:
+build-tests: used-by-suites
 	cargo test $(RUST_TESTS) --no-run $(MESSAGES)
+
+used-by-suites:
+	cargo build $(USED_BY_SUITES)
+	ln -sf $(TARGET)/debug/lib_native.so python/weir/_native.abi3.so
 
 # The examples in the documentation of the code.
 doctests:
 	cargo test --workspace --all-features --doc
 
 # Other people's software that the tests need.
-tools: ## install the other software that the tests need
+tools: $(PYTHON_ENV)/installed ## install the other software that the tests need
 	sh web/install-test-tools.sh
 	sh tests/interop/install.sh
 	sh tests/tables/install.sh
@@ -59,15 +68,14 @@ web: binary ## test the pages in a browser
 	cd web && WEIR_REPORT=../target/report-under-test/report.html WEIR_SAMPLE_REPORT=$(abspath $(dir $(WEIR))examples/sample_report) npm test
 
 # The Python package, around the module that is built from what the tests in Rust are built with.
-PYTHON_ENV := $(TARGET)/python
 $(PYTHON_ENV)/installed: python/requirements-test.txt
 	python3 -m venv $(PYTHON_ENV)
 	$(PYTHON_ENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-python: $(PYTHON_ENV)/installed ## test the Python package; installs what it needs in target/python
-	cargo build --profile test --workspace --all-features --lib
-	ln -sf $(TARGET)/debug/lib_native.so python/weir/_native.abi3.so
+python: used-by-suites $(PYTHON_ENV)/installed python-tests ## test the Python package; installs what it needs in target/python
+
+python-tests:
 	PYTHONPATH=$(CURDIR)/python $(PYTHON_ENV)/bin/python -m pytest
 
 # For all Linux systems of the last ten years, and all versions of Python from 3.10 on. Zig links it with their old C library.
@@ -94,9 +102,11 @@ records: ## write the table of weir reproduce qsccp anew; takes minutes
 	cargo xtask records target/reproduce.json
 
 # The tables of a study in other people's software.
-tables: ## read the tables of a study in polars and DuckDB
+tables: used-by-suites ## read the tables of a study in polars and DuckDB
 	sh tests/tables/install.sh
-	cargo build --profile test -p weir-results --example sample_study
+	$(MAKE) tables-tests
+
+tables-tests:
 	tests/tables/python/bin/python tests/tables/test_tables.py $(TARGET)/debug/examples/sample_study
 
 # The forwarder among other people's software.

@@ -82,7 +82,7 @@ impl Out {
 /// Makes a folder, and a file in it that it takes away again.
 fn make(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    let file = dir.join(".weir");
+    let file = dir.join(format!(".weir-{}", std::process::id()));
     File::create(&file)?;
     fs::remove_file(file)
 }

@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         on_made: &on_made,
         on_kept: &|| (),
     };
-    execution.execute()?.complete()?;
+    execution.execute()?.complete(&runs)?;
     let report = |(run, report): (&Run, Mutex<Option<Report>>)| match report.into_inner() {
         Ok(Some(report)) => Ok(report),
         _ => Ok(finished(&Made::of_record(store.get(run)?))),

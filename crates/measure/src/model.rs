@@ -39,7 +39,7 @@ pub struct RunDocument {
     pub simulated_s: f64,
     /// Time the run took, s.
     pub wall_s: f64,
-    /// Events handled.
+    /// Events of the network and of the scenario's script.
     pub events: u64,
     /// Packets sent on links: each packet counts once for every link that it crosses.
     pub packet_hops: u64,

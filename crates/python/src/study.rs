@@ -149,10 +149,7 @@ pub fn reproduce(
 fn given_axis(py: Python<'_>, (key, values): (String, Option<Vec<Bound<'_, PyAny>>>)) -> PyResult<Axis> {
     let Some(values) = values else { return key.parse().map_err(|error| study_error(py, &error)) };
     let values = values.iter().map(|value| scenario::set_value(&key, value)).collect::<PyResult<Vec<_>>>()?;
-    if values.is_empty() {
-        return Err(WeirError::new_err(format!("vary[{key:?}] has no values: give one or more")));
-    }
-    Ok(Axis { key, values })
+    Axis::new(&key, values).map_err(|error| study_error(py, &error))
 }
 
 impl How {

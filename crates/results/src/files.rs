@@ -11,6 +11,7 @@ use parquet::file::writer::SerializedColumnWriter;
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use weir_measure::RunDocument;
@@ -111,9 +112,11 @@ fn write_summary(dir: &Path, name: &str, json: &str, html: &str) -> Result<(), W
 }
 
 /// Writes a file atomically: a reader sees the old file until the new one is complete, also after an interruption.
-pub fn write_atomically(path: &Path, text: &str) -> Result<(), WriteError> {
+///
+/// Several processes may write the same file: each writes a part of its own, and one of them is complete in the end.
+pub fn write_atomically(path: &Path, content: impl AsRef<[u8]>) -> Result<(), WriteError> {
     let mut file = NewFile::create(path)?;
-    file.write_all(text.as_bytes()).map_err(WriteError::file(&file.part))?;
+    file.write_all(content.as_ref()).map_err(WriteError::file(&file.part))?;
     file.finish()
 }
 
@@ -129,8 +132,10 @@ pub(crate) struct NewFile {
 impl NewFile {
     /// Begins a file that shall be at `path`.
     pub(crate) fn create(path: &Path) -> Result<NewFile, WriteError> {
+        // Not the process's number: those of two containers that share a folder may be equal.
+        let random = RandomState::new().build_hasher().finish();
         let mut part = path.as_os_str().to_owned();
-        part.push(".part");
+        part.push(format!(".{random:016x}.part"));
         let part = PathBuf::from(part);
         let to = io::BufWriter::new(fs::File::create(&part).map_err(WriteError::file(&part))?);
         Ok(NewFile { path: path.to_owned(), part, to, is_finished: false })
@@ -158,7 +163,7 @@ impl io::Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if !self.is_finished {
-            // What remains of it after an error does no harm: the next attempt writes over it.
+            // Nothing reads what may remain of it.
             let _ = fs::remove_file(&self.part);
         }
     }

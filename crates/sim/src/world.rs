@@ -233,7 +233,8 @@ impl World {
             }
             debug_assert!(at >= self.now, "time goes forward: {at} after {}", self.now);
             self.now = at;
-            self.event_count += 1;
+            // The steps of measurement are no events of the network: what is measured does not change their number.
+            self.event_count += u64::from(event != SCRIPT_EVENT);
             if event >= first_node {
                 self.input(event - first_node, Input::Deadline);
                 self.settle(event - first_node);
@@ -321,6 +322,7 @@ impl World {
         }
         while self.script.front().is_some_and(|(at, _)| *at <= self.now) {
             let (_, change) = self.script.pop_front().expect("there is a first");
+            self.event_count += 1;
             self.carry_out(change);
         }
         self.schedule_script();

@@ -1,5 +1,6 @@
 //! Makes the missing runs of a study, on threads or elsewhere.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{panic, thread};
@@ -58,12 +59,19 @@ pub struct Executed {
 }
 
 impl Executed {
-    /// The same, if no run failed.
+    /// The same, if none of these runs failed.
     ///
     /// # Errors
-    /// The first failure.
-    pub fn complete(mut self) -> Result<Executed, StudyError> {
-        if self.failures.is_empty() { Ok(self) } else { Err(self.failures.remove(0).error) }
+    /// The first failure, with the command of its run if others did not fail.
+    pub fn complete(mut self, runs: &[Run]) -> Result<Executed, StudyError> {
+        if self.failures.is_empty() {
+            return Ok(self);
+        }
+        let Failure { run, error, .. } = self.failures.remove(0);
+        match error {
+            error if runs.len() == 1 => Err(error),
+            error => Err(StudyError::Invalid(format!("{error}\n  = of: {}", runs[run].command().text()))),
+        }
     }
 }
 
@@ -244,6 +252,14 @@ fn firsts(runs: &[Run]) -> Vec<usize> {
     (0..runs.len()).map(of_run).collect()
 }
 
+/// Makes a run. A fault of the program in it fails this run alone.
+fn made_or_panicked(run: &Run, progress: &mut dyn FnMut(f64), cancel: &Cancel) -> Result<Made, StudyError> {
+    let made = panic::catch_unwind(AssertUnwindSafe(|| run.make(progress, cancel)));
+    made.unwrap_or_else(|_| {
+        Err(StudyError::Invalid("the simulator panicked: this is a fault of Weir".to_owned()))
+    })
+}
+
 /// For each missing run the place, among these, of the first of its group.
 fn first_places(missing: &[usize], firsts: &[usize]) -> Vec<usize> {
     let mut first = 0;
@@ -313,7 +329,7 @@ impl Threads<'_> {
                 let before = told.swap(now, Ordering::Relaxed);
                 (self.watch)(Event::Advance((now - before.min(now)) as u64));
             };
-            match run.make(&mut |part| advance(part), self.cancel) {
+            match made_or_panicked(run, &mut |part| advance(part), self.cancel) {
                 Err(StudyError::Cancelled { .. }) => break,
                 Err(error) => {
                     schedule.end(place, Err(error));

@@ -5,6 +5,7 @@ use std::path::Path;
 use weir_scenario::{Axis, builtin, builtins};
 
 use crate::source::{did_you_mean, stem};
+use crate::vary::{self, Varied};
 
 /// What no paper has: it is left out unless it is named.
 const EXAMPLES: &str = "examples";
@@ -63,17 +64,9 @@ fn unknown(name: &str, built_in: &[&str]) -> String {
 
 /// Every point of some axes, as what picks it; without axes there is one, which is picked by nothing.
 pub fn points(axes: &[Axis]) -> Vec<Vec<String>> {
-    let mut points = vec![Vec::new()];
-    for axis in axes {
-        let at = |point: &Vec<String>, value: &String| {
-            let mut point = point.clone();
-            point.push(format!("axis.{}={value}", axis.name));
-            point
-        };
-        points =
-            points.iter().flat_map(|point| axis.values.iter().map(move |value| at(point, value))).collect();
-    }
-    points
+    let axis = |axis: &Axis| vary::Axis { key: format!("axis.{}", axis.name), values: axis.values.clone() };
+    let varied = Varied::all(axes.iter().map(axis).collect());
+    varied.points().iter().map(|point| varied.set(point)).collect()
 }
 
 /// The folder of an experiment at a point of its axes: `qsccp-friendliness-delay-5_ms`.

@@ -23,6 +23,11 @@ impl CommandLine {
         CommandLine::of(subcommand).words([scenario])
     }
 
+    /// No command: of a scenario that has no file.
+    pub fn none() -> CommandLine {
+        CommandLine(Vec::new())
+    }
+
     /// `weir SUBCOMMAND`.
     pub fn of(subcommand: &str) -> CommandLine {
         CommandLine(vec!["weir".to_owned(), subcommand.to_owned()])

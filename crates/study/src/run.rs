@@ -53,8 +53,6 @@ pub struct Request {
     pub seed: u64,
     /// Measuring windows besides the scenario's own, ns from and to.
     pub windows: Vec<(u64, u64)>,
-    /// Whether every packet goes through the codec.
-    pub check_wire: bool,
 }
 
 /// What the digest covers, in this order.
@@ -66,7 +64,6 @@ struct Keyed<'a> {
     scheme: &'a str,
     seed: u64,
     windows: &'a [(u64, u64)],
-    check_wire: bool,
 }
 
 impl Request {
@@ -79,7 +76,6 @@ impl Request {
             scheme: &self.scheme,
             seed: self.seed,
             windows: &self.windows,
-            check_wire: self.check_wire,
         };
         let text = serde_json::to_vec(&keyed).expect("plain data have a text");
         Key(Sha256::digest(&text).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
@@ -108,7 +104,7 @@ impl Request {
             self.windows.iter().map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to))).collect();
         let source = Source::of_text(self.name.clone(), self.text.clone());
         let point = Point::new(source, self.set.clone(), windows)?;
-        Ok(Run { check_wire: self.check_wire, ..Run::new(&Arc::new(point), &self.scheme, self.seed) })
+        Ok(Run::new(&Arc::new(point), &self.scheme, self.seed))
     }
 }
 
@@ -146,7 +142,6 @@ impl Run {
             scheme: self.scheme.clone(),
             seed: self.seed,
             windows: self.point.windows.iter().map(nanos).collect(),
-            check_wire: self.check_wire,
         }
     }
 
@@ -159,8 +154,11 @@ impl Run {
             && (other.with_series || !self.with_series)
     }
 
-    /// The command that makes it alone.
+    /// The command that makes it alone; none if its scenario has no file.
     pub fn command(&self) -> CommandLine {
+        if !self.point.source.is_named() {
+            return CommandLine::none();
+        }
         CommandLine::new("run", self.point.source.name())
             .option("--scheme", [&self.scheme])
             .option("--seed", [self.seed])
@@ -209,16 +207,17 @@ impl Run {
     /// # Errors
     /// As [`Run::make`].
     pub fn pace(&self, trial: Duration) -> Result<Pace, StudyError> {
-        let (wall, processor) = (Stopwatch::start(), ProcessorTime::now());
+        let begun = ProcessorTime::now();
         let mut world = World::build(self.experiment()?)?;
+        let built_s = begun.elapsed_s();
+        let (wall, processor) = (Stopwatch::start(), ProcessorTime::now());
         let duration = self.point.scenario.duration;
         let mut slices = 0;
-        while slices < SLICES && wall.elapsed() < trial {
+        while slices == 0 || (slices < SLICES && wall.elapsed() < trial) {
             slices += 1;
             world.run_until(Time::ZERO + duration / SLICES * slices, &mut |_| ())?;
         }
-        let part = slices as f64 / SLICES as f64;
-        let cpu_s = processor.elapsed_s() / part;
+        let cpu_s = built_s + processor.elapsed_s() * SLICES as f64 / slices as f64;
         let made = Made { report: world.finish().report, cpu_s };
         Ok(Pace { cpu_s, record: Record::of(self, &made) })
     }

@@ -21,6 +21,8 @@ pub struct Source {
     /// How messages call the text.
     label: String,
     text: Arc<str>,
+    /// Whether a command finds it by its name.
+    is_named: bool,
 }
 
 impl Source {
@@ -31,21 +33,26 @@ impl Source {
     pub fn find(name: &str) -> Result<Source, StudyError> {
         if let Some(text) = builtin(name) {
             let label = format!("built-in scenario {name}");
-            return Ok(Source { name: name.to_owned(), label, text: text.into() });
+            return Ok(Source { name: name.to_owned(), label, text: text.into(), is_named: true });
         }
         let text = file(name).map_err(StudyError::Invalid)?;
-        Ok(Source::of_text(name, text))
+        Ok(Source { is_named: true, ..Source::of_text(name, text) })
     }
 
-    /// A scenario of this text, called so in results and in messages.
+    /// A scenario of this text, called so in results and in messages. No command has it.
     pub fn of_text(name: impl Into<String>, text: impl Into<Arc<str>>) -> Source {
         let name = name.into();
-        Source { label: name.clone(), name, text: text.into() }
+        Source { label: name.clone(), name, text: text.into(), is_named: false }
     }
 
     /// Its built-in name or the path of its file.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether a command finds it by its name: a built-in scenario or a file.
+    pub fn is_named(&self) -> bool {
+        self.is_named
     }
 
     /// Its TOML text.

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use weir_results::write_atomically;
 
 use crate::error::StudyError;
 use crate::run::{Key, Record, Run};
@@ -79,19 +79,20 @@ impl RunStore {
         self.find(run).ok_or_else(|| StudyError::Missing { key: run.request().key().to_string() })
     }
 
-    /// Keeps a run.
+    /// Keeps a run. A shared folder that cannot be written has it not.
     ///
     /// # Errors
-    /// If it cannot be written; then it is kept in memory, as without a folder.
+    /// If it cannot be written into its own folder; then it is kept in memory, as without a folder.
     pub fn keep(&self, record: Record) -> Result<(), StudyError> {
         let key = record.request.key();
         let write_to = |dir: &PathBuf| write(dir, &key, &record);
-        let shared = self.shared.as_ref().map_or(Ok(()), write_to);
+        // Others make it themselves.
+        self.shared.iter().for_each(|dir| drop(write_to(dir)));
         let own = self.dir.as_ref().map(write_to);
         if !matches!(own, Some(Ok(()))) {
             self.in_memory().insert(key, record);
         }
-        own.unwrap_or(Ok(())).and(shared)
+        own.unwrap_or(Ok(()))
     }
 
     fn in_memory(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, Record>> {
@@ -108,25 +109,13 @@ fn read(dir: &Path, key: &Key) -> Option<Record> {
 }
 
 /// Writes a record, with what the file of the same run has besides.
-///
-/// The file gets its name when it is complete. The name before that is of this process and call, because several may write
-/// the same run.
 fn write(dir: &Path, key: &Key, record: &Record) -> Result<(), StudyError> {
-    static CALLS: AtomicU64 = AtomicU64::new(0);
-    let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let part = dir.join(format!("{key}.{}-{call}.part", std::process::id()));
-    let file = path(dir, key);
     let bytes = match read(dir, key).filter(|before| before.request.key() == *key) {
         Some(before) => record.clone().with_those_of(before).to_bytes(),
         None => record.to_bytes(),
     };
-    let written = fs::create_dir_all(dir)
-        .and_then(|()| fs::write(&part, bytes))
-        .and_then(|()| fs::rename(&part, &file));
-    written.map_err(|error: io::Error| {
-        drop(fs::remove_file(&part));
-        StudyError::File { path: file, error }
-    })
+    fs::create_dir_all(dir).map_err(|error| StudyError::File { path: dir.to_owned(), error })?;
+    Ok(write_atomically(&path(dir, key), bytes)?)
 }
 
 #[cfg(test)]
@@ -191,7 +180,6 @@ mod tests {
             Request { scheme: "pcon".to_owned(), ..right.clone() },
             Request { seed: 2, ..right.clone() },
             Request { windows: vec![(0, 1)], ..right.clone() },
-            Request { check_wire: true, ..right.clone() },
         ];
         assert!(others.iter().all(|other| other.key() != right.key()));
         assert_eq!(Request { name: "b.toml".to_owned(), ..right.clone() }.key(), right.key());

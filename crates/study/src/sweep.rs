@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::optimum::ScenarioOptimum;
 use crate::parallel::map;
 use crate::point::Point;
 use crate::program::{CommandLine, VERSION, window_text};
-use crate::run::Run;
+use crate::run::{Key, Run};
 use crate::seeds::Seeds;
 use crate::source::{Source, refuse_idle, stem};
 use crate::store::RunStore;
@@ -26,7 +27,7 @@ use crate::study::{PlannedRun, Study};
 use crate::vary::{Axis, Varied, is_fixed, key};
 use crate::view::{Note, Outcome, View};
 
-/// A part of a study, for one of several machines: the runs whose place is `index` - 1 modulo `of`.
+/// A part of a study, for one of several machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Which part, 1 to `of`.
@@ -47,6 +48,12 @@ impl FromStr for Shard {
         }
     }
 }
+
+/// The key of a scenario's own scheme.
+const OWN_SCHEME: &str = "scheme.default";
+
+/// At most so many runs in a sweep.
+const MOST_RUNS: usize = 1_000_000;
 
 /// What a sweep runs.
 #[derive(Clone, Debug)]
@@ -89,11 +96,23 @@ impl SweepRequest {
     pub fn plan(mut self) -> Result<Sweep, StudyError> {
         refuse_set_and_varied(&self)?;
         let base = self.source.read(&self.set)?;
+        if let Some(axis) = self.vary.iter().find(|axis| axis.key == OWN_SCHEME) {
+            let schemes = axis.values.join(",");
+            return Err(StudyError::Invalid(format!(
+                "--vary {OWN_SCHEME}: a sweep has schemes beside its axes\n  = write --schemes {schemes}"
+            )));
+        }
         if self.schemes.is_empty() {
             self.schemes.push(base.scheme.clone());
         }
-        let varied = Varied::new(self.vary.clone(), self.zip, own_axes(&base.axes, &self))?;
+        let varied = Varied::new(self.vary.clone(), self.zip, own_axes(&base.axes, &self)?)?;
         let values = varied.points();
+        let count = values.len().saturating_mul(self.schemes.len()).saturating_mul(self.seeds.list().len());
+        if count > MOST_RUNS {
+            return Err(StudyError::Invalid(format!(
+                "these are {count} runs: a sweep has at most {MOST_RUNS}"
+            )));
+        }
         let read = |point: &Vec<String>| {
             let set = [&self.set[..], &varied.set(point)].concat();
             Point::new(self.source.clone(), set, self.windows.clone()).map(Arc::new)
@@ -122,8 +141,11 @@ impl SweepRequest {
         Ok(Sweep { request: self, varied, study, points })
     }
 
-    /// The command, without options that say where and how results are made.
+    /// The command, without options that say where and how results are made; none if the scenario has no file.
     fn command(&self) -> CommandLine {
+        if !self.source.is_named() {
+            return CommandLine::none();
+        }
         let vary = |axis: &Axis| format!("{}={}", axis.key, axis.values.join(","));
         CommandLine::new("sweep", self.source.name())
             .option("--vary", self.vary.iter().map(vary))
@@ -136,11 +158,10 @@ impl SweepRequest {
 }
 
 /// The scenario's axes that are not given or set, neither by their names nor by their paths.
-fn own_axes(axes: &[weir_scenario::Axis], request: &SweepRequest) -> Vec<Axis> {
+fn own_axes(axes: &[weir_scenario::Axis], request: &SweepRequest) -> Result<Vec<Axis>, StudyError> {
     let varied = request.vary.iter().map(|axis| axis.key.as_str());
     let keys = varied.chain(request.set.iter().map(|set| key(set)));
-    let of =
-        |axis: &weir_scenario::Axis| Axis { key: format!("axis.{}", axis.name), values: axis.values.clone() };
+    let of = |axis: &weir_scenario::Axis| Axis::new(&format!("axis.{}", axis.name), axis.values.clone());
     axes.iter().filter(|axis| !is_fixed(axis, keys.clone())).map(of).collect()
 }
 
@@ -187,7 +208,7 @@ impl View for Sweep {
         self.request.command()
     }
 
-    fn spares_failures(&self) -> bool {
+    fn tolerates_failures(&self) -> bool {
         true
     }
 
@@ -214,7 +235,10 @@ impl Sweep {
     /// The runs that are made here, with their points.
     pub fn planned(&self) -> impl Iterator<Item = &PlannedRun> {
         let Shard { index, of } = self.request.shard.unwrap_or(Shard { index: 1, of: 1 });
-        self.study.runs().iter().skip(index - 1).step_by(of)
+        let per_point = self.request.schemes.len() * self.request.seeds.list().len();
+        let runs = self.study.runs().iter().enumerate();
+        // From point to point the parts change places, so that no part has all runs of the slowest scheme.
+        runs.filter(move |(at, _)| (at + at / per_point) % of == index - 1).map(|(_, planned)| planned)
     }
 
     /// What it was planned from. The schemes are those that run.
@@ -258,6 +282,8 @@ impl Sweep {
         failures: &'a [Failure],
     ) -> impl Iterator<Item = SweepRow> + 'a {
         let seeds = self.request.seeds.list().len();
+        let failed: BTreeMap<&Key, &Failure> =
+            failures.iter().map(|failure| (&failure.key, failure)).collect();
         self.study.runs().chunks(seeds).filter_map(move |group| {
             let first = group.first()?;
             let documents: Vec<RunDocument> = group
@@ -268,10 +294,12 @@ impl Sweep {
                     Some(record.document)
                 })
                 .collect();
-            let failed: Vec<&Failure> = failures
-                .iter()
-                .filter(|failure| group.iter().any(|planned| planned.run.request().key() == failure.key))
-                .collect();
+            let of_run = |planned: &PlannedRun| failed.get(&planned.run.request().key()).copied();
+            // Most sweeps have no failure, and need no key here.
+            let failed: Vec<&Failure> = match failed.is_empty() {
+                true => Vec::new(),
+                false => group.iter().filter_map(of_run).collect(),
+            };
             if documents.is_empty() && failed.is_empty() {
                 return None;
             }
@@ -319,9 +347,7 @@ impl Sweep {
             "key" => Filter::Key(value),
             _ => {
                 let at = axes.iter().position(|axis| axis.key == column).ok_or_else(wrong)?;
-                // The value as an axis has it: with its unit apart.
-                let axis: Axis = format!("{column}={value}").parse()?;
-                let value = axis.values.into_iter().next().unwrap_or_default();
+                let value = Axis::new(column, vec![value])?.values.remove(0);
                 if !axes[at].values.contains(&value) {
                     return Err(StudyError::Invalid(format!(
                         "--where {text}: this axis has no such value\n  = its values: {}",

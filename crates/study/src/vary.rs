@@ -282,6 +282,11 @@ impl Varied {
         }
     }
 
+    /// All combinations of these axes, however many.
+    pub(crate) fn all(axes: Vec<Axis>) -> Varied {
+        Varied { axes, zipped: 0 }
+    }
+
     /// The axes, in the order of a point's values.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
@@ -379,7 +384,8 @@ mod tests {
             "k=1..2Mb/s log",
             "k=1ms:2s:1s",
             "k=0:1:0.0000000000000000001",
-            "k=0:999999999999:1", "k=1:4503599627370497:0.000000000001",
+            "k=0:999999999999:1",
+            "k=1:4503599627370497:0.000000000001",
         ] {
             let error = text.parse::<Axis>().expect_err(text).to_string();
             assert!(error.contains("5:20:5Mb/s"), "{text}: {error}");

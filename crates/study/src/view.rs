@@ -29,8 +29,8 @@ pub trait View: Send + Sync {
     /// The command that makes it, without options that say where and how.
     fn command(&self) -> CommandLine;
 
-    /// Whether its outcome can be without some runs, which failed.
-    fn spares_failures(&self) -> bool {
+    /// Whether it has an outcome if some runs failed.
+    fn tolerates_failures(&self) -> bool {
         false
     }
 
@@ -79,11 +79,12 @@ impl dyn View + '_ {
         note: Note<'_>,
     ) -> Result<(Outcome, Vec<Failure>), StudyError> {
         executed.unwritten.take().into_iter().for_each(|error| note(Err(error)));
-        if !self.spares_failures() {
-            executed = executed.complete()?;
+        // The tables have the runs that are complete, whatever became of the others.
+        dir.into_iter().for_each(|dir| note(self.study().write_tables(store, &executed.failures, dir)));
+        if !self.tolerates_failures() {
+            executed = executed.complete(&self.runs())?;
         }
         let failures = executed.failures;
-        dir.into_iter().for_each(|dir| note(self.study().write_tables(store, &failures, dir)));
         Ok((self.outcome(store, &failures, dir, note)?, failures))
     }
 }
