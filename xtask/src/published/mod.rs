@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use weir_results::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, SummaryDocument, read_published, schema,
@@ -14,7 +15,7 @@ use weir_results::{
 use weir_scenario::{Scenario, builtin, builtins};
 use weir_schemes::SCHEMES;
 
-use crate::page::{Document, write};
+use crate::page::Document;
 use crate::{DIGEST_OF_NOTHING, Result, golden, read, root};
 
 mod figures;
@@ -59,6 +60,10 @@ pub const COMPARISON: Page = Page {
     papers: "qsccp/",
 };
 
+/// The names of the built-in scenarios.
+static SCENARIOS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| builtins().into_iter().map(|(name, _)| name).collect());
+
 /// The data in the repository.
 pub fn committed() -> Result<Vec<PublishedRow>> {
     let text = read(&root().join(DATA))?;
@@ -71,7 +76,7 @@ impl Page {
     /// The experiments that it is to have.
     pub fn experiments(&self) -> Vec<&'static str> {
         let of_page = |name: &&str| !name.starts_with("examples/") && name.starts_with(self.papers);
-        builtins().into_iter().map(|(name, _)| name).filter(of_page).collect()
+        SCENARIOS.iter().copied().filter(of_page).collect()
     }
 
     /// The name of its part with the tables.
@@ -239,7 +244,7 @@ impl Golden {
 // ---- New figures
 
 /// Puts the figures of runs into the data, in place of those of the same page, scenario and scheme. Each folder is what
-/// `weir compare` of several scenarios wrote. The pages are not written.
+/// `weir compare` of several scenarios wrote.
 pub fn publish(folders: &[&str]) -> Result<()> {
     let mut rows = committed()?;
     for folder in folders {
@@ -303,18 +308,12 @@ pub fn replaced(rows: Vec<PublishedRow>, new: Vec<PublishedRow>) -> Vec<Publishe
     let remade: BTreeSet<[String; 3]> = new.iter().map(key).collect();
     let mut all: Vec<PublishedRow> = rows.into_iter().filter(|row| !remade.contains(&key(row))).collect();
     all.extend(new);
-    let scenarios: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
     all.sort_by_cached_key(|row| {
         (
             PAGES.iter().position(|page| page.of.name() == row.page),
-            scenarios.iter().position(|name| *name == row.scenario),
+            SCENARIOS.iter().position(|name| *name == row.scenario),
             SCHEMES.iter().position(|scheme| scheme.name == row.scheme),
         )
     });
     all
-}
-
-/// Writes the parts of the pages.
-pub fn write_pages() -> Result<BTreeSet<String>> {
-    write(&root(), &documents()?)
 }

@@ -116,7 +116,8 @@ fn new_figures_replace_those_of_the_same_page_scenario_and_scheme() {
     let rows = published();
     let is_remade =
         |row: &&PublishedRow| (&*row.page, &*row.scenario, &*row.scheme) == ("matrix", "qsccp/tree", "pcon");
-    let new = PublishedRow { mean: Some(0.125), ..rows.iter().find(is_remade).expect("a row").clone() };
+    let new =
+        PublishedRow { mean: Some(0.125), ci95: None, ..rows.iter().find(is_remade).expect("a row").clone() };
     let replaced = published::replaced(rows.clone(), vec![new.clone()]);
     assert_eq!(replaced.iter().filter(is_remade).collect::<Vec<_>>(), [&new]);
     let others = |rows: &[PublishedRow]| -> Vec<PublishedRow> {
