@@ -100,10 +100,11 @@ impl Page {
         let commits: Vec<String> = self
             .by_commit(rows)
             .into_iter()
-            .map(|(commit, made)| format!("- `{commit}`: {}", made.join("; ")))
+            .map(|(commit, made)| format!("- `{commit}`: {}", made.join(", ")))
             .collect();
         format!(
-            "Made by `{}`. The rows of [`published.csv`](../data/README.md) say which commit made each of them:\n\n{}\n\n{tables}",
+            "Made by `{}`, with programs of these commits. [`published.csv`](../data/README.md) has the commit of each \
+             figure. Behind schemes that several commits made is the number of experiments.\n\n{}\n\n{tables}",
             self.command,
             commits.join("\n")
         )
@@ -120,20 +121,14 @@ impl Page {
         let stamps = self.stamps(rows);
         let mut made: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for scheme in SCHEMES.iter().map(|scheme| scheme.name) {
-            let mut of_scheme: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-            for scenario in self.experiments() {
-                if let Some(row) = stamps.get(&(scheme, scenario)) {
-                    of_scheme.entry(&row.commit).or_default().push(scenario);
-                }
+            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+            for (_, row) in stamps.iter().filter(|((of, _), _)| *of == scheme) {
+                *counts.entry(&row.commit).or_default() += 1;
             }
-            let all: usize = of_scheme.values().map(Vec::len).sum();
-            for (commit, scenarios) in of_scheme {
-                let words = match scenarios.len() {
-                    count if count == all => format!("`{scheme}`"),
-                    count if 2 * count > all => format!("`{scheme}` elsewhere"),
-                    _ => listed(&format!("`{scheme}` on"), &scenarios).unwrap_or_default(),
-                };
-                made.entry(commit).or_default().push(words);
+            let all: usize = counts.values().sum();
+            for (commit, count) in counts {
+                let share = if count == all { String::new() } else { format!(" ({count} of {all})") };
+                made.entry(commit).or_default().push(format!("`{scheme}`{share}"));
             }
         }
         made
@@ -262,8 +257,8 @@ pub fn publish(folders: &[&str]) -> Result<()> {
     Ok(fs::write(root().join(DATA), write_published(&rows)?)?)
 }
 
-/// The rows of a summary, for the page with its seeds.
-fn new_rows(document: &SummaryDocument) -> Result<Vec<PublishedRow>> {
+/// The rows of a summary, for the page with its seeds. It reads the golden table of the commit that made it from git.
+pub fn new_rows(document: &SummaryDocument) -> Result<Vec<PublishedRow>> {
     let has_its_seeds = |page: &&Page| document.seeds.iter().copied().eq(1..=page.seeds);
     let page = PAGES.iter().find(has_its_seeds).ok_or_else(|| {
         let seeds = PAGES.map(|page| format!("the {} --seeds {}", page.of.name(), page.seeds));
