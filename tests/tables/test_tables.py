@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The tables of a study in polars and in DuckDB: test_tables.py SAMPLE_STUDY, the example of `weir-results`.
+"""The tables of a study, and the published figures, in polars and in DuckDB: test_tables.py SAMPLE_STUDY, the example of
+`weir-results`.
 
 They have the columns that the reference says, the means of the documents that they were made of, and the same rows as
 CSV."""
@@ -185,6 +186,32 @@ class Tables(unittest.TestCase):
                     {"text": "axis.active", "number": None},
                 ],
             )
+
+
+class Published(unittest.TestCase):
+    """The figures of the pages on schemes."""
+
+    PATH = ROOT / "docs/data/published.csv"
+
+    def columns(self):
+        text = (ROOT / "docs/data/README.md").read_text().split("| `metric` | `unit` |")[0]
+        rows = [row.strip("| ").split(" | ") for row in text.splitlines() if row.startswith("| `")]
+        return {name.strip("`"): kind(stored) for name, stored, _ in rows}
+
+    def test_polars_reads_the_columns_of_the_reference(self):
+        schema = {name: IN_POLARS[stored] for name, stored in self.columns().items()}
+        figures = polars.read_csv(self.PATH, schema=schema)
+        self.assertEqual(figures.columns, polars.read_csv(self.PATH, infer_schema=False).columns)
+        shares = figures.filter(page="matrix", metric="share_of_optimum")["mean"]
+        self.assertGreater(len(shares), 500)
+        self.assertTrue(shares.is_between(0, 1).all())
+
+    def test_duckdb_reads_the_columns_of_the_reference(self):
+        columns = {name: IN_DUCKDB[stored] for name, stored in self.columns().items()}
+        query = "select count(*), count(mean), count(why) from read_csv(?, header = true, columns = ?)"
+        rows, means, reasons = duckdb.execute(query, [str(self.PATH), columns]).fetchone()
+        self.assertEqual(rows, means + reasons)
+        self.assertGreater(means, 5000)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ use xtask::{Result, documents, golden, page, published, records, root, workspace
 const HELP: &str = "\
 cargo xtask docs                       write the documents that are generated from the code
 cargo xtask docs --check               say which of them differ; 1 if one does
-cargo xtask golden                     write the golden figures, tests/golden/figures.tsv
+cargo xtask golden                     write the golden figures, tests/golden/figures.tsv, and mark published ones
+                                       that are older
 cargo xtask records DOCUMENT           write the record of a document of weir reproduce qsccp --json
 cargo xtask publish FOLDER...          put the figures that weir compare wrote into these folders into the data of the pages
                                        on schemes, docs/data/published.csv, and write these pages
@@ -33,6 +34,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["golden"] => {
             let weir = weir()?;
             golden::write(&|| Command::new(&weir))?;
+            write_published_pages()?;
         }
         ["records", document] => {
             records::write(Path::new(document))?;
@@ -40,9 +42,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         }
         ["publish", folders @ ..] if !folders.is_empty() => {
             published::publish(folders)?;
-            for name in published::write_pages()? {
-                println!("{name}");
-            }
+            write_published_pages()?;
         }
         [] | ["help" | "--help"] => println!("{HELP}"),
         _ => return Err(format!("there is no such task; there are\n{HELP}").into()),
@@ -52,6 +52,14 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
 
 fn write_documents() -> Result<()> {
     for name in page::write(&root(), &documents::documents(&weir()?)?)? {
+        println!("{name}");
+    }
+    Ok(())
+}
+
+/// The pages of published figures, with marks where these are older than the golden ones.
+fn write_published_pages() -> Result<()> {
+    for name in page::write(&root(), &published::documents()?)? {
         println!("{name}");
     }
     Ok(())

@@ -85,6 +85,9 @@ pub enum PublishedPage {
 /// What stands behind a cell that is older than the code.
 pub const OLDER: &str = "†";
 
+/// Before the sentences on the matrix.
+const BEST: &str = "In how many scenarios each scheme is the best, and where the first one is not:";
+
 /// Between the arguments that pick a point.
 const AND: &str = "; ";
 
@@ -119,8 +122,10 @@ const COMPARISON: [OfComparison; 11] = [
     (SETTLE, |row| &mut row.settle_s),
 ];
 
-/// The bounds of a window with their places in it.
-const BOUNDS: [(&str, fn(&mut SummaryPeriod) -> &mut Option<f64>); 2] = [
+/// A metric of the optimum with its place in a window.
+type OfOptimum = (&'static str, fn(&mut SummaryPeriod) -> &mut Option<f64>);
+
+const BOUNDS: [OfOptimum; 2] = [
     ("optimum", |period| &mut period.optimum_bps),
     ("optimum_unshared", |period| &mut period.unshared_optimum_bps),
 ];
@@ -323,7 +328,8 @@ impl PublishedPage {
             PublishedPage::Matrix => {
                 let answer = matrix::answer(document).into_iter().map(|sentence| format!("- {sentence}"));
                 let answer = answer.collect::<Vec<_>>().join("\n");
-                let mut parts = vec![answer, matrix::MEASURES_IN_WORDS.to_owned(), INTERVALS.to_owned()];
+                let about = [BEST, &answer, matrix::MEASURES_IN_WORDS, INTERVALS];
+                let mut parts = about.map(str::to_owned).to_vec();
                 let mut grids = matrix::grids(document);
                 grids.iter_mut().for_each(|grid| mark_columns(grid, &older));
                 parts.extend(grids.iter().map(Grid::markdown));

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use weir_results::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, SummaryDocument, read_published, schema,
@@ -14,7 +15,7 @@ use weir_results::{
 use weir_scenario::{Scenario, builtin, builtins};
 use weir_schemes::SCHEMES;
 
-use crate::page::{Document, write};
+use crate::page::Document;
 use crate::{DIGEST_OF_NOTHING, Result, golden, read, root};
 
 mod figures;
@@ -59,6 +60,10 @@ pub const COMPARISON: Page = Page {
     papers: "qsccp/",
 };
 
+/// The names of the built-in scenarios.
+static SCENARIOS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| builtins().into_iter().map(|(name, _)| name).collect());
+
 /// The data in the repository.
 pub fn committed() -> Result<Vec<PublishedRow>> {
     let text = read(&root().join(DATA))?;
@@ -71,7 +76,7 @@ impl Page {
     /// The experiments that it is to have.
     pub fn experiments(&self) -> Vec<&'static str> {
         let of_page = |name: &&str| !name.starts_with("examples/") && name.starts_with(self.papers);
-        builtins().into_iter().map(|(name, _)| name).filter(of_page).collect()
+        SCENARIOS.iter().copied().filter(of_page).collect()
     }
 
     /// The name of its part with the tables.
@@ -95,10 +100,11 @@ impl Page {
         let commits: Vec<String> = self
             .by_commit(rows)
             .into_iter()
-            .map(|(commit, made)| format!("- `{commit}`: {}", made.join("; ")))
+            .map(|(commit, made)| format!("- `{commit}`: {}", made.join(", ")))
             .collect();
         format!(
-            "Made by `{}`. The rows of [`published.csv`](../data/README.md) say which commit made each of them:\n\n{}\n\n{tables}",
+            "Made by `{}`, with programs of these commits. [`published.csv`](../data/README.md) has the commit of each \
+             figure. Behind schemes that several commits made is the number of experiments.\n\n{}\n\n{tables}",
             self.command,
             commits.join("\n")
         )
@@ -115,20 +121,14 @@ impl Page {
         let stamps = self.stamps(rows);
         let mut made: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for scheme in SCHEMES.iter().map(|scheme| scheme.name) {
-            let mut of_scheme: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-            for scenario in self.experiments() {
-                if let Some(row) = stamps.get(&(scheme, scenario)) {
-                    of_scheme.entry(&row.commit).or_default().push(scenario);
-                }
+            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+            for (_, row) in stamps.iter().filter(|((of, _), _)| *of == scheme) {
+                *counts.entry(&row.commit).or_default() += 1;
             }
-            let all: usize = of_scheme.values().map(Vec::len).sum();
-            for (commit, scenarios) in of_scheme {
-                let words = match scenarios.len() {
-                    count if count == all => format!("`{scheme}`"),
-                    count if 2 * count > all => format!("`{scheme}` elsewhere"),
-                    _ => listed(&format!("`{scheme}` on"), &scenarios).unwrap_or_default(),
-                };
-                made.entry(commit).or_default().push(words);
+            let all: usize = counts.values().sum();
+            for (commit, count) in counts {
+                let share = if count == all { String::new() } else { format!(" ({count} of {all})") };
+                made.entry(commit).or_default().push(format!("`{scheme}`{share}"));
             }
         }
         made
@@ -239,7 +239,7 @@ impl Golden {
 // ---- New figures
 
 /// Puts the figures of runs into the data, in place of those of the same page, scenario and scheme. Each folder is what
-/// `weir compare` of several scenarios wrote. The pages are not written.
+/// `weir compare` of several scenarios wrote.
 pub fn publish(folders: &[&str]) -> Result<()> {
     let mut rows = committed()?;
     for folder in folders {
@@ -257,8 +257,8 @@ pub fn publish(folders: &[&str]) -> Result<()> {
     Ok(fs::write(root().join(DATA), write_published(&rows)?)?)
 }
 
-/// The rows of a summary, for the page with its seeds.
-fn new_rows(document: &SummaryDocument) -> Result<Vec<PublishedRow>> {
+/// The rows of a summary, for the page with its seeds. It reads the golden table of the commit that made it from git.
+pub fn new_rows(document: &SummaryDocument) -> Result<Vec<PublishedRow>> {
     let has_its_seeds = |page: &&Page| document.seeds.iter().copied().eq(1..=page.seeds);
     let page = PAGES.iter().find(has_its_seeds).ok_or_else(|| {
         let seeds = PAGES.map(|page| format!("the {} --seeds {}", page.of.name(), page.seeds));
@@ -303,18 +303,12 @@ pub fn replaced(rows: Vec<PublishedRow>, new: Vec<PublishedRow>) -> Vec<Publishe
     let remade: BTreeSet<[String; 3]> = new.iter().map(key).collect();
     let mut all: Vec<PublishedRow> = rows.into_iter().filter(|row| !remade.contains(&key(row))).collect();
     all.extend(new);
-    let scenarios: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
     all.sort_by_cached_key(|row| {
         (
             PAGES.iter().position(|page| page.of.name() == row.page),
-            scenarios.iter().position(|name| *name == row.scenario),
+            SCENARIOS.iter().position(|name| *name == row.scenario),
             SCHEMES.iter().position(|scheme| scheme.name == row.scheme),
         )
     });
     all
-}
-
-/// Writes the parts of the pages.
-pub fn write_pages() -> Result<BTreeSet<String>> {
-    write(&root(), &documents()?)
 }

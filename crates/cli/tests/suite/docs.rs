@@ -14,7 +14,7 @@ use weir_experiment::{Experiment, Setup};
 use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
 use weir_measure::{ClassRow, RunDocument};
-use weir_results::{OLDER, PublishedRow, read_published, write_published};
+use weir_results::{OLDER, PublishedRow, SummaryDocument, read_published, write_published};
 use weir_scenario::{Scenario, builtin, builtins};
 use weir_sim::World;
 use xtask::published::{self, COMPARISON, DATA, MATRIX, PAGES};
@@ -116,7 +116,8 @@ fn new_figures_replace_those_of_the_same_page_scenario_and_scheme() {
     let rows = published();
     let is_remade =
         |row: &&PublishedRow| (&*row.page, &*row.scenario, &*row.scheme) == ("matrix", "qsccp/tree", "pcon");
-    let new = PublishedRow { mean: Some(0.125), ..rows.iter().find(is_remade).expect("a row").clone() };
+    let new =
+        PublishedRow { mean: Some(0.125), ci95: None, ..rows.iter().find(is_remade).expect("a row").clone() };
     let replaced = published::replaced(rows.clone(), vec![new.clone()]);
     assert_eq!(replaced.iter().filter(is_remade).collect::<Vec<_>>(), [&new]);
     let others = |rows: &[PublishedRow]| -> Vec<PublishedRow> {
@@ -127,6 +128,27 @@ fn new_figures_replace_those_of_the_same_page_scenario_and_scheme() {
     let matrix = part(document.expect("pages are made"), MATRIX.path, "matrix");
     let row = matrix.lines().find(|line| line.starts_with("| qsccp/tree |")).expect("a row");
     assert_eq!(row.split(" | ").nth(4), Some("12.5 %"), "{row}");
+}
+
+#[test]
+fn runs_that_no_page_can_show_are_not_published() {
+    let document = |seeds: u64, command: &str, version: &str| SummaryDocument {
+        seeds: (1..=seeds).collect(),
+        command: command.to_owned(),
+        version: version.to_owned(),
+        ..SummaryDocument::default()
+    };
+    let refused = [
+        (document(4, "weir compare qsccp", "1 (0123456789ab)"), "other seeds"),
+        (document(3, "weir compare qsccp --set duration=2s", "1 (0123456789ab)"), "--set"),
+        (document(3, "weir compare qsccp --window 1:2", "1 (0123456789ab)"), "--window"),
+        (document(3, "weir compare qsccp", "1"), "names no commit"),
+        (document(3, "weir compare qsccp", "1 (unknown)"), "git show unknown:"),
+    ];
+    for (document, why) in refused {
+        let error = published::new_rows(&document).expect_err(why).to_string();
+        assert!(error.contains(why), "{error}");
+    }
 }
 
 /// The text of a part of a page.
