@@ -136,7 +136,7 @@ pub(super) fn data(document: &SweepDocument) -> String {
         schemes: schemes(document),
         seeds: document.seeds.len(),
         parts: (0..parts).map(|at| document.part_name(at)).collect(),
-        rows: document.rows.iter().map(|row| self::row(document, row)).collect(),
+        rows: rows(document),
         metrics,
         groups_left_out: names.groups_left_out,
     })
@@ -175,14 +175,23 @@ fn every_scheme(document: &SweepDocument) -> Vec<String> {
     schemes
 }
 
-fn row(document: &SweepDocument, row: &SweepRow) -> Row {
-    let place = |values: &[String], value: &String| values.iter().position(|own| own == value).unwrap_or(0);
-    let at = document.axes.iter().zip(&row.values).map(|(axis, value)| place(&axis.values, value));
-    Row {
-        at: if document.axes.is_empty() { vec![0] } else { at.collect() },
-        scheme: place(&every_scheme(document), &row.scheme),
+fn rows(document: &SweepDocument) -> Vec<Row> {
+    let places = |values: &[String]| -> BTreeMap<String, usize> {
+        values.iter().enumerate().map(|(at, value)| (value.clone(), at)).collect()
+    };
+    let axes: Vec<BTreeMap<String, usize>> =
+        document.axes.iter().map(|axis| places(&axis.values)).collect();
+    let schemes = places(&every_scheme(document));
+    let place = |places: &BTreeMap<String, usize>, value: &String| places.get(value).copied().unwrap_or(0);
+    let row = |row: &SweepRow| Row {
+        at: match axes.is_empty() {
+            true => vec![0],
+            false => axes.iter().zip(&row.values).map(|(places_of, value)| place(places_of, value)).collect(),
+        },
+        scheme: place(&schemes, &row.scheme),
         trouble: row.trouble(),
-    }
+    };
+    document.rows.iter().map(row).collect()
 }
 
 /// What rows are about.
