@@ -47,8 +47,10 @@ def test_a_lost_worker_does_not_change_a_byte(client, tmp_path):
     killed = {}
 
     def kill_one(progress):
-        if progress.done >= 10 and not killed:
-            killed[next(iter(workers.values()))] = progress.done
+        # No record is taken from a worker meanwhile, so that the runs of a busy one are lost.
+        busy = [worker for worker, runs in client.processing().items() if runs] if progress.done >= 10 else []
+        if busy and not killed:
+            killed[workers[busy[0]]] = progress.done
             os.kill(*killed, signal.SIGKILL)
 
     here, there = tmp_path / "here", tmp_path / "there"
@@ -61,7 +63,9 @@ def test_a_lost_worker_does_not_change_a_byte(client, tmp_path):
     assert 10 <= done < 50, "midway"
     assert pid not in client.run(os.getpid).values()
     events = [event for _, event in client.get_events("all") if event["action"] == "remove-worker"]
-    assert sum(len(event["processing-tasks"]) for event in events) > 0, "runs were lost"
+    client.wait_for_workers(2)  # Dask starts a worker in place of the other.
+    lost = [len(event[tasks]) for event in events for tasks in ("processing-tasks", "lost-computed-tasks")]
+    assert sum(lost) > 0, "runs were lost"
     for name in ["results.parquet", "results.csv"]:
         assert (here / name).read_bytes() == (there / name).read_bytes(), name
     runs = [polars.read_parquet(out / "runs.parquet").drop("cpu_s") for out in (here, there)]
@@ -91,12 +95,33 @@ def test_what_is_kept_is_not_sent_again(client, tmp_path):
     assert len(cpu_s) == 8 and {key: cpu_s[key] for key in kept} == kept
 
 
-def test_a_seed_that_decides_nothing_is_not_made_often(client):
-    study = weir.sweep("examples/minimal", schemes="reno", seeds=20, set=SHORT, client=client)
-    assert study.runs.num_rows == 20 and study.failed == 0
-    assert sum(cpu_s > 0 for cpu_s in study.runs.column("cpu_s")) <= 2, "at most one for each worker"
-    goodput = polars.DataFrame(study.results).filter(kind="run", metric="goodput", window="run")
-    assert goodput["value"].n_unique() == 1
+def test_a_seed_that_decides_nothing_is_not_sent_while_workers_have_other_runs():
+    begun = []
+
+    def execute(schedule):
+        begun.append(first := schedule.begin(True))
+        assert schedule.begin(True) is None, "no other run is needed in any case"
+        begun.append(second := schedule.begin(False))
+        for place, _, request in (first, second):
+            schedule.end(place, weir._native.run_request(request))
+        assert schedule.begin(False) is None, "the first one spoke for the others"
+
+    scenario = weir.Scenario.load("examples/minimal", SHORT)
+    study = weir._native.sweep(scenario, [], False, ["reno"], "20", [], None, None, None, None, execute)
+    made = [key for key, cpu_s in zip(study.runs.column("key"), study.runs.column("cpu_s")) if cpu_s > 0]
+    assert made == [key for _, key, _ in begun] and study.runs.num_rows == 20 and study.failed == 0
+
+
+def test_a_record_of_another_run_is_refused():
+    def execute(schedule):
+        (one, _, request), (other, _, _) = schedule.begin(False), schedule.begin(False)
+        schedule.end(other, weir._native.run_request(request))
+        schedule.end(one, b"{}")
+
+    scenario = weir.Scenario.load("examples/minimal", {**SHORT, "link.alice-bob.loss": 0.01})
+    study = weir._native.sweep(scenario, [], False, ["reno"], "2", [], None, None, None, None, execute)
+    errors = study.runs.column("error")
+    assert "this is no record of a run" in errors[0] and "came instead of this run's" in errors[1]
 
 
 def test_a_run_that_fails_is_told_with_its_key_and_ends_nothing(client):
