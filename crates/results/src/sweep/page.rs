@@ -179,8 +179,7 @@ fn rows(document: &SweepDocument) -> Vec<Row> {
     let places = |values: &[String]| -> BTreeMap<String, usize> {
         values.iter().enumerate().map(|(at, value)| (value.clone(), at)).collect()
     };
-    let axes: Vec<BTreeMap<String, usize>> =
-        document.axes.iter().map(|axis| places(&axis.values)).collect();
+    let axes: Vec<BTreeMap<String, usize>> = document.axes.iter().map(|axis| places(&axis.values)).collect();
     let schemes = places(&every_scheme(document));
     let place = |places: &BTreeMap<String, usize>, value: &String| places.get(value).copied().unwrap_or(0);
     let row = |row: &SweepRow| Row {
