@@ -1,5 +1,6 @@
 //! Studies: sweeps, comparisons and reproductions, on the threads of this process or elsewhere.
 
+use std::ffi::CString;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{panic, thread};
 
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use weir_measure::RunDocument;
@@ -167,7 +169,8 @@ impl How {
             }
             let finished = view.finish(&store, executed?, folder.as_deref(), &|note| written.note(note));
             let (outcome, failures) = finished.map_err(error)?;
-            written.close().map_err(error)?;
+            // The study is complete in memory, whatever the disk has of it.
+            written.warn()?;
             Ok(Study { view, outcome, store, failures, folder })
         })
     }
@@ -228,8 +231,11 @@ impl Written {
         }
     }
 
-    fn close(self) -> Result<(), StudyError> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    /// Warns of it.
+    fn warn(self) -> PyResult<()> {
+        let Some(error) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner) else { return Ok(()) };
+        let text = CString::new(format!("results are not all on disk: {error}"))?;
+        Python::attach(|py| PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1))
     }
 }
 

@@ -16,6 +16,7 @@ mod overlay;
 mod page;
 mod provenance;
 mod published;
+mod quantity;
 mod reproduction;
 pub mod schema;
 mod sheet;

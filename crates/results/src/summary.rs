@@ -247,7 +247,7 @@ impl SummaryDocument {
     /// A page of one scheme: what the matrix says of it.
     fn scheme_sheet(&self, scheme: &str) -> Sheet {
         Sheet {
-            title: format!("{scheme} on {} scenarios", self.scenarios.len()),
+            title: format!("{scheme} on {}", counted(self.scenarios.len(), "scenario")),
             facts: vec![("seeds", seeds(&self.seeds)), ("made by", self.command.clone())],
             answer: matrix::about(self, scheme),
             sections: vec![matrix::of_scheme(self, scheme)],
@@ -303,7 +303,11 @@ impl SummaryDocument {
         ];
         Sheet {
             kind: "Weir comparison",
-            title: format!("{} schemes on {} scenarios", self.schemes.len(), self.scenarios.len()),
+            title: format!(
+                "{} on {}",
+                counted(self.schemes.len(), "scheme"),
+                counted(self.scenarios.len(), "scenario")
+            ),
             facts,
             answer: matrix::answer(self),
             notes: [COLUMNS.to_owned()].into_iter().chain(self.intervals()).collect(),
@@ -437,6 +441,11 @@ pub(crate) fn label(set: &[String]) -> String {
 fn only_axis(points: &[SummaryPoint]) -> Option<&str> {
     let [set] = &points.first()?.set[..] else { return None };
     set.split('=').next()?.strip_prefix("axis.")
+}
+
+/// So many of something: `1 scheme`, `2 schemes`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

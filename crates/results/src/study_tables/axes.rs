@@ -2,9 +2,9 @@
 //! number.
 
 use super::rows::Value;
+use crate::quantity::Unit;
 use crate::schema::{self, Column};
 use std::fmt;
-use weir_core::units::{Bytes, Rate, Span};
 
 /// An axis of a study: a parameter with a value in each run. Its column has its name, with the values as they were
 /// given. If all of them are quantities of one kind, a second column `NAME.UNIT` has them as numbers:
@@ -15,21 +15,12 @@ use weir_core::units::{Bytes, Rate, Span};
 /// | times, such as `10 ms` | `s` |
 /// | sizes, such as `8 KiB` | `B` |
 /// | numbers with the same word, such as `200 packets` | the word |
+/// | percentages, such as `5 %` | `percent` |
 /// | numbers | `value` |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     name: String,
     unit: Option<Unit>,
-}
-
-/// The unit of an axis with numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Unit {
-    Plain,
-    BitsPerSecond,
-    Seconds,
-    Bytes,
-    Word(String),
 }
 
 /// Two columns of a table would have the same name.
@@ -51,14 +42,12 @@ impl std::error::Error for NameTaken {}
 impl Axis {
     /// The axis with that name, such as `link.R2-R3.rate` or `axis.delay`, and all values that it has in the study.
     pub fn new<S: AsRef<str>>(name: impl Into<String>, values: &[S]) -> Axis {
-        let fits = |unit: &Unit| values.iter().all(|value| unit.number(value.as_ref()).is_some());
-        let unit = values.first().and_then(|value| Unit::candidates(value.as_ref()).into_iter().find(fits));
-        Axis { name: name.into(), unit }
+        Axis { name: name.into(), unit: Unit::of(values) }
     }
 
     /// Its columns: of the text and of the number.
     pub(super) fn columns(&self) -> (Column, Option<Column>) {
-        let number = self.unit.as_ref().map(|unit| schema::axis_number(&self.name, unit.name()));
+        let number = self.unit.as_ref().map(|unit| schema::axis_number(&self.name, unit.suffix()));
         (schema::axis(&self.name), number)
     }
 
@@ -68,49 +57,6 @@ impl Axis {
         let number = self.unit.as_ref().map(|unit| value.and_then(|text| unit.number(text)).into());
         [Some(text), number].into_iter().flatten().collect()
     }
-}
-
-impl Unit {
-    /// The units that a value may be read in.
-    fn candidates(value: &str) -> Vec<Unit> {
-        let mut units = vec![Unit::Plain, Unit::BitsPerSecond, Unit::Seconds, Unit::Bytes];
-        units.extend(split(value).map(|(_, word)| Unit::Word(word.to_owned())));
-        units
-    }
-
-    /// Its name at the end of a column's.
-    fn name(&self) -> &str {
-        match self {
-            Unit::Plain => "value",
-            Unit::BitsPerSecond => "bps",
-            Unit::Seconds => "s",
-            Unit::Bytes => "B",
-            Unit::Word(word) => word,
-        }
-    }
-
-    /// A value as a number of this unit; `None` if it is no quantity of its kind.
-    fn number(&self, value: &str) -> Option<f64> {
-        match self {
-            Unit::Plain => finite(value),
-            Unit::BitsPerSecond => value.parse().ok().map(Rate::as_bps_f64),
-            Unit::Seconds => value.parse().ok().map(Span::as_secs_f64),
-            Unit::Bytes => value.parse::<Bytes>().ok().map(|bytes| bytes.as_u64() as f64),
-            Unit::Word(wanted) => split(value).filter(|(_, word)| word == wanted).map(|(number, _)| number),
-        }
-    }
-}
-
-/// A number and the word behind it.
-fn split(value: &str) -> Option<(f64, &str)> {
-    let at = value.find(|c: char| c.is_alphabetic())?;
-    let (number, word) = value.split_at(at);
-    let is_word = word.trim_end().chars().all(char::is_alphabetic);
-    finite(number).filter(|_| is_word).map(|number| (number, word.trim_end()))
-}
-
-fn finite(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 #[cfg(test)]

@@ -1,43 +1,17 @@
 //! The axes of a sweep: their values as numbers.
 
 use super::SweepAxis;
-use weir_core::units::{Bytes, Rate, Span};
+use crate::quantity::Unit;
 
 impl SweepAxis {
     /// An axis with these values. It has a unit if all of them are rates, times, sizes, or numbers with the same word
     /// behind them, or none.
     pub fn new(name: impl Into<String>, values: Vec<String>) -> SweepAxis {
-        let (unit, positions) = positions(&values).unzip();
-        SweepAxis { name: name.into(), values, unit, positions: positions.unwrap_or_default() }
+        let unit = Unit::of(&values);
+        let number = |value: &String| unit.as_ref()?.number(value);
+        let positions = values.iter().filter_map(number).collect();
+        SweepAxis { name: name.into(), positions, unit: unit.map(|unit| unit.name().to_owned()), values }
     }
-}
-
-/// The values as numbers, and their unit.
-fn positions(values: &[String]) -> Option<(String, Vec<f64>)> {
-    let all = |number: &dyn Fn(&str) -> Option<f64>| {
-        values.iter().map(|value| number(value.trim())).collect::<Option<Vec<f64>>>()
-    };
-    let quantity = |unit: &str, number: &dyn Fn(&str) -> Option<f64>| Some((unit.to_owned(), all(number)?));
-    let (_, word) = number_and_word(values.first()?)?;
-    quantity("bit/s", &|text| Some(text.parse::<Rate>().ok()?.as_bps_f64()))
-        .or_else(|| quantity("s", &|text| Some(text.parse::<Span>().ok()?.as_secs_f64())))
-        .or_else(|| quantity("B", &|text| Some(text.parse::<Bytes>().ok()?.as_u64() as f64)))
-        .or_else(|| {
-            let unit = if word.is_empty() { "1" } else { word };
-            quantity(unit, &|text| number_and_word(text).filter(|(_, own)| *own == word).map(|(n, _)| n))
-        })
-}
-
-/// `200 packets` as 200 and `packets`.
-fn number_and_word(text: &str) -> Option<(f64, &str)> {
-    let is_of_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
-    let text = text.trim();
-    // All of it, so that an exponent is no word.
-    let whole = text.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| (number, ""));
-    whole.or_else(|| {
-        let (number, word) = text.split_at(text.find(|c| !is_of_number(c))?);
-        Some((number.parse().ok()?, word.trim_start()))
-    })
 }
 
 #[cfg(test)]
