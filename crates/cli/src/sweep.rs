@@ -1,5 +1,6 @@
 //! `weir sweep`: a scenario at every point of some axes, under several schemes, over several seeds.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -88,6 +89,7 @@ pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
     }
     let out = Out::open(args.out.as_deref(), args.json, &name)?;
     if let (Some(dir), false) = (out.dir(), args.json) {
+        note_replaced(&sweep, dir);
         let (runs, table) = (counted(&sweep, sweep.runs().len()), dir.join("results.parquet"));
         eprintln!("note: {runs}; partial results are in {}", table.display());
     }
@@ -95,6 +97,19 @@ pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
     progress::print(&outcome, args.json, out)?;
     tell_failures(&sweep.runs(), &failures);
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Says if the tables and the page of another sweep are in the folder.
+fn note_replaced(sweep: &Sweep, dir: &Path) {
+    let document = fs::read_to_string(dir.join("sweep.json")).ok();
+    let document = document.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+    let before = document.as_ref().and_then(|document| document["command"].as_str());
+    if let Some(before) = before.filter(|before| *before != sweep.command().text()) {
+        eprintln!(
+            "note: the tables and the page of another sweep in {} are replaced: {before}",
+            dir.display()
+        );
+    }
 }
 
 /// Points, schemes, seeds and runs.

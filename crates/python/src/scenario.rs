@@ -222,7 +222,8 @@ pub fn set_value(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
         return Ok(value.str()?.to_string());
     }
     if value.is_instance_of::<PyFloat>() {
-        return Ok(value.repr()?.to_string());
+        // As Python's own float writes it: NumPy's is one too, and writes itself otherwise.
+        return Ok(PyFloat::new(value.py(), value.extract()?).repr()?.to_string());
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         let items = value.try_iter()?.map(|item| {

@@ -359,7 +359,7 @@ impl Study {
             Outcome::Summary(document) => document.html(),
             Outcome::Reproduction(document) => document.html(),
         };
-        let written = py.detach(|| write_atomically(&path, &page()));
+        let written = py.detach(|| write_atomically(&path, page()));
         written.map_err(|error| WeirError::new_err(error.to_string()))?;
         Ok(path)
     }

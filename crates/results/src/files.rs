@@ -98,7 +98,7 @@ pub fn write_comparisons(document: &SummaryDocument, dir: impl AsRef<Path>) -> R
     for (name, text) in document.pages() {
         write_atomically(&dir.join(name), &text)?;
     }
-    write_atomically(&dir.join("compare.md"), &document.markdown())?;
+    write_atomically(&dir.join("compare.md"), document.markdown())?;
     write_summary(dir, "compare", &to_json(document), &document.html())
 }
 
@@ -172,13 +172,13 @@ impl Drop for NewFile {
 /// Writes the document as JSON.
 pub fn write_json(document: &RunDocument, path: impl AsRef<Path>) -> Result<(), WriteError> {
     let path = path.as_ref();
-    write_atomically(path, &to_json(document))
+    write_atomically(path, to_json(document))
 }
 
 /// Writes the report page.
 pub fn write_html(report: &Report, path: impl AsRef<Path>) -> Result<(), WriteError> {
     let path = path.as_ref();
-    write_atomically(path, &report_html(report))
+    write_atomically(path, report_html(report))
 }
 
 /// Writes the tables of [`schema`] into the directory `dir`.

@@ -208,7 +208,11 @@ pub const RUNS: Table = Table {
         SEED,
         nullable("version", Kind::Text, "the version of Weir that made the run; null if the run failed"),
         nullable("commit", Kind::Text, "the commit that this version was built from"),
-        column("command", Kind::Text, "the command that makes this run alone"),
+        column(
+            "command",
+            Kind::Text,
+            "the command that makes this run alone; empty if its scenario has no file",
+        ),
         nullable("cpu_s", Kind::F64, "processor time that the run took, s"),
         nullable("simulated_s", Kind::F64, "simulated time, s; null if the run failed"),
         nullable("events", Kind::U64, "events handled; null if the run failed"),

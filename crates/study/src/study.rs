@@ -174,6 +174,10 @@ impl<'a> PartialTables<'a> {
     /// # Errors
     /// As [`Study::write_tables`].
     pub fn write(&self) -> Result<(), StudyError> {
+        // Tables that are there are better than empty ones.
+        if !self.study.runs().iter().any(|planned| self.store.has(&planned.run)) {
+            return Ok(());
+        }
         self.study.write_tables(self.store, &[], self.dir)
     }
 }

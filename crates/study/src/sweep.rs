@@ -114,7 +114,10 @@ impl SweepRequest {
             )));
         }
         let read = |point: &Vec<String>| {
-            let set = [&self.set[..], &varied.set(point)].concat();
+            // Where an axis of the scenario and the user set the same key, the user's value counts.
+            let picked = varied.set(point);
+            let (given, own) = picked.split_at(self.vary.len());
+            let set = [own, &self.set, given].concat();
             Point::new(self.source.clone(), set, self.windows.clone()).map(Arc::new)
         };
         let points: Vec<Arc<Point>> = map(&values, read).into_iter().collect::<Result<_, _>>()?;
@@ -322,7 +325,7 @@ impl Sweep {
         let wrong = || {
             let names: Vec<&str> = names().collect();
             StudyError::Invalid(format!(
-                "--where {text}: write COLUMN=VALUE\n  = columns: {}",
+                "--where {text}: this names no column with `=` and a value\n  = columns: {}",
                 names.join(", ")
             ))
         };

@@ -17,7 +17,7 @@ use weir_measure::{FlowAccounts, Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
 
 use weir_study::traffic::Socket;
-use weir_study::{CommandLine, StudyError, refuse_idle, traffic};
+use weir_study::{CommandLine, Point, StudyError, refuse_idle, traffic};
 
 use crate::app::Stop;
 use crate::out::{self, Out};
@@ -77,7 +77,7 @@ impl Args {
 pub fn traffic(args: &Args) -> Result<(), Failure> {
     let windows = load::windows(&args.windows)?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
-    let scenario = load::scenario(&args.scenario, &args.set)?;
+    let Point { scenario, source, .. } = load::point(&args.scenario, &args.set, Vec::new())?;
     // Here is nothing random.
     let setup = Setup { scheme: args.scheme.clone(), seed: 0, windows, ..Setup::default() };
     let experiment = Experiment::new(scenario, &setup)?;
@@ -96,6 +96,7 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
     }
     let mut report = report(&run, parts, &mut observers);
     report.document.set.clone_from(&args.set);
+    source.text().clone_into(&mut report.document.scenario_text);
     args.command().sign(&mut report.document);
     report.notes.extend(unseen.iter().map(|what| format!("Not checked here: {what}.")));
     tell(&report.notes);

@@ -103,6 +103,22 @@ fn the_axes_of_the_file_are_swept_unless_they_are_given_or_set() {
 }
 
 #[test]
+fn what_the_user_gives_counts_where_an_axis_of_the_file_sets_the_same_key() {
+    let axis = "[[axis]]\nname = \"loss\"\nset = \"link.alice-bob.loss\"\nvalues = [0.0, 0.1]\n";
+    let file = changed("sweep-overridden", "[[expectation]]", &format!("{axis}\n[[expectation]]"));
+    let args =
+        ["sweep", &file, "--vary", "link.*.loss=0.2,0.4", "--seeds", "1", "--set", "duration=1s", "--json"];
+    let document: Value = serde_json::from_str(&printed(&weir(&args))).unwrap();
+    let goodput = |row: &Value| row["periods"][0]["all"]["goodput_bps"]["mean"].as_f64().unwrap();
+    let goodputs: Vec<f64> = document["rows"].as_array().unwrap().iter().map(goodput).collect();
+    let [a, b, c, d] = goodputs[..] else { panic!("{goodputs:?}") };
+    assert!(
+        (a, c) == (b, d) && a > c,
+        "the axis of the file changes nothing, the given one does: {goodputs:?}"
+    );
+}
+
+#[test]
 fn figures_are_those_of_the_same_runs_alone_and_means_are_over_the_seeds() {
     let line = "--vary link.alice-bob.rate=5,10Mb/s --schemes cubic,fixed --seeds 3..5 --window 0.5:1";
     let out = swept(line, "sweep-figures");
@@ -249,11 +265,11 @@ fn a_dry_run_counts_and_makes_nothing() {
     assert_eq!(kept_already, "kept already: 0");
     assert!(missing.starts_with("to be made: 24, in "), "{missing}");
     assert!(!out.exists(), "nothing is made");
-    assert_eq!(dry(&["--shard", "1/5"]).0, "3 points, 2 schemes, 4 seeds, part 1 of 5: 5 runs");
+    assert_eq!(dry(&["--shard", "1/5"]).0, "3 points, 2 schemes, 4 seeds, part 1 of 5: 6 runs");
     weir_anew(&[&args[..], &["--shard", "1/5", "--out", place]].concat());
     let (_, kept_already, missing) = dry(&[]);
-    assert_eq!(kept_already, "kept already: 5");
-    assert!(missing.starts_with("to be made: 19, in "), "{missing}");
+    assert_eq!(kept_already, "kept already: 6");
+    assert!(missing.starts_with("to be made: 18, in "), "{missing}");
 }
 
 #[test]

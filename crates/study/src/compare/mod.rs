@@ -127,7 +127,8 @@ impl CompareRequest {
 
     /// A scenario with what is set everywhere, and at a point of its axes.
     fn point(&self, source: &Source, axes: &[String]) -> Result<Point, StudyError> {
-        let set = [&self.set, axes].concat();
+        // Where an axis of the scenario and the user set the same key, the user's value counts.
+        let set = [axes, &self.set].concat();
         let point = Point::new(source.clone(), set, self.windows.clone())?;
         for scheme in &self.schemes {
             scheme_for(&point.scenario, scheme)?;
