@@ -156,7 +156,7 @@ fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
     terminal::print(&text)
 }
 
-/// For how long the pace of each scheme is measured.
+/// How long a dry run simulates a run of each scheme to measure its pace.
 const TRIAL: Duration = Duration::from_millis(500);
 
 fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {

@@ -165,7 +165,7 @@ impl Optimum {
         to_json(&self.document)
     }
 
-    /// For notebooks: the flows.
+    /// The flows as HTML, for notebooks.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("<p><b>{}</b></p>{}", escaped(&self.document.title), self.flows()._repr_html_(py)?))
     }

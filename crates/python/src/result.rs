@@ -226,7 +226,7 @@ impl Result {
         Ok(path)
     }
 
-    /// For notebooks: what each class got, and what was expected.
+    /// The classes and the expectations as HTML, for notebooks.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let mut html = format!("<p><b>{}</b><br>{}</p>", escaped(self.title()), escaped(&self.__repr__()));
         html += &self.classes()._repr_html_(py)?;

@@ -364,7 +364,7 @@ impl Study {
         Ok(path)
     }
 
-    /// For notebooks: the runs.
+    /// The runs as HTML, for notebooks.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         self.runs(py)?._repr_html_(py)
     }

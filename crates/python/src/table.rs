@@ -114,7 +114,7 @@ impl Table {
         format!("weir.Table({} rows: {names})", self.batch.num_rows())
     }
 
-    /// For notebooks: the first rows.
+    /// The first rows as HTML, for notebooks.
     pub fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let rows = self.batch.num_rows();
         let mut html = String::from("<table><thead><tr>");

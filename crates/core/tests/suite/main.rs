@@ -1,4 +1,4 @@
-//! Nodes and tables from outside. One program, since each would be linked anew with all that it stands on.
+//! Nodes and tables from outside. All tests are one program, because linking takes long.
 
 mod conservation;
 mod hostile_names;

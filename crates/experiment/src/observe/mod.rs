@@ -46,9 +46,9 @@ pub struct Observers {
     observers: Vec<Observer>,
     /// The scenario's expectations: an observer each, and what is stated.
     expectations: Vec<(usize, Statement)>,
-    /// For each further probe its observer; `None` if the world does not see what it is about.
+    /// The observer of each probe of the setup; `None` if the world cannot measure it.
     further: Vec<Option<usize>>,
-    /// For each direction of a link: which observers count Data on it.
+    /// The observers that count Data on each direction of a link.
     by_link: Vec<Vec<u32>>,
 }
 

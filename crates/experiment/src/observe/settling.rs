@@ -27,7 +27,7 @@ pub(super) struct Settling {
 }
 
 impl Settling {
-    /// For a probe of so many flows of the scenario.
+    /// Observes the goodput of a probe that selects this number of flows.
     pub(super) fn of(scenario: &Scenario, probe: &Probe, flows: usize) -> Settling {
         let at = |span: Span| Time::ZERO + span;
         let window = (at(probe.window.0), at(probe.window.1));

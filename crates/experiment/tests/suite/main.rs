@@ -1,4 +1,4 @@
-//! Experiments from outside. One program, since each would be linked anew with all that it stands on.
+//! Experiments from outside. All tests are one program, because linking takes long.
 
 mod experiment;
 mod files;

@@ -1,4 +1,4 @@
-//! The forwarder. One program, since each would be linked anew with all that it stands on.
+//! The forwarder. All tests are one program, because linking takes long.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Keys and trust. One program, since each would be linked anew with all that it stands on.
+//! Keys and trust. All tests are one program, because linking takes long.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 

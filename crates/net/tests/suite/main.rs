@@ -1,5 +1,5 @@
-//! Transports on real sockets, what peers may take of memory, and the corpus of the fuzzer. One program, since each would
-//! be linked anew with all that it stands on.
+//! Transports on real sockets, what peers may take of memory, and the corpus of the fuzzer. All tests are
+//! one program, because linking takes long.
 
 mod ethernet;
 mod files;

@@ -1,4 +1,4 @@
-//! Optima of networks. One program, since each would be linked anew with all that it stands on.
+//! Optima of networks. All tests are one program, because linking takes long.
 
 mod by_hand;
 mod common;

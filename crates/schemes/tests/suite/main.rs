@@ -1,4 +1,4 @@
-//! Schemes from outside. One program, since each would be linked anew with all that it stands on.
+//! Schemes from outside. All tests are one program, because linking takes long.
 
 mod add_a_scheme;
 mod any_scheme;

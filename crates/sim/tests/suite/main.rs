@@ -1,4 +1,4 @@
-//! The simulator on scenarios. One program, since each would be linked anew with all that it stands on.
+//! The simulator on scenarios. All tests are one program, because linking takes long.
 
 mod alone;
 mod built_in;
