@@ -86,6 +86,7 @@ def reproduce(
     names: Sequence[str],
     seeds: str | Sequence[int],
     scheme: str | None,
+    jitter: bool,
     jobs: int | None,
     folder: str | os.PathLike[str] | None,
     progress: Callable[[float, int, int], object] | None,

@@ -115,6 +115,7 @@ def reproduce(
     seeds: Seeds = 10,
     scheme: str | None = None,
     *,
+    jitter: bool = True,
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Told = None,
@@ -126,13 +127,14 @@ def reproduce(
     :param experiments: a paper (`qsccp`), an experiment (`qsccp/dumbbell`), a file, or a list of these; by default all papers
     :param seeds: as for `weir.sweep`
     :param scheme: only the statements about this scheme
+    :param jitter: whether seeds other than 1 run with delays that differ by up to 2 %, and starts up to 20 ms later
     :param jobs: how many runs are made at a time; by default as many as there are processors
     :param out: a folder for the page, the reports, the tables and the runs. The same call makes only the missing runs
     :param progress: as for `weir.run`
     """
     names = _names(experiments)
     with _told(progress, "reproduce") as told:
-        return _native.reproduce(names, _seeds(seeds), scheme, jobs, _path(out), told)
+        return _native.reproduce(names, _seeds(seeds), scheme, jitter, jobs, _path(out), told)
 
 
 def _names(given: Names) -> list[str]:

@@ -13,6 +13,7 @@ use weir_scenario::{self as scenario, CachePolicy, FlowId, NodeId, Scenario};
 use weir_schemes::Resolved;
 
 use crate::applications::name_of;
+use crate::drawn;
 use crate::error::ExperimentError;
 use crate::observe::Observers;
 use crate::probe::Probe;
@@ -51,6 +52,7 @@ pub struct Experiment {
     /// The schemes that flows have of their own, by name.
     of_flows: BTreeMap<String, Resolved>,
     seed: u64,
+    is_drawn: bool,
     windows: Vec<(Time, Time)>,
     probes: Vec<Probe>,
     with_series: bool,
@@ -83,7 +85,7 @@ impl Experiment {
     /// A scheme or a parameter that is wrong, a window that is not within the run, and a probe of flows or links that are not
     /// there.
     pub fn new(scenario: impl Into<Arc<Scenario>>, setup: &Setup) -> Result<Experiment, ExperimentError> {
-        let scenario = scenario.into();
+        let (scenario, is_drawn) = drawn::scenario(scenario.into(), setup.seed);
         check_schemes(&scenario)?;
         let scheme = scheme_for(&scenario, setup.scheme.as_deref().unwrap_or(&scenario.scheme))?;
         let mut of_flows = BTreeMap::new();
@@ -102,6 +104,7 @@ impl Experiment {
                 .expect("a scheme takes its own defaults"),
             of_flows,
             seed: setup.seed,
+            is_drawn,
             probes: setup.probes.clone(),
             with_series: setup.with_series,
         })
@@ -142,6 +145,11 @@ impl Experiment {
     /// The seed of all random streams.
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// Whether the seed has drawn something of the scenario itself: delays, starts, or the nodes of consumers.
+    pub fn is_drawn(&self) -> bool {
+        self.is_drawn
     }
 
     /// Whether time series are wanted.

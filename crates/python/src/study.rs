@@ -131,17 +131,19 @@ pub fn compare(
 /// Runs the experiments of papers and checks their statements: `names` are papers, experiments or files; none for all
 /// papers.
 #[pyfunction]
-#[pyo3(signature = (names, seeds, scheme, jobs, folder, progress))]
+#[pyo3(signature = (names, seeds, scheme, jitter, jobs, folder, progress))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn reproduce(
     py: Python<'_>,
     names: Vec<String>,
     seeds: GivenSeeds,
     scheme: Option<String>,
+    jitter: bool,
     jobs: Option<NonZero<usize>>,
     folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Study> {
-    let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme };
+    let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme, jitter };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
     How { jobs, folder, progress, elsewhere: None }.make(py, Box::new(plan))

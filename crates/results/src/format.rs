@@ -302,6 +302,11 @@ pub fn kind_of_source(source: &str) -> &str {
     if word.is_empty() || word.contains(char::is_whitespace) { NONE } else { word }
 }
 
+/// Whether a part of a source, `paper: …; assumed: …`, is of this kind.
+pub fn is_said_by(source: &str, kind: &str) -> bool {
+    source.split("; ").any(|part| part.split_once(':').is_some_and(|(said, _)| said.trim() == kind))
+}
+
 /// A scheme with the variant of its parameters: `pcon (qsccp)`.
 pub fn named(scheme: &str, variant: Option<&str>) -> String {
     variant.map_or_else(|| scheme.to_owned(), |variant| format!("{scheme} ({variant})"))

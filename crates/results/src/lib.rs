@@ -30,7 +30,7 @@ pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
     write_parquet, write_reproduction, write_sweep,
 };
-pub use format::{grouped, kind_of_source, named, rate, time};
+pub use format::{grouped, is_said_by, kind_of_source, named, rate, time};
 pub use html::{POINTS, report_html};
 pub use model::{
     BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme, ComparisonDocument,

@@ -360,6 +360,13 @@ pub struct CaseRow {
     pub set: Vec<String>,
     /// Name of the scheme.
     pub scheme: String,
+    /// The number of different outcomes of its runs; one if the seed changes nothing.
+    #[serde(default)]
+    pub distinct: u64,
+    /// The values that were chosen with the stated figures in sight (`fitted:`), `PATH = VALUE`. What holds with them shows
+    /// that a consistent set of values exists, not that it is the authors'.
+    #[serde(default)]
+    pub fitted: Vec<String>,
     /// The report of the run with the first seed, relative to this document's folder; `None` if none was written.
     pub report: Option<String>,
     /// The statements about the case, from the paper and other sources.
@@ -400,6 +407,9 @@ pub struct WindowDistanceRow {
 pub struct StatementRow {
     /// The first word of the source: `paper`, `files`, `theory`, `assumed`.
     pub kind: String,
+    /// Whether a paper states it in words: an order of schemes, or a bound that is ours.
+    #[serde(default)]
+    pub qualitative: bool,
     /// The measured quantity in words, such as `goodput of class EF, 20 s to 120 s`.
     pub what: String,
     /// The place of the statement.

@@ -1,5 +1,7 @@
 //! The statements of papers, compared with the measurements of many runs.
 
+use std::iter;
+
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::{self, NONE, Quantity};
 use crate::model::{
@@ -29,6 +31,7 @@ impl StatementRow {
         let held = rows.iter().enumerate().filter(is_so).count();
         StatementRow {
             kind: format::kind_of_source(&first.source).to_owned(),
+            qualitative: is_qualitative(first.bound, &first.source),
             what: first.what.clone(),
             source: first.source.clone(),
             unit: first.unit.clone(),
@@ -46,6 +49,16 @@ impl StatementRow {
         }
     }
 
+    /// Whether the paper states it as a number.
+    pub fn is_number_of_paper(&self) -> bool {
+        self.is_of_paper() && !self.qualitative
+    }
+
+    /// Whether the paper states it in words.
+    pub fn is_in_words_of_paper(&self) -> bool {
+        self.is_of_paper() && self.qualitative
+    }
+
     /// Whether the paper states it.
     pub fn is_of_paper(&self) -> bool {
         self.kind == PAPER
@@ -61,6 +74,15 @@ impl OtherSchemeRow {
     pub fn of(scheme: &str, values: Vec<Option<f64>>) -> OtherSchemeRow {
         OtherSchemeRow { scheme: scheme.to_owned(), measured: estimate(&values), values }
     }
+}
+
+/// Whether a paper states in words what has this bound and source: that one scheme has more than another, or something for
+/// which the scenario has a bound of its own or a derived one.
+fn is_qualitative(bound: Bound, source: &str) -> bool {
+    let is_of = |kind| format::is_said_by(source, kind);
+    let is_order = matches!(bound, Bound::MoreThan | Bound::LessThan);
+    let is_limit = matches!(bound, Bound::AtMost | Bound::AtLeast);
+    is_of(PAPER) && (is_order || is_limit && (is_of("assumed") || is_of("theory")))
 }
 
 fn estimate(values: &[Option<f64>]) -> Option<Estimate> {
@@ -101,12 +123,16 @@ impl ReproductionDocument {
 
     /// The number of the papers' statements that hold, and the number of all.
     pub fn held(&self) -> (usize, usize) {
-        held(self.experiments.iter().flat_map(|experiment| &experiment.cases), StatementRow::is_of_paper)
+        held(self.cases(), StatementRow::is_of_paper)
     }
 
     /// The same for expectations from theory, files and assumptions.
     pub fn others_held(&self) -> (usize, usize) {
-        held(self.experiments.iter().flat_map(|experiment| &experiment.cases), is_other)
+        held(self.cases(), is_other)
+    }
+
+    fn cases(&self) -> impl Iterator<Item = &CaseRow> + Clone {
+        self.experiments.iter().flat_map(|experiment| &experiment.cases)
     }
 
     /// The text for a terminal with `width` columns, if it is given.
@@ -114,14 +140,16 @@ impl ReproductionDocument {
         let mut text = self.sheet().text(width);
         if self.experiments.len() > 1 {
             text.push('\n');
-            for ((held, all), of) in
-                [(self.held(), "statements of papers"), (self.others_held(), "other expectations")]
-            {
+            let of_papers = held_by_kind(self.cases()).unwrap_or_default();
+            for ((held, all), of, by_kind) in [
+                (self.held(), "statements of papers", of_papers),
+                (self.others_held(), "other expectations", String::new()),
+            ] {
                 if all > 0 {
-                    text += &format!("{}\n", verdict(held, all, of, self.seeds.len()));
+                    text += &format!("{}{by_kind}\n", verdict(held, all, of, self.seeds.len()));
                 }
             }
-            if let Some(by_scheme) = held_by_scheme(self.experiments.iter().flat_map(|one| &one.cases)) {
+            if let Some(by_scheme) = held_by_scheme(self.cases()) {
                 text += &format!("by scheme: {by_scheme}\n");
             }
         }
@@ -135,14 +163,16 @@ impl ReproductionDocument {
 
     fn sheet(&self) -> Sheet {
         let mut facts = vec![("seeds", seeds(&self.seeds))];
-        for ((held, all), of) in
-            [(self.held(), "statements of papers"), (self.others_held(), "other expectations")]
-        {
+        let of_papers = held_by_kind(self.cases()).unwrap_or_default();
+        for ((held, all), of, by_kind) in [
+            (self.held(), "statements of papers", of_papers),
+            (self.others_held(), "other expectations", String::new()),
+        ] {
             if all > 0 {
-                facts.push((of, format!("{held} of {all} hold")));
+                facts.push((of, format!("{held} of {all} hold{by_kind}")));
             }
         }
-        if let Some(by_scheme) = held_by_scheme(self.experiments.iter().flat_map(|one| &one.cases)) {
+        if let Some(by_scheme) = held_by_scheme(self.cases()) {
             facts.push(("statements of papers, by scheme", by_scheme));
         }
         let mut sections: Vec<Section> = self.experiments.iter().map(|one| self.section(one)).collect();
@@ -181,6 +211,8 @@ impl ReproductionDocument {
         let mut unknown: Vec<String> = unknown.filter(|note| !note.is_empty()).cloned().collect();
         unknown.dedup();
         notes.extend(unknown);
+        notes.extend(fitted_values(experiment));
+        notes.extend(self.repeated(experiment));
         let is_alone = experiment.cases.len() == 1;
         let report = |case: &CaseRow| {
             let name = if is_alone { case.scheme.clone() } else { name_of(case) };
@@ -191,14 +223,27 @@ impl ReproductionDocument {
             source: experiment.source.clone(),
             verdict: (all > 0).then(|| {
                 let together = verdict(held, all, "statements of the paper", self.seeds.len());
+                let by_kind = held_by_kind(&experiment.cases).unwrap_or_default();
                 let by_scheme = held_by_scheme(&experiment.cases).map(|of| format!(" ({of})"));
-                (together + &by_scheme.unwrap_or_default(), held == all)
+                (together + &by_kind + &by_scheme.unwrap_or_default(), held == all)
             }),
             grids,
             notes,
             reports: experiment.cases.iter().filter_map(report).collect(),
             pages: Vec::new(),
         }
+    }
+
+    /// Which cases have fewer different outcomes than seeds.
+    fn repeated(&self, experiment: &ExperimentRow) -> Option<String> {
+        let seeds = self.seeds.len() as u64;
+        let alike = experiment.cases.iter().filter(|case| (1..seeds).contains(&case.distinct)).count();
+        (alike > 0).then(|| {
+            format!(
+                "{alike} of {} cases have fewer different outcomes than seeds: there the seed changes nothing, or little.",
+                experiment.cases.len()
+            )
+        })
     }
 
     /// What does not hold, of several experiments together.
@@ -208,7 +253,8 @@ impl ReproductionDocument {
             let name: Vec<String> = name.into_iter().filter(|part| !part.is_empty()).collect();
             let by = said_by(row).into();
             let stated = self.stated(row);
-            vec![name.join(", ").into(), self.what(row), by, stated, self.measured(row), self.holds(row)]
+            let (measured, holds) = (self.measured(row), self.holds(case, row));
+            vec![name.join(", ").into(), self.what(row), by, stated, measured, holds]
         };
         let of_case = |experiment: &ExperimentRow, case: &CaseRow| {
             let failing = case.statements.iter().filter(|statement| !statement.holds);
@@ -235,15 +281,23 @@ impl ReproductionDocument {
     }
 
     fn stated_by_paper(&self, experiment: &ExperimentRow) -> Grid {
-        let own = [numbers("states"), numbers("measured"), numbers("theory allows")];
+        let (_, all_in_words) = held(&experiment.cases, StatementRow::is_in_words_of_paper);
+        let by_kind = all_in_words > 0;
+        let mut own = vec![numbers("states"), numbers("measured"), numbers("theory allows")];
+        if by_kind {
+            own.insert(0, words("in"));
+        }
         self.grid("What the paper states", experiment, &own, StatementRow::is_of_paper, |row| {
+            let said = if row.qualitative { "words" } else { "numbers" };
             let allowed: Vec<String> = row
                 .theory
                 .iter()
                 .map(|theory| format::bounded(row.quantity(), theory.bound, theory.value))
                 .collect();
             let allowed = if allowed.is_empty() { NONE.to_owned() } else { allowed.join(", ") };
-            vec![self.what(row), self.stated(row), self.measured(row), allowed.into()]
+            let said = by_kind.then(|| said.into());
+            let figures = [self.stated(row), self.measured(row), allowed.into()];
+            iter::once(self.what(row)).chain(said).chain(figures).collect()
         })
     }
 
@@ -314,7 +368,7 @@ impl ReproductionDocument {
                 row_cells.extend(by_scheme.then(|| case.scheme.as_str().into()));
                 row_cells.extend(own);
                 row_cells.extend(by_optimum.then(|| optimum(row)));
-                row_cells.push(self.holds(row));
+                row_cells.push(self.holds(case, row));
                 rows.push(row_cells);
             }
         }
@@ -358,20 +412,27 @@ impl ReproductionDocument {
         }
     }
 
-    fn holds(&self, row: &StatementRow) -> Cell {
+    /// In how many seeds it holds; of a paper's statement also whether with fitted values, and how many different outcomes
+    /// the seeds have, if fewer.
+    fn holds(&self, case: &CaseRow, row: &StatementRow) -> Cell {
         let mark = if row.holds { '✓' } else { '✗' };
-        let text = match row.values.len() {
+        let mut text = match row.values.len() {
             1 => format!("{mark} {}", if row.holds { "holds" } else { "fails" }),
+            seeds if (1..seeds as u64).contains(&case.distinct) => {
+                format!("{mark} {} of {seeds} ({} different)", row.held, case.distinct)
+            }
             seeds => format!("{mark} {} of {seeds}", row.held),
         };
+        if row.is_of_paper() && row.holds && !case.fitted.is_empty() {
+            text += ", fitted";
+        }
         Cell { holds: Some(row.holds), ..text.into() }
     }
 }
 
-/// Who states it; a paper's words may have been made a number by a scenario.
+/// Who states it, and of a paper whether in words.
 fn said_by(row: &StatementRow) -> String {
-    let is_in_words = row.is_of_paper() && row.source.contains("assumed:");
-    if is_in_words { format!("{PAPER}, number assumed") } else { row.kind.clone() }
+    if row.qualitative { format!("{PAPER}, in words") } else { row.kind.clone() }
 }
 
 fn is_other(row: &StatementRow) -> bool {
@@ -394,6 +455,40 @@ fn held<'a>(
 ) -> (usize, usize) {
     let statements = cases.into_iter().flat_map(|case| &case.statements).filter(|row| is_meant(row));
     statements.fold((0, 0), |(held, all), row| (held + usize::from(row.holds), all + 1))
+}
+
+/// How many statements of papers hold as numbers and in words, and with fitted values; nothing if all are numbers and no value
+/// is fitted.
+fn held_by_kind<'a>(cases: impl IntoIterator<Item = &'a CaseRow> + Clone) -> Option<String> {
+    let (numbers, all_numbers) = held(cases.clone(), StatementRow::is_number_of_paper);
+    let (in_words, all_in_words) = held(cases.clone(), StatementRow::is_in_words_of_paper);
+    let fitted = cases.into_iter().filter(|case| !case.fitted.is_empty());
+    let (fitted, _) = held(fitted, StatementRow::is_of_paper);
+    let mut text = String::new();
+    if all_in_words > 0 {
+        text += &format!("; numbers: {numbers} of {all_numbers}, in words: {in_words} of {all_in_words}");
+    }
+    if fitted > 0 {
+        text += &format!("; with fitted values: {fitted} of those that hold");
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// The values that were chosen with the stated figures in sight.
+fn fitted_values(experiment: &ExperimentRow) -> Option<String> {
+    let mut values: Vec<&str> = Vec::new();
+    for value in experiment.cases.iter().flat_map(|case| &case.fitted) {
+        if !values.contains(&value.as_str()) {
+            values.push(value);
+        }
+    }
+    (!values.is_empty()).then(|| {
+        format!(
+            "Chosen with the stated figures in sight (fitted): {}. A statement that holds with them shows that a consistent set \
+             of values exists, not that it is the authors'.",
+            values.join(", ")
+        )
+    })
 }
 
 /// How many statements of papers hold about each scheme, if they are about several: a paper's own scheme comes first
@@ -490,6 +585,32 @@ mod tests {
         let said = "goodput of class EF 1 Mb/s ± 5 % 1.05 ± 0.64 Mb/s (2 of 3) – ✗ 1 of 3";
         assert_eq!(line(&text, "goodput"), said);
         assert!(text.contains("\n0 of 1 statements of the paper hold in all 3 seeds\n"), "{text}");
+    }
+
+    #[test]
+    fn what_papers_say_in_words_and_with_fitted_values_is_counted_apart() {
+        let in_words = ExpectationRow {
+            source: "paper: section V, a great rate; assumed: half of the link".to_owned(),
+            bound: Bound::AtLeast,
+            ..row(Some(1e6), true)
+        };
+        let tolerant = ExpectationRow {
+            source: "paper: Table 3; assumed: within a tenth".to_owned(),
+            ..row(Some(1e6), false)
+        };
+        let rows = [in_words, tolerant, row(Some(1e6), true)];
+        let statements = rows.iter().map(|row| StatementRow::of(&[row, row], Vec::new(), Vec::new(), None));
+        let mut document = document(statements.collect(), 2);
+        assert_eq!(document.held(), (2, 3));
+        let said = |document: &ReproductionDocument| document.text(None);
+        assert!(said(&document).contains("hold in all 2 seeds; numbers: 1 of 2, in words: 1 of 1"));
+        let case = &mut document.experiments[0].cases[0];
+        (case.fitted, case.distinct) = (vec!["link.A-B.delay = 3 ms".to_owned()], 1);
+        let text = said(&document);
+        assert!(text.contains("; with fitted values: 2 of those that hold"), "{text}");
+        assert!(text.contains("(fitted): link.A-B.delay = 3 ms. A statement that holds"), "{text}");
+        assert!(text.contains("✓ 2 of 2 (1 different), fitted"), "{text}");
+        assert!(text.contains("1 of 1 cases have fewer different outcomes than seeds"), "{text}");
     }
 
     #[test]
@@ -600,7 +721,7 @@ mod tests {
         assert_eq!(of(&statement(&[Some(0.9e6), None, None], Bound::MoreThan)), (1, false, None));
         let text =
             document(vec![statement(&[Some(0.9e6), Some(0.9e6), None], Bound::MoreThan)], 3).text(None);
-        let said = "goodput of class EF more than pcon (900 kb/s (2 of 3)), omcc-rf (500 kb/s) 2 ± 2.5 Mb/s – ✗ 2 of 3";
+        let said = "goodput of class EF words more than pcon (900 kb/s (2 of 3)), omcc-rf (500 kb/s) 2 ± 2.5 Mb/s – ✗ 2 of 3";
         assert_eq!(line(&text, "goodput"), said);
     }
 

@@ -98,7 +98,9 @@ mod tests {
             }
             _ if is_number(value) => {
                 let said = value.source.as_deref().unwrap_or("");
-                if !["paper: ", "files: ", "assumed: ", "theory: "].iter().any(|kind| said.starts_with(kind))
+                if !["paper: ", "files: ", "fitted: ", "assumed: ", "theory: "]
+                    .iter()
+                    .any(|kind| said.starts_with(kind))
                 {
                     out.push(format!("{path} = {value}: `{said}`"));
                 }

@@ -27,7 +27,7 @@ const fn fixed(
     Key { table, key, shape, default, settable: false, meaning }
 }
 
-const SOURCE: &str = "The source of the numbers in this table: one text for all, or a table with a text for each key (`rest`: all others). Write `paper: …`, `files: …` or `assumed: …`.";
+const SOURCE: &str = "The source of the numbers in this table: one text for all, or a table with a text for each key (`rest`: all others). Write `paper: …`, `files: …`, `fitted: …` (chosen with the stated figures in sight) or `assumed: …`.";
 
 /// Topologies that can be generated.
 pub const KINDS: &[&str] = &["random", "waxman", "grid", "line", "ring", "star", "tree", "dumbbell"];
@@ -261,6 +261,13 @@ pub const KEYS: &[Key] = &[
         "Its rate in both directions, or `[forward, backward]` in the order of its ends.",
     ),
     key("link", "delay", Shape::Spans, REQUIRED, "Its one-way propagation delay, or `[forward, backward]`."),
+    key(
+        "link",
+        "delay_jitter",
+        Shape::Number(0.0, 0.5),
+        "0.0",
+        "Makes the seed matter: the seed draws a factor between 1 − `delay_jitter` and 1 + `delay_jitter` for the link's delay, once for the run.",
+    ),
     key("link", "queue", Shape::Limit, "100", "Limit of the queue at each end: packets or bytes."),
     key(
         "link",
@@ -354,6 +361,20 @@ pub const KEYS: &[Key] = &[
         Shape::Span,
         "\"0 s\"",
         "Spreads the starts evenly: flow i of n starts `start_spread`·i/n later.",
+    ),
+    key(
+        "flow",
+        "start_jitter",
+        Shape::Span,
+        "\"0 s\"",
+        "Makes the seed matter: the seed draws for each flow how much later it starts, less than `start_jitter`.",
+    ),
+    fixed(
+        "flow",
+        "drawn_from",
+        Shape::Texts,
+        NONE,
+        "Nodes from which the seed draws the consumers of the group, none twice. `consumer` then says how many there are.",
     ),
     key("flow", "stop", Shape::SpanEach, NONE, "The end of the flow; by default the end of the run."),
     key(

@@ -162,6 +162,8 @@ pub struct Link {
     pub rate: [Rate; 2],
     /// Propagation delay from `a` to `b`, and from `b` to `a`.
     pub delay: [Span; 2],
+    /// The seed draws a factor for the delay, at most this far from 1; 0 to 0.5.
+    pub delay_jitter: f64,
     /// Bound of the queue in front of the link, at each end.
     pub queue: QueueLimit,
     /// Probability that a packet put on the link is lost; 0 to 1, each direction. On a shared medium:
@@ -204,6 +206,10 @@ pub struct Flow {
     pub class: ServiceClass,
     /// Simulated time at which its first Interest may leave.
     pub start: Span,
+    /// The seed draws how much later, less than this.
+    pub start_jitter: Span,
+    /// The nodes from which the seed draws the consumers of its group, none twice; empty if `consumer` is the node.
+    pub drawn_from: Arc<[NodeId]>,
     /// Simulated time from which it sends no more Interests; `None`: the end of the run.
     pub stop: Option<Span>,
     /// Segments to fetch, after which the flow is complete; `None`: as many as it can.

@@ -284,6 +284,7 @@ mod tests {
             b: NodeId(b),
             rate: [Rate::from_mbps(1); 2],
             delay: [Span::from_millis(ms); 2],
+            delay_jitter: 0.0,
             queue: QueueLimit::Packets(1),
             loss: 0.0,
             medium: None,

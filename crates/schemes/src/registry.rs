@@ -181,7 +181,9 @@ mod tests {
             let params = Params::resolve(entry.parameters, []).unwrap();
             let _ = (entry.build)(&params);
             for parameter in entry.parameters {
-                let known = ["paper", "files", "assumed"].iter().any(|kind| parameter.from.starts_with(kind));
+                let known = ["paper", "files", "fitted", "assumed"]
+                    .iter()
+                    .any(|kind| parameter.from.starts_with(kind));
                 assert!(known, "{}.{}: {}", entry.name, parameter.key, parameter.from);
                 assert!(!parameter.meaning.is_empty());
                 let ParameterKind::Variant(variants) = parameter.kind else { continue };

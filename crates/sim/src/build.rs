@@ -65,6 +65,9 @@ impl<'e> Builder<'e> {
     }
 
     fn build(mut self, measure: Measurements) -> Parts {
+        if self.experiment.is_drawn() {
+            self.seed_use.note();
+        }
         self.add_nodes();
         self.add_media();
         self.add_links();

@@ -32,6 +32,16 @@ pub struct ScenarioOptimum {
     figures: Vec<Option<f64>>,
 }
 
+/// Refuses a scenario whose consumers the seed draws: each seed has another optimum.
+pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
+    let drawn = scenario.flows.iter().find(|flow| !flow.drawn_from.is_empty());
+    let refused = |flow: &weir_scenario::Flow| {
+        let name = &flow.name;
+        StudyError::Invalid(format!("the seed draws the consumers of flow {name}: there is no one optimum"))
+    };
+    drawn.map_or(Ok(()), |flow| Err(refused(flow)))
+}
+
 impl ScenarioOptimum {
     /// In the scenario's windows and further ones, or over the whole run if there are none and few flows; none where
     /// theory does not know it.
@@ -57,6 +67,7 @@ impl ScenarioOptimum {
         further: &[(Span, Span)],
         expectations: &[Expectation],
     ) -> Result<ScenarioOptimum, StudyError> {
+        refuse_drawn(scenario)?;
         let own = scenario.windows.iter().map(|window| (window.from, window.to));
         let mut windows: Vec<_> = own.chain(further.iter().copied()).collect();
         let shown = windows.len();

@@ -54,6 +54,7 @@ fn document(
     let OptimumRequest { objective, utilisation } = request;
     let options = Options { objective, utilisation, ..Options::default() };
     let policy = policy::of(scenario)?;
+    crate::optimum::refuse_drawn(scenario)?;
     let theory = Theory::new(scenario, &policy, &options)?;
     let mut notes = Vec::new();
     let has_few = scenario.flows.len() <= FEW_FLOWS;

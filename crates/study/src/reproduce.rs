@@ -1,5 +1,6 @@
 //! The experiments of papers: their statements beside what is measured and what theory allows.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use weir_experiment::{bound, scheme_for};
 use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, ProbeValue};
 use weir_results::{
     CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
-    WindowDistanceRow, kind_of_source, write_reproduction,
+    WindowDistanceRow, is_said_by, kind_of_source, write_reproduction,
 };
 use weir_scenario::{Expectation, Scenario, Stated};
 
@@ -26,6 +27,13 @@ use crate::store::RunStore;
 use crate::study::{PlannedRun, Study, union_of_axes};
 use crate::view::{Note, Outcome, View};
 
+/// The kind of source of a value that was chosen with the stated figures in sight.
+const FITTED: &str = "fitted";
+
+/// What makes every seed but seed 1 a run of its own, also where nothing else is random: delays a few per cent from the stated
+/// ones, and starts a few tens of milliseconds later.
+const JITTER: [&str; 2] = ["defaults.link.delay_jitter=0.02", "defaults.flow.start_jitter=20ms"];
+
 /// What is reproduced.
 #[derive(Clone, Debug)]
 pub struct ReproduceRequest {
@@ -35,6 +43,8 @@ pub struct ReproduceRequest {
     pub seeds: Seeds,
     /// Only the statements about this scheme.
     pub scheme: Option<String>,
+    /// Whether all seeds but seed 1 run with delays and starts that differ a little from the stated ones.
+    pub jitter: bool,
 }
 
 /// Experiments that are read and checked.
@@ -60,6 +70,8 @@ struct PaperExperiment {
 struct PaperPoint {
     /// Its optimum says what expectations would be.
     point: Arc<Point>,
+    /// The same with [`JITTER`].
+    jittered: Arc<Point>,
     /// The schemes that something is stated about, and behind these the ones that they are only compared with.
     schemes: Vec<String>,
     /// How many of these something is stated about.
@@ -80,6 +92,8 @@ struct Case<'a> {
 
 /// What a case takes from a run.
 struct CaseRun {
+    /// What tells one outcome from another: events, packets put on links, and each flow's goodput.
+    outcome: (u64, u64, Vec<u64>),
     expectations: Vec<ExpectationRow>,
     /// What statements about other schemes are compared with.
     beside: Vec<ProbeValue>,
@@ -96,7 +110,9 @@ impl CaseRun {
         let windows = document.windows.iter().map(|window| &window.optimum);
         let distance = |optimum: &Option<OptimumRow>| Some(optimum.as_ref()?.distance);
         let distances = windows.chain([&document.optimum]).filter_map(distance).collect();
-        CaseRun { expectations: document.expectations, beside, distances }
+        let goodputs = document.flows.iter().map(|flow| flow.goodput_bps.to_bits()).collect();
+        let outcome = (document.events, document.packet_hops, goodputs);
+        CaseRun { outcome, expectations: document.expectations, beside, distances }
     }
 }
 
@@ -107,7 +123,7 @@ impl ReproduceRequest {
     /// The first mistake, or that nothing is stated.
     pub fn plan(self, with_series: bool) -> Result<Reproduction, StudyError> {
         let names = papers::experiments(&self.names).map_err(StudyError::Invalid)?;
-        let experiments = names.iter().map(|name| PaperExperiment::load(name, self.scheme.as_deref()));
+        let experiments = names.iter().map(|name| PaperExperiment::load(name, &self));
         let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
         // Some experiments of a paper may state nothing about a scheme. An experiment that is named should.
         let silent =
@@ -145,6 +161,7 @@ impl ReproduceRequest {
             .words(&self.names)
             .option("--seeds", [&self.seeds])
             .option("--scheme", &self.scheme)
+            .flag("--no-jitter", !self.jitter)
     }
 }
 
@@ -225,14 +242,15 @@ fn nothing_stated(names: &[String], scheme: Option<&str>) -> String {
 }
 
 impl PaperExperiment {
-    fn load(name: &str, scheme: Option<&str>) -> Result<PaperExperiment, StudyError> {
+    fn load(name: &str, request: &ReproduceRequest) -> Result<PaperExperiment, StudyError> {
+        let scheme = request.scheme.as_deref();
         let source = Source::find(name)?;
         let as_it_stands = source.read(&[])?;
         if let Some(scheme) = scheme {
             scheme_for(&as_it_stands, scheme)?;
         }
         let point = |set: Vec<String>| {
-            let point = Point::new(source.clone(), set, Vec::new())?;
+            let point = Point::new(source.clone(), set.clone(), Vec::new())?;
             let mut schemes = schemes_of(&point.scenario, scheme);
             // A point that nothing is stated about is not run, and needs no optimum.
             let point = if schemes.is_empty() { point } else { point.with_expectations() };
@@ -242,7 +260,14 @@ impl PaperExperiment {
                     schemes.push(other.to_owned());
                 }
             }
-            Ok(PaperPoint { point: Arc::new(point), schemes, stated, beside })
+            let point = Arc::new(point);
+            let jittered = if request.jitter {
+                let set = set.into_iter().chain(JITTER.map(str::to_owned)).collect();
+                Arc::new(Point::new(source.clone(), set, Vec::new())?)
+            } else {
+                Arc::clone(&point)
+            };
+            Ok(PaperPoint { point, jittered, schemes, stated, beside })
         };
         let points =
             papers::points(&as_it_stands.axes).into_iter().map(point).collect::<Result<_, StudyError>>()?;
@@ -286,6 +311,11 @@ impl PaperPoint {
         (0..self.schemes.len()).map(case).collect()
     }
 
+    /// As it runs with this seed: seed 1 has the values of the file.
+    fn of_seed(&self, seed: u64) -> &Arc<Point> {
+        if seed == 1 { &self.point } else { &self.jittered }
+    }
+
     /// What one of its scenario's expectations would be in the optimum.
     fn best(&self, expectation: &Expectation) -> Option<f64> {
         let at = self.point.scenario.expectations.iter().position(|one| one == expectation)?;
@@ -302,7 +332,7 @@ impl Case<'_> {
         seeds.list().iter().enumerate().map(move |(at, seed)| Run {
             probes: Arc::clone(&probes),
             with_series: with_series && at == 0 && self.is_stated,
-            ..Run::new(&self.point.point, self.scheme, *seed)
+            ..Run::new(self.point.of_seed(*seed), self.scheme, *seed)
         })
     }
 
@@ -332,6 +362,8 @@ impl Case<'_> {
         CaseRow {
             set: self.point.point.set.clone(),
             scheme: self.scheme.to_owned(),
+            distinct: runs.iter().map(|run| &run.outcome).collect::<BTreeSet<_>>().len() as u64,
+            fitted: fitted(&self.point.point.scenario, self.scheme),
             report: has_report.then(|| format!("{}/report.html", self.folder)),
             statements: stated.iter().enumerate().map(statement).collect(),
             optimum: self.point.point.optimum().map(|optimum| self.optimum_row(optimum, runs)),
@@ -371,6 +403,23 @@ impl Case<'_> {
             note: optimum.note().unwrap_or_default().to_owned(),
         }
     }
+}
+
+/// The values that were chosen with the stated figures in sight: those of the scenario that the scheme meets, and parameters
+/// of the scheme whose provenance names this experiment.
+fn fitted(scenario: &Scenario, scheme: &str) -> Vec<String> {
+    let of_scheme = format!("scheme.{scheme}.");
+    let is_met = |path: &str| !path.starts_with("scheme.") || path.starts_with(&of_scheme);
+    let is_fitted = |source: &str| is_said_by(source, FITTED);
+    let settings = scenario.settings.iter().filter(|one| is_met(&one.path));
+    let in_file = settings.filter(|one| one.source.as_deref().is_some_and(is_fitted));
+    let in_file = in_file.map(|one| format!("{} = {}", one.path, one.value));
+    let is_set =
+        |key: &str| scenario.settings.iter().any(|one| one.path.strip_prefix(&of_scheme) == Some(key));
+    let parameters = weir_schemes::find(scheme).into_iter().flat_map(|entry| entry.parameters);
+    let parameters = parameters
+        .filter(|one| is_fitted(one.from) && one.from.contains(scenario.name.as_str()) && !is_set(one.key));
+    in_file.chain(parameters.map(|one| format!("{of_scheme}{} = {}", one.key, one.default))).collect()
 }
 
 /// What the scenario derives from theory for the figure that is stated.

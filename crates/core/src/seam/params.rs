@@ -107,7 +107,7 @@ pub struct Parameter {
     pub default: &'static str,
     /// The meaning, with the paper's symbol.
     pub meaning: &'static str,
-    /// The source of the default: `paper …`, `files …` or `assumed: why`.
+    /// The source of the default: `paper …`, `files …`, `fitted: what to` (chosen with stated figures in sight) or `assumed: why`.
     pub from: &'static str,
 }
 

@@ -177,3 +177,38 @@ fn what_is_wrong_is_told_before_anything_runs() {
     let Err(ExperimentError::Scenario(error)) = Experiment::new(wrong, &Setup::default()) else { panic!() };
     assert!(error.to_string().contains("scheme.cubic.bta: unknown parameter"), "{error}");
 }
+
+#[test]
+fn the_seed_draws_delays_starts_and_the_nodes_of_consumers() {
+    let text = "title = \"drawn\"\nsource = \"assumed: a test\"\nduration = \"9 s\"\n[scheme]\ndefault = \"fixed\"\n\
+        [[node]]\nname = \"C{1..8}\"\n[[node]]\nname = \"P\"\n\
+        [[link]]\nends = [\"C{1..8}\", \"P\"]\nrate = \"10 Mb/s\"\ndelay = \"100 ms\"\ndelay_jitter = 0.02\n\
+        [[flow]]\nname = \"f\"\nconsumer = \"C{1..4}\"\ndrawn_from = \"C{1..8}\"\nproducer = \"P\"\nprefix = \"/f\"\n\
+        start = \"1 s\"\nstart_jitter = \"50 ms\"\n";
+    let scenario = Scenario::parse("test", "test", text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let drawn = |seed| {
+        let setup = Setup { seed, ..Setup::default() };
+        let experiment = Experiment::new(scenario.clone(), &setup).unwrap();
+        assert!(experiment.is_drawn());
+        let (links, flows) = (&experiment.scenario().links, &experiment.scenario().flows);
+        for link in links {
+            assert_eq!(link.delay[0], link.delay[1]);
+            assert!((98.0..102.0).contains(&link.delay[0].as_millis_f64()), "{}", link.delay[0]);
+        }
+        for (at, flow) in flows.iter().enumerate() {
+            assert!(flow.start >= Span::from_secs(1) && flow.start < Span::from_millis(1050));
+            assert!(flow.consumer.index() < 8 && flows[..at].iter().all(|one| one.consumer != flow.consumer));
+        }
+        let starts: Vec<Span> = flows.iter().map(|flow| flow.start).collect();
+        assert!(
+            starts.windows(2).all(|pair| pair[0] != pair[1]),
+            "each flow has a start of its own: {starts:?}"
+        );
+        (links[0].delay[0], starts, flows.iter().map(|flow| flow.consumer).collect::<Vec<_>>())
+    };
+    assert_eq!(drawn(1), drawn(1));
+    let (one, two) = (drawn(1), drawn(2));
+    assert!(one.0 != two.0 && one.1 != two.1 && one.2 != two.2);
+    let plain = Experiment::new(self::scenario(""), &Setup::default()).unwrap();
+    assert!(!plain.is_drawn(), "without jitter a seed draws nothing of the scenario");
+}

@@ -105,6 +105,8 @@ pub fn comparison(report: &Report) -> SummaryDocument {
 pub fn reproduction(report: &Report) -> ReproductionDocument {
     let runs = runs(report).swap_remove(0);
     let case = |set: &[&str]| CaseRow {
+        distinct: runs.len() as u64,
+        fitted: Vec::new(),
         set: set.iter().map(|set| (*set).to_owned()).collect(),
         scheme: runs[0].scheme.clone(),
         report: Some("report.html".to_owned()),

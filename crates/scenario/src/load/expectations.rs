@@ -133,6 +133,12 @@ impl Loader<'_> {
         if select.flows.is_empty() && is_about_flows(metric, &select) && !may_be_none {
             return Err(item.error_here(format!("there is no flow of {}", words.join(", ")), ""));
         }
+        if let Some(value) = item.given("consumer")
+            && select.flows.iter().any(|f| !flows[f.index()].drawn_from.is_empty())
+        {
+            let message = "the seed draws the nodes of these consumers".to_owned();
+            return Err(item.error("consumer", value, message, "choose the flows by `flow` or `prefix`"));
+        }
         let mut chosen = select.flows.iter().map(|f| &flows[f.index()]);
         if metric.needs_amount()
             && let Some(endless) = chosen.find(|flow| flow.amount.is_none())

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
+use std::sync::Arc;
 
 use weir_core::units::{Bytes, Span};
 use weir_document::{DocumentError, Item, did_you_mean, list};
@@ -195,6 +196,7 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
     }
     let class = item.class("class")?;
     let spread = item.span("start_spread")?;
+    let start_jitter = item.span("start_jitter")?;
     let source = item.source_rate()?;
     let payload = payload(item)?;
     let lifetime = item.positive_span("lifetime")?;
@@ -211,6 +213,8 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
             prefix,
             class,
             start: *nth(&steps.starts, i) + later,
+            start_jitter,
+            drawn_from: Arc::default(),
             stop: steps.stops.as_ref().map(|stops| *nth(stops, i)),
             amount: steps.amounts.as_ref().map(|amounts| *nth(amounts, i)),
             source,
@@ -221,7 +225,36 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
             scheme: scheme.clone(),
         });
     }
+    let group = flows.len() - n;
+    let drawn_from = drawn_from(item, network, &flows[group..])?;
+    flows[group..].iter_mut().for_each(|flow| flow.drawn_from = Arc::clone(&drawn_from));
     Ok(())
+}
+
+/// The nodes from which the seed draws the consumers of a group.
+fn drawn_from(item: &Item<'_>, network: &Network, flows: &[Flow]) -> Result<Arc<[NodeId]>> {
+    const KEY: &str = "drawn_from";
+    let Some(value) = item.given(KEY) else { return Ok(Arc::default()) };
+    let mut nodes = Vec::new();
+    for (text, at) in item.texts(KEY)? {
+        for name in item.expand(KEY, &text, at, None)? {
+            let node = network.node(item, KEY, &name, at)?;
+            if nodes.contains(&node) {
+                let message = format!("{name} is among the nodes twice");
+                return Err(item.doc.error(at, item.path_of(KEY), message, ""));
+            }
+            nodes.push(node);
+        }
+    }
+    if flows.iter().any(|flow| flow.producers.iter().any(|producer| nodes.contains(producer))) {
+        let message = "a producer of the group is among the nodes".to_owned();
+        return Err(item.error(KEY, value, message, "consumer and producer must be different nodes"));
+    }
+    if nodes.len() < flows.len() {
+        let message = format!("{} consumers cannot be drawn from {} nodes", flows.len(), nodes.len());
+        return Err(item.error(KEY, value, message, "no node is drawn twice: name more nodes"));
+    }
+    Ok(nodes.into())
 }
 
 fn payload(item: &Item<'_>) -> Result<Bytes> {

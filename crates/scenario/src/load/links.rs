@@ -23,6 +23,7 @@ impl Loader<'_> {
                 b,
                 rate: item.rates("rate")?,
                 delay: item.spans("delay")?,
+                delay_jitter: item.number("delay_jitter")?,
                 queue: item.queue("queue")?,
                 loss: item.number("loss")?,
                 medium: None,
@@ -53,7 +54,8 @@ impl Loader<'_> {
                         continue;
                     }
                     add_link(&item, "stations", network, (a, b), at, links.len())?;
-                    links.push(Link { a, b, rate, delay: [Span::ZERO; 2], queue, loss, medium });
+                    let delay = [Span::ZERO; 2];
+                    links.push(Link { a, b, rate, delay, delay_jitter: 0.0, queue, loss, medium });
                 }
             }
             media.push(Medium { name, stations: stations.into_iter().map(|s| s.0).collect() });

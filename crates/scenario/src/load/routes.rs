@@ -64,6 +64,11 @@ impl Loader<'_> {
             "multipath" => Some(Policy::Multipath),
             _ => None,
         };
+        // Consumers may be drawn from several nodes: each of them needs routes.
+        let drawn = flows
+            .iter()
+            .flat_map(|flow| flow.drawn_from.iter().map(|&consumer| Flow { consumer, ..flow.clone() }));
+        let flows = &flows.iter().cloned().chain(drawn).collect::<Vec<Flow>>()[..];
         let graph = Graph::new(network.names.len(), links, item.choice("metric")? == "delay");
         let given = self.given(network)?;
         let prefixes = prefixes(flows);

@@ -34,7 +34,7 @@
 //! 10. **A Nack lowers the window as a timeout does.** hICN has no Nacks, and the code ignores them.
 //! 11. **p_r counts from the 30th sample, as in hICN and CCN-PLsim.** In the code it counts from the 31st.
 //! 12. **The variant `hbhcm` follows a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp.** It
-//!     tolerates 5 ms of queueing delay. It decreases at most once a window. A timeout leaves a window of one. In the
+//!     takes the smallest round-trip time of all (its path-manager), and tolerates 5 ms of queueing delay. It decreases at most once a window. A timeout leaves a window of one. In the
 //!     program p_r counts from the first sample. It is not known whether their figures were made with it. DPCCP's
 //!     authors wrote a program from the article, and have not published it.
 //! 13. **A consumer forgets the round-trip times of a route after 2 s of silence, and distinguishes 64 routes.**
@@ -105,6 +105,7 @@ const PARAMETERS: &[Parameter] = &[
                     ("decrease", "0.875"),
                     ("most_window", "1048576"),
                     ("slow_start", "true"),
+                    ("minimum", "all"),
                     ("tolerance", "5 ms"),
                     ("spaced", "true"),
                     ("restart", "true"),
@@ -123,6 +124,13 @@ const PARAMETERS: &[Parameter] = &[
         "number of round-trip times kept for a route",
         "files: hICN, libtransport; the code of QSCCP's authors",
     ),
+    Parameter {
+        key: "minimum",
+        kind: ParameterKind::Choice(&["window", "all"]),
+        default: "window",
+        meaning: "R_min: the smallest round-trip time of the latest `samples` of the route, or of all",
+        from: "files: hICN, libtransport; all: path-manager of HbHCM's authors",
+    },
     Parameter::number(
         "p_min",
         PROBABILITY,
@@ -229,6 +237,7 @@ impl OmccRf {
             least: params.number("least_window"),
             most: params.number("most_window").max(params.number("least_window")),
             slow_start: params.switch("slow_start"),
+            of_all_time: params.text("minimum") == "all",
             tolerance: params.span("tolerance"),
             spaced: params.switch("spaced"),
             restart: params.switch("restart"),

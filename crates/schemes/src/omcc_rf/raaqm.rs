@@ -9,9 +9,9 @@
 //! probability p_r, and otherwise grows by γ/W. With slow start it grows by 1 until the first decrease, and later up to
 //! the value after the last decrease.
 //!
-//! The simulator of HbHCM's and DPCCP's authors has three more rules, each a field of [`Law`]. With a tolerance θ,
-//! R_min + θ replaces R_min, and below it the window never falls. After a decrease the next W Data of the route lower
-//! nothing. A timeout leaves the initial window.
+//! The simulator of HbHCM's and DPCCP's authors has four more rules, each a field of [`Law`]. R_min is the smallest of all
+//! samples of the route, not of the latest. With a tolerance θ, R_min + θ replaces R_min, and below it the window never
+//! falls. After a decrease the next W Data of the route lower nothing. A timeout leaves the initial window.
 
 use std::collections::VecDeque;
 
@@ -47,6 +47,8 @@ pub(super) struct Law {
     pub(super) least: f64,
     pub(super) most: f64,
     pub(super) slow_start: bool,
+    /// R_min is of all samples of the route.
+    pub(super) of_all_time: bool,
     /// Queueing of so long at the most is noise.
     pub(super) tolerance: Span,
     /// After a decrease the route has no other for as many Data as the window had Interests.
@@ -62,6 +64,8 @@ pub(super) struct Law {
 struct Route {
     label: PathLabel,
     samples: VecDeque<Span>,
+    /// The smallest of all samples, also of those no longer kept.
+    least: Span,
     heard_at: Time,
     /// Data that lower nothing, after a decrease.
     spared: u32,
@@ -78,6 +82,7 @@ impl Route {
             self.samples.pop_front();
         }
         self.samples.push_back(rtt);
+        self.least = self.least.min(rtt);
         if self.samples.len() < law.samples {
             return 0.0;
         }
@@ -85,6 +90,7 @@ impl Route {
             .samples
             .iter()
             .fold((Span::MAX, Span::ZERO), |(least, most), sample| (least.min(*sample), most.max(*sample)));
+        let least = if law.of_all_time { self.least } else { least };
         if most - least < NO_VARIATION {
             return law.p_min;
         }
@@ -128,12 +134,13 @@ impl Raaqm {
     fn place_of_new(&mut self, label: PathLabel, now: Time) -> usize {
         if self.routes.len() < ROUTES {
             let samples = VecDeque::with_capacity(self.law.samples);
-            self.routes.push(Route { label, samples, heard_at: now, spared: 0 });
+            self.routes.push(Route { label, samples, least: Span::MAX, heard_at: now, spared: 0 });
             return self.routes.len() - 1;
         }
         match self.routes.iter().position(|route| route.is_stale(now)) {
             Some(place) => {
                 self.routes[place].label = label;
+                self.routes[place].least = Span::MAX;
                 place
             }
             None => ROUTES - 1,
@@ -222,6 +229,7 @@ mod tests {
         least: 1.0,
         most: 512.0,
         slow_start: false,
+        of_all_time: false,
         tolerance: Span::ZERO,
         spaced: false,
         restart: false,
@@ -230,7 +238,13 @@ mod tests {
     const RTT: Span = Span::from_millis(100);
 
     fn route() -> Route {
-        Route { label: PathLabel::HERE, samples: VecDeque::new(), heard_at: Time::ZERO, spared: 0 }
+        Route {
+            label: PathLabel::HERE,
+            samples: VecDeque::new(),
+            least: Span::MAX,
+            heard_at: Time::ZERO,
+            spared: 0,
+        }
     }
 
     /// A consumer, and what comes to it.
@@ -305,6 +319,19 @@ mod tests {
         assert!((half - (1e-5 + (0.2 - 1e-5) / 2.0)).abs() < 1e-12, "{half}");
         let small = (0..40).map(|n| route.probability(Span::from_millis(100 + n % 2 * 3), &law));
         assert_eq!(small.last(), Some(0.0), "3 ms of queueing at the most");
+    }
+
+    #[test]
+    fn the_smallest_of_all_time_sees_a_queue_that_has_stood_for_long() {
+        let probability = |law: Law| {
+            let mut route = route();
+            route.probability(RTT, &law);
+            // A queue of 50 ms, and then samples of one length: the latest thirty do not see it.
+            let queued = RTT + Span::from_millis(50);
+            (0..100).map(|_| route.probability(queued, &law)).last().unwrap()
+        };
+        assert_eq!(probability(LAW), LAW.p_min);
+        assert!((probability(Law { of_all_time: true, ..LAW }) - LAW.p_max).abs() < 1e-12);
     }
 
     #[test]

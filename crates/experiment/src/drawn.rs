@@ -1,0 +1,56 @@
+//! What the seed draws of the scenario itself, before the run: delays of links, starts of flows, nodes of consumers.
+
+use std::sync::Arc;
+
+use weir_core::random::Random;
+use weir_core::units::Span;
+use weir_scenario::{Flow, Link, Scenario};
+
+/// The scenario of the run with this seed, and whether the seed has drawn something of it.
+pub(crate) fn scenario(scenario: Arc<Scenario>, seed: u64) -> (Arc<Scenario>, bool) {
+    let is_drawn = scenario.links.iter().any(|link| link.delay_jitter > 0.0)
+        || scenario.flows.iter().any(|flow| flow.start_jitter > Span::ZERO || !flow.drawn_from.is_empty());
+    if !is_drawn {
+        return (scenario, false);
+    }
+    let mut drawn = Scenario::clone(&scenario);
+    for link in &mut drawn.links {
+        let names = [link.a, link.b].map(|node| scenario.nodes[node.index()].name.as_str());
+        draw_delay(link, Random::named(seed, &format!("delay of {}", names.join("-"))));
+    }
+    for flow in drawn.flows.iter_mut().filter(|flow| flow.start_jitter > Span::ZERO) {
+        let consumer = &scenario.nodes[flow.consumer.index()].name;
+        let mut random = Random::named(seed, &format!("start of {} at {consumer}", flow.prefix));
+        flow.start = flow.start + part(flow.start_jitter, random.unit());
+    }
+    for group in drawn.flows.chunk_by_mut(|a, b| a.name == b.name) {
+        draw_consumers(group, seed);
+    }
+    (Arc::new(drawn), true)
+}
+
+fn draw_delay(link: &mut Link, mut random: Random) {
+    if link.delay_jitter > 0.0 {
+        let factor = 1.0 + link.delay_jitter * (2.0 * random.unit() - 1.0);
+        link.delay = link.delay.map(|delay| part(delay, factor));
+    }
+}
+
+/// Draws without replacement: the beginning of a Fisher-Yates shuffle.
+fn draw_consumers(group: &mut [Flow], seed: u64) {
+    let mut nodes = group[0].drawn_from.to_vec();
+    if nodes.is_empty() {
+        return;
+    }
+    let mut random = Random::named(seed, &format!("consumers of {}", group[0].name));
+    for (at, flow) in group.iter_mut().enumerate() {
+        let left = (nodes.len() - at) as u32;
+        nodes.swap(at, at + random.below(left) as usize);
+        flow.consumer = nodes[at];
+    }
+}
+
+/// A part of a time, to the nanosecond.
+fn part(span: Span, factor: f64) -> Span {
+    Span::from_nanos((span.as_nanos() as f64 * factor).round() as u64)
+}
