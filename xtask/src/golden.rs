@@ -17,7 +17,7 @@ use crate::{DIGEST_OF_NOTHING, Result, read, root};
 pub const TABLE: &str = "tests/golden/figures.tsv";
 
 /// What is set to make a scenario short; one that is not named here runs as it is.
-const SHORTENED: [(&str, &[&str]); 34] = [
+const SHORTENED: [(&str, &[&str]); 46] = [
     (
         "examples/random-200",
         &["generate.flows.count=200", "duration=2s", "window.steady.from=1s", "window.steady.to=2s"],
@@ -118,7 +118,7 @@ const SHORTENED: [(&str, &[&str]); 34] = [
         "dpccp/abilene",
         &[
             "duration=6s",
-            "flow.*.start=[\"0 s\", \"500 ms\", \"1 s\", \"1500 ms\"]",
+            "flow.*.start_jitter=1500 ms",
             "window.together.from=2s",
             "window.together.to=6s",
         ],
@@ -172,6 +172,42 @@ const SHORTENED: [(&str, &[&str]); 34] = [
     ("ndn-qsf/shared-bottleneck", &["duration=12s", "window.steady.to=12s"]),
     ("ndn-qsf/maximum-flow", &["duration=14s", "window.steady.from=10s", "window.steady.to=14s"]),
     ("examples/early-loss", &["duration=10s", "window.steady.to=10s"]),
+    ("conditions/near-cache", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
+    ("conditions/long-hops", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
+    ("conditions/rates", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
+    ("conditions/many-flows", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
+    ("conditions/sizes", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
+    ("conditions/two-way-classes", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
+    (
+        "conditions/flood",
+        &["duration=4s", "flow.flood.start=1s", "window.steady.from=2s", "window.steady.to=4s"],
+    ),
+    (
+        "conditions/joins",
+        &[
+            "duration=4s",
+            "flow.files.start_spread=2s",
+            "window.joining.to=2s",
+            "window.steady.from=2s",
+            "window.steady.to=4s",
+        ],
+    ),
+    (
+        "conditions/path-change",
+        &[
+            "duration=6s",
+            "event.change.at=2s",
+            "event.1.at=4s",
+            "event.2.at=5s",
+            "window.changed.from=3s",
+            "window.changed.to=4s",
+            "window.back.from=5s",
+            "window.back.to=6s",
+        ],
+    ),
+    ("conditions/foreign", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
+    ("conditions/loss", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
+    ("conditions/beside-tcp", &["duration=4s", "window.steady.from=2s", "window.steady.to=4s"]),
     ("examples/minimal", &[]),
 ];
 

@@ -13,14 +13,15 @@ use crate::{Failure, terminal};
 /// measurement and with theory
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A paper (qsccp), one of its experiments (qsccp/dumbbell), or a scenario file; by default all papers
+    /// A paper (qsccp), `conditions` (what no paper has), one experiment (qsccp/dumbbell), or a scenario file; by default
+    /// all papers
     #[arg(value_name = "PAPER[/EXPERIMENT]")]
     names: Vec<String>,
     /// The seeds: 10 for the seeds 1 to 10, 3..8 for the seeds 3 to 8, or 1,5,9
     #[arg(long, value_name = "SEEDS", default_value = "10", allow_negative_numbers = true)]
     seeds: Seeds,
     /// Only the statements about this scheme; by default each experiment runs under every scheme that it makes
-    /// statements about
+    /// statements about. all: under every scheme, also where a statement is about any scheme, as in `conditions`
     #[arg(long)]
     scheme: Option<String>,
     /// Run every seed with exactly the delays and starts of the file. By default only seed 1 does: with each other seed, the

@@ -6,8 +6,8 @@ use weir_core::random::Random;
 use weir_core::units::Span;
 use weir_scenario::{Flow, Link, Scenario};
 
-/// The scenario of the run with this seed, and whether the seed has drawn something of it.
-pub(crate) fn scenario(scenario: Arc<Scenario>, seed: u64) -> (Arc<Scenario>, bool) {
+/// The scenario of the run with this seed, and whether the seed has drawn something of it. Nothing is left to draw.
+pub fn drawn(scenario: Arc<Scenario>, seed: u64) -> (Arc<Scenario>, bool) {
     let is_drawn = scenario.links.iter().any(|link| link.delay_jitter > 0.0)
         || scenario.flows.iter().any(|flow| flow.start_jitter > Span::ZERO || !flow.drawn_from.is_empty());
     if !is_drawn {
@@ -22,6 +22,7 @@ pub(crate) fn scenario(scenario: Arc<Scenario>, seed: u64) -> (Arc<Scenario>, bo
         let consumer = &scenario.nodes[flow.consumer.index()].name;
         let mut random = Random::named(seed, &format!("start of {} at {consumer}", flow.prefix));
         flow.start = flow.start + part(flow.start_jitter, random.unit());
+        flow.start_jitter = Span::ZERO;
     }
     for group in drawn.flows.chunk_by_mut(|a, b| a.name == b.name) {
         draw_consumers(group, seed);
@@ -33,6 +34,7 @@ fn draw_delay(link: &mut Link, mut random: Random) {
     if link.delay_jitter > 0.0 {
         let factor = 1.0 + link.delay_jitter * (2.0 * random.unit() - 1.0);
         link.delay = link.delay.map(|delay| part(delay, factor));
+        link.delay_jitter = 0.0;
     }
 }
 
@@ -47,6 +49,7 @@ fn draw_consumers(group: &mut [Flow], seed: u64) {
         let left = (nodes.len() - at) as u32;
         nodes.swap(at, at + random.below(left) as usize);
         flow.consumer = nodes[at];
+        flow.drawn_from = Arc::default();
     }
 }
 

@@ -13,7 +13,7 @@ use weir_scenario::{self as scenario, CachePolicy, FlowId, NodeId, Scenario};
 use weir_schemes::Resolved;
 
 use crate::applications::name_of;
-use crate::drawn;
+use crate::drawn::drawn;
 use crate::error::ExperimentError;
 use crate::observe::Observers;
 use crate::probe::Probe;
@@ -85,7 +85,7 @@ impl Experiment {
     /// A scheme or a parameter that is wrong, a window that is not within the run, and a probe of flows or links that are not
     /// there.
     pub fn new(scenario: impl Into<Arc<Scenario>>, setup: &Setup) -> Result<Experiment, ExperimentError> {
-        let (scenario, is_drawn) = drawn::scenario(scenario.into(), setup.seed);
+        let (scenario, is_drawn) = drawn(scenario.into(), setup.seed);
         check_schemes(&scenario)?;
         let scheme = scheme_for(&scenario, setup.scheme.as_deref().unwrap_or(&scenario.scheme))?;
         let mut of_flows = BTreeMap::new();

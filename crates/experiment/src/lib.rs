@@ -17,6 +17,7 @@ mod resolve;
 mod script;
 
 pub use applications::name_of;
+pub use drawn::drawn;
 pub use error::ExperimentError;
 pub use experiment::{Experiment, HASHER, Setup, SimulatedCacheConfig, StoreConfig};
 pub use observe::{Observers, bound};

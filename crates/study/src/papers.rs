@@ -1,4 +1,5 @@
-//! Papers by name: their experiments are the built-in scenarios in a folder called after the paper.
+//! Papers by name: their experiments are the built-in scenarios in a folder called after the paper. The folder of the
+//! conditions that no paper has is named in the same way.
 
 use std::path::Path;
 
@@ -7,8 +8,16 @@ use weir_scenario::{Axis, builtin, builtins};
 use crate::source::{did_you_mean, stem};
 use crate::vary::{self, Varied};
 
-/// What no paper has: it is left out unless it is named.
+/// The examples, which are no experiments.
 const EXAMPLES: &str = "examples";
+/// The experiments of conditions that no paper has.
+const CONDITIONS: &str = "conditions";
+
+/// Every experiment: those of all papers, and the conditions that no paper has.
+pub fn all_experiments() -> Vec<String> {
+    let names = builtins().into_iter().map(|(name, _)| name);
+    names.filter(|name| paper_of(name) != EXAMPLES).map(str::to_owned).collect()
+}
 
 /// The scenarios that are meant, each once: of papers all experiments; of no names those of all papers.
 ///
@@ -18,7 +27,7 @@ pub fn experiments(names: &[String]) -> Result<Vec<String>, String> {
     let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
     let mut meant: Vec<String> = Vec::new();
     if names.is_empty() {
-        meant.extend(built_in.iter().filter(|name| paper_of(name) != EXAMPLES).map(|&name| name.to_owned()));
+        meant.extend(all_experiments().into_iter().filter(|name| paper_of(name) != CONDITIONS));
     }
     for name in names {
         let of_paper: Vec<&str> = built_in.iter().copied().filter(|one| paper_of(one) == name).collect();

@@ -40,9 +40,15 @@ impl Point {
         self.optimum.get_or_init(|| ScenarioOptimum::of(&self.scenario, &self.windows)).as_ref()
     }
 
-    /// Adds the optimum to what a run measured, and the distance from it.
+    /// Adds the optimum to what a run measured, and the distance from it. Where the seed draws the consumers, each run has an
+    /// optimum of its own.
     pub fn add_optimum(&self, document: &mut RunDocument) {
-        if let Some(optimum) = self.optimum() {
+        if self.scenario.flows.iter().any(|flow| !flow.drawn_from.is_empty()) {
+            let (drawn, _) = weir_experiment::drawn(Arc::clone(&self.scenario), document.seed);
+            if let Some(optimum) = ScenarioOptimum::of(&drawn, &self.windows) {
+                optimum.add_to(document);
+            }
+        } else if let Some(optimum) = self.optimum() {
             optimum.add_to(document);
         }
     }

@@ -27,6 +27,9 @@ use crate::store::RunStore;
 use crate::study::{PlannedRun, Study, union_of_axes};
 use crate::view::{Note, Outcome, View};
 
+/// In place of a scheme's name: every scheme.
+const ALL: &str = "all";
+
 /// The kind of source of a value that was chosen with the stated figures in sight.
 const FITTED: &str = "fitted";
 
@@ -41,7 +44,8 @@ pub struct ReproduceRequest {
     pub names: Vec<String>,
     /// The seeds.
     pub seeds: Seeds,
-    /// Only the statements about this scheme.
+    /// Only the statements about this scheme; `all`: those about every scheme, also the ones that an expectation for any
+    /// scheme (`*`) makes.
     pub scheme: Option<String>,
     /// Whether all seeds but seed 1 run with delays and starts that differ a little from the stated ones.
     pub jitter: bool,
@@ -246,7 +250,7 @@ impl PaperExperiment {
         let scheme = request.scheme.as_deref();
         let source = Source::find(name)?;
         let as_it_stands = source.read(&[])?;
-        if let Some(scheme) = scheme {
+        if let Some(scheme) = scheme.filter(|&scheme| scheme != ALL) {
             scheme_for(&as_it_stands, scheme)?;
         }
         let point = |set: Vec<String>| {
@@ -294,8 +298,10 @@ fn schemes_of(scenario: &Scenario, only: Option<&str>) -> Vec<String> {
             schemes.push(scheme);
         }
     }
-    if let Some(only) = only {
-        schemes = vec![only];
+    match only {
+        Some(ALL) => schemes = weir_schemes::SCHEMES.iter().map(|entry| entry.name).collect(),
+        Some(only) => schemes = vec![only],
+        None => {}
     }
     schemes.retain(|scheme| scenario.expectations_for(scheme).next().is_some());
     schemes.into_iter().map(str::to_owned).collect()

@@ -62,7 +62,7 @@ fn where_the_seed_decides_nothing_another_one_gives_the_same_figures() {
         (0..SCHEMES_EACH).map(move |turn| (*name, SCHEMES[(at * SCHEMES_EACH + turn) % SCHEMES.len()].name))
     });
     let decided = in_parallel(&turns.collect::<Vec<_>>(), |(name, scheme)| {
-        let scenario = scenario(name, &["duration=1 s", "flow.*.start=0 s"]);
+        let scenario = scenario(name, &["duration=1 s", "flow.*.start=0 s", "flow.*.start_jitter=0 s"]);
         let of_seed = |seed: u64| {
             let scheme = Some((*scheme).to_owned());
             let mut report = run(&scenario, &Setup { scheme, ..with_seed(seed) });

@@ -60,7 +60,11 @@ impl CompareRequest {
     /// # Errors
     /// The first mistake; that no scheme can run any of the scenarios; or a setting that changes nothing.
     pub fn plan(self, with_series: bool) -> Result<Comparison, StudyError> {
-        let names = papers::experiments(&self.names).map_err(StudyError::Invalid)?;
+        let names = if self.names.is_empty() {
+            papers::all_experiments()
+        } else {
+            papers::experiments(&self.names).map_err(StudyError::Invalid)?
+        };
         let single = match &names[..] {
             [one] => self.single(one)?,
             _ => None,
