@@ -116,12 +116,7 @@ const SHORTENED: [(&str, &[&str]); 46] = [
     ("dpccp/diamond-latency", &["duration=10s", "window.all.to=10s"]),
     (
         "dpccp/abilene",
-        &[
-            "duration=6s",
-            "flow.*.start_jitter=1500 ms",
-            "window.together.from=2s",
-            "window.together.to=6s",
-        ],
+        &["duration=6s", "flow.*.start_jitter=1500 ms", "window.together.from=2s", "window.together.to=6s"],
     ),
     (
         "e2e-aqm/dumbbell",

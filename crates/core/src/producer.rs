@@ -12,7 +12,12 @@ pub struct Producer {
     pub payload: Bytes,
     /// How long caches may consider its Data fresh; zero is never.
     pub freshness: Span,
+    /// Length of the signature's value, bytes.
+    pub signature: u16,
 }
+
+/// Length of the value of a DigestSha256 signature, bytes.
+pub const DIGEST: u16 = 32;
 
 /// The header of the Data that answers an Interest with this header: its PIT token and its service class; no other
 /// signal.
@@ -31,6 +36,7 @@ impl Producer {
         *packet.header_mut() = answer_header(packet.header());
         packet.content_len = self.payload.as_u64() as u32;
         packet.freshness = self.freshness;
+        packet.signature_len = self.signature;
         packet.net_len = crate::packet::wire::data_len(packet);
     }
 }

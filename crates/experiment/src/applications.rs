@@ -54,7 +54,11 @@ impl Experiment {
     /// The settings of a flow's producers.
     pub fn producer(&self, flow: FlowId) -> Producer {
         let flow = &self.scenario().flows[flow.index()];
-        Producer { payload: flow.payload, freshness: flow.freshness.unwrap_or(Span::ZERO) }
+        Producer {
+            payload: flow.payload,
+            freshness: flow.freshness.unwrap_or(Span::ZERO),
+            signature: flow.signature,
+        }
     }
 }
 
@@ -76,6 +80,7 @@ fn expected_size(flow: &Flow) -> Bytes {
     data.name = name;
     data.content_len = flow.payload.as_u64() as u32;
     data.freshness = flow.freshness.unwrap_or(Span::ZERO);
+    data.signature_len = flow.signature;
     Bytes::new(u64::from(wire::data_len(&data)))
 }
 

@@ -293,6 +293,7 @@ fn sizes(flow: &Flow) -> [Bytes; 2] {
     packet.kind = Kind::Data;
     packet.content_len = flow.payload.as_u64() as u32;
     packet.freshness = flow.freshness.unwrap_or(Span::ZERO);
+    packet.signature_len = flow.signature;
     packet.net_len = wire::data_len(&packet);
     [interest, wire::frame_len(&packet)].map(Bytes::new)
 }

@@ -466,7 +466,9 @@ fn held_by_kind<'a>(cases: impl IntoIterator<Item = &'a CaseRow> + Clone) -> Opt
     let (fitted, _) = held(fitted, StatementRow::is_of_paper);
     let mut text = String::new();
     if all_in_words > 0 {
-        text += &format!("; numbers: {numbers} of {all_numbers}, in words: {in_words} of {all_in_words}");
+        let as_numbers = format!("numbers: {numbers} of {all_numbers}, ");
+        let as_numbers = if all_numbers > 0 { as_numbers.as_str() } else { "" };
+        text += &format!("; {as_numbers}in words: {in_words} of {all_in_words}");
     }
     if fitted > 0 {
         text += &format!("; with fitted values: {fitted} of those that hold");

@@ -401,6 +401,13 @@ pub const KEYS: &[Key] = &[
     key("flow", "payload", Shape::Size, "\"1024 B\"", "Content of a segment, 1 to 8192 bytes."),
     key(
         "flow",
+        "signature",
+        Shape::Size,
+        "\"32 B\"",
+        "Length of the value of a segment's signature, 0 to 512 bytes: 32 for a SHA-256 digest, some 72 for ECDSA. Name, headers and signals come on top.",
+    ),
+    key(
+        "flow",
         "lifetime",
         Shape::SpanFrom(1),
         "\"2 s\"",

@@ -218,6 +218,8 @@ pub struct Flow {
     pub source: SourceRate,
     /// Bytes of content in each segment, also in the last one.
     pub payload: Bytes,
+    /// Length of the value of each segment's signature, bytes.
+    pub signature: u16,
     /// The Interests' lifetime: how long a node keeps one pending.
     pub lifetime: Span,
     /// Whether the consumer takes an Interest for lost before its timeout, and probes for losses at the end (RFC 8985).

@@ -103,7 +103,7 @@ impl<S: Strategy + 'static, Own> Bench<S, Own> {
 
     /// An Interest that left is answered, with this mark.
     pub fn answer_with(&mut self, (face, packet): (FaceId, PacketId), mark: u64) {
-        let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO };
+        let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO, signature: 32 };
         producer.answer(&mut self.pool[packet]);
         self.pool[packet].header_mut().congestion_mark = mark;
         self.handle(Input::Packet { face, packet });

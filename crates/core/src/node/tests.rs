@@ -224,7 +224,11 @@ fn a_simulated_cache_answers_as_the_content_store_does() {
     let mut cache = SimulatedCache::new(1.0, &mut Random::named(1, "cache"));
     cache.add(
         &name("/a"),
-        crate::producer::Producer { payload: crate::units::Bytes::new(700), freshness: Span::from_secs(3) },
+        crate::producer::Producer {
+            payload: crate::units::Bytes::new(700),
+            freshness: Span::from_secs(3),
+            signature: 32,
+        },
     );
     bench.node.simulate_cache(cache);
     let [down, _, up, _] = bench.neighbours;

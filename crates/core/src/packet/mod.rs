@@ -106,6 +106,8 @@ pub struct Packet {
     pub hop_limit_at: u16,
     /// Interest: where its nonce is in `wire`; 0: nowhere.
     pub nonce_at: u16,
+    /// Data without bytes of its own: length of its signature's value, bytes.
+    pub signature_len: u16,
     /// Length of the frame that it came in or goes out in, bytes; 0: to be taken anew.
     frame_len: u32,
     /// Length of the bare Interest or Data, bytes, exact; without the link header.
@@ -349,6 +351,7 @@ fn copy_fields(from: &Packet) -> Packet {
         nonce_at: from.nonce_at,
         freshness: from.freshness,
         content_len: from.content_len,
+        signature_len: from.signature_len,
         net_len: from.net_len,
         hint: from.hint.clone(),
         digest: from.digest.clone(),

@@ -10,9 +10,6 @@ use crate::name::{HashedName, NameHasher};
 use crate::packet::{Hint, Kind, Packet};
 use crate::units::Span;
 
-/// What a simulated Data has for a signature value: as long as a SHA-256 digest.
-const BLANK_DIGEST: [u8; 32] = [0; 32];
-
 /// Length of the whole frame on a link, bytes.
 #[inline]
 pub fn frame_len(packet: &Packet) -> u64 {
@@ -51,10 +48,14 @@ fn encode_hint(hint: &Hint, out: &mut Vec<u8>) -> Result<(), DecodeError> {
     })
 }
 
-/// Length of the bare Data with a SHA-256 digest for its signature, bytes.
+/// Length of the bare Data, bytes.
 pub fn data_len(data: &Packet) -> u32 {
     let meta = meta_info(data).value_len();
-    DataLengths::with_digest(data.name.wire().len(), meta, data.content_len as usize).wire_len() as u32
+    let lengths = DataLengths {
+        signature_value: usize::from(data.signature_len),
+        ..DataLengths::with_digest(data.name.wire().len(), meta, data.content_len as usize)
+    };
+    lengths.wire_len() as u32
 }
 
 fn meta_info(data: &Packet) -> MetaInfo<'static> {
@@ -92,8 +93,7 @@ impl core::fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// Appends the encoded frame of a packet without its own bytes to `out`. Its content is zeros, its signature a blank
-/// digest.
+/// Appends the encoded frame of a packet without its own bytes to `out`. Its content and its signature are zeros.
 ///
 /// # Errors
 /// [`WireError::Decode`] if its name is malformed.
@@ -112,12 +112,10 @@ pub fn encode_packet(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError
     let name = NameRef::from_value(packet.name.wire()).map_err(WireError::Decode)?;
     if packet.kind == Kind::Data {
         let content = vec![0; packet.content_len as usize];
+        let signature = vec![0; usize::from(packet.signature_len)];
         let data = Data {
             meta: meta_info(packet),
-            signature: Signature {
-                info: SignatureInfo::new(SignatureType::DigestSha256),
-                value: &BLANK_DIGEST,
-            },
+            signature: Signature { info: SignatureInfo::new(SignatureType::DigestSha256), value: &signature },
             ..Data::new(name, &content, SignatureInfo::new(SignatureType::DigestSha256))
         };
         data.encode(out);
@@ -229,7 +227,8 @@ mod tests {
 
     fn data() -> Packet {
         let mut packet = interest();
-        Producer { payload: Bytes::new(1024), freshness: Span::from_millis(10) }.answer(&mut packet);
+        Producer { payload: Bytes::new(1024), freshness: Span::from_millis(10), signature: 32 }
+            .answer(&mut packet);
         packet.header_mut().congestion_mark = 1;
         packet
     }

@@ -110,7 +110,7 @@ mod tests {
     use crate::name::testing::name;
     use crate::units::{Bytes, Span};
 
-    const PRODUCER: Producer = Producer { payload: Bytes::new(1000), freshness: Span::ZERO };
+    const PRODUCER: Producer = Producer { payload: Bytes::new(1000), freshness: Span::ZERO, signature: 32 };
 
     fn cache(ratio: f64, node: &str) -> SimulatedCache {
         let mut cache = SimulatedCache::new(ratio, &mut Random::named(1, node));

@@ -14,6 +14,8 @@ use crate::model::{Flow, NodeId};
 use crate::read::ScenarioItem;
 
 pub(super) const MAX_FLOWS: usize = 100_000;
+/// That of an RSA key of 4096 bits: longer ones leave no room for the largest content.
+const LONGEST_SIGNATURE: u16 = 512;
 
 /// The flows of one `[[flow]]`.
 pub(super) struct Group {
@@ -70,9 +72,13 @@ impl Loader<'_> {
 
 /// Refuses two flows of one prefix whose Data would differ.
 fn check_same_data(item: &Item<'_>, flow: &Flow, other: &Flow) -> Result<()> {
-    let key = match (other.payload == flow.payload, other.freshness == flow.freshness) {
+    let key = match (
+        (other.payload, other.signature) == (flow.payload, flow.signature),
+        other.freshness == flow.freshness,
+    ) {
         (true, true) => return Ok(()),
-        (false, _) => "payload",
+        (false, _) if other.payload != flow.payload => "payload",
+        (false, _) => "signature",
         (true, false) => "freshness",
     };
     let message = format!(
@@ -199,6 +205,7 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
     let start_jitter = item.span("start_jitter")?;
     let source = item.source_rate()?;
     let payload = payload(item)?;
+    let signature = signature(item)?;
     let lifetime = item.positive_span("lifetime")?;
     let early_loss = item.switch("early_loss")?;
     let freshness = item.opt_span("freshness")?;
@@ -219,6 +226,7 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
             amount: steps.amounts.as_ref().map(|amounts| *nth(amounts, i)),
             source,
             payload,
+            signature,
             lifetime,
             early_loss,
             freshness,
@@ -264,6 +272,15 @@ fn payload(item: &Item<'_>) -> Result<Bytes> {
     }
     let value = item.value("payload")?;
     Err(item.error("payload", &value, format!("{payload} is not 1 B to 8192 B"), ""))
+}
+
+fn signature(item: &Item<'_>) -> Result<u16> {
+    let length = item.size("signature")?.as_u64();
+    if let Some(length) = u16::try_from(length).ok().filter(|length| *length <= LONGEST_SIGNATURE) {
+        return Ok(length);
+    }
+    let value = item.value("signature")?;
+    Err(item.error("signature", &value, format!("{length} B is not 0 B to {LONGEST_SIGNATURE} B"), ""))
 }
 
 /// The error that `key` names a group of flows that is not there.

@@ -212,7 +212,8 @@ mod tests {
 
         /// The octet and label that the consumer gets when this Interest is answered by a producer.
         fn answer(&mut self, (face, interest): (u32, PacketId)) -> (HopsAndFlags, Label) {
-            let producer = Producer { payload: Bytes::new(100), freshness: Span::from_secs(9) };
+            let producer =
+                Producer { payload: Bytes::new(100), freshness: Span::from_secs(9), signature: 32 };
             producer.answer(&mut self.pool[interest]);
             let (_, data) = self.handle(face, interest).expect("the Data is sent on");
             (HopsAndFlags::of(&self.pool[data]), Label::of(&self.pool[data]))
@@ -308,7 +309,7 @@ mod tests {
         let mut bench = Bench::new();
         let first = bench.interest(0, "/a/1", &[], HopsAndFlags::default()).unwrap();
         bench.interest(1, "/a/1", &[], HopsAndFlags::default());
-        let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO };
+        let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO, signature: 32 };
         producer.answer(&mut bench.pool[first.1]);
         let mut actions = Vec::new();
         let input = Input::Packet { face: FaceId(first.0), packet: first.1 };
@@ -330,7 +331,7 @@ mod tests {
     fn absurd_fields_do_no_harm() {
         let mut bench = Bench::new();
         let (face, id) = bench.interest(0, "/a/1", &[3], HopsAndFlags::default()).unwrap();
-        let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO };
+        let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO, signature: 32 };
         producer.answer(&mut bench.pool[id]);
         bench.pool[id].header_mut().signals.set(&SWITCH_LABEL, u64::MAX);
         bench.pool[id].header_mut().signals.set(&super::super::signals::HOPS_AND_FLAGS, u64::MAX);

@@ -87,7 +87,7 @@ impl Pair {
             pool: PacketPool::new(),
             nodes,
             consumer,
-            producer: Producer { payload: Bytes::new(1024), freshness: Span::ZERO },
+            producer: Producer { payload: Bytes::new(1024), freshness: Span::ZERO, signature: 32 },
             in_flight: BTreeMap::new(),
             sent: 0,
             drops: 0,

@@ -71,7 +71,8 @@ impl<'a> Node<'a> {
         for action in actions {
             match action {
                 Action::Transmit { face, packet, .. } if face == self.up => {
-                    let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO };
+                    let producer =
+                        Producer { payload: Bytes::new(100), freshness: Span::ZERO, signature: 32 };
                     producer.answer(&mut self.pool[packet]);
                     self.handle(Input::Packet { face, packet });
                 }

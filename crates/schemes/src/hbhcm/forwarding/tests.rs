@@ -96,7 +96,8 @@ impl Node {
     /// The Data for the oldest Interest that left comes with this measure and mark; what goes to downstreams.
     fn answer(&mut self, measure: Option<u64>, mark: u64) -> Vec<Sent> {
         let (face, packet) = self.asked.remove(0);
-        Producer { payload: Bytes::new(1024), freshness: Span::ZERO }.answer(&mut self.pool[packet]);
+        Producer { payload: Bytes::new(1024), freshness: Span::ZERO, signature: 32 }
+            .answer(&mut self.pool[packet]);
         let header = self.pool[packet].header_mut();
         header.congestion_mark = mark;
         if let Some(ms) = measure {

@@ -47,7 +47,8 @@ impl Node {
     }
 
     fn reply(&mut self, (face, packet): (FaceId, PacketId), queue: Option<u64>) {
-        let producer = weir_core::producer::Producer { payload: Bytes::new(4400), freshness: Span::ZERO };
+        let producer =
+            weir_core::producer::Producer { payload: Bytes::new(4400), freshness: Span::ZERO, signature: 32 };
         producer.answer(&mut self.pool[packet]);
         self.pool[packet].header_mut().signals = Default::default();
         if let Some(size) = queue {
