@@ -10,7 +10,7 @@ use weir_core::words::{did_you_mean, nearest};
 use crate::document::Document;
 use crate::error::DocumentError;
 use crate::format::{Key, NONE, REQUIRED, Shape};
-use crate::tree::{Kind, Origin, Table, Value, parse_value};
+use crate::tree::{Entry, Kind, Origin, Table, Value, parse_value};
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
@@ -75,12 +75,14 @@ impl<'a> Item<'a> {
     /// # Errors
     /// The first unknown key, and the known one that was probably meant.
     pub fn check_keys(&self) -> Result<()> {
-        for entry in &self.table.0 {
-            if (self.doc.format.find)(self.section, &entry.key).is_none() {
-                return Err(self.unknown(&entry.key, entry.key_origin));
-            }
-        }
-        Ok(())
+        self.unknown_keys().next().map_or(Ok(()), Err)
+    }
+
+    /// An error for each unknown key, with the known one that was probably meant.
+    pub fn unknown_keys(&self) -> impl Iterator<Item = DocumentError> {
+        let is_unknown = |entry: &&Entry| (self.doc.format.find)(self.section, &entry.key).is_none();
+        let unknown = self.table.0.iter().filter(is_unknown);
+        unknown.map(|entry| self.unknown(&entry.key, entry.key_origin))
     }
 
     fn unknown(&self, key: &str, origin: Origin) -> DocumentError {
