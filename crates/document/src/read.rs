@@ -97,6 +97,13 @@ impl<'a> Item<'a> {
         )
     }
 
+    /// Whether an unknown key is probably meant to be this one.
+    fn is_misspelt(&self, key: &str) -> bool {
+        let known = (self.doc.format.of)(self.section);
+        let unknown = self.table.keys().filter(|k| (self.doc.format.find)(self.section, k).is_none());
+        unknown.into_iter().any(|unknown| nearest(unknown, known.iter().map(|k| k.key)) == Some(key))
+    }
+
     fn key(&self, key: &str) -> &'static Key {
         (self.doc.format.find)(self.section, key).expect("only keys of the table are asked for")
     }
@@ -117,10 +124,10 @@ impl<'a> Item<'a> {
         }
         let spec = self.key(key);
         if spec.default == REQUIRED {
-            return Err(self.error_here(
-                format!("the key `{key}` is missing"),
-                format!("{} It is {}.", spec.meaning, spec.shape.wanted()),
-            ));
+            let message = format!("the key `{key}` is missing");
+            let missing =
+                self.error_here(message, format!("{} It is {}.", spec.meaning, spec.shape.wanted()));
+            return Err(missing.following(self.is_misspelt(key)));
         }
         Ok(Cow::Owned(parse_value(spec.default, Origin::Default)))
     }

@@ -15,8 +15,11 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Collects an error.
+    /// Collects an error, unless it follows from another.
     pub fn push(&self, error: DocumentError) {
+        if error.follows() {
+            return;
+        }
         let mut all = self.all.borrow_mut();
         // One value of the file may stand for many nodes and links.
         let is_known = |known: &DocumentError| {

@@ -148,7 +148,8 @@ impl Loader<'_> {
                 format!("no link joins {n} nodes ({}) to others", first_of(&names))
             }
         };
-        self.warn(first.origin, &first.path, &what);
+        let at = self.item(first).origin_of("name");
+        self.warn(at, &first.path, &what);
     }
 
     /// One note for each group with Interests that expire before their Data can come.

@@ -197,6 +197,7 @@ impl<'a> Loader<'a> {
         let (mut nodes, mut network) = self.nodes();
         let mut links = self.links(&mut network);
         let media = self.media(&mut network, &mut links);
+        network.has_gaps = faults.has_gaps();
         let (flows, groups) = self.flows(&network);
         let sample = faults.or(sample::step(&top, self.duration, flows.len() + 2 * links.len()), Span::MAX);
         schemes.extend(self.schemes_of_flows_and_expectations());

@@ -20,6 +20,8 @@ pub(super) struct Network {
     pub(super) names: Vec<String>,
     /// Each link twice, once for each direction.
     pub(super) links: BTreeMap<(NodeId, NodeId), DirectedLink>,
+    /// Whether a node or link is missing because of an error: what refers to it is in error because of that.
+    pub(super) has_gaps: bool,
 }
 
 impl Network {
@@ -33,7 +35,8 @@ impl Network {
             } else {
                 format!("nodes: {}", list(known()))
             };
-            item.doc.error(at, item.path_of(key), format!("there is no node `{name}`{meant}"), help)
+            let message = format!("there is no node `{name}`{meant}");
+            item.doc.error(at, item.path_of(key), message, help).following(self.has_gaps)
         })
     }
 
@@ -60,14 +63,15 @@ impl Network {
             let of_a = self.links.range((a, NodeId(0))..=(a, NodeId(usize::MAX)));
             let message = format!("there is no link between {a_name} and {b_name}");
             let help = format!("{a_name} has links to: {}", list(of_a.map(|(ends, _)| self.name(ends.1))));
-            item.doc.error(at, item.path_of(key), message, help)
+            item.doc.error(at, item.path_of(key), message, help).following(self.has_gaps)
         })
     }
 }
 
 impl Loader<'_> {
     pub(super) fn nodes(&self) -> (Vec<Node>, Network) {
-        let mut network = Network { nodes: BTreeMap::new(), names: Vec::new(), links: BTreeMap::new() };
+        let mut network =
+            Network { nodes: BTreeMap::new(), names: Vec::new(), links: BTreeMap::new(), has_gaps: false };
         let mut nodes = Vec::new();
         let all = self.all("node");
         if all.is_empty() {
@@ -93,6 +97,7 @@ impl Loader<'_> {
             network.names.push(name.clone());
             nodes.push(node(&item, name, self.faults));
         }
+        network.has_gaps = self.faults.has_gaps();
         (nodes, network)
     }
 
