@@ -41,18 +41,41 @@ impl Scenario {
         text: &str,
         overrides: &[Override],
     ) -> core::result::Result<Scenario, ScenarioError> {
-        Scenario::read(name, file, text, overrides).map_err(|errors| {
-            let errors = blame_overrides(errors, name, file, text, overrides);
-            ScenarioError::of(errors).expect("what cannot be read has an error")
-        })
+        Scenario::parse_with(name, file, text, overrides, |_| None)
     }
 
+    /// As [`Scenario::parse`], with the errors of a further check of what could be read: that of schemes and their
+    /// parameters. The check also sees a scenario with errors, which lacks what is in error.
+    ///
+    /// # Errors
+    /// All errors, those of the check last.
+    pub fn parse_with(
+        name: &str,
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+        check: impl Fn(&Scenario) -> Option<ScenarioError>,
+    ) -> core::result::Result<Scenario, ScenarioError> {
+        let (scenario, errors) = match Scenario::read(name, file, text, overrides) {
+            Ok((scenario, errors)) => (Some(scenario), errors),
+            Err(errors) => (None, errors),
+        };
+        let own = ScenarioError::of(blame_overrides(errors, name, file, text, overrides));
+        let checked = scenario.as_ref().and_then(check);
+        match (own, checked, scenario) {
+            (Some(own), Some(checked), _) => Err(own.and(checked)),
+            (Some(error), None, _) | (None, Some(error), _) => Err(error),
+            (None, None, scenario) => Ok(scenario.expect("what cannot be read has an error")),
+        }
+    }
+
+    /// The scenario without what is in error, and the errors; no scenario if they leave nothing to go on with.
     fn read(
         name: &str,
         file: &str,
         text: &str,
         overrides: &[Override],
-    ) -> core::result::Result<Scenario, Vec<DocumentError>> {
+    ) -> core::result::Result<(Scenario, Vec<DocumentError>), Vec<DocumentError>> {
         let faults = Faults::default();
         let mut doc = Document::new(keys::FORMAT, file, text);
         let mut root = doc.tree_or_errors()?;
@@ -72,8 +95,7 @@ impl Scenario {
         }
         let changed = changes.iter().map(|c| c.path.as_str()).collect();
         let scenario = Loader::new(&doc, &root, changed, &faults).scenario(name);
-        let errors = faults.take();
-        if errors.is_empty() { Ok(scenario) } else { Err(errors) }
+        Ok((scenario, faults.take()))
     }
 
     /// An error at a place of this scenario, for what others check: a scheme's name or parameter.
@@ -115,7 +137,7 @@ fn blame_overrides(
     let without = |left_out: usize| {
         let mut rest = overrides.to_vec();
         rest.remove(left_out);
-        Scenario::read(name, file, text, &rest).err().unwrap_or_default()
+        Scenario::read(name, file, text, &rest).map_or_else(|errors| errors, |(_, errors)| errors)
     };
     let without: Vec<Vec<DocumentError>> = (0..overrides.len()).map(without).collect();
     let blame = |error: DocumentError| {
