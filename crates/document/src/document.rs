@@ -78,26 +78,44 @@ impl Document {
     /// Reads the text into a tree.
     ///
     /// # Errors
-    /// The text is not TOML, or is larger than 4 GiB.
+    /// The text is not TOML, or is larger than 4 GiB: the first error of [`Document::tree_or_errors`].
     pub fn tree(&self) -> Result<Table, DocumentError> {
+        self.tree_or_errors().map_err(|mut errors| errors.swap_remove(0))
+    }
+
+    /// As [`Document::tree`], with an error for each line that is not TOML.
+    ///
+    /// # Errors
+    /// These, at least one.
+    pub fn tree_or_errors(&self) -> Result<Table, Vec<DocumentError>> {
         if self.text.len() > u32::MAX as usize {
-            return Err(self.error(Origin::Default, "", "the file is larger than 4 GiB", ""));
+            return Err(vec![self.error(Origin::Default, "", "the file is larger than 4 GiB", "")]);
         }
-        let parsed = DeTable::parse(&self.text).map_err(|e| {
-            let span = e.span().unwrap_or(0..0);
-            let at = Origin::File { start: span.start as u32, end: span.end as u32 };
-            // The parser's message may have lines of its own.
-            let message = e.message().lines().collect::<Vec<_>>().join("; ");
-            let help = if e.message().contains("duplicate key") {
-                let list = self.format.list;
-                format!("a table has each key only once; for a list of tables write [[{list}]], not [{list}]")
-            } else if e.message().contains("literal") || e.message().contains("invalid") {
-                "texts and quantities need quotes: rate = \"10 Mb/s\"".to_owned()
-            } else {
-                String::new()
-            };
-            self.error(at, "", format!("this is not TOML: {message}"), help)
-        })?;
-        Ok(tree::table(parsed.get_ref()))
+        let (parsed, faults) = DeTable::parse_recoverable(&self.text);
+        let mut errors: Vec<DocumentError> = Vec::new();
+        for fault in &faults {
+            let error = self.not_toml(fault);
+            // What follows on the same line comes from the first.
+            if errors.last().is_none_or(|last| last.line() != error.line()) {
+                errors.push(error);
+            }
+        }
+        if errors.is_empty() { Ok(tree::table(parsed.get_ref())) } else { Err(errors) }
+    }
+
+    fn not_toml(&self, fault: &toml::de::Error) -> DocumentError {
+        let span = fault.span().unwrap_or(0..0);
+        let at = Origin::File { start: span.start as u32, end: span.end as u32 };
+        // The parser's message may have lines of its own.
+        let message = fault.message().lines().collect::<Vec<_>>().join("; ");
+        let help = if fault.message().contains("duplicate key") {
+            let list = self.format.list;
+            format!("a table has each key only once; for a list of tables write [[{list}]], not [{list}]")
+        } else if fault.message().contains("literal") || fault.message().contains("invalid") {
+            "texts and quantities need quotes: rate = \"10 Mb/s\"".to_owned()
+        } else {
+            String::new()
+        };
+        self.error(at, "", format!("this is not TOML: {message}"), help)
     }
 }

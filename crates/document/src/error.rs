@@ -89,6 +89,8 @@ struct Inner {
     help: String,
     /// The line around the mistake, and where in it the mistake stands.
     source_line: Option<(String, usize, usize)>,
+    /// Whether another error may be its cause.
+    follows: bool,
 }
 
 impl DocumentError {
@@ -110,7 +112,18 @@ impl DocumentError {
             Location::Set(_) => None,
         };
         let [key, message, help] = [key.into(), message.into(), help.into()].map(|t| shown(&t, MESSAGE));
-        DocumentError(Box::new(Inner { location, key, message, help, source_line }))
+        DocumentError(Box::new(Inner { location, key, message, help, source_line, follows: false }))
+    }
+
+    /// The same error, which another one may have caused: it is not shown beside others.
+    pub fn following(mut self, follows: bool) -> DocumentError {
+        self.0.follows = follows;
+        self
+    }
+
+    /// Whether another error may have caused this one.
+    pub fn follows(&self) -> bool {
+        self.0.follows
     }
 
     /// File, line and column, or the override.
@@ -125,13 +138,13 @@ impl DocumentError {
 
     /// The same error, positioned at `overrides`: the override or overrides without which the document is valid.
     pub fn made_by(self, overrides: &str) -> DocumentError {
-        let Inner { location, key, message, mut help, .. } = *self.0;
+        let Inner { location, key, message, mut help, follows, .. } = *self.0;
         if let Location::File { width: 1.., .. } = location {
             help += if help.is_empty() { "" } else { "; " };
             help += &format!("see {location}");
         }
         let location = Location::Set(overrides.into());
-        DocumentError(Box::new(Inner { location, key, message, help, source_line: None }))
+        DocumentError(Box::new(Inner { location, key, message, help, source_line: None, follows }))
     }
 
     /// Path of the file, or the override as `--set KEY=VALUE`.
@@ -177,7 +190,7 @@ impl DocumentError {
 impl fmt::Display for DocumentError {
     /// `FILE:LINE: KEY: message`, the line with a caret below, and the help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { location, key, message, help, source_line } = &*self.0;
+        let Inner { location, key, message, help, source_line, .. } = &*self.0;
         let said = |set: &str| set.contains(&format!("{key}="));
         write!(f, "{location}: ")?;
         // An override says its key already, unless it stands for several.

@@ -10,7 +10,7 @@ use weir_core::words::{did_you_mean, nearest};
 use crate::document::Document;
 use crate::error::DocumentError;
 use crate::format::{Key, NONE, REQUIRED, Shape};
-use crate::tree::{Kind, Origin, Table, Value, parse_value};
+use crate::tree::{Entry, Kind, Origin, Table, Value, parse_value};
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
@@ -75,12 +75,14 @@ impl<'a> Item<'a> {
     /// # Errors
     /// The first unknown key, and the known one that was probably meant.
     pub fn check_keys(&self) -> Result<()> {
-        for entry in &self.table.0 {
-            if (self.doc.format.find)(self.section, &entry.key).is_none() {
-                return Err(self.unknown(&entry.key, entry.key_origin));
-            }
-        }
-        Ok(())
+        self.unknown_keys().next().map_or(Ok(()), Err)
+    }
+
+    /// An error for each unknown key, with the known one that was probably meant.
+    pub fn unknown_keys(&self) -> impl Iterator<Item = DocumentError> {
+        let is_unknown = |entry: &&Entry| (self.doc.format.find)(self.section, &entry.key).is_none();
+        let unknown = self.table.0.iter().filter(is_unknown);
+        unknown.map(|entry| self.unknown(&entry.key, entry.key_origin))
     }
 
     fn unknown(&self, key: &str, origin: Origin) -> DocumentError {
@@ -93,6 +95,13 @@ impl<'a> Item<'a> {
             format!("unknown key `{key}`{meant}"),
             format!("keys here: {}", known.join(", ")),
         )
+    }
+
+    /// Whether an unknown key is probably meant to be this one.
+    fn is_misspelt(&self, key: &str) -> bool {
+        let known = (self.doc.format.of)(self.section);
+        let unknown = self.table.keys().filter(|k| (self.doc.format.find)(self.section, k).is_none());
+        unknown.into_iter().any(|unknown| nearest(unknown, known.iter().map(|k| k.key)) == Some(key))
     }
 
     fn key(&self, key: &str) -> &'static Key {
@@ -115,10 +124,10 @@ impl<'a> Item<'a> {
         }
         let spec = self.key(key);
         if spec.default == REQUIRED {
-            return Err(self.error_here(
-                format!("the key `{key}` is missing"),
-                format!("{} It is {}.", spec.meaning, spec.shape.wanted()),
-            ));
+            let message = format!("the key `{key}` is missing");
+            let missing =
+                self.error_here(message, format!("{} It is {}.", spec.meaning, spec.shape.wanted()));
+            return Err(missing.following(self.is_misspelt(key)));
         }
         Ok(Cow::Owned(parse_value(spec.default, Origin::Default)))
     }

@@ -11,17 +11,17 @@ use crate::tree::{Kind, Table, Value};
 /// A text covers its table and the tables in it. A table gives one source for each key, and `rest` for all other keys.
 /// The document's own `source` covers only the keys at its top.
 ///
-/// # Errors
-/// A source is not a text, or its key is not in the table.
-pub fn annotate(doc: &Document, root: &mut Table) -> Result<(), DocumentError> {
+/// Returns an error for each source that is not a text, or whose key is not in the table.
+pub fn annotate(doc: &Document, root: &mut Table) -> Vec<DocumentError> {
+    let mut errors = Vec::new();
     let own = root.value("source").and_then(Value::as_text).map(Arc::from);
     for entry in &mut root.0 {
         match &mut entry.value.kind {
-            Kind::Table(table) => annotate_table(doc, table, &entry.key, None)?,
+            Kind::Table(table) => annotate_table(doc, table, &entry.key, None, &mut errors),
             Kind::List(list) => {
                 for value in list {
                     match &mut value.kind {
-                        Kind::Table(table) => annotate_table(doc, table, &entry.key, None)?,
+                        Kind::Table(table) => annotate_table(doc, table, &entry.key, None, &mut errors),
                         _ => value.source = own.clone(),
                     }
                 }
@@ -29,7 +29,7 @@ pub fn annotate(doc: &Document, root: &mut Table) -> Result<(), DocumentError> {
             _ => entry.value.source = own.clone(),
         }
     }
-    Ok(())
+    errors
 }
 
 fn annotate_table(
@@ -37,7 +37,8 @@ fn annotate_table(
     table: &mut Table,
     path: &str,
     inherited: Option<Arc<str>>,
-) -> Result<(), DocumentError> {
+    errors: &mut Vec<DocumentError>,
+) {
     let mut by_key: Vec<(Arc<str>, Arc<str>)> = Vec::new();
     let mut rest = inherited;
     match table.value("source").map(|v| &v.kind) {
@@ -47,7 +48,8 @@ fn annotate_table(
             for e in &says.0 {
                 let Some(text) = e.value.as_text() else {
                     let message = format!("{} is not a text that names the source of a value", e.value);
-                    return Err(doc.error(e.value.origin, format!("{path}.source.{}", e.key), message, ""));
+                    errors.push(doc.error(e.value.origin, format!("{path}.source.{}", e.key), message, ""));
+                    continue;
                 };
                 if &*e.key == "rest" {
                     rest = Some(text.into());
@@ -55,7 +57,7 @@ fn annotate_table(
                     by_key.push((Arc::clone(&e.key), text.into()));
                 } else {
                     let keys: Vec<_> = table.keys().filter(|k| *k != "source").collect();
-                    return Err(doc.error(
+                    errors.push(doc.error(
                         e.key_origin,
                         format!("{path}.source"),
                         format!("this table has no key `{}` that could have a source", e.key),
@@ -72,9 +74,8 @@ fn annotate_table(
             continue;
         }
         let said = by_key.iter().find(|(k, _)| *k == entry.key).map(|(_, s)| Arc::clone(s)).or(rest.clone());
-        annotate_value(doc, &mut entry.value, &format!("{path}.{}", entry.key), said)?;
+        annotate_value(doc, &mut entry.value, &format!("{path}.{}", entry.key), said, errors);
     }
-    Ok(())
 }
 
 fn annotate_value(
@@ -82,11 +83,12 @@ fn annotate_value(
     value: &mut Value,
     path: &str,
     said: Option<Arc<str>>,
-) -> Result<(), DocumentError> {
+    errors: &mut Vec<DocumentError>,
+) {
     value.source = said.clone();
     match &mut value.kind {
-        Kind::Table(table) => annotate_table(doc, table, path, said),
-        Kind::List(list) => list.iter_mut().try_for_each(|v| annotate_value(doc, v, path, said.clone())),
-        _ => Ok(()),
+        Kind::Table(table) => annotate_table(doc, table, path, said, errors),
+        Kind::List(list) => list.iter_mut().for_each(|v| annotate_value(doc, v, path, said.clone(), errors)),
+        _ => {}
     }
 }

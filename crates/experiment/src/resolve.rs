@@ -1,7 +1,7 @@
 //! Resolves the schemes that a scenario names, with their parameters.
 
 use weir_core::seam::params::Value;
-use weir_scenario::{Scenario, ScenarioError};
+use weir_scenario::{Param, Scenario, ScenarioError};
 use weir_schemes::{Entry, Resolved};
 
 use crate::error::ExperimentError;
@@ -18,15 +18,35 @@ pub fn scheme_for(scenario: &Scenario, name: &str) -> Result<Resolved, Experimen
 /// the one that runs.
 ///
 /// # Errors
-/// The first that is not, with its place in the scenario.
+/// Each that is not, with its position in the scenario.
 pub fn check_schemes(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let mut checked: Vec<&str> = Vec::new();
+    let mut errors = Vec::new();
     for named in &scenario.schemes {
-        let entry = weir_schemes::known(&named.name).map_err(|unknown| {
-            scenario.error_at(&named.location, named.key.as_str(), unknown.to_string(), unknown.help())
-        })?;
-        with_parameters(scenario, entry)?;
+        match weir_schemes::known(&named.name) {
+            Err(unknown) => {
+                let (key, message) = (named.key.as_str(), unknown.to_string());
+                errors.push(scenario.error_at(&named.location, key, message, unknown.help()));
+            }
+            Ok(entry) if checked.contains(&entry.name) => {}
+            Ok(entry) => {
+                checked.push(entry.name);
+                errors.extend(wrong_parameters(scenario, entry));
+            }
+        }
     }
-    Ok(())
+    errors.into_iter().reduce(ScenarioError::and).map_or(Ok(()), Err)
+}
+
+/// The errors of a scheme's parameters: of each by itself, or else of all together.
+fn wrong_parameters(scenario: &Scenario, entry: &'static Entry) -> Vec<ScenarioError> {
+    let Err(of_all) = with_parameters(scenario, entry) else { return Vec::new() };
+    let of_one = |param: &Param| {
+        let wrong = entry.resolve([(param.key.clone(), Value::from(&param.value))]).err()?;
+        Some(scenario.param_error(entry.name, param, wrong.message.as_str(), wrong.help()))
+    };
+    let errors: Vec<ScenarioError> = scenario.scheme_params(entry.name).iter().filter_map(of_one).collect();
+    if errors.is_empty() { vec![of_all] } else { errors }
 }
 
 fn with_parameters(scenario: &Scenario, entry: &'static Entry) -> Result<Resolved, ScenarioError> {

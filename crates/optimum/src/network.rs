@@ -4,13 +4,10 @@
 use std::collections::BTreeMap;
 use weir_core::seam::SharingPolicy;
 
-use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
-use weir_core::packet::wire;
-use weir_core::packet::{Kind, Packet};
 use weir_core::units::{Bytes, Rate, Span};
 use weir_medium::{Saturation, phy};
-use weir_packet::{Name, PitToken, ServiceClass, Signal};
-use weir_scenario::{DirectedLink, Event, Flow, MediumId, Scenario, SourceRate};
+use weir_packet::ServiceClass;
+use weir_scenario::{DirectedLink, Event, MediumId, Scenario, SourceRate};
 
 use crate::optimum::Copies;
 
@@ -183,7 +180,7 @@ impl Network {
         let mut data_bits = vec![0.0; stream_of.len()];
         for flows in &members {
             let first = &scenario.flows[flows[0]];
-            let sizes = sizes(first);
+            let sizes = first.packet_lengths();
             let [interest, data] = sizes.map(|size| size.bits() as f64);
             flows.iter().for_each(|&flow| data_bits[flow] = data);
             let mut stream = routes.stream(scenario, flows);
@@ -269,33 +266,6 @@ impl Network {
     pub fn goodput(&self, flow: usize, rate: f64) -> f64 {
         rate * self.streams[self.stream_of[flow]].content_ratio
     }
-}
-
-/// Lengths of an Interest and of its Data as they are on the wire, with the header fields that every
-/// scheme's packets have: a PIT token and, unless it is Best Effort, the class. A scheme's own fields
-/// are what the scheme costs.
-fn sizes(flow: &Flow) -> [Bytes; 2] {
-    let hasher = NameHasher::new(0);
-    let name: Name = flow.prefix.parse().expect("a scenario's prefixes are checked");
-    let mut name = HashedName::parse(&hasher, name.value()).expect("a scenario's prefixes are checked");
-    // Cannot fail: a scenario's prefixes leave room for a segment.
-    let _ = name.push(&hasher, TYPE_GENERIC, &[0]);
-    let mut packet = Packet::default();
-    packet.name = name;
-    packet.lifetime = flow.lifetime;
-    packet.must_be_fresh = flow.freshness.is_some();
-    packet.header_mut().pit_token = PitToken::from_u48(0);
-    if flow.class != ServiceClass::Be {
-        packet.header_mut().signals.set(&Signal::SERVICE_CLASS, flow.class as u64);
-    }
-    packet.net_len = wire::interest_len(&packet);
-    let interest = wire::frame_len(&packet);
-    packet.kind = Kind::Data;
-    packet.content_len = flow.payload.as_u64() as u32;
-    packet.freshness = flow.freshness.unwrap_or(Span::ZERO);
-    packet.signature_len = flow.signature;
-    packet.net_len = wire::data_len(&packet);
-    [interest, wire::frame_len(&packet)].map(Bytes::new)
 }
 
 /// The channels of each medium.

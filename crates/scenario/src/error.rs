@@ -4,52 +4,86 @@ use core::fmt;
 
 use weir_document::DocumentError;
 
-/// A mistake in a scenario or in an override of it: where, at which key, what, and what would be right.
+/// The errors of a scenario, or of overrides of it, at least one: each has a position, a key, a message and the correct
+/// alternatives. The methods without a number are about the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScenarioError(DocumentError);
+pub struct ScenarioError {
+    first: DocumentError,
+    others: Vec<DocumentError>,
+}
+
+/// How many errors of a file are shown.
+const SHOWN: usize = 40;
 
 impl ScenarioError {
+    /// These errors in their order; `None` if there is none.
+    pub fn of(errors: Vec<DocumentError>) -> Option<ScenarioError> {
+        let mut errors = errors.into_iter();
+        let first = errors.next()?;
+        Some(ScenarioError { first, others: errors.collect() })
+    }
+
+    /// All errors, those of an override first, then in the order of the file.
+    pub fn errors(&self) -> impl Iterator<Item = &DocumentError> {
+        [&self.first].into_iter().chain(&self.others)
+    }
+
+    /// Adds the errors of another check of the same scenario.
+    pub fn and(mut self, other: ScenarioError) -> ScenarioError {
+        self.others.push(other.first);
+        self.others.extend(other.others);
+        self
+    }
+
     /// Path of the file, or the override as `--set KEY=VALUE`.
     pub fn file(&self) -> &str {
-        self.0.file()
+        self.first.file()
     }
 
     /// Line in the file, from 1; 0 for an override.
     pub fn line(&self) -> u32 {
-        self.0.line()
+        self.first.line()
     }
 
     /// Column in the line, in characters, from 1; 0 for an override.
     pub fn column(&self) -> u32 {
-        self.0.column()
+        self.first.column()
     }
 
-    /// The key that it is about, as `--set` would name it; empty if the text is no TOML at all.
+    /// The key, in the form that `--set` takes; empty if the text is not TOML.
     pub fn key(&self) -> &str {
-        self.0.key()
+        self.first.key()
     }
 
-    /// What is wrong, without the place.
+    /// The message, without the position.
     pub fn message(&self) -> &str {
-        self.0.message()
+        self.first.message()
     }
 
-    /// What would be right; may be empty.
+    /// The correct alternatives; may be empty.
     pub fn help(&self) -> &str {
-        self.0.help()
+        self.first.help()
     }
 }
 
 impl From<DocumentError> for ScenarioError {
     fn from(error: DocumentError) -> Self {
-        ScenarioError(error)
+        ScenarioError { first: error, others: Vec::new() }
     }
 }
 
 impl fmt::Display for ScenarioError {
-    /// `FILE:LINE: KEY: what is wrong`, the line with a caret below, and what would be right.
+    /// For each error `FILE:LINE: KEY: message`, the line with a caret below, and the help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.first.fmt(f)?;
+        for error in self.others.iter().take(SHOWN - 1) {
+            write!(f, "\n\n{error}")?;
+        }
+        match self.others.len() + 1 {
+            1 => Ok(()),
+            all if all > SHOWN => write!(f, "\n\n{SHOWN} of {all} errors"),
+            all => write!(f, "\n\n{all} errors"),
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Expands the file to one table for each node and link: the kinds of the sections, defaults, ranges of names.
+use std::collections::BTreeSet;
+
 use weir_document::{Document, DocumentError, Entry, Item, Kind, Origin, Table, Value, did_you_mean};
 
+use crate::faults::Faults;
 use crate::keys;
 use crate::names;
 use crate::read::ScenarioItem;
@@ -10,19 +13,16 @@ type Result<T> = core::result::Result<T, DocumentError>;
 const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
 const TABLES: &[&str] = &["scheme", "defaults", "routing", "generate"];
 
-/// Refuses unknown keys at the top and sections of the wrong kind.
-pub fn check_sections(doc: &Document, root: &Table) -> Result<()> {
+/// Refuses unknown keys at the top and sections of the wrong kind; one of these is a gap.
+pub fn check_sections(doc: &Document, root: &Table, faults: &Faults) {
     for entry in &root.0 {
         let key = &*entry.key;
         if LISTS.contains(&key) {
             let list = entry.value.as_list();
             if list.is_none_or(|l| l.iter().any(|v| v.as_table().is_none())) {
-                return Err(doc.error(
-                    entry.key_origin,
-                    key,
-                    format!("`{key}` is a list of tables"),
-                    format!("write [[{key}]] above each of them"),
-                ));
+                let message = format!("`{key}` is a list of tables");
+                let help = format!("write [[{key}]] above each of them");
+                faults.keep::<()>(Err(doc.error(entry.key_origin, key, message, help)));
             }
         } else if TABLES.contains(&key) {
             if entry.value.as_table().is_none() {
@@ -31,7 +31,8 @@ pub fn check_sections(doc: &Document, root: &Table) -> Result<()> {
                 } else {
                     format!("write [{key}] above its keys")
                 };
-                return Err(doc.error(entry.key_origin, key, format!("`{key}` is a table"), help));
+                let message = format!("`{key}` is a table");
+                faults.keep::<()>(Err(doc.error(entry.key_origin, key, message, help)));
             }
         } else if keys::find("", key).is_none() {
             let tops: Vec<&str> = keys::of("").iter().map(|k| k.key).collect();
@@ -43,10 +44,9 @@ pub fn check_sections(doc: &Document, root: &Table) -> Result<()> {
                 TABLES.join(", "),
                 LISTS.join(", ")
             );
-            return Err(doc.error(entry.key_origin, "", format!("unknown key `{key}`{meant}"), help));
+            faults.push(doc.error(entry.key_origin, "", format!("unknown key `{key}`{meant}"), help));
         }
     }
-    Ok(())
 }
 
 /// The tables of a list section, each with its place.
@@ -56,7 +56,7 @@ pub fn items<'r>(root: &'r Table, section: &str) -> impl Iterator<Item = (usize,
 }
 
 /// Hands defaults down and makes one table of each node and each link.
-pub fn expand(doc: &Document, root: &mut Table) -> Result<()> {
+pub fn expand(doc: &Document, root: &mut Table, faults: &Faults) {
     if let Some(defaults) = root.value("defaults") {
         let origin = defaults.origin;
         let table = defaults.as_table().cloned().unwrap_or_default();
@@ -69,25 +69,18 @@ pub fn expand(doc: &Document, root: &mut Table) -> Result<()> {
                 "source" => continue,
                 other => {
                     let message = format!("unknown key `{other}`");
-                    return Err(doc.error(
-                        entry.key_origin,
-                        "defaults",
-                        message,
-                        "keys here: node, link, flow, source",
-                    ));
+                    let help = "keys here: node, link, flow, source";
+                    faults.push(doc.error(entry.key_origin, "defaults", message, help));
+                    continue;
                 }
             };
             let Some(inner) = entry.value.as_table() else {
                 let message = format!("`{section}` is a table");
-                return Err(doc.error(
-                    entry.key_origin,
-                    section,
-                    message,
-                    format!("write [{section}] above its keys"),
-                ));
+                let help = format!("write [{section}] above its keys");
+                faults.push(doc.error(entry.key_origin, section, message, help));
+                continue;
             };
-            let item = Item { doc, section, path: section, table: inner, origin };
-            item.check_keys()?;
+            faults.keys(&Item { doc, section, path: section, table: inner, origin });
         }
         for section in ["node", "link", "flow"] {
             let Some(given) = table.table(section) else { continue };
@@ -102,91 +95,63 @@ pub fn expand(doc: &Document, root: &mut Table) -> Result<()> {
             }
         }
     }
-    expand_nodes(doc, root)?;
-    expand_links(doc, root)
+    expand_nodes(doc, root, faults);
+    expand_links(doc, root, faults);
 }
 
-fn expand_nodes(doc: &Document, root: &mut Table) -> Result<()> {
+fn expand_nodes(doc: &Document, root: &mut Table, faults: &Faults) {
     let mut nodes = Vec::new();
     for (i, value, table) in items(root, "node") {
         let path = format!("node.{}", crate::set::item_name("node", i, value));
         let item = Item { doc, section: "node", path: &path, table, origin: value.origin };
-        item.check_keys()?;
-        let mut all = Vec::new();
-        for (text, at) in item.texts("name")? {
-            all.extend(item.expand("name", &text, at, None)?.into_iter().map(|name| (name, at)));
-            if nodes.len() + all.len() > names::MAX_NAMES {
-                return Err(item.error_here(format!("there are more than {} nodes", names::MAX_NAMES), ""));
-            }
-        }
-        // A list of positions has one for each name.
-        let positions = item.given("position").and_then(|v| Some((v, v.as_list()?)));
-        let positions = positions.filter(|(_, list)| list.iter().any(|p| p.as_list().is_some()));
-        if let Some((at, list)) = positions.filter(|(_, list)| list.len() != all.len()) {
-            let message = format!("{} positions for {} nodes", list.len(), all.len());
-            return Err(item.error("position", at, message, "one for each node: [[0, 0], [1, 0]]"));
-        }
-        for (i, (name, at)) in all.into_iter().enumerate() {
-            let mut own = value.clone();
-            if let Kind::Table(table) = &mut own.kind {
-                table.set("name", Value::text(&name, at));
-                if let Some((_, list)) = positions {
-                    table.set("position", list[i].clone());
-                }
-            }
-            nodes.push(own);
-        }
+        faults.keys(&item);
+        faults.keep(expand_node(&item, value, &mut nodes));
     }
     replace(root, "node", nodes);
+}
+
+/// Adds a table for each name of a node.
+fn expand_node(item: &Item<'_>, value: &Value, nodes: &mut Vec<Value>) -> Result<()> {
+    let mut all = Vec::new();
+    for (text, at) in item.texts("name")? {
+        all.extend(item.expand("name", &text, at, None)?.into_iter().map(|name| (name, at)));
+        if nodes.len() + all.len() > names::MAX_NAMES {
+            return Err(item.error_here(format!("there are more than {} nodes", names::MAX_NAMES), ""));
+        }
+    }
+    // A list of positions has one for each name.
+    let positions = item.given("position").and_then(|v| Some((v, v.as_list()?)));
+    let positions = positions.filter(|(_, list)| list.iter().any(|p| p.as_list().is_some()));
+    if let Some((at, list)) = positions.filter(|(_, list)| list.len() != all.len()) {
+        let message = format!("{} positions for {} nodes", list.len(), all.len());
+        return Err(item.error("position", at, message, "one for each node: [[0, 0], [1, 0]]"));
+    }
+    for (i, (name, at)) in all.into_iter().enumerate() {
+        let mut own = value.clone();
+        if let Kind::Table(table) = &mut own.kind {
+            table.set("name", Value::text(&name, at));
+            if let Some((_, list)) = positions {
+                table.set("position", list[i].clone());
+            }
+        }
+        nodes.push(own);
+    }
     Ok(())
 }
 
-fn expand_links(doc: &Document, root: &mut Table) -> Result<()> {
+fn expand_links(doc: &Document, root: &mut Table, faults: &Faults) {
     let mut links = Vec::new();
+    let nodes: BTreeSet<String> = crate::set::item_names(root, "node").into_iter().collect();
     for (i, value, table) in items(root, "link") {
         let path = format!("link.{}", crate::set::item_name("link", i, value));
         let item = Item { doc, section: "link", path: &path, table, origin: value.origin };
-        item.check_keys()?;
-        let mut pairs: Vec<(String, String, Origin)> = Vec::new();
-        match (item.given("ends"), item.given("between")) {
-            (Some(ends), None) => {
-                let texts = item.texts("ends")?;
-                let [(a, at_a), (b, at_b)] = &texts[..] else {
-                    return Err(item.error(
-                        "ends",
-                        ends,
-                        "a link has two ends",
-                        "write ends = [\"R1\", \"R2\"]",
-                    ));
-                };
-                let a = item.expand("ends", a, *at_a, None)?;
-                let b = item.expand("ends", b, *at_b, None)?;
-                zip(&a, &b).map_err(|m| item.error("ends", ends, m, ""))?.for_each(|(a, b)| {
-                    pairs.push((a.clone(), b.clone(), ends.origin));
-                });
-            }
-            (None, Some(_)) => {
-                for (text, at) in item.texts("between")? {
-                    let wrong = |m: String| doc.error(at, item.path_of("between"), m, "");
-                    let mut parts = text.split('-');
-                    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
-                        return Err(wrong(format!("`{text}` is not two nodes such as \"R1-R2\"")));
-                    };
-                    let a = item.expand("between", a.trim(), at, None)?;
-                    let b = item.expand("between", b.trim(), at, None)?;
-                    zip(&a, &b).map_err(wrong)?.for_each(|(a, b)| pairs.push((a.clone(), b.clone(), at)));
-                }
-            }
-            (Some(_), Some(between)) => {
-                return Err(item.error("between", between, "a link has either `ends` or `between`", ""));
-            }
-            (None, None) => {
-                return Err(item.error_here("the key `ends` is missing", "write ends = [\"R1\", \"R2\"]"));
-            }
-        }
+        faults.keys(&item);
+        let Some(pairs) = faults.keep(pairs_of_link(&item, &nodes)) else { continue };
         for (a, b, at) in pairs {
             if links.len() >= names::MAX_NAMES {
-                return Err(item.error_here(format!("there are more than {} links", names::MAX_NAMES), ""));
+                let message = format!("there are more than {} links", names::MAX_NAMES);
+                faults.keep::<()>(Err(item.error_here(message, "")));
+                return;
             }
             let mut own = value.clone();
             if let Kind::Table(table) = &mut own.kind {
@@ -198,7 +163,43 @@ fn expand_links(doc: &Document, root: &mut Table) -> Result<()> {
         }
     }
     replace(root, "link", links);
-    Ok(())
+}
+
+/// The nodes of each link that a `[[link]]` stands for, and where they are given.
+fn pairs_of_link(item: &Item<'_>, nodes: &BTreeSet<String>) -> Result<Vec<(String, String, Origin)>> {
+    let mut pairs = Vec::new();
+    match (item.given("ends"), item.given("between")) {
+        (Some(ends), None) => {
+            let texts = item.texts("ends")?;
+            let [(a, at_a), (b, at_b)] = &texts[..] else {
+                let help = "write ends = [\"R1\", \"R2\"]";
+                return Err(item.error("ends", ends, "a link has two ends", help));
+            };
+            let a = item.expand("ends", a, *at_a, None)?;
+            let b = item.expand("ends", b, *at_b, None)?;
+            let zipped = zip(&a, &b).map_err(|m| item.error("ends", ends, m, ""))?;
+            pairs.extend(zipped.map(|(a, b)| (a.clone(), b.clone(), ends.origin)));
+        }
+        (None, Some(_)) => {
+            for (text, at) in item.texts("between")? {
+                let wrong = |m: String| item.doc.error(at, item.path_of("between"), m, "");
+                let are_nodes = |text: &str| {
+                    names::expand(text, None).is_ok_and(|all| all.iter().all(|n| nodes.contains(n)))
+                };
+                let (a, b) = names::pair(&text, |a, b| are_nodes(a) && are_nodes(b)).map_err(wrong)?;
+                let a = item.expand("between", a, at, None)?;
+                let b = item.expand("between", b, at, None)?;
+                pairs.extend(zip(&a, &b).map_err(wrong)?.map(|(a, b)| (a.clone(), b.clone(), at)));
+            }
+        }
+        (Some(_), Some(between)) => {
+            return Err(item.error("between", between, "a link has either `ends` or `between`", ""));
+        }
+        (None, None) => {
+            return Err(item.error_here("the key `ends` is missing", "write ends = [\"R1\", \"R2\"]"));
+        }
+    }
+    Ok(pairs)
 }
 
 fn replace(root: &mut Table, section: &str, list: Vec<Value>) {

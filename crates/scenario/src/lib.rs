@@ -22,6 +22,7 @@
 mod builtin;
 mod error;
 mod expand;
+mod faults;
 mod generate;
 mod keys;
 mod load;
@@ -31,6 +32,7 @@ mod read;
 pub mod reference;
 mod routing;
 mod set;
+mod sizes;
 
 pub use builtin::{builtin, builtins};
 pub use error::ScenarioError;

@@ -1,5 +1,11 @@
 //! Names: ranges such as `C{1..4}`, and the rules for names.
 
+use weir_core::name::MAX_COMPONENTS;
+use weir_packet::Name;
+
+/// How many bytes a prefix may have: with the largest payload, 8192 B, and the other fields a Data is at most 8800 B.
+const MAX_PREFIX_BYTES: usize = 400;
+
 /// How many names a range may give.
 pub const MAX_NAMES: usize = 100_000;
 
@@ -63,20 +69,58 @@ fn range(text: &str, inner: &str, count: Option<usize>) -> Result<Vec<String>, S
     Err(format!("`{{{inner}}}` in `{text}` is not a range such as {{0..9}} nor a list such as {{a,b}}"))
 }
 
-/// What a node's name may be: letters, digits and `_`, so that `A-B` and `A->B` are clear.
+/// What a node's name may be. Without `>`, `.`, `|` and quotes, `A->B`, `link.A-B.rate` and `A->B|C` are clear.
 pub fn check_node(name: &str) -> Result<(), String> {
-    if !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+    if is_spelt(name, "_- ,") {
         return Ok(());
     }
-    Err(format!("`{name}` is not a node's name: letters, digits and `_`"))
+    Err(format!("`{name}` is not a node's name: letters, digits, `_`, `-`, `,` and blanks within"))
 }
 
-/// What the name of a flow group, window, event or axis may be: no blank, dot or `=`.
+/// What the name of a flow group, window, event or axis may be: no dot or `=`.
 pub fn check_label(name: &str) -> Result<(), String> {
-    if !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | ':')) {
+    if is_spelt(name, "_-+:, ") {
         return Ok(());
     }
-    Err(format!("`{name}` is not a name: letters, digits and `_ - + :`, so that `--set` can use it"))
+    let rule = "letters, digits, `_ - + : ,` and blanks within, so that `--set` can use it";
+    Err(format!("`{name}` is not a name: {rule}"))
+}
+
+/// Whether a name has only letters, digits and these characters, and no blank at its ends.
+fn is_spelt(name: &str, others: &str) -> bool {
+    let has_blank_end = name.starts_with(' ') || name.ends_with(' ');
+    !name.is_empty() && !has_blank_end && name.chars().all(|c| c.is_alphanumeric() || others.contains(c))
+}
+
+/// A name as it may be quoted in a longer text: `'New York'` is New York.
+pub fn unquoted(text: &str) -> &str {
+    let text = text.trim();
+    let within = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    within('\'').or(within('"')).unwrap_or(text)
+}
+
+/// Every way to read two names with a `-` between them: `A-B-C` is A and B-C, or A-B and C. Names may be quoted: `'A-B'-C`
+/// is only the second.
+pub fn pairs(text: &str) -> Vec<(&str, &str)> {
+    let is_quoted = |part: &str| part.contains(['\'', '"']);
+    let dashes = text.match_indices('-').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let pairs = dashes.map(|(a, b)| (unquoted(a), unquoted(b)));
+    pairs.filter(|(a, b)| !a.is_empty() && !b.is_empty() && !is_quoted(a) && !is_quoted(b)).collect()
+}
+
+/// Two nodes with a `-` between them: of [`pairs`] the one for which both names fit.
+///
+/// # Errors
+/// There is no such pair, or there are several.
+pub fn pair(text: &str, fits: impl Fn(&str, &str) -> bool) -> Result<(&str, &str), String> {
+    let all = pairs(text);
+    let fitting: Vec<_> = all.iter().filter(|(a, b)| fits(a, b)).copied().collect();
+    match (&fitting[..], &all[..]) {
+        // With one reading, the error is that a node does not exist.
+        ([one], _) | ([], [one]) => Ok(*one),
+        ([(a, b), ..], _) => Err(format!("`{text}` may be several links; quote the names: \"'{a}'-'{b}'\"")),
+        ([], _) => Err(format!("`{text}` is not two nodes such as \"R1-R2\"")),
+    }
 }
 
 /// What a name prefix may be. `empty`: whether `/` alone is one.
@@ -104,6 +148,24 @@ pub fn check_prefix(uri: &str, empty: bool) -> Result<(), String> {
                 return wrong("its letters are A-Z, a-z, 0-9, `-._~=` and %XX");
             }
         }
+    }
+    let name: Name = match uri.parse() {
+        Ok(name) => name,
+        Err(error) => return wrong(&format!("{error}")),
+    };
+    let components = rest.split('/').count();
+    if components >= MAX_COMPONENTS {
+        let most = MAX_COMPONENTS - 1;
+        return Err(format!(
+            "the prefix has {components} components, but a name has at most {MAX_COMPONENTS}, and the last is the \
+             segment: a prefix has at most {most}"
+        ));
+    }
+    if name.value().len() > MAX_PREFIX_BYTES {
+        return Err(format!(
+            "the prefix has {} bytes, but a packet has no room for more than {MAX_PREFIX_BYTES}",
+            name.value().len()
+        ));
     }
     Ok(())
 }
@@ -153,6 +215,21 @@ mod tests {
         {
             assert!(expand(bad, None).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn names_with_dashes_are_told_apart_by_the_nodes_there_are_or_by_quotes() {
+        let nodes = |a: &str, b: &str| {
+            ["R-1", "New York", "A", "1-A"].iter().filter(|n| [a, b].contains(n)).count() == 2
+        };
+        assert_eq!(pair("R-1-New York", nodes), Ok(("R-1", "New York")));
+        assert_eq!(pair("'R-1'-\"New York\"", nodes), Ok(("R-1", "New York")));
+        assert_eq!(pair("R1-R2", nodes), Ok(("R1", "R2")));
+        assert!(pair("X-Y-Z", nodes).is_err() && pair("AB", nodes).is_err());
+        let said = pair("a-b-c", |_, _| true).unwrap_err();
+        assert!(said.contains("'a'-'b-c'"), "{said}");
+        assert_eq!(pair("'a-b'-c", |_, _| true), Ok(("a-b", "c")));
+        assert!(check_node("a, b-c").is_ok() && check_node(" a").is_err() && check_node("a>b").is_err());
     }
 
     #[test]

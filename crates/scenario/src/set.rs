@@ -5,6 +5,7 @@ use weir_document::{
 };
 
 use crate::error::ScenarioError;
+use crate::faults::Faults;
 use crate::keys;
 use crate::names;
 
@@ -57,7 +58,7 @@ pub struct Change {
 }
 
 /// Overrides as changes, `axis.NAME=VALUE` replaced by what the axis sets.
-pub fn changes(doc: &mut Document, root: &Table, overrides: &[Override]) -> Result<Vec<Change>> {
+pub fn changes(doc: &mut Document, root: &Table, overrides: &[Override], faults: &Faults) -> Vec<Change> {
     doc.overrides = overrides.iter().map(|o| o.label().into()).collect();
     let mut changes = Vec::new();
     for (i, over) in overrides.iter().enumerate() {
@@ -77,12 +78,9 @@ pub fn changes(doc: &mut Document, root: &Table, overrides: &[Override]) -> Resu
         let named = |t: &&&Table| t.value("name").and_then(Value::as_text) == Some(name);
         let Some(axis) = axes.iter().find(named) else {
             let known = axes.iter().filter_map(|t| t.value("name").and_then(Value::as_text));
-            return Err(doc.error(
-                origin,
-                &over.path,
-                format!("there is no axis `{name}`"),
-                format!("axes: {}", list(known)),
-            ));
+            let (message, help) = (format!("there is no axis `{name}`"), format!("axes: {}", list(known)));
+            faults.push(doc.error(origin, &over.path, message, help));
+            continue;
         };
         let paths: Vec<&str> = match axis.value("set").map(|v| &v.kind) {
             Some(Kind::Text(path)) => vec![path],
@@ -93,7 +91,7 @@ pub fn changes(doc: &mut Document, root: &Table, overrides: &[Override]) -> Resu
             changes.push(Change { path: path.to_owned(), value: value.clone(), origin });
         }
     }
-    Ok(changes)
+    changes
 }
 
 /// Makes one change to the tree. `early` takes those that expansion needs (`generate`, `defaults`),
@@ -166,16 +164,16 @@ fn apply_named(doc: &Document, root: &mut Table, change: &Change, segments: &[&s
         return Err(fail(doc, change, message, settable_help(section, &item_names(root, section))));
     };
     let known = item_names(root, section);
-    let reversed = name.split_once('-').map(|(a, b)| format!("{b}-{a}")).filter(|_| section == "link");
-    let hits: Vec<(usize, bool)> = known
-        .iter()
-        .enumerate()
-        .filter_map(|(i, n)| {
-            let straight = names::fits(name, n);
-            let back = !straight && reversed.as_deref().is_some_and(|r| names::fits(r, n));
-            (straight || back).then_some((i, back))
-        })
-        .collect();
+    let items = root.value(section).and_then(Value::as_list).unwrap_or(&[]);
+    // No name has quotes: they only show where one ends.
+    let plain = name.replace(['\'', '"'], "");
+    let hit = |(i, value): (usize, &Value)| {
+        let straight = names::fits(&plain, &known[i]);
+        let reversed = || ends(value).filter(|_| section == "link").map(|[a, b]| format!("{b}-{a}"));
+        let back = !straight && reversed().is_some_and(|reversed| names::fits(&plain, &reversed));
+        (straight || back).then_some((i, back))
+    };
+    let hits: Vec<(usize, bool)> = items.iter().enumerate().filter_map(hit).collect();
     if hits.is_empty() {
         if section == "link"
             && let Some(medium) = medium_of(root, name)
@@ -274,13 +272,14 @@ fn settable(doc: &Document, change: &Change, section: &str, key: &str) -> Result
 
 /// The medium that the two nodes of `A-B` are named as stations of.
 fn medium_of<'r>(root: &'r Table, link: &str) -> Option<&'r str> {
-    let (a, b) = link.split_once('-')?;
+    let pairs = names::pairs(link);
     let tables = root.value("medium")?.as_list()?.iter().filter_map(Value::as_table);
     let is_on = |table: &&Table| {
         let of = table.value("stations").map(|v| v.as_list().unwrap_or(core::slice::from_ref(v)));
         let texts = of.unwrap_or(&[]).iter().filter_map(Value::as_text);
         let stations: Vec<String> = texts.filter_map(|t| names::expand(t, None).ok()).flatten().collect();
-        [a, b].iter().all(|end| stations.iter().any(|station| station == end))
+        let is_station = |end: &str| stations.iter().any(|station| station == end);
+        pairs.iter().any(|(a, b)| is_station(a) && is_station(b))
     };
     tables.into_iter().find(is_on)?.value("name")?.as_text()
 }
@@ -344,20 +343,17 @@ pub fn item_names(root: &Table, section: &str) -> Vec<String> {
 pub fn item_name(section: &str, index: usize, value: &Value) -> String {
     let Some(table) = value.as_table() else { return index.to_string() };
     if section == "link" {
-        let ends: Vec<&str> = table
-            .value("ends")
-            .and_then(Value::as_list)
-            .unwrap_or(&[])
-            .iter()
-            .filter_map(Value::as_text)
-            .collect();
-        return match ends[..] {
-            [a, b] => format!("{a}-{b}"),
-            _ => index.to_string(),
-        };
+        return ends(value).map_or_else(|| index.to_string(), |[a, b]| format!("{a}-{b}"));
     }
     match table.value("name").and_then(Value::as_text) {
         Some(name) => name.to_owned(),
         None => index.to_string(),
     }
+}
+
+/// The two ends of a link.
+fn ends(link: &Value) -> Option<[&str; 2]> {
+    let ends = link.as_table()?.value("ends")?.as_list()?;
+    let ends: Vec<&str> = ends.iter().filter_map(Value::as_text).collect();
+    ends.try_into().ok()
 }

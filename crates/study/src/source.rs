@@ -63,13 +63,12 @@ impl Source {
     /// The scenario with `--set` applied, checked with the schemes that it names.
     ///
     /// # Errors
-    /// The first mistake in the text or in what is set.
+    /// All errors in the text and in what is set.
     pub fn read(&self, set: &[String]) -> Result<Scenario, StudyError> {
         let overrides: Vec<Override> =
             set.iter().map(|text| Override::parse(text)).collect::<Result<_, _>>()?;
-        let scenario = Scenario::parse(&self.name, &self.label, &self.text, &overrides)?;
-        weir_experiment::check_schemes(&scenario)?;
-        Ok(scenario)
+        let check = |scenario: &Scenario| weir_experiment::check_schemes(scenario).err();
+        Ok(Scenario::parse_with(&self.name, &self.label, &self.text, &overrides, check)?)
     }
 }
 

@@ -12,35 +12,32 @@ use crate::read::ScenarioItem;
 
 impl Loader<'_> {
     /// The axes; where each stands is not known yet.
-    pub(super) fn axes(&self) -> Result<Vec<Axis>> {
+    pub(super) fn axes(&self) -> Vec<Axis> {
         let mut axes: Vec<Axis> = Vec::new();
+        let faults = self.faults;
         for listed in &self.all("axis") {
             let item = self.item(listed);
-            item.check_keys()?;
-            let name = item.label("name")?;
+            faults.keys(&item);
+            let name = faults.or(item.label("name"), String::new());
             if axes.iter().any(|a| a.name == name) {
-                return Err(item.error_here(format!("there are two axes `{name}`"), ""));
+                faults.push(item.error_here(format!("there are two axes `{name}`"), ""));
             }
-            let set: Vec<String> = item.texts("set")?.into_iter().map(|(t, _)| t.to_string()).collect();
-            let value = item.value("values")?;
-            let Some(values) = value.as_list().filter(|l| !l.is_empty()) else {
-                let message = format!("{value} is not {}", Shape::Values.wanted());
-                return Err(item.error("values", &value, message, ""));
-            };
-            let values = values.iter().map(Value::to_string).collect();
+            let set = faults.or(item.texts("set"), Vec::new());
+            let set: Vec<String> = set.into_iter().map(|(text, _)| text.to_string()).collect();
+            let values = faults.or(axis_values(&item), Vec::new());
             axes.push(Axis { name, set, values, current: None });
         }
-        Ok(axes)
+        axes
     }
 
     /// Finds where each axis stands.
-    pub(super) fn current(&self, mut axes: Vec<Axis>, settings: &[Setting]) -> Result<Vec<Axis>> {
+    pub(super) fn current(&self, mut axes: Vec<Axis>, settings: &[Setting]) -> Vec<Axis> {
         for (axis, listed) in axes.iter_mut().zip(&self.all("axis")) {
             let mut now: BTreeSet<String> = BTreeSet::new();
             for path in &axis.set {
                 let of_path = || settings.iter().filter(|s| names::fits(path, &s.path));
                 if of_path().next().is_none() && !may_have_no_setting(path) {
-                    return Err(self.nothing_to_set(listed, path, settings)?);
+                    self.faults.or(self.nothing_to_set(listed, path, settings).and_then(Err), ());
                 }
                 now.extend(of_path().map(|s| canonical(&s.value)));
             }
@@ -48,7 +45,7 @@ impl Loader<'_> {
                 axis.current = axis.values.iter().position(|v| canonical(v) == *one);
             }
         }
-        Ok(axes)
+        axes
     }
 
     fn nothing_to_set(
@@ -123,4 +120,16 @@ fn canonical(text: &str) -> String {
         return format!("{} B", bytes.as_u64());
     }
     text.to_owned()
+}
+
+/// The values of an axis, as they are given.
+fn axis_values(item: &Item<'_>) -> Result<Vec<String>> {
+    let value = item.value("values")?;
+    match value.as_list().filter(|list| !list.is_empty()) {
+        Some(values) => Ok(values.iter().map(Value::to_string).collect()),
+        None => {
+            let message = format!("{value} is not {}", Shape::Values.wanted());
+            Err(item.error("values", &value, message, ""))
+        }
+    }
 }

@@ -25,14 +25,9 @@ struct Targets<'s> {
 
 impl Loader<'_> {
     /// The events in the order in which they happen.
-    pub(super) fn events(
-        &mut self,
-        network: &Network,
-        links: &[Link],
-        groups: &[Group],
-    ) -> Result<Vec<TimedEvent>> {
+    pub(super) fn events(&mut self, network: &Network, links: &[Link], groups: &[Group]) -> Vec<TimedEvent> {
         let all = self.all("event");
-        let times = self.event_times(&all)?;
+        let times = self.event_times(&all);
         let mut targets = Targets {
             network,
             groups,
@@ -45,28 +40,29 @@ impl Loader<'_> {
             let item = self.item(&all[i]);
             let name = all[i].name();
             let event = |what| TimedEvent { at, name: name.to_owned(), what };
-            events.extend(targets.happen(&item)?.into_iter().map(event));
+            events.extend(self.faults.or(targets.happen(&item), Vec::new()).into_iter().map(event));
         }
-        Ok(events)
+        events
     }
 
     /// When the events happen, in order, each with its number; those after the run's end are left out.
-    fn event_times(&mut self, all: &[Listed<'_>]) -> Result<Vec<(Span, usize)>> {
+    fn event_times(&mut self, all: &[Listed<'_>]) -> Vec<(Span, usize)> {
         let (mut times, mut late) = (Vec::new(), Vec::new());
         for (i, listed) in all.iter().enumerate() {
             let item = self.item(listed);
-            item.check_keys()?;
+            self.faults.keys(&item);
             if item.given("name").is_some() {
-                item.label("name")?;
+                self.faults.or(item.label("name"), String::new());
             }
-            let at = item.span("at")?;
+            let at = self.faults.or(item.span("at"), Span::ZERO);
             if at <= self.duration {
                 times.push((at, i));
             } else if self.shortened {
                 late.push((listed.path.clone(), format!("the run ends before {at}")));
             } else {
-                let value = item.value("at")?;
-                return Err(item.error("at", &value, format!("the run ends at {}", self.duration), ""));
+                let message = format!("the run ends at {}", self.duration);
+                self.faults.push(self.doc.error(item.origin_of("at"), item.path_of("at"), message, ""));
+                times.push((at, i));
             }
         }
         if late.len() > 1 {
@@ -74,7 +70,7 @@ impl Loader<'_> {
         }
         self.leave_out("events", &late, |name| name.to_owned());
         times.sort_unstable();
-        Ok(times)
+        times
     }
 }
 

@@ -36,20 +36,21 @@ enum Read {
 }
 
 impl Loader<'_> {
-    pub(super) fn expectations(&mut self, subjects: &Subjects<'_>) -> Result<Vec<Expectation>> {
+    pub(super) fn expectations(&mut self, subjects: &Subjects<'_>) -> Vec<Expectation> {
         let mut expectations = Vec::new();
         let mut without = Vec::new();
         for listed in &self.all("expectation") {
             let item = self.item(listed);
-            item.check_keys()?;
-            match self.expectation(&item, subjects)? {
-                Read::Holds(expectation) => expectations.push(expectation),
-                Read::LeftOut(what, why) => without.push((what, why)),
-                Read::Elsewhere => {}
+            self.faults.keys(&item);
+            match self.expectation(&item, subjects) {
+                Ok(Read::Holds(expectation)) => expectations.push(expectation),
+                Ok(Read::LeftOut(what, why)) => without.push((what, why)),
+                Ok(Read::Elsewhere) => {}
+                Err(error) => self.faults.push(error),
             }
         }
         self.leave_out("expectations", &without, |what| format!("expectation ({what})"));
-        Ok(expectations)
+        expectations
     }
 
     fn expectation(&self, item: &Item<'_>, subjects: &Subjects<'_>) -> Result<Read> {
@@ -129,7 +130,9 @@ impl Loader<'_> {
         let flows = subjects.flows;
         select.flows = (0..flows.len()).filter(|&i| fits(&flows[i])).map(FlowId).collect();
         // An override may take flows away; the file itself may not speak of none.
-        let may_be_none = self.changed.iter().any(|p| p.starts_with("flow.") || p.starts_with("generate"));
+        let is_cut = self.faults.has_gaps();
+        let may_be_none =
+            is_cut || self.changed.iter().any(|p| p.starts_with("flow.") || p.starts_with("generate"));
         if select.flows.is_empty() && is_about_flows(metric, &select) && !may_be_none {
             return Err(item.error_here(format!("there is no flow of {}", words.join(", ")), ""));
         }

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use weir_core::units::{Bytes, Span};
 use weir_document::{DocumentError, Item, did_you_mean, list};
+use weir_packet::signal::ServiceClass;
 
 use super::nodes::Network;
 use super::{Loader, Result};
-use crate::model::{Flow, NodeId};
+use crate::faults::Faults;
+use crate::model::{Flow, NodeId, SourceRate};
 use crate::read::ScenarioItem;
 
 pub(super) const MAX_FLOWS: usize = 100_000;
@@ -25,34 +27,38 @@ pub(super) struct Group {
 }
 
 impl Loader<'_> {
-    pub(super) fn flows(&self, network: &Network) -> Result<(Vec<Flow>, Vec<Group>)> {
+    /// The flows; a group with an error may have none.
+    pub(super) fn flows(&self, network: &Network) -> (Vec<Flow>, Vec<Group>) {
+        let faults = self.faults;
         let mut flows: Vec<Flow> = Vec::new();
         let mut groups: Vec<Group> = Vec::new();
         // The first flow of each prefix: all of them fetch the same Data.
         let mut first_of_prefix: BTreeMap<String, usize> = BTreeMap::new();
         for listed in &self.all("flow") {
             let item = self.item(listed);
-            item.check_keys()?;
-            let name = item.label("name")?;
+            faults.keys(&item);
+            let name = faults.or(item.label("name"), listed.name().to_owned());
             if groups.iter().any(|g| g.name == name) {
                 let message = format!("there are two flow groups `{name}`");
                 let help = "give each [[flow]] its own name";
-                return Err(self.doc.error(item.origin_of("name"), item.path_of("name"), message, help));
+                faults.push(self.doc.error(item.origin_of("name"), item.path_of("name"), message, help));
             }
             let begin = flows.len();
-            add_group(&item, &name, network, &mut flows)?;
+            add_group(&item, &name, network, &mut flows, faults);
             for (i, flow) in flows.iter().enumerate().skip(begin) {
-                self.check_times(&item, flow)?;
+                faults.or(self.check_times(&item, flow), ());
                 match first_of_prefix.entry(flow.prefix.clone()) {
                     Entry::Vacant(entry) => {
                         entry.insert(i);
                     }
-                    Entry::Occupied(entry) => check_same_data(&item, flow, &flows[*entry.get()])?,
+                    Entry::Occupied(entry) => {
+                        faults.or(check_same_data(&item, flow, &flows[*entry.get()]), ());
+                    }
                 }
             }
             groups.push(Group { name, flows: begin..flows.len() });
         }
-        Ok((flows, groups))
+        (flows, groups)
     }
 
     fn check_times(&self, item: &Item<'_>, flow: &Flow) -> Result<()> {
@@ -106,7 +112,8 @@ fn nth<T>(values: &[T], i: usize) -> &T {
 }
 
 impl Steps {
-    fn read(item: &Item<'_>, count: Option<usize>) -> Result<Steps> {
+    /// Nothing if a node or a prefix is missing.
+    fn read(item: &Item<'_>, count: Option<usize>, faults: &Faults) -> Option<Steps> {
         let expanded = |key: &str| -> Result<Vec<String>> {
             let mut all = Vec::new();
             for (text, at) in item.texts(key)? {
@@ -114,17 +121,23 @@ impl Steps {
             }
             Ok(all)
         };
-        let consumers = expanded("consumer")?;
-        let prefixes = expanded("prefix")?;
-        let producers = item.texts("producer")?;
-        let producers = producers.iter().map(|(text, at)| item.expand("producer", text, *at, count));
-        Ok(Steps {
-            consumers,
-            prefixes,
-            producers: producers.collect::<Result<_>>()?,
-            starts: item.spans_each("start")?.unwrap_or_default(),
-            stops: item.spans_each("stop")?,
-            amounts: item.wholes_each("amount")?,
+        let consumers = faults.keep(expanded("consumer"));
+        let prefixes = faults.keep(expanded("prefix"));
+        let producers = || -> Result<Vec<Vec<String>>> {
+            let texts = item.texts("producer")?;
+            texts.iter().map(|(text, at)| item.expand("producer", text, *at, count)).collect()
+        };
+        let producers = faults.keep(producers());
+        let starts = faults.or(item.spans_each("start"), None);
+        let stops = faults.or(item.spans_each("stop"), None);
+        let amounts = faults.or(item.wholes_each("amount"), Some(vec![1]));
+        Some(Steps {
+            consumers: consumers?,
+            prefixes: prefixes?,
+            producers: producers?,
+            starts: starts.unwrap_or_else(|| vec![Span::ZERO]),
+            stops,
+            amounts,
         })
     }
 
@@ -162,56 +175,67 @@ impl Steps {
     }
 
     /// Consumer, prefix and producers of the `i`th flow.
-    fn ends(&self, item: &Item<'_>, network: &Network, i: usize) -> Result<(NodeId, String, Vec<NodeId>)> {
+    fn ends(
+        &self,
+        item: &Item<'_>,
+        network: &Network,
+        i: usize,
+        faults: &Faults,
+    ) -> Option<(NodeId, String, Vec<NodeId>)> {
         let node = |key, names: &[String]| {
             let name: &String = nth(names, i);
-            network.node(item, key, name, item.origin_of(key))
+            faults.keep(network.node(item, key, name, item.origin_of(key)))
         };
-        let consumer = node("consumer", &self.consumers)?;
+        let consumer = node("consumer", &self.consumers);
         let prefix = nth(&self.prefixes, i);
-        item.check_prefix("prefix", prefix, item.origin_of("prefix"), false)?;
+        faults.or(item.check_prefix("prefix", prefix, item.origin_of("prefix"), false), ());
         let mut producers = Vec::with_capacity(self.producers.len());
         for names in &self.producers {
             let producer = node("producer", names)?;
-            if producer == consumer {
+            if Some(producer) == consumer {
                 let name = network.name(producer);
                 let message = format!("{name} is the consumer of {prefix} and its producer");
                 let help = "consumer and producer must be different nodes";
                 let at = item.origin_of("producer");
-                return Err(item.doc.error(at, item.path_of("producer"), message, help));
+                return faults.keep(Err(item.doc.error(at, item.path_of("producer"), message, help)));
             }
             if !producers.contains(&producer) {
                 producers.push(producer);
             }
         }
-        Ok((consumer, prefix.clone(), producers))
+        Some((consumer?, prefix.clone(), producers))
     }
 }
 
-/// Appends the flows of one `[[flow]]`.
-fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flow>) -> Result<()> {
-    let count = item.opt_whole("count")?.map(|n| n as usize);
-    let steps = Steps::read(item, count)?;
-    let n = steps.flows(item, count)?;
+/// Appends the flows of one `[[flow]]`, or nothing if a node or a prefix is missing.
+fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flow>, faults: &Faults) {
+    let class = faults.or(item.class("class"), ServiceClass::Be);
+    let spread = faults.or(item.span("start_spread"), Span::ZERO);
+    let start_jitter = faults.or(item.span("start_jitter"), Span::ZERO);
+    let source = faults.or(item.source_rate(), SourceRate::Elastic);
+    let payload = faults.or(payload(item), Bytes::new(1));
+    let signature = faults.or(signature(item), 0);
+    let lifetime = faults.or(item.positive_span("lifetime"), Span::MAX);
+    let early_loss = faults.or(item.switch("early_loss"), false);
+    let freshness = faults.or(item.opt_span("freshness"), None);
+    let scheme = faults.or(item.opt_text("scheme"), None);
+    let Some(count) = faults.keep(item.opt_whole("count")) else { return };
+    let count = count.map(|n| n as usize);
+    let Some(steps) = Steps::read(item, count, faults) else { return };
+    let Some(n) = faults.keep(steps.flows(item, count)) else { return };
     if steps.producers.is_empty() && n > 0 {
-        let value = item.value("producer")?;
-        return Err(item.error("producer", &value, "an empty list", "a flow has at least one producer"));
+        let (at, path) = (item.origin_of("producer"), item.path_of("producer"));
+        let help = "a flow has at least one producer";
+        faults.keep::<()>(Err(item.doc.error(at, path, "an empty list", help)));
+        return;
     }
     if flows.len() + n > MAX_FLOWS {
-        return Err(item.error_here(format!("there are more than {MAX_FLOWS} flows"), ""));
+        faults.keep::<()>(Err(item.error_here(format!("there are more than {MAX_FLOWS} flows"), "")));
+        return;
     }
-    let class = item.class("class")?;
-    let spread = item.span("start_spread")?;
-    let start_jitter = item.span("start_jitter")?;
-    let source = item.source_rate()?;
-    let payload = payload(item)?;
-    let signature = signature(item)?;
-    let lifetime = item.positive_span("lifetime")?;
-    let early_loss = item.switch("early_loss")?;
-    let freshness = item.opt_span("freshness")?;
-    let scheme = item.opt_text("scheme")?;
     for i in 0..n {
-        let (consumer, prefix, producers) = steps.ends(item, network, i)?;
+        // The next ones would have the same error.
+        let Some((consumer, prefix, producers)) = steps.ends(item, network, i, faults) else { return };
         let later = Span::from_nanos((spread.as_nanos() as u128 * i as u128 / n as u128) as u64);
         flows.push(Flow {
             name: name.to_owned(),
@@ -234,9 +258,8 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
         });
     }
     let group = flows.len() - n;
-    let drawn_from = drawn_from(item, network, &flows[group..])?;
+    let drawn_from = faults.or(drawn_from(item, network, &flows[group..]), Arc::default());
     flows[group..].iter_mut().for_each(|flow| flow.drawn_from = Arc::clone(&drawn_from));
-    Ok(())
 }
 
 /// The nodes from which the seed draws the consumers of a group.

@@ -1,6 +1,7 @@
 //! `[[link]]` and `[[medium]]`: point-to-point links, and links between the stations of a medium.
 
-use weir_core::units::Span;
+use weir_core::seam::QueueLimit;
+use weir_core::units::{Rate, Span};
 use weir_document::{Item, Origin, list};
 use weir_medium::phy::RATES;
 
@@ -11,56 +12,58 @@ use crate::names;
 use crate::read::ScenarioItem;
 
 impl Loader<'_> {
-    pub(super) fn links(&self, network: &mut Network) -> Result<Vec<Link>> {
+    pub(super) fn links(&self, network: &mut Network) -> Vec<Link> {
         let mut links = Vec::new();
+        let faults = self.faults;
         for listed in &self.all("link") {
             let item = self.item(listed);
-            item.check_keys()?;
-            let (a, b, at) = ends(&item, network)?;
-            add_link(&item, "ends", network, (a, b), at, links.len())?;
-            links.push(Link {
-                a,
-                b,
-                rate: item.rates("rate")?,
-                delay: item.spans("delay")?,
-                delay_jitter: item.number("delay_jitter")?,
-                queue: item.queue("queue")?,
-                loss: item.number("loss")?,
-                medium: None,
-            });
+            faults.keys(&item);
+            let rate = faults.or(item.rates("rate"), [Rate::from_bps(1); 2]);
+            let delay = faults.or(item.spans("delay"), [Span::ZERO; 2]);
+            let delay_jitter = faults.or(item.number("delay_jitter"), 0.0);
+            let queue = faults.or(item.queue("queue"), QueueLimit::Packets(u32::MAX));
+            let loss = faults.or(item.number("loss"), 0.0);
+            let Some((a, b, at)) = faults.keep(ends(&item, network)) else { continue };
+            if faults.keep(add_link(&item, "ends", network, (a, b), at, links.len())).is_some() {
+                links.push(Link { a, b, rate, delay, delay_jitter, queue, loss, medium: None });
+            }
         }
-        Ok(links)
+        links
     }
 
     /// The media. Each pair of stations becomes a link; with an access point, each pair with it.
-    pub(super) fn media(&self, network: &mut Network, links: &mut Vec<Link>) -> Result<Vec<Medium>> {
+    pub(super) fn media(&self, network: &mut Network, links: &mut Vec<Link>) -> Vec<Medium> {
         let mut media: Vec<Medium> = Vec::new();
+        let faults = self.faults;
         for listed in &self.all("medium") {
             let item = self.item(listed);
-            item.check_keys()?;
-            let name = item.label("name")?;
+            faults.keys(&item);
+            let name = faults.or(item.label("name"), String::new());
             if media.iter().any(|m| m.name == name) {
-                return Err(item.error_here(format!("there are two media `{name}`"), ""));
+                faults.push(item.error_here(format!("there are two media `{name}`"), ""));
             }
-            item.choice("standard")?;
-            let stations = stations(&item, network)?;
-            let access_point = access_point(&item, network, &stations)?;
+            faults.or(item.choice("standard"), "");
+            let rate = [faults.or(item.rate_of("rate", &RATES, "802.11a"), RATES[0]); 2];
+            let queue = faults.or(item.queue("queue"), QueueLimit::Packets(u32::MAX));
+            let loss = faults.or(item.number("loss"), 0.0);
+            let Some(stations) = faults.keep(stations(&item, network)) else { continue };
+            let Some(access_point) = faults.keep(access_point(&item, network, &stations)) else { continue };
             let medium = Some(MediumId(media.len()));
-            let rate = [item.rate_of("rate", &RATES, "802.11a")?; 2];
-            let (queue, loss) = (item.queue("queue")?, item.number("loss")?);
             for (i, &(a, _)) in stations.iter().enumerate() {
                 for &(b, at) in &stations[i + 1..] {
                     if access_point.is_some_and(|ap| a != ap && b != ap) {
                         continue;
                     }
-                    add_link(&item, "stations", network, (a, b), at, links.len())?;
-                    let delay = [Span::ZERO; 2];
-                    links.push(Link { a, b, rate, delay, delay_jitter: 0.0, queue, loss, medium });
+                    let added = add_link(&item, "stations", network, (a, b), at, links.len());
+                    if faults.keep(added).is_some() {
+                        let delay = [Span::ZERO; 2];
+                        links.push(Link { a, b, rate, delay, delay_jitter: 0.0, queue, loss, medium });
+                    }
                 }
             }
             media.push(Medium { name, stations: stations.into_iter().map(|s| s.0).collect() });
         }
-        Ok(media)
+        media
     }
 }
 
@@ -144,14 +147,16 @@ pub(super) fn link_text(
     at: Origin,
     network: &Network,
 ) -> Result<(DirectedLink, bool)> {
-    let (pair, one_way) = match text.split_once("->") {
-        Some(pair) => (Some(pair), true),
-        None => (text.split_once('-'), false),
+    let wrong = |message: String| item.doc.error(at, item.path_of(key), message, "");
+    let ((a, b), one_way) = match text.split_once("->") {
+        Some((a, b)) => ((names::unquoted(a), names::unquoted(b)), true),
+        None if names::pairs(text).is_empty() => {
+            return Err(wrong(format!(
+                "`{text}` is not a link such as \"R1-R2\", nor a direction such as \"R1->R2\""
+            )));
+        }
+        None => (names::pair(text, |a, b| network.has(a) && network.has(b)).map_err(wrong)?, false),
     };
-    let Some((a, b)) = pair else {
-        let message = format!("`{text}` is not a link such as \"R1-R2\", nor a direction such as \"R1->R2\"");
-        return Err(item.doc.error(at, item.path_of(key), message, ""));
-    };
-    let (a, b) = (network.node(item, key, a.trim(), at)?, network.node(item, key, b.trim(), at)?);
+    let (a, b) = (network.node(item, key, a, at)?, network.node(item, key, b, at)?);
     Ok((network.link(item, key, a, b, at)?, one_way))
 }

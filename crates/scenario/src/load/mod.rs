@@ -1,6 +1,7 @@
 //! Makes a checked [`Scenario`] from the tree: a module for each section of the file.
 
 mod axes;
+mod checks;
 mod events;
 mod expectations;
 mod flows;
@@ -17,8 +18,10 @@ use std::sync::Arc;
 use weir_core::units::Span;
 use weir_document::{Document, DocumentError, Item, Location, Origin, Param, Table, annotate};
 
+use self::checks::Checked;
 use crate::error::ScenarioError;
 use crate::expand::{check_sections, expand, items};
+use crate::faults::Faults;
 use crate::generate::generate;
 use crate::keys;
 use crate::model::*;
@@ -31,34 +34,68 @@ impl Scenario {
     /// the text in messages.
     ///
     /// # Errors
-    /// The first mistake found in the text or the overrides, with its place and what would be right.
+    /// All errors found in the text and the overrides, each with its position and the correct alternatives.
     pub fn parse(
         name: &str,
         file: &str,
         text: &str,
         overrides: &[Override],
     ) -> core::result::Result<Scenario, ScenarioError> {
-        let read = Scenario::read(name, file, text, overrides);
-        let scenario = read.map_err(|error| blame_overrides(error, name, file, text, overrides))?;
-        Ok(scenario)
+        Scenario::parse_with(name, file, text, overrides, |_| None)
     }
 
-    fn read(name: &str, file: &str, text: &str, overrides: &[Override]) -> Result<Scenario> {
-        let mut doc = Document::new(keys::FORMAT, file, text);
-        let mut root = doc.tree()?;
-        check_sections(&doc, &root)?;
-        annotate(&doc, &mut root)?;
-        let changes = changes(&mut doc, &root, overrides)?;
-        for change in &changes {
-            apply(&doc, &mut root, change, true)?;
+    /// As [`Scenario::parse`], with the errors of a further check of what could be read: that of schemes and their
+    /// parameters. The check also sees a scenario with errors, which lacks what is in error.
+    ///
+    /// # Errors
+    /// All errors, those of the check last.
+    pub fn parse_with(
+        name: &str,
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+        check: impl Fn(&Scenario) -> Option<ScenarioError>,
+    ) -> core::result::Result<Scenario, ScenarioError> {
+        let (scenario, errors) = match Scenario::read(name, file, text, overrides) {
+            Ok((scenario, errors)) => (Some(scenario), errors),
+            Err(errors) => (None, errors),
+        };
+        let own = ScenarioError::of(blame_overrides(errors, name, file, text, overrides));
+        let checked = scenario.as_ref().and_then(check);
+        match (own, checked, scenario) {
+            (Some(own), Some(checked), _) => Err(own.and(checked)),
+            (Some(error), None, _) | (None, Some(error), _) => Err(error),
+            (None, None, scenario) => Ok(scenario.expect("what cannot be read has an error")),
         }
-        generate(&doc, &mut root)?;
-        expand(&doc, &mut root)?;
+    }
+
+    /// The scenario without what is in error, and the errors; no scenario if they leave nothing to go on with.
+    fn read(
+        name: &str,
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+    ) -> core::result::Result<(Scenario, Vec<DocumentError>), Vec<DocumentError>> {
+        let faults = Faults::default();
+        let mut doc = Document::new(keys::FORMAT, file, text);
+        let mut root = doc.tree_or_errors()?;
+        check_sections(&doc, &root, &faults);
+        annotate(&doc, &mut root).into_iter().for_each(|error| faults.push(error));
+        let changes = changes(&mut doc, &root, overrides, &faults);
         for change in &changes {
-            apply(&doc, &mut root, change, false)?;
+            faults.or(apply(&doc, &mut root, change, true), ());
+        }
+        // Everything else refers to what these make.
+        if faults.has_gaps() || faults.keep(generate(&doc, &mut root)).is_none() {
+            return Err(faults.take());
+        }
+        expand(&doc, &mut root, &faults);
+        for change in &changes {
+            faults.or(apply(&doc, &mut root, change, false), ());
         }
         let changed = changes.iter().map(|c| c.path.as_str()).collect();
-        Loader::new(&doc, &root, changed)?.scenario(name)
+        let scenario = Loader::new(&doc, &root, changed, &faults).scenario(name);
+        Ok((scenario, faults.take()))
     }
 
     /// An error at a place of this scenario, for what others check: a scheme's name or parameter.
@@ -86,23 +123,31 @@ impl Scenario {
 
 /// An error in the file that shows only with some of the overrides is an error of these.
 fn blame_overrides(
-    error: DocumentError,
+    errors: Vec<DocumentError>,
     name: &str,
     file: &str,
     text: &str,
     overrides: &[Override],
-) -> DocumentError {
-    if !matches!(error.location(), Location::File { .. }) {
-        return error;
+) -> Vec<DocumentError> {
+    let is_of_file = |error: &DocumentError| matches!(error.location(), Location::File { .. });
+    if !errors.iter().any(is_of_file) {
+        return errors;
     }
+    // For each override the errors that there are without it.
     let without = |left_out: usize| {
         let mut rest = overrides.to_vec();
         rest.remove(left_out);
-        Scenario::read(name, file, text, &rest)
+        Scenario::read(name, file, text, &rest).map_or_else(|errors| errors, |(_, errors)| errors)
     };
-    let at_fault = |i: &usize| without(*i).err().is_none_or(|other| !other.is_same(&error));
-    let labels: Vec<String> = (0..overrides.len()).filter(at_fault).map(|i| overrides[i].label()).collect();
-    if labels.is_empty() { error } else { error.made_by(&labels.join(" ")) }
+    let without: Vec<Vec<DocumentError>> = (0..overrides.len()).map(without).collect();
+    let blame = |error: DocumentError| {
+        let at_fault =
+            |i: &usize| is_of_file(&error) && !without[*i].iter().any(|other| other.is_same(&error));
+        let labels: Vec<String> =
+            (0..overrides.len()).filter(at_fault).map(|i| overrides[i].label()).collect();
+        if labels.is_empty() { error } else { error.made_by(&labels.join(" ")) }
+    };
+    errors.into_iter().map(blame).collect()
 }
 
 /// Reads the tree of one scenario, after overrides and expansion.
@@ -118,6 +163,7 @@ struct Loader<'a> {
     shortened: bool,
     /// What was left out or cut, and why.
     notes: Vec<String>,
+    faults: &'a Faults,
 }
 
 /// One of the tables of a section such as `[[link]]`.
@@ -138,11 +184,12 @@ impl Listed<'_> {
 }
 
 impl<'a> Loader<'a> {
-    fn new(doc: &'a Document, root: &'a Table, changed: Vec<&'a str>) -> Result<Loader<'a>> {
+    fn new(doc: &'a Document, root: &'a Table, changed: Vec<&'a str>, faults: &'a Faults) -> Loader<'a> {
         let top = Item { doc, section: "", path: "", table: root, origin: Origin::Default };
-        let duration = top.positive_span("duration")?;
+        // Everything else is within a run that is long enough.
+        let duration = faults.or(top.positive_span("duration"), Span::MAX);
         let shortened = matches!(top.given("duration").map(|v| v.origin), Some(Origin::Set(_)));
-        Ok(Loader { doc, root, changed, duration, shortened, notes: Vec::new() })
+        Loader { doc, root, changed, duration, shortened, notes: Vec::new(), faults }
     }
 
     /// The tables of a section, in the order of the file.
@@ -162,24 +209,36 @@ impl<'a> Loader<'a> {
         Item { doc: self.doc, section, path, table, origin: *origin }
     }
 
-    fn scenario(mut self, name: &str) -> Result<Scenario> {
+    /// The scenario; it is of use only if there are no faults.
+    fn scenario(mut self, name: &str) -> Scenario {
+        let faults = self.faults;
         let top = Item { doc: self.doc, section: "", path: "", table: self.root, origin: Origin::Default };
-        let title = top.text("title")?;
-        let source = top.opt_text("source")?.unwrap_or_default();
-        let (scheme, scheme_params, mut schemes) = self.scheme()?;
-        let (mut nodes, mut network) = self.nodes()?;
-        let mut links = self.links(&mut network)?;
-        let media = self.media(&mut network, &mut links)?;
-        let (flows, groups) = self.flows(&network)?;
-        self.check_cached_prefixes(&nodes, &flows)?;
-        let sample = sample::step(&top, self.duration, flows.len() + 2 * links.len())?;
+        let title = faults.or(top.text("title"), String::new());
+        let source = faults.or(top.opt_text("source"), None).unwrap_or_default();
+        let (scheme, scheme_params, mut schemes) = faults.or(self.scheme(), Default::default());
+        let (mut nodes, mut network) = self.nodes();
+        let mut links = self.links(&mut network);
+        let media = self.media(&mut network, &mut links);
+        network.has_gaps = faults.has_gaps();
+        let (flows, groups) = self.flows(&network);
+        let sample = faults.or(sample::step(&top, self.duration, flows.len() + 2 * links.len()), Span::MAX);
         schemes.extend(self.schemes_of_flows_and_expectations());
-        let routes = self.routes(&network, &links, &flows)?;
-        let events = self.events(&network, &links, &groups)?;
-        let windows = self.windows()?;
-        let axes = self.axes()?;
+        // What is missing in error would be missed here again.
+        let is_whole = !faults.has_gaps();
+        let mut routes = Vec::new();
+        if is_whole {
+            self.check_cached_prefixes(&nodes, &flows);
+            routes = self.routes(&network, &links, &flows);
+        }
+        // Without faults the tables of the file and what was read are in the same order.
+        if faults.is_empty() {
+            self.check(&Checked { network: &network, links: &links, flows: &flows, routes: &routes });
+        }
+        let events = self.events(&network, &links, &groups);
+        let windows = self.windows();
+        let axes = self.axes();
         let settings = self.settings(&scheme_params);
-        let axes = self.current(axes, &settings)?;
+        let axes = if is_whole { self.current(axes, &settings) } else { axes };
         self.note_axes_off_their_values(&axes);
         let (network, flows_of, groups) = (&network, &flows[..], &groups[..]);
         let subjects = expectations::Subjects {
@@ -190,9 +249,9 @@ impl<'a> Loader<'a> {
             axes: &axes,
             scheme: &scheme,
         };
-        let expectations = self.expectations(&subjects)?;
+        let expectations = self.expectations(&subjects);
         nodes::set_roles(&mut nodes, &flows);
-        Ok(Scenario {
+        Scenario {
             name: name.to_owned(),
             title,
             source,
@@ -213,7 +272,7 @@ impl<'a> Loader<'a> {
             scheme_params,
             schemes,
             text: Arc::clone(&self.doc.text),
-        })
+        }
     }
 
     /// Notes what was left out and why: a line for each reason.

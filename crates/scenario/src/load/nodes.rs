@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::units::Bytes;
+use weir_core::units::{Bytes, Span};
 use weir_document::{Item, Limit, Origin, did_you_mean, list};
 
 use super::{Loader, Result};
+use crate::faults::Faults;
 use crate::model::{CachePolicy, DirectedLink, Flow, Node, NodeId, Role};
 use crate::names::{self, covers};
 use crate::read::ScenarioItem;
@@ -19,6 +20,8 @@ pub(super) struct Network {
     pub(super) names: Vec<String>,
     /// Each link twice, once for each direction.
     pub(super) links: BTreeMap<(NodeId, NodeId), DirectedLink>,
+    /// Whether a node or link is missing because of an error: what refers to it is in error because of that.
+    pub(super) has_gaps: bool,
 }
 
 impl Network {
@@ -32,8 +35,14 @@ impl Network {
             } else {
                 format!("nodes: {}", list(known()))
             };
-            item.doc.error(at, item.path_of(key), format!("there is no node `{name}`{meant}"), help)
+            let message = format!("there is no node `{name}`{meant}");
+            item.doc.error(at, item.path_of(key), message, help).following(self.has_gaps)
         })
+    }
+
+    /// Whether there is a node of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.nodes.contains_key(name)
     }
 
     pub(super) fn name(&self, node: NodeId) -> &str {
@@ -54,40 +63,46 @@ impl Network {
             let of_a = self.links.range((a, NodeId(0))..=(a, NodeId(usize::MAX)));
             let message = format!("there is no link between {a_name} and {b_name}");
             let help = format!("{a_name} has links to: {}", list(of_a.map(|(ends, _)| self.name(ends.1))));
-            item.doc.error(at, item.path_of(key), message, help)
+            item.doc.error(at, item.path_of(key), message, help).following(self.has_gaps)
         })
     }
 }
 
 impl Loader<'_> {
-    pub(super) fn nodes(&self) -> Result<(Vec<Node>, Network)> {
-        let mut network = Network { nodes: BTreeMap::new(), names: Vec::new(), links: BTreeMap::new() };
+    pub(super) fn nodes(&self) -> (Vec<Node>, Network) {
+        let mut network =
+            Network { nodes: BTreeMap::new(), names: Vec::new(), links: BTreeMap::new(), has_gaps: false };
         let mut nodes = Vec::new();
         let all = self.all("node");
         if all.is_empty() {
             let help = "write [[node]] and below it name = \"R1\", or a range: name = \"R{1..4}\"";
-            return Err(self.doc.error(Origin::Default, "node", "there are no nodes", help));
+            self.faults.keep::<()>(Err(self.doc.error(Origin::Default, "node", "there are no nodes", help)));
         }
         for listed in &all {
             let item = self.item(listed);
-            item.check_keys()?;
-            let name = item.text("name")?;
+            self.faults.keys(&item);
+            let Some(name) = self.faults.keep(item.text("name")) else { continue };
             let wrong = |message| self.doc.error(item.origin_of("name"), item.path_of("name"), message, "");
-            names::check_node(&name).map_err(wrong)?;
+            self.faults.or(names::check_node(&name).map_err(wrong), ());
             if nodes.len() >= MAX_NODES {
-                return Err(item.error_here(format!("there are more than {MAX_NODES} nodes"), ""));
+                self.faults
+                    .keep::<()>(Err(item.error_here(format!("there are more than {MAX_NODES} nodes"), "")));
+                break;
             }
-            if network.nodes.insert(name.clone(), NodeId(nodes.len())).is_some() {
-                return Err(wrong(format!("there are two nodes `{name}`")));
+            if network.nodes.contains_key(&name) {
+                self.faults.push(wrong(format!("there are two nodes `{name}`")));
+                continue;
             }
+            network.nodes.insert(name.clone(), NodeId(nodes.len()));
             network.names.push(name.clone());
-            nodes.push(node(&item, name)?);
+            nodes.push(node(&item, name, self.faults));
         }
-        Ok((nodes, network))
+        network.has_gaps = self.faults.has_gaps();
+        (nodes, network)
     }
 
     /// A simulated cache is of prefixes that somebody asks for.
-    pub(super) fn check_cached_prefixes(&self, nodes: &[Node], flows: &[Flow]) -> Result<()> {
+    pub(super) fn check_cached_prefixes(&self, nodes: &[Node], flows: &[Flow]) {
         for (listed, node) in self.all("node").iter().zip(nodes) {
             let is_asked_for = |prefix: &str| flows.iter().any(|flow| covers(prefix, &flow.prefix));
             let item = self.item(listed);
@@ -97,35 +112,34 @@ impl Loader<'_> {
             let meant = did_you_mean(prefix, flows.iter().map(|flow| flow.prefix.as_str()));
             let (key, message) =
                 ("cache_ratio_for", format!("no flow fetches anything under {prefix}{meant}"));
-            return Err(self.doc.error(item.origin_of(key), item.path_of(key), message, ""));
+            self.faults.push(self.doc.error(item.origin_of(key), item.path_of(key), message, ""));
         }
-        Ok(())
     }
 }
 
-fn node(item: &Item<'_>, name: String) -> Result<Node> {
-    let (cache_packets, cache_bytes) = match item.limit("cache")? {
+fn node(item: &Item<'_>, name: String, faults: &Faults) -> Node {
+    let (cache_packets, cache_bytes) = match faults.or(item.limit("cache"), Limit::Unlimited) {
         Limit::Packets(n) => (n, None),
         Limit::Bytes(bytes) if bytes == Bytes::ZERO => (0, None),
         Limit::Bytes(bytes) => (u64::MAX, Some(bytes)),
         Limit::Unlimited => (u64::MAX, None),
     };
-    let is_fifo = item.choice("cache_policy")? == "fifo";
-    let cache_ratio_prefixes = cache_ratio_prefixes(item)?;
-    Ok(Node {
+    let is_fifo = faults.or(item.choice("cache_policy"), "lru") == "fifo";
+    let cache_ratio_prefixes = faults.or(cache_ratio_prefixes(item), Vec::new());
+    Node {
         name,
         cache_packets,
         cache_bytes,
         cache_policy: if is_fifo { CachePolicy::Fifo } else { CachePolicy::Lru },
-        cache_ratio: item.number("cache_ratio")?,
+        cache_ratio: faults.or(item.number("cache_ratio"), 0.0),
         cache_ratio_prefixes,
-        reforward_after: item.span("reforward_after")?,
-        next_hop_timeout: item.span("next_hop_timeout")?,
-        share_by_face: item.choice("share_by")? == "face",
-        active: item.switch("active")?,
-        position: item.position()?,
+        reforward_after: faults.or(item.span("reforward_after"), Span::ZERO),
+        next_hop_timeout: faults.or(item.span("next_hop_timeout"), Span::ZERO),
+        share_by_face: faults.or(item.choice("share_by"), "") == "face",
+        active: faults.or(item.switch("active"), true),
+        position: faults.or(item.position(), None),
         role: Role::Router,
-    })
+    }
 }
 
 fn cache_ratio_prefixes(item: &Item<'_>) -> Result<Vec<String>> {

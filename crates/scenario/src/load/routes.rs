@@ -47,7 +47,8 @@ struct Hop {
 
 impl Loader<'_> {
     /// Given routes, then those that the policy makes for prefixes without.
-    pub(super) fn routes(&self, network: &Network, links: &[Link], flows: &[Flow]) -> Result<Vec<Route>> {
+    pub(super) fn routes(&self, network: &Network, links: &[Link], flows: &[Flow]) -> Vec<Route> {
+        let faults = self.faults;
         let empty = Table::default();
         let value = self.root.value("routing");
         let item = Item {
@@ -57,8 +58,8 @@ impl Loader<'_> {
             table: value.and_then(Value::as_table).unwrap_or(&empty),
             origin: value.map_or(Origin::Default, |v| v.origin),
         };
-        item.check_keys()?;
-        let policy = match item.choice("policy")? {
+        faults.keys(&item);
+        let policy = match faults.or(item.choice("policy"), "shortest-path") {
             "shortest-path" => Some(Policy::ShortestPath),
             "equal-cost" => Some(Policy::EqualCost),
             "multipath" => Some(Policy::Multipath),
@@ -69,8 +70,13 @@ impl Loader<'_> {
             .iter()
             .flat_map(|flow| flow.drawn_from.iter().map(|&consumer| Flow { consumer, ..flow.clone() }));
         let flows = &flows.iter().cloned().chain(drawn).collect::<Vec<Flow>>()[..];
-        let graph = Graph::new(network.names.len(), links, item.choice("metric")? == "delay");
-        let given = self.given(network)?;
+        let by_delay = faults.or(item.choice("metric"), "") == "delay";
+        let graph = Graph::new(network.names.len(), links, by_delay);
+        let given = self.given(network);
+        // A wrong route leaves a gap, which is no error of the flows.
+        if faults.has_gaps() {
+            return Vec::new();
+        }
         let prefixes = prefixes(flows);
         // Those to search routes for, by their producers: there is one search for each set of these.
         let mut by_producers: BTreeMap<Vec<NodeId>, Vec<usize>> = BTreeMap::new();
@@ -80,19 +86,19 @@ impl Loader<'_> {
             let producers: Vec<NodeId> = producers.into_iter().collect();
             if given.keys().any(|g| names::covers(g, prefix.name)) {
                 for &i in &prefix.flows {
-                    self.check_given(network, &given, &flows[i], &producers)?;
+                    faults.or(self.check_given(network, &given, &flows[i], &producers), ());
                 }
             } else if policy.is_some() {
                 by_producers.entry(producers).or_default().push(number);
             } else {
-                return Err(self.not_given(&flows[prefix.flows[0]], &given));
+                faults.push(self.not_given(&flows[prefix.flows[0]], &given));
             }
         }
         let policy = policy.unwrap_or(Policy::ShortestPath);
-        let made = self.search(network, &graph, policy, flows, &prefixes, by_producers)?;
+        let made = self.search(network, &graph, policy, flows, &prefixes, by_producers);
         let mut routes = given_routes(&given);
         routes.extend(made.into_iter().flatten());
-        Ok(routes)
+        routes
     }
 
     /// The routes of each prefix by the policy, in the order of the nodes.
@@ -104,7 +110,7 @@ impl Loader<'_> {
         flows: &[Flow],
         prefixes: &[Prefix<'_>],
         by_producers: BTreeMap<Vec<NodeId>, Vec<usize>>,
-    ) -> Result<Vec<Vec<Route>>> {
+    ) -> Vec<Vec<Route>> {
         let mut made: Vec<Vec<Route>> = vec![Vec::new(); prefixes.len()];
         let mut search = Search::new(graph);
         // The last prefix, from 1, that an Interest for it can bring to each node.
@@ -120,7 +126,8 @@ impl Loader<'_> {
                 for &i in &prefix.flows {
                     let consumer = flows[i].consumer.index();
                     if distance[consumer] == FAR {
-                        return Err(self.unreachable(network, graph, &flows[i]));
+                        self.faults.push(self.unreachable(network, graph, &flows[i]));
+                        continue;
                     }
                     if first_visit(consumer) {
                         to_visit.push(consumer);
@@ -143,43 +150,49 @@ impl Loader<'_> {
                 made[number].sort_by_key(|r| r.node);
             }
         }
-        Ok(made)
+        made
     }
 
     /// What the tables `[[route]]` give.
-    fn given(&self, network: &Network) -> Result<Given> {
+    fn given(&self, network: &Network) -> Given {
         let mut given = Given::new();
-        let mut routes = 0;
         for listed in &self.all("route") {
             let item = self.item(listed);
-            item.check_keys()?;
-            let mut hops = Vec::new();
-            for (text, at) in item.texts("hops")? {
-                add_hops(&item, network, "hops", &text, at, &mut hops)?;
+            self.faults.keys(&item);
+            let hops = self.faults.or(item.texts("hops"), Vec::new());
+            let mut all = Vec::new();
+            for (text, at) in hops {
+                self.faults.keep(add_hops(&item, network, "hops", &text, at, &mut all));
             }
-            let singles = self.singles(&item, network, &hops)?;
-            for (text, at) in item.texts("prefix")? {
-                for prefix in item.expand("prefix", &text, at, None)? {
-                    item.check_prefix("prefix", &prefix, at, true)?;
-                    routes += hops.len();
-                    if routes > MAX_ROUTES {
-                        return Err(item.error_here("too many routes", ""));
-                    }
-                    let nodes = given.entry(prefix.clone()).or_default();
-                    for Hop { node, next_hops, at } in &hops {
-                        let single = singles.get(node).copied();
-                        let given = GivenHops { next_hops: next_hops.clone(), single };
-                        if nodes.insert(*node, given).is_some() {
-                            let name = network.name(*node);
-                            let message = format!("{name} already has next hops for {prefix}");
-                            let help = "write all of them in one route: \"R6->R7|R5\"";
-                            return Err(self.doc.error(*at, item.path_of("hops"), message, help));
-                        }
+            self.faults.keep(self.add_route(&item, network, &all, &mut given));
+        }
+        given
+    }
+
+    /// Adds one `[[route]]` with these hops.
+    fn add_route(&self, item: &Item<'_>, network: &Network, hops: &[Hop], given: &mut Given) -> Result<()> {
+        let singles = self.singles(item, network, hops)?;
+        for (text, at) in item.texts("prefix")? {
+            for prefix in item.expand("prefix", &text, at, None)? {
+                item.check_prefix("prefix", &prefix, at, true)?;
+                let routes: usize = given.values().map(BTreeMap::len).sum();
+                if routes + hops.len() > MAX_ROUTES {
+                    return Err(item.error_here("too many routes", ""));
+                }
+                let nodes = given.entry(prefix.clone()).or_default();
+                for Hop { node, next_hops, at } in hops {
+                    let single = singles.get(node).copied();
+                    let given = GivenHops { next_hops: next_hops.clone(), single };
+                    if nodes.insert(*node, given).is_some() {
+                        let name = network.name(*node);
+                        let message = format!("{name} already has next hops for {prefix}");
+                        let help = "write all of them in one route: \"R6->R7|R5\"";
+                        return Err(self.doc.error(*at, item.path_of("hops"), message, help));
                     }
                 }
             }
         }
-        Ok(given)
+        Ok(())
     }
 
     /// The next hops of `single`, by their nodes.
@@ -299,10 +312,10 @@ fn add_hops(
     let Some((from, to)) = text.split_once("->") else {
         return Err(wrong(format!("`{text}` is not a node and its next hops, such as \"R6->R7|R5\"")));
     };
-    let from = item.expand(key, from.trim(), at, None)?;
+    let from = item.expand(key, names::unquoted(from), at, None)?;
     let mut next_hops = vec![Vec::new(); from.len()];
     for to in to.split('|') {
-        let to = item.expand(key, to.trim(), at, None)?;
+        let to = item.expand(key, names::unquoted(to), at, None)?;
         let pairs: Vec<_> = zip(&from, &to).map_err(wrong)?.collect();
         if pairs.len() != from.len() {
             return Err(wrong(format!("`{text}` has {} nodes, but {} next hops", from.len(), pairs.len())));

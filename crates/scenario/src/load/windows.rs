@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use weir_core::units::Span;
 use weir_document::Item;
 
 use super::{Listed, Loader, Result, first_of};
@@ -10,17 +11,17 @@ use crate::read::ScenarioItem;
 
 impl Loader<'_> {
     /// The windows; `None` for those that a shortened run does not come to.
-    pub(super) fn windows(&mut self) -> Result<Vec<Option<Window>>> {
+    pub(super) fn windows(&mut self) -> Vec<Option<Window>> {
         let mut windows: Vec<Option<Window>> = Vec::new();
         let mut seen = BTreeSet::new();
         let (mut late, mut cut) = (Vec::new(), Vec::new());
         for listed in &self.all("window") {
-            let window = self.window(listed)?;
+            let window = self.window(listed);
             let item = self.item(listed);
             if !seen.insert(window.name.clone()) {
-                return Err(item.error_here(format!("there are two windows `{}`", window.name), ""));
+                self.faults.push(item.error_here(format!("there are two windows `{}`", window.name), ""));
             }
-            self.check_window(&item, &window)?;
+            self.faults.or(self.check_window(&item, &window), ());
             if window.to <= self.duration {
                 windows.push(Some(window));
             } else if window.from >= self.duration {
@@ -37,19 +38,20 @@ impl Loader<'_> {
             let note = format!("window{plural} {} cut: the run ends at {}", first_of(&cut), self.duration);
             self.notes.push(note);
         }
-        Ok(windows)
+        windows
     }
 
     /// A window as the file has it.
-    fn window(&self, listed: &Listed<'_>) -> Result<Window> {
+    fn window(&self, listed: &Listed<'_>) -> Window {
         let item = self.item(listed);
-        item.check_keys()?;
-        let (from, to) = (item.span("from")?, item.span("to")?);
+        self.faults.keys(&item);
+        let from = self.faults.or(item.span("from"), Span::ZERO);
+        let to = self.faults.or(item.span("to"), from.max(self.duration));
         let name = match item.given("name") {
-            Some(_) => item.label("name")?,
+            Some(_) => self.faults.or(item.label("name"), listed.name().to_owned()),
             None => listed.name().to_owned(),
         };
-        Ok(Window { name, from, to })
+        Window { name, from, to }
     }
 
     fn check_window(&self, item: &Item<'_>, window: &Window) -> Result<()> {

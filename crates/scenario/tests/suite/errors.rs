@@ -125,7 +125,7 @@ fn an_override_of_nothing_lists_what_could_be_set() {
     assert_eq!(
         set(&["flow.EF.cuont=20"]).unwrap_err(),
         "--set flow.EF.cuont=20: unknown key `cuont`; did you mean `count`?\n  \
-         = settable here: consumer, producer, prefix, count, class, start, start_spread, stop, amount, source_rate, \
+         = settable here: consumer, producer, prefix, count, class, start, start_spread, start_jitter, stop, amount, source_rate, \
          unresponsive, payload, lifetime, early_loss, freshness, scheme"
     );
     assert_eq!(
@@ -136,7 +136,7 @@ fn an_override_of_nothing_lists_what_could_be_set() {
     );
     assert_eq!(
         set(&["link.R2-R3.ends=x"]).unwrap_err(),
-        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, queue, loss"
+        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, delay_jitter, queue, loss"
     );
     for bad in [
         "",
@@ -173,11 +173,10 @@ fn what_is_no_toml_is_shown_where_it_stops_being_it() {
 #[test]
 fn what_is_missing_is_named() {
     let parse = |text: &str| Scenario::parse("x", "x.toml", text, &[]).unwrap_err().to_string();
-    assert_eq!(
-        parse(""),
-        "x.toml:1: the key `duration` is missing\n  \
-         = The length of the run. It is a time with its unit, such as \"10 ms\"."
-    );
+    let said = parse("");
+    let first = "x.toml:1: the key `duration` is missing\n  \
+         = The length of the run. It is a time with its unit, such as \"10 ms\".\n\n";
+    assert!(said.starts_with(first) && said.ends_with("\n\n4 errors"), "{said}");
     assert!(parse("duration = \"1 s\"\ntitle = \"t\"").contains("the table `[scheme]` is missing"));
     assert!(
         parse("duration = \"1 s\"\ntitle = \"t\"\nscheme.default = \"fixed\"").contains("there are no nodes")
@@ -200,7 +199,7 @@ fn links_and_nodes_that_cannot_be_are_refused() {
         (format!("{LINK}queue = \"many\"\n"), "`many` is not a bound"),
         (format!("{LINK}loss = 1.5\n"), "1.5 is not a number from 0 to 1"),
         ("[[node]]\nname = \"A\"\n".into(), "there are two nodes `A`"),
-        ("[[node]]\nname = \"A-B\"\n".into(), "`A-B` is not a node's name"),
+        ("[[node]]\nname = \"A>B\"\n".into(), "`A>B` is not a node's name"),
         ("[[node]]\nname = \"D{3..1}\"\n".into(), "is reversed"),
         ("[[node]]\nname = \"D\"\ncache_policy = \"lfu\"\n".into(), "`lfu` is not one of \"lru\", \"fifo\""),
         ("[[node]]\nname = \"D{1..3}\"\nposition = [[0, 0]]\n".into(), "1 positions for 3 nodes"),
@@ -249,7 +248,7 @@ fn flows_that_cannot_be_are_refused() {
         ),
         (with("").replace("producer = \"B\"", "producer = []"), "a flow has at least one producer"),
         (with("").replace("producer = \"B\"", "producer = \"C\""), "A cannot reach C for /a"),
-        (with("").replace("name = \"f\"", "name = \"f g\""), "`f g` is not a name"),
+        (with("").replace("name = \"f\"", "name = \"f=g\""), "`f=g` is not a name"),
         (format!("{LINK}{FLOW}{FLOW}"), "there are two flow groups `f`"),
         (
             format!("{LINK}{FLOW}{}payload = \"1 kB\"\n", FLOW.replace("\"f\"", "\"g\"")),
@@ -630,4 +629,119 @@ fn what_is_set_of_a_pair_of_stations_names_their_medium() {
     assert!(said.contains("= set medium.wifi.KEY, with a KEY of: rate, queue, loss"), "{said}");
     let said = set("medium.wlan.loss=0.1").unwrap_err();
     assert!(said.contains("there is no medium `wlan`") && said.contains("media here: wifi"), "{said}");
+}
+
+#[test]
+fn all_errors_of_a_file_are_shown_in_its_order_and_none_that_follows_from_another() {
+    let text = format!(
+        "titel = \"t\"\n{}",
+        format!(
+            "duration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\"]\n\
+             {LINK}loss = 2\nqueue = 0\n\
+             {FLOW}class = \"AF9\"\nlifetime = \"0 s\"\n\
+             [[flow]]\nname = \"g\"\nconsumer = \"A\"\nproducer = \"X\"\nprefix = \"b\"\nstart = \"20\"\n\
+             [[window]]\nname = \"w\"\nfrom = \"1 s\"\nto = \"20 s\"\n\
+             [[event]]\nat = \"1 s\"\nlink = \"A-C\"\nup = false\n\
+             [[event]]\nat = \"1 s\"\nflow = \"g\"\nsource_rate = \"1 Mb/s\"\n\
+             [[expectation]]\nsource = \"s\"\nmetric = \"goodput\"\nflow = \"g\"\nabout = \"1 m\"\n"
+        )
+    );
+    let error = Scenario::parse("x", "x.toml", &text, &[]).unwrap_err();
+    let keys: Vec<&str> = error.errors().map(|error| error.key()).collect();
+    let wanted = [
+        "",
+        "link.A-B.loss",
+        "link.A-B.queue",
+        "flow.f.class",
+        "flow.f.lifetime",
+        "flow.g.producer",
+        "flow.g.prefix",
+        "flow.g.start",
+        "window.w.to",
+        "event.0.link",
+        "expectation.0.about",
+    ];
+    assert_eq!(keys, wanted, "{error}");
+    let lines: Vec<u32> = error.errors().map(|error| error.line()).collect();
+    assert!(lines.is_sorted() && lines.iter().all(|line| *line > 0), "{lines:?}");
+    assert!(error.to_string().ends_with("\n\n11 errors"), "{error}");
+    // Not TOML: each line of it.
+    let said = Scenario::parse("x", "x.toml", "title = t\nduration = 10 s\n", &[]).unwrap_err();
+    assert_eq!(said.errors().map(|error| error.line()).collect::<Vec<_>>(), [1, 2], "{said}");
+    // An override is blamed for its own errors alone.
+    let overrides = [Override::parse("flow.f.start=11 s").unwrap()];
+    let text = format!(
+        "title = \"t\"\nduration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\"]\n{LINK}loss = 2\n{FLOW}"
+    );
+    let error = Scenario::parse("x", "x.toml", &text, &overrides).unwrap_err();
+    let files: Vec<&str> = error.errors().map(|error| error.file()).collect();
+    assert_eq!(files, ["--set flow.f.start=11 s", "x.toml"], "{error}");
+}
+
+#[test]
+fn a_prefix_leaves_room_for_a_segment_and_a_queue_for_a_packet() {
+    let prefix =
+        |count: usize| format!("{LINK}{}", FLOW.replace("\"/a\"", &format!("\"{}\"", "/a".repeat(count))));
+    assert_eq!(small(&prefix(63)), "fine");
+    let said = small(&prefix(64));
+    assert!(said.starts_with("small.toml:14: flow.f.prefix: the prefix has 64 components"), "{said}");
+    let long = small(&format!("{LINK}{}", FLOW.replace("/a", &format!("/{}", "a".repeat(500)))));
+    assert!(long.contains("a packet has no room"), "{long}");
+    let queue = |bytes: &str| small(&format!("{LINK}queue = \"{bytes}\"\n{FLOW}"));
+    assert!(queue("1 B").contains("link.A-B.queue: a queue of 1 B has no room for one packet of flow f"));
+    assert!(queue("1 kB").contains("no room for one packet") && queue("1200 B") == "fine");
+    // Over a link without flows nothing needs room.
+    let idle = LINK.replace("\"A\"", "\"C\"");
+    assert_eq!(small(&format!("{LINK}{idle}queue = \"1 B\"\n{FLOW}")), "fine");
+}
+
+#[test]
+fn what_is_valid_but_hardly_meant_is_noted_with_its_line() {
+    let notes = |end: &str| {
+        let text = format!(
+            "title = \"t\"\nduration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\", \"C\"]\n{end}"
+        );
+        Scenario::parse("small", "small.toml", &text, &[]).unwrap().notes
+    };
+    let isolated = "small.toml:5: node.C: warning: no link joins this node to another";
+    assert_eq!(notes(&format!("{LINK}{FLOW}")), [isolated]);
+    let near = LINK.replace("\"A\"", "\"C\"");
+    assert_eq!(notes(&format!("{LINK}{near}{FLOW}")), [""; 0]);
+    let far = LINK.replace("1 ms", "100 ms");
+    let said = notes(&format!("{far}{near}{FLOW}lifetime = \"200 ms\"\n"));
+    assert!(
+        said[0].starts_with("small.toml:19: flow.f.lifetime: warning: the lifetime of Interests, 200 ms"),
+        "{said:?}"
+    );
+    let other = FLOW.replace("\"f\"", "\"g\"").replace("\"B\"", "\"C\"");
+    let said = notes(&format!("{LINK}{near}{FLOW}{other}"));
+    assert_eq!(said.len(), 1);
+    assert!(said[0].contains("flow.g.producer: warning: /a is also the prefix of flow f, with other producers (C here, B there)"), "{said:?}");
+}
+
+#[test]
+fn names_may_have_dashes_blanks_and_commas() {
+    let text = "title = \"t\"\nduration = \"10 s\"\nscheme.default = \"fixed\"\n\
+        [[node]]\nname = [\"New York\", \"R-1\", \"Oslo, N\"]\n\
+        [[link]]\nbetween = [\"New York-R-1\", \"'R-1'-'Oslo, N'\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n\
+        [[flow]]\nname = \"to the west, fast\"\nconsumer = \"New York\"\nproducer = \"Oslo, N\"\nprefix = \"/a\"\n\
+        [routing]\npolicy = \"given\"\n[[route]]\nprefix = \"/a\"\nhops = [\"New York->'R-1'\", \"R-1->Oslo, N\"]\n\
+        [[event]]\nat = \"1 s\"\nlink = \"R-1-Oslo, N\"\nrate = \"2 Mb/s\"\n";
+    let parse = |set: &[&str]| {
+        let overrides: Vec<_> = set.iter().map(|set| Override::parse(set).unwrap()).collect();
+        Scenario::parse("x", "x.toml", text, &overrides).map_err(|error| error.to_string())
+    };
+    assert_eq!(parse(&[]).unwrap().links.len(), 2);
+    let set = [
+        "link.New York-R-1.rate=[\"3 Mb/s\", \"4 Mb/s\"]",
+        "link.'Oslo, N'-'R-1'.rate=[\"5 Mb/s\", \"6 Mb/s\"]",
+    ];
+    let rates: Vec<_> = parse(&set)
+        .unwrap()
+        .links
+        .iter()
+        .map(|link| link.rate.map(|rate| rate.as_bps() / 1_000_000))
+        .collect();
+    assert_eq!(rates, [[3, 4], [6, 5]]);
+    assert!(parse(&["flow.to the west, fast.start=1 s"]).is_ok());
 }
