@@ -15,6 +15,10 @@
 //! Here the intervals compound: for a queue that stays long the marks come after 100, 100, 70.7, 40.8 and 20.4 ms, and soon
 //! with every other Data. The authors' program has NFD's form instead. There the n-th interval is 100 ms/√n, counted from
 //! the time at which the last mark was due.
+//!
+//! Both count one mark with a report at most, and a consumer hears of a queue with one in N of its Data. So with more flows a
+//! queue gives fewer signals than a router would, and grows. The form `caught-up` is ours: it counts each mark that was due since
+//! the last report.
 
 use weir_core::link::marking::{Marker, Marking};
 use weir_core::units::{Span, Time};
@@ -36,14 +40,19 @@ pub(super) enum Form {
     Article,
     /// The authors' program.
     Program,
+    /// The authors' program, but no mark is lost between two reports of the queue (ours).
+    CaughtUp,
 }
+
+/// A count of marks from which on more of them change nothing: P_m of 1/1000 is a signal with 0.98.
+const MOST_MARKS: u32 = 4096;
 
 /// The state C of one queue, (5).
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Codel {
     /// Algorithm 2.
     Article { state: State, interval: Span, total: u32 },
-    /// The authors' program.
+    /// The authors' program; or the same, caught up.
     Program(Marker),
 }
 
@@ -60,22 +69,24 @@ impl Codel {
     pub(super) fn new(settings: &Settings) -> Codel {
         match settings.form {
             Form::Article => Codel::Article { state: State::NoDrop, interval: settings.interval, total: 0 },
-            Form::Program => Codel::Program(Marker::default()),
+            Form::Program | Form::CaughtUp => Codel::Program(Marker::default()),
         }
     }
 
-    /// A Data arrived that reports this queue, whose latest δ is `delay`. Returns whether a router would mark it if all packets
-    /// of the queue were this consumer's.
-    pub(super) fn update(&mut self, settings: &Settings, now: Time, delay: Span) -> bool {
+    /// A Data arrived that reports this queue, whose latest δ is `delay`. Returns how many packets of the queue a router would
+    /// have marked since its last report; by the paper and the program 1 at most.
+    pub(super) fn update(&mut self, settings: &Settings, now: Time, delay: Span) -> u32 {
         match self {
             Codel::Article { state, interval, total } => {
                 *state = next(settings, now, delay, *state, interval, total);
-                *state == State::Mark
+                u32::from(*state == State::Mark)
             }
             Codel::Program(marker) => {
                 // NFD's rule, of time where NFD has bytes.
-                let Settings { target, interval, .. } = *settings;
-                marker.marks(now, delay.as_nanos(), Marking { threshold: target.as_nanos(), interval })
+                let Settings { target, interval, form } = *settings;
+                let marking = Marking { threshold: target.as_nanos(), interval };
+                let most = if form == Form::CaughtUp { MOST_MARKS } else { 1 };
+                (0..most).take_while(|_| marker.marks(now, delay.as_nanos(), marking)).count() as u32
             }
         }
     }
@@ -115,6 +126,7 @@ mod tests {
     const ARTICLE: Settings =
         Settings { target: Span::from_millis(5), interval: Span::from_millis(100), form: Form::Article };
     const PROGRAM: Settings = Settings { form: Form::Program, ..ARTICLE };
+    const CAUGHT_UP: Settings = Settings { form: Form::CaughtUp, ..ARTICLE };
 
     fn at_us(us: u64) -> Time {
         Time::ZERO + Span::from_micros(us)
@@ -123,7 +135,7 @@ mod tests {
     /// Times of marks, ms, with a Data every 10 µs of a queue that delays by this, from a time on.
     fn marks(codel: &mut Codel, settings: &Settings, delay: Span, from_ms: u64, until_ms: u64) -> Vec<f64> {
         let each = (from_ms * 100..until_ms * 100).map(|step| at_us(step * 10));
-        each.filter(|now| codel.update(settings, *now, delay))
+        each.filter(|now| codel.update(settings, *now, delay) > 0)
             .map(|now| (now - Time::ZERO).as_millis_f64())
             .collect()
     }
@@ -157,13 +169,26 @@ mod tests {
         follow(&gaps(&found), &stated);
     }
 
+    /// A consumer that hears of the queue every 20 ms counts as many marks as one that hears of it all the time; by the
+    /// program it counts one with each report.
+    #[test]
+    fn caught_up_no_mark_is_lost_between_two_reports() {
+        let count = |settings: &Settings, spacing_ms: u64| -> u32 {
+            let codel = &mut Codel::new(settings);
+            (0..5000).step_by(spacing_ms as usize).map(|ms| codel.update(settings, at_us(ms * 1000), MS * 6)).sum()
+        };
+        let all = count(&CAUGHT_UP, 1);
+        assert!(all > 500 && all.abs_diff(count(&CAUGHT_UP, 20)) <= 10, "{all}, {}", count(&CAUGHT_UP, 20));
+        assert!(count(&PROGRAM, 20) < 250);
+    }
+
     #[test]
     fn a_delay_of_the_target_is_no_congestion_and_below_it_all_begins_anew() {
-        for settings in [ARTICLE, PROGRAM] {
+        for settings in [ARTICLE, PROGRAM, CAUGHT_UP] {
             let codel = &mut Codel::new(&settings);
             assert!(marks(codel, &settings, MS * 5, 0, 1000).is_empty(), "{settings:?}");
             assert_eq!(marks(codel, &settings, MS * 6, 1000, 1210).len(), 2, "{settings:?}");
-            assert!(!codel.update(&settings, at_us(1_210_000), MS * 4));
+            assert_eq!(codel.update(&settings, at_us(1_210_000), MS * 4), 0);
             follow(&marks(codel, &settings, MS * 6, 1211, 1400), &[1311.0]);
         }
     }
@@ -172,9 +197,9 @@ mod tests {
     #[test]
     fn in_drop_a_delay_of_exactly_the_target_changes_nothing() {
         let codel = &mut Codel::new(&ARTICLE);
-        assert!(!codel.update(&ARTICLE, at_us(0), MS * 6));
-        assert!(!codel.update(&ARTICLE, at_us(150_000), MS * 5));
-        assert!(codel.update(&ARTICLE, at_us(150_001), MS * 6), "it is above since 0");
+        assert_eq!(codel.update(&ARTICLE, at_us(0), MS * 6), 0);
+        assert_eq!(codel.update(&ARTICLE, at_us(150_000), MS * 5), 0);
+        assert_eq!(codel.update(&ARTICLE, at_us(150_001), MS * 6), 1, "it is above since 0");
     }
 
     #[test]
@@ -188,7 +213,7 @@ mod tests {
 
     #[test]
     fn no_sequence_of_absurd_delays_makes_an_interval_negative_or_a_count_overflow() {
-        for settings in [ARTICLE, PROGRAM] {
+        for settings in [ARTICLE, PROGRAM, CAUGHT_UP] {
             let mut codel = Codel::new(&settings);
             for step in 0..200_000 {
                 let delay = if step % 1000 == 999 { Span::ZERO } else { Span::from_nanos(u64::MAX) };

@@ -28,8 +28,8 @@ const MOST_QUEUES: usize = 128;
 pub(super) struct Settings {
     pub(super) codel: codel::Settings,
     pub(super) reno: reno::Settings,
-    /// In slow start more packets than these in a queue are congestion at once.
-    pub(super) slow_start_limit: Option<f64>,
+    /// In slow start a longer queueing delay is congestion at once.
+    pub(super) slow_start_limit: Option<Span>,
 }
 
 /// Q_i, (4).
@@ -109,16 +109,17 @@ impl AqmWindow {
             Reading::Delay(delay) => queue.delay = delay,
             Reading::Rate(rate) => queue.rate = rate,
         }
-        let is_due = queue.codel.update(&settings.codel, ev.now, queue.delay);
+        let due = queue.codel.update(&settings.codel, ev.now, queue.delay);
         let packets = in_use(self.reno.window(), ev.pending);
         let packet_bits = ev.expected_size.bits() as f64;
         if let Some(limit) = settings.slow_start_limit
             && self.reno.is_in_slow_start()
-            && queue.delay.as_secs_f64() * queue.rate > limit * packet_bits
+            && queue.delay > limit
         {
             return true;
         }
-        is_due && ev.random.chance(own_part(packets * packet_bits, ev.srtt, queue.rate))
+        let part = own_part(packets * packet_bits, ev.srtt, queue.rate);
+        due > 0 && ev.random.chance(at_least_one(due, part))
     }
 
     /// A Data came after a pause that is longer than the interval and a round trip together. (With W = 1 a Data comes once in
@@ -155,6 +156,14 @@ fn own_part(window_bits: f64, srtt: Option<Span>, rate: f64) -> f64 {
     match srtt {
         Some(srtt) if rate > 0.0 && srtt > Span::ZERO => window_bits / srtt.as_secs_f64() / rate,
         _ => 0.0,
+    }
+}
+
+/// The probability that of so many marks at least one is this consumer's.
+fn at_least_one(marks: u32, part: f64) -> f64 {
+    match marks {
+        1 => part,
+        marks => 1.0 - (1.0 - part.min(1.0)).powf(f64::from(marks)),
     }
 }
 

@@ -68,13 +68,14 @@ pub const ENTRY: Entry = Entry {
         Parameter::variant(
             &[
                 Variant { name: "article", defaults: &[] },
-                Variant { name: "jaqmcc", defaults: &[("codel", "program"), ("slow_start_limit", "100")] },
+                Variant { name: "jaqmcc", defaults: &[("codel", "program")] },
+                Variant { name: "caught-up", defaults: &[("codel", "caught-up")] },
             ],
             "paper: section 4; files: jaqmcc, consumer-src",
         ),
         Parameter {
             key: "codel",
-            kind: ParameterKind::Choice(&["article", "program"]),
+            kind: ParameterKind::Choice(&["article", "program", "caught-up"]),
             default: "article",
             meaning: "the variant of CoDel: Algorithm 2, whose intervals compound; or NFD's, whose n-th interval is interval/√n",
             from: "paper: Algorithm 2; files: consumer-src.cpp",
@@ -93,12 +94,12 @@ pub const ENTRY: Entry = Entry {
             "interval: how long the delay exceeds `target` before the first signal",
             "paper: Algorithm 2",
         ),
-        Parameter::number(
+        Parameter::span(
             "slow_start_limit",
-            (0.0, 1e6),
-            "0",
-            "in slow start, a queue of more packets than this (δ·r) is congestion at once; 0: no such rule",
-            "paper: none; files: consumer-src.cpp, 100",
+            (Span::ZERO, Span::from_secs(10)),
+            "8.3 ms",
+            "in slow start, a queueing delay above it is congestion at once; 0: no such rule",
+            "paper: none; files: consumer-src.cc, 100 packets of 1040 B, which 100 Mb/s send in 8.3 ms",
         ),
         Parameter {
             key: "rate_sample",
@@ -138,15 +139,19 @@ pub struct E2eAqm {
 
 impl E2eAqm {
     fn new(params: &Params) -> E2eAqm {
-        let form = if params.text("codel") == "program" { Form::Program } else { Form::Article };
+        let form = match params.text("codel") {
+            "program" => Form::Program,
+            "caught-up" => Form::CaughtUp,
+            _ => Form::Article,
+        };
         let codel =
             codel::Settings { target: params.span("target"), interval: params.span("interval"), form };
-        let limit = params.number("slow_start_limit");
+        let limit = params.span("slow_start_limit");
         E2eAqm {
             consumer: consumer::Settings {
                 codel,
                 reno: reno::Settings { beta: 0.5, bounds: Bounds::new(params) },
-                slow_start_limit: (limit > 0.0).then_some(limit),
+                slow_start_limit: (limit > Span::ZERO).then_some(limit),
             },
             reaction: reaction(params.text("react_to"), params.switch("cwa")),
             rate_sample: params.bytes("rate_sample"),

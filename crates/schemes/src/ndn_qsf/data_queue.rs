@@ -16,8 +16,8 @@ use weir_packet::NackReason;
 
 use super::signals::QUEUE_SIZE;
 
-/// What a queue may send in a turn, bytes: a Data of the paper.
-const QUANTUM: u64 = 4500;
+/// What a queue may send in a turn before any packet has left, bytes: a Data of the paper.
+const FIRST_QUANTUM: u64 = 4500;
 
 /// The queue of a prefix. With one queue for all, the first one has the packets and the others count theirs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +41,9 @@ pub(super) struct DataQueue {
     /// The first queue has the packets without a prefix; the others are in the order of prefixes.
     queues: Vec<PrefixQueue>,
     turns: VecDeque<u32>,
+    /// What a queue may send in a turn, bytes: the mean length of what leaves. More would send several packets of a prefix one
+    /// after the other, and the downstream measures such bursts as a rate that is too high.
+    quantum: u64,
     backlog: Backlog,
 }
 
@@ -52,7 +55,8 @@ fn place_of(packet: &Packet) -> usize {
 impl DataQueue {
     pub(super) fn new(face: &FaceConfig, is_fair: bool) -> DataQueue {
         let (queues, turns) = (vec![PrefixQueue::default()], VecDeque::new());
-        DataQueue { limit: face.limit, is_fair, queues, turns, backlog: Backlog::default() }
+        let (quantum, backlog) = (FIRST_QUANTUM, Backlog::default());
+        DataQueue { limit: face.limit, is_fair, queues, turns, quantum, backlog }
     }
 
     fn list_of(&self, place: usize) -> usize {
@@ -106,11 +110,12 @@ impl DataQueue {
             };
             let len = pool[head].wire_len();
             if queue.deficit < len {
-                queue.deficit += QUANTUM;
+                queue.deficit += self.quantum;
                 self.turns.rotate_left(1);
                 continue;
             }
             queue.deficit -= len;
+            self.quantum = ((7 * self.quantum + len + 4) / 8).max(1);
             return self.pop(at as usize, pool);
         }
     }

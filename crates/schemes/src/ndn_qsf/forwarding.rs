@@ -172,11 +172,17 @@ impl Strategy for Forwarding {
         }
     }
 
-    /// Section 4.1: the queue of Interests counts for an Interest that was in it.
+    /// Section 4.1: the queue of Interests counts for an Interest that was in it, and in one of its readings for an
+    /// aggregated one.
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
-        let size = match ev.answer {
-            Answer::Forwarded => self.known(ev.flow.prefix.0).map_or(0, |known| known.list.len()),
-            Answer::Aggregated | Answer::Cached(_) => 0,
+        let counts = match ev.answer {
+            Answer::Forwarded => true,
+            Answer::Aggregated => self.settings.aggregated_tell_interests,
+            Answer::Cached(_) => false,
+        };
+        let size = match self.known(ev.flow.prefix.0) {
+            Some(known) if counts => known.list.len(),
+            _ => 0,
         };
         ev.data.header_mut().signals.set(&QUEUE_SIZE, u64::from(size));
     }

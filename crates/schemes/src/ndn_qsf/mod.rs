@@ -166,6 +166,13 @@ const PARAMETERS: &[Parameter] = &[
         "Interests of a prefix that may wait at a node",
         "assumed: far more than a consumer keeps waiting",
     ),
+    Parameter {
+        key: "aggregated",
+        kind: ParameterKind::Choice(&["data", "larger"]),
+        default: "data",
+        meaning: "the QueueSize on the Data for an aggregated Interest: the queue of Data; or the larger of both queues",
+        from: "paper: section 4.1, which says both",
+    },
     Parameter::integer(
         "queue_low",
         (0, 60_000),
@@ -213,6 +220,8 @@ struct NodeSettings {
     jitter: f64,
     /// Interests of a prefix that may wait.
     queue: u32,
+    /// Whether Data for aggregated Interests report the Interest queue too.
+    aggregated_tell_interests: bool,
 }
 
 impl NodeSettings {
@@ -234,6 +243,7 @@ impl NodeSettings {
             round: Some(params.span("round")).filter(|round| *round > Span::ZERO),
             jitter: params.number("jitter"),
             queue: params.integer("interest_queue") as u32,
+            aggregated_tell_interests: params.text("aggregated") == "larger",
         }
     }
 }
