@@ -200,6 +200,10 @@ pub(super) struct Drain {
     pub(super) from: u32,
     /// When it ends at the latest.
     pub(super) until: Time,
+    /// The longest time between Interests.
+    pub(super) gap: Span,
+    /// If the base RTT is measured anew: when that ends, if the base is not met before.
+    pub(super) renews: Option<Time>,
 }
 
 #[cfg(test)]

@@ -30,6 +30,16 @@ const DRAIN_INTERESTS: f64 = 4.0;
 const MOST: f64 = 1.25e7;
 /// Numbers of Interests have 26 bits, and wrap.
 pub(super) const NUMBERS: u32 = (1 << 26) - 1;
+/// Of a drain that measures the path anew: Interests in a cycle, and how long it lasts if the base is not met, cycles and at
+/// least. The other flows need a round trip until they know of it, and another one until their queues are empty.
+const RENEWING_INTERESTS: u64 = 4;
+const RENEWING_CYCLES: u64 = 4;
+const RENEWING: Span = Span::from_millis(300);
+/// A base is not measured anew within 20 cycles or 2 s, whichever is longer; and for its age not within 100 cycles.
+const DOUBT: (u64, Span) = (20, Span::from_secs(2));
+const AGE_CYCLES: u64 = 100;
+/// A rate that has fallen below this part of the highest one since the base was met is a reason to measure it anew.
+const FALLEN: f64 = 0.75;
 /// RTT probing has others drain their queues for no longer than this, or ten cycles.
 const ANNOUNCING: Span = Span::from_secs(5);
 /// Where nothing came any more and Interests were lost, a sub-flow goes on with this part of its rate.
@@ -87,6 +97,10 @@ pub(super) struct Subflow {
     pub(super) set_point: f64,
     /// x_r when the bottleneck was full last.
     full: Option<f64>,
+    /// The highest x_r in FC since the base RTT was measured, Data a second.
+    highest: f64,
+    /// When the base RTT was last measured anew, or was tried to.
+    renewed: Time,
     /// u* to go on with when Data come again, Data a second, if there was a cycle with losses alone.
     resumes_at: Option<f64>,
     /// No drain flag counts before.
@@ -123,6 +137,8 @@ impl Subflow {
             backlog: 0.0,
             set_point: settings.set_point,
             full: None,
+            highest: 0.0,
+            renewed: now,
             resumes_at: None,
             drains_from: Time::ZERO,
             latest: (since, now),
@@ -133,9 +149,14 @@ impl Subflow {
     /// Whether its Interests have others drain their queues. That ends though no round-trip time comes, as where all of
     /// its Interests are aggregated.
     pub(super) fn is_announcing(&self, now: Time) -> bool {
-        let State::Probing(probe) = self.state else { return false };
-        let longest = ANNOUNCING.max(self.cycle * DRAIN_CYCLES);
-        probe.began.is_none_or(|began| now.since(began) < longest)
+        match self.state {
+            State::Probing(probe) => {
+                let longest = ANNOUNCING.max(self.cycle * DRAIN_CYCLES);
+                probe.began.is_none_or(|began| now.since(began) < longest)
+            }
+            State::Draining(drain) => drain.renews.is_some(),
+            _ => false,
+        }
     }
 
     /// The longest round trip of late.
@@ -164,8 +185,12 @@ impl Subflow {
             self.since = number.wrapping_sub(MOST_PENDING / 2) & NUMBERS;
         }
         self.pacer.advance(now, self.interval);
-        if let State::Probing(probe) = &mut self.state {
-            probe.began.get_or_insert(now);
+        match &mut self.state {
+            State::Probing(probe) => {
+                probe.began.get_or_insert(now);
+            }
+            State::Draining(drain) => self.pacer.hurry(now + drain.gap),
+            _ => {}
         }
         self.sent += 1;
         self.latest = (number, now);
@@ -190,7 +215,7 @@ impl Subflow {
         if self.has_paused(now) {
             self.estimation.restart(now);
         }
-        self.estimation.on_data(now, hops, rtt);
+        self.estimation.on_data(now, hops, rtt, self.rate);
         match &mut self.state {
             State::Probing(probe) => {
                 let base = self.estimation.base();
@@ -199,16 +224,25 @@ impl Subflow {
                     self.end_probing(now, settings);
                 }
             }
-            State::Draining(Drain { backup, from, .. }) => {
-                let (backup, is_own) = (*backup, is_since(arrival.number, *from));
+            State::Draining(drain) => {
+                let drain = *drain;
                 if let Some(rtt) = self.round_trip(arrival)
-                    && is_own
-                    && self.estimation.on_drained(hops, rtt, backup)
+                    && is_since(arrival.number, drain.from)
                 {
-                    self.end_drain(now, settings);
+                    let is_drained = self.estimation.on_drained(hops, rtt, drain.backup);
+                    let ends = match drain.renews {
+                        Some(is_due) => now >= is_due || self.estimation.is_met(drain.backup),
+                        None => is_drained,
+                    };
+                    if ends {
+                        self.end_drain(now, settings);
+                    }
                 }
             }
-            _ if arrival.drain && now >= self.drains_from => self.drain(now, arrival.next_number, settings),
+            _ if arrival.drain && now >= self.drains_from => {
+                let renews = self.has_expired(now, 0.5, settings);
+                self.drain(now, arrival.next_number, renews, settings);
+            }
             _ => {}
         }
     }
@@ -243,20 +277,46 @@ impl Subflow {
         Growth { most: settings.beta, full: self.full, step }
     }
 
-    /// (21), stage I.
-    fn drain(&mut self, now: Time, next_number: u32, settings: &Settings) {
+    /// Whether the base RTT was not met for this part of its lifetime. The time that measuring takes is bounded.
+    fn has_expired(&self, now: Time, part: f64, settings: &Settings) -> bool {
+        let since = self.estimation.met().max(self.renewed);
+        settings.base_lifetime.is_some_and(|lifetime| {
+            now.since(since) > lifetime.max(self.cycle * AGE_CYCLES).scale(part)
+        })
+    }
+
+    /// Whether the base RTT may be wrong: the rate has fallen, though the path has had a queue, or too many packets seem
+    /// to wait.
+    fn is_doubtful(&self, now: Time, is_heavy: bool, settings: &Settings) -> bool {
+        settings.base_lifetime.is_some()
+            && (is_heavy || self.rate < FALLEN * self.highest)
+            && now.since(self.estimation.met().max(self.renewed)) > DOUBT.1.max(self.cycle * DOUBT.0)
+    }
+
+    /// (21), stage I. If it `renews` the base RTT, the sub-flow has the others drain as well.
+    fn drain(&mut self, now: Time, next_number: u32, renews: bool, settings: &Settings) {
         let longest =
             (self.cycle * DRAIN_CYCLES).max(Span::from_secs_f64(DRAIN_INTERESTS / settings.least_rate));
-        self.state = State::Draining(Drain { backup: self.rate, from: next_number, until: now + longest });
+        let gap = if renews { self.cycle / RENEWING_INTERESTS } else { self.cycle };
+        let due = now + (self.cycle * RENEWING_CYCLES).max(RENEWING);
+        let renews = renews.then_some(due);
+        self.state = State::Draining(Drain { backup: self.rate, from: next_number, until: now + longest, gap, renews });
         self.estimation.begin_drain();
         self.request(settings.least_rate, settings);
+        self.pacer.hurry(now + gap);
     }
 
     /// (21), stage II.
     fn end_drain(&mut self, now: Time, settings: &Settings) {
         let State::Draining(drain) = self.state else { return };
-        self.estimation.end_drain();
         self.drains_from = now + self.cycle.scale(settings.drain_spacing);
+        if drain.renews.is_some() {
+            if !self.estimation.is_met(drain.backup) {
+                self.estimation.renew(now);
+            }
+            self.drains_from += settings.probing_label;
+            (self.renewed, self.highest) = (now, 0.0);
+        }
         self.fill(now, settings.zeta * drain.backup, settings);
     }
 
@@ -289,11 +349,17 @@ impl Subflow {
             measured.backlog = self.backlog + settings.gain * (measured.backlog - self.backlog);
         }
         (self.rate, self.backlog) = (measured.rate, measured.backlog);
-        let is_heavy = measured.backlog > settings.eta || measured.has_risen;
+        if is_converging {
+            self.highest = self.highest.max(measured.rate);
+        }
+        let is_heavy = measured.backlog > settings.eta;
+        let renews = measured.has_risen
+            || self.is_doubtful(now, is_heavy, settings)
+            || (is_converging && self.has_expired(now, 1.0, settings));
         match self.state {
-            State::Filling(_) | State::Converging(_) if is_heavy && now >= self.drains_from => {
+            State::Filling(_) | State::Converging(_) if (is_heavy || renews) && now >= self.drains_from => {
                 self.full = Some(measured.rate);
-                self.drain(now, next_number, settings);
+                self.drain(now, next_number, renews, settings);
             }
             State::Filling(zigzag) => self.go_on_filling(now, zigzag, &measured, is_lossy, settings),
             State::Converging(law) => self.converge(now, law, &measured, is_lossy, settings),
