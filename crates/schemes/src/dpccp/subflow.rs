@@ -216,8 +216,8 @@ impl Subflow {
             self.estimation.restart(now);
         }
         self.estimation.on_data(now, hops, rtt, self.rate);
-        match &mut self.state {
-            State::Probing(probe) => {
+        match self.state {
+            State::Probing(ref mut probe) => {
                 let base = self.estimation.base();
                 let is_enough = rtt.is_some() && probe.on_sample(now, base, settings);
                 if is_enough {
@@ -225,7 +225,6 @@ impl Subflow {
                 }
             }
             State::Draining(drain) => {
-                let drain = *drain;
                 if let Some(rtt) = self.round_trip(arrival)
                     && is_since(arrival.number, drain.from)
                 {
@@ -239,7 +238,7 @@ impl Subflow {
                     }
                 }
             }
-            _ if arrival.drain && now >= self.drains_from => {
+            _ if arrival.drain && !self.is_underused(settings) && now >= self.drains_from => {
                 let renews = self.has_expired(now, 0.5, settings);
                 self.drain(now, arrival.next_number, renews, settings);
             }
@@ -396,6 +395,11 @@ impl Subflow {
     /// ψ of this sub-flow.
     fn psi(&self, settings: &Settings) -> f64 {
         settings.psi.min(PSI_PART * self.set_point)
+    }
+
+    /// Whether it fills a bottleneck at which nothing of it waits.
+    fn is_underused(&self, settings: &Settings) -> bool {
+        matches!(self.state, State::Filling(_)) && self.backlog < self.psi(settings)
     }
 
     fn go_on_filling(
