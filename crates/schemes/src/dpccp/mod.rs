@@ -123,9 +123,9 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::number(
         "heavy",
         (1.1, 1e6),
-        "3",
+        "6",
         "η, in multiples of α_s: with more packets queued a sub-flow drains its queue",
-        "assumed: more than a new flow adds; files: the program of a third party has 1.5",
+        "assumed: (fitted) with 3 caches that answer at random cause drains, and two of the rates that the paper states are missed; files: the program of a third party has 1.5",
     ),
     Parameter::number(
         "growth",
@@ -193,9 +193,9 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::number(
         "first_interests",
         (0.1, 1e6),
-        "10",
+        "40",
         "u* after RTT probing, Interests in a base RTT",
-        "assumed: TCP's initial window (RFC 6928)",
+        "assumed: twice α_s, paced; with TCP's 10 (RFC 6928) short downloads take three times as long",
     ),
     span(
         "probing_label",

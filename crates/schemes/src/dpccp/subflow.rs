@@ -39,7 +39,7 @@ const RENEWING: Span = Span::from_millis(300);
 const DOUBT: (u64, Span) = (20, Span::from_secs(2));
 const AGE_CYCLES: u64 = 100;
 /// A rate that has fallen below this part of the highest one since the base was met is a reason to measure it anew.
-const FALLEN: f64 = 0.75;
+const FALLEN: f64 = 0.5;
 /// RTT probing has others drain their queues for no longer than this, or ten cycles.
 const ANNOUNCING: Span = Span::from_secs(5);
 /// Where nothing came any more and Interests were lost, a sub-flow goes on with this part of its rate.
@@ -297,6 +297,7 @@ impl Subflow {
         let longest =
             (self.cycle * DRAIN_CYCLES).max(Span::from_secs_f64(DRAIN_INTERESTS / settings.least_rate));
         let gap = if renews { self.cycle / RENEWING_INTERESTS } else { self.cycle };
+
         let due = now + (self.cycle * RENEWING_CYCLES).max(RENEWING);
         let renews = renews.then_some(due);
         self.state = State::Draining(Drain { backup: self.rate, from: next_number, until: now + longest, gap, renews });
@@ -308,14 +309,16 @@ impl Subflow {
     /// (21), stage II.
     fn end_drain(&mut self, now: Time, settings: &Settings) {
         let State::Draining(drain) = self.state else { return };
+
         self.drains_from = now + self.cycle.scale(settings.drain_spacing);
         if drain.renews.is_some() {
             if !self.estimation.is_met(drain.backup) {
                 self.estimation.renew(now);
             }
             self.drains_from += settings.probing_label;
-            (self.renewed, self.highest) = (now, 0.0);
+            self.renewed = now;
         }
+        self.highest = 0.0;
         self.fill(now, settings.zeta * drain.backup, settings);
     }
 
