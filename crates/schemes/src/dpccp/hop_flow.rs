@@ -233,13 +233,16 @@ impl Estimation {
         heaviest.is_some_and(|(base, least)| is_empty(least, base, rate))
     }
 
-    /// The queue was drained by all flows. Where round trips took equally long in the end, they are the base.
-    pub(super) fn renew(&mut self, now: Time) {
+    /// The queue was drained by all flows. Where round trips took equally long in the end, they are the base. Whether
+    /// there is such a source.
+    pub(super) fn renew(&mut self, now: Time) -> bool {
+        let mut is_renewed = false;
         for flow in &mut self.hop_flows {
             if let Some(drained) = flow.drained.filter(|drained| drained.level >= LEVEL) {
-                (flow.base, flow.met) = (drained.least, now);
+                (flow.base, flow.met, is_renewed) = (drained.least, now, true);
             }
         }
+        is_renewed
     }
 }
 

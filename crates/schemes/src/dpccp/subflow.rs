@@ -35,9 +35,9 @@ pub(super) const NUMBERS: u32 = (1 << 26) - 1;
 const RENEWING_INTERESTS: u64 = 4;
 const RENEWING_CYCLES: u64 = 4;
 const RENEWING: Span = Span::from_millis(300);
-/// A base is not measured anew within 20 cycles or 2 s, whichever is longer; and for its age not within 100 cycles.
-const DOUBT: (u64, Span) = (20, Span::from_secs(2));
-const AGE_CYCLES: u64 = 100;
+/// A base is not measured anew for its age within 50 cycles, and not because of a doubt within a fifth of that time.
+const AGE_CYCLES: u64 = 50;
+const DOUBT: f64 = 0.2;
 /// A rate that has fallen below this part of the highest one since the base was met is a reason to measure it anew.
 const FALLEN: f64 = 0.5;
 /// RTT probing has others drain their queues for no longer than this, or ten cycles.
@@ -91,6 +91,8 @@ pub(super) struct Subflow {
     was_idle: bool,
     /// x_r of the latest cycle, Data a second.
     pub(super) rate: f64,
+    /// That of the cycle before.
+    rate_before: f64,
     /// Δ_r of the latest cycle, packets.
     pub(super) backlog: f64,
     /// α_r, packets.
@@ -134,6 +136,7 @@ impl Subflow {
             sent: 0,
             was_idle: false,
             rate: 0.0,
+            rate_before: 0.0,
             backlog: 0.0,
             set_point: settings.set_point,
             full: None,
@@ -217,24 +220,29 @@ impl Subflow {
         }
         self.estimation.on_data(now, hops, rtt, self.rate);
         match self.state {
-            State::Probing(ref mut probe) => {
+            State::Probing(ref mut probe) if rtt.is_some() => {
                 let base = self.estimation.base();
-                let is_enough = rtt.is_some() && probe.on_sample(now, base, settings);
-                if is_enough {
+                if probe.on_sample(now, base, settings) {
                     self.end_probing(now, settings);
+                } else {
+                    self.request(settings.probing_rate.max(1.0 / self.cycle.as_secs_f64()), settings);
                 }
             }
             State::Draining(drain) => {
                 if let Some(rtt) = self.round_trip(arrival)
                     && is_since(arrival.number, drain.from)
                 {
-                    let is_drained = self.estimation.on_drained(hops, rtt, drain.backup);
-                    let ends = match drain.renews {
-                        Some(is_due) => now >= is_due || self.estimation.is_met(drain.backup),
-                        None => is_drained,
-                    };
-                    if ends {
-                        self.end_drain(now, settings);
+                    let is_drained = self.estimation.on_drained(hops, rtt, drain.highest());
+                    let is_met = self.estimation.is_met(drain.highest());
+                    let is_left = self.backlog > settings.eta && self.has_expired(now, DOUBT, settings);
+                    match drain.renews {
+                        Some(due) if is_met || now >= due => self.end_drain(now, settings),
+                        // What still seems to wait may be no queue.
+                        None if is_drained && !is_met && is_left => {
+                            self.drain(now, arrival.next_number, true, settings);
+                        }
+                        None if is_drained => self.end_drain(now, settings),
+                        _ => {}
                     }
                 }
             }
@@ -284,12 +292,9 @@ impl Subflow {
         })
     }
 
-    /// Whether the base RTT may be wrong: the rate has fallen, though the path has had a queue, or too many packets seem
-    /// to wait.
-    fn is_doubtful(&self, now: Time, is_heavy: bool, settings: &Settings) -> bool {
-        settings.base_lifetime.is_some()
-            && (is_heavy || self.rate < FALLEN * self.highest)
-            && now.since(self.estimation.met().max(self.renewed)) > DOUBT.1.max(self.cycle * DOUBT.0)
+    /// Whether the base RTT may be wrong: with a queue all the time, the rate has fallen.
+    fn is_doubtful(&self, now: Time, settings: &Settings) -> bool {
+        self.rate < FALLEN * self.highest && self.has_expired(now, DOUBT, settings)
     }
 
     /// (21), stage I. If it `renews` the base RTT, the sub-flow has the others drain as well.
@@ -300,7 +305,8 @@ impl Subflow {
 
         let due = now + (self.cycle * RENEWING_CYCLES).max(RENEWING);
         let renews = renews.then_some(due);
-        self.state = State::Draining(Drain { backup: self.rate, from: next_number, until: now + longest, gap, renews });
+        let (backup, before, until) = (self.rate, self.rate_before, now + longest);
+        self.state = State::Draining(Drain { backup, before, from: next_number, until, gap, renews });
         self.estimation.begin_drain();
         self.request(settings.least_rate, settings);
         self.pacer.hurry(now + gap);
@@ -310,16 +316,18 @@ impl Subflow {
     fn end_drain(&mut self, now: Time, settings: &Settings) {
         let State::Draining(drain) = self.state else { return };
 
-        self.drains_from = now + self.cycle.scale(settings.drain_spacing);
+        // The labels that caused it last a while.
+        self.drains_from = now + self.cycle.scale(settings.drain_spacing).max(settings.probing_label);
+        let mut backup = drain.backup;
         if drain.renews.is_some() {
-            if !self.estimation.is_met(drain.backup) {
-                self.estimation.renew(now);
+            if !self.estimation.is_met(drain.highest()) && self.estimation.renew(now) {
+                // Between Data of the shorter path and those of the longer one there is a gap, which is no lower rate.
+                backup = drain.highest();
             }
-            self.drains_from += settings.probing_label;
             self.renewed = now;
         }
         self.highest = 0.0;
-        self.fill(now, settings.zeta * drain.backup, settings);
+        self.fill(now, settings.zeta * backup, settings);
     }
 
     /// Ends the control cycle.
@@ -350,13 +358,14 @@ impl Subflow {
             // Caches answer by chance, and what waits for the producer's link then varies as a whole queue does.
             measured.backlog = self.backlog + settings.gain * (measured.backlog - self.backlog);
         }
+        self.rate_before = self.rate;
         (self.rate, self.backlog) = (measured.rate, measured.backlog);
         if is_converging {
-            self.highest = self.highest.max(measured.rate);
+            self.highest = self.highest.max(measured.rate.min(self.rate_before));
         }
         let is_heavy = measured.backlog > settings.eta;
         let renews = measured.has_risen
-            || self.is_doubtful(now, is_heavy, settings)
+            || (is_converging && self.is_doubtful(now, settings))
             || (is_converging && self.has_expired(now, 1.0, settings));
         match self.state {
             State::Filling(_) | State::Converging(_) if (is_heavy || renews) && now >= self.drains_from => {
