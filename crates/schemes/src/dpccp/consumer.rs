@@ -93,13 +93,14 @@ impl Consumer {
         }
     }
 
-    /// (16): α_r = α_s·x_r/y_s.
+    /// (16): α_r = α_s·x_r/y_s. A small α_r is raised; the sum is α_s all the same (condition 2).
     fn share_set_point(&mut self) {
         let total: f64 = self.subflows.iter().map(|subflow| subflow.rate).sum();
-        let (whole, least) = (self.settings.set_point, self.settings.least_set_point);
+        let (whole, count) = (self.settings.set_point, self.subflows.len() as f64);
+        let least = self.settings.least_set_point.min(whole / count);
         for subflow in &mut self.subflows {
-            let part = if total > 0.0 { subflow.rate / total } else { 1.0 };
-            subflow.set_point = (whole * part).max(least.min(whole));
+            let part = if total > 0.0 { subflow.rate / total } else { 1.0 / count };
+            subflow.set_point = least + (whole - count * least) * part;
         }
     }
 

@@ -13,6 +13,12 @@ use weir_core::units::{Span, Time};
 
 /// A mean of fewer samples tells of no change of the path.
 const FEW: u32 = 3;
+/// With fewer packets waiting, the queue is empty.
+const EMPTY: f64 = 0.5;
+/// Two round-trip times that differ by less than this part are equal.
+const EQUAL: u64 = 64;
+/// Assumed: a drained queue whose round-trip time equals the one before this often is empty, whatever the base says.
+const LEVEL: u32 = 2;
 
 /// What one source on the path answers.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +32,21 @@ struct HopFlow {
     sum: Span,
     /// d̄_h of the latest cycle with enough samples.
     earlier: Option<Span>,
-    /// The least round-trip time of Interests that left while the queue was drained.
-    drained: Option<Span>,
+    /// Δ_h of the latest cycle.
+    backlog: f64,
+    /// When a Data last met no queue.
+    met: Time,
+    /// Round-trip times of Interests that left while the queue was drained.
+    drained: Option<Drained>,
+}
+
+/// What a drain has shown of one source.
+#[derive(Clone, Copy, Debug)]
+struct Drained {
+    least: Span,
+    latest: Span,
+    /// How many in a row were as long as the one before.
+    level: u32,
 }
 
 impl HopFlow {
@@ -101,8 +120,19 @@ impl Estimation {
         self.hop_flows.iter().map(|flow| flow.base).max().unwrap_or(Span::ZERO)
     }
 
-    /// A Data came, from a source so many links away; `rtt` is `None` if it tells of no round trip.
-    pub(super) fn on_data(&mut self, now: Time, hops: u8, rtt: Option<Span>) {
+    /// The source whose Data wait most.
+    fn heaviest(&self) -> Option<&HopFlow> {
+        self.hop_flows.iter().max_by(|a, b| a.backlog.total_cmp(&b.backlog))
+    }
+
+    /// When a Data of the source whose Data wait most last met no queue.
+    pub(super) fn met(&self) -> Time {
+        self.heaviest().map_or(self.from, |flow| flow.met)
+    }
+
+    /// A Data came, from a source so many links away; `rtt` is `None` if it tells of no round trip. The sub-flow has x_r
+    /// Data a second.
+    pub(super) fn on_data(&mut self, now: Time, hops: u8, rtt: Option<Span>, rate: f64) {
         self.received += 1;
         self.latest = Some(now);
         let Some(rtt) = rtt else {
@@ -112,20 +142,24 @@ impl Estimation {
             return;
         };
         self.longest = self.longest.max(rtt);
-        let flow = self.flow(hops, rtt);
+        let flow = self.flow(now, hops, rtt);
         flow.base = flow.base.min(rtt);
+        if is_empty(rtt, flow.base, rate) {
+            flow.met = now;
+        }
         flow.received += 1;
         flow.samples += 1;
         flow.sum = flow.sum + rtt;
     }
 
     /// The hop-flow of this hop count; a new one has its first round-trip time for a base.
-    fn flow(&mut self, hops: u8, rtt: Span) -> &mut HopFlow {
+    fn flow(&mut self, now: Time, hops: u8, rtt: Span) -> &mut HopFlow {
         let place = match self.hop_flows.iter().position(|flow| flow.hops == hops) {
             Some(place) => place,
             None => {
                 let (received, samples, sum) = (0, 0, Span::ZERO);
-                let flow = HopFlow { hops, base: rtt, received, samples, sum, earlier: None, drained: None };
+                let (earlier, drained, backlog) = (None, None, 0.0);
+                let flow = HopFlow { hops, base: rtt, received, samples, sum, earlier, backlog, met: now, drained };
                 self.hop_flows.push(flow);
                 self.hop_flows.len() - 1
             }
@@ -148,7 +182,8 @@ impl Estimation {
         };
         for flow in &mut self.hop_flows {
             let Some(mean) = flow.mean() else { continue };
-            measured.backlog += f64::from(flow.received) * per_second * (mean - flow.base).as_secs_f64();
+            flow.backlog = f64::from(flow.received) * per_second * (mean - flow.base).as_secs_f64();
+            measured.backlog += flow.backlog;
             if flow.samples >= FEW {
                 let rise = |earlier: Span| self.rise.max(earlier / 2);
                 measured.has_risen |= flow.earlier.is_some_and(|earlier| mean > earlier + rise(earlier));
@@ -176,32 +211,48 @@ impl Estimation {
 
     /// The queue is to be drained.
     pub(super) fn begin_drain(&mut self) {
-        for flow in &mut self.hop_flows {
-            (flow.drained, flow.earlier) = (None, flow.mean().or(flow.earlier));
-        }
+        self.hop_flows.iter_mut().for_each(|flow| flow.drained = None);
     }
 
-    /// An Interest that left meanwhile was answered. Whether the queue is empty, or will be no emptier: fewer than half
-    /// a packet waits at `rate`, or the round trip is no shorter than that before it.
+    /// An Interest that left meanwhile was answered. Whether the queue is empty at `rate`, or will be no emptier.
     pub(super) fn on_drained(&mut self, hops: u8, rtt: Span, rate: f64) -> bool {
         let Some(flow) = self.hop_flows.iter_mut().find(|flow| flow.hops == hops) else { return false };
-        let earlier = flow.drained;
-        flow.drained = Some(earlier.map_or(rtt, |earlier| earlier.min(rtt)));
-        let is_empty = (rtt - flow.base).as_secs_f64() * rate < 0.5;
-        is_empty || earlier.is_some_and(|earlier| rtt + rtt / 64 >= earlier)
+        let is_no_shorter = flow.drained.is_some_and(|drained| rtt + rtt / EQUAL >= drained.least);
+        let (least, level) = match flow.drained {
+            Some(Drained { least, latest, level }) if is_equal(rtt, latest) => (least.min(rtt), level + 1),
+            Some(Drained { least, .. }) => (least.min(rtt), 0),
+            None => (rtt, 0),
+        };
+        flow.drained = Some(Drained { least, latest: rtt, level });
+        is_no_shorter || is_empty(rtt, flow.base, rate)
     }
 
-    /// It is drained: what came meanwhile is the base, if it took less than half of the delay away. If it took more, there
-    /// was a queue, and what is left of it may be others'.
-    pub(super) fn end_drain(&mut self) {
+    /// Whether the drain has shown the base of the source whose Data waited most: at `rate` its Data meet no queue.
+    pub(super) fn is_met(&self, rate: f64) -> bool {
+        let heaviest = self.heaviest().and_then(|flow| Some((flow.base, flow.drained?.least)));
+        heaviest.is_some_and(|(base, least)| is_empty(least, base, rate))
+    }
+
+    /// The queue was drained by all flows. Where round trips took equally long in the end, they are the base. Whether
+    /// there is such a source.
+    pub(super) fn renew(&mut self, now: Time) -> bool {
+        let mut is_renewed = false;
         for flow in &mut self.hop_flows {
-            if let (Some(drained), Some(earlier)) = (flow.drained, flow.earlier)
-                && earlier.max(drained) - drained < (drained - flow.base)
-            {
-                flow.base = drained;
+            if let Some(drained) = flow.drained.filter(|drained| drained.level >= LEVEL) {
+                (flow.base, flow.met, is_renewed) = (drained.least, now, true);
             }
         }
+        is_renewed
     }
+}
+
+/// Whether fewer than half a packet waits.
+fn is_empty(rtt: Span, base: Span, rate: f64) -> bool {
+    (rtt - base).as_secs_f64() * rate < EMPTY
+}
+
+fn is_equal(a: Span, b: Span) -> bool {
+    a.max(b) - a.min(b) <= a.max(b) / EQUAL
 }
 
 #[cfg(test)]

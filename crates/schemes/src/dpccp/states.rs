@@ -196,10 +196,23 @@ impl Convergence {
 pub(super) struct Drain {
     /// u*, which is gone back to.
     pub(super) backup: f64,
+    /// x_r of the cycle before.
+    pub(super) before: f64,
     /// The first Interest that leaves meanwhile, by its number.
     pub(super) from: u32,
     /// When it ends at the latest.
     pub(super) until: Time,
+    /// The longest time between Interests.
+    pub(super) gap: Span,
+    /// If the base RTT is measured anew: when that ends, if the base is not met before.
+    pub(super) renews: Option<Time>,
+}
+
+impl Drain {
+    /// The higher rate of the last two cycles.
+    pub(super) fn highest(&self) -> f64 {
+        self.backup.max(self.before)
+    }
 }
 
 #[cfg(test)]

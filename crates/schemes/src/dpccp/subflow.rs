@@ -30,6 +30,16 @@ const DRAIN_INTERESTS: f64 = 4.0;
 const MOST: f64 = 1.25e7;
 /// Numbers of Interests have 26 bits, and wrap.
 pub(super) const NUMBERS: u32 = (1 << 26) - 1;
+/// Of a drain that measures the path anew: Interests in a cycle, and how long it lasts if the base is not met, cycles and at
+/// least. The other flows need a round trip until they know of it, and another one until their queues are empty.
+const RENEWING_INTERESTS: u64 = 4;
+const RENEWING_CYCLES: u64 = 4;
+const RENEWING: Span = Span::from_millis(300);
+/// A base is not measured anew for its age within 50 cycles, and not because of a doubt within a fifth of that time.
+const AGE_CYCLES: u64 = 50;
+const DOUBT: f64 = 0.2;
+/// A rate that has fallen below this part of the highest one since the base was met is a reason to measure it anew.
+const FALLEN: f64 = 0.5;
 /// RTT probing has others drain their queues for no longer than this, or ten cycles.
 const ANNOUNCING: Span = Span::from_secs(5);
 /// Where nothing came any more and Interests were lost, a sub-flow goes on with this part of its rate.
@@ -81,12 +91,18 @@ pub(super) struct Subflow {
     was_idle: bool,
     /// x_r of the latest cycle, Data a second.
     pub(super) rate: f64,
+    /// That of the cycle before.
+    rate_before: f64,
     /// Δ_r of the latest cycle, packets.
     pub(super) backlog: f64,
     /// α_r, packets.
     pub(super) set_point: f64,
     /// x_r when the bottleneck was full last.
     full: Option<f64>,
+    /// The highest x_r in FC since the base RTT was measured, Data a second.
+    highest: f64,
+    /// When the base RTT was last measured anew, or was tried to.
+    renewed: Time,
     /// u* to go on with when Data come again, Data a second, if there was a cycle with losses alone.
     resumes_at: Option<f64>,
     /// No drain flag counts before.
@@ -120,9 +136,12 @@ impl Subflow {
             sent: 0,
             was_idle: false,
             rate: 0.0,
+            rate_before: 0.0,
             backlog: 0.0,
             set_point: settings.set_point,
             full: None,
+            highest: 0.0,
+            renewed: now,
             resumes_at: None,
             drains_from: Time::ZERO,
             latest: (since, now),
@@ -133,9 +152,14 @@ impl Subflow {
     /// Whether its Interests have others drain their queues. That ends though no round-trip time comes, as where all of
     /// its Interests are aggregated.
     pub(super) fn is_announcing(&self, now: Time) -> bool {
-        let State::Probing(probe) = self.state else { return false };
-        let longest = ANNOUNCING.max(self.cycle * DRAIN_CYCLES);
-        probe.began.is_none_or(|began| now.since(began) < longest)
+        match self.state {
+            State::Probing(probe) => {
+                let longest = ANNOUNCING.max(self.cycle * DRAIN_CYCLES);
+                probe.began.is_none_or(|began| now.since(began) < longest)
+            }
+            State::Draining(drain) => drain.renews.is_some(),
+            _ => false,
+        }
     }
 
     /// The longest round trip of late.
@@ -164,8 +188,12 @@ impl Subflow {
             self.since = number.wrapping_sub(MOST_PENDING / 2) & NUMBERS;
         }
         self.pacer.advance(now, self.interval);
-        if let State::Probing(probe) = &mut self.state {
-            probe.began.get_or_insert(now);
+        match &mut self.state {
+            State::Probing(probe) => {
+                probe.began.get_or_insert(now);
+            }
+            State::Draining(drain) => self.pacer.hurry(now + drain.gap),
+            _ => {}
         }
         self.sent += 1;
         self.latest = (number, now);
@@ -190,25 +218,38 @@ impl Subflow {
         if self.has_paused(now) {
             self.estimation.restart(now);
         }
-        self.estimation.on_data(now, hops, rtt);
-        match &mut self.state {
-            State::Probing(probe) => {
+        self.estimation.on_data(now, hops, rtt, self.rate);
+        match self.state {
+            State::Probing(ref mut probe) if rtt.is_some() => {
                 let base = self.estimation.base();
-                let is_enough = rtt.is_some() && probe.on_sample(now, base, settings);
-                if is_enough {
+                if probe.on_sample(now, base, settings) {
                     self.end_probing(now, settings);
+                } else {
+                    self.request(settings.probing_rate.max(1.0 / self.cycle.as_secs_f64()), settings);
                 }
             }
-            State::Draining(Drain { backup, from, .. }) => {
-                let (backup, is_own) = (*backup, is_since(arrival.number, *from));
+            State::Draining(drain) => {
                 if let Some(rtt) = self.round_trip(arrival)
-                    && is_own
-                    && self.estimation.on_drained(hops, rtt, backup)
+                    && is_since(arrival.number, drain.from)
                 {
-                    self.end_drain(now, settings);
+                    let is_drained = self.estimation.on_drained(hops, rtt, drain.highest());
+                    let is_met = self.estimation.is_met(drain.highest());
+                    let is_left = self.backlog > settings.eta && self.has_expired(now, DOUBT, settings);
+                    match drain.renews {
+                        Some(due) if is_met || now >= due => self.end_drain(now, settings),
+                        // What still seems to wait may be no queue.
+                        None if is_drained && !is_met && is_left => {
+                            self.drain(now, arrival.next_number, true, settings);
+                        }
+                        None if is_drained => self.end_drain(now, settings),
+                        _ => {}
+                    }
                 }
             }
-            _ if arrival.drain && now >= self.drains_from => self.drain(now, arrival.next_number, settings),
+            _ if arrival.drain && !self.is_underused(settings) && now >= self.drains_from => {
+                let renews = self.has_expired(now, 0.5, settings);
+                self.drain(now, arrival.next_number, renews, settings);
+            }
             _ => {}
         }
     }
@@ -243,21 +284,50 @@ impl Subflow {
         Growth { most: settings.beta, full: self.full, step }
     }
 
-    /// (21), stage I.
-    fn drain(&mut self, now: Time, next_number: u32, settings: &Settings) {
+    /// Whether the base RTT was not met for this part of its lifetime. The time that measuring takes is bounded.
+    fn has_expired(&self, now: Time, part: f64, settings: &Settings) -> bool {
+        let since = self.estimation.met().max(self.renewed);
+        settings.base_lifetime.is_some_and(|lifetime| {
+            now.since(since) > lifetime.max(self.cycle * AGE_CYCLES).scale(part)
+        })
+    }
+
+    /// Whether the base RTT may be wrong: with a queue all the time, the rate has fallen.
+    fn is_doubtful(&self, now: Time, settings: &Settings) -> bool {
+        self.rate < FALLEN * self.highest && self.has_expired(now, DOUBT, settings)
+    }
+
+    /// (21), stage I. If it `renews` the base RTT, the sub-flow has the others drain as well.
+    fn drain(&mut self, now: Time, next_number: u32, renews: bool, settings: &Settings) {
         let longest =
             (self.cycle * DRAIN_CYCLES).max(Span::from_secs_f64(DRAIN_INTERESTS / settings.least_rate));
-        self.state = State::Draining(Drain { backup: self.rate, from: next_number, until: now + longest });
+        let gap = if renews { self.cycle / RENEWING_INTERESTS } else { self.cycle };
+
+        let due = now + (self.cycle * RENEWING_CYCLES).max(RENEWING);
+        let renews = renews.then_some(due);
+        let (backup, before, until) = (self.rate, self.rate_before, now + longest);
+        self.state = State::Draining(Drain { backup, before, from: next_number, until, gap, renews });
         self.estimation.begin_drain();
         self.request(settings.least_rate, settings);
+        self.pacer.hurry(now + gap);
     }
 
     /// (21), stage II.
     fn end_drain(&mut self, now: Time, settings: &Settings) {
         let State::Draining(drain) = self.state else { return };
-        self.estimation.end_drain();
-        self.drains_from = now + self.cycle.scale(settings.drain_spacing);
-        self.fill(now, settings.zeta * drain.backup, settings);
+
+        // The labels that caused it last a while.
+        self.drains_from = now + self.cycle.scale(settings.drain_spacing).max(settings.probing_label);
+        let mut backup = drain.backup;
+        if drain.renews.is_some() {
+            if !self.estimation.is_met(drain.highest()) && self.estimation.renew(now) {
+                // Between Data of the shorter path and those of the longer one there is a gap, which is no lower rate.
+                backup = drain.highest();
+            }
+            self.renewed = now;
+        }
+        self.highest = 0.0;
+        self.fill(now, settings.zeta * backup, settings);
     }
 
     /// Ends the control cycle.
@@ -288,12 +358,19 @@ impl Subflow {
             // Caches answer by chance, and what waits for the producer's link then varies as a whole queue does.
             measured.backlog = self.backlog + settings.gain * (measured.backlog - self.backlog);
         }
+        self.rate_before = self.rate;
         (self.rate, self.backlog) = (measured.rate, measured.backlog);
-        let is_heavy = measured.backlog > settings.eta || measured.has_risen;
+        if is_converging {
+            self.highest = self.highest.max(measured.rate.min(self.rate_before));
+        }
+        let is_heavy = measured.backlog > settings.eta;
+        let renews = measured.has_risen
+            || (is_converging && self.is_doubtful(now, settings))
+            || (is_converging && self.has_expired(now, 1.0, settings));
         match self.state {
-            State::Filling(_) | State::Converging(_) if is_heavy && now >= self.drains_from => {
+            State::Filling(_) | State::Converging(_) if (is_heavy || renews) && now >= self.drains_from => {
                 self.full = Some(measured.rate);
-                self.drain(now, next_number, settings);
+                self.drain(now, next_number, renews, settings);
             }
             State::Filling(zigzag) => self.go_on_filling(now, zigzag, &measured, is_lossy, settings),
             State::Converging(law) => self.converge(now, law, &measured, is_lossy, settings),
@@ -330,6 +407,11 @@ impl Subflow {
     /// ψ of this sub-flow.
     fn psi(&self, settings: &Settings) -> f64 {
         settings.psi.min(PSI_PART * self.set_point)
+    }
+
+    /// Whether it fills a bottleneck at which nothing of it waits.
+    fn is_underused(&self, settings: &Settings) -> bool {
+        matches!(self.state, State::Filling(_)) && self.backlog < self.psi(settings)
     }
 
     fn go_on_filling(
