@@ -15,7 +15,12 @@ use crate::input::Choices;
 /// A list of operations on a reassembler and on the two sides of link reliability: bounds hold,
 /// deadlines are kept, a frame is given back once.
 pub fn reassembly(bytes: &[u8]) {
-    let config = ReassemblerConfig { max_packets: 4, max_bytes: 2000, timeout: Span::from_nanos(50), ..ReassemblerConfig::default() };
+    let config = ReassemblerConfig {
+        max_packets: 4,
+        max_bytes: 2000,
+        timeout: Span::from_nanos(50),
+        ..ReassemblerConfig::default()
+    };
     let mut reassembler = Reassembler::new(config);
     let mut sender = Sender::new(
         SenderConfig {
@@ -124,12 +129,7 @@ pub fn reliable_link(bytes: &[u8]) -> u64 {
     let mut choices = Choices::new(bytes);
     let mtu = 200 + choices.below(200);
     let repair = if mtu % 2 == 0 { Repair::On } else { Repair::Auto { marks: mtu % 4 == 1 } };
-    let options = LinkOptions {
-        mtu: Some(mtu),
-        reassembly_bytes: 1 << 20,
-        repair,
-        marking: None,
-    };
+    let options = LinkOptions { mtu: Some(mtu), reassembly_bytes: 1 << 20, repair, marking: None };
     let mut ends = [0, 1].map(|end| End {
         service: LinkService::new(options, [u64::MAX - 5, 7][end]),
         sent: 0,

@@ -353,7 +353,9 @@ impl LinkService {
 
     /// The counters of what was acknowledged and sent again.
     pub fn repaired(&self) -> SenderCounters {
-        self.reliability.as_ref().map_or(SenderCounters::default(), |reliability| reliability.sender.counters())
+        self.reliability
+            .as_ref()
+            .map_or(SenderCounters::default(), |reliability| reliability.sender.counters())
     }
 
     /// The counters of reassembly.

@@ -111,6 +111,16 @@ struct Unacknowledged<T> {
     frame: T,
 }
 
+/// A retransmission.
+#[derive(Clone, Copy, Debug)]
+struct Replaced {
+    /// The TxSequence that the frame had before, and has now.
+    before: u64,
+    now: u64,
+    /// How many later transmissions had been acknowledged.
+    later_acks: u32,
+}
+
 /// Where the frame with this TxSequence is. Frames go from the front of those that wait to the back of those that are due, so
 /// both are in order of their numbers.
 fn find<T>(frames: &VecDeque<Unacknowledged<T>>, tx_sequence: u64) -> Option<usize> {
@@ -144,8 +154,8 @@ pub struct Sender<T> {
     waiting: VecDeque<Unacknowledged<T>>,
     /// Frames found lost by later acknowledgements or by the timeout, to be sent again or given up.
     due: VecDeque<Unacknowledged<T>>,
-    /// The TxSequences that frames had before their last retransmissions, ascending, and those that they have.
-    replaced: VecDeque<(u64, u64)>,
+    /// The last retransmissions, ascending by the TxSequence before it.
+    replaced: VecDeque<Replaced>,
     /// Acknowledged later transmissions after which a frame counts as lost now, and acknowledgements since that changed.
     later_acks: u32,
     steady: u32,
@@ -217,8 +227,15 @@ impl<T> Sender<T> {
         self.unanswered.get_or_insert(now);
         let tx_sequence = self.number();
         let (number, first_sent, sent) = (self.frames, now, now);
-        let entry =
-            Unacknowledged { tx_sequence, number, first_sent, sent, retransmissions: 0, later_acks: 0, frame };
+        let entry = Unacknowledged {
+            tx_sequence,
+            number,
+            first_sent,
+            sent,
+            retransmissions: 0,
+            later_acks: 0,
+            frame,
+        };
         self.waiting.push_back(entry);
         Ok(tx_sequence)
     }
@@ -281,12 +298,14 @@ impl<T> Sender<T> {
         let frame = if let Some(index) = find(&self.due, tx_sequence) {
             self.due.remove(index)?.frame
         } else if let Some(index) = self.find_replaced(tx_sequence)
-            && let Some((_, again)) = self.replaced.remove(index)
+            && let Some(replaced) = self.replaced.remove(index)
         {
             self.counters.spurious += 1;
-            self.later_acks = (2 * self.later_acks).min(self.config.most_later_acks);
-            self.steady = 0;
-            let index = find(&self.waiting, again)?;
+            if replaced.later_acks >= self.config.later_acks {
+                let more = (2 * replaced.later_acks).min(self.config.most_later_acks);
+                (self.later_acks, self.steady) = (self.later_acks.max(more), 0);
+            }
+            let index = find(&self.waiting, replaced.now)?;
             self.waiting.remove(index)?.frame
         } else {
             self.counters.unknown_acks += 1;
@@ -297,9 +316,9 @@ impl<T> Sender<T> {
     }
 
     fn find_replaced(&self, tx_sequence: u64) -> Option<usize> {
-        let (front, _) = *self.replaced.front()?;
+        let front = self.replaced.front()?.before;
         let distance = |number: u64| number.wrapping_sub(front);
-        self.replaced.binary_search_by_key(&distance(tx_sequence), |(earlier, _)| distance(*earlier)).ok()
+        self.replaced.binary_search_by_key(&distance(tx_sequence), |entry| distance(entry.before)).ok()
     }
 
     /// The time at which [`Sender::poll`] has work to do; [`Time::NEVER`] if no frame waits.
@@ -307,23 +326,25 @@ impl<T> Sender<T> {
         if !self.due.is_empty() {
             return Time::ZERO;
         }
-        self.waiting.front().map_or(Time::NEVER, |front| front.sent + self.rtt.rto())
+        self.times_out_at()
+    }
+
+    /// The timer of RFC 6298 starts again with each acknowledgement: while some come, those of later frames tell of losses.
+    fn times_out_at(&self) -> Time {
+        let since = |front: &Unacknowledged<T>| front.sent.max(self.unanswered.unwrap_or(front.sent));
+        self.waiting.front().map_or(Time::NEVER, |front| since(front) + self.rtt.rto())
     }
 
     /// The next action at `now`; call until `None`.
     pub fn poll(&mut self, now: Time) -> Option<SenderEvent<'_, T>> {
-        if self.due.is_empty() {
+        if self.due.is_empty() && self.times_out_at() <= now {
             let rto = self.rtt.rto();
-            let mut timed_out = false;
             while let Some(front) = self.waiting.front()
                 && front.sent + rto <= now
             {
-                timed_out = true;
                 self.due.extend(self.waiting.pop_front());
             }
-            if timed_out {
-                self.rtt.back_off();
-            }
+            self.rtt.back_off();
         }
         let entry = self.due.pop_front()?;
         let is_too_late = self.frames - entry.number > self.config.max_later_frames
@@ -337,9 +358,16 @@ impl<T> Sender<T> {
         if self.replaced.len() == REPLACED {
             self.replaced.pop_front();
         }
-        self.replaced.push_back((entry.tx_sequence, tx_sequence));
+        let (before, later_acks) = (entry.tx_sequence, entry.later_acks);
+        self.replaced.push_back(Replaced { before, now: tx_sequence, later_acks });
         let retransmissions = entry.retransmissions + 1;
-        self.waiting.push_back(Unacknowledged { tx_sequence, sent: now, retransmissions, later_acks: 0, ..entry });
+        self.waiting.push_back(Unacknowledged {
+            tx_sequence,
+            sent: now,
+            retransmissions,
+            later_acks: 0,
+            ..entry
+        });
         self.waiting.back().map(|entry| SenderEvent::Retransmit { tx_sequence, frame: &entry.frame })
     }
 
@@ -546,7 +574,8 @@ impl Receiver {
         for (place, ack) in numbers.iter_mut().zip(self.again.drain(..again).chain(self.acks.drain(..new))) {
             *place = ack;
         }
-        let repeated = new.min(self.repeated as usize).min(self.config.max_acks.saturating_sub(self.again.len()));
+        let repeated =
+            new.min(self.repeated as usize).min(self.config.max_acks.saturating_sub(self.again.len()));
         self.again.extend(&numbers[again..again + repeated]);
         self.repeated -= repeated as u32;
         if self.acks.is_empty() {
@@ -675,7 +704,8 @@ mod tests {
         sender.transmit(at(2000), "c").unwrap();
         // Frames that were given up have had no acknowledgement either.
         while !sender.is_empty() {
-            events(&mut sender, sender.next_deadline());
+            let due = sender.next_deadline();
+            events(&mut sender, due);
         }
         sender.transmit(at(20_000), "d").unwrap();
         assert_eq!(sender.silence(at(20_000)), MS * 18_000);
@@ -828,7 +858,8 @@ mod tests {
 
     #[test]
     fn the_sender_gives_a_frame_up_before_the_receiver_forgets_it() {
-        let config = SenderConfig { max_unacknowledged: 2, ..Default::default() };
+        let max_age = Span::from_secs(1000);
+        let config = SenderConfig { max_unacknowledged: 2, max_age, ..Default::default() };
         for (others, event) in
             [(0, true), (config.max_later_frames, true), (config.max_later_frames + 1, false)]
         {
@@ -998,7 +1029,7 @@ mod tests {
         let mut sender = Sender::new(SenderConfig { max_retransmissions: 50, ..Default::default() }, 0);
         let mut receiver = Receiver::new(ReceiverConfig::default());
         let mut delivered = vec![0; 1000];
-        let (mut now, mut next, mut coin) = (at(0), 0u64, 0);
+        let (mut now, mut next, mut coin, mut ack_coin) = (at(0), 0u64, 0, 0);
         while next < 1000 || !sender.is_empty() {
             now += MS;
             let mut frames = vec![];
@@ -1021,8 +1052,8 @@ mod tests {
             let mut numbers = [0; 4];
             let count = receiver.take_acks(1000, &mut numbers);
             for ack in &numbers[..count] {
-                coin += 1;
-                if coin % 4 != 0 {
+                ack_coin += 1;
+                if ack_coin % 4 != 0 {
                     sender.handle_ack(now + MS / 2, *ack);
                 }
             }

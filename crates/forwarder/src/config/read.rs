@@ -19,8 +19,9 @@ use weir_schemes::{Entry as SchemeEntry, Resolved, SCHEMES, UnknownScheme};
 use super::keys::{FORMAT, LISTS};
 use super::{
     ASF, ClassTreatment, ClassTreatments, Config, ConfigError, EthernetFaces, Face, FaceKind, FaceOptions,
-    Faces, File, Log, LogLevel, Management, MtuByNetwork, MulticastFaces, Network, Route, RouteFace, ShareBy, Switching,
-    Source, StrategyChoice, StreamFaces, Tables, Trust, UdpFaces, UnixFaces, asf_options, strategies,
+    Faces, File, Log, LogLevel, Management, MtuByNetwork, MulticastFaces, Network, Route, RouteFace, ShareBy,
+    Source, StrategyChoice, StreamFaces, Switching, Tables, Trust, UdpFaces, UnixFaces, asf_options,
+    strategies,
 };
 use crate::management::Applications;
 use weir_management::status::FacePersistency;

@@ -5,8 +5,8 @@ use weir_core::tables::fib::{FibId, NextHop};
 use weir_core::units::{Bytes, Span};
 use weir_management::OWN_MTU;
 use weir_management::status::{
-    CsInfo, FaceChange, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus,
-    FibStatus, GeneralStatus, LinkType, NextHopStatus, StrategyStatus,
+    CsInfo, FaceChange, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus, FibStatus,
+    GeneralStatus, LinkType, NextHopStatus, StrategyStatus,
 };
 use weir_net::link_service::{LinkOptions, Marking, Repair};
 use weir_net::uri::FaceUri;

@@ -237,7 +237,8 @@ impl Net {
 
     /// Nobody gets Data that he has not asked for, and nothing of one host leaves it.
     fn observe(&mut self, from: usize, to: SocketAddr, frame: &[u8]) {
-        let options = LinkOptions { mtu: None, reassembly_bytes: 1 << 20, repair: Repair::Off, marking: None };
+        let options =
+            LinkOptions { mtu: None, reassembly_bytes: 1 << 20, repair: Repair::Off, marking: None };
         let observer = self.observers.entry((from, to)).or_insert_with(|| LinkService::new(options, 0));
         let heard = self.hosts[from].heard.get(&to);
         let asked = |name: NameRef<'_>| {
