@@ -8,7 +8,7 @@ use weir_core::units::{Rate, Span, Time};
 use weir_forwarder::config::Config;
 use weir_forwarder::node::{LinkConfig, Node};
 use weir_net::codec::{net_packet, trusted};
-use weir_net::link_service::{LinkOptions, LinkService, Marking};
+use weir_net::link_service::{LinkOptions, LinkService, Marking, Repair};
 use weir_net::secrets::Secrets;
 use weir_packet::{Data, Interest, LpPacket, Name};
 
@@ -77,7 +77,7 @@ impl Forwarder {
             let options = LinkOptions {
                 mtu: (at > 1).then_some(MTU),
                 reassembly_bytes: REASSEMBLY_BYTES,
-                reliability: at == FACES - 1,
+                repair: if at == FACES - 1 { Repair::On } else { Repair::Off },
                 marking: Some(Marking { threshold: 500, interval: Span::from_millis(1) }),
             };
             forwarder.faces.push(Face { core, link: LinkService::new(options, 1000) });

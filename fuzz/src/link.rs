@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use weir_core::rtt::RtoConfig;
 use weir_core::units::{Span, Time};
-use weir_net::link_service::{LinkOptions, LinkService};
+use weir_net::link_service::{LinkOptions, LinkService, Repair};
 use weir_net::reassembly::{Reassembler, ReassemblerConfig};
 use weir_net::reliability::{Arrival, Receiver, ReceiverConfig, SILENCE, Sender, SenderConfig, SenderEvent};
 use weir_packet::tlv::{Reader, put_element};
@@ -15,7 +15,12 @@ use crate::input::Choices;
 /// A list of operations on a reassembler and on the two sides of link reliability: bounds hold,
 /// deadlines are kept, a frame is given back once.
 pub fn reassembly(bytes: &[u8]) {
-    let config = ReassemblerConfig { max_packets: 4, max_bytes: 2000, timeout: Span::from_nanos(50) };
+    let config = ReassemblerConfig {
+        max_packets: 4,
+        max_bytes: 2000,
+        timeout: Span::from_nanos(50),
+        ..ReassemblerConfig::default()
+    };
     let mut reassembler = Reassembler::new(config);
     let mut sender = Sender::new(
         SenderConfig {
@@ -117,17 +122,14 @@ struct Frame {
 /// What can be lost, doubled and overtaken on its way.
 type Flying = VecDeque<Frame>;
 
-/// Two link services with reliability, on a link that loses, doubles and reorders frames, and holds none for
+/// Two link services with reliability, always or while the other acknowledges, on a link that loses, doubles and reorders frames, and holds none for
 /// [`SILENCE`]: each packet comes at most once and whole; if none was given up, each comes once. Returns how many
 /// came.
 pub fn reliable_link(bytes: &[u8]) -> u64 {
     let mut choices = Choices::new(bytes);
-    let options = LinkOptions {
-        mtu: Some(200 + choices.below(200)),
-        reassembly_bytes: 1 << 20,
-        reliability: true,
-        marking: None,
-    };
+    let mtu = 200 + choices.below(200);
+    let repair = if mtu % 2 == 0 { Repair::On } else { Repair::Auto { marks: mtu % 4 == 1 } };
+    let options = LinkOptions { mtu: Some(mtu), reassembly_bytes: 1 << 20, repair, marking: None };
     let mut ends = [0, 1].map(|end| End {
         service: LinkService::new(options, [u64::MAX - 5, 7][end]),
         sent: 0,
@@ -165,7 +167,8 @@ pub fn reliable_link(bytes: &[u8]) -> u64 {
     }
     for [sender, receiver] in [[0, 1], [1, 0]] {
         let (sent, came) = (ends[sender].sent, &ends[receiver].came);
-        if ends[sender].service.lost() == 0 {
+        // Repair that turns itself on is off at first, and while the link is bad for long.
+        if ends[sender].service.lost() == 0 && repair == Repair::On {
             assert_eq!(came.len() as u64, sent, "each packet comes");
             assert!(came.iter().all(|number| *number < sent));
         }
@@ -201,10 +204,10 @@ fn arrive(ends: &mut [End; 2], at: usize, now: Time, flying: &mut Flying) {
     received.expect("a frame that was sent");
 }
 
-/// Whether a frame has a TxSequence, or only acknowledgements.
+/// Whether a frame has a TxSequence by which it is known, or only acknowledgements.
 fn is_numbered(frame: &[u8]) -> bool {
     let frame = LpPacket::decode(frame).expect("a frame that was sent");
-    frame.link.tx_sequence.is_some() || frame.fragment.is_none()
+    (frame.link.tx_sequence.is_some() && frame.link.sequence.is_some()) || frame.fragment.is_none()
 }
 
 /// The number that the content of a packet begins with.

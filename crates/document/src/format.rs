@@ -31,6 +31,8 @@ pub enum Shape {
     Class,
     /// `true` or `false`.
     Switch,
+    /// `true`, `false`, or this text.
+    SwitchOr(&'static str),
     /// A whole number from the first to the second, both included.
     Whole(i64, i64),
     /// A number from the first to the second, both included.
@@ -124,6 +126,7 @@ impl Shape {
             }
             Shape::Class => "a service class: CS7, CS6, EF, AF4, AF3, AF2, AF1 or BE".into(),
             Shape::Switch => "true or false".into(),
+            Shape::SwitchOr(word) => format!("true, false or \"{word}\""),
             Shape::Whole(from, i64::MAX) => format!("a whole number from {from}"),
             Shape::Whole(from, to) => format!("a whole number from {from} to {to}"),
             Shape::Number(from, to) => format!("a number from {from} to {to}"),

@@ -237,6 +237,19 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Reads `true`, `false`, or the word of a [`Shape::SwitchOr`], which is none.
+    ///
+    /// # Errors
+    /// The value is none of the three.
+    pub fn switch_or_word(&self, key: &str) -> Result<Option<bool>> {
+        let value = self.value(key)?;
+        match (&value.kind, self.key(key).shape) {
+            (Kind::Bool(b), _) => Ok(Some(*b)),
+            (Kind::Text(text), Shape::SwitchOr(word)) if **text == *word => Ok(None),
+            _ => Err(self.wrong(key, &value)),
+        }
+    }
+
     /// As [`Item::switch`], none without the key.
     ///
     /// # Errors

@@ -44,6 +44,7 @@ fn label(shape: Shape) -> String {
         Shape::Choice(of) => of.iter().map(|c| format!("`\"{c}\"`")).collect::<Vec<_>>().join(", "),
         Shape::Class => "service class".into(),
         Shape::Switch => "`true`, `false`".into(),
+        Shape::SwitchOr(word) => format!("`\"{word}\"`, `true`, `false`"),
         Shape::Whole(from, i64::MAX) => format!("whole number from {from}"),
         Shape::Whole(from, to) => format!("whole number, {from} to {to}"),
         Shape::Number(from, to) if to >= 1e12 => format!("number from {from}"),

@@ -430,11 +430,11 @@ impl Engine {
         }
     }
 
-    /// Takes note of what the buffers in front of a face's socket take.
+    /// Takes note of what the buffers in front of a face's socket take, with the frames that wait for acknowledgements.
     #[inline]
     fn note_unsent_bytes(&mut self, slot: FaceSlot) {
         if let Some(face) = self.faces.get_mut(slot) {
-            let bytes = face.channel.memory();
+            let bytes = face.channel.memory() + face.link.kept_bytes() as u64;
             self.unsent.replace(face.unsent_bytes, bytes);
             face.unsent_bytes = bytes;
         }

@@ -158,7 +158,7 @@ impl Face {
             link_type: self.link_type,
             flags: FaceFlags {
                 local_fields: self.local_fields,
-                reliability: options.reliability,
+                reliability: self.link.is_repairing(),
                 congestion_marking: options.marking.is_some(),
             },
             up: self.up,

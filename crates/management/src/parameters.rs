@@ -90,11 +90,18 @@ impl ControlParameters {
         Some(FaceFlags::from_bits(now.bits() & !mask | flags & mask))
     }
 
+    /// Whether link reliability is to be on or off, if the mask has its bit.
+    pub fn asked_reliability(&self) -> Option<bool> {
+        let is_asked = self.mask.is_some_and(|mask| FaceFlags::from_bits(mask).reliability);
+        self.flags.filter(|_| is_asked).map(|flags| FaceFlags::from_bits(flags).reliability)
+    }
+
     /// The requested change of a face; `now` are its current flags.
     pub fn face_change(&self, now: FaceFlags) -> FaceChange {
         FaceChange {
             persistency: self.persistency,
             flags: self.merged_flags(now),
+            reliability: self.asked_reliability(),
             mtu: self.mtu,
             base_congestion_marking_interval_ns: self.base_congestion_marking_interval_ns,
             default_congestion_threshold: self.default_congestion_threshold,

@@ -38,7 +38,7 @@ impl FacePersistency {
 pub struct FaceFlags {
     /// The face sends and accepts IncomingFaceId, NextHopFaceId and CachePolicy.
     pub local_fields: bool,
-    /// NDNLPv2 link reliability.
+    /// NDNLPv2 link reliability: whether frames are kept now, and sent again if they are lost.
     pub reliability: bool,
     /// Mark packets while the queue is long.
     pub congestion_marking: bool,
@@ -175,8 +175,10 @@ pub struct FaceRequest {
 pub struct FaceChange {
     /// The requested persistency.
     pub persistency: Option<FacePersistency>,
-    /// Options.
+    /// Options. Of its `reliability` only [`FaceChange::reliability`] is asked for.
     pub flags: Option<FaceFlags>,
+    /// Whether link reliability is to be on or off. A face may turn it on by itself otherwise.
+    pub reliability: Option<bool>,
     /// Largest frame, bytes; [`OWN_MTU`](crate::parameters::OWN_MTU): what the face's path carries.
     pub mtu: Option<u64>,
     /// Time between congestion marks, ns.

@@ -6,18 +6,53 @@
 //! ```
 //!
 //! It has no socket and no clock: the caller gives times, and frames leave through a callback.
+//!
+//! # Link repair that turns itself on
+//! With [`Repair::Auto`] both ends acknowledge each TxSequence that comes, and neither repairs before the other has acknowledged.
+//!
+//! ```text
+//!              the probe is acknowledged
+//!   PROBING ------------------------------> REPAIRING
+//!    ^  a frame has a TxSequence,              |  each frame has a TxSequence and is kept
+//!    |  100 ms, 200 ms, … 1 min apart          |
+//!    +-----------------------------------------+
+//!      frames wait, and none was acknowledged for 2 s
+//! ```
+//!
+//! A probe is a frame that is sent anyway. It is not kept. A peer that does not know TxSequence ignores it, as NDNLPv2 demands of
+//! the number 840. A TxSequence of the peer brings the next probe forward: the peer has started, or was not there before.
+//!
+//! A repaired loss is still told: the Data gets a congestion mark if [`Repair::Auto`] says so. Nobody knows whether congestion
+//! caused the loss. Consumers that take losses for congestion also take marks for it, and `bbr` takes neither.
 
 pub use weir_core::link::marking::Marking;
 
 use weir_core::link::marking::Marker;
-use weir_core::units::Time;
+use weir_core::units::{Span, Time};
 use weir_packet::fragment::{FragmentError, Fragmenter};
-use weir_packet::lp::{Acks, LinkHeader, LpPacket, TX_SEQUENCE_LEN};
-use weir_packet::tlv::MAX_PACKET_SIZE;
+use weir_packet::lp::{Acks, LinkHeader, LpPacket, TX_SEQUENCE_LEN, types};
+use weir_packet::tlv::{MAX_PACKET_SIZE, nni_element_len};
 use weir_packet::{DecodeError, LpHeader};
 
 use crate::reassembly::{Reassembler, ReassemblerConfig, ReassemblerCounters};
-use crate::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
+use crate::reliability::{
+    Arrival, KNOWN_BYTES, Receiver, ReceiverConfig, Sender, SenderConfig, SenderCounters, SenderEvent,
+};
+
+/// Whether lost frames are sent again: link reliability of NDNLPv2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repair {
+    /// Never, and nothing is acknowledged.
+    #[default]
+    Off,
+    /// While the peer acknowledges.
+    Auto {
+        /// Whether repaired Data get a congestion mark.
+        marks: bool,
+    },
+    /// Always.
+    On,
+}
 
 /// The options of a link service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +62,7 @@ pub struct LinkOptions {
     /// Memory for incomplete packets, bytes.
     pub reassembly_bytes: usize,
     /// Whether frames are acknowledged and sent again.
-    pub reliability: bool,
+    pub repair: Repair,
     /// Congestion marks, if any.
     pub marking: Option<Marking>,
 }
@@ -46,7 +81,62 @@ pub struct LinkService {
 struct Reliability {
     sender: Sender<Sending>,
     receiver: Receiver,
+    /// Whether frames are kept and sent again.
+    is_on: bool,
+    probing: Probing,
+    /// Whether the Data of frames that are sent again are marked.
+    marks: bool,
     lost: u64,
+    /// Bytes of the frames that are kept, and how many there may be.
+    kept: usize,
+    most_kept: usize,
+    /// Buffers of frames that were acknowledged, for others.
+    spare: Vec<Vec<u8>>,
+}
+
+/// When the peer is asked next whether it acknowledges.
+#[derive(Debug)]
+struct Probing {
+    /// The TxSequence of the last probe.
+    last: Option<u64>,
+    last_at: Time,
+    /// How long after it the next one leaves.
+    wait: Span,
+}
+
+/// The first probes are so far apart. Assumed: about the longest round trip of a link.
+const FIRST_WAIT: Span = Span::from_millis(100);
+/// No two probes are further apart. Assumed.
+const LONGEST_WAIT: Span = Span::from_secs(60);
+/// A peer that acknowledges nothing for so long does not acknowledge. Assumed: longer than an outage that consumers do not take
+/// for one, and short enough that at most 1024 frames are sent again in vain.
+const GIVE_UP: Span = Span::from_secs(2);
+/// The Sequences of a peer that has sent no TxSequence for so long are forgotten. Its frames are too old to come again.
+const FORGET: Span = Span::from_secs(10);
+/// Buffers that are kept for frames to come.
+const SPARE: usize = 64;
+/// Incomplete packets may take so much beside the Sequences that are known, bytes: more than one of the largest.
+const LEAST_FRAGMENTS: usize = 16 << 10;
+/// The longest field of a congestion mark that is added to a frame, bytes.
+const MARK_LEN: usize = nni_element_len(types::CONGESTION_MARK, 1);
+/// What the headers of LpPacket and Fragment add to a bare packet at most, or to a frame whose lengths grow, bytes.
+const WRAPPING: usize = 8;
+/// The first byte of a Data.
+const DATA: u8 = 6;
+
+impl Probing {
+    const NEW: Probing = Probing { last: None, last_at: Time::ZERO, wait: FIRST_WAIT };
+
+    fn is_due(&self, now: Time) -> bool {
+        self.last.is_none() || now.since(self.last_at) >= self.wait
+    }
+
+    fn sent(&mut self, now: Time, tx_sequence: u64) {
+        if self.last.is_some() {
+            self.wait = (self.wait * 2).min(LONGEST_WAIT);
+        }
+        (self.last, self.last_at) = (Some(tx_sequence), now);
+    }
 }
 
 /// What is kept of a frame until it is acknowledged.
@@ -54,6 +144,7 @@ struct Reliability {
 struct Sending {
     link: LinkHeader,
     header: LpHeader,
+    is_data: bool,
     piece: Vec<u8>,
 }
 
@@ -61,6 +152,20 @@ impl Sending {
     /// The Sequence of the packet's first frame: the others are of no use without this one.
     fn packet(&self) -> u64 {
         self.link.sequence.unwrap_or_default().wrapping_sub(self.link.frag_index)
+    }
+
+    /// The frame that is sent again, without its TxSequence.
+    fn again(&self, marks: bool) -> LpPacket<'_> {
+        let mut header = self.header;
+        if marks && self.is_data {
+            header.congestion_mark = header.congestion_mark.max(1);
+        }
+        LpPacket { link: self.link, ..LpPacket::new(header, &self.piece) }
+    }
+
+    /// Memory that it takes, bytes.
+    fn bytes(&self) -> usize {
+        size_of::<Sending>() + self.piece.capacity()
     }
 }
 
@@ -72,25 +177,25 @@ impl LinkService {
     pub fn new(options: LinkOptions, first_sequence: u64) -> LinkService {
         let mtu = options.mtu.unwrap_or(MAX_PACKET_SIZE);
         let mut fragmenter = Fragmenter::new(mtu, first_sequence);
-        if options.reliability {
-            fragmenter = fragmenter.with_sequence_always();
-        }
+        let is_on = options.repair == Repair::On;
+        fragmenter.set_sequence_always(is_on);
         let bounds =
             ReassemblerConfig { max_bytes: options.reassembly_bytes, ..ReassemblerConfig::default() };
-        // A fragment may be sent again and again, a retransmission timeout later each time; what is kept
-        // meanwhile is bounded in bytes.
-        let SenderConfig { rto, max_retransmissions, .. } = SenderConfig::default();
-        let longest = rto.max * u64::from(max_retransmissions);
-        let timeout = if options.reliability { longest } else { bounds.timeout };
         LinkService {
             options,
             fragmenter,
-            reassembler: Reassembler::new(ReassemblerConfig { timeout, ..bounds }),
-            reliability: options.reliability.then(|| {
+            reassembler: Reassembler::new(bounds),
+            reliability: (options.repair != Repair::Off).then(|| {
                 Box::new(Reliability {
                     sender: Sender::new(SenderConfig::default(), first_sequence),
                     receiver: Receiver::new(ReceiverConfig::default()),
+                    is_on,
+                    probing: Probing::NEW,
+                    marks: options.repair == Repair::Auto { marks: true },
                     lost: 0,
+                    kept: 0,
+                    most_kept: usize::MAX,
+                    spare: Vec::new(),
                 })
             }),
             marker: Marker::default(),
@@ -104,12 +209,17 @@ impl LinkService {
 
     /// Changes its options. Switching reliability discards the frames that wait for acknowledgements.
     pub fn set_options(&mut self, options: LinkOptions, first_sequence: u64) {
-        if options.reliability == self.options.reliability {
+        if options.repair == self.options.repair {
             self.fragmenter.set_mtu(options.mtu.unwrap_or(MAX_PACKET_SIZE));
             self.options = options;
         } else {
             *self = LinkService::new(options, first_sequence);
         }
+    }
+
+    /// Whether frames are kept now, and sent again if they are lost.
+    pub fn is_repairing(&self) -> bool {
+        self.reliability.as_ref().is_some_and(|reliability| reliability.is_on)
     }
 
     /// Handles a received frame; returns the packet that it completes, if any.
@@ -126,12 +236,13 @@ impl LinkService {
         let frame = LpPacket::decode(frame)?;
         if let Some(reliability) = &mut self.reliability {
             for ack in frame.acks.iter() {
-                reliability.sender.handle_ack(now, ack);
+                if reliability.handle_ack(now, ack) {
+                    self.fragmenter.set_sequence_always(true);
+                }
             }
-            let LinkHeader { tx_sequence, sequence, .. } = frame.link;
-            let is_new = frame.fragment.is_none()
-                || reliability.receiver.handle(now, tx_sequence, sequence) == Arrival::New;
-            if !is_new {
+            let is_always = self.options.repair == Repair::On;
+            let may_know = is_always || self.options.reassembly_bytes >= KNOWN_BYTES + LEAST_FRAGMENTS;
+            if frame.fragment.is_some() && !reliability.is_new(now, frame.link, may_know) {
                 return Ok(());
             }
         }
@@ -167,13 +278,15 @@ impl LinkService {
             packet.header.congestion_mark = packet.header.congestion_mark.max(1);
         }
         match &mut self.reliability {
-            None if self.options.mtu.is_none_or(|mtu| packet.wire_len() <= mtu) => frame(&packet),
-            None => self.fragmenter.split(packet, 0)?.for_each(|piece| frame(&piece)),
-            Some(reliability) => {
-                for piece in self.fragmenter.split(packet, TX_SEQUENCE_LEN)? {
-                    reliability.send(now, piece, self.fragmenter.mtu(), frame);
+            Some(reliability) if reliability.has_to_add(now) => {
+                let is_data = net.first() == Some(&DATA);
+                let reserve = reliability.reserve(now);
+                for piece in self.fragmenter.split(packet, reserve)? {
+                    reliability.send(now, piece, is_data, self.fragmenter.mtu(), frame);
                 }
             }
+            _ if self.options.mtu.is_none_or(|mtu| packet.wire_len() <= mtu) => frame(&packet),
+            _ => self.fragmenter.split(packet, 0)?.for_each(|piece| frame(&piece)),
         }
         Ok(())
     }
@@ -187,27 +300,62 @@ impl LinkService {
     /// Retransmits lost frames, and sends acknowledgements that are due.
     pub fn on_deadline(&mut self, now: Time, frame: &mut dyn FnMut(&LpPacket<'_>)) {
         let mtu = self.fragmenter.mtu();
-        if let Some(reliability) = &mut self.reliability {
-            reliability.on_deadline(now, mtu, frame);
+        let Some(reliability) = &mut self.reliability else { return };
+        if self.options.repair != Repair::On && reliability.sender.silence(now) >= GIVE_UP {
+            reliability.give_up();
+            self.fragmenter.set_sequence_always(false);
+        }
+        reliability.on_deadline(now, mtu, frame);
+    }
+
+    /// Discards incomplete packets whose time is over, and the Sequences of a peer that has been silent for long. Calling it from
+    /// time to time is enough.
+    pub fn expire_fragments(&mut self, now: Time) {
+        self.reassembler.expire(now);
+        if let Some(reliability) = &mut self.reliability
+            && !reliability.receiver.has_heard(now, FORGET)
+        {
+            reliability.receiver.forget();
         }
     }
 
-    /// Discards incomplete packets whose time is over. Calling it from time to time is enough.
-    pub fn expire_fragments(&mut self, now: Time) {
-        self.reassembler.expire(now);
-    }
-
-    /// Memory of incomplete packets, bytes.
+    /// Memory of incomplete packets and of known Sequences, bytes.
     #[inline]
     pub fn fragment_bytes(&self) -> usize {
-        self.reassembler.bytes()
+        self.reassembler.bytes() + self.known_bytes()
+    }
+
+    fn known_bytes(&self) -> usize {
+        self.reliability.as_ref().map_or(0, |reliability| reliability.receiver.bytes())
     }
 
     /// Changes the bound of this memory, from the next frame on.
     #[inline]
     pub fn limit_fragments(&mut self, bytes: usize) {
         self.options.reassembly_bytes = bytes;
-        self.reassembler.set_max_bytes(bytes);
+        let beside_known = bytes.saturating_sub(self.known_bytes());
+        self.reassembler.set_max_bytes(beside_known.max(bytes.min(LEAST_FRAGMENTS)));
+    }
+
+    /// Memory of frames that wait for acknowledgements, bytes.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        self.reliability.as_ref().map_or(0, |reliability| reliability.kept)
+    }
+
+    /// Changes the bound of this memory, from the next frame on. Beyond it, frames are sent once.
+    #[inline]
+    pub fn limit_kept(&mut self, bytes: usize) {
+        if let Some(reliability) = &mut self.reliability {
+            reliability.most_kept = bytes;
+        }
+    }
+
+    /// The counters of what was acknowledged and sent again.
+    pub fn repaired(&self) -> SenderCounters {
+        self.reliability
+            .as_ref()
+            .map_or(SenderCounters::default(), |reliability| reliability.sender.counters())
     }
 
     /// The counters of reassembly.
@@ -222,20 +370,94 @@ impl LinkService {
 }
 
 impl Reliability {
-    fn send(&mut self, now: Time, piece: LpPacket<'_>, mtu: usize, frame: &mut dyn FnMut(&LpPacket<'_>)) {
-        let sending = Sending {
-            link: piece.link,
-            header: piece.header,
-            piece: piece.fragment.unwrap_or_default().to_vec(),
+    /// Whether the next packet has more to carry than itself.
+    #[inline]
+    fn has_to_add(&self, now: Time) -> bool {
+        self.is_on || !self.receiver.is_empty() || self.probing.is_due(now)
+    }
+
+    /// What has to be left free in frames for what is added to them, bytes.
+    fn reserve(&self, now: Time) -> usize {
+        let mark = if self.marks { MARK_LEN } else { 0 };
+        match self.is_on {
+            true => TX_SEQUENCE_LEN + mark,
+            false if self.probing.is_due(now) => TX_SEQUENCE_LEN,
+            false => 0,
+        }
+    }
+
+    /// An acknowledgement has come; whether repair is on by it.
+    fn handle_ack(&mut self, now: Time, ack: u64) -> bool {
+        if !self.is_on {
+            self.is_on = self.probing.last == Some(ack);
+            return self.is_on;
+        }
+        if let Some(sending) = self.sender.handle_ack(now, ack) {
+            self.kept -= sending.bytes();
+            if self.spare.len() < SPARE {
+                self.spare.push(sending.piece);
+            }
+        }
+        false
+    }
+
+    /// Whether a frame with a fragment has not come before, as far as that can be known.
+    fn is_new(&mut self, now: Time, link: LinkHeader, may_know: bool) -> bool {
+        if link.tx_sequence.is_none() {
+            return true;
+        }
+        // The peer repairs, or wants to: it may acknowledge too.
+        self.probing.wait = FIRST_WAIT;
+        let knows = may_know || self.receiver.bytes() > 0;
+        // What is not acknowledged is not sent again, and need not be known.
+        !knows || self.receiver.handle(now, link.tx_sequence, link.sequence) == Arrival::New
+    }
+
+    /// The peer does not acknowledge.
+    fn give_up(&mut self) {
+        self.sender.clear().for_each(drop);
+        self.spare = Vec::new();
+        (self.is_on, self.kept, self.probing) = (false, 0, Probing::NEW);
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        piece: LpPacket<'_>,
+        is_data: bool,
+        mtu: usize,
+        frame: &mut dyn FnMut(&LpPacket<'_>),
+    ) {
+        let tx_sequence = if self.is_on {
+            self.keep(now, &piece, is_data)
+        } else if self.probing.is_due(now) {
+            let number = self.sender.number();
+            self.probing.sent(now, number);
+            Some(number)
+        } else {
+            None
         };
-        // With too many unacknowledged it goes unreliably.
-        let tx_sequence = self.sender.transmit(now, sending).ok();
         let piece = LpPacket { link: LinkHeader { tx_sequence, ..piece.link }, ..piece };
         let mut numbers = [0; ACKS_PER_FRAME];
-        // The lengths of the frame and of its fields may each take two bytes more.
-        let room = mtu.saturating_sub(piece.wire_len() + 4);
+        let room = mtu.saturating_sub(piece.wire_len() + WRAPPING);
         let count = self.receiver.take_acks(room, &mut numbers);
         frame(&LpPacket { acks: Acks::Numbers(&numbers[..count]), ..piece });
+    }
+
+    /// Keeps a frame that is sent, and returns its TxSequence; `None` if too many are kept.
+    fn keep(&mut self, now: Time, piece: &LpPacket<'_>, is_data: bool) -> Option<u64> {
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.extend_from_slice(piece.fragment.unwrap_or_default());
+        let sending = Sending { link: piece.link, header: piece.header, is_data, piece: bytes };
+        let kept = self.kept + sending.bytes();
+        if kept > self.most_kept {
+            self.sender.pass();
+            return None;
+        }
+        let tx_sequence = self.sender.transmit(now, sending).ok()?;
+        self.kept = kept;
+        Some(tx_sequence)
     }
 
     fn on_deadline(&mut self, now: Time, mtu: usize, frame: &mut dyn FnMut(&LpPacket<'_>)) {
@@ -244,11 +466,13 @@ impl Reliability {
         while let Some(event) = self.sender.poll(now) {
             match event {
                 SenderEvent::Retransmit { tx_sequence, frame: sending } => {
-                    let link = LinkHeader { tx_sequence: Some(tx_sequence), ..sending.link };
-                    frame(&LpPacket { link, ..LpPacket::new(sending.header, &sending.piece) });
+                    let again = sending.again(self.marks);
+                    let link = LinkHeader { tx_sequence: Some(tx_sequence), ..again.link };
+                    frame(&LpPacket { link, ..again });
                 }
                 SenderEvent::Lost(lost) => {
                     self.lost += 1;
+                    self.kept -= lost.bytes();
                     if lost.link.is_piece() {
                         given_up.push(lost.packet());
                     }
@@ -257,7 +481,12 @@ impl Reliability {
         }
         if !given_up.is_empty() {
             given_up.sort_unstable();
-            self.sender.retain(|other| given_up.binary_search(&other.packet()).is_err());
+            let kept = &mut self.kept;
+            self.sender.retain(|other| {
+                let keep = given_up.binary_search(&other.packet()).is_err();
+                *kept -= if keep { 0 } else { other.bytes() };
+                keep
+            });
         }
         while self.receiver.next_deadline() <= now {
             let mut numbers = [0; ACKS_PER_FRAME];
@@ -281,8 +510,9 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    fn options(mtu: usize, reliability: bool) -> LinkOptions {
-        LinkOptions { mtu: Some(mtu), reliability, reassembly_bytes: 1 << 20, marking: None }
+    fn options(mtu: usize, is_on: bool) -> LinkOptions {
+        let repair = if is_on { Repair::On } else { Repair::Off };
+        LinkOptions { mtu: Some(mtu), repair, reassembly_bytes: 1 << 20, marking: None }
     }
 
     /// A bare Interest of about this length.
@@ -373,6 +603,168 @@ mod tests {
                 service.on_deadline(at(1), &mut |_| ());
             }
         }
+    }
+
+    const AUTO: Repair = Repair::Auto { marks: true };
+
+    fn auto(mtu: usize, first_sequence: u64) -> LinkService {
+        LinkService::new(LinkOptions { repair: AUTO, ..options(mtu, false) }, first_sequence)
+    }
+
+    /// A bare Data of about this length: any bytes will do.
+    fn data(len: usize) -> Vec<u8> {
+        let mut packet = Vec::new();
+        weir_packet::tlv::put_element(&mut packet, u32::from(DATA), &vec![b'x'; len]);
+        packet
+    }
+
+    /// Frames of a packet without header fields.
+    fn plain_frames(service: &mut LinkService, now: Time, net: &[u8]) -> Vec<Vec<u8>> {
+        let mut out = Vec::new();
+        service.send(now, &LpHeader::NONE, net, 0, &mut |frame| out.push(frame.to_vec())).unwrap();
+        out
+    }
+
+    /// What an end makes of frames: marks and packets.
+    fn take(service: &mut LinkService, now: Time, frames: &[Vec<u8>]) -> Vec<(u64, Vec<u8>)> {
+        let mut got = Vec::new();
+        for frame in frames {
+            let mut each = |header: &LpHeader, net: &[u8]| got.push((header.congestion_mark, net.to_vec()));
+            service.receive(now, 0, frame, &mut each).unwrap();
+        }
+        got
+    }
+
+    fn due(service: &mut LinkService, now: Time) -> Vec<Vec<u8>> {
+        let mut out = Vec::new();
+        service.on_deadline(now, &mut |frame| out.push(frame.to_vec()));
+        out
+    }
+
+    fn tx_sequences(frames: &[Vec<u8>]) -> usize {
+        frames.iter().filter(|frame| LpPacket::decode(frame).unwrap().link.tx_sequence.is_some()).count()
+    }
+
+    /// Two ends that have found out that both acknowledge.
+    fn repairing() -> [LinkService; 2] {
+        let [mut one, mut other] = [auto(700, 100), auto(700, 5)];
+        let probe = plain_frames(&mut one, at(0), &interest(10, 0));
+        assert_eq!((tx_sequences(&probe), one.is_repairing()), (1, false));
+        assert_eq!(take(&mut other, at(10), &probe), [(0, interest(10, 0))]);
+        // The answer has the acknowledgement, and a probe of its own.
+        let answer = plain_frames(&mut other, at(10), &data(10));
+        assert_eq!(take(&mut one, at(20), &answer), [(0, data(10))]);
+        assert_eq!((one.is_repairing(), other.is_repairing()), (true, false));
+        let acks = due(&mut one, at(25));
+        assert_eq!(take(&mut other, at(35), &acks), []);
+        assert!(other.is_repairing());
+        [one, other]
+    }
+
+    #[test]
+    fn two_ends_that_acknowledge_repair_a_lost_piece_alone_and_mark_its_data() {
+        let [mut one, mut other] = repairing();
+        for (net, mark) in [(data(3000), 1), (interest(3000, 1), 0)] {
+            let mut sent = plain_frames(&mut one, at(100), &net);
+            assert!(sent.len() == 5 && sent.iter().all(|frame| frame.len() <= 700));
+            sent.remove(1);
+            assert_eq!(take(&mut other, at(110), &sent), []);
+            let acks = due(&mut other, at(115));
+            take(&mut one, at(125), &acks);
+            let again = due(&mut one, at(125));
+            assert!(again.len() == 1 && again[0].len() <= 700);
+            assert_eq!(take(&mut other, at(135), &again), [(mark, net)]);
+            let acks = due(&mut other, at(140));
+            take(&mut one, at(150), &acks);
+            assert_eq!((one.kept_bytes(), one.next_deadline()), (0, Time::NEVER));
+        }
+        assert_eq!((one.repaired().retransmitted, one.repaired().spurious), (2, 0));
+    }
+
+    #[test]
+    fn a_peer_that_does_not_acknowledge_is_asked_now_and_then_and_nothing_is_kept_for_it() {
+        let mut end = auto(700, 0);
+        let mut asked = Vec::new();
+        for ms in 0..10_000 {
+            let frames = plain_frames(&mut end, at(ms), &data(1000));
+            if tx_sequences(&frames) > 0 {
+                assert_eq!(tx_sequences(&frames), 1, "one piece of the packet");
+                asked.push(ms);
+            }
+            // A peer without link reliability understands it.
+            let mut peer = LinkService::new(options(700, false), 7);
+            assert_eq!(take(&mut peer, at(ms), &frames), [(0, data(1000))]);
+            assert_eq!(peer.next_deadline(), Time::NEVER);
+        }
+        assert_eq!(asked, [0, 100, 300, 700, 1500, 3100, 6300]);
+        assert_eq!((end.is_repairing(), end.kept_bytes(), end.next_deadline()), (false, 0, Time::NEVER));
+        // Acknowledgements of what was not asked turn nothing on; a frame of the peer's with a TxSequence brings the next
+        // probe forward.
+        let acks = LpPacket { acks: Acks::Numbers(&[1, 2, 1 << 40]), ..LpPacket::default() };
+        take(&mut end, at(10_000), &[acks.to_vec()]);
+        assert!(!end.is_repairing());
+        let probe = plain_frames(&mut auto(700, 9), at(0), &interest(10, 0));
+        take(&mut end, at(10_000), &probe);
+        assert_eq!(tx_sequences(&plain_frames(&mut end, at(10_000), &data(10))), 1);
+    }
+
+    #[test]
+    fn repair_turns_itself_off_when_the_peer_acknowledges_no_more() {
+        let [mut one, _] = repairing();
+        let mut sent = 0;
+        for ms in (100..8000).step_by(10) {
+            sent += plain_frames(&mut one, at(ms), &data(10)).len();
+            while one.next_deadline() <= at(ms) {
+                sent += due(&mut one, at(ms)).len();
+            }
+            assert_eq!(one.is_repairing(), ms < 3000 && one.kept_bytes() > 0, "{ms}");
+            if !one.is_repairing() {
+                break;
+            }
+        }
+        assert!((one.kept_bytes(), one.next_deadline()) == (0, Time::NEVER) && sent < 1000, "{sent}");
+        // Then it asks again.
+        assert_eq!(tx_sequences(&plain_frames(&mut one, at(9000), &data(10))), 1);
+    }
+
+    #[test]
+    fn without_memory_frames_are_sent_once_and_not_acknowledged() {
+        let [mut one, mut other] = repairing();
+        one.limit_kept(100);
+        assert_eq!(tx_sequences(&plain_frames(&mut one, at(100), &data(10))), 0);
+        one.limit_kept(1 << 20);
+        other.limit_fragments(16 << 10);
+        let sent = plain_frames(&mut one, at(100), &data(3000));
+        assert_eq!(tx_sequences(&sent), sent.len());
+        assert_eq!(take(&mut other, at(110), &sent), [(0, data(3000))]);
+        assert!(due(&mut other, at(115)).is_empty() && other.fragment_bytes() == 0);
+        other.limit_fragments(1 << 20);
+        take(&mut other, at(120), &plain_frames(&mut one, at(110), &data(10)));
+        assert_eq!(other.fragment_bytes(), KNOWN_BYTES);
+        // A peer that sends nothing for long is forgotten.
+        other.expire_fragments(at(20_000));
+        assert_eq!(other.fragment_bytes(), 0);
+    }
+
+    #[test]
+    fn a_flood_of_numbers_and_acknowledgements_takes_no_more_than_its_bounds() {
+        let [mut one, mut other] = repairing();
+        for number in 0..50_000u64 {
+            let number = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let acks = [number, number ^ 1, u64::MAX - number];
+            let link = LinkHeader { tx_sequence: Some(number), sequence: Some(!number), ..LinkHeader::NONE };
+            let net = data(10);
+            let frame = LpPacket { link, acks: Acks::Numbers(&acks), ..LpPacket::new(LpHeader::NONE, &net) };
+            take(&mut one, at(1000), &[frame.to_vec()]);
+        }
+        assert_eq!((one.fragment_bytes(), one.kept_bytes()), (KNOWN_BYTES, 0));
+        assert!(due(&mut one, at(1010)).len() <= 64, "1024 acknowledgements, 16 in a frame");
+        // It still takes part.
+        let sent = plain_frames(&mut one, at(2000), &data(10));
+        assert_eq!(take(&mut other, at(2010), &sent), [(0, data(10))]);
+        let acks = due(&mut other, at(2015));
+        take(&mut one, at(2025), &acks);
+        assert_eq!(one.kept_bytes(), 0);
     }
 
     #[test]

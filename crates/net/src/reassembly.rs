@@ -20,12 +20,19 @@ pub struct ReassemblerConfig {
     pub max_bytes: usize,
     /// The time that a partial packet waits for its next piece.
     pub timeout: Span,
+    /// The same after a piece with a TxSequence: the peer sends again what is lost.
+    pub repaired_timeout: Span,
 }
 
 impl Default for ReassemblerConfig {
-    /// 64 packets, 1 MiB, 500 ms.
+    /// 256 packets, 1 MiB, 500 ms, and 4 s if lost pieces are sent again: the default InterestLifetime.
     fn default() -> Self {
-        ReassemblerConfig { max_packets: 64, max_bytes: 1024 * 1024, timeout: Span::from_millis(500) }
+        ReassemblerConfig {
+            max_packets: 256,
+            max_bytes: 1024 * 1024,
+            timeout: Span::from_millis(500),
+            repaired_timeout: Span::from_secs(4),
+        }
     }
 }
 
@@ -52,7 +59,7 @@ pub struct ReassemblerCounters {
 /// A reassembled packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reassembled {
-    /// The header of fragment 0.
+    /// The header of fragment 0, with the largest congestion mark of all pieces.
     pub header: LpHeader,
     /// The prefix announcement of fragment 0.
     pub prefix_announcement: Option<Vec<u8>>,
@@ -92,6 +99,8 @@ struct Partial {
     base: u64,
     deadline: Time,
     header: LpHeader,
+    /// The largest of the pieces.
+    congestion_mark: u64,
     prefix_announcement: Option<Vec<u8>>,
     pieces: Vec<Piece>,
     missing: usize,
@@ -110,7 +119,8 @@ impl Partial {
         2 * size_of::<Partial>() + pieces + bytes + announcement + 2 * 16
     }
 
-    fn finish(self) -> Reassembled {
+    fn finish(mut self) -> Reassembled {
+        self.header.congestion_mark = self.congestion_mark;
         let packet = if self.in_order {
             self.bytes
         } else {
@@ -261,6 +271,7 @@ impl Reassembler {
                     base,
                     deadline: Time::ZERO,
                     header: LpHeader::NONE,
+                    congestion_mark: 0,
                     prefix_announcement: None,
                     pieces: vec![EMPTY; count],
                     missing: count,
@@ -283,7 +294,9 @@ impl Reassembler {
             self.counters.too_large += 1;
             return None;
         }
-        partial.deadline = now + self.config.timeout;
+        let is_repaired = frame.link.tx_sequence.is_some();
+        partial.deadline = now + if is_repaired { self.config.repaired_timeout } else { self.config.timeout };
+        partial.congestion_mark = partial.congestion_mark.max(frame.header.congestion_mark);
         partial.in_order &= count - partial.missing == at;
         // Both fit: a packet has at most `MAX_PACKET_SIZE` bytes.
         if partial.bytes.is_empty() {

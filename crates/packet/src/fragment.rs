@@ -58,8 +58,13 @@ impl Fragmenter {
     /// a receiver knows a retransmission by its Sequence.
     #[must_use]
     pub fn with_sequence_always(mut self) -> Self {
-        self.number_whole_packets = true;
+        self.set_sequence_always(true);
         self
+    }
+
+    /// Changes whether packets that need no splitting have a Sequence.
+    pub fn set_sequence_always(&mut self, always: bool) {
+        self.number_whole_packets = always;
     }
 
     /// The largest frame, bytes.

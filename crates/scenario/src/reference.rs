@@ -137,6 +137,7 @@ fn shape(shape: Shape) -> Value {
         Shape::Choice(of) => json!({ "enum": of }),
         Shape::Class => json!({ "enum": ServiceClass::ALL.map(ServiceClass::name) }),
         Shape::Switch => json!({ "type": "boolean" }),
+        Shape::SwitchOr(word) => json!({ "anyOf": [{ "type": "boolean" }, { "const": word }] }),
         Shape::Whole(from, i64::MAX) => json!({ "type": "integer", "minimum": from }),
         Shape::Whole(from, to) => json!({ "type": "integer", "minimum": from, "maximum": to }),
         Shape::Number(from, to) => json!({ "type": "number", "minimum": from, "maximum": to }),

@@ -199,9 +199,9 @@ const KEYS: &[Key] = &[
     key(
         SHARED,
         "reliability",
-        Shape::Switch,
-        "false",
-        "Whether NDNLPv2 link reliability retransmits lost frames; the peer must support it too. `rate` does not count retransmissions. Faces to groups never have it, since they have several peers.",
+        Shape::SwitchOr("auto"),
+        "auto",
+        "Whether NDNLPv2 link reliability retransmits lost frames. `auto`: on UDP and Ethernet, while the peer acknowledges, as Weir does; a peer that does not acknowledge is asked again after 100 ms, then twice as long each time up to a minute, by 12 bytes in a frame that is sent anyway. On a face without `rate`, Data get a congestion mark if a frame of theirs was retransmitted. `true`: always, also on streams, and without such marks; the peer must support it too. `false`: never, and nothing is acknowledged. `rate` does not count retransmissions. Faces to groups never have it, since they have several peers.",
     ),
     key(
         SHARED,

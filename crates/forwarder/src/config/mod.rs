@@ -199,7 +199,7 @@ pub struct FaceOptions {
     /// Largest frame, bytes; `None`: the transport's own.
     pub mtu: Option<u64>,
     /// NDNLPv2 link reliability.
-    pub reliability: bool,
+    pub reliability: Switching,
     /// Mark packets while the queue is long.
     pub congestion_marking: bool,
     /// Length of the queue from which on packets are marked.
@@ -231,7 +231,7 @@ impl Default for FaceOptions {
             receive_rate: None,
             queue: QueueLimit::Packets(1000),
             mtu: None,
-            reliability: false,
+            reliability: Switching::Auto,
             congestion_marking: true,
             marking_threshold: Bytes::new(65_536),
             marking_interval: Span::from_millis(100),
@@ -239,6 +239,25 @@ impl Default for FaceOptions {
             classes: ClassTreatments::default(),
             share_by: None,
         }
+    }
+}
+
+/// Whether something is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Switching {
+    /// While the other end takes part.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl Switching {
+    /// What `true` and `false` mean.
+    pub const fn of(is_on: bool) -> Switching {
+        if is_on { Switching::On } else { Switching::Off }
     }
 }
 

@@ -20,7 +20,8 @@ use super::keys::{FORMAT, LISTS};
 use super::{
     ASF, ClassTreatment, ClassTreatments, Config, ConfigError, EthernetFaces, Face, FaceKind, FaceOptions,
     Faces, File, Log, LogLevel, Management, MtuByNetwork, MulticastFaces, Network, Route, RouteFace, ShareBy,
-    Source, StrategyChoice, StreamFaces, Tables, Trust, UdpFaces, UnixFaces, asf_options, strategies,
+    Source, StrategyChoice, StreamFaces, Switching, Tables, Trust, UdpFaces, UnixFaces, asf_options,
+    strategies,
 };
 use crate::management::Applications;
 use weir_management::status::FacePersistency;
@@ -223,7 +224,7 @@ impl<'a> Reader<'a> {
             }
         }
         let (interfaces, options) = (interfaces(&item)?, options(&item, None)?);
-        if options.reliability {
+        if options.reliability == Switching::On {
             let message = "link reliability is for faces with one peer, and these are groups";
             return Err(error(&item, "reliability", message.to_owned(), "leave it out, or `false`"));
         }
@@ -638,7 +639,7 @@ fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
         options.queue = item.queue("queue")?;
     }
     if given("reliability") {
-        options.reliability = item.switch("reliability")?;
+        options.reliability = item.switch_or_word("reliability")?.map_or(Switching::Auto, Switching::of);
     }
     if given("congestion_marking") {
         options.congestion_marking = item.switch("congestion_marking")?;

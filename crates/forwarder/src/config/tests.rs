@@ -132,7 +132,7 @@ fn everything_is_read() {
     assert_eq!(other.persistency, FacePersistency::Permanent);
     assert_eq!(uplink.options.rate, Some(Rate::from_mbps(20)));
     assert_eq!(uplink.options.receive_rate, Some(Rate::from_mbps(100)));
-    assert_eq!((uplink.options.mtu, uplink.options.reliability), (Some(1420), true));
+    assert_eq!((uplink.options.mtu, uplink.options.reliability), (Some(1420), Switching::On));
     assert_eq!(other.options, FaceOptions { marking_threshold: Bytes::new(1_000_000), ..Default::default() });
     let own = &uplink.scheme.as_ref().unwrap().params;
     assert_eq!((own.number("target_utilisation"), own.number("weights.AF2")), (0.9, 7.0));

@@ -5,17 +5,17 @@ use weir_core::tables::fib::{FibId, NextHop};
 use weir_core::units::{Bytes, Span};
 use weir_management::OWN_MTU;
 use weir_management::status::{
-    CsInfo, FaceChange, FaceFlags, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus,
-    FibStatus, GeneralStatus, LinkType, NextHopStatus, StrategyStatus,
+    CsInfo, FaceChange, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus, FibStatus,
+    GeneralStatus, LinkType, NextHopStatus, StrategyStatus,
 };
-use weir_net::link_service::{LinkOptions, Marking};
+use weir_net::link_service::{LinkOptions, Marking, Repair};
 use weir_net::uri::FaceUri;
 use weir_packet::Name;
 
 use super::Engine;
 use super::faces::can_be_reliable;
 use super::paths::LARGEST_FRAME;
-use crate::config::{FaceKind, FaceOptions, LEAST_MTU};
+use crate::config::{FaceKind, FaceOptions, LEAST_MTU, Switching};
 use crate::control::{Control, ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
 
@@ -56,7 +56,7 @@ impl Control for Engine {
             _ => false,
         };
         check_reliability(
-            request.flags,
+            request.flags.is_some_and(|flags| flags.reliability),
             if is_group { LinkType::MultiAccess } else { LinkType::PointToPoint },
         )?;
         let local = request.local.as_deref();
@@ -213,7 +213,7 @@ fn requested_options(usual: FaceOptions, request: &FaceRequest) -> Result<FaceOp
     let mut options = usual;
     options.mtu = changed_mtu(options.mtu, request.mtu)?;
     if let Some(flags) = request.flags {
-        options.reliability = flags.reliability;
+        options.reliability = Switching::of(flags.reliability);
         options.congestion_marking = flags.congestion_marking;
     }
     if let Some(interval) = request.base_congestion_marking_interval_ns {
@@ -231,7 +231,7 @@ fn check_change(face: &Face, change: &FaceChange) -> Result<(), ControlError> {
         let why = "local fields are for faces of applications on this host".to_owned();
         return Err(ControlError::BadProperties(why));
     }
-    check_reliability(change.flags, face.link_type)?;
+    check_reliability(change.reliability == Some(true), face.link_type)?;
     if change.persistency == Some(FacePersistency::Permanent)
         && face.persistency == FacePersistency::OnDemand
         && !matches!(face.channel, Channel::Udp(_))
@@ -242,8 +242,8 @@ fn check_change(face: &Face, change: &FaceChange) -> Result<(), ControlError> {
     Ok(())
 }
 
-fn check_reliability(flags: Option<FaceFlags>, link_type: LinkType) -> Result<(), ControlError> {
-    if flags.is_some_and(|flags| flags.reliability) && !can_be_reliable(link_type) {
+fn check_reliability(is_asked: bool, link_type: LinkType) -> Result<(), ControlError> {
+    if is_asked && !can_be_reliable(link_type) {
         let why = "link reliability is for faces with one peer, and this is a group".to_owned();
         return Err(ControlError::BadProperties(why));
     }
@@ -252,8 +252,10 @@ fn check_reliability(flags: Option<FaceFlags>, link_type: LinkType) -> Result<()
 
 /// The options of a face's link service with what is asked.
 fn changed_link(mut link: LinkOptions, change: &FaceChange) -> LinkOptions {
+    if let Some(is_on) = change.reliability {
+        link.repair = if is_on { Repair::On } else { Repair::Off };
+    }
     if let Some(flags) = change.flags {
-        link.reliability = flags.reliability;
         let standard = FaceOptions::default();
         let marking = link.marking.unwrap_or(Marking {
             threshold: standard.marking_threshold.as_u64(),

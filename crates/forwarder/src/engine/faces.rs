@@ -9,7 +9,7 @@ use weir_core::units::{Span, Time};
 use weir_management::status::{
     FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType,
 };
-use weir_net::link_service::{LinkOptions, LinkService, Marking};
+use weir_net::link_service::{LinkOptions, LinkService, Marking, Repair};
 use weir_net::transport::Transport;
 use weir_net::transport::udp::Source;
 use weir_net::uri::FaceUri;
@@ -18,7 +18,7 @@ use weir_schemes::Resolved;
 use super::Engine;
 use super::admission::Origin;
 use super::sockets::{EventSource, udp_uri};
-use crate::config::{FaceKind, FaceOptions, RouteFace, ShareBy, class_rules};
+use crate::config::{FaceKind, FaceOptions, RouteFace, ShareBy, Switching, class_rules};
 use crate::control::{ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
 use crate::node::{Ingress, LinkConfig};
@@ -74,7 +74,7 @@ impl Engine {
         let link = LinkOptions {
             mtu,
             reassembly_bytes: self.limits.reassembly_bytes as usize,
-            reliability: options.reliability,
+            repair: repair(options),
             marking: marking(options),
         };
         Face {
@@ -135,8 +135,8 @@ impl Engine {
             return None;
         }
         let mut options = new.options;
-        options.reliability &= can_be_reliable(new.link_type);
         let is_application = new.owner != Owner::Neighbour;
+        options.reliability = possible(options.reliability, new.link_type, &new.remote, is_application);
         if is_application {
             // There is no link to pace, and nobody is told that there is.
             (options.rate, options.receive_rate) = (None, None);
@@ -465,9 +465,10 @@ impl Engine {
         face.idle_timeout = None;
         face.send_rate = options.rate;
         face.asked_mtu = options.mtu.map(|mtu| mtu as usize);
+        let reliability = possible(options.reliability, face.link_type, &face.remote, false);
         let link = LinkOptions {
             mtu: face.mtu(),
-            reliability: options.reliability && can_be_reliable(face.link_type),
+            repair: repair(&FaceOptions { reliability, ..*options }),
             marking: marking(options),
             ..face.link.options()
         };
@@ -510,6 +511,26 @@ fn ingress(options: &FaceOptions, is_known: bool) -> Ingress {
 /// Link reliability is between two: the numbers of several peers would be taken for those of one.
 pub(super) fn can_be_reliable(link_type: LinkType) -> bool {
     link_type != LinkType::MultiAccess
+}
+
+/// What a face of this kind can have of what is asked for. It turns itself on only where frames get lost between two hosts: not on
+/// streams, and not between this host's applications and the forwarder.
+fn possible(asked: Switching, link_type: LinkType, remote: &str, is_application: bool) -> Switching {
+    let is_stream = !matches!(FaceKind::of_uri(remote), Some(FaceKind::Udp | FaceKind::Ethernet));
+    match asked {
+        _ if !can_be_reliable(link_type) => Switching::Off,
+        Switching::Auto if is_stream || is_application => Switching::Off,
+        asked => asked,
+    }
+}
+
+/// A face with a rate loses by chance: its queue is here. Without one the queue is on the way, and a loss may be of congestion.
+fn repair(options: &FaceOptions) -> Repair {
+    match options.reliability {
+        Switching::Off => Repair::Off,
+        Switching::Auto => Repair::Auto { marks: options.rate.is_none() },
+        Switching::On => Repair::On,
+    }
 }
 
 fn marking(options: &FaceOptions) -> Option<Marking> {

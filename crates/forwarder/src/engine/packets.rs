@@ -23,6 +23,10 @@ use crate::face::{Channel, Face, FaceSlot, UdpPeer};
 /// What the incomplete packets of a face may take whatever those of others do, bytes: more than one of the largest.
 const ROOM_OF_ONE: u64 = 16 << 10;
 
+/// Of what a face may have in front of its socket, one in so many bytes may be frames that wait for acknowledgements: they never
+/// stop other packets.
+const KEPT: u64 = 2;
+
 /// Reused between packets.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
@@ -237,7 +241,8 @@ impl Engine {
         }
         header.set_incoming_face_id(incoming.filter(|_| face.local_fields));
         let queued = queued + face.channel.waiting();
-        let Face { number, link, channel, counters, .. } = face;
+        let Face { number, link, channel, counters, unsent_bytes, .. } = face;
+        link.limit_kept((self.unsent.share(*unsent_bytes) / KEPT) as usize);
         let mut writer = FrameWriter::new(channel, frame, &mut self.observation, (self.now, *number));
         writer.packet = (kind == Kind::Data).then_some(wire);
         let sent = link.send(self.now, &header, net, queued, &mut |frame| writer.write(frame));
@@ -263,7 +268,8 @@ impl Engine {
     #[inline]
     fn has_memory(&mut self, slot: FaceSlot, bytes: u32) -> bool {
         let is_admitted = |engine: &Engine| {
-            let own = engine.faces.get(slot).map_or(0, |face| face.unsent_bytes);
+            let unsent = |face: &Face| face.unsent_bytes.saturating_sub(face.link.kept_bytes() as u64);
+            let own = engine.faces.get(slot).map_or(0, unsent);
             engine.unsent.admits(own, u64::from(bytes))
         };
         is_admitted(self) || {

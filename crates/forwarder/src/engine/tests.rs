@@ -13,13 +13,14 @@ use weir_packet::{
 };
 
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, Switching};
 use crate::control::{ApplicationRights, Control, ControlError, Owner};
 use weir_core::units::Rate;
 use weir_management::OWN_MTU;
 use weir_management::status::{
     FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceRequest, FaceScope, LinkType,
 };
+use weir_net::link_service::Repair;
 use weir_net::outside::{Datagrams, System};
 use weir_net::secrets::Secrets;
 use weir_net::transport::udp::{self, Batch};
@@ -711,7 +712,7 @@ fn a_group_on_one_interface_is_not_that_on_another() {
 #[test]
 fn a_group_has_no_link_reliability() {
     let reliability = FaceFlags { reliability: true, ..FaceFlags::default() };
-    let change = FaceChange { flags: Some(reliability), ..FaceChange::default() };
+    let change = FaceChange { reliability: Some(true), ..FaceChange::default() };
     let mut engine = engine("");
     for (link_type, may) in [(LinkType::PointToPoint, true), (LinkType::MultiAccess, false)] {
         let (slot, _) = add(&mut engine, Script { link_type, ..Script::default() });
@@ -719,18 +720,19 @@ fn a_group_has_no_link_reliability() {
         let is_group =
             |result| matches!(result, Err(ControlError::BadProperties(why)) if why.contains("group"));
         assert_eq!(is_group(engine.update_face(number, &change)), !may);
-        assert_eq!(face(&engine, slot).link.options().reliability, may);
+        assert_eq!(face(&engine, slot).link.options().repair == Repair::On, may);
         // The options of its kind may have it, for the kind's faces with one peer.
-        let options = crate::config::FaceOptions { reliability: true, ..Default::default() };
+        let options = crate::config::FaceOptions { reliability: Switching::On, ..Default::default() };
         engine.change_options(number, FacePersistency::Permanent, &options);
-        assert_eq!(face(&engine, slot).link.options().reliability, may);
+        assert_eq!(face(&engine, slot).link.options().repair == Repair::On, may);
     }
-    let options = crate::config::FaceOptions { reliability: true, ..Default::default() };
+    let options = crate::config::FaceOptions { reliability: Switching::On, ..Default::default() };
     let ends = [("udp4://224.0.23.170:56363", Some("dev://lo")), ("udp4://127.0.0.1:9", None)];
     for (remote, local) in ends {
         let slot =
             engine.open(&remote.parse().unwrap(), local, FacePersistency::Permanent, options, false, None);
-        assert_eq!(face(&engine, slot.unwrap()).link.options().reliability, local.is_none(), "{remote}");
+        let is_on = face(&engine, slot.unwrap()).link.options().repair == Repair::On;
+        assert_eq!(is_on, local.is_none(), "{remote}");
     }
     for remote in ["udp4://224.0.23.170:56364", "ether://[01:00:5e:00:17:aa]"] {
         let request = FaceRequest {
@@ -753,10 +755,7 @@ fn a_group_has_no_link_reliability() {
 #[test]
 fn only_faces_that_wait_for_something_are_looked_at() {
     let mut engine = engine("");
-    let reliable = FaceChange {
-        flags: Some(FaceFlags { reliability: true, ..FaceFlags::default() }),
-        ..FaceChange::default()
-    };
+    let reliable = FaceChange { reliability: Some(true), ..FaceChange::default() };
     let faces: Vec<_> = (0..5).map(|_| add(&mut engine, Script::default())).collect();
     for (slot, _) in &faces {
         let number = face(&engine, *slot).number;

@@ -378,8 +378,11 @@ pub(super) fn create_face(
     };
     // What the mask leaves out is the kind's own, which is known only now.
     let flags = parameters.merged_flags(created.flags).filter(|flags| *flags != created.flags);
-    let Some(flags) = flags else { return Ok((created, true)) };
-    let change = weir_management::status::FaceChange { flags: Some(flags), ..Default::default() };
+    let reliability = parameters.asked_reliability();
+    if flags.is_none() && reliability.is_none() {
+        return Ok((created, true));
+    }
+    let change = weir_management::status::FaceChange { flags, reliability, ..Default::default() };
     match control.update_face(created.number, &change) {
         Ok(updated) => Ok((updated, true)),
         Err(error) => {

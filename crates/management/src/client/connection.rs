@@ -7,7 +7,7 @@ use std::time::Duration;
 use mio::{Events, Poll, Registry, Token};
 use weir_core::units::{Span, Time};
 use weir_net::clock::Clock;
-use weir_net::link_service::{LinkOptions, LinkService};
+use weir_net::link_service::{LinkOptions, LinkService, Repair};
 use weir_net::transport::{self, Options, Received, Sent, Transport};
 use weir_net::uri::FaceUri;
 use weir_packet::LpHeader;
@@ -185,7 +185,7 @@ pub(super) fn wait(poll: &mut Poll, events: &mut Events, left: Span) -> io::Resu
 }
 
 fn link() -> LinkService {
-    let options = LinkOptions { mtu: None, reassembly_bytes: REASSEMBLY, reliability: false, marking: None };
+    let options = LinkOptions { mtu: None, reassembly_bytes: REASSEMBLY, repair: Repair::Off, marking: None };
     // Without an MTU nothing is split, and nothing numbered.
     LinkService::new(options, 0)
 }

@@ -10,7 +10,7 @@ use mio::{Registry, Token};
 use weir_core::random::Random;
 use weir_core::units::{Span, Time};
 use weir_net::FaceScope;
-use weir_net::link_service::{LinkOptions, LinkService};
+use weir_net::link_service::{LinkOptions, LinkService, Repair};
 use weir_net::outside::{Datagrams, Outside, Place};
 use weir_net::transport::stream::{FaceAddresses, Stream, StreamSocket};
 use weir_net::transport::udp::{Batch, Refused, Source};
@@ -237,7 +237,8 @@ impl Net {
 
     /// Nobody gets Data that he has not asked for, and nothing of one host leaves it.
     fn observe(&mut self, from: usize, to: SocketAddr, frame: &[u8]) {
-        let options = LinkOptions { mtu: None, reassembly_bytes: 1 << 20, reliability: false, marking: None };
+        let options =
+            LinkOptions { mtu: None, reassembly_bytes: 1 << 20, repair: Repair::Off, marking: None };
         let observer = self.observers.entry((from, to)).or_insert_with(|| LinkService::new(options, 0));
         let heard = self.hosts[from].heard.get(&to);
         let asked = |name: NameRef<'_>| {

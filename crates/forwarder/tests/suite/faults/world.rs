@@ -358,7 +358,9 @@ fn configs(count: usize, links: &[(usize, usize)], net: &Shared, random: &mut Ra
         let mtu = [500, 1400, 8800][random.below(3) as usize];
         // By the file, or by what the host knows.
         let asked = if mtu == 1400 { String::new() } else { format!("mtu = \"{mtu} B\"\n") };
-        let is_reliable = random.chance(0.6);
+        // Each end by itself.
+        let mut repair = || ["true", "\"auto\"", "\"auto\"", "false"][random.below(4) as usize];
+        let repair = [repair(), repair()];
         let rate = [None, Some(20), Some(100)][random.below(3) as usize];
         let delay = Span::from_micros(200 + u64::from(random.below(20_000)));
         let mut chance = |most: f64| if random.chance(0.5) { most * random.unit() } else { 0.0 };
@@ -366,11 +368,11 @@ fn configs(count: usize, links: &[(usize, usize)], net: &Shared, random: &mut Ra
         let corrupt = chance(0.02);
         let link = Link { delay, mtu, loss, duplicate, reorder, corrupt, is_down: false };
         net.borrow_mut().links.insert((one, other), link);
-        for (here, there) in [(one, other), (other, one)] {
+        for ((here, there), reliability) in [(one, other), (other, one)].into_iter().zip(repair) {
             let mut text = format!("[[face]]\nname = \"h{there}\"\n");
             text += &match is_datagrams {
                 true => {
-                    format!("remote = \"udp4://{}\"\n{asked}reliability = {is_reliable}\n", address(there))
+                    format!("remote = \"udp4://{}\"\n{asked}reliability = {reliability}\n", address(there))
                 }
                 false => format!("remote = \"tcp4://{}\"\n", address(there)),
             };
