@@ -10,6 +10,7 @@ use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
 use weir_core::node::{Action, Forwarder, Input, TableLimits};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
+use weir_core::responders::Bases;
 use weir_core::seam::params::Params;
 use weir_core::seam::{
     DataReceived, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, FlowDeadline,
@@ -270,6 +271,7 @@ pub fn flow_control(bytes: &[u8]) {
                         segment,
                         rtt,
                         srtt: rtt,
+                        bases: rtt.filter(|_| tag % 2 == 0).map(Bases::of_one),
                         tag,
                         was_pending: true,
                         pending,

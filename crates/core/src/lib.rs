@@ -24,6 +24,7 @@ pub mod packet;
 mod prefetch;
 pub mod producer;
 pub mod random;
+pub mod responders;
 pub mod rtt;
 pub mod seam;
 pub mod shared_bound;

@@ -15,6 +15,9 @@
 //! Samples of Interests that were sent more than once are not
 //! taken (Karn): in NDN either sending may have been answered, and by different nodes.
 
+//!
+//! A consumer's Interests are answered by several nodes: `responders.rs`.
+
 use crate::ids::{NO_PREFIX, PrefixId};
 use crate::units::Span;
 
@@ -47,12 +50,49 @@ impl RtoConfig {
     };
 }
 
-/// The estimate of one flow, or of one link.
+impl RtoConfig {
+    /// RTO without a backoff.
+    pub(crate) fn rto(&self, Smoothed { srtt, var }: Smoothed) -> Span {
+        (srtt + (var * 4).max(self.granularity)).max(self.min)
+    }
+}
+
+/// SRTT and RTTVAR.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Smoothed {
+    /// The smoothed round-trip time.
+    pub(crate) srtt: Span,
+    /// Its mean deviation.
+    pub(crate) var: Span,
+}
+
+impl Smoothed {
+    /// By the first sample.
+    pub(crate) fn new(rtt: Span) -> Smoothed {
+        Smoothed { srtt: rtt, var: rtt / 2 }
+    }
+
+    /// By one more.
+    #[inline]
+    pub(crate) fn sample(&mut self, rtt: Span) {
+        let Smoothed { srtt, var } = *self;
+        let error = if rtt > srtt { rtt - srtt } else { srtt - rtt };
+        self.srtt = Span::from_nanos((7 * srtt.as_nanos() + rtt.as_nanos()) / 8);
+        self.var = Span::from_nanos((3 * var.as_nanos() + error.as_nanos()) / 4);
+    }
+
+    /// How long an answer may be late after the answer to a later Interest.
+    pub(crate) fn overtaken(self) -> Span {
+        self.srtt + (self.var * 4).max(self.srtt / 4).max(LEAST_DISORDER)
+    }
+}
+
+/// The estimate of one link, or of one way.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimate {
     config: RtoConfig,
-    /// Smoothed round-trip time and its mean deviation, once there is a sample.
-    smoothed: Option<(Span, Span)>,
+    /// Once there is a sample.
+    smoothed: Option<Smoothed>,
     backoff: u64,
     /// What it was before it was doubled last.
     earlier: u64,
@@ -75,15 +115,10 @@ impl RttEstimate {
     #[inline]
     pub fn sample(&mut self, rtt: Span) {
         (self.backoff, self.earlier) = (1, 1);
-        self.smoothed = Some(match self.smoothed {
-            None => (rtt, rtt / 2),
-            Some((srtt, var)) => {
-                let error = if rtt > srtt { rtt - srtt } else { srtt - rtt };
-                let srtt = Span::from_nanos((7 * srtt.as_nanos() + rtt.as_nanos()) / 8);
-                let var = Span::from_nanos((3 * var.as_nanos() + error.as_nanos()) / 4);
-                (srtt, var)
-            }
-        });
+        match &mut self.smoothed {
+            None => self.smoothed = Some(Smoothed::new(rtt)),
+            Some(smoothed) => smoothed.sample(rtt),
+        }
     }
 
     /// An Interest, or a frame, timed out.
@@ -95,25 +130,13 @@ impl RttEstimate {
     /// The smoothed round-trip time, once there is a sample.
     #[inline]
     pub fn srtt(&self) -> Option<Span> {
-        self.smoothed.map(|(srtt, _)| srtt)
+        self.smoothed.map(|smoothed| smoothed.srtt)
     }
 
     /// The retransmission timeout.
     #[inline]
     pub fn rto(&self) -> Span {
         self.backed_off(self.backoff)
-    }
-
-    /// How long an answer may be late after the answer to a later Interest: Data arrive out of order by no more than
-    /// round-trip times vary (RFC 8985 waits a quarter of a round trip, RFC 9002 an eighth).
-    pub fn overtaken(&self) -> Span {
-        self.smoothed
-            .map_or(self.config.initial, |(srtt, var)| srtt + (var * 4).max(srtt / 4).max(LEAST_DISORDER))
-    }
-
-    /// How long no Data may come before all pending Interests may be lost: RFC 8985 waits two round trips.
-    pub fn silence(&self) -> Span {
-        self.smoothed.map_or(self.config.initial, |(srtt, _)| (srtt * 2).max(self.overtaken()))
     }
 
     /// Whether an Interest has timed out since the last sample.
@@ -129,9 +152,8 @@ impl RttEstimate {
 
     #[inline]
     fn backed_off(&self, by: u64) -> Span {
-        let RtoConfig { initial, min, max, granularity, .. } = self.config;
-        let base = self.smoothed.map_or(initial, |(srtt, var)| (srtt + (var * 4).max(granularity)).max(min));
-        (base * by).min(max)
+        let base = self.smoothed.map_or(self.config.initial, |smoothed| self.config.rto(smoothed));
+        (base * by).min(self.config.max)
     }
 }
 

@@ -21,7 +21,7 @@ use weir_packet::{PitToken, ServiceClass, Signal};
 use crate::name::{HashedName, NameHasher};
 use crate::packet::{Hint, Kind, Packet, PacketId, PacketPool};
 use crate::random::Random;
-use crate::rtt::RttEstimate;
+use crate::responders::FlowRtt;
 use crate::seam::{DataReceived, FlowControl, Gauge, Permit, PermitEvent, SendEvent};
 use crate::units::{Bytes, Rate, Span, Time};
 use loss::{MOST_DOUBLINGS, loss_event};
@@ -85,9 +85,9 @@ pub struct ConsumerConfig {
     pub hint: Option<Hint>,
     /// Size of the Data to expect, on the wire; followed by what comes.
     pub expected_size: Bytes,
-    /// Whether an Interest that a later one has overtaken is lost after [`RttEstimate::overtaken`] instead of RTO, whose
+    /// Whether an Interest that a later one has overtaken is lost after [`FlowRtt::overtaken`] instead of RTO, whose
     /// least 200 ms are hundreds of round trips on short paths; and whether, where nothing has come for
-    /// [`RttEstimate::silence`] and nothing may leave, one Interest leaves all the same, which can overtake them all,
+    /// [`FlowRtt::silence`] and nothing may leave, one Interest leaves all the same, which can overtake them all,
     /// if it is of a new segment (RFC 8985, tail loss probe). The papers' consumers wait for RTO.
     pub early_loss: bool,
 }
@@ -129,7 +129,7 @@ pub struct Consumer {
     size_256: u64,
     control: Box<dyn FlowControl>,
     random: Random,
-    rtt: RttEstimate,
+    rtt: FlowRtt,
     segments: Segments,
     /// Sendings in order of time: the first live one is the next to time out.
     sendings: VecDeque<(u64, Time)>,
@@ -167,7 +167,7 @@ impl Consumer {
             config,
             control,
             random,
-            rtt: RttEstimate::default(),
+            rtt: FlowRtt::default(),
             sendings: VecDeque::new(),
             repeats: VecDeque::new(),
             backed_off_at: Time::ZERO,
@@ -268,10 +268,13 @@ impl Consumer {
             return None;
         };
         let rtt = (times_sent == 1).then(|| now.since(sent));
-        if let Some(rtt) = rtt {
-            self.rtt.sample(rtt);
-            self.answered_sent = self.answered_sent.max(sent);
-        }
+        let bases = match rtt {
+            Some(rtt) => {
+                self.answered_sent = self.answered_sent.max(sent);
+                self.rtt.sample(now, rtt)
+            }
+            None => self.rtt.repeated(now, first_sent, sent),
+        };
         (self.heard_at, self.probes, self.refusals) = (now, 0, 0);
         self.learn_size(crate::packet::wire::frame_len(data));
         self.counters.delivered += 1;
@@ -281,6 +284,7 @@ impl Consumer {
             segment,
             rtt,
             srtt: self.rtt.srtt(),
+            bases,
             tag,
             was_pending: state == State::Pending,
             pending: self.segments.pending(),

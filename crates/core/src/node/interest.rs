@@ -156,6 +156,7 @@ impl Forwarder {
             (entry.prefix, entry.group) = (prefix, group);
         }
         (entry.route, entry.is_watched) = (fib, watched != NO_ENTRY);
+        leave_willing(entry, &mut next_hops);
         let interest = &mut out.pool[id];
         interest.flow = entry.flow();
         interest.pit = pit;
@@ -314,6 +315,15 @@ fn is_overdue(entry: &PitEntry, group: GroupId, round_trip: Option<Span>, now: T
     let is_late =
         entry.out_records.iter().any(|out| out.times_sent > 1) || !entry.was_sent_within(patience, now);
     entry.sent_for != group && entry.held.is_none() && is_late
+}
+
+/// Leaves only the next hops that have not refused this Interest since it was sent there last, unless all have: what is
+/// asked for again would be refused again, and an answer that comes later does not come from there.
+fn leave_willing(entry: &PitEntry, next_hops: &mut SmallVec<[NextHop; 8]>) {
+    let refused = |hop: &NextHop| entry.out_records.iter().any(|r| r.face == hop.face && r.nacked.is_some());
+    if next_hops.iter().any(|hop| !refused(hop)) {
+        next_hops.retain(|hop| !refused(hop));
+    }
 }
 
 /// What is written down of the downstream that an Interest came from.

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use crate::packet::Packet;
 use crate::random::Random;
+use crate::responders::Bases;
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// A consumer's congestion control.
@@ -121,6 +122,9 @@ pub struct DataReceived<'a> {
     pub rtt: Option<Span>,
     /// Smoothed round-trip time, this sample included; `None` before the first.
     pub srtt: Option<Span>,
+    /// The shortest round trips of the nodes that answer the flow, its producer and caches; `None` if there is no sample, or
+    /// one is farther than all that there are samples of.
+    pub bases: Option<Bases>,
     /// The return value of [`FlowControl::on_send`] for the latest transmission.
     pub tag: u32,
     /// Whether its Interest was pending until now: not if it counted as lost, and was not sent again.
@@ -138,6 +142,14 @@ pub struct DataReceived<'a> {
     pub expected_size: Bytes,
     /// The flow's random stream.
     pub random: &'a mut Random,
+}
+
+impl DataReceived<'_> {
+    /// Whether a node has answered that is nearer than another one. Then the Data has overtaken others without their
+    /// loss, and its round trip is not theirs.
+    pub fn is_from_nearby(&self) -> bool {
+        self.bases.is_none_or(|bases| bases.is_near())
+    }
 }
 
 /// A timer of the scheme's own is over.

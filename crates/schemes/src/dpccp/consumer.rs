@@ -336,6 +336,7 @@ mod tests {
                 segment: 0,
                 rtt,
                 srtt: rtt,
+                bases: None,
                 tag,
                 was_pending: true,
                 pending: 0,

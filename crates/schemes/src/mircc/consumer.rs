@@ -326,6 +326,7 @@ mod tests {
                 segment: 0,
                 rtt: None,
                 srtt: Some(srtt),
+                bases: None,
                 tag,
                 was_pending: true,
                 pending: self.pending,

@@ -132,6 +132,7 @@ mod tests {
                     segment: 1,
                     rtt: None,
                     srtt: None,
+                    bases: None,
                     tag: 0,
                     was_pending: true,
                     pending,

@@ -268,6 +268,7 @@ mod tests {
                 segment: 0,
                 rtt,
                 srtt: rtt,
+                bases: None,
                 tag: 0,
                 was_pending: true,
                 pending: 0,

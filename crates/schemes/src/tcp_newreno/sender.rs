@@ -13,13 +13,14 @@
 
 use core::ops::Range;
 
-use weir_core::rtt::{RtoConfig, RttEstimate};
+use weir_core::responders::FlowRtt;
+use weir_core::rtt::RtoConfig;
 use weir_core::seam::{
     DataReceived, FlowControl, FlowDeadline, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
 };
 use weir_core::units::{Span, Time};
 
-use crate::window::LARGEST_WINDOW;
+use crate::window::{KnownPath, LARGEST_WINDOW};
 
 /// So many duplicate ACKs tell of a loss (RFC 5681, section 3.2).
 const DUPLICATES: u32 = 3;
@@ -60,7 +61,8 @@ enum Phase {
 pub(super) struct Sender {
     initial_window: f64,
     lifetime: Span,
-    rtt: RttEstimate,
+    rtt: FlowRtt,
+    path: KnownPath,
     cwnd: f64,
     ssthresh: f64,
     phase: Phase,
@@ -89,7 +91,8 @@ impl Sender {
         Sender {
             initial_window: settings.initial_window,
             lifetime,
-            rtt: RttEstimate::new(rto(settings.min_rto)),
+            rtt: FlowRtt::new(rto(settings.min_rto)),
+            path: KnownPath::default(),
             cwnd: settings.initial_window,
             ssthresh: f64::INFINITY,
             phase: Phase::Open,
@@ -132,6 +135,7 @@ impl Sender {
 
     /// RFC 5681, (4), without the segments of limited transmit.
     fn halve(&mut self, flight: u64) {
+        self.path.renew();
         self.ssthresh = (flight.saturating_sub(self.limited) as f64 / 2.0).max(LEAST_THRESHOLD);
     }
 
@@ -170,11 +174,14 @@ impl Sender {
         self.cwnd = self.cwnd.min(LARGEST_WINDOW);
     }
 
-    /// A duplicate ACK. Returns the segments that are lost because of it.
-    fn on_duplicate(&mut self, pending: u32) -> Range<u64> {
+    /// A duplicate ACK; that of a Data from nearby is no sign of a loss. Returns the segments that are lost because of it.
+    fn on_duplicate(&mut self, pending: u32, is_from_nearby: bool) -> Range<u64> {
         self.arrived = self.arrived.saturating_add(1);
         if self.phase != Phase::Open {
             self.cwnd = (self.cwnd + 1.0).min(LARGEST_WINDOW);
+            return 0..0;
+        }
+        if is_from_nearby {
             return 0..0;
         }
         self.dupacks = self.dupacks.saturating_add(1);
@@ -257,12 +264,15 @@ impl FlowControl for Sender {
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         if let Some(rtt) = ev.rtt {
-            self.rtt.sample(rtt);
+            self.rtt.sample(ev.now, rtt);
+        }
+        if self.path.is_left(ev.bases) && self.phase == Phase::Open {
+            self.ssthresh = f64::INFINITY;
         }
         ev.lost = if ev.oldest_missing > self.una {
             self.on_ack(ev.oldest_missing, ev.now, ev.pending)
         } else {
-            self.on_duplicate(ev.pending)
+            self.on_duplicate(ev.pending, ev.is_from_nearby())
         };
     }
 

@@ -59,6 +59,7 @@
 
 use std::collections::VecDeque;
 
+use weir_core::responders::{Answer, Responders};
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::seam::{DataReceived, LossEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
@@ -291,8 +292,9 @@ pub(crate) struct Bbr {
     delivered_at: Time,
     first_sent_at: Time,
     bandwidth: BandwidthFilter,
-    /// The shortest round trip, and when it was measured.
-    min_rtt: Option<(Span, Time)>,
+    responders: Responders,
+    /// The shortest round trip, the mean of all responders.
+    min_rtt: Option<Span>,
     /// Rounds so far; the next begins with Data of an Interest sent after so many bytes were delivered.
     round: u64,
     round_from: u64,
@@ -378,30 +380,33 @@ impl Bbr {
 
     /// BDP, packets; `None` before there are samples of both.
     fn bdp(&self) -> Option<f64> {
-        let (rtt, _) = self.min_rtt?;
-        let packets = self.bandwidth.best * rtt.as_secs_f64() / self.size;
+        let packets = self.bandwidth.best * self.min_rtt?.as_secs_f64() / self.size;
         (packets.is_finite() && packets > 0.0).then_some(packets)
     }
 
-    /// The delivery rate that a Data tells of, bytes a second.
-    fn sample(&mut self, sending: &Sending, now: Time) -> Option<f64> {
+    /// The delivery rate that a Data tells of, bytes a second, whose round trip is no shorter than this.
+    fn sample(&mut self, sending: &Sending, now: Time, least: Option<Span>) -> Option<f64> {
         let took = now.since(sending.delivered_at).max(sending.sent_at.since(sending.first_sent_at));
         self.first_sent_at = sending.sent_at;
         // Shorter than a round trip is only what answers an earlier sending.
-        if took == Span::ZERO || self.min_rtt.is_some_and(|(rtt, _)| took < rtt) {
+        if took == Span::ZERO || least.is_some_and(|rtt| took < rtt) {
             return None;
         }
         Some((self.delivered - sending.delivered) as f64 / took.as_secs_f64())
     }
 
-    /// Takes a delivery rate in; whether a round began.
-    fn update_bandwidth(&mut self, sending: &Sending, now: Time) -> bool {
+    /// Takes a delivery rate in; whether a round began. A Data from nearby tells of neither.
+    fn update_bandwidth(&mut self, sending: &Sending, answer: Option<Answer>, now: Time) -> bool {
+        let base = answer.map(|answer| answer.base).or(self.min_rtt);
+        if base.zip(self.min_rtt).is_some_and(|(base, mean)| base * 2 < mean) {
+            return false;
+        }
         let begins = sending.delivered >= self.round_from;
         if begins {
             self.round_from = self.delivered;
             self.round += 1;
         }
-        let Some(rate) = self.sample(sending, now) else { return begins };
+        let Some(rate) = self.sample(sending, now, base.min(self.min_rtt)) else { return begins };
         if self.settings.is_port {
             if rate > self.bandwidth.best {
                 self.bandwidth.best = rate;
@@ -424,20 +429,6 @@ impl Bbr {
         }
     }
 
-    /// BBRUpdateRTprop; whether the round trip has to be probed.
-    fn update_min_rtt(&mut self, rtt: Option<Span>, now: Time) -> bool {
-        let Some((least, at)) = self.min_rtt else {
-            self.min_rtt = rtt.map(|rtt| (rtt, now));
-            return false;
-        };
-        let is_old = now.since(at) > MIN_RTT_LASTS;
-        let forgets = is_old && !self.settings.is_port;
-        if let Some(rtt) = rtt.filter(|rtt| *rtt <= least || forgets) {
-            self.min_rtt = Some((rtt, now));
-        }
-        is_old
-    }
-
     fn enter_probe_bandwidth(&mut self, now: Time, phase: usize) {
         self.mode = Mode::ProbeBandwidth(phase, now);
     }
@@ -455,7 +446,7 @@ impl Bbr {
 
     /// BBRIsNextCyclePhase
     fn is_phase_over(&self, phase: usize, since: Time, ev: &DataReceived<'_>) -> bool {
-        let lasted = self.min_rtt.is_some_and(|(rtt, _)| ev.now.since(since) > rtt);
+        let lasted = self.min_rtt.is_some_and(|rtt| ev.now.since(since) > rtt);
         let were_pending = (f64::from(ev.pending) + 1.0) * self.packets;
         let gain = PHASES[phase];
         let inflight = self.inflight(gain.max(1.0)).unwrap_or(0.0);
@@ -466,7 +457,7 @@ impl Bbr {
             // that will not be.
             lasted && (were_pending >= inflight || self.whole_window() < inflight)
         } else {
-            let most = self.min_rtt.map_or(Span::ZERO, |(rtt, _)| rtt.scale(self.settings.down));
+            let most = self.min_rtt.map_or(Span::ZERO, |rtt| rtt.scale(self.settings.down));
             ev.now.since(since) > most || were_pending <= inflight
         }
     }
@@ -504,7 +495,7 @@ impl Bbr {
         }
         match self.mode {
             Mode::ProbeRtt(None) if self.pending(ev) <= self.probe_rtt_window() => {
-                let least = self.min_rtt.map_or(Span::ZERO, |(rtt, _)| rtt);
+                let least = self.min_rtt.unwrap_or_default();
                 let lasts = if self.settings.is_port { PROBE_RTT_LASTS.max(least) } else { PROBE_RTT_LASTS };
                 self.round_from = self.delivered;
                 self.mode = Mode::ProbeRtt(Some((ev.now + lasts, self.round)));
@@ -525,9 +516,7 @@ impl Bbr {
     }
 
     fn leave_probe_rtt(&mut self, ev: &mut DataReceived<'_>) {
-        if let Some((_, at)) = &mut self.min_rtt {
-            *at = ev.now;
-        }
+        self.responders.renew_bases(ev.now);
         self.probed_at = ev.now;
         self.window = self.window.max(self.earlier_window);
         if self.is_filled() {
@@ -588,6 +577,7 @@ impl Configured for Bbr {
             delivered_at: Time::ZERO,
             first_sent_at: Time::ZERO,
             bandwidth: BandwidthFilter::default(),
+            responders: if settings.is_port { Responders::as_one() } else { Responders::default() },
             min_rtt: None,
             round: 0,
             round_from: 0,
@@ -652,15 +642,17 @@ impl WindowLaw for Bbr {
         self.size = ev.expected_size.as_u64().max(1) as f64 / packets;
         self.delivered += ev.data.wire_len();
         self.delivered_at = ev.now;
+        let answer = ev.rtt.map(|rtt| self.responders.sample(ev.now, rtt));
+        self.min_rtt = self.responders.mean_base();
         let is_sample = ev.rtt.is_some() || !self.settings.is_port;
         let sending = self.sendings.take(ev.tag).filter(|_| is_sample);
-        let begins = sending.is_some_and(|sending| self.update_bandwidth(&sending, ev.now));
+        let begins = sending.is_some_and(|sending| self.update_bandwidth(&sending, answer, ev.now));
         let is_limited = sending.is_some_and(|sending| sending.is_limited);
         if begins && !self.is_filled() && !is_limited && !self.settings.is_port {
             self.check_full_pipe();
         }
         self.advance(ev);
-        let is_old = self.update_min_rtt(ev.rtt, ev.now);
+        let is_old = answer.is_some_and(|answer| answer.was_old);
         self.probe_rtt(is_old, ev);
         self.is_restart = false;
         self.set_pace(ev.rtt);
@@ -713,7 +705,7 @@ mod tests {
                 let got = run(&flow, link(mbps, delay_ms), secs);
                 let flow = flow.look();
                 let bandwidth = 8.0 * flow.law.bandwidth.best / 1e6;
-                let rtt = flow.law.min_rtt.unwrap().0.as_millis_f64();
+                let rtt = flow.law.min_rtt.unwrap().as_millis_f64();
                 let says = format!("{mbps} Mb/s, {delay_ms} ms, {secs} s: {bandwidth} Mb/s, {rtt} ms");
                 assert!((bandwidth / mbps as f64 - 1.0).abs() < 0.05, "{says}");
                 // A Data is on the link for a while, too: 8.9 kbit of it.
@@ -829,7 +821,7 @@ mod tests {
     #[test]
     fn the_window_has_three_quanta_above_the_bdp() {
         let mut law = Bbr::new(Settings::new(&article(&ENTRY)));
-        law.min_rtt = Some((Span::from_millis(1), Time::ZERO));
+        law.min_rtt = Some(Span::from_millis(1));
         for (mbps, size, quantum) in [
             (1.0, 1000.0, 1.0),
             (2.0, 1000.0, 2.0),
@@ -853,7 +845,7 @@ mod tests {
         let unit = Value::Text("1448 B".to_owned());
         let params = Params::resolve(ENTRY.parameters, [("unit", &unit)]).unwrap();
         let mut law = Bbr::new(Settings::new(&params));
-        law.min_rtt = Some((Span::from_micros(100), Time::ZERO));
+        law.min_rtt = Some(Span::from_micros(100));
         (law.size, law.packets, law.full_rounds) = (1448.0, 5.7, FULL_ROUNDS);
         (law.pace, law.bandwidth.best) = (15e6 / 8.0, 15e6 / 8.0);
         for _ in 0..5 {

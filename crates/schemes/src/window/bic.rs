@@ -267,6 +267,11 @@ impl WindowLaw for Bic {
         self.target = (self.highest + self.window) / 2.0;
         self.probing = None;
     }
+
+    fn on_longer_path(&mut self) {
+        (self.ssthresh, self.highest, self.target) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+        self.probing = None;
+    }
 }
 
 #[cfg(test)]

@@ -237,7 +237,8 @@ impl WindowLaw for Cubic {
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>, packets: f64) {
-        if self.settings.hystart && self.is_in_slow_start() && self.hystart.on_data(ev.tag, ev.rtt, packets) {
+        let watches = self.settings.hystart && self.is_in_slow_start() && !ev.is_from_nearby();
+        if watches && self.hystart.on_data(ev.tag, ev.rtt, packets) {
             (self.ssthresh, self.highest, self.prior) = (self.window, self.window, self.window);
         }
     }
@@ -287,6 +288,11 @@ impl WindowLaw for Cubic {
             Sign::Loss => self.ssthresh,
         };
         self.epoch = (!ahead).then(|| self.epoch_from(congestion.now));
+    }
+
+    fn on_longer_path(&mut self) {
+        (self.ssthresh, self.highest, self.prior, self.epoch) = (f64::INFINITY, 0.0, 0.0, None);
+        self.hystart = self.hystart.again();
     }
 }
 

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! Rounds are told by sendings, not by sequence numbers: a round ends with the first Data whose Interest was sent in it.
-//! A Data of several packets counts as so many samples. A window that slow paths take would not have eight Data.
+//! Data of a cache that is nearer than the producer count neither as samples nor as the end of a round: only round trips to
+//! one place tell of a queue. A Data of several packets counts as so many samples. A window that slow paths take would not have eight Data.
 
 use weir_core::units::Span;
 
@@ -47,6 +48,11 @@ pub(crate) struct HyStart {
 }
 
 impl HyStart {
+    /// For another slow start of the same flow.
+    pub(crate) fn again(&self) -> HyStart {
+        HyStart { next: self.next, round_from: self.next, ..HyStart::default() }
+    }
+
     /// An Interest leaves; sendings are numbered.
     pub(crate) fn on_send(&mut self, number: u32) {
         self.next = number.wrapping_add(1);

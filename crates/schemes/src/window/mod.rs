@@ -40,6 +40,7 @@ pub(crate) mod reno;
 
 use core::fmt;
 
+use weir_core::responders::Bases;
 use weir_core::seam::params::{Parameter, ParameterKind, Params};
 use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, Scheme, SendEvent,
@@ -110,6 +111,35 @@ pub trait WindowLaw: fmt::Debug + Send + 'static {
 
     /// There is congestion.
     fn decrease(&mut self, congestion: &Congestion);
+
+    /// Most Data come from more than twice as far as any did when W was decreased last: from the producer, behind a cache
+    /// that had a part of the content, or over a detour. That decrease says nothing about this path.
+    fn on_longer_path(&mut self) {}
+}
+
+/// The path that a window was decreased for.
+#[derive(Debug, Default)]
+pub(crate) struct KnownPath {
+    /// The shortest round trip of the farthest responder then.
+    base: Option<Span>,
+}
+
+impl KnownPath {
+    /// A Data came; whether most come from more than twice as far. That is the path then.
+    pub(crate) fn is_left(&mut self, bases: Option<Bases>) -> bool {
+        let Some(bases) = bases else { return false };
+        let known = *self.base.get_or_insert(bases.farthest);
+        let is_left = bases.usual > known * 2;
+        if is_left {
+            self.base = Some(bases.usual);
+        }
+        is_left
+    }
+
+    /// The window was decreased.
+    pub(crate) fn renew(&mut self) {
+        self.base = None;
+    }
 }
 
 /// The kind of a congestion signal.
@@ -367,6 +397,7 @@ pub(crate) struct WindowFlow<L> {
     held_until: Time,
     /// The smoothed round-trip time of the latest Data.
     srtt: Span,
+    path: KnownPath,
     /// Since when the next Interest could have left.
     could_leave: Option<Time>,
 }
@@ -398,6 +429,7 @@ impl<L: WindowLaw> WindowFlow<L> {
             paced_until: Time::ZERO,
             held_until: Time::ZERO,
             srtt: Span::ZERO,
+            path: KnownPath::default(),
             could_leave: None,
         }
     }
@@ -426,6 +458,7 @@ impl<L: WindowLaw> WindowFlow<L> {
             self.sent_before = self.sent;
         }
         self.law.decrease(congestion);
+        self.path.renew();
     }
 
     /// Whether the Interest with this tag was sent before the last guarded decrease. The programs that go by
@@ -490,6 +523,9 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
         self.packets = packets;
         self.srtt = ev.srtt.unwrap_or_default();
         self.law.on_data(ev, packets);
+        if self.path.is_left(ev.bases) {
+            self.law.on_longer_path();
+        }
         if self.reaction.signs.marks && self.law.is_marked(ev) {
             let congestion = Congestion { sign: Sign::Mark, now: ev.now, pending: ev.pending, packets };
             self.on_sign(&congestion, self.reaction.guard.marks, ev.tag, ev.highest_sent);

@@ -62,4 +62,8 @@ impl WindowLaw for Paced {
     fn decrease(&mut self, congestion: &Congestion) {
         self.cubic.decrease(congestion);
     }
+
+    fn on_longer_path(&mut self) {
+        self.cubic.on_longer_path();
+    }
 }

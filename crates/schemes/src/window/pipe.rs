@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
+use weir_core::responders::Bases;
 use weir_core::random::Random;
 use weir_core::seam::params::{Params, Value};
 use weir_core::seam::{DataReceived, FlowConfig, FlowControl, Gauge};
@@ -44,6 +45,7 @@ pub(crate) fn data<'a>(packet: &'a Packet, now: Time, rtt: Span, random: &'a mut
         segment: 0,
         rtt: Some(rtt),
         srtt: Some(rtt),
+        bases: Some(Bases::of_one(rtt)),
         tag: 0,
         was_pending: true,
         pending: 0,

@@ -106,6 +106,10 @@ impl WindowLaw for Reno {
         self.window = self.settings.bounds.clamp(self.window * self.settings.beta);
         self.ssthresh = self.window;
     }
+
+    fn on_longer_path(&mut self) {
+        self.ssthresh = f64::INFINITY;
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,312 @@
+//! Round trips of a flow whose Data come from several responders: its producer, and caches on the way to it.
+//!
+//! A round trip belongs to a responder. A cache 2 ms away says nothing about the round trip to a producer 300 ms away, nor
+//! about when an Interest to the producer is lost. Data do not say where they come from: forwarders of others carry
+//! no hop count, and a cache may answer any segment. Round trips tell it well enough. On one way they change from a Data to
+//! the next as a queue does, little by little. Between two responders they jump.
+//!
+//! ```text
+//!   round trip r --> the responder whose last round trip is nearest to r, by ratio
+//!                      within a factor of two, or 1 ms --> it is that responder's
+//!                      else                            --> a new responder's
+//!   two responders whose shortest round trips are as near to each other --> one
+//!   a responder that has not answered for 10 s          --> forgotten
+//! ```
+//!
+//! Two responders that are nearer to each other than a factor of two count as one. What follows from a round trip, a timeout
+//! or a window, has room for as much.
+
+use crate::rtt::{RtoConfig, Smoothed};
+use crate::units::{Span, Time};
+
+/// Round trips of one responder differ by no more from one to the next; and what a host's own timing makes of it.
+const APART: u64 = 2;
+const LEAST_APART: Span = Span::from_millis(1);
+/// A responder that answered nothing for so long is gone; and so long is the shortest round trip good (RTpropFilterLen of
+/// BBR).
+const LASTS: Span = Span::from_secs(10);
+/// No more are told apart.
+const MOST: usize = 4;
+/// Gain of the part of the Data that come from each.
+const SHARE_GAIN: f64 = 1.0 / 64.0;
+/// A flow is no more patient than so many timeouts.
+const MOST_PATIENT: u64 = 64;
+
+/// One responder.
+#[derive(Clone, Copy, Debug)]
+struct Responder {
+    /// The latest round trip, and the shortest one with the time of its sample.
+    last: Span,
+    least: (Span, Time),
+    heard_at: Time,
+    smoothed: Smoothed,
+    /// The part of the latest Data that it has sent, if those of all together are one.
+    share: f64,
+}
+
+impl Responder {
+    fn new(now: Time, rtt: Span) -> Responder {
+        Responder {
+            last: rtt,
+            least: (rtt, now),
+            heard_at: now,
+            smoothed: Smoothed::new(rtt),
+            share: 0.0,
+        }
+    }
+
+    /// Whether it may have answered what was sent so long ago.
+    fn explains(&self, rtt: Span) -> bool {
+        let Smoothed { srtt, var } = self.smoothed;
+        self.least.0 <= rtt && rtt <= srtt + (var * 4).max(srtt)
+    }
+}
+
+/// The responder of a round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether it has not answered before.
+    pub is_new: bool,
+    /// Its shortest round trip.
+    pub base: Span,
+    /// Whether the shortest round trip before was out of date.
+    pub was_old: bool,
+}
+
+/// What the shortest round trips of a flow's responders are when a Data comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bases {
+    /// Of the responder of this Data; `None` if its Interest was sent more than once.
+    pub own: Option<Span>,
+    /// Of the farthest one.
+    pub farthest: Span,
+    /// Of the one from which most Data come.
+    pub usual: Span,
+}
+
+impl Bases {
+    /// Those of a flow with one responder.
+    pub fn of_one(base: Span) -> Bases {
+        Bases { own: Some(base), farthest: base, usual: base }
+    }
+
+    /// Whether another responder is more than twice as far.
+    pub fn is_near(&self) -> bool {
+        self.own.is_some_and(|own| own * APART < self.farthest)
+    }
+}
+
+/// The responders of a flow.
+#[derive(Clone, Debug)]
+pub struct Responders {
+    known: Vec<Responder>,
+    are_told_apart: bool,
+    base_lasts: Span,
+}
+
+impl Default for Responders {
+    fn default() -> Responders {
+        Responders { known: Vec::with_capacity(MOST), are_told_apart: true, base_lasts: LASTS }
+    }
+}
+
+impl Responders {
+    /// All count as one, and its shortest round trip is good for ever.
+    pub fn as_one() -> Responders {
+        Responders { are_told_apart: false, base_lasts: Span::from_nanos(u64::MAX), ..Responders::default() }
+    }
+
+    /// Takes a sample: the round-trip time of an Interest that was sent only once.
+    pub fn sample(&mut self, now: Time, rtt: Span) -> Answer {
+        let nearest = self.nearest(rtt);
+        let is_new = nearest.is_none();
+        let mut of = nearest.map_or_else(|| Responder::new(now, rtt), |index| self.known.swap_remove(index));
+        let was_old = now.since(of.least.1) > self.base_lasts;
+        if rtt <= of.least.0 || was_old {
+            of.least = (rtt, now);
+        }
+        if !is_new {
+            of.smoothed.sample(rtt);
+        }
+        (of.last, of.heard_at) = (rtt, now);
+        self.known.retain_mut(|other| {
+            let is_same = are_near(other.least.0, of.least.0);
+            if is_same {
+                of.share += other.share;
+            }
+            other.share *= 1.0 - SHARE_GAIN;
+            !is_same && now.since(other.heard_at) <= LASTS
+        });
+        of.share += SHARE_GAIN * (1.0 - of.share);
+        if self.known.len() == MOST {
+            let longest = (0..MOST).min_by_key(|&index| self.known[index].heard_at);
+            longest.map(|index| self.known.swap_remove(index));
+        }
+        self.known.push(of);
+        Answer { is_new, base: of.least.0, was_old }
+    }
+
+    /// The responder that has answered with nearly this round trip.
+    fn nearest(&self, rtt: Span) -> Option<usize> {
+        if !self.are_told_apart {
+            return self.known.first().map(|_| 0);
+        }
+        let ratio = |other: &Responder| {
+            let [a, b] = [rtt, other.last].map(|span| span.as_nanos().max(1) as f64);
+            (a / b).max(b / a)
+        };
+        let near = |&index: &usize| are_near(self.known[index].last, rtt);
+        let by_ratio = |a: &usize, b: &usize| ratio(&self.known[*a]).total_cmp(&ratio(&self.known[*b]));
+        (0..self.known.len()).filter(near).min_by(by_ratio)
+    }
+
+    /// The mean of the shortest round trips of all Data: of each responder as often as it has answered lately. So long are
+    /// the Interests of a flow on their way without queues, on average. So a rate times this is what a flow
+    /// has to have pending for the rate (J. D. C. Little, A Proof for the Queuing Formula L = λW, 1961).
+    pub fn mean_base(&self) -> Option<Span> {
+        let share: f64 = self.known.iter().map(|of| of.share).sum();
+        let sum: f64 = self.known.iter().map(|of| of.share * of.least.0.as_nanos() as f64).sum();
+        (!self.known.is_empty()).then(|| Span::from_nanos((sum / share + 0.5) as u64))
+    }
+
+    /// With a Data of the responder with this shortest round trip.
+    fn bases(&self, own: Option<Span>) -> Option<Bases> {
+        let farthest = self.known.iter().map(|of| of.least.0).max()?;
+        let usual = self.known.iter().max_by(|a, b| a.share.total_cmp(&b.share))?.least.0;
+        Some(Bases { own, farthest, usual })
+    }
+
+    /// The shortest round trips of all have just been measured.
+    pub fn renew_bases(&mut self, now: Time) {
+        self.known.iter_mut().for_each(|of| of.least.1 = now);
+    }
+}
+
+fn are_near(a: Span, b: Span) -> bool {
+    let (less, more) = (a.min(b), a.max(b));
+    more <= less * APART || more - less <= LEAST_APART
+}
+
+/// Round-trip time and retransmission timeout of a consumer's Interests: RFC 6298 for each responder, and the longest
+/// timeout of them for all Interests, since nobody knows before who will answer one.
+///
+/// *A responder of which there is no sample yet*, far behind a near cache, answers after the timeout. Its Interests are sent
+/// again, and give no sample (Karn). Forwarders absorb the repetition while the first Interest is pending. So the Data
+/// come sooner after the last sending, or later, than from any responder that is known. Then the timeout was too short, not the
+/// Interest lost, and timeouts are twice as long from then on, until there is a sample of a new responder. A
+/// sample of a known one changes nothing about it.
+#[derive(Clone, Debug)]
+pub struct FlowRtt {
+    config: RtoConfig,
+    /// Of all Data.
+    smoothed: Option<Smoothed>,
+    responders: Responders,
+    backoff: u64,
+    /// What it was before it was doubled last.
+    earlier: u64,
+    /// The factor of all timeouts while there is a responder without a sample, and since when.
+    patience: (u64, Time),
+}
+
+/// The values of a consumer.
+impl Default for FlowRtt {
+    fn default() -> FlowRtt {
+        FlowRtt::new(RtoConfig::CONSUMER)
+    }
+}
+
+impl FlowRtt {
+    /// One without a sample.
+    pub fn new(config: RtoConfig) -> FlowRtt {
+        FlowRtt {
+            config,
+            smoothed: None,
+            responders: Responders::default(),
+            backoff: 1,
+            earlier: 1,
+            patience: (1, Time::ZERO),
+        }
+    }
+
+    /// Takes a sample: the round-trip time of an Interest that was sent only once.
+    pub fn sample(&mut self, now: Time, rtt: Span) -> Option<Bases> {
+        (self.backoff, self.earlier) = (1, 1);
+        match &mut self.smoothed {
+            None => self.smoothed = Some(Smoothed::new(rtt)),
+            Some(smoothed) => smoothed.sample(rtt),
+        }
+        let answer = self.responders.sample(now, rtt);
+        if answer.is_new || now.since(self.patience.1) > LASTS {
+            self.patience.0 = 1;
+        }
+        self.bases(Some(answer.base))
+    }
+
+    /// The Data came of an Interest that was sent more than once, at these times first and last.
+    pub fn repeated(&mut self, now: Time, first: Time, last: Time) -> Option<Bases> {
+        let known = &self.responders.known;
+        let is_explained = known.iter().any(|of| of.explains(now.since(last)));
+        // What was sent before is of the same timeout.
+        if !known.is_empty() && !is_explained && first >= self.patience.1 {
+            self.patience = ((2 * self.patience.0).min(MOST_PATIENT), now);
+        }
+        self.bases(None)
+    }
+
+    /// `None` while a farther one is expected of which there is no sample.
+    fn bases(&self, own: Option<Span>) -> Option<Bases> {
+        self.responders.bases(own).filter(|_| self.patience.0 == 1)
+    }
+
+    /// An Interest timed out.
+    pub fn back_off(&mut self) {
+        self.earlier = self.backoff;
+        self.backoff = (2 * self.backoff).min(self.config.max_backoff);
+    }
+
+    /// The smoothed round-trip time of all Data, once there is a sample.
+    #[inline]
+    pub fn srtt(&self) -> Option<Span> {
+        self.smoothed.map(|smoothed| smoothed.srtt)
+    }
+
+    /// The longest of all responders.
+    fn longest(&self, of_one: impl Fn(Smoothed) -> Span) -> Span {
+        let all = self.responders.known.iter().map(|of| of_one(of.smoothed));
+        all.max().map_or(self.config.initial, |longest| longest * self.patience.0)
+    }
+
+    /// The retransmission timeout.
+    #[inline]
+    pub fn rto(&self) -> Span {
+        self.backed_off(self.backoff)
+    }
+
+    /// How long an answer may be late after the answer to a later Interest: Data arrive out of order by no more than
+    /// round-trip times vary (RFC 8985 waits a quarter of a round trip, RFC 9002 an eighth).
+    pub fn overtaken(&self) -> Span {
+        self.longest(Smoothed::overtaken)
+    }
+
+    /// How long no Data may come before all pending Interests may be lost: RFC 8985 waits two round trips.
+    pub fn silence(&self) -> Span {
+        self.longest(|smoothed| (smoothed.srtt * 2).max(smoothed.overtaken()))
+    }
+
+    /// Whether an Interest has timed out since the last sample.
+    pub fn is_backed_off(&self) -> bool {
+        self.backoff > 1
+    }
+
+    /// The RTO of Interests that were sent before the last backoff.
+    #[inline]
+    pub fn earlier_rto(&self) -> Span {
+        self.backed_off(self.earlier)
+    }
+
+    #[inline]
+    fn backed_off(&self, by: u64) -> Span {
+        let base = self.longest(|smoothed| self.config.rto(smoothed));
+        (base * by).min(self.config.max)
+    }
+}
