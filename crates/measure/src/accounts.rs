@@ -397,6 +397,11 @@ impl FlowAccounts {
 
     // ---- What came of it
 
+    /// The number of flows.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
     /// The totals of a flow so far.
     pub fn total(&self, flow: usize) -> &FlowTotals {
         &self.totals[flow]

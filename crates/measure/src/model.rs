@@ -43,6 +43,12 @@ pub struct RunDocument {
     pub events: u64,
     /// Packets sent on links: each packet counts once for every link that it crosses.
     pub packet_hops: u64,
+    /// The packets that were thrown away, one row for each reason; empty in a world that does not know the reasons.
+    #[serde(default)]
+    pub drops: Vec<DropRow>,
+    /// The part of the Data that was thrown away, of those delivered and those thrown away, 0 to 1.
+    #[serde(default)]
+    pub data_thrown_away: f64,
     /// One row for each flow.
     pub flows: Vec<FlowRow>,
     /// One row for each class.
@@ -64,6 +70,19 @@ pub struct RunDocument {
 /// Whether the seed matters in a run that does not say.
 fn unknown_is_yes() -> bool {
     true
+}
+
+/// The packets that were thrown away for one reason, over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropRow {
+    /// The reason in a few words, such as `out of the lifetime` or `link queue full`.
+    pub reason: String,
+    /// Where: `queue`, `link`, `node` or `consumer`.
+    pub place: String,
+    /// Data.
+    pub data: u64,
+    /// Interests and Nacks.
+    pub interests: u64,
 }
 
 /// One flow: one consumer fetching under one prefix.
@@ -156,8 +175,14 @@ pub struct LinkRow {
     pub rate_bps: f64,
     /// The share of time in which it was sending, 0 to 1.
     pub utilisation: f64,
-    /// Packets dropped at its queue.
+    /// Packets dropped at its queue, for whatever reason the queue has.
     pub drops: u64,
+    /// Packets that the link lost at random.
+    #[serde(default)]
+    pub lost: u64,
+    /// Packets dropped because the link was down.
+    #[serde(default)]
+    pub down: u64,
     /// Queueing delay of the link; packets that the node's strategy held count for their outgoing link.
     pub queue_ms: QueueMs,
 }

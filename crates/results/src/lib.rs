@@ -25,6 +25,7 @@ mod summary;
 mod sweep;
 mod table;
 mod thinned;
+mod thrown;
 
 pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,

@@ -3,6 +3,7 @@
 
 use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
 use crate::optimum;
+use crate::thrown;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, RunDocument};
 
@@ -56,6 +57,10 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
         _ => format!("Links, the {} most used of {}", shown.len(), shown.len() + hidden),
     };
     text += &section(&title, links(&shown, width));
+    text += &section("Thrown away, whole run", thrown::by_reason(document, width));
+    if let Some(line) = thrown::line(document) {
+        text += &format!("{}\n", wrapped(&line, width));
+    }
     text += &section("Expectations", expectations(&document.expectations, width));
     text += &verdicts(&document.expectations);
     text
@@ -161,7 +166,8 @@ fn completions(document: &RunDocument, width: Option<u16>) -> String {
 /// The most used links, most used first, and how many others there are.
 fn busiest(rows: &[LinkRow]) -> (Vec<&LinkRow>, usize) {
     let mut shown: Vec<&LinkRow> = rows.iter().collect();
-    shown.sort_by(|a, b| b.drops.cmp(&a.drops).then(b.utilisation.total_cmp(&a.utilisation)));
+    let dropped = |row: &LinkRow| row.drops + row.lost + row.down;
+    shown.sort_by(|a, b| dropped(b).cmp(&dropped(a)).then(b.utilisation.total_cmp(&a.utilisation)));
     shown.truncate(LINKS_SHOWN);
     let hidden = rows.len() - shown.len();
     (shown, hidden)
@@ -171,17 +177,25 @@ fn links(rows: &[&LinkRow], width: Option<u16>) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
-    let header = ["link", "rate", "utilisation", "drops", "queue mean ms", "queue p99 ms"];
+    // Most links lose nothing but at their queues.
+    let has_lost = rows.iter().any(|row| row.lost > 0);
+    let has_been_down = rows.iter().any(|row| row.down > 0);
+    let mut header = vec!["link", "rate", "utilisation", "queue drops"];
+    header.extend(has_lost.then_some("lost at random"));
+    header.extend(has_been_down.then_some("while down"));
+    header.extend(["queue mean ms", "queue p99 ms"]);
     let mut table = table(&header, 1..header.len(), width);
     for row in rows {
-        table.add_row(vec![
+        let mut cells = vec![
             format!("{} → {}", row.from, row.to),
             rate(row.rate_bps),
             format!("{:.1} %", row.utilisation * 100.0),
             grouped(row.drops as i64),
-            millis_or_none(row.queue_ms.mean),
-            millis_or_none(row.queue_ms.p99),
-        ]);
+        ];
+        cells.extend(has_lost.then(|| grouped(row.lost as i64)));
+        cells.extend(has_been_down.then(|| grouped(row.down as i64)));
+        cells.extend([row.queue_ms.mean, row.queue_ms.p99].map(millis_or_none));
+        table.add_row(cells);
     }
     Some(table)
 }

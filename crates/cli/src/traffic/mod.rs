@@ -218,7 +218,7 @@ fn report(run: &Run<'_>, parts: Vec<Part>, observers: &mut Observers) -> Report 
         observers,
         events,
         packet_hops: 0,
-        drops: [0; DropReason::ALL.len()],
+        drops: [Dropped::default(); DropReason::ALL.len()],
     };
     let mut report = run.experiment.report(measured);
     report.document.wall_s = run.now().as_secs_f64();

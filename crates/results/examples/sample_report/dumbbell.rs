@@ -103,6 +103,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
                     queue_packets: packets as f32,
                     queue_ms: (throughput > 0.0).then_some(queue_ms as f32),
                     drops,
+                    lost: 0,
                 });
             }
             links.push(LinkRow {
@@ -111,6 +112,8 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
                 rate_bps: link.rate_bps,
                 utilisation: used / samples.max(1) as f64,
                 drops: dropped,
+                lost: 0,
+                down: 0,
                 queue_ms: queueing.queue_ms(),
             });
         }
@@ -223,6 +226,21 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             wall_s: 0.92,
             events: 2_713_004,
             packet_hops: 3_402_118,
+            drops: vec![
+                DropRow {
+                    reason: "link queue full".to_owned(),
+                    place: "queue".to_owned(),
+                    data: lost,
+                    interests: 0,
+                },
+                DropRow {
+                    reason: "out of the lifetime".to_owned(),
+                    place: "node".to_owned(),
+                    data: 3,
+                    interests: 0,
+                },
+            ],
+            data_thrown_away: 0.004,
             flows: flow_rows,
             classes: class_rows,
             groups,
@@ -247,7 +265,6 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         ]
         .map(|(key, text)| (key.to_owned(), text.to_owned()))
         .to_vec(),
-        drops_by_reason: vec![("queue full".to_owned(), lost), ("no route".to_owned(), 0)],
         notes: vec![
             "These figures come from a generator of examples. They show the page, not a scheme.".to_owned(),
         ],

@@ -205,6 +205,8 @@ fn of_link(link: &LinkRow) -> Values {
         (metric::RATE, Some(link.rate_bps)),
         (metric::UTILISATION, Some(link.utilisation)),
         (metric::DROPS, Some(link.drops as f64)),
+        (metric::LOST_AT_RANDOM, Some(link.lost as f64)),
+        (metric::DOWN, Some(link.down as f64)),
         (metric::QUEUE_MEAN, link.queue_ms.mean),
         (metric::QUEUE_P99, link.queue_ms.p99),
     ]
