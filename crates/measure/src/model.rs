@@ -149,6 +149,9 @@ pub struct TrafficFigures {
     /// Mean completion time of the flows, s; `None` unless all completed.
     #[serde(default)]
     pub completion_mean_s: Option<f64>,
+    /// Jain's index over the goodputs of these flows, without weights, 0 to 1; `None` with fewer than two that take part.
+    #[serde(default)]
+    pub jain: Option<f64>,
 }
 
 /// Mean and percentiles of a delay, ms; `None` without samples.
@@ -224,9 +227,31 @@ pub struct OptimumRow {
     pub objective: String,
     /// The usable part of the links' rates, 0 to 1.
     pub utilisation: f64,
+    /// How it divides links among classes, such as `AF2 : AF1 : BE = 3 : 2 : 1`; empty if the flows are of one class and
+    /// have no weights.
+    #[serde(default)]
+    pub weights: String,
+    /// Jain's index, weighted: over the goodput of each flow as a part of its goodput here, 0 to 1; `None` with fewer than
+    /// two flows.
+    #[serde(default)]
+    pub weighted_jain: Option<f64>,
     /// One row for each flow, in the order of the window's flows.
     pub flows: Vec<OptimumFlowRow>,
     /// The distance of the flows from it.
+    pub distance: DistanceRow,
+    /// The target of the run's scheme, if that is to use a part of the links only; left out if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetRow>,
+}
+
+/// The target of a scheme: the optimum of the links if only a part of their rates may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetRow {
+    /// This part, 0 to 1.
+    pub utilisation: f64,
+    /// Data content delivered to the applications, all flows together, bit/s.
+    pub goodput_bps: f64,
+    /// The distance of the flows from the target.
     pub distance: DistanceRow,
 }
 

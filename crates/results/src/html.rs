@@ -303,14 +303,17 @@ fn link_orders(rows: &[LinkRow]) -> Vec<Vec<usize>> {
 
 /// The notes, and how far the run is from the optimum.
 fn notes(report: &Report) -> Vec<String> {
-    let sentence = |window: &WindowRow| {
-        let optimum = window.optimum.as_ref()?;
-        Some(format!("{}: {}.", format::period(window.from_s, window.to_s), optimum::sentence(optimum)))
-    };
     let document = &report.document;
-    let whole =
-        document.optimum.as_ref().map(|optimum| format!("Whole run: {}.", optimum::sentence(optimum)));
-    let windows = document.windows.iter().filter_map(sentence);
+    let sentences = |when: String, optimum: Option<&OptimumRow>| -> Vec<String> {
+        let Some(optimum) = optimum else { return Vec::new() };
+        let target = optimum::target_sentence(optimum, &document.scheme);
+        let all = [Some(optimum::sentence(optimum)), target].into_iter().flatten();
+        all.map(|sentence| format!("{when}: {sentence}.")).collect()
+    };
+    let whole = sentences("Whole run".to_owned(), document.optimum.as_ref());
+    let of_window =
+        |window: &WindowRow| sentences(format::period(window.from_s, window.to_s), window.optimum.as_ref());
+    let windows = document.windows.iter().flat_map(of_window);
     let thrown_away = thrown::line(document);
     whole.into_iter().chain(windows).chain(thrown_away).chain(report.notes.iter().cloned()).collect()
 }
@@ -324,6 +327,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
     let link_rows = |rows: &[LinkRow]| some(rows, links);
     let optimum = |row: &OptimumRow| OptimumRow {
         objective: row.objective.clone(),
+        weights: row.weights.clone(),
         flows: some(&row.flows, flows),
         ..*row
     };

@@ -38,7 +38,8 @@ pub use model::{
     DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow, HeldRow, LeftOutRow,
     LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
     OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
-    SummaryPoint, SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
+    SummaryPoint, SummaryRow, SummaryScenario, TargetGoodputRow, TheoryRow, TrafficComparison,
+    WindowDistanceRow, WorstPoint,
 };
 pub use published::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,

@@ -5,7 +5,7 @@ use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
 use crate::optimum;
 use crate::thrown;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, RunDocument};
+use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument};
 
 /// Rows of links shown; the others are counted.
 const LINKS_SHOWN: usize = 12;
@@ -40,16 +40,12 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
         text.push_str(&format!("with --set {}\n", document.set.join(" --set ")));
     }
     text += &section("Classes, whole run", classes(&document.classes, width));
-    if let Some(optimum) = &document.optimum {
-        text.push_str(&format!("{}\n", wrapped(&optimum::sentence(optimum), width)));
-    }
+    text += &distances(document, document.optimum.as_ref(), width);
     text += &completions(document, width);
     for window in &document.windows {
         let title = format!("Classes, {}", format::period(window.from_s, window.to_s));
         text += &section(&title, classes(&window.classes, width));
-        if let Some(optimum) = &window.optimum {
-            text.push_str(&format!("{}\n", wrapped(&optimum::sentence(optimum), width)));
-        }
+        text += &distances(document, window.optimum.as_ref(), width);
     }
     let (shown, hidden) = busiest(&document.links);
     let title = match hidden {
@@ -64,6 +60,13 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
     text += &section("Expectations", expectations(&document.expectations, width));
     text += &verdicts(&document.expectations);
     text
+}
+
+/// The distances from the optimum and from the scheme's target, a line each.
+fn distances(document: &RunDocument, optimum: Option<&OptimumRow>, width: Option<u16>) -> String {
+    let Some(optimum) = optimum else { return String::new() };
+    let sentences = [Some(optimum::sentence(optimum)), optimum::target_sentence(optimum, &document.scheme)];
+    sentences.into_iter().flatten().map(|sentence| wrapped(&sentence, width) + "\n").collect()
 }
 
 fn section(title: &str, table: Option<Table>) -> String {
@@ -115,11 +118,13 @@ fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
-    let header =
-        ["class", "goodput", "delay mean ms", "p95 ms", "p99 ms", "lost", "retransmitted", "timeouts"];
+    let has_jain = rows.iter().any(|row| row.figures.jain.is_some());
+    let mut header =
+        vec!["class", "goodput", "delay mean ms", "p95 ms", "p99 ms", "lost", "retransmitted", "timeouts"];
+    header.extend(has_jain.then_some("Jain in class"));
     let mut table = table(&header, 1..header.len(), width);
     for ClassRow { class, figures: row } in rows {
-        table.add_row(vec![
+        let mut cells = vec![
             class.clone(),
             rate(row.goodput_bps),
             millis_or_none(row.delay_ms.mean),
@@ -128,7 +133,10 @@ fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {
             grouped(row.lost as i64),
             grouped(row.retransmitted as i64),
             grouped(row.timeouts as i64),
-        ]);
+        ];
+        let jain = || row.jain.map_or_else(|| NONE.to_owned(), |jain| Quantity::Plain.format(jain));
+        cells.extend(has_jain.then(jain));
+        table.add_row(cells);
     }
     Some(table)
 }

@@ -6,7 +6,7 @@ use comfy_table::Table;
 use weir_measure::{DropRow, RunDocument};
 
 /// A run that throws away more than this part of its Data says so in a line.
-const NOTEWORTHY: f64 = 0.01;
+pub(crate) const NOTEWORTHY: f64 = 0.01;
 
 /// A line if more than 1 % of the Data was thrown away: how much, and for which reasons.
 pub(crate) fn line(document: &RunDocument) -> Option<String> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use weir_core::seam::DropReason;
 use weir_core::units::Time;
-use weir_experiment::{Experiment, Measured, Observers, Setup};
+use weir_experiment::{Dropped, Experiment, Measured, Observers, Setup};
 use weir_management::client::Endpoint;
 use weir_measure::{FlowAccounts, Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};

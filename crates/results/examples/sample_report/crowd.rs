@@ -2,8 +2,8 @@
 //! in what is said about them.
 
 use weir_measure::{
-    ClassRow, DelayMs, FlowRow, FlowSample, LinkRow, LinkSample, QueueMs, Report, Role, RunDocument, Series,
-    Topology, TopologyLink, TopologyNode, TrafficFigures, WindowRow,
+    ClassRow, DelayMs, DropRow, FlowRow, FlowSample, LinkRow, LinkSample, QueueMs, Report, Role, RunDocument,
+    Series, Topology, TopologyLink, TopologyNode, TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;

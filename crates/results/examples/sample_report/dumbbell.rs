@@ -2,9 +2,9 @@
 //! transient at the start, a greedy flow in the middle, and losses where it pushes too hard.
 
 use weir_measure::{
-    Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample,
-    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium,
-    TopologyNode, TrafficFigures, WindowRow,
+    Bound, ClassRow, DelayHistogram, DropRow, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow,
+    LinkSample, OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink,
+    TopologyMedium, TopologyNode, TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -143,6 +143,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             let mut all = DelayHistogram::new();
             class_of.iter().zip(&delays).filter(|(of, _)| *of == class).for_each(|(_, own)| all.merge(own));
             let figures = TrafficFigures {
+                jain: None,
                 goodput_bps: members().map(|row| row.goodput_bps).sum(),
                 delay_ms: all.delay_ms(),
                 lost: members().map(|row| row.lost).sum(),

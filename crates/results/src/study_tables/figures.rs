@@ -140,6 +140,12 @@ impl<'a> Part<'a> {
                 (metric::WITHIN_5_PERCENT, within_5_percent),
             ]);
         }
+        if let Some(optimum) = self.optimum {
+            values.push((metric::WEIGHTED_JAIN, optimum.weighted_jain));
+        }
+        if let Some(target) = self.optimum.and_then(|optimum| optimum.target) {
+            values.push((metric::TARGET_DISTANCE_MEAN, target.distance.mean));
+        }
         values
     }
 }
@@ -180,6 +186,7 @@ fn traffic(figures: &TrafficFigures) -> Values {
     values.extend(of_packets(figures.lost, figures.retransmitted, figures.timeouts));
     values.push((metric::COMPLETION, figures.completion_s));
     values.push((metric::COMPLETION_MEAN, figures.completion_mean_s));
+    values.push((metric::JAIN, figures.jain));
     values
 }
 

@@ -73,7 +73,9 @@ fn data_that_come_after_the_lifetime_are_told_apart_from_those_that_come_twice()
         "duration=30 s",
     ];
     let report = run(&scenario("examples/minimal", &set), &Setup::default());
-    let data = |reason: &str| report.document.drops.iter().find(|row| row.reason == reason).map_or(0, |row| row.data);
+    let data = |reason: &str| {
+        report.document.drops.iter().find(|row| row.reason == reason).map_or(0, |row| row.data)
+    };
     assert!(data("out of the lifetime") > 100, "{:?}", report.document.drops);
     assert!(report.document.data_thrown_away > 0.1, "{}", report.document.data_thrown_away);
     let delivered = report.document.flows[0].goodput_bps * 30.0 / 8.0 / 1024.0;
