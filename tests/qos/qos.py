@@ -352,7 +352,7 @@ def nothing_is_lost(_, real):
     yield from real["refused"]
     # Data that were on their way when the consumers left at the end find their face down: that is no loss.
     # Consumers end with Interests pending: what comes for them is dropped with their face, or nobody asks for it any more.
-    has_ended = lambda name: 'reason="face down"' in name or 'reason="unsolicited Data"' in name
+    has_ended = lambda name: 'reason="face down"' in name or 'reason="unsolicited Data"' in name or 'reason="out of the lifetime"' in name
     yield from drops(real, lambda name: 'dropped_packets_total{reason=' in name and not has_ended(name))
     yield from frames_lost(real)
 

@@ -27,8 +27,21 @@ export interface LinkRow {
   to: string;
   rate_bps: number | null;
   utilisation: number | null;
+  /** At its queue. */
   drops: number;
+  /** At random, on the link. */
+  lost: number;
+  /** Because the link was down. */
+  down: number;
   queue_ms: { mean: number | null; p99: number | null };
+}
+
+/** Packets that were thrown away for one reason. */
+export interface DropRow {
+  reason: string;
+  place: string;
+  data: number;
+  interests: number;
 }
 
 /** What theory says is best, whatever the scheme. */
@@ -74,6 +87,10 @@ export interface RunDocument extends Rows {
   wall_s: number;
   events: number;
   packet_hops: number;
+  /** Over the whole run. */
+  drops: DropRow[];
+  /** The part of the Data, 0 to 1. */
+  data_thrown_away: number | null;
   windows: (Rows & { from_s: number; to_s: number })[];
   expectations: Expectation[];
 }
@@ -114,7 +131,6 @@ export interface Page {
   edges: { from: string; to: string; rate_bps: number; delay_ms: number; medium: number | null }[];
   media: { name: string; stations: string[]; x: number; y: number }[];
   provenance: [string, string][];
-  drops: [string, number][];
   notes: string[];
 }
 

@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import "./base.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
-import { type Expectation, type FlowRow, type LinkRow, type Rows, readPage, unpack } from "./data";
+import { type DropRow, type Expectation, type FlowRow, type LinkRow, type Rows, readPage, unpack } from "./data";
 import { choice, h, section, select } from "./dom";
 import { count, large, millis, percent, rate, seconds } from "./format";
 import { Board, type Line, TimeRange, drawn } from "./plots";
@@ -207,6 +207,8 @@ function flowTable(rows: Rows): HTMLElement {
 }
 
 function linkTable(rows: Rows): HTMLElement {
+  const lost = { title: "lost at random", text: (row: LinkRow) => count(row.lost), key: (row: LinkRow) => row.lost, number: true };
+  const down = { title: "dropped while down", text: (row: LinkRow) => count(row.down), key: (row: LinkRow) => row.down, number: true };
   return table<LinkRow>(
     "Each direction of each link",
     [
@@ -215,7 +217,9 @@ function linkTable(rows: Rows): HTMLElement {
       { title: "utilisation", unit: "%", text: (row) => percent(row.utilisation), key: (row) => row.utilisation, number: true },
       { title: "queue mean", unit: "ms", text: (row) => millis(row.queue_ms.mean), key: (row) => row.queue_ms.mean, number: true },
       { title: "queue p99", unit: "ms", text: (row) => millis(row.queue_ms.p99), key: (row) => row.queue_ms.p99, number: true },
-      { title: "drops", text: (row) => count(row.drops), key: (row) => row.drops, number: true },
+      { title: "queue drops", text: (row) => count(row.drops), key: (row) => row.drops, number: true },
+      ...(rows.links.some((row) => row.lost > 0) ? [lost] : []),
+      ...(rows.links.some((row) => row.down > 0) ? [down] : []),
     ],
     rows.links,
     left(rows.links.length, totals.links, "directions of links", "the busiest, and those with the most drops and the longest queueing delays"),
@@ -455,21 +459,26 @@ function links(): HTMLElement {
 }
 
 function drops(): HTMLElement | null {
-  const reasons = page.drops.filter(([, packets]) => packets > 0);
-  if (page.drops.length === 0) return null;
-  if (reasons.length === 0) return section("drops", "Drops by reason", [], h("p", {}, "Nothing was dropped."));
-  const most = Math.max(...reasons.map(([, packets]) => packets));
+  const rows = doc.drops;
+  // Real forwarders do not say why.
+  if (rows.length === 0 && isReal) return null;
+  if (rows.length === 0) return section("drops", "Thrown away, by reason", [], h("p", {}, "Nothing was thrown away."));
+  const packets = (row: DropRow) => row.data + row.interests;
+  const most = Math.max(...rows.map(packets));
+  const counts = (row: DropRow) =>
+    [row.data > 0 ? `${count(row.data)} Data` : "", row.interests > 0 ? `${count(row.interests)} Interests` : ""].filter((part) => part).join(", ");
   return section(
     "drops",
-    "Drops by reason",
+    "Thrown away, by reason",
     [],
+    h("p", {}, `${percent(doc.data_thrown_away)} % of the Data was thrown away, of those delivered and those thrown away.`),
     h(
       "dl",
       { class: "bars" },
-      ...reasons.map(([reason, packets]) => {
+      ...rows.map((row) => {
         const bar = h("i");
-        bar.style.width = `${(packets / most) * 100}%`;
-        return h("div", {}, h("dt", {}, reason), h("dd", {}, h("span", {}, count(packets)), h("span", { class: "track" }, bar)));
+        bar.style.width = `${(packets(row) / most) * 100}%`;
+        return h("div", {}, h("dt", {}, `${row.reason} (${row.place})`), h("dd", {}, h("span", {}, counts(row)), h("span", { class: "track" }, bar)));
       }),
     ),
   );
@@ -514,7 +523,8 @@ root.replaceChildren(
   ...(times.length > 0 ? [traffic(), ...(isReal ? [] : [links()])] : []),
   overWindows("flows", "Flows", flowTable),
   ...(isReal ? [] : [overWindows("link-figures", "Links", linkTable)]),
-  ...[drops(), provenance()].filter((part) => part !== null),
+  ...[drops()].filter((part) => part !== null),
+  provenance(),
   h("footer", {}, `weir ${page.version}`),
 );
 window.weirReport = { plots: drawn, range, network: graph === null ? null : (graph as () => cytoscape.Core)() };

@@ -137,7 +137,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
   const told = (rows: number[]): string[] => [
     ...rows.slice(0, TOLD).map((row) => {
       const link = links[row]!;
-      return `${link.from} → ${link.to}: ${percent(link.utilisation)} % used, queue ${millis(link.queue_ms.mean)} ms, ${count(link.drops)} drops`;
+      return `${link.from} → ${link.to}: ${percent(link.utilisation)} % used, queue ${millis(link.queue_ms.mean)} ms, ${count(link.drops)} queue drops`;
     }),
     ...(rows.length > TOLD ? [`and ${rows.length - TOLD} others`] : []),
   ];

@@ -1,8 +1,9 @@
 //! Makes the report of a run from its counters.
 
+use weir_core::consumer::ConsumerCounters;
 use weir_core::seam::DropReason;
 use weir_measure::{
-    FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RunDocument, Series, Topology, WindowRow,
+    DropRow, FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RunDocument, Series, Topology, WindowRow,
 };
 
 use crate::experiment::Experiment;
@@ -22,10 +23,42 @@ pub struct Measured<'a> {
     /// Packets put on links.
     pub packet_hops: u64,
     /// Packets dropped, by [`DropReason::ALL`].
-    pub drops: [u64; DropReason::ALL.len()],
+    pub drops: [Dropped; DropReason::ALL.len()],
+}
+
+/// Packets dropped for one reason.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dropped {
+    /// Data.
+    pub data: u64,
+    /// Interests and Nacks.
+    pub interests: u64,
 }
 
 impl Measured<'_> {
+    /// What was thrown away by reason, and the part of the Data that was.
+    fn drops(&self) -> (Vec<DropRow>, f64) {
+        let row = |(reason, dropped): (DropReason, Dropped)| {
+            let Dropped { data, interests } = dropped;
+            let (place, reason) = (reason.place().name().to_owned(), reason.words().to_owned());
+            DropRow { reason, place, data, interests }
+        };
+        let sum = |of: fn(&ConsumerCounters) -> u64| -> u64 {
+            (0..self.flows.flows()).map(|flow| of(&self.flows.total(flow).counters)).sum()
+        };
+        let again = DropRow {
+            reason: "came to the consumer again".to_owned(),
+            place: "consumer".to_owned(),
+            data: sum(|counters| counters.duplicates),
+            interests: 0,
+        };
+        let rows = DropReason::ALL.into_iter().zip(self.drops).map(row).chain([again]);
+        let rows: Vec<DropRow> = rows.filter(|row| row.data + row.interests > 0).collect();
+        let thrown_away: u64 = rows.iter().map(|row| row.data).sum();
+        let all = thrown_away + sum(|counters| counters.delivered);
+        (rows, if all == 0 { 0.0 } else { thrown_away as f64 / all as f64 })
+    }
+
     fn link_rows(&self, place: usize, interval: &Interval) -> Vec<LinkRow> {
         self.links.as_ref().map_or_else(Vec::new, |links| links.rows(place, interval.seconds()))
     }
@@ -47,6 +80,7 @@ impl Experiment {
             links: measured.link_rows(1 + window, interval),
             optimum: None,
         });
+        let (drops, data_thrown_away) = measured.drops();
         let document = RunDocument {
             schema: RunDocument::SCHEMA,
             scenario: scenario.name.clone(),
@@ -57,6 +91,8 @@ impl Experiment {
             simulated_s: whole.seconds(),
             events: measured.events,
             packet_hops: measured.packet_hops,
+            drops,
+            data_thrown_away,
             flows: flows.flow_rows(whole),
             classes: flows.class_rows(whole),
             groups: flows.group_rows(whole),
@@ -65,7 +101,6 @@ impl Experiment {
             expectations: measured.observers.rows(flows, measured.links.as_ref()),
             ..RunDocument::default()
         };
-        let reasons = DropReason::ALL.into_iter().zip(measured.drops).filter(|(_, count)| *count > 0);
         Report {
             document,
             probes: measured.observers.values(flows, measured.links.as_ref()),
@@ -74,7 +109,6 @@ impl Experiment {
             title: scenario.title.clone(),
             source: scenario.source.clone(),
             provenance: self.provenance(),
-            drops_by_reason: reasons.map(|(reason, count)| (reason.words().to_owned(), count)).collect(),
             notes: scenario.notes.clone(),
         }
     }

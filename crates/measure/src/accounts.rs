@@ -10,7 +10,7 @@ use weir_packet::ServiceClass;
 
 use crate::model::{ClassRow, FlowRow, GroupRow, TrafficFigures};
 use crate::series::{ClassSeries, FlowSample, FlowSeries};
-use crate::stats::DelayHistogram;
+use crate::stats::{DelayHistogram, jain};
 
 /// With more flows than this, percentiles are kept by class only: a table a flow would be most of
 /// the memory of a run.
@@ -397,6 +397,11 @@ impl FlowAccounts {
 
     // ---- What came of it
 
+    /// The number of flows.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
     /// The totals of a flow so far.
     pub fn total(&self, flow: usize) -> &FlowTotals {
         &self.totals[flow]
@@ -487,6 +492,18 @@ impl FlowAccounts {
         indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
     }
 
+    /// Jain's index of the flows that take part: one that has not begun, or is over, is not treated unfairly. One flow is
+    /// not fair or unfair.
+    fn jain(&self, interval: &Interval, flows: &[usize]) -> Option<f64> {
+        let totals = flows.iter().map(|&flow| interval.flow(flow));
+        let takes_part =
+            |t: &FlowTotals| t.content > 0 || t.lost + t.counters.retransmitted + t.counters.timeouts > 0;
+        let mut contents: Vec<f64> = totals.filter(takes_part).map(|t| t.content as f64).collect();
+        // Sums round by their order.
+        contents.sort_by(f64::total_cmp);
+        jain(&contents).filter(|_| contents.len() > 1)
+    }
+
     /// What some flows got together in an interval.
     fn sum(&self, interval: &Interval, flows: &[usize], delays: &DelayHistogram) -> TrafficFigures {
         let sum = |of: fn(&FlowTotals) -> u64| flows.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
@@ -495,6 +512,7 @@ impl FlowAccounts {
         let seconds = |all: &[Span]| all.iter().map(|after| after.as_secs_f64()).sum::<f64>();
         let mean = |all: &Vec<Span>| (!all.is_empty()).then(|| seconds(all) / all.len() as f64);
         TrafficFigures {
+            jain: self.jain(interval, flows),
             goodput_bps: (8 * sum(|t| t.content)) as f64 / interval.seconds(),
             delay_ms: delays.delay_ms(),
             lost: sum(|t| t.lost),

@@ -15,8 +15,8 @@ pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Inter
 pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
-    Bound, ClassRow, DelayMs, DistanceRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
-    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, TrafficFigures, WindowRow,
+    Bound, ClassRow, DelayMs, DistanceRow, DropRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
+    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, TargetRow, TrafficFigures, WindowRow,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,

@@ -1,6 +1,7 @@
 //! Accounts of the links of a run, separate for each direction. They work like those of flows: totals only grow, and each
 //! interval keeps the totals at its beginning and end.
 
+use weir_core::seam::{DropPlace, DropReason};
 use weir_core::units::{Rate, Span, Time};
 
 use crate::accounts::{Extent, FlowAccounts, Interval};
@@ -28,6 +29,10 @@ pub struct LinkTotals {
     pub busy: Span,
     /// Packets dropped at its queue.
     pub drops: u64,
+    /// Packets that it lost at random.
+    pub lost: u64,
+    /// Packets dropped because it was down.
+    pub down: u64,
     /// Packets sent.
     pub sent: u64,
     /// Sum of their queueing delays.
@@ -71,6 +76,8 @@ impl LinkInterval {
             bits: after.bits - before.bits,
             busy: after.busy - before.busy,
             drops: after.drops - before.drops,
+            lost: after.lost - before.lost,
+            down: after.down - before.down,
             sent: after.sent - before.sent,
             waited: after.waited - before.waited,
             ..after
@@ -150,9 +157,15 @@ impl LinkAccounts {
         }
     }
 
-    /// A packet was dropped in front of a link.
-    pub fn on_drop(&mut self, link: usize) {
-        self.totals[link].drops += 1;
+    /// A packet was dropped in front of a link, or lost on it.
+    pub fn on_drop(&mut self, link: usize, reason: DropReason) {
+        let totals = &mut self.totals[link];
+        match reason.place() {
+            DropPlace::Queue => totals.drops += 1,
+            DropPlace::Link if reason == DropReason::LinkLoss => totals.lost += 1,
+            DropPlace::Link => totals.down += 1,
+            DropPlace::Node => {}
+        }
     }
 
     /// The rate of a link changes.
@@ -188,6 +201,7 @@ impl LinkAccounts {
                 queue_packets: (waited.as_secs_f64() / seconds) as f32,
                 queue_ms: (sent > 0).then(|| (waited.as_millis_f64() / sent as f64) as f32),
                 drops: (now.drops - before.drops) as u32,
+                lost: (now.lost - before.lost) as u32,
             });
         }
         for (before, totals) in self.at_step.iter_mut().zip(&self.totals) {
@@ -218,6 +232,8 @@ impl LinkAccounts {
                 rate_bps: info.rate.as_bps_f64(),
                 utilisation: totals.busy.as_secs_f64() / seconds,
                 drops: totals.drops,
+                lost: totals.lost,
+                down: totals.down,
                 queue_ms: interval.queueing(index).queue_ms(),
             }
         };

@@ -43,6 +43,12 @@ pub struct RunDocument {
     pub events: u64,
     /// Packets sent on links: each packet counts once for every link that it crosses.
     pub packet_hops: u64,
+    /// The packets that were thrown away, one row for each reason; empty in a world that does not know the reasons.
+    #[serde(default)]
+    pub drops: Vec<DropRow>,
+    /// The part of the Data that was thrown away, of those delivered and those thrown away, 0 to 1.
+    #[serde(default)]
+    pub data_thrown_away: f64,
     /// One row for each flow.
     pub flows: Vec<FlowRow>,
     /// One row for each class.
@@ -64,6 +70,19 @@ pub struct RunDocument {
 /// Whether the seed matters in a run that does not say.
 fn unknown_is_yes() -> bool {
     true
+}
+
+/// The packets that were thrown away for one reason, over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropRow {
+    /// The reason in a few words, such as `out of the lifetime` or `link queue full`.
+    pub reason: String,
+    /// Where: `queue`, `link`, `node` or `consumer`.
+    pub place: String,
+    /// Data.
+    pub data: u64,
+    /// Interests and Nacks.
+    pub interests: u64,
 }
 
 /// One flow: one consumer fetching under one prefix.
@@ -130,6 +149,9 @@ pub struct TrafficFigures {
     /// Mean completion time of the flows, s; `None` unless all completed.
     #[serde(default)]
     pub completion_mean_s: Option<f64>,
+    /// Jain's index over the goodputs of these flows, without weights, 0 to 1; `None` with fewer than two that take part.
+    #[serde(default)]
+    pub jain: Option<f64>,
 }
 
 /// Mean and percentiles of a delay, ms; `None` without samples.
@@ -156,8 +178,14 @@ pub struct LinkRow {
     pub rate_bps: f64,
     /// The share of time in which it was sending, 0 to 1.
     pub utilisation: f64,
-    /// Packets dropped at its queue.
+    /// Packets dropped at its queue, for whatever reason the queue has.
     pub drops: u64,
+    /// Packets that the link lost at random.
+    #[serde(default)]
+    pub lost: u64,
+    /// Packets dropped because the link was down.
+    #[serde(default)]
+    pub down: u64,
     /// Queueing delay of the link; packets that the node's strategy held count for their outgoing link.
     pub queue_ms: QueueMs,
 }
@@ -199,9 +227,31 @@ pub struct OptimumRow {
     pub objective: String,
     /// The usable part of the links' rates, 0 to 1.
     pub utilisation: f64,
+    /// How it divides links among classes, such as `AF2 : AF1 : BE = 3 : 2 : 1`; empty if the flows are of one class and
+    /// have no weights.
+    #[serde(default)]
+    pub weights: String,
+    /// Jain's index, weighted: over the goodput of each flow as a part of its goodput here, 0 to 1; `None` with fewer than
+    /// two flows.
+    #[serde(default)]
+    pub weighted_jain: Option<f64>,
     /// One row for each flow, in the order of the window's flows.
     pub flows: Vec<OptimumFlowRow>,
     /// The distance of the flows from it.
+    pub distance: DistanceRow,
+    /// The target of the run's scheme, if that is to use a part of the links only; left out if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetRow>,
+}
+
+/// The target of a scheme: the optimum of the links if only a part of their rates may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetRow {
+    /// This part, 0 to 1.
+    pub utilisation: f64,
+    /// Data content delivered to the applications, all flows together, bit/s.
+    pub goodput_bps: f64,
+    /// The distance of the flows from the target.
     pub distance: DistanceRow,
 }
 

@@ -22,8 +22,6 @@ pub struct Report {
     pub source: String,
     /// The numbers of the scenario, each with its source, in order.
     pub provenance: Vec<(String, String)>,
-    /// The number of dropped packets for each reason.
-    pub drops_by_reason: Vec<(String, u64)>,
     /// Remarks of the scenario's author, a paragraph each.
     pub notes: Vec<String>,
 }
@@ -101,6 +99,8 @@ pub struct LinkSeries {
     pub queue_ms: Vec<f32>,
     /// Packets dropped at its queue.
     pub drops: Vec<u32>,
+    /// Packets that the link lost at random.
+    pub lost: Vec<u32>,
 }
 
 /// One step of one direction of a link.
@@ -116,6 +116,8 @@ pub struct LinkSample {
     pub queue_ms: Option<f32>,
     /// Packets dropped at its queue.
     pub drops: u32,
+    /// Packets that the link lost at random.
+    pub lost: u32,
 }
 
 impl Series {
@@ -249,6 +251,7 @@ impl LinkSeries {
             queue_packets: Vec::with_capacity(samples),
             queue_ms: Vec::with_capacity(samples),
             drops: Vec::with_capacity(samples),
+            lost: Vec::with_capacity(samples),
         }
     }
 
@@ -260,6 +263,7 @@ impl LinkSeries {
         self.queue_packets.push(sample.queue_packets);
         self.queue_ms.push(sample.queue_ms.unwrap_or(f32::NAN));
         self.drops.push(sample.drops);
+        self.lost.push(sample.lost);
     }
 }
 

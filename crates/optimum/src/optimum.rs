@@ -24,7 +24,7 @@ pub enum Copies {
 pub struct Options {
     /// Which allocation is best.
     pub objective: Objective,
-    /// η, the part of a link's rate that may be used, above 0 to 1. `None`: the policy's, or else 1.
+    /// η, the part of a link's rate that may be used, above 0 to 1. `None`: 1, all of it.
     pub utilisation: Option<f64>,
     /// Whether consumers of the same names share copies.
     pub copies: Copies,

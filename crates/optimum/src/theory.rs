@@ -58,7 +58,7 @@ impl<'s> Theory<'s> {
             return Err(OptimumError::Policy(fault));
         }
         let policy = policy.clone();
-        let utilisation = options.utilisation.or(policy.target_utilisation).unwrap_or(1.0);
+        let utilisation = options.utilisation.unwrap_or(1.0);
         if !(utilisation > 0.0 && utilisation <= 1.0) {
             return Err(OptimumError::Utilisation(utilisation));
         }

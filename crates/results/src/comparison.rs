@@ -54,6 +54,7 @@ impl ComparisonDocument {
                     scheme: name.to_owned(),
                     variant: runs.first().and_then(|run| run.variant.clone()),
                     report: None,
+                    knows_no_classes: false,
                 })
                 .collect(),
             periods: (0..=first.windows.len()).map(period_at).collect(),
@@ -133,7 +134,35 @@ fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
         scheme: scheme.to_owned(),
         objective: known.first()?.objective.clone(),
         distance: DistanceEstimates::of(known.iter().map(|row| &row.distance)),
+        weights: known[0].weights.clone(),
+        weighted_jain: estimate(known.iter().map(|row| row.weighted_jain)),
+        target_utilisation: known[0].target.map(|target| target.utilisation),
+        target: known[0].target.map(|_| {
+            let targets = known.iter().filter_map(|row| row.target.as_ref());
+            DistanceEstimates::of(targets.map(|target| &target.distance))
+        }),
     })
+}
+
+/// By which weights the optimum is the measure, in a sentence.
+fn weights_note(row: &DistanceComparison) -> Option<String> {
+    let weights = &row.weights;
+    (!weights.is_empty()).then(|| {
+        format!(
+            "Distances and the weighted Jain's index are by the optimum, which divides links by classes: {weights}. Jain's index in a class or a group is without weights."
+        )
+    })
+}
+
+/// How far a scheme is from its own target, in a sentence.
+fn target_note(row: &DistanceComparison) -> Option<String> {
+    let mean = row.target.as_ref()?.mean?.mean;
+    Some(format!(
+        "The target of {} is {} of links: its flows are {} from that on average.",
+        row.scheme,
+        Quantity::Percent.format(row.target_utilisation?),
+        Quantity::Percent.format(mean),
+    ))
 }
 
 /// Jain's index of the flows that took part; one flow is not fair or unfair.
@@ -250,7 +279,18 @@ impl ComparisonDocument {
         grids.push(self.links(&period.links));
         grids.push(self.distances(&period.distances));
         grids.retain(|grid| !grid.rows.is_empty());
-        Section { title, grids, ..Section::default() }
+        let mut notes: Vec<String> = period.distances.first().and_then(weights_note).into_iter().collect();
+        notes.extend(self.classes_note(period));
+        notes.extend(period.distances.iter().filter_map(target_note));
+        Section { title, grids, notes, ..Section::default() }
+    }
+
+    /// The schemes that divide nothing by classes, where there are several classes.
+    fn classes_note(&self, period: &PeriodRow) -> Option<String> {
+        let several = period.distances.iter().any(|row| !row.weights.is_empty());
+        let none: Vec<String> =
+            self.schemes.iter().filter(|scheme| scheme.knows_no_classes).map(ComparedScheme::name).collect();
+        (several && !none.is_empty()).then(|| format!("{}: {KNOWS_NO_CLASSES}.", none.join(", ")))
     }
 
     /// The column of schemes, where there are several.
@@ -270,7 +310,8 @@ impl ComparisonDocument {
         let completes = rows.iter().any(|row| row.completion_s.is_some());
         let mut columns = vec![words(what)];
         columns.extend(self.scheme_column());
-        let figures = ["goodput", "delay mean", "delay p99", "lost", "retransmitted", "Jain"];
+        let jain = if what == "class" { "Jain in class" } else { "Jain in group" };
+        let figures = ["goodput", "delay mean", "delay p99", "lost", "retransmitted", jain];
         columns.extend(figures.map(numbers));
         let completion = ["completion mean", "last"].map(numbers);
         columns.extend(completion.into_iter().filter(|_| completes));
@@ -324,10 +365,13 @@ impl ComparisonDocument {
         let objective = rows.first().map_or("", |row| &row.objective);
         let mut columns = vec![words("optimum")];
         columns.extend(self.scheme_column());
-        columns.extend(["mean", "lowest flow", "highest flow", "flows within 5 %"].map(numbers));
+        columns.extend(
+            ["mean", "lowest flow", "highest flow", "flows within 5 %", "weighted Jain"].map(numbers),
+        );
         let row = |(at, row): (usize, &DistanceComparison)| {
             let mut cells = self.heads(at, &row.objective, &row.scheme);
             cells.extend(row.distance.shown().map(|figure| self.cell(Quantity::Percent, figure)));
+            cells.push(self.cell(Quantity::Plain, row.weighted_jain));
             cells
         };
         let shown = rows.iter().enumerate().map(row).collect();
@@ -382,6 +426,10 @@ pub(crate) fn is_one_group_each(classes: &[TrafficComparison], groups: &[Traffic
     };
     classes.len() == groups.len() && groups.iter().all(is_there)
 }
+
+/// Of schemes that treat all classes alike, in words.
+pub(crate) const KNOWS_NO_CLASSES: &str =
+    "knows no classes, so that figures weighted by classes are no measure of what it does";
 
 /// What intervals are, in words.
 pub(crate) const INTERVALS: &str = "Figures are means over the seeds, ± half of their 95 % confidence interval; those without ± do not \

@@ -247,6 +247,7 @@ fn cells<'a>(report: &'a Report, table: &str, name: &str, i: usize) -> Option<Ce
                 "queue_packets" => Cells::F32(&link.queue_packets),
                 "queue_ms" => Cells::F32(&link.queue_ms),
                 "drops" => Cells::U32(&link.drops),
+                "lost" => Cells::U32(&link.lost),
                 _ => return None,
             }
         }

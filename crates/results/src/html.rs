@@ -16,6 +16,7 @@ use crate::layout;
 use crate::optimum;
 use crate::page;
 use crate::provenance;
+use crate::thrown;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -62,7 +63,6 @@ struct Page<'a> {
     edges: Vec<Edge<'a>>,
     media: Vec<Medium<'a>>,
     provenance: Vec<(String, String)>,
-    drops: &'a [(String, u64)],
     notes: Vec<String>,
 }
 
@@ -296,22 +296,26 @@ pub(crate) fn flow_orders(document: &RunDocument) -> Vec<Vec<usize>> {
 fn link_orders(rows: &[LinkRow]) -> Vec<Vec<usize>> {
     vec![
         descending(rows, |row| row.utilisation),
-        descending(rows, |row| row.drops as f64),
+        descending(rows, |row| (row.drops + row.lost + row.down) as f64),
         descending(rows, |row| row.queue_ms.p99.unwrap_or(0.0)),
     ]
 }
 
 /// The notes, and how far the run is from the optimum.
 fn notes(report: &Report) -> Vec<String> {
-    let sentence = |window: &WindowRow| {
-        let optimum = window.optimum.as_ref()?;
-        Some(format!("{}: {}.", format::period(window.from_s, window.to_s), optimum::sentence(optimum)))
-    };
     let document = &report.document;
-    let whole =
-        document.optimum.as_ref().map(|optimum| format!("Whole run: {}.", optimum::sentence(optimum)));
-    let windows = document.windows.iter().filter_map(sentence);
-    whole.into_iter().chain(windows).chain(report.notes.iter().cloned()).collect()
+    let sentences = |when: String, optimum: Option<&OptimumRow>| -> Vec<String> {
+        let Some(optimum) = optimum else { return Vec::new() };
+        let target = optimum::target_sentence(optimum, &document.scheme);
+        let all = [Some(optimum::sentence(optimum)), target].into_iter().flatten();
+        all.map(|sentence| format!("{when}: {sentence}.")).collect()
+    };
+    let whole = sentences("Whole run".to_owned(), document.optimum.as_ref());
+    let of_window =
+        |window: &WindowRow| sentences(format::period(window.from_s, window.to_s), window.optimum.as_ref());
+    let windows = document.windows.iter().flat_map(of_window);
+    let thrown_away = thrown::line(document);
+    whole.into_iter().chain(windows).chain(thrown_away).chain(report.notes.iter().cloned()).collect()
 }
 
 /// The document with these rows of flows and links and no others; the page shows no groups.
@@ -323,6 +327,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
     let link_rows = |rows: &[LinkRow]| some(rows, links);
     let optimum = |row: &OptimumRow| OptimumRow {
         objective: row.objective.clone(),
+        weights: row.weights.clone(),
         flows: some(&row.flows, flows),
         ..*row
     };
@@ -344,6 +349,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         variant: document.variant.clone(),
         set: document.set.clone(),
         optimum: document.optimum.as_ref().map(optimum),
+        drops: document.drops.clone(),
         flows: flow_rows(&document.flows),
         classes: document.classes.clone(),
         groups: Vec::new(),
@@ -443,7 +449,6 @@ fn data(report: &Report) -> String {
         edges: if is_drawn { edges(topology) } else { Vec::new() },
         media,
         provenance: provenance::folded(&report.provenance),
-        drops: &report.drops_by_reason,
         notes: notes(report),
     };
     script_data(&page)

@@ -25,6 +25,7 @@ mod summary;
 mod sweep;
 mod table;
 mod thinned;
+mod thrown;
 
 pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
@@ -37,7 +38,8 @@ pub use model::{
     DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow, HeldRow, LeftOutRow,
     LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
     OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
-    SummaryPoint, SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
+    SummaryPoint, SummaryRow, SummaryScenario, TargetGoodputRow, TheoryRow, TrafficComparison,
+    WindowDistanceRow, WorstPoint,
 };
 pub use published::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,

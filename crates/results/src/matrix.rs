@@ -1,14 +1,14 @@
-//! The matrix: schemes by scenarios, with one of five figures at a time, and its summary in sentences.
+//! The matrix: schemes by scenarios, with one of six figures at a time, and its summary in sentences.
 //!
 //! A figure of a run is the mean over its measuring windows by their lengths, or that of the whole run where there are
 //! none. A cell is the mean over the points of the scenario's axes, with an interval over the seeds.
 
-use crate::comparison::{Part, part};
+use crate::comparison::{KNOWS_NO_CLASSES, Part, part};
 use crate::format::{NEVER, NONE, Quantity};
 use crate::model::{MatrixFigure, MatrixRow, SummaryDocument, SummaryPoint, SummaryScenario, WorstPoint};
 use crate::page::escaped;
 use crate::sheet::{Cell, Form, Grid, Section, numbers, percent_encoded, words};
-use crate::summary::{SummaryContext, SummaryRun, fairness};
+use crate::summary::{SummaryContext, SummaryRun, fairness, fairness_in_class, weights_of};
 use weir_measure::{Estimate, FlowRow, OptimumFlowRow};
 
 /// One of the figures.
@@ -24,31 +24,46 @@ pub(crate) struct Measure {
     is_more_better: bool,
     /// What is no difference, in its own unit; for delays as a part of the better one.
     alike: f64,
+    /// Whether it is by the optimum, which divides links among classes by weights.
+    is_weighted: bool,
     of: fn(&MatrixRow) -> &MatrixFigure,
     of_mut: fn(&mut MatrixRow) -> &mut MatrixFigure,
 }
 
 /// All of them, in the order in which they are shown.
-const MEASURES: [Measure; 5] = [
+const MEASURES: [Measure; 6] = [
     Measure {
         key: "share",
-        title: "Share of the optimum",
+        title: "Weighted share of the optimum",
         quantity: Quantity::Percent,
         unit: "%",
         is_more_better: true,
         alike: 0.01,
+        is_weighted: true,
         of: |row| &row.share,
         of_mut: |row| &mut row.share,
     },
     Measure {
         key: "jain",
-        title: "Jain's index",
+        title: "Weighted Jain's index",
         quantity: Quantity::Plain,
         unit: "",
         is_more_better: true,
         alike: 0.01,
+        is_weighted: true,
         of: |row| &row.jain,
         of_mut: |row| &mut row.jain,
+    },
+    Measure {
+        key: "class-jain",
+        title: "Jain's index within a class",
+        quantity: Quantity::Plain,
+        unit: "",
+        is_more_better: true,
+        alike: 0.01,
+        is_weighted: false,
+        of: |row| &row.jain_in_class,
+        of_mut: |row| &mut row.jain_in_class,
     },
     Measure {
         key: "delay",
@@ -57,6 +72,7 @@ const MEASURES: [Measure; 5] = [
         unit: "times",
         is_more_better: false,
         alike: 0.01,
+        is_weighted: false,
         of: |row| &row.delay_over_propagation,
         of_mut: |row| &mut row.delay_over_propagation,
     },
@@ -67,6 +83,7 @@ const MEASURES: [Measure; 5] = [
         unit: "%",
         is_more_better: false,
         alike: 0.0001,
+        is_weighted: false,
         of: |row| &row.lost,
         of_mut: |row| &mut row.lost,
     },
@@ -77,15 +94,18 @@ const MEASURES: [Measure; 5] = [
         unit: "s",
         is_more_better: false,
         alike: 0.5,
+        is_weighted: false,
         of: |row| &row.settle_s,
         of_mut: |row| &mut row.settle_s,
     },
 ];
 
 /// What the figures are, in words.
-pub(crate) const MEASURES_IN_WORDS: &str = "The share of the optimum is the part of it that flows have: \
-     the sum of their goodputs, each up to what the flow has in the optimum, over the sum of these. Jain's \
-     index is over the flows' goodputs, each as a part of the flow's in the optimum: 1 if all have the same part. Delay \
+pub(crate) const MEASURES_IN_WORDS: &str = "Weighted figures are by the optimum, which divides links among classes by \
+     the weights of the scenario's policy, which `weir run` and the scenario's page name; flows of one class weigh the same unless the policy says otherwise. The weighted share of the optimum is the part of it that flows have: \
+     the sum of their goodputs, each up to what the flow has in the optimum, over the sum of these. The weighted Jain's \
+     index is over the flows' goodputs, each as a part of the flow's in the optimum: 1 if all have the same part. Jain's \
+     index within a class is over the goodputs of its flows, without weights; with several classes it is the mean over them by their flows. Delay \
      over propagation is the mean delay as a multiple of the propagation delay to the nearest producer and back; caches on \
      the way can make it less than 1. Data lost is the part of the Data that was dropped in the network. The time to settle \
      is from the last change that the scenario makes until goodputs stay within 5 % of their final value: the goodputs that \
@@ -110,6 +130,10 @@ pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRo
         scheme: runs.first().map_or_else(String::new, |run| run.document.scheme.clone()),
         share: figure(&|run| over_windows(run, share), of_optimum("the optimum is nothing here")),
         jain: figure(&|run| over_windows(run, fairness), of_optimum("there is one flow at a time")),
+        jain_in_class: figure(
+            &|run| over_windows(run, fairness_in_class),
+            "no class has two flows at a time",
+        ),
         delay_over_propagation: figure(
             &|run| over_windows(run, |part| stretch(part, &context.round_trip_ms)),
             if has_distance { "no Data came" } else { "the propagation delay is nothing here, or changes" },
@@ -267,7 +291,11 @@ impl Measure {
 
     /// Its title within a sentence.
     fn in_sentence(&self) -> String {
-        if self.title.starts_with("Jain") { self.title.to_owned() } else { self.title.to_lowercase() }
+        let mut chars = self.title.chars();
+        match chars.next() {
+            Some(first) if !self.title.starts_with("Jain") => first.to_lowercase().chain(chars).collect(),
+            _ => self.title.to_owned(),
+        }
     }
 
     /// The best figure of a scenario.
@@ -289,7 +317,7 @@ impl Measure {
     fn level(&self, value: f64) -> u8 {
         let level = match self.key {
             "share" => (value - 0.2) / 0.1,
-            "jain" => (value - 0.2) / 0.1,
+            "jain" | "class-jain" => (value - 0.2) / 0.1,
             // 16 times as long is the worst, 10 % more is not the best.
             "delay" => 8.0 - 2.0 * value.max(1.0).log2(),
             // None is the best; from 1 in 10 000 on worse by the powers of 10.
@@ -305,7 +333,7 @@ impl Measure {
         let shown = if self.unit == "%" { value * 100.0 } else { value };
         match (self.key, shown.abs()) {
             ("share", _) => format!("{shown:.0}"),
-            ("jain", _) => format!("{shown:.2}"),
+            ("jain" | "class-jain", _) => format!("{shown:.2}"),
             (_, 0.0) => "0".to_owned(),
             ("lost", size) if size < 0.1 => "<0.1".to_owned(),
             ("delay", size) if size < 9.95 => format!("{shown:.2}"),
@@ -359,13 +387,14 @@ fn who_is_best(document: &SummaryDocument, measure: &Measure) -> Option<String> 
     let mut counts: Vec<((usize, usize), String)> = document.schemes.iter().map(of_scheme).collect();
     let known = counts.iter().map(|((_, known), _)| *known).max().filter(|known| *known > 0)?;
     counts.sort_by_key(|((good, _), _)| std::cmp::Reverse(*good));
+    let marked = |scheme: &str| measure.marked(document, scheme);
     let count = |((good, own), scheme): &((usize, usize), String)| match own {
-        own if *own < known => format!("{scheme} {good} (of {own})"),
-        _ => format!("{scheme} {good}"),
+        own if *own < known => format!("{} {good} (of {own})", marked(scheme)),
+        _ => format!("{} {good}", marked(scheme)),
     };
     let (some, none): (Vec<_>, Vec<_>) = counts.iter().partition(|((good, _), _)| *good > 0);
     let some: Vec<String> = some.into_iter().map(count).collect();
-    let none: Vec<&str> = none.into_iter().map(|(_, scheme)| scheme.as_str()).collect();
+    let none: Vec<String> = none.into_iter().map(|(_, scheme)| marked(scheme)).collect();
     let none = if none.is_empty() { String::new() } else { format!("; in none: {}", none.join(", ")) };
     let scenarios = if known == 1 { "scenario" } else { "scenarios" };
     Some(format!(
@@ -384,9 +413,10 @@ fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> 
         let (own, (by, best)) = ((measure.of)(scenario.row(scheme)?), measure.best(scenario)?);
         let measured = own.measured?;
         let said = format!(
-            "{} ({}; {by} {})",
+            "{} ({}; {} {})",
             scenario.scenario,
             measure.long(own, seeds),
+            measure.marked(document, by),
             measure.quantity.format(best.mean)
         );
         (!measure.is_as_good(&measured, &best)).then(|| (measure.gap(measured.mean, best.mean), said))
@@ -408,10 +438,32 @@ fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> 
 }
 
 impl Measure {
+    /// A scheme with a mark if it is measured by weights that it does not know.
+    fn marked(&self, document: &SummaryDocument, scheme: &str) -> String {
+        if self.is_weighted { marked(document, scheme) } else { scheme.to_owned() }
+    }
+
     /// How far a value is from the best one, to sort by.
     fn gap(&self, value: f64, best: f64) -> f64 {
         if self.key == "delay" { value / best.max(f64::MIN_POSITIVE) } else { (value - best).abs() }
     }
+}
+
+// ---- Schemes that know no classes
+
+/// Behind a scheme that treats all classes alike.
+const NO_CLASSES: &str = "°";
+
+/// A scheme with a mark if it treats all classes alike.
+pub(crate) fn marked(document: &SummaryDocument, scheme: &str) -> String {
+    let has_none = document.without_classes.iter().any(|one| one == scheme);
+    format!("{scheme}{}", if has_none { NO_CLASSES } else { "" })
+}
+
+/// What the mark means, if there is one.
+pub(crate) fn classes_note(document: &SummaryDocument) -> Option<String> {
+    (!document.without_classes.is_empty())
+        .then(|| format!("{NO_CLASSES} {KNOWS_NO_CLASSES} where a scenario has several."))
 }
 
 // ---- As tables
@@ -452,13 +504,14 @@ pub(crate) fn of_scheme(document: &SummaryDocument, scheme: &str) -> Section {
             cells.push(cell(measure, (measure.of)(own), seeds));
             let best = measure.best(scenario);
             cells.push(best.map_or_else(Cell::default, |(by, best)| {
-                format!("{} {by}", measure.quantity.format(best.mean)).into()
+                format!("{} {}", measure.quantity.format(best.mean), measure.marked(document, by)).into()
             }));
         }
         Some(cells)
     };
     let mut columns = vec![words("scenario")];
-    columns.extend(MEASURES.iter().flat_map(|measure| [numbers(measure.title), words("the best")]));
+    let best_by = |measure: &Measure| words(format!("the best by {}", measure.in_sentence()));
+    columns.extend(MEASURES.iter().flat_map(|measure| [numbers(measure.title), best_by(measure)]));
     let rows = document.scenarios.iter().filter_map(row).collect();
     let grid = Grid {
         title: format!("{scheme} on each scenario"),
@@ -475,7 +528,8 @@ pub(crate) fn of_scenario(document: &SummaryDocument, scenario: &SummaryScenario
     let seeds = document.seeds.len();
     let table = |title: String, rows: &[MatrixRow]| {
         let row = |row: &MatrixRow| {
-            let scheme = Cell { page: Some(scheme_page(&row.scheme)), ..row.scheme.as_str().into() };
+            let scheme =
+                Cell { page: Some(scheme_page(&row.scheme)), ..marked(document, &row.scheme).into() };
             let figures = MEASURES.iter().map(|measure| cell(measure, (measure.of)(row), seeds));
             [scheme].into_iter().chain(figures).collect()
         };
@@ -490,12 +544,19 @@ pub(crate) fn of_scenario(document: &SummaryDocument, scenario: &SummaryScenario
         );
     }
     grids.retain(|grid| !grid.rows.is_empty());
-    Section { title: "Schemes side by side".to_owned(), grids, notes: notes(document), ..Section::default() }
+    let weights =
+        weights_of(scenario).map(|weights| format!("The optimum divides links by classes here: {weights}."));
+    let notes = weights.into_iter().chain(notes(document)).collect();
+    Section { title: "Schemes side by side".to_owned(), grids, notes, ..Section::default() }
 }
 
 /// What the figures are.
 fn notes(document: &SummaryDocument) -> Vec<String> {
-    [MEASURES_IN_WORDS.to_owned()].into_iter().chain(document.intervals()).collect()
+    [MEASURES_IN_WORDS.to_owned()]
+        .into_iter()
+        .chain(classes_note(document))
+        .chain(document.intervals())
+        .collect()
 }
 
 /// For a document: a table a figure, with a row a scenario, so that it is not too wide.
@@ -503,7 +564,7 @@ pub(crate) fn grids(document: &SummaryDocument) -> Vec<Grid> {
     let seeds = document.seeds.len();
     let table = |measure: &Measure| {
         let mut columns = vec![words("scenario")];
-        columns.extend(document.schemes.iter().map(|scheme| numbers(scheme.clone())));
+        columns.extend(document.schemes.iter().map(|scheme| numbers(measure.marked(document, scheme))));
         let row = |scenario: &SummaryScenario| -> Vec<Cell> {
             let figure = |scheme: &String| scenario.row(scheme).map(|row| (measure.of)(row));
             let figures = document.schemes.iter().map(|scheme| match figure(scheme) {
@@ -515,7 +576,13 @@ pub(crate) fn grids(document: &SummaryDocument) -> Vec<Grid> {
         let rows = document.scenarios.iter().map(row).collect();
         Grid { title: format!("**{}**", measure.title), form: Form::Figures, columns, rows, in_text: None }
     };
-    MEASURES.iter().map(table).collect()
+    known_measures(document).map(table).collect()
+}
+
+/// Those that some scheme has on some scenario.
+fn known_measures(document: &SummaryDocument) -> impl Iterator<Item = &'static Measure> {
+    let rows = || document.scenarios.iter().flat_map(|scenario| &scenario.matrix);
+    MEASURES.iter().filter(move |measure| rows().any(|row| (measure.of)(row).measured.is_some()))
 }
 
 // ---- As the page's lead
@@ -524,13 +591,14 @@ pub(crate) fn grids(document: &SummaryDocument) -> Vec<Grid> {
 pub(crate) fn lead_html(document: &SummaryDocument) -> String {
     let items: String = answer(document).iter().map(|one| format!("<li>{}</li>", escaped(one))).collect();
     let tables: String = MEASURES.iter().map(|measure| table_html(document, measure)).collect();
+    let mark = classes_note(document).map(|note| format!(" {}", escaped(&note))).unwrap_or_default();
     format!(
         "<section><div class=\"heading\"><h2>What it shows</h2></div><ul class=\"answer\">{items}</ul></section>\n\
          <section id=\"matrix\"><div class=\"heading\"><h2>Schemes by scenarios</h2><span class=\"tools\" id=\"measures\"></span></div>\n\
          {tables}<p class=\"said\" id=\"detail\" aria-live=\"polite\">Each number links to the scenario's page.</p>\n\
          <p class=\"said key\">The colours repeat the numbers: <span class=\"q8\">good</span> <span class=\"q4\">between</span> \
-         <span class=\"q0\">bad</span>. <b>Bold</b> is the best, or as good. {NONE} is an unknown figure; the scenario's page gives the reason.</p>\n\
-         <p class=\"said\">{}</p></section>\n",
+         <span class=\"q0\">bad</span>. <b>Bold</b> is the best by the figure shown, or as good. {NONE} is an unknown figure; the scenario's page gives the reason.</p>\n\
+         <p class=\"said\">{}{mark}</p></section>\n",
         escaped(MEASURES_IN_WORDS)
     )
 }
@@ -598,7 +666,7 @@ fn row_html(document: &SummaryDocument, measure: &Measure, scheme: &str) -> Stri
     }
     format!(
         "<tr><th scope=\"row\">{}</th><td class=\"sum\">{good}<small>/{known}</small></td><td class=\"sum\">{middle}</td>{cells}</tr>\n",
-        linked(Some(&scheme_page(scheme)), scheme)
+        linked(Some(&scheme_page(scheme)), &measure.marked(document, scheme))
     )
 }
 
@@ -611,7 +679,12 @@ fn cell_html(
 ) -> String {
     let first = if is_first { " first" } else { "" };
     let figure = scenario.row(scheme).map(|row| (measure.of)(row));
-    let said = |what: String| format!("{scheme} on {}: {what}", scenario.scenario);
+    let by = match weights_of(scenario).filter(|_| measure.is_weighted) {
+        Some(weights) => format!("{} ({weights})", measure.in_sentence()),
+        None => measure.in_sentence(),
+    };
+    let name = measure.marked(document, scheme);
+    let said = |what: String| format!("{name} on {}: {by} {what}", scenario.scenario);
     let Some((figure, measured)) = figure.and_then(|figure| Some((figure, figure.measured?))) else {
         let why = figure.and_then(|figure| figure.why.clone()).unwrap_or_default();
         let tip = escaped(&said(format!("not known: {why}")));
@@ -757,7 +830,7 @@ mod tests {
             let mut scenario = SummaryScenario { points, ..SummaryScenario::default() };
             scenario.fill_matrix(&["a".to_owned()]);
             let figure = scenario.matrix[0].settle_s.clone();
-            (MEASURES[4].long(&figure, 2), figure.measured.unwrap().mean)
+            (MEASURES[5].long(&figure, 2), figure.measured.unwrap().mean)
         };
         let never = || point(&[(9.0, true), (9.0, true)]);
         assert_eq!(settle(vec![never(), never()]), ("never".to_owned(), 9.0));
@@ -768,7 +841,7 @@ mod tests {
     #[test]
     fn as_good_as_the_best_is_what_is_near_or_whose_interval_meets_it() {
         let one = |mean, ci95| Estimate { mean, ci95: Some(ci95), n: 3, distinct: 3 };
-        let [share, _, delay, lost, _] = &MEASURES;
+        let [share, _, _, delay, lost, _] = &MEASURES;
         let good = |measure: &Measure, a, b| measure.is_as_good(&a, &b);
         assert!(good(share, one(0.985, 0.0), one(0.99, 0.0)) && !good(share, one(0.95, 0.0), one(0.99, 0.0)));
         assert!(good(share, one(0.96, 0.03), one(0.99, 0.01)));
@@ -780,9 +853,9 @@ mod tests {
     fn colours_go_from_the_worst_to_the_best() {
         let levels = |at: usize, values: [f64; 4]| values.map(|value| MEASURES[at].level(value));
         assert_eq!(levels(0, [0.1, 0.5, 0.99, 1.4]), [0, 3, 8, 8]);
-        assert_eq!(levels(2, [1.0, 2.0, 4.0, 100.0]), [8, 6, 4, 0]);
-        assert_eq!(levels(3, [0.0, 0.0001, 0.01, 0.5]), [8, 7, 3, 0]);
-        assert_eq!(levels(4, [0.0, 2.0, 32.0, 1000.0]), [8, 6, 2, 0]);
+        assert_eq!(levels(3, [1.0, 2.0, 4.0, 100.0]), [8, 6, 4, 0]);
+        assert_eq!(levels(4, [0.0, 0.0001, 0.01, 0.5]), [8, 7, 3, 0]);
+        assert_eq!(levels(5, [0.0, 2.0, 32.0, 1000.0]), [8, 6, 2, 0]);
     }
 
     #[test]
@@ -810,7 +883,7 @@ mod tests {
         }
         assert_eq!(
             page.matches("<td class=\"q").count() + page.matches("<td class=\"none").count(),
-            5 * 2 * 3
+            6 * 2 * 3
         );
         assert!(page.contains("not known: it cannot run here: it knows no loss"), "{page}");
         let names: Vec<String> = document.pages().into_iter().map(|(name, _)| name).collect();
@@ -819,6 +892,6 @@ mod tests {
         assert_eq!(names[2..], scenarios);
         let text = document.markdown();
         assert!(text.contains("\n| scenario | qsccp | fixed |\n|---|--:|--:|\n| one/swept | "), "{text}");
-        assert_eq!(text.matches("\n| two/lossy | ").count(), 5);
+        assert_eq!(text.matches("\n| two/lossy | ").count(), 6);
     }
 }

@@ -45,6 +45,9 @@ pub struct ComparedScheme {
     pub variant: Option<String>,
     /// The report of its run with the first seed, relative to this document's folder; `None` if none was written.
     pub report: Option<String>,
+    /// Whether the scheme treats all classes alike.
+    #[serde(default)]
+    pub knows_no_classes: bool,
 }
 
 /// Figures over a part of all runs; for each class, group and link, one row for each scheme.
@@ -75,6 +78,18 @@ pub struct DistanceComparison {
     /// How far the goodputs of its flows are from the optimum's.
     #[serde(flatten)]
     pub distance: DistanceEstimates,
+    /// How the optimum divides links among classes, such as `AF2 : AF1 : BE = 3 : 2 : 1`; empty if it does not.
+    #[serde(default)]
+    pub weights: String,
+    /// Jain's index, weighted: over the goodput of each flow as a part of its goodput in the optimum.
+    #[serde(default)]
+    pub weighted_jain: Option<Estimate>,
+    /// The part of the links' rates that the scheme aims for, 0 to 1; `None` for all of them.
+    #[serde(default)]
+    pub target_utilisation: Option<f64>,
+    /// How far they are from this target; `None` without one.
+    #[serde(default)]
+    pub target: Option<DistanceEstimates>,
 }
 
 /// How far the goodputs of flows are from those of the optimum, each as a part of the latter; means over the seeds.
@@ -109,7 +124,7 @@ pub struct TrafficComparison {
     pub lost: Option<Estimate>,
     /// Retransmitted Interests.
     pub retransmitted: Option<Estimate>,
-    /// Jain's fairness index over the goodputs of its flows, 0 to 1; `None` with fewer than two.
+    /// Jain's fairness index over the goodputs of its flows, without weights, 0 to 1; `None` with fewer than two.
     pub jain: Option<Estimate>,
     /// Completion time of its last flow, s after that flow's start; over the seeds in which all completed.
     pub completion_s: Option<Estimate>,
@@ -163,6 +178,9 @@ pub struct SummaryDocument {
     pub seeds: Vec<u64>,
     /// Names of the schemes that are compared, in the order of the command.
     pub schemes: Vec<String>,
+    /// Those of them that treat all classes alike.
+    #[serde(default)]
+    pub without_classes: Vec<String>,
     /// One row for each scenario.
     pub scenarios: Vec<SummaryScenario>,
 }
@@ -201,8 +219,11 @@ pub struct MatrixRow {
     /// Share of the optimum: the sum of the flows' goodputs, each up to that in the optimum, divided by the sum of the
     /// goodputs in the optimum; the mean over the windows, weighted by their lengths.
     pub share: MatrixFigure,
-    /// Jain's fairness index over the ratios of each flow's goodput to that in the optimum; the same mean.
+    /// Jain's fairness index, weighted: over the ratios of each flow's goodput to that in the optimum; the same mean.
     pub jain: MatrixFigure,
+    /// Jain's fairness index within a class, without weights; the mean over the classes by their flows, and the same mean.
+    #[serde(default)]
+    pub jain_in_class: MatrixFigure,
     /// Mean delay as a multiple of the propagation delay to the nearest producer and back, over the flows by their
     /// goodputs; the same mean.
     pub delay_over_propagation: MatrixFigure,
@@ -278,6 +299,9 @@ pub struct SummaryPeriod {
     /// the same.
     #[serde(default)]
     pub unshared_optimum_bps: Option<f64>,
+    /// How the optimum divides links among classes, such as `AF2 : AF1 : BE = 3 : 2 : 1`; empty if it does not.
+    #[serde(default)]
+    pub weights: String,
     /// One row for each scheme.
     pub rows: Vec<SummaryRow>,
 }
@@ -294,9 +318,16 @@ pub struct SummaryRow {
     pub ratio: Option<Estimate>,
     /// Mean utilisation, 0 to 1, of the bottleneck links of the optimum; `None` if the optimum is not known.
     pub utilisation: Option<Estimate>,
-    /// Jain's fairness index, 0 to 1, over the ratios of each flow's goodput to that in the optimum; `None` if the
-    /// optimum is not known, or with fewer than two flows.
+    /// Jain's fairness index, weighted, 0 to 1: over the ratios of each flow's goodput to that in the optimum; `None` if
+    /// the optimum is not known, or with fewer than two flows.
     pub jain: Option<Estimate>,
+    /// Jain's fairness index within a class, without weights: the mean over the classes by their flows; `None` if no class
+    /// has two flows.
+    #[serde(default)]
+    pub jain_in_class: Option<Estimate>,
+    /// The part of the Data that was thrown away, for whatever reason, over the whole run.
+    #[serde(default)]
+    pub data_thrown_away: Option<Estimate>,
     /// From the first transmission of an Interest to its Data, ms. The mean is over the classes, weighted by their
     /// goodputs; the 99th percentile is that of the class with the largest.
     pub delay_ms: DelayEstimates,
@@ -504,6 +535,20 @@ pub struct OptimumWindowRow {
     pub links: Vec<BestLinkRow>,
     /// The bottleneck links, those with the smallest rates first.
     pub bottlenecks: Vec<BottleneckRow>,
+    /// The target of the scenario's own scheme, if that is to use a part of the links only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetGoodputRow>,
+}
+
+/// What a scheme aims for: the optimum if only a part of the links' rates may be used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetGoodputRow {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// This part, 0 to 1.
+    pub utilisation: f64,
+    /// Data content delivered to the applications, all flows together, bit/s.
+    pub goodput_bps: f64,
 }
 
 /// What one flow gets.

@@ -7,7 +7,7 @@ use crate::model::{
     OptimumWindowRow,
 };
 use crate::sheet::{Cell, Form, Grid, Section, Sheet, numbers, words};
-use weir_measure::{DistanceRow, Estimate, OptimumFlowRow, OptimumRow};
+use weir_measure::{DistanceRow, Estimate, OptimumFlowRow, OptimumRow, TargetRow};
 
 /// Rows of flows, links and bottlenecks that a terminal shows.
 const FLOWS_IN_TEXT: usize = 40;
@@ -36,27 +36,50 @@ impl DistanceEstimates {
     }
 }
 
-/// How far a run is from the optimum, in words.
-pub(crate) fn sentence(row: &OptimumRow) -> String {
+/// A distance in words.
+fn apart(distance: &DistanceRow) -> String {
     let percent = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| Quantity::Percent.format(value));
     let signed = |value: Option<f64>| {
         let side = if value.is_some_and(|value| value > 0.0) { "above" } else { "below" };
         format!("{} {side}", percent(value.map(f64::abs)))
     };
-    let DistanceRow { mean, lowest, highest, within_5_percent, .. } = row.distance;
-    let distance = format!(
-        "Distance from the optimum ({}, {} of links): mean {}, flows from {} to {}; {} of them within 5 %",
-        row.objective,
-        Quantity::Percent.format(row.utilisation),
+    let DistanceRow { mean, lowest, highest, within_5_percent, .. } = *distance;
+    format!(
+        "mean {}, flows from {} to {}; {} of them within 5 %",
         percent(mean),
         signed(lowest),
         signed(highest),
         percent(within_5_percent),
+    )
+}
+
+/// How far a run is from the optimum, in words.
+pub(crate) fn sentence(row: &OptimumRow) -> String {
+    let weights = if row.weights.is_empty() { String::new() } else { format!(", {}", row.weights) };
+    let mut distance = format!(
+        "Distance from the optimum ({}{weights}, {} of links): {}",
+        row.objective,
+        Quantity::Percent.format(row.utilisation),
+        apart(&row.distance),
     );
+    if let Some(jain) = row.weighted_jain {
+        distance += &format!("; weighted Jain's index {}", Quantity::Plain.format(jain));
+    }
     match unshared_bps(&row.flows) {
         Some(unshared) => format!("{distance}; {}", two_bounds(&row.flows, unshared)),
         None => distance,
     }
+}
+
+/// What a run's scheme aims for, and how far the run is from it; `None` if it aims for all of the links.
+pub(crate) fn target_sentence(row: &OptimumRow, scheme: &str) -> Option<String> {
+    let TargetRow { utilisation, goodput_bps, distance } = row.target.as_ref()?;
+    Some(format!(
+        "Distance from the target of {scheme} ({} of links, {}): {}",
+        Quantity::Percent.format(*utilisation),
+        rate(*goodput_bps),
+        apart(distance),
+    ))
 }
 
 /// What all flows together would have if no Data were shared, bit/s.
@@ -110,6 +133,16 @@ impl OptimumWindowRow {
         }
         let mut notes = Vec::new();
         notes.extend(self.both_goodputs());
+        notes.extend(self.target.as_ref().map(|target| {
+            let all: f64 = self.flows.iter().map(|flow| flow.goodput_bps).sum();
+            format!(
+                "The target of {} is {} of links: {} for all flows, of {} in the optimum.",
+                target.scheme,
+                Quantity::Percent.format(target.utilisation),
+                rate(target.goodput_bps),
+                rate(all),
+            )
+        }));
         if !self.exact {
             notes.push("Routes fork and join, so rates may be wrong by about a thousandth.".to_owned());
         }

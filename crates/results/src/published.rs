@@ -94,9 +94,10 @@ const AND: &str = "; ";
 /// A metric of the matrix with its place in a row.
 type OfMatrix = (&'static str, fn(&mut MatrixRow) -> &mut MatrixFigure);
 
-const MATRIX: [OfMatrix; 5] = [
+const MATRIX: [OfMatrix; 6] = [
     ("share_of_optimum", |row| &mut row.share),
     ("jain", |row| &mut row.jain),
+    ("jain_in_class", |row| &mut row.jain_in_class),
     ("delay_over_propagation", |row| &mut row.delay_over_propagation),
     ("lost_share", |row| &mut row.lost),
     ("settle", |row| &mut row.settle_s),
@@ -108,11 +109,12 @@ type OfComparison = (&'static str, fn(&mut SummaryRow) -> &mut Option<Estimate>)
 const GOODPUT: &str = "goodput";
 const SETTLE: &str = "settle";
 
-const COMPARISON: [OfComparison; 11] = [
+const COMPARISON: [OfComparison; 12] = [
     (GOODPUT, |row| &mut row.goodput_bps),
     ("goodput_ratio", |row| &mut row.ratio),
     ("utilisation", |row| &mut row.utilisation),
     ("jain", |row| &mut row.jain),
+    ("jain_in_class", |row| &mut row.jain_in_class),
     ("delay_mean", |row| &mut row.delay_ms.mean),
     ("delay_p99", |row| &mut row.delay_ms.p99),
     ("lost", |row| &mut row.lost),

@@ -125,6 +125,7 @@ pub const LINKS: Table = Table {
         column("queue_packets", Kind::F32, "packets in the queue, mean over the step"),
         nullable("queue_ms", Kind::F32, "mean queueing delay of the packets sent, ms"),
         column("drops", Kind::U32, "packets dropped at its queue"),
+        column("lost", Kind::U32, "packets that the link lost at random"),
     ],
 };
 
@@ -434,9 +435,16 @@ pub mod metric {
         RATE = "rate", Some("bit/s"), LINK, "rate of the link";
         UTILISATION = "utilisation", Some("1"), LINK, "share of time in which it was sending";
         DROPS = "drops", Some("packets"), LINK, "packets dropped at its queue";
+        LOST_AT_RANDOM = "lost_at_random", Some("packets"), LINK, "packets that the link lost at random";
+        DOWN = "down", Some("packets"), LINK, "packets dropped because the link was down";
         QUEUE_MEAN = "queue_mean", Some("ms"), LINK, "mean queueing delay";
         QUEUE_P99 = "queue_p99", Some("ms"), LINK, "99th percentile of the queueing delay";
-        JAIN = "jain", Some("1"), RUN, "Jain's index over the goodputs of the flows; null if all are 0";
+        JAIN = "jain", Some("1"), &[Object::Group, Object::Class, Object::Run],
+            "Jain's index over the goodputs of the flows, without weights; of a group or a class null with fewer than two that take part";
+        WEIGHTED_JAIN = "weighted_jain", Some("1"), RUN,
+            "Jain's index over the goodput of each flow as a part of its goodput in the optimum, which divides by weights of classes; no row if the optimum is not known";
+        THROWN_AWAY = "thrown_away", Some("1"), RUN,
+            "part of the Data that was thrown away, for whatever reason; of the whole run only";
         DISTANCE_MEAN = "distance_mean", Some("1"), RUN,
             "mean distance of the flows from the optimum, without its sign; no row if the optimum is not known";
         DISTANCE_LARGEST = "distance_largest", Some("1"), RUN, "the largest of these distances";
@@ -444,6 +452,8 @@ pub mod metric {
             "the distance, with its sign, of the flow furthest below its optimum, or else least above it";
         DISTANCE_HIGHEST = "distance_highest", Some("1"), RUN,
             "the distance, with its sign, of the flow furthest above its optimum, or else least below it";
+        TARGET_DISTANCE_MEAN = "target_distance_mean", Some("1"), RUN,
+            "mean distance of the flows from the target of the scheme, without its sign; no row if it aims for all of the links";
         WITHIN_5_PERCENT = "within_5_percent", Some("1"), RUN,
             "share of the flows that are within 5 % of the optimum";
         MEASURED = "measured", None, EXPECTATION,

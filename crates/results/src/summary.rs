@@ -1,6 +1,6 @@
 //! Schemes on several scenarios: for each scenario a few figures over all flows, as means over the seeds.
 
-use crate::comparison::{INTERVALS, Part, estimate, part, seeds};
+use crate::comparison::{self, INTERVALS, Part, estimate, part, seeds};
 use crate::format::{self, NONE, Quantity, settled};
 use crate::matrix;
 use crate::model::{
@@ -8,6 +8,7 @@ use crate::model::{
 };
 use crate::optimum::unshared_bps;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
+use crate::thrown;
 use serde::{Deserialize, Serialize};
 use weir_measure::jain;
 use weir_measure::{DelayMs, Estimate, RunDocument, TrafficFigures};
@@ -83,6 +84,8 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
             ratio: mean(&|part| ratio(part, &context.has_own_scheme)),
             utilisation: mean(&|part| utilisation(part, limits)),
             jain: mean(&fairness),
+            jain_in_class: mean(&fairness_in_class),
+            data_thrown_away: estimate(runs.iter().map(|run| Some(run.document.data_thrown_away))),
             delay_ms: DelayEstimates {
                 mean: total(|all| all.delay_ms.mean),
                 p99: total(|all| all.delay_ms.p99),
@@ -100,6 +103,7 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
     SummaryPeriod {
         from_s: first.map_or(0.0, |part| part.from_s),
         to_s: first.map_or(0.0, |part| part.to_s),
+        weights: first.and_then(|part| part.optimum).map_or_else(String::new, |row| row.weights.clone()),
         optimum_bps: first
             .and_then(|part| part.optimum)
             .map(|optimum| optimum.flows.iter().map(|flow| flow.goodput_bps).sum()),
@@ -123,6 +127,7 @@ pub(crate) fn all_flows(part: &Part<'_>) -> TrafficFigures {
         timeouts: classes().map(|class| class.timeouts).sum(),
         completion_s: times.iter().flatten().copied().reduce(f64::max),
         completion_mean_s: times.as_deref().and_then(mean),
+        jain: None,
     }
 }
 
@@ -140,11 +145,23 @@ fn utilisation(part: &Part<'_>, limits: &[usize]) -> Option<f64> {
     mean(&of_links.collect::<Vec<_>>())
 }
 
-/// Jain's index over what flows get of what they should.
+/// Jain's index, weighted: over what flows get of what they should.
 pub(crate) fn fairness(part: &Part<'_>) -> Option<f64> {
     let pairs = part.flows.iter().zip(&part.optimum?.flows).filter(|(_, best)| best.goodput_bps > 0.0);
     let shares: Vec<f64> = pairs.map(|(flow, best)| flow.goodput_bps / best.goodput_bps).collect();
     jain(&shares).filter(|_| shares.len() > 1)
+}
+
+/// Jain's index within a class, without weights: the mean over the classes by their flows.
+pub(crate) fn fairness_in_class(part: &Part<'_>) -> Option<f64> {
+    let of_class = |class: &weir_measure::ClassRow| {
+        let flows = part.flows.iter().filter(|flow| flow.class == class.class).count();
+        let jain = comparison::fairness(part.flows, |flow| flow.class == class.class)?;
+        Some((jain * flows as f64, flows as f64))
+    };
+    let known = part.classes.iter().filter_map(of_class);
+    let (sum, flows) = known.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (flows > 0.0).then(|| sum / flows)
 }
 
 fn delay_mean(part: &Part<'_>) -> Option<f64> {
@@ -159,6 +176,12 @@ fn delay_mean(part: &Part<'_>) -> Option<f64> {
 
 fn delay_p99(part: &Part<'_>) -> Option<f64> {
     part.classes.iter().filter_map(|class| class.figures.delay_ms.p99).reduce(f64::max)
+}
+
+/// How the optimum of a scenario divides links among classes; `None` if it does not.
+pub(crate) fn weights_of(scenario: &SummaryScenario) -> Option<&str> {
+    let periods = scenario.points.iter().flat_map(|point| &point.periods);
+    periods.map(|period| period.weights.as_str()).find(|weights| !weights.is_empty())
 }
 
 /// What each flow took, if all are done.
@@ -180,7 +203,8 @@ const INDEX: &str = "compare.html";
 
 /// What the columns are, in words.
 pub(crate) const COLUMNS: &str = "Figures are for all flows together. Utilisation is that of the bottleneck links in the optimum. \
-     Jain's index is over each flow's goodput as a part of its goodput in the optimum. A row optimum has the goodput of the \
+     The weighted Jain's index is over each flow's goodput as a part of its goodput in the optimum, which divides links by the \
+     weights of classes. Jain's index in a class is over the goodputs of its flows, without weights. A row optimum has the goodput of the \
      optimum, in which consumers of a prefix share each copy of Data; a row unshared has it if they share none. The 99th percentile of the delay is that of the class with the largest one. Lost counts Data, sent again \
      counts Interests. Settled is the time from the scenario's last change until all goodputs that the scenario names \
      stay within 5 % of their final values. If they never do, it counts in means with the time until the window's end.";
@@ -192,10 +216,11 @@ type Figure<'a> = (&'a str, Quantity, fn(&SummaryRow) -> Option<Estimate>);
 const SETTLED: &str = "settled";
 
 /// The columns of a table by windows. What no row has is left out.
-const FIGURES: [Figure<'static>; 10] = [
+const FIGURES: [Figure<'static>; 11] = [
     ("goodput", Quantity::Rate, |row| row.goodput_bps),
     ("utilisation", Quantity::Percent, |row| row.utilisation),
-    ("Jain", Quantity::Plain, |row| row.jain),
+    ("weighted Jain", Quantity::Plain, |row| row.jain),
+    ("Jain in class", Quantity::Plain, |row| row.jain_in_class),
     ("delay mean", Quantity::Millis, |row| row.delay_ms.mean),
     ("delay p99", Quantity::Millis, |row| row.delay_ms.p99),
     ("lost", Quantity::Count, |row| row.lost),
@@ -206,8 +231,9 @@ const FIGURES: [Figure<'static>; 10] = [
 ];
 
 /// The tables of a scenario with axes, each over its points.
-const OVER_AXES: [Figure<'static>; 5] = [
-    ("Jain's index", Quantity::Plain, |row| row.jain),
+const OVER_AXES: [Figure<'static>; 6] = [
+    ("Weighted Jain's index", Quantity::Plain, |row| row.jain),
+    ("Jain's index within a class", Quantity::Plain, |row| row.jain_in_class),
     ("Utilisation", Quantity::Percent, |row| row.utilisation),
     ("Delay, mean", Quantity::Millis, |row| row.delay_ms.mean),
     ("Delay, 99th percentile", Quantity::Millis, |row| row.delay_ms.p99),
@@ -284,6 +310,7 @@ impl SummaryDocument {
         let answer =
             matrix::answer(self).into_iter().map(|sentence| format!("- {sentence}")).collect::<Vec<_>>();
         let mut notes = vec![head, answer.join("\n"), matrix::MEASURES_IN_WORDS.to_owned()];
+        notes.extend(matrix::classes_note(self));
         notes.extend(matrix::grids(self).iter().map(Grid::markdown));
         notes.push(COLUMNS.to_owned());
         notes.extend(self.intervals());
@@ -331,6 +358,11 @@ impl SummaryDocument {
                 notes.push(note);
             }
         }
+        notes.extend(
+            weights_of(scenario).map(|weights| format!("The optimum divides links by classes: {weights}.")),
+        );
+        notes.extend(matrix::classes_note(self));
+        notes.extend(self.thrown_away(scenario));
         let mut grids = match &scenario.points[..] {
             [point] => vec![self.by_window(point)],
             points => self.over_axes(scenario, points),
@@ -345,6 +377,19 @@ impl SummaryDocument {
             pages: scenario.points.iter().filter_map(page).collect(),
             ..Section::default()
         }
+    }
+
+    /// The schemes that throw away more than 1 % of the Data at some point, with the most of it.
+    fn thrown_away(&self, scenario: &SummaryScenario) -> Option<String> {
+        let most = |scheme: &String| {
+            let rows =
+                scenario.points.iter().flat_map(|point| &point.periods).flat_map(|period| &period.rows);
+            let parts = rows.filter(|row| row.scheme == *scheme).filter_map(|row| row.data_thrown_away);
+            let most = parts.map(|part| part.mean).fold(0.0, f64::max);
+            (most > thrown::NOTEWORTHY).then(|| format!("{scheme} {}", Quantity::Percent.format(most)))
+        };
+        let named: Vec<String> = self.schemes.iter().filter_map(most).collect();
+        (!named.is_empty()).then(|| format!("Data thrown away, for whatever reason: {}.", named.join(", ")))
     }
 
     fn name_of(&self, scenario: &SummaryScenario, point: &SummaryPoint) -> String {
@@ -371,7 +416,7 @@ impl SummaryDocument {
                     }
                     _ => self.cell(*quantity, row.and_then(of)),
                 });
-                ["".into(), scheme.as_str().into()].into_iter().chain(figures).collect()
+                ["".into(), matrix::marked(self, scheme).into()].into_iter().chain(figures).collect()
             }));
             if let Some(first) = cells.get_mut(begin).and_then(|row| row.first_mut()) {
                 *first = window(period).into();
@@ -386,7 +431,7 @@ impl SummaryDocument {
         let to_others = format!("Goodput as a multiple of {}'s beside it", scenario.others.join(", "));
         let ratio: Figure<'_> = (&to_others, Quantity::Plain, |row| row.ratio);
         // Of two flows under two schemes the ratio says all that Jain's index would.
-        let others = OVER_AXES.into_iter().skip(usize::from(!scenario.others.is_empty()));
+        let others = OVER_AXES.into_iter().skip(if scenario.others.is_empty() { 0 } else { 2 });
         let axis = only_axis(points).map_or(String::new(), |axis| format!(" over {axis}"));
         let last = points.first().and_then(|point| point.periods.last()).map(window).unwrap_or_default();
         let grid = |(title, quantity, of): Figure<'_>| {
@@ -493,6 +538,7 @@ mod tests {
             command: "weir compare paper --schemes all".to_owned(),
             version: "1.2.3".to_owned(),
             seeds: vec![1, 2, 3],
+            without_classes: vec!["fixed".to_owned()],
             schemes: vec!["qsccp".to_owned(), "fixed".to_owned()],
             scenarios: vec![scenario],
         }

@@ -3,8 +3,9 @@
 
 use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
 use crate::optimum;
+use crate::thrown;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, RunDocument};
+use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument};
 
 /// Rows of links shown; the others are counted.
 const LINKS_SHOWN: usize = 12;
@@ -39,16 +40,12 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
         text.push_str(&format!("with --set {}\n", document.set.join(" --set ")));
     }
     text += &section("Classes, whole run", classes(&document.classes, width));
-    if let Some(optimum) = &document.optimum {
-        text.push_str(&format!("{}\n", wrapped(&optimum::sentence(optimum), width)));
-    }
+    text += &distances(document, document.optimum.as_ref(), width);
     text += &completions(document, width);
     for window in &document.windows {
         let title = format!("Classes, {}", format::period(window.from_s, window.to_s));
         text += &section(&title, classes(&window.classes, width));
-        if let Some(optimum) = &window.optimum {
-            text.push_str(&format!("{}\n", wrapped(&optimum::sentence(optimum), width)));
-        }
+        text += &distances(document, window.optimum.as_ref(), width);
     }
     let (shown, hidden) = busiest(&document.links);
     let title = match hidden {
@@ -56,9 +53,20 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
         _ => format!("Links, the {} most used of {}", shown.len(), shown.len() + hidden),
     };
     text += &section(&title, links(&shown, width));
+    text += &section("Thrown away, whole run", thrown::by_reason(document, width));
+    if let Some(line) = thrown::line(document) {
+        text += &format!("{}\n", wrapped(&line, width));
+    }
     text += &section("Expectations", expectations(&document.expectations, width));
     text += &verdicts(&document.expectations);
     text
+}
+
+/// The distances from the optimum and from the scheme's target, a line each.
+fn distances(document: &RunDocument, optimum: Option<&OptimumRow>, width: Option<u16>) -> String {
+    let Some(optimum) = optimum else { return String::new() };
+    let sentences = [Some(optimum::sentence(optimum)), optimum::target_sentence(optimum, &document.scheme)];
+    sentences.into_iter().flatten().map(|sentence| wrapped(&sentence, width) + "\n").collect()
 }
 
 fn section(title: &str, table: Option<Table>) -> String {
@@ -110,11 +118,13 @@ fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
-    let header =
-        ["class", "goodput", "delay mean ms", "p95 ms", "p99 ms", "lost", "retransmitted", "timeouts"];
+    let has_jain = rows.iter().any(|row| row.figures.jain.is_some());
+    let mut header =
+        vec!["class", "goodput", "delay mean ms", "p95 ms", "p99 ms", "lost", "retransmitted", "timeouts"];
+    header.extend(has_jain.then_some("Jain in class"));
     let mut table = table(&header, 1..header.len(), width);
     for ClassRow { class, figures: row } in rows {
-        table.add_row(vec![
+        let mut cells = vec![
             class.clone(),
             rate(row.goodput_bps),
             millis_or_none(row.delay_ms.mean),
@@ -123,7 +133,10 @@ fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {
             grouped(row.lost as i64),
             grouped(row.retransmitted as i64),
             grouped(row.timeouts as i64),
-        ]);
+        ];
+        let jain = || row.jain.map_or_else(|| NONE.to_owned(), |jain| Quantity::Plain.format(jain));
+        cells.extend(has_jain.then(jain));
+        table.add_row(cells);
     }
     Some(table)
 }
@@ -161,7 +174,8 @@ fn completions(document: &RunDocument, width: Option<u16>) -> String {
 /// The most used links, most used first, and how many others there are.
 fn busiest(rows: &[LinkRow]) -> (Vec<&LinkRow>, usize) {
     let mut shown: Vec<&LinkRow> = rows.iter().collect();
-    shown.sort_by(|a, b| b.drops.cmp(&a.drops).then(b.utilisation.total_cmp(&a.utilisation)));
+    let dropped = |row: &LinkRow| row.drops + row.lost + row.down;
+    shown.sort_by(|a, b| dropped(b).cmp(&dropped(a)).then(b.utilisation.total_cmp(&a.utilisation)));
     shown.truncate(LINKS_SHOWN);
     let hidden = rows.len() - shown.len();
     (shown, hidden)
@@ -171,17 +185,25 @@ fn links(rows: &[&LinkRow], width: Option<u16>) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
-    let header = ["link", "rate", "utilisation", "drops", "queue mean ms", "queue p99 ms"];
+    // Most links lose nothing but at their queues.
+    let has_lost = rows.iter().any(|row| row.lost > 0);
+    let has_been_down = rows.iter().any(|row| row.down > 0);
+    let mut header = vec!["link", "rate", "utilisation", "queue drops"];
+    header.extend(has_lost.then_some("lost at random"));
+    header.extend(has_been_down.then_some("while down"));
+    header.extend(["queue mean ms", "queue p99 ms"]);
     let mut table = table(&header, 1..header.len(), width);
     for row in rows {
-        table.add_row(vec![
+        let mut cells = vec![
             format!("{} → {}", row.from, row.to),
             rate(row.rate_bps),
             format!("{:.1} %", row.utilisation * 100.0),
             grouped(row.drops as i64),
-            millis_or_none(row.queue_ms.mean),
-            millis_or_none(row.queue_ms.p99),
-        ]);
+        ];
+        cells.extend(has_lost.then(|| grouped(row.lost as i64)));
+        cells.extend(has_been_down.then(|| grouped(row.down as i64)));
+        cells.extend([row.queue_ms.mean, row.queue_ms.p99].map(millis_or_none));
+        table.add_row(cells);
     }
     Some(table)
 }

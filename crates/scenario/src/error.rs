@@ -28,11 +28,12 @@ impl ScenarioError {
         [&self.first].into_iter().chain(&self.others)
     }
 
-    /// Adds the errors of another check of the same scenario.
-    pub fn and(mut self, other: ScenarioError) -> ScenarioError {
-        self.others.push(other.first);
-        self.others.extend(other.others);
-        self
+    /// With the errors of another check of the same scenario, in the order of the file.
+    pub fn and(self, other: ScenarioError) -> ScenarioError {
+        let mut all = [vec![self.first], self.others, vec![other.first], other.others].concat();
+        all.sort_by_key(DocumentError::line);
+        let mut all = all.into_iter();
+        ScenarioError { first: all.next().expect("the first of each"), others: all.collect() }
     }
 
     /// Path of the file, or the override as `--set KEY=VALUE`.

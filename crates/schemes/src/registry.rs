@@ -45,6 +45,13 @@ impl Sharing {
 }
 
 impl Entry {
+    /// Whether the scheme divides links by classes: by weights or in an order.
+    pub fn knows_classes(&self) -> bool {
+        let by_class =
+            |parameter: &&str| parameter.starts_with("weights.") || parameter.starts_with("delta.");
+        self.sharing.is_some_and(|sharing| sharing.parameters.iter().any(|parameter| by_class(&parameter)))
+    }
+
     /// The scheme with its defaults.
     pub fn with_defaults(&self) -> Box<dyn Scheme> {
         let defaults =
@@ -118,6 +125,17 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 pub fn reference_policy(own: &str) -> Option<(&'static Entry, Sharing)> {
     let of = |entry: &'static Entry| entry.sharing.map(|sharing| (entry, sharing));
     find(own).and_then(of).or_else(|| SCHEMES.iter().find_map(of))
+}
+
+/// The parameter of the schemes that aim for a part of a link's rate: this part, above 0 to 1.
+const TARGET_UTILISATION: &str = "target_utilisation";
+
+impl Resolved {
+    /// The part of a link's rate that the scheme aims for, above 0 to 1; `None` if it has no such parameter.
+    pub fn target_utilisation(&self) -> Option<f64> {
+        let has_target = self.entry.parameters.iter().any(|parameter| parameter.key == TARGET_UTILISATION);
+        has_target.then(|| self.params.number(TARGET_UTILISATION))
+    }
 }
 
 /// Every header field, in the order of type numbers, with the schemes that use it. The list of schemes is empty for the

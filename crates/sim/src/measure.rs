@@ -5,7 +5,7 @@ use weir_core::consumer::Delivery;
 use weir_core::packet::Packet;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
-use weir_experiment::{Experiment, ExperimentError, Measured, Observers, name_of};
+use weir_experiment::{Dropped, Experiment, ExperimentError, Measured, Observers, name_of};
 use weir_measure::{FlowAccounts, LinkAccounts, Report};
 use weir_scenario::FlowId;
 
@@ -17,7 +17,7 @@ pub(crate) struct Measurements {
     flows: FlowAccounts,
     links: LinkAccounts,
     observers: Observers,
-    drops: [u64; DropReason::ALL.len()],
+    drops: [Dropped; DropReason::ALL.len()],
     packet_hops: u64,
     flow_of_prefix: HashTable<(u64, u32)>,
 }
@@ -37,7 +37,7 @@ impl Measurements {
         let infos = (0..flows.len()).map(|flow| experiment.flow_info(FlowId(flow))).collect();
         let flows = FlowAccounts::new(infos, &extent);
         let links = LinkAccounts::new(experiment.link_infos(), &flows, &extent);
-        let drops = [0; DropReason::ALL.len()];
+        let drops = [Dropped::default(); DropReason::ALL.len()];
         Ok(Measurements { flows, links, observers, drops, packet_hops: 0, flow_of_prefix })
     }
 
@@ -73,12 +73,13 @@ impl Measurements {
 
     /// A packet was dropped; `channel` is that of its face.
     pub(crate) fn on_drop(&mut self, packet: &Packet, channel: Option<u32>, reason: DropReason) {
-        self.drops[reason as usize] += 1;
+        let dropped = &mut self.drops[reason as usize];
+        *(if packet.is_data() { &mut dropped.data } else { &mut dropped.interests }) += 1;
         if !reason.is_loss() {
             return;
         }
         if let Some(channel) = channel {
-            self.links.on_drop(channel as usize);
+            self.links.on_drop(channel as usize, reason);
         }
         if packet.is_data()
             && let Some(flow) = self.flow_of(packet)

@@ -1,7 +1,7 @@
 //! The optimum of a scenario, for comparison with the measurements of its runs.
 
 use weir_core::units::Span;
-use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
+use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, TargetRow, jain, unfairness};
 use weir_optimum::{Copies, FlowOptimum, Objective, Optimum, Options, Theory};
 use weir_scenario::{
     DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
@@ -20,6 +20,8 @@ const FEW_FLOWS: usize = 300;
 pub struct ScenarioOptimum {
     objective: Objective,
     utilisation: f64,
+    /// How it divides links among classes, in words.
+    weights: String,
     /// Of each window, in the order of the document's.
     windows: Vec<Vec<OptimumFlowRow>>,
     /// Of the whole run, where there is no window.
@@ -48,12 +50,21 @@ impl ScenarioOptimum {
     pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<ScenarioOptimum> {
         let has_windows = !scenario.windows.is_empty() || !further.is_empty();
         let is_known = has_windows || scenario.flows.len() <= FEW_FLOWS;
-        is_known.then(|| ScenarioOptimum::compute(scenario, further, &[]).ok()).flatten()
+        is_known.then(|| ScenarioOptimum::compute(scenario, further, &[], None).ok()).flatten()
+    }
+
+    /// The same if only a part of the links' rates may be used: what a scheme with this target aims for.
+    pub(crate) fn of_part(
+        scenario: &Scenario,
+        further: &[(Span, Span)],
+        part: f64,
+    ) -> Option<ScenarioOptimum> {
+        ScenarioOptimum::compute(scenario, further, &[], Some(part)).ok()
     }
 
     /// In the scenario's windows and for its expectations; none where theory does not know it.
     pub fn with_expectations(scenario: &Scenario) -> Option<ScenarioOptimum> {
-        ScenarioOptimum::compute(scenario, &[], &scenario.expectations).ok()
+        ScenarioOptimum::compute(scenario, &[], &scenario.expectations, None).ok()
     }
 
     /// Those of some settings that the optimum does not depend on.
@@ -66,6 +77,7 @@ impl ScenarioOptimum {
         scenario: &Scenario,
         further: &[(Span, Span)],
         expectations: &[Expectation],
+        part: Option<f64>,
     ) -> Result<ScenarioOptimum, StudyError> {
         refuse_drawn(scenario)?;
         let own = scenario.windows.iter().map(|window| (window.from, window.to));
@@ -79,11 +91,11 @@ impl ScenarioOptimum {
                 windows.push(expectation.window);
             }
         }
-        let options = Options::default();
+        let options = Options { utilisation: part, ..Options::default() };
         let policy = policy::of(scenario)?;
         let theory = Theory::new(scenario, &policy, &options)?;
         let optima = theory.windows(&windows)?;
-        let unshared = if theory.may_share() {
+        let unshared = if part.is_none() && theory.may_share() {
             let apart = Options { copies: Copies::Apart, ..options };
             Some(Theory::new(scenario, &policy, &apart)?.windows(&windows[..shown.max(1)])?)
         } else {
@@ -103,6 +115,7 @@ impl ScenarioOptimum {
         Ok(ScenarioOptimum {
             objective: options.objective,
             utilisation: theory.utilisation(),
+            weights: policy::weights(scenario, &policy),
             windows: (0..shown).map(rows).collect(),
             whole: (shown == 0).then(|| rows(0)),
             limits: optima[..shown.max(1)].iter().map(limits).collect(),
@@ -152,10 +165,26 @@ impl ScenarioOptimum {
         self.note
     }
 
+    /// Adds it as the target of the run's scheme, where the optimum has been added.
+    pub(crate) fn add_as_target(&self, document: &mut RunDocument) {
+        let target = |best: &Vec<OptimumFlowRow>, measured: &[FlowRow]| {
+            Some(TargetRow::new(self.utilisation, best, measured))
+        };
+        for (window, best) in document.windows.iter_mut().zip(&self.windows) {
+            if let Some(optimum) = &mut window.optimum {
+                optimum.target = target(best, &window.flows);
+            }
+        }
+        if let (Some(optimum), Some(best)) = (&mut document.optimum, &self.whole) {
+            optimum.target = target(best, &document.flows);
+        }
+    }
+
     /// Adds it to each window of a run, or to the run if it has none.
     pub fn add_to(&self, document: &mut RunDocument) {
         let row = |best: &Vec<OptimumFlowRow>, measured: &[FlowRow]| {
-            OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), measured)
+            let row = OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), measured);
+            OptimumRow { weights: self.weights.clone(), ..row }
         };
         for (window, best) in document.windows.iter_mut().zip(&self.windows) {
             window.optimum = Some(row(best, &window.flows));

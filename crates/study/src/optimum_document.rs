@@ -4,7 +4,7 @@ use weir_core::units::Span;
 use weir_optimum::{Bottleneck, Copies, Held, Objective, Optimum, Options, Theory};
 use weir_results::{
     BestFlowRow, BestLinkRow, BottleneckRow, GainRow, HeldRow, OptimumCompletionRow, OptimumDocument,
-    OptimumWindowRow, ShareRow,
+    OptimumWindowRow, ShareRow, TargetGoodputRow,
 };
 use weir_scenario::{DirectedLink, Scenario};
 
@@ -23,7 +23,7 @@ const FIRST_BOTTLENECKS: usize = 12;
 pub struct OptimumRequest {
     /// The objective.
     pub objective: Objective,
-    /// The usable part of the links' rates, above 0 and at most 1; `None` for the scenario's value.
+    /// The usable part of the links' rates, above 0 and at most 1; `None` for all of them.
     pub utilisation: Option<f64>,
 }
 
@@ -79,12 +79,23 @@ fn document(
     let apart = Options { copies: Copies::Apart, ..options };
     let apart = theory.may_share().then(|| Theory::new(scenario, &policy, &apart)).transpose()?;
     let unshared = apart.as_ref().map(|theory| theory.windows(windows)).transpose()?;
+    let target = utilisation.is_none().then(|| policy::target(scenario, &scenario.scheme)).flatten();
+    let of_target = |part: f64| {
+        let options = Options { utilisation: Some(part), ..options };
+        Theory::new(scenario, &policy, &options)?.windows(windows)
+    };
+    let targets = target.map(of_target).transpose()?;
     let mut rows = Vec::new();
     for (at, optimum) in theory.windows(windows)?.iter().enumerate() {
         let bottlenecks = theory.bottlenecks(optimum, with_gains)?;
         let of = |optima: &Option<Vec<Optimum>>| optima.as_ref().and_then(|optima| optima.get(at).cloned());
         let beside = Beside { max_min: of(&max_min), unshared: of(&unshared) };
-        rows.push(window_row(scenario, optimum, &beside, &bottlenecks));
+        let target = targets.as_ref().map(|targets| TargetGoodputRow {
+            scheme: scenario.scheme.clone(),
+            utilisation: targets[at].utilisation,
+            goodput_bps: targets[at].flows.iter().map(|flow| flow.goodput_bps).sum(),
+        });
+        rows.push(OptimumWindowRow { target, ..window_row(scenario, optimum, &beside, &bottlenecks) });
     }
     Ok(OptimumDocument {
         scenario: scenario.name.clone(),
@@ -163,6 +174,7 @@ fn window_row(
         }
     };
     OptimumWindowRow {
+        target: None,
         from_s: optimum.window.0.as_secs_f64(),
         to_s: optimum.window.1.as_secs_f64(),
         pieces: optimum.pieces as u64,

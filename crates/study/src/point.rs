@@ -1,6 +1,6 @@
 //! A scenario at a point of its axes: what several runs share.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use weir_core::units::Span;
 use weir_measure::RunDocument;
@@ -8,6 +8,7 @@ use weir_scenario::{Flow, Link, Scenario};
 
 use crate::error::StudyError;
 use crate::optimum::ScenarioOptimum;
+use crate::policy;
 use crate::propagation::shortest_ways;
 use crate::source::Source;
 
@@ -23,6 +24,8 @@ pub struct Point {
     /// The scenario, read and checked.
     pub scenario: Arc<Scenario>,
     optimum: OnceLock<Option<ScenarioOptimum>>,
+    /// The targets of schemes, by the part of the links' rates.
+    targets: Mutex<Vec<(f64, Option<Arc<ScenarioOptimum>>)>>,
 }
 
 impl Point {
@@ -32,7 +35,7 @@ impl Point {
     /// The first mistake in the scenario or in what is set.
     pub fn new(source: Source, set: Vec<String>, windows: Vec<(Span, Span)>) -> Result<Point, StudyError> {
         let scenario = Arc::new(source.read(&set)?);
-        Ok(Point { source, set, windows, scenario, optimum: OnceLock::new() })
+        Ok(Point { source, set, windows, scenario, optimum: OnceLock::new(), targets: Mutex::default() })
     }
 
     /// The optimum in the windows, which is computed once; `None` if theory does not know it.
@@ -50,7 +53,22 @@ impl Point {
             }
         } else if let Some(optimum) = self.optimum() {
             optimum.add_to(document);
+            if let Some(target) = self.target(&document.scheme) {
+                target.add_as_target(document);
+            }
         }
+    }
+
+    /// What a scheme aims for, if that is to use a part of the links only.
+    fn target(&self, scheme: &str) -> Option<Arc<ScenarioOptimum>> {
+        let part = policy::target(&self.scenario, scheme)?;
+        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = targets.iter().find(|(known, _)| *known == part) {
+            return known.clone();
+        }
+        let target = ScenarioOptimum::of_part(&self.scenario, &self.windows, part).map(Arc::new);
+        targets.push((part, target.clone()));
+        target
     }
 
     /// Makes the document of a run complete: adds the optimum and the scenario's text.

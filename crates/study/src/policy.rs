@@ -3,6 +3,7 @@
 use weir_core::seam::SharingPolicy;
 use weir_experiment::{ExperimentError, scheme_for};
 use weir_scenario::Scenario;
+use weir_schemes::Entry;
 use weir_schemes::registry::reference_policy;
 
 /// The policy of the scheme that is the scenario's measure ([`reference_policy`]), with the scenario's parameters.
@@ -14,6 +15,39 @@ pub fn of(scenario: &Scenario) -> Result<SharingPolicy, ExperimentError> {
         return Ok(SharingPolicy::default());
     };
     Ok((sharing.policy)(&scheme_for(scenario, entry.name)?))
+}
+
+/// How a policy divides links among the classes and flows of a scenario, in words; empty if there is nothing to divide by.
+pub fn weights(scenario: &Scenario, policy: &SharingPolicy) -> String {
+    let mut classes: Vec<_> = scenario.flows.iter().map(|flow| flow.class).collect();
+    classes.sort_by_key(|class| *class as usize);
+    classes.dedup();
+    let (first, rest) = classes.split_at(classes.partition_point(|c| (*c as usize) < policy.delta.len()));
+    let mut parts = Vec::new();
+    if rest.len() > 1 {
+        let names: Vec<&str> = rest.iter().map(|class| class.name()).collect();
+        let weights: Vec<String> = rest.iter().map(|class| policy.weight(*class).to_string()).collect();
+        parts.push(format!("{} = {}", names.join(" : "), weights.join(" : ")));
+    }
+    if classes.len() > 1 {
+        let limit = |class: usize| format!("up to {} %", 100.0 * policy.delta[class]);
+        parts.extend(first.iter().map(|&class| format!("{} first, {}", class.name(), limit(class as usize))));
+    }
+    if scenario.flows.iter().any(|flow| policy.flow_weight(&flow.prefix) != 1.0) {
+        parts.push("flows by their weights".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// The schemes of a list that divide nothing by classes.
+pub fn without_classes<'a>(schemes: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    let knows = |scheme: &str| weir_schemes::find(scheme).is_some_and(Entry::knows_classes);
+    schemes.into_iter().filter(|scheme| !knows(scheme)).cloned().collect()
+}
+
+/// The part of the links' rates that a scheme aims for in a scenario; `None` if it is all of them.
+pub fn target(scenario: &Scenario, scheme: &str) -> Option<f64> {
+    scheme_for(scenario, scheme).ok()?.target_utilisation().filter(|part| *part < 1.0)
 }
 
 /// Whether the optimum depends on a parameter of a scheme, whichever scheme runs.

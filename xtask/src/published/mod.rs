@@ -86,7 +86,10 @@ impl Page {
 
     fn document(&self, rows: &[PublishedRow]) -> SummaryDocument {
         let schemes: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
-        self.of.document(rows, &schemes, (1..=self.seeds).collect(), facts)
+        let mut document = self.of.document(rows, &schemes, (1..=self.seeds).collect(), facts);
+        let without = SCHEMES.iter().filter(|scheme| !scheme.knows_classes());
+        document.without_classes = without.map(|scheme| scheme.name.to_owned()).collect();
+        document
     }
 
     /// The tables, and how they were made.

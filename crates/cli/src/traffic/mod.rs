@@ -11,7 +11,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use weir_core::seam::DropReason;
 use weir_core::units::Time;
-use weir_experiment::{Experiment, Measured, Observers, Setup};
+use weir_experiment::{Dropped, Experiment, Measured, Observers, Setup};
 use weir_management::client::Endpoint;
 use weir_measure::{FlowAccounts, Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
@@ -218,7 +218,7 @@ fn report(run: &Run<'_>, parts: Vec<Part>, observers: &mut Observers) -> Report 
         observers,
         events,
         packet_hops: 0,
-        drops: [0; DropReason::ALL.len()],
+        drops: [Dropped::default(); DropReason::ALL.len()],
     };
     let mut report = run.experiment.report(measured);
     report.document.wall_s = run.now().as_secs_f64();

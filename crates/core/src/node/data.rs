@@ -24,7 +24,9 @@ impl Forwarder {
         matches.retain(|&mut pit| self.was_asked(pit, face, out.now));
         if matches.is_empty() {
             self.on_late_data(face, id, out);
-            out.drop(face, id, DropReason::Unsolicited);
+            let is_late = self.expired.contains(out.pool[id].name.hash(), face, out.now);
+            let reason = if is_late { DropReason::OutOfLifetime } else { DropReason::Unsolicited };
+            out.drop(face, id, reason);
         } else {
             self.satisfy(face, id, &matches, out);
         }

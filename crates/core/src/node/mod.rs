@@ -229,6 +229,8 @@ pub struct Forwarder {
     dead_nonces: DeadNonceList,
     /// They may still answer.
     asked: AskedUpstreams,
+    /// Upstreams that have not answered within the lifetime of what they were asked.
+    expired: AskedUpstreams,
     sent_signals: SentSignals,
     waiting: Waiting,
     strategies: StrategyChoice,
@@ -326,6 +328,7 @@ impl Forwarder {
                 crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
             ),
             asked: AskedUpstreams::new(hasher, limits.dead_nonces),
+            expired: AskedUpstreams::of_expired(hasher, limits.dead_nonces),
             sent_signals: SentSignals::new(limits.pit_bytes),
             waiting: Waiting::new(limits.queue_bytes),
             strategies: StrategyChoice::new(strategy),

@@ -40,11 +40,35 @@ pub enum DropReason {
     ClassRefused,
     /// It is beyond the rate that the face on which it arrived may have.
     ClassRate,
+    /// A Data that came when the lifetime of its Interest was over.
+    OutOfLifetime,
+}
+
+/// Where a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropPlace {
+    /// At the queue of a link.
+    Queue,
+    /// On a link, or because the link or the face was down.
+    Link,
+    /// At a node, which refused it on arrival.
+    Node,
+}
+
+impl DropPlace {
+    /// Its name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropPlace::Queue => "queue",
+            DropPlace::Link => "link",
+            DropPlace::Node => "node",
+        }
+    }
 }
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 16] = [
+    pub const ALL: [DropReason; 17] = [
         DropReason::QueueFull,
         DropReason::FlowQueueFull,
         DropReason::ClassQueueFull,
@@ -61,20 +85,25 @@ impl DropReason {
         DropReason::Scope,
         DropReason::ClassRefused,
         DropReason::ClassRate,
+        DropReason::OutOfLifetime,
     ];
 
     /// Whether it was dropped on its way out, by the queue, the link or a failed face. Otherwise the node refused it
     /// on arrival; it may be a redundant copy.
     pub const fn is_loss(self) -> bool {
+        !matches!(self.place(), DropPlace::Node)
+    }
+
+    /// Where it was dropped.
+    pub const fn place(self) -> DropPlace {
         match self {
             DropReason::QueueFull
             | DropReason::FlowQueueFull
             | DropReason::ClassQueueFull
             | DropReason::PushedOut
             | DropReason::QueueManagement
-            | DropReason::Expired
-            | DropReason::LinkLoss
-            | DropReason::FaceDown => true,
+            | DropReason::Expired => DropPlace::Queue,
+            DropReason::LinkLoss | DropReason::FaceDown => DropPlace::Link,
             DropReason::Loop
             | DropReason::HopLimit
             | DropReason::Unsolicited
@@ -82,7 +111,8 @@ impl DropReason {
             | DropReason::Malformed
             | DropReason::Scope
             | DropReason::ClassRefused
-            | DropReason::ClassRate => false,
+            | DropReason::ClassRate
+            | DropReason::OutOfLifetime => DropPlace::Node,
         }
     }
 
@@ -105,6 +135,7 @@ impl DropReason {
             DropReason::Scope => "name out of scope",
             DropReason::ClassRefused => "service class refused",
             DropReason::ClassRate => "service class over its rate",
+            DropReason::OutOfLifetime => "out of the lifetime",
         }
     }
 }

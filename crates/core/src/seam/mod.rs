@@ -23,7 +23,7 @@ mod strategy;
 pub use asf::{Asf, AsfOptions};
 pub use best_route::{BestRoute, Multicast};
 pub use drop_tail::DropTail;
-pub use drops::{DropReason, Dropped, Drops};
+pub use drops::{DropPlace, DropReason, Dropped, Drops};
 pub use flow_control::{
     DataReceived, FlowControl, FlowDeadline, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
 };

@@ -20,8 +20,6 @@ pub struct SharingPolicy {
     pub flow_weights: Vec<(String, f64)>,
     /// The largest rate on a link of each flow below a prefix, bit/s; as above, none without limit.
     pub flow_limits: Vec<(String, f64)>,
-    /// η, the usable part of a link's rate, above 0 to 1; `None` if not set.
-    pub target_utilisation: Option<f64>,
 }
 
 /// All classes alike, and no limits.
@@ -32,7 +30,6 @@ impl Default for SharingPolicy {
             omega: [1.0; CLASSES - DELAY_SENSITIVE],
             flow_weights: Vec::new(),
             flow_limits: Vec::new(),
-            target_utilisation: None,
         }
     }
 }

@@ -7,7 +7,10 @@
 use super::dead_nonce::{DEAD_NONCE_LIFETIME, DeadNonceList};
 use crate::ids::FaceId;
 use crate::name::NameHasher;
-use crate::units::Time;
+use crate::units::{Span, Time};
+
+/// How long an Interest without an answer is remembered.
+const EXPIRED_LIFETIME: Span = Span::from_secs(60);
 
 /// The upstreams of PIT entries that are gone: a list like that of dead nonces, with faces in place of nonces.
 #[derive(Clone, Debug)]
@@ -17,6 +20,12 @@ impl AskedUpstreams {
     /// A list of at most `capacity` upstreams; when it is full the oldest goes.
     pub fn new(hasher: NameHasher, capacity: usize) -> AskedUpstreams {
         AskedUpstreams(DeadNonceList::new(hasher, capacity, DEAD_NONCE_LIFETIME))
+    }
+
+    /// A list of upstreams that have not answered within the lifetime. It only says why a Data is dropped, so it
+    /// remembers for as long as a Data may wait in long queues.
+    pub fn of_expired(hasher: NameHasher, capacity: usize) -> AskedUpstreams {
+        AskedUpstreams(DeadNonceList::new(hasher, capacity, EXPIRED_LIFETIME))
     }
 
     /// Whether it holds none.

@@ -247,7 +247,7 @@ fn delay_sensitive_classes_come_first_up_to_their_limits() {
 #[test]
 fn weights_and_limits_are_those_that_the_scenario_gives() {
     let of = |class: &str, prefix: &str| flow("A", "B", prefix, class, "");
-    let said = "[scheme.qsccp]\nweights.AF2 = 6\ndelta.EF = 0.1\ntarget_utilisation = 0.5\n\
+    let said = "[scheme.qsccp]\nweights.AF2 = 6\ndelta.EF = 0.1\n\
         [scheme.qsccp.flow_weights]\n\"/x\" = 3\n[scheme.qsccp.flow_limits]\n\"/x/l\" = \"100 kb/s\"\n";
     let text = said.to_owned()
         + &of("EF", "/e")
@@ -255,7 +255,7 @@ fn weights_and_limits_are_those_that_the_scenario_gives() {
         + &of("BE", "/b")
         + &of("BE", "/x/h")
         + &of("BE", "/x/l");
-    let scenario = network(&["A-B 20"], &text);
+    let scenario = network(&["A-B 10"], &text);
     // 10 Mb/s: 1 of EF, 6:1 of 9; 1:3 of BE's 9/7 less the limit.
     let be = 9.0 / 7.0 - 0.1;
     assert_near(&rates(&scenario, LINK_FAIR), &[1.0, 54.0 / 7.0, be / 4.0, 0.75 * be, 0.1], 1e-9);
@@ -552,8 +552,7 @@ fn what_cannot_be_computed_is_said() {
         SharingPolicy { omega: [1.0, 1.0, 0.0, 1.0, 1.0], ..right.clone() },
         SharingPolicy { delta: [1.0, 1.0, 2.0], ..right.clone() },
         SharingPolicy { flow_weights: flow(f64::NAN), ..right.clone() },
-        SharingPolicy { flow_limits: flow(-1.0), ..right.clone() },
-        SharingPolicy { target_utilisation: Some(-1.0), ..right },
+        SharingPolicy { flow_limits: flow(-1.0), ..right },
     ] {
         let error = Theory::new(&scenario, &wrong, &Options::default()).unwrap_err().to_string();
         assert!(error.contains("above 0"), "{error}");

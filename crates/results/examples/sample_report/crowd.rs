@@ -2,8 +2,8 @@
 //! in what is said about them.
 
 use weir_measure::{
-    ClassRow, DelayMs, FlowRow, FlowSample, LinkRow, LinkSample, QueueMs, Report, Role, RunDocument, Series,
-    Topology, TopologyLink, TopologyNode, TrafficFigures, WindowRow,
+    ClassRow, DelayMs, DropRow, FlowRow, FlowSample, LinkRow, LinkSample, QueueMs, Report, Role, RunDocument,
+    Series, Topology, TopologyLink, TopologyNode, TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -67,6 +67,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
                 queue_packets: (4.0 * used * noise.unit()) as f32,
                 queue_ms: Some((9.0 * used * noise.unit()) as f32),
                 drops: 0,
+                lost: 0,
             });
         }
         links.push(LinkRow {
@@ -75,6 +76,8 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             rate_bps: *rate_bps,
             utilisation: used,
             drops: if used > 0.98 { 7 } else { 0 },
+            lost: 0,
+            down: 0,
             queue_ms: QueueMs { mean: Some(4.0 * used), p99: Some(9.0 * used) },
         });
     }
@@ -115,6 +118,13 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             wall_s: 2.4,
             events: 12_345_678,
             packet_hops: 8_765_432,
+            drops: vec![DropRow {
+                reason: "link queue full".to_owned(),
+                place: "queue".to_owned(),
+                data: 90,
+                interests: 0,
+            }],
+            data_thrown_away: 0.002,
             flows: rows,
             classes,
             groups: Vec::new(),
@@ -128,7 +138,6 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         title: format!("Random network of {nodes} nodes and {flows} flows"),
         source: "A synthetic sample of scale".to_owned(),
         provenance,
-        drops_by_reason: vec![("queue full".to_owned(), 90)],
         notes: Vec::new(),
     }
 }

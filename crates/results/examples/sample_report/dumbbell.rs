@@ -2,9 +2,9 @@
 //! transient at the start, a greedy flow in the middle, and losses where it pushes too hard.
 
 use weir_measure::{
-    Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample,
-    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium,
-    TopologyNode, TrafficFigures, WindowRow,
+    Bound, ClassRow, DelayHistogram, DropRow, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow,
+    LinkSample, OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink,
+    TopologyMedium, TopologyNode, TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -103,6 +103,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
                     queue_packets: packets as f32,
                     queue_ms: (throughput > 0.0).then_some(queue_ms as f32),
                     drops,
+                    lost: 0,
                 });
             }
             links.push(LinkRow {
@@ -111,6 +112,8 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
                 rate_bps: link.rate_bps,
                 utilisation: used / samples.max(1) as f64,
                 drops: dropped,
+                lost: 0,
+                down: 0,
                 queue_ms: queueing.queue_ms(),
             });
         }
@@ -140,6 +143,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             let mut all = DelayHistogram::new();
             class_of.iter().zip(&delays).filter(|(of, _)| *of == class).for_each(|(_, own)| all.merge(own));
             let figures = TrafficFigures {
+                jain: None,
                 goodput_bps: members().map(|row| row.goodput_bps).sum(),
                 delay_ms: all.delay_ms(),
                 lost: members().map(|row| row.lost).sum(),
@@ -223,6 +227,21 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             wall_s: 0.92,
             events: 2_713_004,
             packet_hops: 3_402_118,
+            drops: vec![
+                DropRow {
+                    reason: "link queue full".to_owned(),
+                    place: "queue".to_owned(),
+                    data: lost,
+                    interests: 0,
+                },
+                DropRow {
+                    reason: "out of the lifetime".to_owned(),
+                    place: "node".to_owned(),
+                    data: 3,
+                    interests: 0,
+                },
+            ],
+            data_thrown_away: 0.004,
             flows: flow_rows,
             classes: class_rows,
             groups,
@@ -247,7 +266,6 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         ]
         .map(|(key, text)| (key.to_owned(), text.to_owned()))
         .to_vec(),
-        drops_by_reason: vec![("queue full".to_owned(), lost), ("no route".to_owned(), 0)],
         notes: vec![
             "These figures come from a generator of examples. They show the page, not a scheme.".to_owned(),
         ],

@@ -97,6 +97,7 @@ pub fn comparison(report: &Report) -> SummaryDocument {
             scenario("one/single", vec![point(&[], 2)]),
             scenario("two/lossy", vec![point(&[], 1)]),
         ],
+        without_classes: vec!["fixed".to_owned()],
         schemes: schemes.clone(),
     }
 }

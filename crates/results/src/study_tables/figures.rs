@@ -140,6 +140,12 @@ impl<'a> Part<'a> {
                 (metric::WITHIN_5_PERCENT, within_5_percent),
             ]);
         }
+        if let Some(optimum) = self.optimum {
+            values.push((metric::WEIGHTED_JAIN, optimum.weighted_jain));
+        }
+        if let Some(target) = self.optimum.and_then(|optimum| optimum.target) {
+            values.push((metric::TARGET_DISTANCE_MEAN, target.distance.mean));
+        }
         values
     }
 }
@@ -180,6 +186,7 @@ fn traffic(figures: &TrafficFigures) -> Values {
     values.extend(of_packets(figures.lost, figures.retransmitted, figures.timeouts));
     values.push((metric::COMPLETION, figures.completion_s));
     values.push((metric::COMPLETION_MEAN, figures.completion_mean_s));
+    values.push((metric::JAIN, figures.jain));
     values
 }
 
@@ -205,6 +212,8 @@ fn of_link(link: &LinkRow) -> Values {
         (metric::RATE, Some(link.rate_bps)),
         (metric::UTILISATION, Some(link.utilisation)),
         (metric::DROPS, Some(link.drops as f64)),
+        (metric::LOST_AT_RANDOM, Some(link.lost as f64)),
+        (metric::DOWN, Some(link.down as f64)),
         (metric::QUEUE_MEAN, link.queue_ms.mean),
         (metric::QUEUE_P99, link.queue_ms.p99),
     ]

@@ -160,7 +160,7 @@ pub const ENTRY: Entry = Entry {
     parameters: PARAMETERS,
     signals: signals::SIGNALS,
     sharing: Some(Sharing {
-        parameters: &["target_utilisation", "weights.*", "delta.*", "flow_weights.*", "flow_limits.*"],
+        parameters: &["weights.*", "delta.*", "flow_weights.*", "flow_limits.*"],
         policy: sharing_policy,
     }),
     build: |params| Box::new(Qsccp { settings: Settings::new(params) }),
@@ -169,8 +169,7 @@ pub const ENTRY: Entry = Entry {
 /// What CDS comes to in its steady state (section IV-C).
 fn sharing_policy(scheme: &Resolved) -> SharingPolicy {
     let params = &scheme.params;
-    let Settings { eta, omega, delta, .. } = Settings::new(params);
-    let says_eta = scheme.given.iter().any(|(key, _)| key == "target_utilisation");
+    let Settings { omega, delta, .. } = Settings::new(params);
     let weights = params.members("flow_weights.*");
     let limits = params.members("flow_limits.*");
     SharingPolicy {
@@ -178,7 +177,6 @@ fn sharing_policy(scheme: &Resolved) -> SharingPolicy {
         omega,
         flow_weights: weights.map(|(prefix, weight)| (prefix.to_string(), weight.number())).collect(),
         flow_limits: limits.map(|(prefix, limit)| (prefix.to_string(), limit.rate().as_bps_f64())).collect(),
-        target_utilisation: says_eta.then_some(eta),
     }
 }
 

@@ -19,8 +19,9 @@ fn what_a_node_refuses_is_not_lost_on_the_way() {
     // Retransmissions that were not needed: their Data come twice, and the second is unsolicited.
     let set = ["scheme.fixed.window=300", "link.alice-bob.queue=1000 packets", "link.alice-bob.rate=1 Mb/s"];
     let report = run(&scenario("examples/minimal", &set), &Setup::default());
-    let refused = report.drops_by_reason.iter().map(|(_, count)| count).sum::<u64>();
-    assert!(refused > 0, "{:?}", report.drops_by_reason);
+    let drops = &report.document.drops;
+    assert!(drops.iter().any(|row| row.place == "node" && row.data > 0), "{drops:?}");
+    assert!(report.document.data_thrown_away > 0.0);
     assert_eq!(report.document.flows[0].lost, 0);
     assert!(report.document.links.iter().all(|link| link.drops == 0));
 }
@@ -28,8 +29,13 @@ fn what_a_node_refuses_is_not_lost_on_the_way() {
 #[test]
 fn what_a_link_loses_counts_for_the_link_and_for_the_flow() {
     let report = run(&scenario("examples/minimal", &["link.alice-bob.loss=0.1"]), &Setup::default());
-    let [there, back] = [0, 1].map(|index| report.document.links[index].drops);
+    let [there, back] = [0, 1].map(|index| report.document.links[index].lost);
     assert!(there > 0 && back > 0);
+    // Nothing of this is a drop at a queue.
+    assert!(report.document.links.iter().all(|link| link.drops == 0 && link.down == 0));
+    let row = &report.document.drops[0];
+    assert_eq!((row.place.as_str(), row.reason.as_str()), ("link", "lost on the link"));
+    assert_eq!((row.interests, row.data), (there, back));
     assert_eq!(report.document.flows[0].lost, back);
 }
 
@@ -43,7 +49,7 @@ fn what_drains_into_a_link_that_is_down_is_not_carried_by_it() {
     // Some thirty packets were queued; one may have been half sent.
     let one_packet = 1100.0 * 8.0 / 10e6 / 5.0;
     assert!(after.links.iter().all(|link| link.utilisation <= one_packet), "{:?}", after.links);
-    assert!(after.links.iter().any(|link| link.drops > 10));
+    assert!(after.links.iter().any(|link| link.down > 10));
 }
 
 #[test]
@@ -55,4 +61,25 @@ fn a_link_is_used_for_no_more_than_all_of_a_window() {
     let back = &window.links[1];
     assert!((back.utilisation - 1.0).abs() < 1e-9, "{back:?}");
     assert!(report.series.links[1].utilisation.iter().skip(30).all(|&part| (part - 1.0).abs() < 1e-6));
+}
+
+#[test]
+fn data_that_come_after_the_lifetime_are_told_apart_from_those_that_come_twice() {
+    // The queue of 500 packets takes 8.8 s, and Interests live 4 s: what comes late is of no use to anybody.
+    let set = [
+        "scheme.fixed.window=1000",
+        "link.alice-bob.rate=500 kb/s",
+        "link.alice-bob.queue=500 packets",
+        "duration=30 s",
+    ];
+    let report = run(&scenario("examples/minimal", &set), &Setup::default());
+    let data = |reason: &str| {
+        report.document.drops.iter().find(|row| row.reason == reason).map_or(0, |row| row.data)
+    };
+    assert!(data("out of the lifetime") > 100, "{:?}", report.document.drops);
+    assert!(report.document.data_thrown_away > 0.1, "{}", report.document.data_thrown_away);
+    let delivered = report.document.flows[0].goodput_bps * 30.0 / 8.0 / 1024.0;
+    let thrown: u64 = report.document.drops.iter().map(|row| row.data).sum();
+    let part = thrown as f64 / (thrown as f64 + delivered);
+    assert!((report.document.data_thrown_away - part).abs() < 0.01, "{part}");
 }

@@ -15,6 +15,7 @@ use crate::execute::Failure;
 use crate::optimum::ScenarioOptimum;
 use crate::papers;
 use crate::point::Point;
+use crate::policy;
 use crate::program::{CommandLine, VERSION, window_text};
 use crate::run::Record;
 use crate::seeds::Seeds;
@@ -200,6 +201,7 @@ impl View for Comparison {
             version: VERSION.to_owned(),
             seeds: self.request.seeds.list().to_vec(),
             schemes: self.request.schemes.clone(),
+            without_classes: policy::without_classes(&self.request.schemes),
             scenarios: scenarios.collect::<Result<_, _>>()?,
         };
         if let Some(dir) = pages.dir {
@@ -235,6 +237,9 @@ impl Pages<'_> {
         document.version = VERSION.to_owned();
         document.command = self.request.command().text();
         document.set.clone_from(&point.set);
+        for compared in &mut document.schemes {
+            compared.knows_no_classes = !policy::without_classes([&compared.scheme]).is_empty();
+        }
         if let Some(dir) = dir {
             for compared in &mut document.schemes {
                 let own = || format!("{}/report.html", compared.scheme);
