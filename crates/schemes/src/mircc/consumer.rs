@@ -23,10 +23,6 @@ use crate::path_label::{PATH_LABEL, PathLabel};
 const PATHS: usize = 32;
 /// Upper bound of a rate in a Data, bit/s: 100 Gb/s.
 const LARGEST_RATE: u64 = 100_000_000_000;
-/// A flow whose rate is almost 0 explores after this time at the latest.
-const LONGEST_EXPLORATION: Span = Span::from_secs(10);
-/// Of the Interests of a flow one in so many explores, at most.
-const EXPLORES_ONE_IN: u64 = 10;
 const CLASSES: [Class; 2] = [Class::Primary, Class::Secondary];
 
 /// A path, found by an Interest that had `steering` for a label.
@@ -129,29 +125,13 @@ impl Consumer {
         self.paths[place].due[class as usize].advance(now, interval);
     }
 
-    /// The mean time between exploring Interests. Those of many slow flows would fill a link, if their rate did not depend on
-    /// the rate of the flow.
-    fn between_explorations(&self, expected: Bytes) -> Span {
-        let rate = self.total_rate();
-        match rate > 0.0 {
-            true => (Rate::from_bps_f64(rate).time_for(self.size(expected)) * EXPLORES_ONE_IN)
-                .clamp(self.exploration, self.exploration.max(LONGEST_EXPLORATION)),
-            false => self.exploration,
-        }
-    }
-
-    /// The rates of all paths and classes, bit/s.
-    fn total_rate(&self) -> f64 {
-        self.paths.iter().flat_map(|path| CLASSES.map(|class| self.rate(path, class))).sum()
-    }
-
     /// A fresh label; paths that are not heard of are given up.
     fn explore(&mut self, ev: &mut SendEvent<'_>) -> u32 {
+        // Not at equal times: flows that began together would fill shapers together, for ever.
+        self.explore_at = ev.now + self.exploration.scale(0.5 + ev.random.unit());
         let (now, memory) = (ev.now, self.path_memory);
         self.paths.retain(|path| now.since(path.heard_at) <= memory);
         self.share_primary(now, ev.expected_size);
-        // Not at equal times: flows that began together would fill shapers together, for ever.
-        self.explore_at = now + self.between_explorations(ev.expected_size).scale(0.5 + ev.random.unit());
         ev.random.next_u32()
     }
 
@@ -162,7 +142,6 @@ impl Consumer {
         let total = self.total_primary();
         self.share = if total > 0.0 { best as f64 / total } else { 1.0 };
         let size = self.size(expected);
-        self.explore_at = self.explore_at.min(now + self.between_explorations(expected).scale(1.5));
         for place in 0..self.paths.len() {
             for class in CLASSES {
                 let next = now + self.interval(&self.paths[place], class, size);
@@ -246,7 +225,8 @@ impl FlowControl for Consumer {
         if self.paths.is_empty() {
             return Gauge::Window(self.unrated_window.window());
         }
-        Gauge::Rate(Rate::from_bps_f64(self.total_rate()))
+        let rate = self.paths.iter().flat_map(|path| CLASSES.map(|class| self.rate(path, class))).sum();
+        Gauge::Rate(Rate::from_bps_f64(rate))
     }
 }
 

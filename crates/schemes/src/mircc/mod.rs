@@ -49,6 +49,7 @@
 //! 16. **If several pacers are overdue, primary ones send first.** So if a source has its own rate, below its R_p, all
 //!     its Interests are primary. The code has no such sources.
 
+mod answers;
 mod consumer;
 mod rates;
 mod shaper;

@@ -20,6 +20,7 @@ use weir_core::seam::{
 use weir_core::units::{Rate, Span, Time};
 
 use super::Settings;
+use super::answers::Answers;
 use super::rates::{Class, LinkRates};
 use super::signals::{PRIMARY_RATE, RATE_CLASS, SECONDARY_RATE};
 use crate::path_label;
@@ -43,6 +44,7 @@ pub(super) struct Shaper {
     /// S_D: size of the Data that come, bits.
     data_bits: u64,
     has_seen_data: bool,
+    answers: Answers,
     rates: LinkRates,
     period_began: Time,
     period_ends: Time,
@@ -61,6 +63,7 @@ impl Shaper {
             clock: Meter::new(capacity, settings.data_bits),
             data_bits: settings.data_bits,
             has_seen_data: false,
+            answers: Answers::new(),
             rates: LinkRates::new(capacity.as_bps_f64(), settings.gain, settings.secondary_flows),
             period_began: Time::ZERO,
             period_ends: Time::NEVER,
@@ -71,11 +74,19 @@ impl Shaper {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
+    /// What an Interest brings, bits: S_D, or nothing if it is not answered.
+    fn expected_bits(&self) -> u64 {
+        match self.answers.part() {
+            1.0 => self.data_bits,
+            part => ((self.data_bits as f64 * part) as u64).max(1),
+        }
+    }
+
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
         let class = class_of(&ev.pool[packet]);
         self.begin_period(ev.now);
         // Dropped Interests count as demand too: otherwise a rate that is too high would not fall.
-        self.rates.count(class, self.data_bits);
+        self.rates.count(class, self.expected_bits());
         if self.waiting() >= self.settings.shaper {
             let pushed_out = if class == Class::Primary { self.waiting[1].pop_back() } else { None };
             let (packet, reason) = match pushed_out {
@@ -97,7 +108,7 @@ impl Shaper {
     fn waiting_bits(&self) -> [f64; 2] {
         let [primary, secondary] = [0, 1].map(|class| self.waiting[class].len() as f64);
         let before_primary = if self.settings.primary_first { primary } else { primary + secondary };
-        let bits = self.settings.queue_weight * self.data_bits as f64;
+        let bits = self.settings.queue_weight * self.expected_bits() as f64;
         [bits * before_primary, bits * (primary + secondary)]
     }
 
@@ -155,12 +166,14 @@ impl Queue for Shaper {
     /// leave the other direction idle.
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         let class = self.next_class(ev.pool);
-        let due = self.clock.passes_at(self.data_bits);
+        let bits = self.expected_bits();
+        let due = self.clock.passes_at(bits);
         if let Some(class) = class.filter(|_| due <= ev.now)
             && let Some(packet) = self.waiting[class].pop_front()
         {
             self.waiting_bytes -= ev.pool[packet].wire_len();
-            self.clock.take(ev.now, self.data_bits);
+            self.clock.take(ev.now, bits);
+            self.answers.on_sent(ev.now, ev.now.since(ev.pool[packet].queued_at));
             return Next::Packet(packet);
         }
         match (self.data.pop(ev.pool), class) {
@@ -172,6 +185,7 @@ impl Queue for Shaper {
 
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
         if ev.packet.is_data() {
+            self.answers.on_data(ev.now, ev.rtt);
             self.on_data(ev.packet, ev.wire_len.bits(), ev.rtt);
         }
     }
