@@ -35,11 +35,10 @@ pub(super) const NUMBERS: u32 = (1 << 26) - 1;
 const RENEWING_INTERESTS: u64 = 4;
 const RENEWING_CYCLES: u64 = 4;
 const RENEWING: Span = Span::from_millis(300);
-/// A base is not measured anew for its age within 50 cycles, and not because of a doubt within a fifth of that time.
+/// A base is not measured anew for its age within 50 cycles.
 const AGE_CYCLES: u64 = 50;
-const DOUBT: f64 = 0.2;
-/// A rate that has fallen below this part of the highest one since the base was met is a reason to measure it anew.
-const FALLEN: f64 = 0.5;
+/// A sub-flow that drains for another reason measures a base of this part of the age as well.
+const DRAINED: f64 = 0.5;
 /// RTT probing has others drain their queues for no longer than this, or ten cycles.
 const ANNOUNCING: Span = Span::from_secs(5);
 /// Where nothing came any more and Interests were lost, a sub-flow goes on with this part of its rate.
@@ -99,8 +98,8 @@ pub(super) struct Subflow {
     pub(super) set_point: f64,
     /// x_r when the bottleneck was full last.
     full: Option<f64>,
-    /// The highest x_r in FC since the base RTT was measured, Data a second.
-    highest: f64,
+    /// Whether the path seems to have changed since the base RTT was measured.
+    has_changed: bool,
     /// When the base RTT was last measured anew, or was tried to.
     renewed: Time,
     /// u* to go on with when Data come again, Data a second, if there was a cycle with losses alone.
@@ -130,7 +129,7 @@ impl Subflow {
             interval: Span::from_secs_f64(1.0 / requested),
             pacer: Pacer::new(now),
             credit: 0.0,
-            estimation: Estimation::new(now, settings.path_change),
+            estimation: Estimation::new(now),
             cycle: CYCLE.0,
             losses: 0,
             sent: 0,
@@ -140,7 +139,7 @@ impl Subflow {
             backlog: 0.0,
             set_point: settings.set_point,
             full: None,
-            highest: 0.0,
+            has_changed: false,
             renewed: now,
             resumes_at: None,
             drains_from: Time::ZERO,
@@ -215,6 +214,7 @@ impl Subflow {
             // The first round trip is the first cycle's length.
             self.cycle = rtt.map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
         }
+        self.has_changed |= rtt.is_some_and(|rtt| self.is_step(now, hops, rtt, settings));
         if self.has_paused(now) {
             self.estimation.restart(now);
         }
@@ -233,21 +233,19 @@ impl Subflow {
                     && is_since(arrival.number, drain.from)
                 {
                     let is_drained = self.estimation.on_drained(hops, rtt, drain.highest());
-                    let is_met = self.estimation.is_met(drain.highest());
-                    let is_left = self.backlog > settings.eta && self.has_expired(now, DOUBT, settings);
-                    match drain.renews {
-                        Some(due) if is_met || now >= due => self.end_drain(now, settings),
-                        // What still seems to wait may be no queue.
-                        None if is_drained && !is_met && is_left => {
-                            self.drain(now, arrival.next_number, true, settings);
-                        }
-                        None if is_drained => self.end_drain(now, settings),
-                        _ => {}
+                    let ends = match drain.renews {
+                        Some(due) => now >= due || self.estimation.is_met(drain.highest()),
+                        None => is_drained,
+                    };
+                    if ends {
+                        self.end_drain(now, settings);
                     }
                 }
             }
-            _ if arrival.drain && !self.is_underused(settings) && now >= self.drains_from => {
-                let renews = self.has_expired(now, 0.5, settings);
+            State::Probing(_) => {}
+            _ if now < self.drains_from => {}
+            _ if self.has_changed || (arrival.drain && !self.is_underused(settings)) => {
+                let renews = self.has_expired(now, DRAINED, settings);
                 self.drain(now, arrival.next_number, renews, settings);
             }
             _ => {}
@@ -284,17 +282,21 @@ impl Subflow {
         Growth { most: settings.beta, full: self.full, step }
     }
 
-    /// Whether the base RTT was not met for this part of its lifetime. The time that measuring takes is bounded.
+    /// Whether the base RTT was not met for this part of its lifetime, or the path has changed. The time that measuring takes is bounded.
     fn has_expired(&self, now: Time, part: f64, settings: &Settings) -> bool {
         let since = self.estimation.met().max(self.renewed);
-        settings.base_lifetime.is_some_and(|lifetime| {
+        let is_old = settings.base_lifetime.is_some_and(|lifetime| {
             now.since(since) > lifetime.max(self.cycle * AGE_CYCLES).scale(part)
-        })
+        });
+        is_old || self.has_changed
     }
 
-    /// Whether the base RTT may be wrong: with a queue all the time, the rate has fallen.
-    fn is_doubtful(&self, now: Time, settings: &Settings) -> bool {
-        self.rate < FALLEN * self.highest && self.has_expired(now, DOUBT, settings)
+    /// Whether the path seems to have changed: from one Data of a source to the next, the round trip has become longer by more
+    /// than half of α_s packets can cause.
+    fn is_step(&self, now: Time, hops: u8, rtt: Span, settings: &Settings) -> bool {
+        let step = self.estimation.step(now, hops, rtt);
+        let packets = step.as_secs_f64() * self.rate.max(self.rate_before);
+        step > settings.path_change && packets > 0.5 * settings.set_point
     }
 
     /// (21), stage I. If it `renews` the base RTT, the sub-flow has the others drain as well.
@@ -308,6 +310,7 @@ impl Subflow {
         let (backup, before, until) = (self.rate, self.rate_before, now + longest);
         self.state = State::Draining(Drain { backup, before, from: next_number, until, gap, renews });
         self.estimation.begin_drain();
+        self.has_changed = false;
         self.request(settings.least_rate, settings);
         self.pacer.hurry(now + gap);
     }
@@ -326,7 +329,6 @@ impl Subflow {
             }
             self.renewed = now;
         }
-        self.highest = 0.0;
         self.fill(now, settings.zeta * backup, settings);
     }
 
@@ -360,17 +362,12 @@ impl Subflow {
         }
         self.rate_before = self.rate;
         (self.rate, self.backlog) = (measured.rate, measured.backlog);
-        if is_converging {
-            self.highest = self.highest.max(measured.rate.min(self.rate_before));
-        }
         let is_heavy = measured.backlog > settings.eta;
-        let renews = measured.has_risen
-            || (is_converging && self.is_doubtful(now, settings))
-            || (is_converging && self.has_expired(now, 1.0, settings));
+        let is_old = is_converging && self.has_expired(now, 1.0, settings);
         match self.state {
-            State::Filling(_) | State::Converging(_) if (is_heavy || renews) && now >= self.drains_from => {
+            State::Filling(_) | State::Converging(_) if (is_heavy || is_old) && now >= self.drains_from => {
                 self.full = Some(measured.rate);
-                self.drain(now, next_number, renews, settings);
+                self.drain(now, next_number, self.has_expired(now, DRAINED, settings), settings);
             }
             State::Filling(zigzag) => self.go_on_filling(now, zigzag, &measured, is_lossy, settings),
             State::Converging(law) => self.converge(now, law, &measured, is_lossy, settings),
