@@ -62,6 +62,8 @@ pub(super) struct Measured {
     pub(super) backlog: f64,
     /// The longest round trip: the length of the next cycle. None was seen: zero.
     pub(super) longest: Span,
+    /// Data came, all by aggregated Interests.
+    pub(super) is_blind: bool,
 }
 
 /// The estimate of one sub-flow.
@@ -133,18 +135,25 @@ impl Estimation {
         if apart < step { step } else { Span::ZERO }
     }
 
-    /// A Data came, from a source so many links away; `rtt` is `None` if it tells of no round trip. The sub-flow has x_r
+    /// A Data came, from a source so many links away; `rtt` is `None` if it tells of no round trip; its Interest has `waited` for it. The sub-flow has x_r
     /// Data a second.
-    pub(super) fn on_data(&mut self, now: Time, hops: u8, rtt: Option<Span>, rate: f64) {
+    pub(super) fn on_data(
+        &mut self,
+        now: Time,
+        hops: u8,
+        rtt: Option<Span>,
+        waited: Option<Span>,
+        rate: f64,
+    ) {
         self.received += 1;
         self.latest = Some(now);
+        self.longest = self.longest.max(waited.unwrap_or(Span::ZERO));
         let Some(rtt) = rtt else {
             if let Some(flow) = self.hop_flows.iter_mut().find(|flow| flow.hops == hops) {
                 flow.received += 1;
             }
             return;
         };
-        self.longest = self.longest.max(rtt);
         let flow = self.flow(now, hops, rtt);
         flow.latest = Some((now, rtt));
         flow.base = flow.base.min(rtt);
@@ -182,6 +191,7 @@ impl Estimation {
         let mut measured = Measured {
             rate: f64::from(self.received) * per_second,
             longest: self.longest,
+            is_blind: self.received > 0 && self.hop_flows.iter().all(|flow| flow.samples == 0),
             ..Measured::default()
         };
         for flow in &mut self.hop_flows {

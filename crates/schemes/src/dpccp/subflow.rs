@@ -55,6 +55,8 @@ pub(super) struct Arrival {
     pub(super) hops: u8,
     /// `None` if it tells of no round trip.
     pub(super) rtt: Option<Span>,
+    /// How long its Interest waited, be it aggregated or not: no longer than a round trip.
+    pub(super) waited: Option<Span>,
     /// The drain flag.
     pub(super) drain: bool,
     pub(super) is_aggregated: bool,
@@ -210,18 +212,20 @@ impl Subflow {
         if matches!(self.state, State::Probing(_)) {
             rtt = self.round_trip(arrival);
         }
+        let waited = rtt.or(arrival.waited);
+        let is_probing = matches!(self.state, State::Probing(_));
         if !self.estimation.is_measured() {
             // The first round trip is the first cycle's length.
-            self.cycle = rtt.map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
+            self.cycle = waited.filter(|_| is_probing).map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
         }
         self.has_changed |= rtt.is_some_and(|rtt| self.is_step(now, hops, rtt, settings));
         if self.has_paused(now) {
             self.estimation.restart(now);
         }
-        self.estimation.on_data(now, hops, rtt, self.rate);
+        self.estimation.on_data(now, hops, rtt, waited, self.rate);
         match self.state {
-            State::Probing(ref mut probe) if rtt.is_some() => {
-                let base = self.estimation.base();
+            State::Probing(ref mut probe) if waited.is_some() => {
+                let base = self.estimation.base().max(CYCLE.0);
                 if probe.on_sample(now, base, settings) {
                     self.end_probing(now, settings);
                 } else {
@@ -257,15 +261,17 @@ impl Subflow {
     fn round_trip(&self, arrival: &Arrival) -> Option<Span> {
         let (number, sent) = self.latest;
         let is_latest = !arrival.is_aggregated && number == arrival.number;
-        arrival.rtt.or_else(|| is_latest.then(|| arrival.now.since(sent)))
+        // A shorter one answers an earlier transmission.
+        let of_latest = || Some(arrival.now.since(sent)).filter(|rtt| is_latest && *rtt >= self.estimation.base());
+        arrival.rtt.or_else(of_latest)
     }
 
     /// RP ends with a number of Interests a round trip that is assumed to be harmless.
     fn end_probing(&mut self, now: Time, settings: &Settings) {
         // A label that its own Interests caused is not a sign of another sub-flow.
         self.drains_from = now + settings.probing_label + self.cycle.scale(settings.drain_spacing);
-        let base = self.estimation.base().max(CYCLE.0);
-        self.fill(now, settings.first_interests / base.as_secs_f64(), settings);
+        let base = if self.estimation.is_measured() { self.estimation.base() } else { self.cycle };
+        self.fill(now, settings.first_interests / base.max(CYCLE.0).as_secs_f64(), settings);
     }
 
     /// BF from this u* on.
@@ -419,7 +425,8 @@ impl Subflow {
         is_lossy: bool,
         settings: &Settings,
     ) {
-        let is_congested = measured.backlog >= self.psi(settings);
+        // Without a round trip a rate that is not reached tells of a full bottleneck.
+        let is_congested = measured.backlog >= self.psi(settings) || (measured.is_blind && zigzag.exceeds(measured));
         let next = zigzag.next(measured, is_congested, &self.growth(settings));
         match next.filter(|_| !is_lossy) {
             Some(next) => {
@@ -442,7 +449,7 @@ impl Subflow {
         is_lossy: bool,
         settings: &Settings,
     ) {
-        if !is_lossy && measured.backlog < self.psi(settings) {
+        if !is_lossy && !measured.is_blind && measured.backlog < self.psi(settings) {
             return self.fill(now, self.requested, settings);
         }
         self.full = Some(measured.rate);
