@@ -211,6 +211,7 @@ impl FlowControl for Consumer {
             now: ev.now,
             hops: octet.hops(),
             rtt: ev.rtt.filter(|_| !octet.is_aggregated()),
+            waited: ev.rtt,
             drain: octet.is_drain(),
             is_aggregated: octet.is_aggregated(),
             number: ev.tag >> SLOT_BITS,

@@ -11,8 +11,6 @@
 
 use weir_core::units::{Span, Time};
 
-/// A mean of fewer samples tells of no change of the path.
-const FEW: u32 = 3;
 /// With fewer packets waiting, the queue is empty.
 const EMPTY: f64 = 0.5;
 /// Two round-trip times that differ by less than this part are equal.
@@ -30,8 +28,8 @@ struct HopFlow {
     received: u32,
     samples: u32,
     sum: Span,
-    /// d̄_h of the latest cycle with enough samples.
-    earlier: Option<Span>,
+    /// The latest Data: when it came, and its round-trip time.
+    latest: Option<(Time, Span)>,
     /// Δ_h of the latest cycle.
     backlog: f64,
     /// When a Data last met no queue.
@@ -64,15 +62,13 @@ pub(super) struct Measured {
     pub(super) backlog: f64,
     /// The longest round trip: the length of the next cycle. None was seen: zero.
     pub(super) longest: Span,
-    /// A mean round-trip time has risen too far for a queue.
-    pub(super) has_risen: bool,
+    /// Data came, all by aggregated Interests.
+    pub(super) is_blind: bool,
 }
 
 /// The estimate of one sub-flow.
 #[derive(Debug)]
 pub(super) struct Estimation {
-    /// What a mean may rise by from cycle to cycle at least before it tells of another path.
-    rise: Span,
     /// By hop count: 64 at the most.
     hop_flows: Vec<HopFlow>,
     /// When the cycle began.
@@ -85,9 +81,8 @@ pub(super) struct Estimation {
 }
 
 impl Estimation {
-    pub(super) fn new(now: Time, rise: Span) -> Estimation {
+    pub(super) fn new(now: Time) -> Estimation {
         Estimation {
-            rise,
             hop_flows: Vec::new(),
             from: now,
             received: 0,
@@ -130,19 +125,37 @@ impl Estimation {
         self.heaviest().map_or(self.from, |flow| flow.met)
     }
 
-    /// A Data came, from a source so many links away; `rtt` is `None` if it tells of no round trip. The sub-flow has x_r
+    /// By how much a round trip now is longer than the previous one of the source, if their Interests left shortly after
+    /// each other.
+    pub(super) fn step(&self, now: Time, hops: u8, rtt: Span) -> Span {
+        let flow = self.hop_flows.iter().find(|flow| flow.hops == hops);
+        let Some((then, earlier)) = flow.and_then(|flow| flow.latest) else { return Span::ZERO };
+        let step = rtt - earlier;
+        let apart = now.since(then) - step;
+        if apart < step { step } else { Span::ZERO }
+    }
+
+    /// A Data came, from a source so many links away; `rtt` is `None` if it tells of no round trip; its Interest has `waited` for it. The sub-flow has x_r
     /// Data a second.
-    pub(super) fn on_data(&mut self, now: Time, hops: u8, rtt: Option<Span>, rate: f64) {
+    pub(super) fn on_data(
+        &mut self,
+        now: Time,
+        hops: u8,
+        rtt: Option<Span>,
+        waited: Option<Span>,
+        rate: f64,
+    ) {
         self.received += 1;
         self.latest = Some(now);
+        self.longest = self.longest.max(waited.unwrap_or(Span::ZERO));
         let Some(rtt) = rtt else {
             if let Some(flow) = self.hop_flows.iter_mut().find(|flow| flow.hops == hops) {
                 flow.received += 1;
             }
             return;
         };
-        self.longest = self.longest.max(rtt);
         let flow = self.flow(now, hops, rtt);
+        flow.latest = Some((now, rtt));
         flow.base = flow.base.min(rtt);
         if is_empty(rtt, flow.base, rate) {
             flow.met = now;
@@ -158,8 +171,8 @@ impl Estimation {
             Some(place) => place,
             None => {
                 let (received, samples, sum) = (0, 0, Span::ZERO);
-                let (earlier, drained, backlog) = (None, None, 0.0);
-                let flow = HopFlow { hops, base: rtt, received, samples, sum, earlier, backlog, met: now, drained };
+                let (latest, drained, backlog) = (None, None, 0.0);
+                let flow = HopFlow { hops, base: rtt, received, samples, sum, latest, backlog, met: now, drained };
                 self.hop_flows.push(flow);
                 self.hop_flows.len() - 1
             }
@@ -178,17 +191,13 @@ impl Estimation {
         let mut measured = Measured {
             rate: f64::from(self.received) * per_second,
             longest: self.longest,
+            is_blind: self.received > 0 && self.hop_flows.iter().all(|flow| flow.samples == 0),
             ..Measured::default()
         };
         for flow in &mut self.hop_flows {
             let Some(mean) = flow.mean() else { continue };
             flow.backlog = f64::from(flow.received) * per_second * (mean - flow.base).as_secs_f64();
             measured.backlog += flow.backlog;
-            if flow.samples >= FEW {
-                let rise = |earlier: Span| self.rise.max(earlier / 2);
-                measured.has_risen |= flow.earlier.is_some_and(|earlier| mean > earlier + rise(earlier));
-                flow.earlier = Some(mean);
-            }
         }
         self.begin(now);
         self.counts_from = self.latest;
@@ -199,7 +208,6 @@ impl Estimation {
     pub(super) fn restart(&mut self, now: Time) {
         self.begin(now);
         self.counts_from = None;
-        self.hop_flows.iter_mut().for_each(|flow| flow.earlier = None);
     }
 
     fn begin(&mut self, now: Time) {

@@ -212,9 +212,9 @@ const PARAMETERS: &[Parameter] = &[
     ),
     span(
         "path_change",
-        "50 ms",
-        "if the mean RTT rises in one cycle by more than this, and by more than half, the path has changed",
-        "assumed: longer than η packets of 1 kB take on a link of 10 Mb/s",
+        "5 ms",
+        "if the RTT of a source rises from one Data to the next by more than this, and by more than α_s/2 Data take, the path has changed",
+        "assumed: longer than hosts usually delay a packet",
     ),
     Parameter::span(
         "base_lifetime",

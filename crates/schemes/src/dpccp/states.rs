@@ -77,6 +77,11 @@ impl ZigZag {
         }
     }
 
+    /// Whether less comes than in stage III is asked for.
+    pub(super) fn exceeds(&self, measured: &Measured) -> bool {
+        measured.rate < (1.0 - self.beta) * self.tolerable
+    }
+
     /// A cycle ends: the next stage, or `None` if the bottleneck is full. Data of stage I come in stage II, so the first
     /// stage tells of nothing.
     pub(super) fn next(self, measured: &Measured, is_congested: bool, growth: &Growth) -> Option<ZigZag> {

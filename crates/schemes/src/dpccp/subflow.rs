@@ -35,11 +35,10 @@ pub(super) const NUMBERS: u32 = (1 << 26) - 1;
 const RENEWING_INTERESTS: u64 = 4;
 const RENEWING_CYCLES: u64 = 4;
 const RENEWING: Span = Span::from_millis(300);
-/// A base is not measured anew for its age within 50 cycles, and not because of a doubt within a fifth of that time.
+/// A base is not measured anew for its age within 50 cycles.
 const AGE_CYCLES: u64 = 50;
-const DOUBT: f64 = 0.2;
-/// A rate that has fallen below this part of the highest one since the base was met is a reason to measure it anew.
-const FALLEN: f64 = 0.5;
+/// A sub-flow that drains for another reason measures a base of this part of the age as well.
+const DRAINED: f64 = 0.5;
 /// RTT probing has others drain their queues for no longer than this, or ten cycles.
 const ANNOUNCING: Span = Span::from_secs(5);
 /// Where nothing came any more and Interests were lost, a sub-flow goes on with this part of its rate.
@@ -56,6 +55,8 @@ pub(super) struct Arrival {
     pub(super) hops: u8,
     /// `None` if it tells of no round trip.
     pub(super) rtt: Option<Span>,
+    /// How long its Interest waited, be it aggregated or not: no longer than a round trip.
+    pub(super) waited: Option<Span>,
     /// The drain flag.
     pub(super) drain: bool,
     pub(super) is_aggregated: bool,
@@ -99,8 +100,8 @@ pub(super) struct Subflow {
     pub(super) set_point: f64,
     /// x_r when the bottleneck was full last.
     full: Option<f64>,
-    /// The highest x_r in FC since the base RTT was measured, Data a second.
-    highest: f64,
+    /// Whether the path seems to have changed since the base RTT was measured.
+    has_changed: bool,
     /// When the base RTT was last measured anew, or was tried to.
     renewed: Time,
     /// u* to go on with when Data come again, Data a second, if there was a cycle with losses alone.
@@ -130,7 +131,7 @@ impl Subflow {
             interval: Span::from_secs_f64(1.0 / requested),
             pacer: Pacer::new(now),
             credit: 0.0,
-            estimation: Estimation::new(now, settings.path_change),
+            estimation: Estimation::new(now),
             cycle: CYCLE.0,
             losses: 0,
             sent: 0,
@@ -140,7 +141,7 @@ impl Subflow {
             backlog: 0.0,
             set_point: settings.set_point,
             full: None,
-            highest: 0.0,
+            has_changed: false,
             renewed: now,
             resumes_at: None,
             drains_from: Time::ZERO,
@@ -211,17 +212,20 @@ impl Subflow {
         if matches!(self.state, State::Probing(_)) {
             rtt = self.round_trip(arrival);
         }
+        let waited = rtt.or(arrival.waited);
+        let is_probing = matches!(self.state, State::Probing(_));
         if !self.estimation.is_measured() {
             // The first round trip is the first cycle's length.
-            self.cycle = rtt.map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
+            self.cycle = waited.filter(|_| is_probing).map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
         }
+        self.has_changed |= rtt.is_some_and(|rtt| self.is_step(now, hops, rtt, settings));
         if self.has_paused(now) {
             self.estimation.restart(now);
         }
-        self.estimation.on_data(now, hops, rtt, self.rate);
+        self.estimation.on_data(now, hops, rtt, waited, self.rate);
         match self.state {
-            State::Probing(ref mut probe) if rtt.is_some() => {
-                let base = self.estimation.base();
+            State::Probing(ref mut probe) if waited.is_some() => {
+                let base = self.estimation.base().max(CYCLE.0);
                 if probe.on_sample(now, base, settings) {
                     self.end_probing(now, settings);
                 } else {
@@ -233,21 +237,19 @@ impl Subflow {
                     && is_since(arrival.number, drain.from)
                 {
                     let is_drained = self.estimation.on_drained(hops, rtt, drain.highest());
-                    let is_met = self.estimation.is_met(drain.highest());
-                    let is_left = self.backlog > settings.eta && self.has_expired(now, DOUBT, settings);
-                    match drain.renews {
-                        Some(due) if is_met || now >= due => self.end_drain(now, settings),
-                        // What still seems to wait may be no queue.
-                        None if is_drained && !is_met && is_left => {
-                            self.drain(now, arrival.next_number, true, settings);
-                        }
-                        None if is_drained => self.end_drain(now, settings),
-                        _ => {}
+                    let ends = match drain.renews {
+                        Some(due) => now >= due || self.estimation.is_met(drain.highest()),
+                        None => is_drained,
+                    };
+                    if ends {
+                        self.end_drain(now, settings);
                     }
                 }
             }
-            _ if arrival.drain && !self.is_underused(settings) && now >= self.drains_from => {
-                let renews = self.has_expired(now, 0.5, settings);
+            State::Probing(_) => {}
+            _ if now < self.drains_from => {}
+            _ if self.has_changed || (arrival.drain && !self.is_underused(settings)) => {
+                let renews = self.has_expired(now, DRAINED, settings);
                 self.drain(now, arrival.next_number, renews, settings);
             }
             _ => {}
@@ -259,15 +261,17 @@ impl Subflow {
     fn round_trip(&self, arrival: &Arrival) -> Option<Span> {
         let (number, sent) = self.latest;
         let is_latest = !arrival.is_aggregated && number == arrival.number;
-        arrival.rtt.or_else(|| is_latest.then(|| arrival.now.since(sent)))
+        // A shorter one answers an earlier transmission.
+        let of_latest = || Some(arrival.now.since(sent)).filter(|rtt| is_latest && *rtt >= self.estimation.base());
+        arrival.rtt.or_else(of_latest)
     }
 
     /// RP ends with a number of Interests a round trip that is assumed to be harmless.
     fn end_probing(&mut self, now: Time, settings: &Settings) {
         // A label that its own Interests caused is not a sign of another sub-flow.
         self.drains_from = now + settings.probing_label + self.cycle.scale(settings.drain_spacing);
-        let base = self.estimation.base().max(CYCLE.0);
-        self.fill(now, settings.first_interests / base.as_secs_f64(), settings);
+        let base = if self.estimation.is_measured() { self.estimation.base() } else { self.cycle };
+        self.fill(now, settings.first_interests / base.max(CYCLE.0).as_secs_f64(), settings);
     }
 
     /// BF from this u* on.
@@ -284,17 +288,21 @@ impl Subflow {
         Growth { most: settings.beta, full: self.full, step }
     }
 
-    /// Whether the base RTT was not met for this part of its lifetime. The time that measuring takes is bounded.
+    /// Whether the base RTT was not met for this part of its lifetime, or the path has changed. The time that measuring takes is bounded.
     fn has_expired(&self, now: Time, part: f64, settings: &Settings) -> bool {
         let since = self.estimation.met().max(self.renewed);
-        settings.base_lifetime.is_some_and(|lifetime| {
+        let is_old = settings.base_lifetime.is_some_and(|lifetime| {
             now.since(since) > lifetime.max(self.cycle * AGE_CYCLES).scale(part)
-        })
+        });
+        is_old || self.has_changed
     }
 
-    /// Whether the base RTT may be wrong: with a queue all the time, the rate has fallen.
-    fn is_doubtful(&self, now: Time, settings: &Settings) -> bool {
-        self.rate < FALLEN * self.highest && self.has_expired(now, DOUBT, settings)
+    /// Whether the path seems to have changed: from one Data of a source to the next, the round trip has become longer by more
+    /// than half of α_s packets can cause.
+    fn is_step(&self, now: Time, hops: u8, rtt: Span, settings: &Settings) -> bool {
+        let step = self.estimation.step(now, hops, rtt);
+        let packets = step.as_secs_f64() * self.rate.max(self.rate_before);
+        step > settings.path_change && packets > 0.5 * settings.set_point
     }
 
     /// (21), stage I. If it `renews` the base RTT, the sub-flow has the others drain as well.
@@ -308,6 +316,7 @@ impl Subflow {
         let (backup, before, until) = (self.rate, self.rate_before, now + longest);
         self.state = State::Draining(Drain { backup, before, from: next_number, until, gap, renews });
         self.estimation.begin_drain();
+        self.has_changed = false;
         self.request(settings.least_rate, settings);
         self.pacer.hurry(now + gap);
     }
@@ -326,7 +335,6 @@ impl Subflow {
             }
             self.renewed = now;
         }
-        self.highest = 0.0;
         self.fill(now, settings.zeta * backup, settings);
     }
 
@@ -360,17 +368,12 @@ impl Subflow {
         }
         self.rate_before = self.rate;
         (self.rate, self.backlog) = (measured.rate, measured.backlog);
-        if is_converging {
-            self.highest = self.highest.max(measured.rate.min(self.rate_before));
-        }
         let is_heavy = measured.backlog > settings.eta;
-        let renews = measured.has_risen
-            || (is_converging && self.is_doubtful(now, settings))
-            || (is_converging && self.has_expired(now, 1.0, settings));
+        let is_old = is_converging && self.has_expired(now, 1.0, settings);
         match self.state {
-            State::Filling(_) | State::Converging(_) if (is_heavy || renews) && now >= self.drains_from => {
+            State::Filling(_) | State::Converging(_) if (is_heavy || is_old) && now >= self.drains_from => {
                 self.full = Some(measured.rate);
-                self.drain(now, next_number, renews, settings);
+                self.drain(now, next_number, self.has_expired(now, DRAINED, settings), settings);
             }
             State::Filling(zigzag) => self.go_on_filling(now, zigzag, &measured, is_lossy, settings),
             State::Converging(law) => self.converge(now, law, &measured, is_lossy, settings),
@@ -422,7 +425,8 @@ impl Subflow {
         is_lossy: bool,
         settings: &Settings,
     ) {
-        let is_congested = measured.backlog >= self.psi(settings);
+        // Without a round trip a rate that is not reached tells of a full bottleneck.
+        let is_congested = measured.backlog >= self.psi(settings) || (measured.is_blind && zigzag.exceeds(measured));
         let next = zigzag.next(measured, is_congested, &self.growth(settings));
         match next.filter(|_| !is_lossy) {
             Some(next) => {
@@ -445,7 +449,7 @@ impl Subflow {
         is_lossy: bool,
         settings: &Settings,
     ) {
-        if !is_lossy && measured.backlog < self.psi(settings) {
+        if !is_lossy && !measured.is_blind && measured.backlog < self.psi(settings) {
             return self.fill(now, self.requested, settings);
         }
         self.full = Some(measured.rate);

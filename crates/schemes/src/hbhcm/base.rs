@@ -8,8 +8,8 @@
 //! size is its recent frequency. With a single size the base RTT is its minimum.
 //!
 //! A time becomes the minimum of a size when [`REACHED_BY`] Data of a run of [`RECENT`] have reached it. So one wrong
-//! sample, by mistake or by a false value of a neighbour, does not set it. The minimum is taken over a window if there
-//! is one, and over all time otherwise.
+//! sample, by mistake or by a false value of a neighbour, does not set it. The minimum is that of all time, until the
+//! hop shows that it has become longer (`longer.rs`).
 //!
 //! A minimum includes queueing until a Data comes that met no queue. So W and c are never negative. Where the line is
 //! above the minimum of a size, the minimum is the base RTT, because some Data took no longer.
@@ -165,6 +165,15 @@ impl BaseRtt {
             self.fit();
         }
         hop_rtt.saturating_sub(Span::from_nanos(self.base(self.last, size) as u64))
+    }
+
+    /// The hop has become longer by this much.
+    pub(super) fn rise(&mut self, by: Span) {
+        for class in &mut self.classes {
+            class.least.rtt += by.as_nanos() as f64;
+            (class.halves, class.recent) = ([class.least, NONE], Recent::EMPTY);
+        }
+        self.fit();
     }
 
     /// b of a size that is at this place.

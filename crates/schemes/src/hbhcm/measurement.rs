@@ -19,6 +19,7 @@ use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span, Time};
 
 use super::base::{self, BaseRtt};
+use super::longer::Longer;
 use super::paqm::{self, Paqm};
 use super::signals::RTT_MEASURE;
 
@@ -35,12 +36,26 @@ pub(super) struct Hop {
 #[derive(Clone, Debug)]
 struct Way {
     base: BaseRtt,
+    /// `None`: the base is the minimum of all time.
+    longer: Option<Longer>,
     paqm: Paqm,
 }
 
 impl Way {
     fn new(settings: Settings) -> Way {
-        Way { base: BaseRtt::new(settings.base), paqm: Paqm::new(settings.paqm) }
+        let longer = settings.renews.then(|| Longer::new(settings.paqm.target));
+        Way { base: BaseRtt::new(settings.base), longer, paqm: Paqm::new(settings.paqm) }
+    }
+
+    /// A Data of this size came over the hop in `hop_rtt`, of a whole round trip of `rtt`. Whether it is to be marked.
+    fn marks(&mut self, now: Time, size: Bytes, hop_rtt: Span, rtt: Span) -> bool {
+        let mut delay = self.base.queueing_delay(now, size, hop_rtt);
+        let longer = self.longer.as_mut().and_then(|longer| longer.on_data(now, size, delay, rtt));
+        if let Some(by) = longer {
+            self.base.rise(by);
+            delay = delay - by;
+        }
+        self.paqm.marks(now, delay)
     }
 }
 
@@ -48,6 +63,8 @@ impl Way {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) base: base::Settings,
+    /// Whether the base RTT of a hop that has become longer rises.
+    pub(super) renews: bool,
     pub(super) paqm: paqm::Settings,
 }
 
@@ -61,10 +78,10 @@ impl Hop {
     /// known which sending it answers. Whether it is to be marked.
     pub(super) fn marks(&mut self, now: Time, data: &Packet, size: Bytes, rtt: Option<Span>) -> bool {
         let upstream = data.header().signals.value(&RTT_MEASURE);
-        let Some(hop_rtt) = rtt.and_then(|rtt| hop_rtt(rtt, upstream)) else { return false };
+        let Some(rtt) = rtt else { return false };
+        let Some(hop_rtt) = hop_rtt(rtt, upstream) else { return false };
         let way = if upstream.is_some() { &mut self.to_node } else { &mut self.to_source };
-        let delay = way.base.queueing_delay(now, size, hop_rtt);
-        way.paqm.marks(now, delay)
+        way.marks(now, size, hop_rtt, rtt)
     }
 }
 

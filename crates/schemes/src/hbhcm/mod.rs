@@ -51,6 +51,7 @@ mod base;
 mod consumer;
 mod face;
 mod forwarding;
+mod longer;
 mod measurement;
 mod paqm;
 mod signals;
@@ -135,6 +136,12 @@ const PARAMETERS: &[Parameter] = &[
         "the time over which the minimum RTT of a hop is taken, or at least half of it; 0: all time",
         "paper: section III-B, the minimum so far",
     ),
+    Parameter::switch(
+        "base_renewal",
+        "true",
+        "whether the base RTT of a hop rises when the hop has become longer: it carries less, and its delay stays the same",
+        "assumed: routes change; paper: section III-B, the minimum so far, which is `false`",
+    ),
     Parameter {
         key: "forwarding",
         kind: ParameterKind::Choice(&["least-pending", "weighted"]),
@@ -191,6 +198,7 @@ fn settings(params: &Params) -> measurement::Settings {
     let or_never = |key| Some(params.span(key)).filter(|span| *span > Span::ZERO);
     measurement::Settings {
         base: base::Settings { by_size: params.switch("size_compensation"), window: or_never("base_window") },
+        renews: params.switch("base_renewal"),
         paqm: paqm::Settings {
             target: params.span("target"),
             interval: params.span("interval"),
