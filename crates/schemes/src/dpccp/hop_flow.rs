@@ -159,7 +159,8 @@ impl Estimation {
             None => {
                 let (received, samples, sum) = (0, 0, Span::ZERO);
                 let (earlier, drained, backlog) = (None, None, 0.0);
-                let flow = HopFlow { hops, base: rtt, received, samples, sum, earlier, backlog, met: now, drained };
+                let flow =
+                    HopFlow { hops, base: rtt, received, samples, sum, earlier, backlog, met: now, drained };
                 self.hop_flows.push(flow);
                 self.hop_flows.len() - 1
             }

@@ -287,9 +287,9 @@ impl Subflow {
     /// Whether the base RTT was not met for this part of its lifetime. The time that measuring takes is bounded.
     fn has_expired(&self, now: Time, part: f64, settings: &Settings) -> bool {
         let since = self.estimation.met().max(self.renewed);
-        settings.base_lifetime.is_some_and(|lifetime| {
-            now.since(since) > lifetime.max(self.cycle * AGE_CYCLES).scale(part)
-        })
+        settings
+            .base_lifetime
+            .is_some_and(|lifetime| now.since(since) > lifetime.max(self.cycle * AGE_CYCLES).scale(part))
     }
 
     /// Whether the base RTT may be wrong: with a queue all the time, the rate has fallen.
