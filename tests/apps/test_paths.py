@@ -187,6 +187,13 @@ class EthernetPaths(OnAPath):
         if FULL:
             self.assertGreater(rate, 85)
 
+    def test_a_path_that_loses_one_packet_in_twenty_is_repaired_by_the_forwarders(self):
+        path, rate = self.rate(20, 0.05, 60_000_000 if FULL else 8_000_000)
+        faces = [face for host in (path.near, path.far) for face in host.command("face")]
+        self.assertEqual(sum(face["reliability"] for face in faces if face["remote"].startswith("udp4")), 2)
+        # Without repair it is 5 to 13 Mb/s.
+        self.assertGreater(rate, 60 if FULL else 30)
+
     def test_a_path_that_becomes_narrow_is_followed(self):
         path = self.path("--rate", "20e6", "--delay", "5")
         file, digest = self.file(path, 6_000_000)

@@ -46,13 +46,7 @@ struct Responder {
 
 impl Responder {
     fn new(now: Time, rtt: Span) -> Responder {
-        Responder {
-            last: rtt,
-            least: (rtt, now),
-            heard_at: now,
-            smoothed: Smoothed::new(rtt),
-            share: 0.0,
-        }
+        Responder { last: rtt, least: (rtt, now), heard_at: now, smoothed: Smoothed::new(rtt), share: 0.0 }
     }
 
     /// Whether it may have answered what was sent so long ago.

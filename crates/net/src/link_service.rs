@@ -11,13 +11,17 @@
 //! With [`Repair::Auto`] both ends acknowledge each TxSequence that comes, and neither repairs before the other has acknowledged.
 //!
 //! ```text
-//!              the probe is acknowledged
-//!   PROBING ------------------------------> REPAIRING
-//!    ^  a frame has a TxSequence,              |  each frame has a TxSequence and is kept
-//!    |  100 ms, 200 ms, … 1 min apart          |
-//!    +-----------------------------------------+
-//!      frames wait, and none was acknowledged for 2 s
+//!         the probe is acknowledged           a frame is acknowledged that was sent again
+//!   PROBING --------------------> SAMPLING ------------------------------> REPAIRING
+//!    ^  a frame has a TxSequence,   |  ^  the frames of every 16th packet     |  those of each packet
+//!    |  100 ms, 200 ms, … 1 min     |  |  are kept, and of one each 10 ms     |
+//!    |  apart                       |  +--------------------------------------+
+//!    |                              |       nothing was lost for 10 s         |
+//!    +------------------------------+-----------------------------------------+
+//!           no acknowledgement for 2 s though one was wanted
 //! ```
+//!
+//! A link that loses nothing so has nearly no cost.
 //!
 //! A probe is a frame that is sent anyway. It is not kept. A peer that does not know TxSequence ignores it, as NDNLPv2 demands of
 //! the number 840. A TxSequence of the peer brings the next probe forward: the peer has started, or was not there before.
@@ -81,9 +85,14 @@ pub struct LinkService {
 struct Reliability {
     sender: Sender<Sending>,
     receiver: Receiver,
-    /// Whether frames are kept and sent again.
+    /// Whether the peer acknowledges, or is taken to.
     is_on: bool,
     probing: Probing,
+    /// Until when frames of all packets are kept, because some were lost.
+    lossy_until: Time,
+    /// When frames of a packet were kept last, and how many packets have passed since.
+    sampled_at: Time,
+    passed: u32,
     /// Whether the Data of frames that are sent again are marked.
     marks: bool,
     lost: u64,
@@ -111,10 +120,16 @@ const LONGEST_WAIT: Span = Span::from_secs(60);
 /// A peer that acknowledges nothing for so long does not acknowledge. Assumed: longer than an outage that consumers do not take
 /// for one, and short enough that at most 1024 frames are sent again in vain.
 const GIVE_UP: Span = Span::from_secs(2);
+/// While nothing is lost, the frames of one in so many packets are kept, and those of a packet after so long. Assumed: a link that
+/// loses 5 % shows it within tens of frames, and the others cost nothing.
+const SAMPLED: u32 = 16;
+const SAMPLED_AFTER: Span = Span::from_millis(10);
+/// After a loss the frames of all packets are kept for so long. Assumed.
+const LOSSY: Span = Span::from_secs(10);
 /// The Sequences of a peer that has sent no TxSequence for so long are forgotten. Its frames are too old to come again.
 const FORGET: Span = Span::from_secs(10);
-/// Buffers that are kept for frames to come.
-const SPARE: usize = 64;
+/// Buffers that are kept for frames to come: for as many as one round of the peer acknowledges.
+const SPARE: usize = 256;
 /// Incomplete packets may take so much beside the Sequences that are known, bytes: more than one of the largest.
 const LEAST_FRAGMENTS: usize = 16 << 10;
 /// The longest field of a congestion mark that is added to a frame, bytes.
@@ -123,6 +138,17 @@ const MARK_LEN: usize = nni_element_len(types::CONGESTION_MARK, 1);
 const WRAPPING: usize = 8;
 /// The first byte of a Data.
 const DATA: u8 = 6;
+
+/// What frames carry beside their packet. All take acknowledgements along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Addition {
+    /// Each frame has a TxSequence, and is kept.
+    Kept,
+    /// The first frame has a TxSequence, and is not kept.
+    Probe,
+    /// Acknowledgements alone.
+    Acks,
+}
 
 impl Probing {
     const NEW: Probing = Probing { last: None, last_at: Time::ZERO, wait: FIRST_WAIT };
@@ -143,7 +169,8 @@ impl Probing {
 #[derive(Debug)]
 struct Sending {
     link: LinkHeader,
-    header: LpHeader,
+    /// `None`: without a field, as that of all fragments but the first. Apart, since entries are moved.
+    header: Option<Box<LpHeader>>,
     is_data: bool,
     piece: Vec<u8>,
 }
@@ -156,7 +183,7 @@ impl Sending {
 
     /// The frame that is sent again, without its TxSequence.
     fn again(&self, marks: bool) -> LpPacket<'_> {
-        let mut header = self.header;
+        let mut header = self.header.as_deref().copied().unwrap_or(LpHeader::NONE);
         if marks && self.is_data {
             header.congestion_mark = header.congestion_mark.max(1);
         }
@@ -165,7 +192,8 @@ impl Sending {
 
     /// Memory that it takes, bytes.
     fn bytes(&self) -> usize {
-        size_of::<Sending>() + self.piece.capacity()
+        let header = if self.header.is_some() { size_of::<LpHeader>() } else { 0 };
+        size_of::<Sending>() + header + self.piece.capacity()
     }
 }
 
@@ -176,9 +204,8 @@ impl LinkService {
     /// A link service whose Sequence numbers begin at `first_sequence`, which should differ after each start.
     pub fn new(options: LinkOptions, first_sequence: u64) -> LinkService {
         let mtu = options.mtu.unwrap_or(MAX_PACKET_SIZE);
-        let mut fragmenter = Fragmenter::new(mtu, first_sequence);
+        let fragmenter = Fragmenter::new(mtu, first_sequence);
         let is_on = options.repair == Repair::On;
-        fragmenter.set_sequence_always(is_on);
         let bounds =
             ReassemblerConfig { max_bytes: options.reassembly_bytes, ..ReassemblerConfig::default() };
         LinkService {
@@ -191,6 +218,9 @@ impl LinkService {
                     receiver: Receiver::new(ReceiverConfig::default()),
                     is_on,
                     probing: Probing::NEW,
+                    lossy_until: if is_on { Time::NEVER } else { Time::ZERO },
+                    sampled_at: Time::ZERO,
+                    passed: 0,
                     marks: options.repair == Repair::Auto { marks: true },
                     lost: 0,
                     kept: 0,
@@ -217,7 +247,7 @@ impl LinkService {
         }
     }
 
-    /// Whether frames are kept now, and sent again if they are lost.
+    /// Whether lost frames are sent again: the peer acknowledges, or is taken to.
     pub fn is_repairing(&self) -> bool {
         self.reliability.as_ref().is_some_and(|reliability| reliability.is_on)
     }
@@ -236,9 +266,7 @@ impl LinkService {
         let frame = LpPacket::decode(frame)?;
         if let Some(reliability) = &mut self.reliability {
             for ack in frame.acks.iter() {
-                if reliability.handle_ack(now, ack) {
-                    self.fragmenter.set_sequence_always(true);
-                }
+                reliability.handle_ack(now, ack);
             }
             let is_always = self.options.repair == Repair::On;
             let may_know = is_always || self.options.reassembly_bytes >= KNOWN_BYTES + LEAST_FRAGMENTS;
@@ -277,16 +305,19 @@ impl LinkService {
         {
             packet.header.congestion_mark = packet.header.congestion_mark.max(1);
         }
-        match &mut self.reliability {
-            Some(reliability) if reliability.has_to_add(now) => {
-                let is_data = net.first() == Some(&DATA);
-                let reserve = reliability.reserve(now);
-                for piece in self.fragmenter.split(packet, reserve)? {
-                    reliability.send(now, piece, is_data, self.fragmenter.mtu(), frame);
-                }
+        if let Some(reliability) = &mut self.reliability
+            && let Some(addition) = reliability.addition(now)
+        {
+            let is_data = net.first() == Some(&DATA);
+            self.fragmenter.set_sequence_always(addition == Addition::Kept);
+            for piece in self.fragmenter.split(packet, reliability.reserve(addition))? {
+                reliability.send(now, piece, addition, is_data, self.fragmenter.mtu(), frame);
             }
-            _ if self.options.mtu.is_none_or(|mtu| packet.wire_len() <= mtu) => frame(&packet),
-            _ => self.fragmenter.split(packet, 0)?.for_each(|piece| frame(&piece)),
+        } else if self.options.mtu.is_none_or(|mtu| packet.wire_len() <= mtu) {
+            frame(&packet);
+        } else {
+            self.fragmenter.set_sequence_always(false);
+            self.fragmenter.split(packet, 0)?.for_each(|piece| frame(&piece));
         }
         Ok(())
     }
@@ -303,7 +334,6 @@ impl LinkService {
         let Some(reliability) = &mut self.reliability else { return };
         if self.options.repair != Repair::On && reliability.sender.silence(now) >= GIVE_UP {
             reliability.give_up();
-            self.fragmenter.set_sequence_always(false);
         }
         reliability.on_deadline(now, mtu, frame);
     }
@@ -370,35 +400,45 @@ impl LinkService {
 }
 
 impl Reliability {
-    /// Whether the next packet has more to carry than itself.
+    /// What the frames of the next packet carry beside it, if anything.
     #[inline]
-    fn has_to_add(&self, now: Time) -> bool {
-        self.is_on || !self.receiver.is_empty() || self.probing.is_due(now)
+    fn addition(&mut self, now: Time) -> Option<Addition> {
+        let is_sampled = self.passed + 1 >= SAMPLED || now.since(self.sampled_at) >= SAMPLED_AFTER;
+        if self.is_on && (is_sampled || now < self.lossy_until) {
+            (self.sampled_at, self.passed) = (now, 0);
+            return Some(Addition::Kept);
+        }
+        self.passed = self.passed.saturating_add(1);
+        if !self.is_on && self.probing.is_due(now) {
+            return Some(Addition::Probe);
+        }
+        (!self.receiver.is_empty()).then_some(Addition::Acks)
     }
 
-    /// What has to be left free in frames for what is added to them, bytes.
-    fn reserve(&self, now: Time) -> usize {
-        let mark = if self.marks { MARK_LEN } else { 0 };
-        match self.is_on {
-            true => TX_SEQUENCE_LEN + mark,
-            false if self.probing.is_due(now) => TX_SEQUENCE_LEN,
-            false => 0,
+    /// What has to be left free in frames for it, bytes.
+    fn reserve(&self, addition: Addition) -> usize {
+        match addition {
+            Addition::Kept if self.marks => TX_SEQUENCE_LEN + MARK_LEN,
+            Addition::Kept | Addition::Probe => TX_SEQUENCE_LEN,
+            Addition::Acks => 0,
         }
     }
 
-    /// An acknowledgement has come; whether repair is on by it.
-    fn handle_ack(&mut self, now: Time, ack: u64) -> bool {
+    fn handle_ack(&mut self, now: Time, ack: u64) {
         if !self.is_on {
             self.is_on = self.probing.last == Some(ack);
-            return self.is_on;
+            return;
         }
+        let before = self.sender.counters().recovered;
         if let Some(sending) = self.sender.handle_ack(now, ack) {
             self.kept -= sending.bytes();
             if self.spare.len() < SPARE {
                 self.spare.push(sending.piece);
             }
         }
-        false
+        if self.sender.counters().recovered > before {
+            self.lossy_until = self.lossy_until.max(now + LOSSY);
+        }
     }
 
     /// Whether a frame with a fragment has not come before, as far as that can be known.
@@ -418,24 +458,27 @@ impl Reliability {
         self.sender.clear().for_each(drop);
         self.spare = Vec::new();
         (self.is_on, self.kept, self.probing) = (false, 0, Probing::NEW);
+        self.lossy_until = Time::ZERO;
     }
 
     fn send(
         &mut self,
         now: Time,
         piece: LpPacket<'_>,
+        addition: Addition,
         is_data: bool,
         mtu: usize,
         frame: &mut dyn FnMut(&LpPacket<'_>),
     ) {
-        let tx_sequence = if self.is_on {
-            self.keep(now, &piece, is_data)
-        } else if self.probing.is_due(now) {
-            let number = self.sender.number();
-            self.probing.sent(now, number);
-            Some(number)
-        } else {
-            None
+        let tx_sequence = match addition {
+            Addition::Kept => self.keep(now, &piece, is_data),
+            // Of several pieces the first.
+            Addition::Probe if self.probing.is_due(now) => {
+                let number = self.sender.number();
+                self.probing.sent(now, number);
+                Some(number)
+            }
+            Addition::Probe | Addition::Acks => None,
         };
         let piece = LpPacket { link: LinkHeader { tx_sequence, ..piece.link }, ..piece };
         let mut numbers = [0; ACKS_PER_FRAME];
@@ -449,7 +492,8 @@ impl Reliability {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(piece.fragment.unwrap_or_default());
-        let sending = Sending { link: piece.link, header: piece.header, is_data, piece: bytes };
+        let header = (piece.header.fields_len() > 0).then(|| Box::new(piece.header));
+        let sending = Sending { link: piece.link, header, is_data, piece: bytes };
         let kept = self.kept + sending.bytes();
         if kept > self.most_kept {
             self.sender.pass();
@@ -504,7 +548,7 @@ impl Reliability {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use weir_core::units::Span;
+    use std::collections::VecDeque;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
@@ -645,7 +689,7 @@ mod tests {
         frames.iter().filter(|frame| LpPacket::decode(frame).unwrap().link.tx_sequence.is_some()).count()
     }
 
-    /// Two ends that have found out that both acknowledge.
+    /// Two ends that have found out that both acknowledge, and that frames get lost.
     fn repairing() -> [LinkService; 2] {
         let [mut one, mut other] = [auto(700, 100), auto(700, 5)];
         let probe = plain_frames(&mut one, at(0), &interest(10, 0));
@@ -658,7 +702,42 @@ mod tests {
         let acks = due(&mut one, at(25));
         assert_eq!(take(&mut other, at(35), &acks), []);
         assert!(other.is_repairing());
+        for end in [&mut one, &mut other] {
+            end.reliability.as_mut().unwrap().lossy_until = at(60_000);
+        }
         [one, other]
+    }
+
+    #[test]
+    fn while_nothing_is_lost_one_packet_in_sixteen_is_kept_and_after_a_loss_each() {
+        let [mut one, mut other] = repairing();
+        one.reliability.as_mut().unwrap().lossy_until = at(0);
+        // 3200 packets, one each 0.1 ms. It takes 10 ms, or is lost if `is_lost` says so. Returns how many were kept.
+        let mut fly = |since: u64, is_lost: &dyn Fn(usize) -> bool| {
+            let (mut kept, mut flying) = (0, VecDeque::new());
+            for count in 0..4000 {
+                let now = at(since) + Span::from_micros(100) * count as u64;
+                let frames = if count < 3200 { plain_frames(&mut one, now, &data(100)) } else { Vec::new() };
+                kept += tx_sequences(&frames);
+                let again = if one.next_deadline() <= now { due(&mut one, now) } else { Vec::new() };
+                let arrive = frames.into_iter().filter(|_| !is_lost(count)).chain(again);
+                flying.extend(arrive.map(|frame| (now + Span::from_millis(10), frame)));
+                while let Some((_, frame)) = flying.pop_front_if(|(when, _)| *when <= now) {
+                    take(&mut other, now, &[frame]);
+                }
+                if other.next_deadline() <= now {
+                    let acks = due(&mut other, now);
+                    take(&mut one, now, &acks);
+                }
+            }
+            kept
+        };
+        assert_eq!(fly(1000, &|_| false), 200);
+        // The first loss of a sampled one shows itself within 100 ms.
+        let kept = fly(2000, &|count| count % 20 == 0);
+        assert!((2000..3200).contains(&kept), "{kept}");
+        assert_eq!(fly(5000, &|_| false), 3200, "10 s have not passed");
+        assert_eq!(fly(13_000, &|_| false), 200);
     }
 
     #[test]
@@ -730,7 +809,7 @@ mod tests {
     #[test]
     fn without_memory_frames_are_sent_once_and_not_acknowledged() {
         let [mut one, mut other] = repairing();
-        one.limit_kept(100);
+        one.limit_kept(10);
         assert_eq!(tx_sequences(&plain_frames(&mut one, at(100), &data(10))), 0);
         one.limit_kept(1 << 20);
         other.limit_fragments(16 << 10);

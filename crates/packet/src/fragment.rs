@@ -54,15 +54,8 @@ impl Fragmenter {
         }
     }
 
-    /// Gives a Sequence to packets that need no splitting as well. A link with reliability needs it:
+    /// Whether packets that need no splitting have a Sequence as well. A link with reliability needs it:
     /// a receiver knows a retransmission by its Sequence.
-    #[must_use]
-    pub fn with_sequence_always(mut self) -> Self {
-        self.set_sequence_always(true);
-        self
-    }
-
-    /// Changes whether packets that need no splitting have a Sequence.
     pub fn set_sequence_always(&mut self, always: bool) {
         self.number_whole_packets = always;
     }
@@ -233,9 +226,9 @@ mod tests {
         for mtu in 100..420 {
             for len in (mtu - 60)..(mtu + 10) {
                 let packet = bytes(len);
-                for mut fragmenter in
-                    [Fragmenter::new(mtu, 0), Fragmenter::new(mtu, 0).with_sequence_always()]
-                {
+                for is_always in [false, true] {
+                    let mut fragmenter = Fragmenter::new(mtu, 0);
+                    fragmenter.set_sequence_always(is_always);
                     let lp = LpPacket::new(LpHeader::NONE, &packet);
                     for mut frame in fragmenter.split(lp, TX_SEQUENCE_LEN).unwrap() {
                         frame.link.tx_sequence = Some(1);

@@ -172,7 +172,8 @@ impl Estimation {
             None => {
                 let (received, samples, sum) = (0, 0, Span::ZERO);
                 let (latest, drained, backlog) = (None, None, 0.0);
-                let flow = HopFlow { hops, base: rtt, received, samples, sum, latest, backlog, met: now, drained };
+                let flow =
+                    HopFlow { hops, base: rtt, received, samples, sum, latest, backlog, met: now, drained };
                 self.hop_flows.push(flow);
                 self.hop_flows.len() - 1
             }
