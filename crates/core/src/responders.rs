@@ -58,7 +58,7 @@ impl Responder {
     /// Whether it may have answered what was sent so long ago.
     fn explains(&self, rtt: Span) -> bool {
         let Smoothed { srtt, var } = self.smoothed;
-        self.least.0 <= rtt && rtt <= srtt + (var * 4).max(srtt)
+        self.least.0 / APART <= rtt && rtt <= srtt + (var * 4).max(srtt)
     }
 }
 
@@ -133,6 +133,9 @@ impl Responders {
             let is_same = are_near(other.least.0, of.least.0);
             if is_same {
                 of.share += other.share;
+                if other.least.0 < of.least.0 && now.since(other.least.1) <= self.base_lasts {
+                    of.least = other.least;
+                }
             }
             other.share *= 1.0 - SHARE_GAIN;
             !is_same && now.since(other.heard_at) <= LASTS
@@ -193,8 +196,9 @@ fn are_near(a: Span, b: Span) -> bool {
 /// *A responder of which there is no sample yet*, far behind a near cache, answers after the timeout. Its Interests are sent
 /// again, and give no sample (Karn). Forwarders absorb the repetition while the first Interest is pending. So the Data
 /// come sooner after the last sending, or later, than from any responder that is known. Then the timeout was too short, not the
-/// Interest lost, and timeouts are twice as long from then on, until there is a sample of a new responder. A
-/// sample of a known one changes nothing about it.
+/// Interest lost. If the first and the last sending were close together, the time since the first one is the sample.
+/// Otherwise timeouts are twice as long from then on, until there is a sample of a new responder. A sample of a known one
+/// changes nothing about it.
 #[derive(Clone, Debug)]
 pub struct FlowRtt {
     config: RtoConfig,
@@ -235,27 +239,35 @@ impl FlowRtt {
             None => self.smoothed = Some(Smoothed::new(rtt)),
             Some(smoothed) => smoothed.sample(rtt),
         }
-        let answer = self.responders.sample(now, rtt);
-        if answer.is_new || now.since(self.patience.1) > LASTS {
-            self.patience.0 = 1;
-        }
-        self.bases(Some(answer.base))
+        let base = self.learn(now, rtt);
+        self.responders.bases(Some(base))
     }
 
     /// The Data came of an Interest that was sent more than once, at these times first and last.
     pub fn repeated(&mut self, now: Time, first: Time, last: Time) -> Option<Bases> {
         let known = &self.responders.known;
-        let is_explained = known.iter().any(|of| of.explains(now.since(last)));
+        let (longest, shortest) = (now.since(first), now.since(last));
+        if known.is_empty() || known.iter().any(|of| of.explains(shortest)) {
+            return self.responders.bases(None);
+        }
+        if are_near(longest, shortest) {
+            let base = self.learn(now, longest);
+            return self.responders.bases(Some(base));
+        }
         // What was sent before is of the same timeout.
-        if !known.is_empty() && !is_explained && first >= self.patience.1 {
+        if first >= self.patience.1 {
             self.patience = ((2 * self.patience.0).min(MOST_PATIENT), now);
         }
-        self.bases(None)
+        self.responders.bases(None)
     }
 
-    /// `None` while a farther one is expected of which there is no sample.
-    fn bases(&self, own: Option<Span>) -> Option<Bases> {
-        self.responders.bases(own).filter(|_| self.patience.0 == 1)
+    /// Takes a round trip of a responder; its shortest one.
+    fn learn(&mut self, now: Time, rtt: Span) -> Span {
+        let answer = self.responders.sample(now, rtt);
+        if answer.is_new || now.since(self.patience.1) > LASTS {
+            self.patience.0 = 1;
+        }
+        answer.base
     }
 
     /// An Interest timed out.
