@@ -10,8 +10,13 @@
 //!                      within a factor of two, or 1 ms --> it is that responder's
 //!                      else                            --> a new responder's
 //!   two responders whose shortest round trips are as near to each other --> one
-//!   a responder that has not answered for 10 s          --> forgotten
 //! ```
+//!
+//! A queue makes round trips jump too: others fill it between two Interests, and it drains while nothing is sent. But it
+//! keeps the order. So *overtaken* responders are certain: a Data came that was asked for before another one that had
+//! come. A certain responder is forgotten when it has not answered for 10 s, one that is not certain after
+//! two of its round trips. If it was farther than the one that answers now, its queue has drained: its shortest round
+//! trip is the other's.
 //!
 //! Two responders that are nearer to each other than a factor of two count as one. What follows from a round trip, a timeout
 //! or a window, has room for as much.
@@ -22,8 +27,8 @@ use crate::units::{Span, Time};
 /// Round trips of one responder differ by no more from one to the next; and what a host's own timing makes of it.
 const APART: u64 = 2;
 const LEAST_APART: Span = Span::from_millis(1);
-/// A responder that answered nothing for so long is gone; and so long is the shortest round trip good (RTpropFilterLen of
-/// BBR).
+/// A certain responder that answered nothing for so long is gone; and so long is the shortest round trip good
+/// (RTpropFilterLen of BBR).
 const LASTS: Span = Span::from_secs(10);
 /// No more are told apart.
 const MOST: usize = 4;
@@ -40,19 +45,34 @@ struct Responder {
     least: (Span, Time),
     heard_at: Time,
     smoothed: Smoothed,
+    /// Whether it is certain: Data of a nearer one have overtaken its own.
+    is_overtaken: bool,
     /// The part of the latest Data that it has sent, if those of all together are one.
     share: f64,
 }
 
 impl Responder {
     fn new(now: Time, rtt: Span) -> Responder {
-        Responder { last: rtt, least: (rtt, now), heard_at: now, smoothed: Smoothed::new(rtt), share: 0.0 }
+        Responder {
+            last: rtt,
+            least: (rtt, now),
+            heard_at: now,
+            smoothed: Smoothed::new(rtt),
+            is_overtaken: false,
+            share: 0.0,
+        }
+    }
+
+    /// Whether it answers no more.
+    fn is_gone(&self, now: Time) -> bool {
+        let lasts = if self.is_overtaken { LASTS } else { (self.last * 2).min(LASTS) };
+        now.since(self.heard_at) > lasts
     }
 
     /// Whether it may have answered what was sent so long ago.
     fn explains(&self, rtt: Span) -> bool {
         let Smoothed { srtt, var } = self.smoothed;
-        self.least.0 <= rtt && rtt <= srtt + (var * 4).max(srtt)
+        self.least.0 / APART <= rtt && rtt <= srtt + (var * 4).max(srtt)
     }
 }
 
@@ -72,8 +92,8 @@ pub struct Answer {
 pub struct Bases {
     /// Of the responder of this Data; `None` if its Interest was sent more than once.
     pub own: Option<Span>,
-    /// Of the farthest one.
-    pub farthest: Span,
+    /// Of the farthest one whose Data have been overtaken by those of others, if there is one.
+    pub farthest: Option<Span>,
     /// Of the one from which most Data come.
     pub usual: Span,
 }
@@ -81,12 +101,12 @@ pub struct Bases {
 impl Bases {
     /// Those of a flow with one responder.
     pub fn of_one(base: Span) -> Bases {
-        Bases { own: Some(base), farthest: base, usual: base }
+        Bases { own: Some(base), farthest: None, usual: base }
     }
 
-    /// Whether another responder is more than twice as far.
+    /// Whether it is certain that another responder is more than twice as far.
     pub fn is_near(&self) -> bool {
-        self.own.is_some_and(|own| own * APART < self.farthest)
+        self.own.zip(self.farthest).is_some_and(|(own, farthest)| own * APART < farthest)
     }
 }
 
@@ -94,13 +114,15 @@ impl Bases {
 #[derive(Clone, Debug)]
 pub struct Responders {
     known: Vec<Responder>,
+    /// When the newest Interest was sent that was answered.
+    answered_sent: Time,
     are_told_apart: bool,
     base_lasts: Span,
 }
 
 impl Default for Responders {
     fn default() -> Responders {
-        Responders { known: Vec::with_capacity(MOST), are_told_apart: true, base_lasts: LASTS }
+        Responders { known: Vec::with_capacity(MOST), answered_sent: Time::ZERO, are_told_apart: true, base_lasts: LASTS }
     }
 }
 
@@ -112,6 +134,7 @@ impl Responders {
 
     /// Takes a sample: the round-trip time of an Interest that was sent only once.
     pub fn sample(&mut self, now: Time, rtt: Span) -> Answer {
+        let sent = Time::from_nanos(now.as_nanos().saturating_sub(rtt.as_nanos()));
         let nearest = self.nearest(rtt);
         let is_new = nearest.is_none();
         let mut of = nearest.map_or_else(|| Responder::new(now, rtt), |index| self.known.swap_remove(index));
@@ -123,13 +146,21 @@ impl Responders {
             of.smoothed.sample(rtt);
         }
         (of.last, of.heard_at) = (rtt, now);
+        of.is_overtaken |= sent < self.answered_sent;
+        self.answered_sent = self.answered_sent.max(sent);
+        let base_lasts = self.base_lasts;
         self.known.retain_mut(|other| {
-            let is_same = are_near(other.least.0, of.least.0);
+            let has_drained = !other.is_overtaken && other.is_gone(now) && other.last > rtt;
+            let is_same = has_drained || are_near(other.least.0, of.least.0);
             if is_same {
                 of.share += other.share;
+                of.is_overtaken |= other.is_overtaken;
+                if other.least.0 < of.least.0 && now.since(other.least.1) <= base_lasts {
+                    of.least = other.least;
+                }
             }
             other.share *= 1.0 - SHARE_GAIN;
-            !is_same && now.since(other.heard_at) <= LASTS
+            !is_same && !other.is_gone(now)
         });
         of.share += SHARE_GAIN * (1.0 - of.share);
         if self.known.len() == MOST {
@@ -165,7 +196,7 @@ impl Responders {
 
     /// With a Data of the responder with this shortest round trip.
     fn bases(&self, own: Option<Span>) -> Option<Bases> {
-        let farthest = self.known.iter().map(|of| of.least.0).max()?;
+        let farthest = self.known.iter().filter(|of| of.is_overtaken).map(|of| of.least.0).max();
         let usual = self.known.iter().max_by(|a, b| a.share.total_cmp(&b.share))?.least.0;
         Some(Bases { own, farthest, usual })
     }
@@ -187,8 +218,9 @@ fn are_near(a: Span, b: Span) -> bool {
 /// *A responder of which there is no sample yet*, far behind a near cache, answers after the timeout. Its Interests are sent
 /// again, and give no sample (Karn). Forwarders absorb the repetition while the first Interest is pending. So the Data
 /// come sooner after the last sending, or later, than from any responder that is known. Then the timeout was too short, not the
-/// Interest lost, and timeouts are twice as long from then on, until there is a sample of a new responder. A
-/// sample of a known one changes nothing about it.
+/// Interest lost. If the first and the last sending were close together, the time since the first one is the sample.
+/// Otherwise timeouts are twice as long from then on, until there is a sample of a new responder. A sample of a known one
+/// changes nothing about it.
 #[derive(Clone, Debug)]
 pub struct FlowRtt {
     config: RtoConfig,
@@ -229,27 +261,36 @@ impl FlowRtt {
             None => self.smoothed = Some(Smoothed::new(rtt)),
             Some(smoothed) => smoothed.sample(rtt),
         }
-        let answer = self.responders.sample(now, rtt);
-        if answer.is_new || now.since(self.patience.1) > LASTS {
-            self.patience.0 = 1;
-        }
-        self.bases(Some(answer.base))
+        let base = self.learn(now, rtt);
+        self.responders.bases(Some(base))
     }
 
     /// The Data came of an Interest that was sent more than once, at these times first and last.
     pub fn repeated(&mut self, now: Time, first: Time, last: Time) -> Option<Bases> {
         let known = &self.responders.known;
-        let is_explained = known.iter().any(|of| of.explains(now.since(last)));
+        let (longest, shortest) = (now.since(first), now.since(last));
+        if known.is_empty() || known.iter().any(|of| of.explains(shortest)) {
+            return self.responders.bases(None);
+        }
+        if are_near(longest, shortest) {
+            let base = self.learn(now, longest);
+            return self.responders.bases(Some(base));
+        }
         // What was sent before is of the same timeout.
-        if !known.is_empty() && !is_explained && first >= self.patience.1 {
+        if first >= self.patience.1 {
             self.patience = ((2 * self.patience.0).min(MOST_PATIENT), now);
         }
-        self.bases(None)
+        self.responders.bases(None)
     }
 
-    /// `None` while a farther one is expected of which there is no sample.
-    fn bases(&self, own: Option<Span>) -> Option<Bases> {
-        self.responders.bases(own).filter(|_| self.patience.0 == 1)
+    /// Takes a round trip of a responder; its shortest one.
+    fn learn(&mut self, now: Time, rtt: Span) -> Span {
+        let answer = self.responders.sample(now, rtt);
+        let is_farthest = self.responders.known.iter().all(|of| of.least.0 <= answer.base);
+        if answer.is_new && is_farthest || now.since(self.patience.1) > LASTS {
+            self.patience.0 = 1;
+        }
+        answer.base
     }
 
     /// An Interest timed out.

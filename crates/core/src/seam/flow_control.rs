@@ -122,8 +122,7 @@ pub struct DataReceived<'a> {
     pub rtt: Option<Span>,
     /// Smoothed round-trip time, this sample included; `None` before the first.
     pub srtt: Option<Span>,
-    /// The shortest round trips of the nodes that answer the flow, its producer and caches; `None` if there is no sample, or
-    /// one is farther than all that there are samples of.
+    /// The shortest round trips of the nodes that answer the flow, its producer and caches; `None` before the first sample.
     pub bases: Option<Bases>,
     /// The return value of [`FlowControl::on_send`] for the latest transmission.
     pub tag: u32,
@@ -148,7 +147,7 @@ impl DataReceived<'_> {
     /// Whether a node has answered that is nearer than another one. Then the Data has overtaken others without their
     /// loss, and its round trip is not theirs.
     pub fn is_from_nearby(&self) -> bool {
-        self.bases.is_none_or(|bases| bases.is_near())
+        self.bases.is_some_and(|bases| bases.is_near())
     }
 }
 

@@ -72,6 +72,8 @@ pub(super) struct Sender {
     end: Option<u64>,
     /// Segments behind `una` that came, and that cwnd counts as in flight: fast recovery makes it as much larger.
     arrived: u64,
+    /// Segments behind `una` that came from nearby: cwnd does not count them.
+    nearby: u64,
     /// The newest segment when a loss was answered last.
     recover: Option<u64>,
     dupacks: u32,
@@ -99,6 +101,7 @@ impl Sender {
             una: 0,
             end: None,
             arrived: 0,
+            nearby: 0,
             recover: None,
             dupacks: 0,
             limited: 0,
@@ -141,7 +144,10 @@ impl Sender {
 
     /// An ACK that covers new segments, up to `una`. Returns the segments that are lost because of it.
     fn on_ack(&mut self, una: u64, now: Time, pending: u32) -> Range<u64> {
-        let (acked, before) = (una - self.una, self.flight(pending).saturating_add(1));
+        let before = self.flight(pending).saturating_add(1);
+        let nearby = self.nearby.min(una - self.una - 1);
+        let acked = una - self.una - nearby;
+        self.nearby -= nearby;
         self.una = una;
         (self.dupacks, self.limited) = (0, 0);
         match self.phase {
@@ -160,7 +166,7 @@ impl Sender {
                 self.cwnd = self.ssthresh.min(f64::from(pending.max(1)) + 1.0);
                 (self.phase, self.is_due) = (Phase::Open, false);
             }
-            Phase::Open if 2.0 * before as f64 >= self.cwnd => self.grow(),
+            Phase::Open if self.is_used(before) => self.grow(),
             Phase::Open => {}
         }
         self.arrived = 0;
@@ -174,14 +180,24 @@ impl Sender {
         self.cwnd = self.cwnd.min(LARGEST_WINDOW);
     }
 
-    /// A duplicate ACK; that of a Data from nearby is no sign of a loss. Returns the segments that are lost because of it.
-    fn on_duplicate(&mut self, pending: u32, is_from_nearby: bool) -> Range<u64> {
+    /// A Data of a cache that has overtaken Data from farther away. It is no duplicate ACK, and acknowledges its own segment.
+    fn on_nearby(&mut self, pending: u32) {
+        self.nearby = self.nearby.saturating_add(1);
+        if self.phase == Phase::Open && self.is_used(self.flight(pending).saturating_add(1)) {
+            self.grow();
+        }
+    }
+
+    /// Whether half of cwnd was used by so many segments.
+    fn is_used(&self, flight: u64) -> bool {
+        2.0 * flight as f64 >= self.cwnd
+    }
+
+    /// A duplicate ACK. Returns the segments that are lost because of it.
+    fn on_duplicate(&mut self, pending: u32) -> Range<u64> {
         self.arrived = self.arrived.saturating_add(1);
         if self.phase != Phase::Open {
             self.cwnd = (self.cwnd + 1.0).min(LARGEST_WINDOW);
-            return 0..0;
-        }
-        if is_from_nearby {
             return 0..0;
         }
         self.dupacks = self.dupacks.saturating_add(1);
@@ -271,8 +287,11 @@ impl FlowControl for Sender {
         }
         ev.lost = if ev.oldest_missing > self.una {
             self.on_ack(ev.oldest_missing, ev.now, ev.pending)
+        } else if ev.is_from_nearby() {
+            self.on_nearby(ev.pending);
+            0..0
         } else {
-            self.on_duplicate(ev.pending, ev.is_from_nearby())
+            self.on_duplicate(ev.pending)
         };
     }
 

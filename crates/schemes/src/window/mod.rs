@@ -128,7 +128,7 @@ impl KnownPath {
     /// A Data came; whether most come from more than twice as far. That is the path then.
     pub(crate) fn is_left(&mut self, bases: Option<Bases>) -> bool {
         let Some(bases) = bases else { return false };
-        let known = *self.base.get_or_insert(bases.farthest);
+        let known = *self.base.get_or_insert(bases.usual.max(bases.farthest.unwrap_or_default()));
         let is_left = bases.usual > known * 2;
         if is_left {
             self.base = Some(bases.usual);
