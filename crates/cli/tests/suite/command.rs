@@ -140,7 +140,11 @@ fn a_setting_of_a_scheme_that_does_not_run_is_refused_with_those_that_do() {
     let file = changed("own-scheme", "[[flow]]", "[[flow]]\nscheme = \"cubic\"");
     let several = ["compare", "examples/minimal", &file, "--schemes", "bbr", "--seeds", "1", "--json"];
     printed(&weir(&[&several[..], &cubic].concat()));
-    printed(&weir(&[&bbr[..], &["--set", "scheme.qsccp.target_utilisation=0.9"]].concat()));
+    printed(&weir(&[&bbr[..], &["--set", "scheme.qsccp.weights.AF2=7"]].concat()));
+    refused(
+        &[&bbr[..], &["--set", "scheme.qsccp.target_utilisation=0.9"]].concat(),
+        &["no flow runs this scheme"],
+    );
 }
 
 #[test]
