@@ -299,6 +299,8 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "wall_s",
         "events",
         "packet_hops",
+        "drops",
+        "data_thrown_away",
         "flows",
         "classes",
         "groups",
@@ -314,15 +316,15 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     flow.sort_unstable();
     assert_eq!(keys(&document["flows"][0]), flow);
     let mut class = figures.to_vec();
-    class.extend(["class", "completion_mean_s"]);
+    class.extend(["class", "completion_mean_s", "jain"]);
     class.sort_unstable();
     assert_eq!(keys(&document["classes"][0]), class);
     let mut group = figures.to_vec();
-    group.extend(["group", "completion_mean_s"]);
+    group.extend(["group", "completion_mean_s", "jain"]);
     group.sort_unstable();
     assert_eq!(keys(&document["groups"][0]), group);
     assert_eq!(keys(&document["flows"][0]["delay_ms"]), ["mean", "p50", "p95", "p99"]);
-    let link = ["from", "to", "rate_bps", "utilisation", "drops", "queue_ms"];
+    let link = ["from", "to", "rate_bps", "utilisation", "drops", "lost", "down", "queue_ms"];
     assert_eq!(keys(&document["links"][0]), sorted(link));
     assert_eq!(keys(&document["links"][0]["queue_ms"]), ["mean", "p99"]);
     assert_eq!(
@@ -330,7 +332,10 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         sorted(["from_s", "to_s", "flows", "classes", "groups", "links", "optimum"])
     );
     let optimum = &document["windows"][0]["optimum"];
-    assert_eq!(keys(optimum), ["distance", "flows", "objective", "utilisation"]);
+    assert_eq!(
+        keys(optimum),
+        ["distance", "flows", "objective", "target", "utilisation", "weighted_jain", "weights"]
+    );
     assert_eq!(
         keys(&optimum["flows"][0]),
         ["class", "consumer", "goodput_bps", "prefix", "unshared_goodput_bps"]
