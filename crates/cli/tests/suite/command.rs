@@ -401,19 +401,32 @@ fn each_window_says_how_far_flows_are_from_the_optimum() {
         let (measured, best) = (number(flow, "goodput_bps"), number(&optimum["flows"][0], "goodput_bps"));
         let apart = (measured / best - 1.0).abs();
         assert!((number(&optimum["distance"], "mean") - apart).abs() < 1e-12, "{optimum}");
-        // 9.9 Mb/s of Data, of which so much is content; QSCCP's own fields are some of the distance.
+        // 10 Mb/s of Data, of which so much is content; QSCCP's target and its own fields are the distance.
         assert!((9.1e6..9.4e6).contains(&best) && apart < 0.02, "{measured} of {best}");
         assert_eq!(number(&optimum["distance"], "within_5_percent"), 1.0);
         assert_eq!(
             (optimum["objective"].as_str(), optimum["utilisation"].as_f64()),
-            (Some("link-fair"), Some(0.99))
+            (Some("link-fair"), Some(1.0))
         );
+        // The scheme's own target is a part of that, and nearer.
+        let target = &optimum["target"];
+        let all: f64 =
+            optimum["flows"].as_array().unwrap().iter().map(|flow| number(flow, "goodput_bps")).sum();
+        assert_eq!(number(target, "utilisation"), 0.99);
+        assert!((number(target, "goodput_bps") / all - 0.99).abs() < 1e-6, "{optimum}");
+        assert!((number(&target["distance"], "mean") - apart).abs() > 0.009, "{optimum}");
     }
     let out = folder("distance");
     let output = short(&["--out", out.to_str().unwrap()]);
-    let line = "Distance from the optimum (link-fair, 99 % of links): mean ";
-    assert!(printed(&output).lines().any(|l| l.starts_with(line)));
-    assert!(fs::read_to_string(out.join("report.html")).unwrap().contains(&format!("1 s to 2 s: {line}")));
+    let weights = "AF2 : AF1 : BE = 3 : 2 : 1, EF first, up to 30 %";
+    let line = format!("Distance from the optimum (link-fair, {weights}, 100 % of links): mean ");
+    let target = "Distance from the target of qsccp (99 % of links, ";
+    let text = printed(&output);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    for line in [&*line, target] {
+        assert!(text.lines().any(|l| l.starts_with(line)), "{text}");
+        assert!(page.contains(&format!("1 s to 2 s: {line}")));
+    }
 }
 
 fn number(value: &Value, key: &str) -> f64 {
@@ -425,10 +438,11 @@ fn the_optimum_of_a_scenario_is_printed_and_is_one_document() {
     let text = printed(&weir(&["optimum", "qsccp/dumbbell"]));
     let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "utilisation 0.99",
+        "utilisation 1",
         "20 s to 120 s",
-        "C2 /B0 AF2 445 kb/s 445 kb/s 9.9 Mb/s",
-        "R3 → R2 10 Mb/s 9.9 Mb/s",
+        "C2 /B0 AF2 450 kb/s 450 kb/s 10 Mb/s",
+        "R3 → R2 10 Mb/s 10 Mb/s",
+        "The target of qsccp is 99 % of links: 9.214 Mb/s for all flows, of 9.307 Mb/s in the optimum.",
     ] {
         assert!(squeezed.contains(part), "no `{part}` in\n{text}");
     }

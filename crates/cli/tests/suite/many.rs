@@ -519,7 +519,10 @@ fn several_scenarios_are_one_summary_with_every_point_of_their_axes() {
     let file = holding("compare-several");
     let args = ["examples/minimal", "--schemes", "fixed,qsccp", "--seeds", "2", "--set", "duration=2s"];
     let document = summary(&[&[&*file], &args[..]].concat());
-    assert_eq!(keys(&document), ["command", "scenarios", "schema", "schemes", "seeds", "version", "without_classes"]);
+    assert_eq!(
+        keys(&document),
+        ["command", "scenarios", "schema", "schemes", "seeds", "version", "without_classes"]
+    );
     assert_eq!(document["without_classes"], json!(["fixed"]));
     let command =
         format!("weir compare {file} examples/minimal --schemes fixed,qsccp --seeds 2 --set duration=2s");
