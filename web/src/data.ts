@@ -15,6 +15,8 @@ export interface ClassRow {
   retransmitted: number;
   timeouts: number;
   completion_s: number | null;
+  /** Within the class, without weights; not of flows. */
+  jain?: number | null;
 }
 
 export interface FlowRow extends ClassRow {

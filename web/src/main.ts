@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import "./base.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
-import { type DropRow, type Expectation, type FlowRow, type LinkRow, type Rows, readPage, unpack } from "./data";
+import { type ClassRow, type DropRow, type Expectation, type FlowRow, type LinkRow, type Rows, readPage, unpack } from "./data";
 import { choice, h, section, select } from "./dom";
 import { count, large, millis, percent, rate, seconds } from "./format";
 import { Board, type Line, TimeRange, drawn } from "./plots";
@@ -163,9 +163,19 @@ function measured<Row extends Measured>(rows: Row[]): Column<Row>[] {
 }
 
 function classTable(rows: Rows): HTMLElement {
+  const jain: Column<ClassRow> = {
+    title: "Jain in class",
+    text: (row) => (row.jain == null ? "–" : row.jain.toFixed(4)),
+    key: (row) => row.jain ?? null,
+    number: true,
+  };
   return table(
     "Each class",
-    [{ title: "class", text: (row) => row.class, key: (row) => row.class }, ...measured(rows.classes)],
+    [
+      { title: "class", text: (row) => row.class, key: (row) => row.class },
+      ...measured(rows.classes),
+      ...(rows.classes.some((row) => row.jain != null) ? [jain] : []),
+    ],
     rows.classes,
   );
 }

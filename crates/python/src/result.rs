@@ -132,6 +132,8 @@ impl Result {
                 number(|row| row.utilisation),
             )
             .count("drops", "packets dropped at its queue", rows.iter().map(|(_, row)| row.drops))
+            .count("lost", "packets that the link lost at random", rows.iter().map(|(_, row)| row.lost))
+            .count("down", "packets dropped because it was down", rows.iter().map(|(_, row)| row.down))
             .maybe("queue_ms_mean", "mean queueing delay, ms", rows.iter().map(|(_, row)| row.queue_ms.mean))
             .maybe(
                 "queue_ms_p99",

@@ -57,6 +57,7 @@ pub fn links(report: &Report) -> Table {
         .with(|columns| rows.number(columns, "queue_packets", |at| &all[at].queue_packets))
         .with(|columns| rows.maybe(columns, "queue_ms", |at| &all[at].queue_ms))
         .with(|columns| rows.count(columns, "drops", |at| &all[at].drops))
+        .with(|columns| rows.count(columns, "lost", |at| &all[at].lost))
         .table()
 }
 

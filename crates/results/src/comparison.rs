@@ -8,6 +8,7 @@ use crate::model::{
 use crate::overlay;
 use crate::page;
 use crate::sheet::{Cell, Column, Form, Grid, Plots, Section, Sheet, numbers, words};
+use crate::thrown;
 use weir_measure::Report;
 use weir_measure::jain;
 use weir_measure::{
@@ -55,6 +56,7 @@ impl ComparisonDocument {
                     variant: runs.first().and_then(|run| run.variant.clone()),
                     report: None,
                     knows_no_classes: false,
+                    data_thrown_away: estimate(runs.iter().map(|run| Some(run.data_thrown_away))),
                 })
                 .collect(),
             periods: (0..=first.windows.len()).map(period_at).collect(),
@@ -210,6 +212,7 @@ fn link<'a>(scheme: &str, runs: impl Iterator<Item = &'a LinkRow>) -> LinkCompar
         rate_bps: runs.first().map_or(0.0, |run| run.rate_bps),
         utilisation: mean(|run| Some(run.utilisation)),
         drops: mean(|run| Some(run.drops as f64)),
+        lost: mean(|run| Some(run.lost as f64)),
         queue_ms: DelayEstimates { mean: mean(|run| run.queue_ms.mean), p99: mean(|run| run.queue_ms.p99) },
     }
 }
@@ -251,6 +254,7 @@ impl ComparisonDocument {
         if let Some(section) = sections.first_mut() {
             let report = |scheme: &ComparedScheme| Some((scheme.scheme.clone(), scheme.report.clone()?));
             section.reports = self.schemes.iter().filter_map(report).collect();
+            section.notes.extend(self.thrown_away());
         }
         if let Some(section) = sections.last_mut()
             && self.seeds.len() > 1
@@ -283,6 +287,22 @@ impl ComparisonDocument {
         notes.extend(self.classes_note(period));
         notes.extend(period.distances.iter().filter_map(target_note));
         Section { title, grids, notes, ..Section::default() }
+    }
+
+    /// The schemes that throw away more than 1 % of the Data.
+    fn thrown_away(&self) -> Option<String> {
+        let named = self.schemes.iter().filter_map(|scheme| {
+            let part = scheme.data_thrown_away?.mean;
+            let said = || format!("{} {}", scheme.name(), Quantity::Percent.format(part));
+            (part > thrown::NOTEWORTHY).then(said)
+        });
+        let named: Vec<String> = named.collect();
+        (!named.is_empty()).then(|| {
+            format!(
+                "Data thrown away, for whatever reason: {}. Each run's document has the reasons.",
+                named.join(", ")
+            )
+        })
     }
 
     /// The schemes that divide nothing by classes, where there are several classes.
@@ -345,13 +365,19 @@ impl ComparisonDocument {
         links.truncate(MOST);
         let mut columns = vec![words("link")];
         columns.extend(self.scheme_column());
-        columns.extend(["rate", "utilisation", "drops", "queue mean", "queue p99"].map(numbers));
+        let has_lost = rows.iter().any(|row| row.lost.is_some_and(|lost| lost.mean > 0.0));
+        columns.extend(["rate", "utilisation", "queue drops"].map(numbers));
+        columns.extend(has_lost.then(|| numbers("lost at random")));
+        columns.extend(["queue mean", "queue p99"].map(numbers));
         let row = |(at, row): (usize, &LinkComparison)| {
             let mut cells = self.heads(at, &format!("{} → {}", row.from, row.to), &row.scheme);
             cells.extend([
                 rate(row.rate_bps).into(),
                 self.cell(Quantity::Percent, row.utilisation),
                 self.cell(Quantity::Count, row.drops),
+            ]);
+            cells.extend(has_lost.then(|| self.cell(Quantity::Count, row.lost)));
+            cells.extend([
                 self.cell(Quantity::Millis, row.queue_ms.mean),
                 self.cell(Quantity::Millis, row.queue_ms.p99),
             ]);

@@ -435,6 +435,12 @@ mod tests {
             "wall_s",
             "events",
             "packet_hops",
+            "drops",
+            "reason",
+            "place",
+            "data",
+            "interests",
+            "data_thrown_away",
             "flows",
             "consumer",
             "prefix",
@@ -484,11 +490,12 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 19);
+        assert_eq!(value.as_object().unwrap().len(), 21);
+        assert_eq!(value["drops"][0].as_object().unwrap().len(), 4);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
-        assert_eq!(value["classes"][0].as_object().unwrap().len(), 8);
-        assert_eq!(value["groups"][0].as_object().unwrap().len(), 8);
-        assert_eq!(value["links"][0].as_object().unwrap().len(), 6);
+        assert_eq!(value["classes"][0].as_object().unwrap().len(), 9);
+        assert_eq!(value["groups"][0].as_object().unwrap().len(), 9);
+        assert_eq!(value["links"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["expectations"][0].as_object().unwrap().len(), 8);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());
     }

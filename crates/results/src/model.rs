@@ -48,6 +48,9 @@ pub struct ComparedScheme {
     /// Whether the scheme treats all classes alike.
     #[serde(default)]
     pub knows_no_classes: bool,
+    /// The part of the Data that was thrown away, for whatever reason, over the whole run.
+    #[serde(default)]
+    pub data_thrown_away: Option<Estimate>,
 }
 
 /// Figures over a part of all runs; for each class, group and link, one row for each scheme.
@@ -148,6 +151,9 @@ pub struct LinkComparison {
     pub utilisation: Option<Estimate>,
     /// Packets dropped at its queue.
     pub drops: Option<Estimate>,
+    /// Packets that the link lost at random.
+    #[serde(default)]
+    pub lost: Option<Estimate>,
     /// Queueing delay of the link, ms.
     pub queue_ms: DelayEstimates,
 }

@@ -347,7 +347,19 @@ mod tests {
         assert_eq!(
             sentence(&row),
             "Distance from the optimum (link-fair, 99 % of links): mean 8.333 %, flows from 2 % below to 20 % \
-             above; 66.67 % of them within 5 %"
+             above; 66.67 % of them within 5 %; weighted Jain's index 0.9923"
+        );
+        let weights = "AF2 : AF1 = 2 : 1".to_owned();
+        let target = Some(TargetRow { utilisation: 0.98, goodput_bps: 3e6, distance: row.distance });
+        let row = OptimumRow { weights, target, ..row };
+        assert!(
+            sentence(&row)
+                .starts_with("Distance from the optimum (link-fair, AF2 : AF1 = 2 : 1, 99 % of links): ")
+        );
+        let target = target_sentence(&row, "some").unwrap();
+        assert!(
+            target.starts_with("Distance from the target of some (98 % of links, 3 Mb/s): mean 8.333 %"),
+            "{target}"
         );
         assert_eq!(OptimumRow::new("link-fair", 1.0, Vec::new(), &[]).distance, DistanceRow::default());
     }

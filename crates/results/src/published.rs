@@ -332,6 +332,7 @@ impl PublishedPage {
                 let answer = answer.collect::<Vec<_>>().join("\n");
                 let about = [BEST, &answer, matrix::MEASURES_IN_WORDS, INTERVALS];
                 let mut parts = about.map(str::to_owned).to_vec();
+                parts.extend(matrix::classes_note(document));
                 let mut grids = matrix::grids(document);
                 grids.iter_mut().for_each(|grid| mark_columns(grid, &older));
                 parts.extend(grids.iter().map(Grid::markdown));
@@ -407,7 +408,7 @@ fn mark_columns(grid: &mut Grid, older: impl Fn(&str, &str) -> bool) {
     for row in &mut grid.rows {
         let scenario = row.first().map_or_else(String::new, |cell| cell.text.clone());
         for (column, cell) in grid.columns.iter().zip(row).skip(1) {
-            if older(&scenario, &column.title) {
+            if older(&scenario, matrix::unmarked(&column.title)) {
                 cell.text = format!("{} {OLDER}", cell.text);
             }
         }
@@ -418,7 +419,7 @@ fn mark_columns(grid: &mut Grid, older: impl Fn(&str, &str) -> bool) {
 fn mark_rows(grid: &mut Grid, scenario: &str, older: impl Fn(&str, &str) -> bool) {
     let Some(at) = grid.columns.iter().position(|column| column.title == "scheme") else { return };
     for row in &mut grid.rows {
-        let is_older = row.get(at).is_some_and(|scheme| older(scenario, &scheme.text));
+        let is_older = row.get(at).is_some_and(|scheme| older(scenario, matrix::unmarked(&scheme.text)));
         if let Some(figure) = row.get_mut(at + 1).filter(|_| is_older) {
             figure.text = format!("{} {OLDER}", figure.text);
         }
@@ -460,7 +461,9 @@ mod tests {
             let scenario = all.iter().find(|one| one.scenario == name).unwrap();
             ScenarioFacts { title: scenario.title.clone(), others: scenario.others.clone() }
         };
-        page.document(rows, &SCHEMES, summary().seeds, facts)
+        let mut document = page.document(rows, &SCHEMES, summary().seeds, facts);
+        document.without_classes = summary().without_classes;
+        document
     }
 
     #[test]
@@ -508,7 +511,7 @@ mod tests {
             (lines.count(), text.matches(OLDER).count())
         };
         assert_eq!(marked(PublishedPage::Matrix, "| one/single |"), (5, 5));
-        let (rows, marks) = marked(PublishedPage::Comparison, "|  | fixed | ");
+        let (rows, marks) = marked(PublishedPage::Comparison, "|  | fixed° | ");
         assert!(rows > 1 && rows == marks, "{rows} rows, {marks} marks");
     }
 }

@@ -282,11 +282,11 @@ pub const PUBLISHED: Table = Table {
 };
 
 /// The metrics of [`PUBLISHED`]: name, unit, and what it is.
-pub const PUBLISHED_METRICS: [(&str, &str, &str); 16] = [
+pub const PUBLISHED_METRICS: [(&str, &str, &str); 17] = [
     (
         "share_of_optimum",
         "1",
-        "the goodputs of the flows, each up to that in the optimum, divided by the goodput in the optimum",
+        "weighted: the goodputs of the flows, each up to that in the optimum, divided by the goodput in the optimum",
     ),
     (
         "delay_over_propagation",
@@ -303,7 +303,12 @@ pub const PUBLISHED_METRICS: [(&str, &str, &str); 16] = [
         "mean goodput of the flows, divided by that of the flows with a fixed scheme beside them",
     ),
     ("utilisation", "1", "mean utilisation of the bottleneck links of the optimum"),
-    ("jain", "1", "Jain's index over each flow's goodput as a part of its goodput in the optimum"),
+    ("jain", "1", "Jain's index, weighted: over each flow's goodput as a part of its goodput in the optimum"),
+    (
+        "jain_in_class",
+        "1",
+        "Jain's index over the goodputs of a class, without weights; the mean over the classes by their flows",
+    ),
     ("delay_mean", "ms", "mean time from the first transmission of an Interest to its Data"),
     ("delay_p99", "ms", "99th percentile of this delay in the class with the largest one"),
     ("lost", "packets", "Data packets dropped in the network"),

@@ -650,7 +650,7 @@ mod tests {
         point.page = Some("paper-one/compare.html".to_owned());
         let document = document(vec![point]);
         let text = document.markdown();
-        let row = text.lines().find(|line| line.starts_with("|  | fixed |")).unwrap();
+        let row = text.lines().find(|line| line.starts_with("|  | fixed° |")).unwrap();
         assert!(row.trim_end_matches(" |").ends_with("| –"), "{row}");
         assert!(!row.chars().any(|c| c.is_ascii_digit()), "{row}");
         assert!(text.contains("\n– fixed cannot run here: it knows no loss\n"), "{text}");

@@ -56,7 +56,10 @@ mod tests {
         assert_eq!(line(&document), None);
         document.data_thrown_away = 0.407;
         let said = line(&document).unwrap();
-        assert_eq!(said, "40.7 % of the Data was thrown away: 1 234 out of the lifetime, 5 link queue full.");
+        assert_eq!(
+            said,
+            "40.7 % of the Data was thrown away: 1\u{202f}234 out of the lifetime, 5 link queue full."
+        );
         let text = crate::summary(&document, None);
         assert!(text.contains("Thrown away") && text.contains("loop") && text.contains(&said), "{text}");
     }

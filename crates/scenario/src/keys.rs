@@ -172,7 +172,7 @@ pub const KEYS: &[Key] = &[
         "name",
         Shape::Texts,
         REQUIRED,
-        "Its name (letters, digits, `_`), a range such as `\"C{1..4}\"`, or a list of them.",
+        "Its name (letters, digits, `_`, `-`, `,` and blanks within), a range such as `\"C{1..4}\"`, or a list of them.",
     ),
     key(
         "node",

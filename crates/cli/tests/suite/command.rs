@@ -140,7 +140,11 @@ fn a_setting_of_a_scheme_that_does_not_run_is_refused_with_those_that_do() {
     let file = changed("own-scheme", "[[flow]]", "[[flow]]\nscheme = \"cubic\"");
     let several = ["compare", "examples/minimal", &file, "--schemes", "bbr", "--seeds", "1", "--json"];
     printed(&weir(&[&several[..], &cubic].concat()));
-    printed(&weir(&[&bbr[..], &["--set", "scheme.qsccp.target_utilisation=0.9"]].concat()));
+    printed(&weir(&[&bbr[..], &["--set", "scheme.qsccp.weights.AF2=7"]].concat()));
+    refused(
+        &[&bbr[..], &["--set", "scheme.qsccp.target_utilisation=0.9"]].concat(),
+        &["no flow runs this scheme"],
+    );
 }
 
 #[test]
@@ -295,6 +299,8 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "wall_s",
         "events",
         "packet_hops",
+        "drops",
+        "data_thrown_away",
         "flows",
         "classes",
         "groups",
@@ -310,15 +316,15 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     flow.sort_unstable();
     assert_eq!(keys(&document["flows"][0]), flow);
     let mut class = figures.to_vec();
-    class.extend(["class", "completion_mean_s"]);
+    class.extend(["class", "completion_mean_s", "jain"]);
     class.sort_unstable();
     assert_eq!(keys(&document["classes"][0]), class);
     let mut group = figures.to_vec();
-    group.extend(["group", "completion_mean_s"]);
+    group.extend(["group", "completion_mean_s", "jain"]);
     group.sort_unstable();
     assert_eq!(keys(&document["groups"][0]), group);
     assert_eq!(keys(&document["flows"][0]["delay_ms"]), ["mean", "p50", "p95", "p99"]);
-    let link = ["from", "to", "rate_bps", "utilisation", "drops", "queue_ms"];
+    let link = ["from", "to", "rate_bps", "utilisation", "drops", "lost", "down", "queue_ms"];
     assert_eq!(keys(&document["links"][0]), sorted(link));
     assert_eq!(keys(&document["links"][0]["queue_ms"]), ["mean", "p99"]);
     assert_eq!(
@@ -326,7 +332,10 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         sorted(["from_s", "to_s", "flows", "classes", "groups", "links", "optimum"])
     );
     let optimum = &document["windows"][0]["optimum"];
-    assert_eq!(keys(optimum), ["distance", "flows", "objective", "utilisation"]);
+    assert_eq!(
+        keys(optimum),
+        ["distance", "flows", "objective", "target", "utilisation", "weighted_jain", "weights"]
+    );
     assert_eq!(
         keys(&optimum["flows"][0]),
         ["class", "consumer", "goodput_bps", "prefix", "unshared_goodput_bps"]
@@ -392,19 +401,32 @@ fn each_window_says_how_far_flows_are_from_the_optimum() {
         let (measured, best) = (number(flow, "goodput_bps"), number(&optimum["flows"][0], "goodput_bps"));
         let apart = (measured / best - 1.0).abs();
         assert!((number(&optimum["distance"], "mean") - apart).abs() < 1e-12, "{optimum}");
-        // 9.9 Mb/s of Data, of which so much is content; QSCCP's own fields are some of the distance.
+        // 10 Mb/s of Data, of which so much is content; QSCCP's target and its own fields are the distance.
         assert!((9.1e6..9.4e6).contains(&best) && apart < 0.02, "{measured} of {best}");
         assert_eq!(number(&optimum["distance"], "within_5_percent"), 1.0);
         assert_eq!(
             (optimum["objective"].as_str(), optimum["utilisation"].as_f64()),
-            (Some("link-fair"), Some(0.99))
+            (Some("link-fair"), Some(1.0))
         );
+        // The scheme's own target is a part of that, and nearer.
+        let target = &optimum["target"];
+        let all: f64 =
+            optimum["flows"].as_array().unwrap().iter().map(|flow| number(flow, "goodput_bps")).sum();
+        assert_eq!(number(target, "utilisation"), 0.99);
+        assert!((number(target, "goodput_bps") / all - 0.99).abs() < 1e-6, "{optimum}");
+        assert!((number(&target["distance"], "mean") - apart).abs() > 0.009, "{optimum}");
     }
     let out = folder("distance");
     let output = short(&["--out", out.to_str().unwrap()]);
-    let line = "Distance from the optimum (link-fair, 99 % of links): mean ";
-    assert!(printed(&output).lines().any(|l| l.starts_with(line)));
-    assert!(fs::read_to_string(out.join("report.html")).unwrap().contains(&format!("1 s to 2 s: {line}")));
+    let weights = "AF2 : AF1 : BE = 3 : 2 : 1, EF first, up to 30 %";
+    let line = format!("Distance from the optimum (link-fair, {weights}, 100 % of links): mean ");
+    let target = "Distance from the target of qsccp (99 % of links, ";
+    let text = printed(&output);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    for line in [&*line, target] {
+        assert!(text.lines().any(|l| l.starts_with(line)), "{text}");
+        assert!(page.contains(&format!("1 s to 2 s: {line}")));
+    }
 }
 
 fn number(value: &Value, key: &str) -> f64 {
@@ -416,10 +438,11 @@ fn the_optimum_of_a_scenario_is_printed_and_is_one_document() {
     let text = printed(&weir(&["optimum", "qsccp/dumbbell"]));
     let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "utilisation 0.99",
+        "utilisation 1",
         "20 s to 120 s",
-        "C2 /B0 AF2 445 kb/s 445 kb/s 9.9 Mb/s",
-        "R3 → R2 10 Mb/s 9.9 Mb/s",
+        "C2 /B0 AF2 450 kb/s 450 kb/s 10 Mb/s",
+        "R3 → R2 10 Mb/s 10 Mb/s",
+        "The target of qsccp is 99 % of links: 9.214 Mb/s for all flows, of 9.307 Mb/s in the optimum.",
     ] {
         assert!(squeezed.contains(part), "no `{part}` in\n{text}");
     }

@@ -408,8 +408,10 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
     assert_eq!((&document["schema"], &document["command"]), (&json!(1), &json!(command)));
     assert_eq!(document["seeds"], json!([1, 2]));
     assert_eq!(document["set"], json!(["duration=2s", "link.R2-R3.loss=0.05"]));
-    let schemes = json!([{ "scheme": "qsccp", "report": null }, { "scheme": "fixed", "report": null }]);
-    assert_eq!(document["schemes"], schemes);
+    let of = |at: usize, key: &str| document["schemes"][at][key].clone();
+    let heads = [0, 1].map(|at| [of(at, "scheme"), of(at, "report"), of(at, "knows_no_classes")]);
+    assert_eq!(json!(heads), json!([["qsccp", null, false], ["fixed", null, true]]));
+    assert!(of(1, "data_thrown_away")["mean"].as_f64().unwrap() > 0.01);
     let period = &document["periods"][0];
     assert_eq!(keys(period), ["classes", "distances", "from_s", "groups", "links", "to_s"]);
     let rows = period["classes"].as_array().unwrap();
@@ -435,7 +437,7 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
     assert_eq!(keys(&rows[0]["delay_ms"]), ["mean", "p99"]);
     let links = period["links"].as_array().unwrap();
     assert_eq!(links.len(), 2 * 22);
-    let figures = ["drops", "from", "queue_ms", "rate_bps", "scheme", "to", "utilisation"];
+    let figures = ["drops", "from", "lost", "queue_ms", "rate_bps", "scheme", "to", "utilisation"];
     assert_eq!(keys(&links[0]), figures);
 }
 
@@ -517,7 +519,11 @@ fn several_scenarios_are_one_summary_with_every_point_of_their_axes() {
     let file = holding("compare-several");
     let args = ["examples/minimal", "--schemes", "fixed,qsccp", "--seeds", "2", "--set", "duration=2s"];
     let document = summary(&[&[&*file], &args[..]].concat());
-    assert_eq!(keys(&document), ["command", "scenarios", "schema", "schemes", "seeds", "version"]);
+    assert_eq!(
+        keys(&document),
+        ["command", "scenarios", "schema", "schemes", "seeds", "version", "without_classes"]
+    );
+    assert_eq!(document["without_classes"], json!(["fixed"]));
     let command =
         format!("weir compare {file} examples/minimal --schemes fixed,qsccp --seeds 2 --set duration=2s");
     assert_eq!(document["command"], json!(command));

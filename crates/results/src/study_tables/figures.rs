@@ -62,6 +62,8 @@ struct Part<'a> {
     classes: &'a [ClassRow],
     links: &'a [LinkRow],
     optimum: Option<&'a OptimumRow>,
+    /// The part of the Data that was thrown away; of the whole run only.
+    thrown_away: Option<f64>,
 }
 
 impl<'a> Part<'a> {
@@ -73,6 +75,7 @@ impl<'a> Part<'a> {
             classes: &document.classes,
             links: &document.links,
             optimum: document.optimum.as_ref(),
+            thrown_away: Some(document.data_thrown_away),
         }
     }
 
@@ -84,6 +87,7 @@ impl<'a> Part<'a> {
             classes: &row.classes,
             links: &row.links,
             optimum: row.optimum.as_ref(),
+            thrown_away: None,
         }
     }
 
@@ -140,6 +144,7 @@ impl<'a> Part<'a> {
                 (metric::WITHIN_5_PERCENT, within_5_percent),
             ]);
         }
+        values.extend(self.thrown_away.map(|part| (metric::THROWN_AWAY, Some(part))));
         if let Some(optimum) = self.optimum {
             values.push((metric::WEIGHTED_JAIN, optimum.weighted_jain));
         }

@@ -7,7 +7,7 @@ use parquet::schema::parser::parse_message_type;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::PathBuf;
-use weir_measure::{DelayMs, ExpectationRow, WindowRow};
+use weir_measure::{DelayMs, ExpectationRow, TargetRow, WindowRow};
 
 type Row = BTreeMap<String, Field>;
 
@@ -292,6 +292,7 @@ fn an_axis_may_not_have_the_name_of_a_column() {
 fn each_metric_is_measured_of_its_objects() {
     let mut document = document();
     document.windows[0].optimum.as_mut().unwrap().flows[0].unshared_goodput_bps = Some(1.0);
+    document.windows[0].optimum.as_mut().unwrap().target = Some(TargetRow::default());
     document.expectations[0].never = true;
     let mut seen = BTreeSet::new();
     for figure in figures_of(&document) {
