@@ -6,7 +6,7 @@ import time
 import unittest
 
 from host import measured
-from path import FULL, OnAPath, digest_of, finish, kill, wait_for
+from path import FULL, SEGMENT, OnAPath, digest_of, finish, kill, wait_for
 
 # Of QSCCP's classes, as docs/schemes/qsccp.md has them.
 WEIGHTS = {"AF2": 3, "BE": 1}
@@ -123,6 +123,20 @@ class Slow(OnAPath):
         self.assertEqual(digest_of(self.got(path)), digest)
         print(f"1 Mb/s, 600 ms: content {got['goodput_bps'] / 1e6:.3f}, frames {wire / 1e6:.3f} Mb/s, with the beginning")
         self.assertGreater(got["goodput_bps"], 0.9e6)
+
+    def test_a_near_cache_that_has_a_part_does_not_make_a_far_path_slow(self):
+        path = self.path("--rate", "20e6", "--delay", "100", "--queue", "400", cached=65536)
+        file, digest = self.file(path, 300 * SEGMENT)
+        path.put("/movies/a", file)
+        first = path.get("/movies/a", self.got(path))
+        # Every 30th segment stays in the near forwarder.
+        for segment in range(300):
+            if segment % 30:
+                path.near.command("cs", "erase", f"{first['object']}/seg={segment}")
+        again = path.get("/movies/a", self.got(path).with_suffix(".again"))
+        self.assertEqual(digest_of(self.got(path).with_suffix(".again")), digest)
+        print(f"200 ms: {first['completion_s']:.2f} s, with 3 % in a near cache {again['completion_s']:.2f} s")
+        self.assertLess(again["completion_s"], 2 * first["completion_s"])
 
 
 if __name__ == "__main__":

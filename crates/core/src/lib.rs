@@ -4,6 +4,7 @@
 //!
 //! 1. [`units`]: time, rates and sizes as types; [`random`]: random streams by name; [`ids`]: small identifiers;
 //!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times;
+//!    [`responders`]: those of the nodes that answer a flow;
 //!    [`meter`]: token buckets; [`shared_bound`]: one bound for what several hold; [`words`]: which word was meant; `siphash`:
 //!    a keyed hash; `prefetch`: memory is fetched ahead of its use.
 //! 2. [`packet`]: packets, their pool, and their way to and from bytes.

@@ -120,16 +120,24 @@ pub struct Responders {
     base_lasts: Span,
 }
 
-impl Default for Responders {
-    fn default() -> Responders {
-        Responders { known: Vec::with_capacity(MOST), answered_sent: Time::ZERO, are_told_apart: true, base_lasts: LASTS }
-    }
-}
-
 impl Responders {
-    /// All count as one, and its shortest round trip is good for ever.
+    fn new(are_told_apart: bool, base_lasts: Span) -> Responders {
+        Responders { known: Vec::with_capacity(MOST), answered_sent: Time::ZERO, are_told_apart, base_lasts }
+    }
+
+    /// Shortest round trips are those of the last 10 s: for one that lets queues drain.
+    pub fn of_late() -> Responders {
+        Responders::new(true, LASTS)
+    }
+
+    /// Shortest round trips are those of all time: a queue may never drain.
+    pub fn of_all_time() -> Responders {
+        Responders::new(true, Span::from_nanos(u64::MAX))
+    }
+
+    /// All are one, and the shortest round trip is that of all time.
     pub fn as_one() -> Responders {
-        Responders { are_told_apart: false, base_lasts: Span::from_nanos(u64::MAX), ..Responders::default() }
+        Responders::new(false, Span::from_nanos(u64::MAX))
     }
 
     /// Takes a sample: the round-trip time of an Interest that was sent only once.
@@ -142,16 +150,17 @@ impl Responders {
         if rtt <= of.least.0 || was_old {
             of.least = (rtt, now);
         }
-        if !is_new {
-            of.smoothed.sample(rtt);
-        }
         (of.last, of.heard_at) = (rtt, now);
         of.is_overtaken |= sent < self.answered_sent;
         self.answered_sent = self.answered_sent.max(sent);
         let base_lasts = self.base_lasts;
+        let mut is_first = is_new;
         self.known.retain_mut(|other| {
             let has_drained = !other.is_overtaken && other.is_gone(now) && other.last > rtt;
             let is_same = has_drained || are_near(other.least.0, of.least.0);
+            if has_drained {
+                (of.smoothed, is_first) = (other.smoothed, false);
+            }
             if is_same {
                 of.share += other.share;
                 of.is_overtaken |= other.is_overtaken;
@@ -162,6 +171,9 @@ impl Responders {
             other.share *= 1.0 - SHARE_GAIN;
             !is_same && !other.is_gone(now)
         });
+        if !is_first {
+            of.smoothed.sample(rtt);
+        }
         of.share += SHARE_GAIN * (1.0 - of.share);
         if self.known.len() == MOST {
             let longest = (0..MOST).min_by_key(|&index| self.known[index].heard_at);
@@ -247,7 +259,7 @@ impl FlowRtt {
         FlowRtt {
             config,
             smoothed: None,
-            responders: Responders::default(),
+            responders: Responders::of_all_time(),
             backoff: 1,
             earlier: 1,
             patience: (1, Time::ZERO),
@@ -343,5 +355,149 @@ impl FlowRtt {
     fn backed_off(&self, by: u64) -> Span {
         let base = self.longest(|smoothed| self.config.rto(smoothed));
         (base * by).min(self.config.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Span = Span::from_millis(1);
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS * ms
+    }
+
+    /// Interests each millisecond until a time, every `nth` answered by a producer 300 ms away, the others by a cache 4 ms
+    /// away; in the order in which their Data come.
+    fn mixed(until: u64, nth: u64) -> Vec<(Time, Span)> {
+        let one = |sent: u64| {
+            let rtt = if sent % nth == 0 { 300 } else { 4 };
+            (at(sent + rtt), MS * rtt)
+        };
+        let mut all: Vec<_> = (0..until).map(one).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_near_cache_does_not_shorten_the_timeout_of_a_far_producer() {
+        for nth in [2, 10, 100] {
+            let mut rtt = FlowRtt::default();
+            let mut bases = None;
+            for (now, sample) in mixed(5000, nth) {
+                bases = rtt.sample(now, sample);
+                let is_far_known = now > at(301);
+                assert!(!is_far_known || rtt.rto() > MS * 300 && rtt.overtaken() > MS * 300, "{nth}, {now:?}");
+            }
+            let bases = bases.unwrap();
+            assert_eq!(bases.farthest, Some(MS * 300));
+            assert_eq!((bases.own, bases.is_near()), (Some(MS * 300), false));
+            assert!(rtt.sample(at(5400), MS * 4).unwrap().is_near());
+            assert!(rtt.srtt().unwrap() < MS * 300, "that of all");
+        }
+    }
+
+    #[test]
+    fn the_mean_of_the_bases_counts_each_as_often_as_it_answers() {
+        for (nth, from, to) in [(2, 130, 175), (10, 15, 60), (1, 300, 300)] {
+            let mut all = Responders::of_late();
+            mixed(5000, nth).into_iter().for_each(|(now, rtt)| {
+                all.sample(now, rtt);
+                let mean = all.mean_base().unwrap();
+                assert!(now < at(1500) || now > at(5000) || mean >= MS * from && mean <= MS * to, "{nth}: {mean:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_queue_is_no_other_responder() {
+        // It fills as fast as the window doubles, drains while nothing is sent, and fills again.
+        let mut all = Responders::of_late();
+        let mut sent = 0;
+        for filling in [3, 100, 3, 40] {
+            let rtts: Vec<u64> = (0..).map(|n| 3 + n).take_while(|rtt| *rtt <= filling).collect();
+            for rtt in rtts {
+                sent += 1;
+                all.sample(at(sent + rtt), MS * rtt);
+                assert_eq!(all.mean_base(), Some(MS * 3), "{rtt}");
+            }
+            sent += 500;
+        }
+        assert_eq!(all.bases(None).unwrap(), Bases { own: None, farthest: None, usual: MS * 3 });
+    }
+
+    #[test]
+    fn behind_a_cache_that_ends_the_path_is_that_to_the_producer() {
+        let mut all = Responders::of_late();
+        (0..200).for_each(|n| {
+            all.sample(at(n + 4), MS * 4);
+        });
+        (200..400).for_each(|n| {
+            all.sample(at(n + 300), MS * 300);
+        });
+        assert_eq!(all.bases(None).unwrap().usual, MS * 300);
+        assert!(all.mean_base().unwrap() > MS * 285, "{:?}", all.mean_base());
+    }
+
+    #[test]
+    fn a_responder_that_is_slower_than_the_timeout_is_waited_for_longer_until_there_is_a_sample() {
+        let mut rtt = FlowRtt::default();
+        (0..100).for_each(|n| {
+            rtt.sample(at(n + 4), MS * 4);
+        });
+        let (timeout, soon) = (rtt.rto(), rtt.overtaken());
+        // Sent again after 200 ms, which the first Interest for 300 ms does not need.
+        rtt.repeated(at(500), at(200), at(400));
+        assert_eq!((rtt.rto(), rtt.overtaken()), (timeout * 2, soon * 2));
+        rtt.repeated(at(501), at(201), at(401));
+        assert_eq!(rtt.rto(), timeout * 2, "of the same timeout");
+        rtt.sample(at(510), MS * 4);
+        assert_eq!(rtt.rto(), timeout * 2, "that tells nothing about it");
+        rtt.sample(at(810), MS * 300);
+        assert_eq!(rtt.rto(), MS * 900);
+    }
+
+    #[test]
+    fn what_was_lost_makes_no_flow_patient() {
+        let mut rtt = FlowRtt::default();
+        (0..100).for_each(|n| {
+            rtt.sample(at(n + 20), MS * 20);
+        });
+        let timeout = rtt.rto();
+        for taken in [19, 20, 25, 39] {
+            rtt.repeated(at(1000 + taken), at(800), at(1000));
+            assert_eq!(rtt.rto(), timeout, "{taken}");
+        }
+    }
+
+    #[test]
+    fn where_both_sendings_were_long_ago_either_is_a_sample() {
+        let mut rtt = FlowRtt::default();
+        (0..100).for_each(|n| {
+            rtt.sample(at(n + 4), MS * 4);
+        });
+        // Nearer ones have overtaken it three times.
+        let bases = rtt.repeated(at(500), at(200), at(204)).unwrap();
+        assert_eq!(bases.own, Some(MS * 300));
+        assert!(rtt.rto() > MS * 300);
+    }
+
+    #[test]
+    fn silence_is_two_round_trips_and_no_less_than_what_is_out_of_order() {
+        let mut rtt = FlowRtt::default();
+        let first = RtoConfig::CONSUMER.initial;
+        assert_eq!((rtt.silence(), rtt.is_backed_off()), (first, false));
+        for n in 0..100 {
+            rtt.sample(at(n + 10), MS * 10);
+        }
+        assert_eq!(rtt.silence(), MS * 20);
+        let mut rtt = FlowRtt::default();
+        for n in 0..100 {
+            rtt.sample(at(n), Span::from_micros(100));
+        }
+        assert_eq!(rtt.silence(), rtt.overtaken());
+        rtt.back_off();
+        assert!(rtt.is_backed_off());
     }
 }

@@ -225,22 +225,6 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_two_round_trips_and_no_less_than_what_is_out_of_order() {
-        let mut rtt = RttEstimate::default();
-        assert_eq!((rtt.silence(), rtt.is_backed_off()), (FIRST_RTO, false));
-        for _ in 0..100 {
-            rtt.sample(Span::from_millis(10));
-        }
-        assert_eq!(rtt.silence(), Span::from_millis(20));
-        for _ in 0..100 {
-            rtt.sample(Span::from_micros(100));
-        }
-        assert_eq!(rtt.silence(), rtt.overtaken());
-        rtt.back_off();
-        assert!(rtt.is_backed_off());
-    }
-
-    #[test]
     fn on_a_long_path_without_variance_data_come_before_their_timeout() {
         let mut rtt = RttEstimate::default();
         for _ in 0..100 {

@@ -417,8 +417,8 @@ pub const KEYS: &[Key] = &[
         "flow",
         "early_loss",
         Shape::Switch,
-        "false",
-        "Whether consumers detect losses early, as `weir get` does (RFC 8985). Then an Interest counts as lost if a later one was answered, about a round trip after it was sent; a probe detects losses at the end. `false`: consumers wait for the timeout, at least 200 ms in most schemes, as in the papers.",
+        "true",
+        "Whether consumers detect losses early, as `weir get` does (RFC 8985). Then an Interest counts as lost if a later one was answered, about a round trip after it was sent; a probe detects losses at the end. `false`: consumers wait for the timeout, at least 200 ms in most schemes, as the consumers of most papers' programs do.",
     ),
     key(
         "flow",

@@ -1263,6 +1263,21 @@ fn a_nack_of_one_queue_leaves_alone_what_another_next_hop_may_answer() {
 }
 
 #[test]
+fn what_a_next_hop_has_refused_is_asked_for_again_at_another_one_unless_all_have_refused() {
+    let mut bench = Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), || tail(9)).routed();
+    let [down, _, up, other] = bench.neighbours;
+    assert_eq!(bench.interest(down, "/a/1", 1), [Seen::Interest(up)]);
+    assert_eq!(bench.nack(up, "/a/1", 1, NackReason::NoRoute), [Seen::Interest(other)]);
+    for nonce in [2, 3] {
+        bench.later(150);
+        assert_eq!(bench.interest(down, "/a/1", nonce), [Seen::Interest(other)], "that was tried later");
+    }
+    assert_eq!(bench.nack(other, "/a/1", 3, NackReason::Congestion), [Seen::Nack(down, NackReason::Congestion)]);
+    bench.later(150);
+    assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Interest(up)]);
+}
+
+#[test]
 fn nobody_waits_for_an_interest_that_a_queue_dropped() {
     let mut bench = Bench::new();
     let [down, second, ..] = bench.neighbours;

@@ -577,7 +577,7 @@ impl Configured for Bbr {
             delivered_at: Time::ZERO,
             first_sent_at: Time::ZERO,
             bandwidth: BandwidthFilter::default(),
-            responders: if settings.is_port { Responders::as_one() } else { Responders::default() },
+            responders: if settings.is_port { Responders::as_one() } else { Responders::of_late() },
             min_rtt: None,
             round: 0,
             round_from: 0,
