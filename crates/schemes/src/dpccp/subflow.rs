@@ -262,7 +262,8 @@ impl Subflow {
         let (number, sent) = self.latest;
         let is_latest = !arrival.is_aggregated && number == arrival.number;
         // A shorter one answers an earlier transmission.
-        let of_latest = || Some(arrival.now.since(sent)).filter(|rtt| is_latest && *rtt >= self.estimation.base());
+        let of_latest =
+            || Some(arrival.now.since(sent)).filter(|rtt| is_latest && *rtt >= self.estimation.base());
         arrival.rtt.or_else(of_latest)
     }
 
@@ -291,9 +292,9 @@ impl Subflow {
     /// Whether the base RTT was not met for this part of its lifetime, or the path has changed. The time that measuring takes is bounded.
     fn has_expired(&self, now: Time, part: f64, settings: &Settings) -> bool {
         let since = self.estimation.met().max(self.renewed);
-        let is_old = settings.base_lifetime.is_some_and(|lifetime| {
-            now.since(since) > lifetime.max(self.cycle * AGE_CYCLES).scale(part)
-        });
+        let is_old = settings
+            .base_lifetime
+            .is_some_and(|lifetime| now.since(since) > lifetime.max(self.cycle * AGE_CYCLES).scale(part));
         is_old || self.has_changed
     }
 
@@ -426,7 +427,8 @@ impl Subflow {
         settings: &Settings,
     ) {
         // Without a round trip a rate that is not reached tells of a full bottleneck.
-        let is_congested = measured.backlog >= self.psi(settings) || (measured.is_blind && zigzag.exceeds(measured));
+        let is_congested =
+            measured.backlog >= self.psi(settings) || (measured.is_blind && zigzag.exceeds(measured));
         let next = zigzag.next(measured, is_congested, &self.growth(settings));
         match next.filter(|_| !is_lossy) {
             Some(next) => {
