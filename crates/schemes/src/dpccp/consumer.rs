@@ -276,12 +276,14 @@ mod tests {
         random: Random,
         now: Time,
         is_permitted: bool,
+        /// Of the link, without its queue.
+        rtt: Span,
     }
 
     impl Bench {
         fn new() -> Bench {
             let (random, now) = (Random::named(1, "flow"), Time::from_nanos(1));
-            Bench { consumer: Consumer::new(Settings::usual()), random, now, is_permitted: true }
+            Bench { consumer: Consumer::new(Settings::usual()), random, now, is_permitted: true, rtt: RTT }
         }
 
         fn permit(&mut self) -> Time {
@@ -396,7 +398,7 @@ mod tests {
                     if left < until_heard {
                         pending.push_back((left + timeout, sent, None));
                     } else {
-                        free = free.max(left + RTT) + Span::from_millis(1);
+                        free = free.max(left + self.rtt) + Span::from_millis(1);
                         pending.push_back((free, sent, Some(free.since(left))));
                     }
                 }
@@ -448,6 +450,18 @@ mod tests {
         }
     }
 
+    /// Round trips become longer by 40 ms, the time of 40 packets where 20 are to wait; and by 300 ms.
+    #[test]
+    fn the_rate_stays_that_of_the_link_when_the_path_becomes_longer() {
+        for longer in [5, 40, 300] {
+            let mut bench = converged();
+            bench.rtt = RTT + Span::from_millis(longer);
+            bench.link(Span::from_secs(12), Time::ZERO);
+            bench.link(Span::from_secs(3), Time::ZERO);
+            assert!(bench.requested() > 900.0, "{longer} ms: {}", bench.requested());
+        }
+    }
+
     #[test]
     fn after_a_blackout_half_of_the_rate_is_gone_on_with() {
         let mut bench = converged();
@@ -466,8 +480,8 @@ mod tests {
             bench.answer(sent.tag, &[2, 1], Some(RTT), 128);
             flags.push((n, sent.octet.is_probing()));
         }
-        assert!(flags[20].1 && flags[90..].iter().all(|(_, is_probing)| !is_probing), "{flags:?}");
-        assert!(matches!(bench.consumer.subflows[0].state, State::Probing(_)), "there is no round trip yet");
+        assert!(flags[1].1 && flags[90..].iter().all(|(_, is_probing)| !is_probing), "{flags:?}");
+        assert!(bench.requested() > 100.0, "as long as they waited counts for a round trip");
     }
 
     #[test]
@@ -564,8 +578,9 @@ mod tests {
         }
         bench.consumer.share_set_point();
         let set_points: Vec<f64> = bench.consumer.subflows.iter().map(|one| one.set_point).collect();
-        // (16), with α_s = 20, and 2 at the least.
-        let expected = [12.0, 7.8, 2.0];
+        // Each has 2, and (16) divides the other 14.
+        let expected = [10.4, 7.46, 2.14];
+        assert!((set_points.iter().sum::<f64>() - 20.0).abs() < 1e-9, "condition 2");
         assert!(set_points.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{set_points:?}");
     }
 
@@ -583,10 +598,12 @@ mod tests {
         assert!(!matches!(bench.consumer.subflows[0].state, State::Probing(_)));
         assert!(!drain(&mut bench), "its own probing labelled the faces");
         bench.live(Span::from_secs(3), &[path], RTT);
+        assert!(!drain(&mut bench), "nothing waits");
+        let mut bench = converged();
         assert!(drain(&mut bench));
-        assert_eq!(bench.consumer.subflows[0].requested, 2.0);
-        bench.live(Span::from_secs(2), &[path], RTT);
-        assert!(bench.consumer.subflows[0].requested > 10.0, "an empty queue ends it");
+        assert_eq!(bench.requested(), 2.0);
+        bench.link(Span::from_millis(500), Time::ZERO);
+        assert!(bench.requested() > 450.0, "an empty queue ends it, within a few round trips");
     }
 
     #[test]

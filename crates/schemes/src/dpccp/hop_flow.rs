@@ -277,12 +277,22 @@ mod tests {
     }
 
     fn estimation() -> Estimation {
-        Estimation::new(at(0), ms(50))
+        Estimation::new(at(0))
+    }
+
+    /// A Data with this round-trip time, of a sub-flow with 1000 a second.
+    fn took(estimation: &mut Estimation, now: u64, hops: u8, rtt: u64) {
+        estimation.on_data(at(now), hops, Some(ms(rtt)), Some(ms(rtt)), 1000.0);
+    }
+
+    /// One whose Interest was aggregated.
+    fn aggregated(estimation: &mut Estimation, now: u64, hops: u8) {
+        estimation.on_data(at(now), hops, None, Some(ms(1)), 1000.0);
     }
 
     /// Data at this pace from `from` on, all of one hop count and round-trip time.
     fn feed(estimation: &mut Estimation, from: u64, count: u64, gap: u64, hops: u8, rtt: u64) {
-        (0..count).for_each(|n| estimation.on_data(at(from + n * gap), hops, Some(ms(rtt))));
+        (0..count).for_each(|n| took(estimation, from + n * gap, hops, rtt));
     }
 
     fn near(a: f64, b: f64) {
@@ -324,10 +334,11 @@ mod tests {
         let mut estimation = estimation();
         feed(&mut estimation, 0, 1, 0, 3, 170);
         estimation.close(at(0));
-        (1..=100).for_each(|n| estimation.on_data(at(n), 1, None));
+        (1..=100).for_each(|n| aggregated(&mut estimation, n, 1));
         let measured = estimation.close(at(100));
         near(measured.rate, 1000.0);
         near(measured.backlog, 0.0);
+        assert!(measured.is_blind);
         assert_eq!(estimation.hop_flows.len(), 1, "no hop-flow begins with it");
     }
 
@@ -335,7 +346,7 @@ mod tests {
     fn the_rate_of_few_data_does_not_depend_on_where_the_cycle_ends() {
         for end in [301, 350, 399] {
             let mut estimation = estimation();
-            estimation.on_data(at(0), 1, None);
+            aggregated(&mut estimation, 0, 1);
             estimation.close(at(10));
             feed(&mut estimation, 100, 3, 100, 1, 50);
             near(estimation.close(at(end)).rate, 10.0);
@@ -343,43 +354,70 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_that_jumps_tells_of_another_path_and_one_that_grows_does_not() {
+    fn a_round_trip_that_is_longer_at_once_is_a_step_and_one_that_grows_or_comes_after_a_pause_is_not() {
         let mut estimation = estimation();
-        for (cycle, rtt, has_risen) in [(1, 100, false), (2, 140, false), (3, 189, false), (4, 300, true)] {
-            feed(&mut estimation, cycle * 1000, 10, 10, 3, rtt);
-            assert_eq!(estimation.close(at(cycle * 1000 + 100)).has_risen, has_risen, "{rtt}");
+        took(&mut estimation, 100, 3, 100);
+        for (now, rtt, step) in [(121, 120, 20), (150, 120, 0), (130, 115, 0), (125, 90, 0)] {
+            assert_eq!(estimation.step(at(now), 3, ms(rtt)), ms(step), "{now} {rtt}");
         }
-        feed(&mut estimation, 5000, 2, 10, 3, 1000);
-        assert!(!estimation.close(at(5100)).has_risen, "two samples are too few");
+        assert_eq!(estimation.step(at(101), 2, ms(500)), ms(0), "another source");
     }
 
-    /// Base 100 ms, mean 160 ms; then drained to `rtts`.
-    fn drained(rtts: &[u64]) -> (Vec<bool>, Span) {
+    /// Base 100 ms, mean 160 ms; then drained to `rtts`, at 1000 Data a second.
+    fn drained(rtts: &[u64]) -> (Vec<bool>, Estimation) {
         let mut estimation = estimation();
         feed(&mut estimation, 0, 1, 0, 3, 100);
         estimation.close(at(0));
         feed(&mut estimation, 1, 100, 1, 3, 160);
+        estimation.close(at(101));
         estimation.begin_drain();
         let ends = rtts.iter().map(|rtt| estimation.on_drained(3, ms(*rtt), 1000.0)).collect();
-        estimation.end_drain();
-        (ends, estimation.base())
+        (ends, estimation)
     }
 
     #[test]
     fn a_queue_is_drained_when_nothing_waits_or_the_round_trip_falls_no_more() {
-        assert_eq!(drained(&[100]), (vec![true], ms(100)));
-        assert_eq!(drained(&[130, 110, 110]), (vec![false, false, true], ms(100)));
+        for (rtts, ends, is_met) in [
+            (&[100][..], vec![true], true),
+            (&[130, 110, 110], vec![false, false, true], false),
+            (&[155, 155], vec![false, true], false),
+        ] {
+            let (ended, estimation) = drained(rtts);
+            assert_eq!((ended, estimation.is_met(1000.0), estimation.base()), (ends, is_met, ms(100)));
+        }
+    }
+
+    /// The fault of a base that any drain raises: another flow's packets become part of it.
+    #[test]
+    fn only_round_trips_that_stay_equal_renew_the_base() {
+        for (rtts, base) in [
+            (&[155, 155, 155][..], 155),
+            (&[155, 155], 100),
+            (&[150, 130, 120, 110], 100),
+            (&[120, 140, 155, 155], 100),
+        ] {
+            let (_, mut estimation) = drained(rtts);
+            assert_eq!(estimation.renew(at(500)), base != 100);
+            assert_eq!(estimation.base(), ms(base), "{rtts:?}");
+        }
     }
 
     #[test]
-    fn where_draining_does_not_bring_the_round_trip_down_it_is_the_base() {
-        assert_eq!(drained(&[155, 155]), (vec![false, true], ms(155)));
+    fn a_base_is_met_while_nothing_of_the_source_with_the_longest_queue_waits() {
+        let mut estimation = estimation();
+        for (now, hops, rtt, met) in [(1, 3, 100, 1), (50, 3, 100, 50), (60, 3, 120, 50)] {
+            took(&mut estimation, now, hops, rtt);
+            estimation.close(at(now));
+            assert_eq!(estimation.met(), at(met));
+        }
+        took(&mut estimation, 70, 2, 40);
+        assert_eq!(estimation.met(), at(50), "a cache tells nothing of the queue behind it");
     }
 
     #[test]
     fn hop_flows_are_64_at_the_most() {
         let mut estimation = estimation();
-        (0..=255_u8).for_each(|hops| estimation.on_data(at(1), hops & 63, Some(ms(1))));
+        (0..=255_u8).for_each(|hops| took(&mut estimation, 1, hops & 63, 1));
         assert_eq!(estimation.hop_flows.len(), 64);
     }
 }

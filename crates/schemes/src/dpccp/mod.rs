@@ -29,35 +29,48 @@
 //!    second. But in (20) a speed of 1 packet a round trip is the effect of a ρ of 1 packet a round trip. The paper's K
 //!    counts base RTTs; here u_r changes once in a cycle.
 //! 6. **ρ, α_r, ψ and η have limits.** ρ is at least 1, and changes u_r by at most half of x_r. α_r is at least 2
-//!    packets, as in wVegas. ψ is at most 0.3·α_r. η is that of the whole flow; a sub-flow's is not smaller.
+//!    packets, as in wVegas, or α_s divided by the number of sub-flows; (16) divides the rest. So their sum is α_s, which
+//!    is condition 2. ψ is at most 0.3·α_r. η is that of the whole flow; a sub-flow's is not smaller.
 //! 7. **FC averages Δ_r over cycles (`gain`).** Caches answer at random. The first cycle of FC changes nothing, because
 //!    its Data answer Interests of BF.
 //! 8. **A flag marks a Data whose Interest was aggregated.** It counts for x_h but gives no RTT. The same holds for a
 //!    Data whose Interest was sent twice. Neither has the round-trip time of its path. In RP and QD the RTT of the
-//!    latter counts from its last transmission.
+//!    latter counts from its last transmission, unless it is shorter than the base.
 //! 9. **u* grows only if Data come back for half of it.** Otherwise u* would grow for ever on a path that is cut, or if
 //!    the source is slower than u*.
 //! 10. **A loss ends BF, and counts in FC as a backlog above the set point.** The paper has no losses. If a queue is
 //!     shorter than α_s packets, there is no other signal. So random loss lowers the rate. A loss is detected after the
 //!     RTO or two of the longest control cycles, whichever is longer.
-//! 11. **QD ends with the first round trip that shows an empty queue, or that is no shorter than the previous one.** It
-//!     is measured with Interests that left during QD. QD ends at the latest after ten cycles or 2 s, whichever is
-//!     later. With d̄ before, d in QD and the base d⁰, d is the new base if d̄ − d < d − d⁰. If not, the rest of the
-//!     delay may be other flows' packets. A falling mean RTT drains nothing, because its base falls too.
-//! 12. **A sub-flow that has drained does not drain again for five cycles.** After RP it does not drain for the
-//!     lifetime of a face's label and five cycles, because its own Interests have labelled the faces. The flow's other
-//!     sub-flows drain by those labels.
+//! 11. **QD ends with the first round trip that shows an empty queue, or that is no shorter than an earlier one.** It is
+//!     measured with Interests that left during QD, one in each control cycle. The paper sends 2 a second. Then all
+//!     flows stop for 500 ms for each one that joins. QD ends at the latest after ten cycles or 2 s, whichever is
+//!     later. It does not raise a base RTT: what is left of the delay may be other flows' packets. A falling mean RTT
+//!     drains nothing, because its base falls too.
+//! 12. **A sub-flow that has drained does not drain again for five cycles, or for the lifetime of a face's label.** The
+//!     longer of these times counts, and after RP their sum, because its own Interests have labelled the faces. The
+//!     flow's other sub-flows drain by those labels.
 //! 13. **A control cycle lasts from 1 ms to 4 s.** Without Data and losses it ends after four of its lengths, and after
 //!     at least 1 s. Each cycle of stages II and III is judged separately, not the whole round.
 //! 14. **A cycle without enough Interests changes nothing.** A source that asks for little does not test a rate. A
 //!     cycle in FC changes nothing if less than half of u_r was used in it or in the previous one, or if it has neither
 //!     Data nor losses. After a gap of more than two cycles a new cycle begins. A cycle with only losses sets the
 //!     smallest rate, which probes for the path. Then BF continues with half of the earlier rate.
-//! 15. **The RTT-probing flag ends 5 s, or ten cycles, after the first Interest of RP.** If all Interests are
-//!     aggregated, there is no RTT to end it. An aggregated Data that answers an exploring Interest does not identify a
-//!     path.
+//! 15. **If all Interests are aggregated, the time that they waited counts for a round trip in RP.** It gives no base
+//!     RTT. BF then ends when less arrives than was asked for, and FC asks for ρ more than arrives. The RTT-probing
+//!     flag ends 5 s, or ten cycles, after the first Interest of RP. An aggregated Data that answers an exploring
+//!     Interest does not identify a path.
 //! 16. **Without labels there is one sub-flow, forwarded by name.** So the scheme works over routers that do not run
 //!     it. These count no hops and do not report aggregation. If they have caches, Δ_r has an error.
+//! 17. **A base RTT is measured anew if no Data has met it for 10 s (`base_lifetime`).** In the paper it is measured when
+//!     a sub-flow joins or the RTT changes dramatically. Then a path that becomes longer by less costs rate for good.
+//!     The sub-flow drains as in QD, and its Interests have the RTT-probing flag, so all flows drain. If the base is
+//!     met, that is all. If not, round trips that were equal in the end are the new base. The paper's experiments are
+//!     run without this.
+//! 18. **A dramatic change of RTTs is a step from one Data to the next (`path_change`).** It has to be longer than α_s/2
+//!     packets take, and the two Interests have to leave shortly after each other. A queue grows packet by packet. The
+//!     base RTT is then measured anew.
+//! 19. **A sub-flow in BF with less than ψ packets queued ignores drain flags.** It has nothing to drain. If many flows
+//!     join within seconds, none could grow otherwise.
 
 mod consumer;
 mod hop_flow;
@@ -145,7 +158,7 @@ const PARAMETERS: &[Parameter] = &[
         "least_rate",
         (0.01, 1e6),
         "2",
-        "u_r while draining, and the smallest u_r, Interests a second",
+        "the smallest u_r, Interests a second; also while draining, but at least one in a control cycle",
         "paper: section VI.E.6",
     ),
     Parameter::number(
@@ -173,7 +186,7 @@ const PARAMETERS: &[Parameter] = &[
         "probing_rate",
         (0.1, 1e6),
         "10",
-        "u_r during RTT probing, Interests a second",
+        "u_r during RTT probing, Interests a second; after the first round trip at least one in each",
         "assumed: few enough not to fill a queue",
     ),
     Parameter::number(

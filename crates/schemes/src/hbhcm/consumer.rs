@@ -19,10 +19,15 @@
 //! sample.
 
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent};
-use weir_core::units::Bytes;
+use weir_core::units::{Bytes, Span, Time};
 
 use super::measurement::{self, Hop};
 use crate::window::{Bounds, Signs};
+
+/// No Interest counts as lost before so many of the longest round trips of late, which are those of the last
+/// [`OF_LATE`] or four round trips: of several sources the nearest answer most, and RTO would be theirs.
+const PATIENCE: f64 = 1.25;
+const OF_LATE: Span = Span::from_secs(1);
 
 /// Its parameters.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +54,24 @@ pub(super) struct Aimd {
     is_in_slow_start: bool,
     /// Data that have to come before W falls again.
     hold_off: u32,
+    /// The longest round trip of this time and of the one before, and when this one began.
+    longest: [Span; 2],
+    since: Time,
 }
 
 impl Aimd {
     pub(super) fn new(settings: Settings, hop: measurement::Settings) -> Aimd {
         let window = settings.bounds.initial;
-        Aimd { settings, hop: Hop::new(hop), window, is_in_slow_start: true, hold_off: 0 }
+        let (longest, since) = ([Span::ZERO; 2], Time::ZERO);
+        Aimd { settings, hop: Hop::new(hop), window, is_in_slow_start: true, hold_off: 0, longest, since }
+    }
+
+    fn note_round_trip(&mut self, now: Time, rtt: Span) {
+        let [late, _] = self.longest;
+        if now.since(self.since) > OF_LATE.max(late * 4) {
+            (self.longest, self.since) = ([Span::ZERO, late], now);
+        }
+        self.longest[0] = self.longest[0].max(rtt);
     }
 
     /// There is congestion, unless W fell for it already. Says whether W falls.
@@ -86,6 +103,9 @@ impl FlowControl for Aimd {
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        if let Some(rtt) = ev.rtt {
+            self.note_round_trip(ev.now, rtt);
+        }
         let size = Bytes::new(ev.data.wire_len());
         let is_marked =
             self.hop.marks(ev.now, ev.data, size, ev.rtt) || ev.data.header().congestion_mark != 0;
@@ -100,6 +120,14 @@ impl FlowControl for Aimd {
         if self.settings.signs.losses {
             self.decrease();
         }
+    }
+
+    fn timeout(&self, rto: Span, lifetime: Span) -> Span {
+        rto.max(self.longest_wait()).min(lifetime)
+    }
+
+    fn longest_wait(&self) -> Span {
+        self.longest[0].max(self.longest[1]).scale(PATIENCE)
     }
 
     fn gauge(&self) -> Gauge {
@@ -205,6 +233,23 @@ mod tests {
         assert_eq!(Bench::new(&[initial.clone(), marks]).lose(), 100.0, "as the authors' code");
         let mut bench = Bench::new(&[initial]);
         assert_eq!([bench.lose(), bench.lose()], [87.5, 87.5], "once");
+    }
+
+    /// A near cache answers most Interests, and the producer the rest.
+    #[test]
+    fn what_the_farther_of_two_sources_answers_is_not_lost() {
+        let mut flow = aimd(&[]);
+        let (rto, lifetime) = (Span::from_millis(200), Span::from_secs(4));
+        for ms in 1..5000 {
+            let rtt = Span::from_millis(if ms % 100 == 0 { 300 } else { 2 });
+            flow.note_round_trip(Time::ZERO + Span::from_millis(ms), rtt);
+            let timeout = flow.timeout(rto, lifetime);
+            assert!(ms < 100 || timeout > Span::from_millis(300), "{ms} ms: {timeout}");
+        }
+        (5000..8000)
+            .for_each(|ms| flow.note_round_trip(Time::ZERO + Span::from_millis(ms), Span::from_millis(2)));
+        assert_eq!(flow.timeout(rto, lifetime), rto, "it answers no more");
+        assert_eq!(flow.timeout(rto, Span::from_millis(100)), Span::from_millis(100));
     }
 
     #[test]

@@ -9,6 +9,8 @@
 //! > If the hop carried less than [`FEWER`] of what it carried at another time, and the smallest queueing delay was the
 //! > same at both, there was no queue when it carried less. This delay belongs to the base.
 //!
+//! The delay has to be level while the hop carries less. In the period in which a link becomes slower it is not.
+//!
 //! Marks lower the throughput, so a hop that is only longer shows it after two decreases of W. A link whose rate falls
 //! does not look like this: its queueing delay rises.
 
@@ -38,13 +40,15 @@ pub(super) struct Longer {
     /// Of this period.
     from: Time,
     bytes: u64,
+    data: u64,
     least: Span,
+    sum: Span,
     level: Option<Level>,
 }
 
 impl Longer {
     pub(super) fn new(target: Span) -> Longer {
-        Longer { target, from: Time::ZERO, bytes: 0, least: Span::MAX, level: None }
+        Longer { target, from: Time::ZERO, bytes: 0, data: 0, least: Span::MAX, sum: Span::ZERO, level: None }
     }
 
     /// A Data of this size came that seems to have waited for `delay`, after a round trip from here of `rtt`. By how much
@@ -54,9 +58,11 @@ impl Longer {
         let is_over = elapsed >= PERIOD.1.max(rtt * PERIOD.0);
         let longer = if is_over { self.end_period(elapsed) } else { None };
         if is_over {
-            (self.from, self.bytes, self.least) = (now, 0, Span::MAX);
+            *self = Longer { from: now, level: self.level, ..Longer::new(self.target) };
         }
         self.bytes += size.as_u64();
+        self.data += 1;
+        self.sum = self.sum + delay;
         self.least = self.least.min(delay);
         longer
     }
@@ -67,11 +73,14 @@ impl Longer {
             self.level = None;
             return None;
         }
+        // A period that is not level is none with an empty queue.
+        let is_level = self.sum / self.data.max(1) - delay < self.target;
+        let slow = if is_level { rate } else { f64::INFINITY };
         let level = match self.level {
             Some(Level { delay: other, slowest, fastest }) if is_same(delay, other) => {
-                Level { delay: other.min(delay), slowest: slowest.min(rate), fastest: fastest.max(rate) }
+                Level { delay: other.min(delay), slowest: slowest.min(slow), fastest: fastest.max(rate) }
             }
-            _ => Level { delay, slowest: rate, fastest: rate },
+            _ => Level { delay, slowest: slow, fastest: rate },
         };
         let is_longer = level.slowest < FEWER * level.fastest;
         self.level = (!is_longer).then_some(level);

@@ -44,7 +44,11 @@
 //!     the first loss ends slow start early, and less of the path is used.
 //! 11. **PI of RFA and repeated Interests are as in OMCC-RF here (its deviations 7 to 9).** An Interest does not return
 //!     to the face that it came from. In the program it may.
-//! 12. **PathId and RED are left out.** The program writes PathId but never reads it. The paper does not use the RED
+//! 12. **The base RTT of a hop that has become longer rises (`base_renewal`, `longer.rs`).** The paper's is the minimum
+//!     so far. Then a path that becomes longer looks congested for good. The paper's experiments are run without this.
+//! 13. **No Interest counts as lost before 1.25 of the longest round trips of late.** If a near cache answers a part, RTO
+//!     is that of the cache, and what the producer answers would time out.
+//! 14. **PathId and RED are left out.** The program writes PathId but never reads it. The paper does not use the RED
 //!     variant.
 
 mod base;

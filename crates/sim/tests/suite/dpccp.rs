@@ -121,6 +121,62 @@ fn the_rate_follows_that_of_the_link() {
     }
 }
 
+/// The fault of a base RTT that is measured once: α_s Data seem to wait where none does.
+#[test]
+fn a_path_that_becomes_longer_is_full_again_within_ten_seconds() {
+    for delay in ["15 ms", "30 ms", "110 ms"] {
+        let rest = flow("a", "") + &flow("b", "") + &event(10, "R-B", &format!("delay = \"{delay}\""));
+        let text = line("20 Mb/s", "200 packets", NODES, &rest).replace("60 s", "30 s");
+        let report = measured(&text, &[(5, 10), (20, 30)], 1);
+        for window in [0, 1] {
+            let (part, wait) = used(&report, window, "B", "R");
+            assert!(part > 0.95 && wait < 30.0, "{delay}: {part} used, {wait} ms");
+        }
+        near(goodput(&report, 1, 0), goodput(&report, 1, 1), 0.15);
+    }
+}
+
+/// The fault of a base RTT that every drain raises: what waits of a flow that joins becomes the base of the others.
+#[test]
+fn flows_that_join_one_after_the_other_get_equal_shares() {
+    let flows: String =
+        (0..8).map(|n| flow(&format!("f{n}"), &format!("start = \"{}00 ms\"", 3 * n))).collect();
+    for seed in 1..=3 {
+        let text = line("20 Mb/s", "400 packets", NODES, &flows).replace("60 s", "20 s");
+        let report = measured(&text, &[(12, 20)], seed);
+        let rates = [0, 1, 2, 3, 4, 5, 6, 7].map(|flow| goodput(&report, 0, flow));
+        let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
+        assert!(sum * sum / (8.0 * squares) > 0.99, "{rates:?}");
+    }
+}
+
+/// The fault of drains that last half a second: each that joins stopped all others.
+#[test]
+fn short_downloads_that_join_each_other_take_a_second_or_two() {
+    let flows: String = (0..8)
+        .map(|n| flow(&format!("f{n}"), &format!("start = \"{} ms\"\namount = 1000", 500 * n)))
+        .collect();
+    let report = measured(&line("20 Mb/s", "200 packets", NODES, &flows).replace("60 s", "20 s"), &[], 1);
+    let times = report.document.flows.iter().map(|flow| flow.completion_s.unwrap());
+    let mean = times.sum::<f64>() / 8.0;
+    assert!(mean < 2.0, "{mean} s");
+    assert_eq!(report.document.flows.iter().map(|flow| flow.lost).sum::<u64>(), 0);
+}
+
+/// All but one of them have all their Interests aggregated at first. The cache keeps them in step.
+#[test]
+fn many_consumers_of_one_prefix_all_get_the_rate_of_the_link() {
+    let nodes =
+        "[[node]]\nname = [\"C{1..3}\", \"A\", \"B\"]\n[[node]]\nname = \"R\"\ncache = \"10000 packets\"";
+    let rest = "[[link]]\nends = [\"C{1..3}\", \"R\"]\ndelay = \"1 ms\"\n".to_owned()
+        + "[[flow]]\nname = \"f\"\nconsumer = \"C{1..3}\"\nproducer = \"B\"\nprefix = \"/f\"\n";
+    let report =
+        measured(&line("10 Mb/s", "100 packets", nodes, &rest).replace("60 s", "15 s"), &[(5, 15)], 1);
+    for flow in 0..3 {
+        near(goodput(&report, 0, flow), 10.0 * 1024.0 / 1110.0, 0.05);
+    }
+}
+
 #[test]
 fn a_cache_that_answers_a_part_is_one_more_source_on_the_path() {
     let nodes = "[[node]]\nname = [\"A\", \"B\"]\n[[node]]\nname = \"R\"\ncache_ratio = 0.5";
