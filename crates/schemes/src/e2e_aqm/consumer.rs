@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn after_a_pause_a_delay_of_before_signals_nothing() {
         let long = |bench: &mut Bench| bench.told(7, Reading::Delay(MS * 8));
-        for form in [Form::Article, Form::Program] {
+        for form in [Form::Article, Form::Program, Form::CaughtUp] {
             let settings = Settings { codel: codel::Settings { form, ..SETTINGS.codel }, ..SETTINGS };
             let mut bench = Bench::new(settings);
             assert!(!bench.told(7, Reading::Rate(1e3)) && !long(&mut bench));
@@ -404,18 +404,25 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_slow_start_ends_at_100_packets_and_is_not_met_again() {
-        let program = Settings { slow_start_limit: Some(100.0), ..SETTINGS };
-        let mut bench = Bench::new(program);
-        bench.told(1, Reading::Rate(100e6));
-        // 8.8 ms at 100 Mb/s are 100 packets of 1100 B; as encoded, delay and rate are a 16 384th less.
-        assert!(!bench.told(1, Reading::Delay(Span::from_micros(8800))));
-        assert!(bench.told(1, Reading::Delay(Span::from_micros(8803))));
+    fn slow_start_ends_at_a_long_delay_and_is_not_met_again() {
+        let guarded = Settings { slow_start_limit: Some(MS * 8), ..SETTINGS };
+        let mut bench = Bench::new(guarded);
+        // As encoded, a delay is up to a 16 384th less.
+        assert!(!bench.told(1, Reading::Delay(MS * 8)));
+        assert!(bench.told(1, Reading::Delay(Span::from_micros(8003))));
         bench.law.decrease(&pipe::MARK);
-        assert!(!bench.told(1, Reading::Delay(Span::from_micros(8803))), "in congestion avoidance");
+        assert!(!bench.told(1, Reading::Delay(Span::from_micros(8003))), "in congestion avoidance");
         let mut article = Bench::new(SETTINGS);
-        article.told(1, Reading::Rate(100e6));
         assert!(!article.told(1, Reading::Delay(MS * 90)));
+    }
+
+    /// Of k marks that were due, at least one is this consumer's with 1 − (1 − P_m)^k.
+    #[test]
+    fn several_marks_that_are_due_are_a_signal_with_a_greater_probability() {
+        assert_eq!(at_least_one(1, 0.25), 0.25);
+        assert!((at_least_one(2, 0.25) - 0.4375).abs() < 1e-12);
+        assert_eq!(at_least_one(3, 7.0), 1.0, "an absurd rate of the queue");
+        assert_eq!(at_least_one(4096, 0.0), 0.0, "no rate is known");
     }
 
     #[test]

@@ -84,3 +84,76 @@ impl Answers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Span = Span::from_millis(1);
+
+    /// For so many milliseconds an Interest each; one in `answered` is answered at once.
+    fn run(answers: &mut Answers, now: &mut Time, lasts_ms: u64, answered: u64) {
+        for count in 0..lasts_ms {
+            answers.on_sent(*now, Span::ZERO);
+            if count % answered == 0 {
+                answers.on_data(*now, Some(Span::ZERO));
+            }
+            *now += MS;
+        }
+    }
+
+    #[test]
+    fn while_each_interest_is_answered_the_part_is_one_at_any_change_of_the_traffic() {
+        let (mut answers, mut now) = (Answers::new(), Time::from_nanos(1));
+        let mut sent = std::collections::VecDeque::new();
+        for step in 0..20_000_u64 {
+            let each = [MS, MS / 10, MS * 40, MS / 3][step as usize / 1000 % 4];
+            now += each;
+            while sent.front().is_some_and(|at: &Time| now.since(*at) >= MS * 230) {
+                let at = sent.pop_front().unwrap_or(now);
+                answers.on_data(now, Some(now.since(at)));
+            }
+            answers.on_sent(now, Span::ZERO);
+            sent.push_back(now);
+            assert_eq!(answers.part(), 1.0, "{step}");
+        }
+    }
+
+    #[test]
+    fn of_interests_that_few_answer_the_part_is_known_after_a_second_and_a_half() {
+        let (mut answers, mut now) = (Answers::new(), Time::from_nanos(1));
+        run(&mut answers, &mut now, 5000, 1);
+        assert_eq!(answers.part(), 1.0);
+        run(&mut answers, &mut now, 2500, 10);
+        assert!(answers.part() < 0.25, "{}", answers.part());
+        run(&mut answers, &mut now, 5000, 10);
+        assert!((0.09..0.11).contains(&answers.part()), "{}", answers.part());
+        run(&mut answers, &mut now, 5000, 1);
+        assert!(answers.part() > 0.97, "{}", answers.part());
+    }
+
+    #[test]
+    fn data_that_come_after_more_than_a_second_count_too() {
+        let (mut answers, mut now) = (Answers::new(), Time::from_nanos(1));
+        for step in 0..20_000 {
+            now += MS;
+            answers.on_sent(now, Span::ZERO);
+            if step >= 3000 {
+                answers.on_data(now, Some(MS * 3000));
+            }
+        }
+        assert!(answers.part() > 0.99, "{}", answers.part());
+    }
+
+    #[test]
+    fn absurd_times_leave_a_part_that_divides() {
+        let mut answers = Answers::new();
+        for step in 0..10_000_u64 {
+            let now = Time::from_nanos(step << 40);
+            answers.on_sent(now, Span::from_nanos(u64::MAX));
+            answers.on_data(now, (step % 3 == 0).then_some(Span::from_nanos(u64::MAX)));
+            let part = answers.part();
+            assert!((LEAST..=1.0).contains(&part), "{part}");
+        }
+    }
+}

@@ -16,8 +16,10 @@ use weir_packet::NackReason;
 
 use super::signals::QUEUE_SIZE;
 
-/// What a queue may send in a turn before any packet has left, bytes: a Data of the paper.
-const FIRST_QUANTUM: u64 = 4500;
+/// What a queue may send in a turn before any packet has left, bytes.
+const FIRST_QUANTUM: u64 = 500;
+/// The quantum is the mean length of so many packets.
+const PACKETS_IN_MEAN: u64 = 64;
 
 /// The queue of a prefix. With one queue for all, the first one has the packets and the others count theirs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,9 +43,9 @@ pub(super) struct DataQueue {
     /// The first queue has the packets without a prefix; the others are in the order of prefixes.
     queues: Vec<PrefixQueue>,
     turns: VecDeque<u32>,
-    /// What a queue may send in a turn, bytes: the mean length of what leaves. More would send several packets of a prefix one
-    /// after the other, and the downstream measures such bursts as a rate that is too high.
-    quantum: u64,
+    /// [`PACKETS_IN_MEAN`] times what a queue may send in a turn: the mean length of the packets that leave. With more, several
+    /// Data of a prefix would leave one after the other, and the downstream would measure the burst as a rate that is too high.
+    quanta: u64,
     backlog: Backlog,
 }
 
@@ -55,8 +57,8 @@ fn place_of(packet: &Packet) -> usize {
 impl DataQueue {
     pub(super) fn new(face: &FaceConfig, is_fair: bool) -> DataQueue {
         let (queues, turns) = (vec![PrefixQueue::default()], VecDeque::new());
-        let (quantum, backlog) = (FIRST_QUANTUM, Backlog::default());
-        DataQueue { limit: face.limit, is_fair, queues, turns, quantum, backlog }
+        let (quanta, backlog) = (PACKETS_IN_MEAN * FIRST_QUANTUM, Backlog::default());
+        DataQueue { limit: face.limit, is_fair, queues, turns, quanta, backlog }
     }
 
     fn list_of(&self, place: usize) -> usize {
@@ -110,12 +112,12 @@ impl DataQueue {
             };
             let len = pool[head].wire_len();
             if queue.deficit < len {
-                queue.deficit += self.quantum;
+                queue.deficit += (self.quanta / PACKETS_IN_MEAN).max(1);
                 self.turns.rotate_left(1);
                 continue;
             }
             queue.deficit -= len;
-            self.quantum = ((7 * self.quantum + len + 4) / 8).max(1);
+            self.quanta = self.quanta - self.quanta / PACKETS_IN_MEAN + len;
             return self.pop(at as usize, pool);
         }
     }
@@ -299,6 +301,17 @@ mod tests {
             bench.put(kind, prefix, 4000, None);
         }
         assert_eq!(bench.order(), [7, 8, 9, 7, 8, 7]);
+    }
+
+    /// A prefix that sends several small Data in a turn looks faster downstream than it is.
+    #[test]
+    fn data_of_a_prefix_do_not_leave_several_at_a_time() {
+        let mut bench = Bench::new(QueueLimit::Packets(10_000), true);
+        for _ in 0..200 {
+            (1..=4).for_each(|prefix| bench.put_data(prefix, 1100));
+        }
+        let settled = &bench.order()[300..];
+        assert!(settled.windows(2).all(|pair| pair[0] != pair[1]), "{settled:?}");
     }
 
     #[test]

@@ -74,6 +74,21 @@ fn a_mircc_path_that_fails_is_left_and_found_again() {
     assert!((after / before - 1.0).abs() < 0.05, "{before} {after}");
 }
 
+/// Interests that nobody answers bring no Data, so they take nothing of a link from those that are answered.
+#[test]
+fn a_flood_of_interests_without_data_takes_nothing_from_a_mircc_flow() {
+    let text = "title = \"flood\"\nsource = \"assumed: a test\"\nduration = \"11 s\"\n\
+        [scheme]\ndefault = \"mircc\"\n[[node]]\nname = [\"A\", \"E\", \"R\", \"P\", \"X\"]\n\
+        [defaults.link]\nrate = \"10 Mb/s\"\ndelay = \"10 ms\"\n[[link]]\nbetween = [\"A-R\", \"E-R\", \"R-P\"]\n\
+        [[link]]\nbetween = [\"P-X\"]\nloss = 1.0\n\
+        [[flow]]\nname = \"a\"\nconsumer = \"A\"\nproducer = \"P\"\nprefix = \"/a\"\n\
+        [[flow]]\nname = \"flood\"\nconsumer = \"E\"\nproducer = \"X\"\nprefix = \"/x\"\nstart = \"2 s\"\n\
+        source_rate = \"50 Mb/s\"\nunresponsive = true\n[routing]\npolicy = \"shortest-path\"\n";
+    let report = measured(text, &[(7, 11)], 1);
+    let content = goodput(&report, 0, 0) / (0.95 * 10.0 * 1024.0 / 1130.0);
+    assert!(content > 0.95, "{content}; it was 0.01");
+}
+
 /// A - R - B of 10 Mb/s and 40 ms there and back.
 fn line(nodes: &str, flows: &str) -> String {
     format!(

@@ -105,6 +105,16 @@ fn each_answer_says_the_queue_that_its_interest_was_in() {
     assert_eq!(node.said(), [(DOWN[1], Some(0))], "cached");
 }
 
+/// The other reading of section 4.1.
+#[test]
+fn with_the_larger_of_both_queues_an_aggregated_interest_says_the_queue_of_interests_too() {
+    let mut node = Node::new(1, NodeSettings { aggregated_tell_interests: true, ..settings() });
+    (0..8).for_each(|segment| node.interest(DOWN[0], segment));
+    node.interest(DOWN[1], 0);
+    node.answer(0, Some(3));
+    assert_eq!(node.said(), [(DOWN[0], Some(7)), (DOWN[1], Some(7))], "forwarded, aggregated");
+}
+
 #[test]
 fn who_asks_for_what_waits_waits_with_it() {
     let mut node = Node::new(1, settings());
