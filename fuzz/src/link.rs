@@ -128,7 +128,7 @@ type Flying = VecDeque<Frame>;
 pub fn reliable_link(bytes: &[u8]) -> u64 {
     let mut choices = Choices::new(bytes);
     let mtu = 200 + choices.below(200);
-    let repair = if mtu % 2 == 0 { Repair::On } else { Repair::Auto { marks: mtu % 4 == 1 } };
+    let repair = if mtu.is_multiple_of(2) { Repair::On } else { Repair::Auto { marks: mtu % 4 == 1 } };
     let options = LinkOptions { mtu: Some(mtu), reassembly_bytes: 1 << 20, repair, marking: None };
     let mut ends = [0, 1].map(|end| End {
         service: LinkService::new(options, [u64::MAX - 5, 7][end]),

@@ -201,7 +201,7 @@ const KEYS: &[Key] = &[
         "reliability",
         Shape::SwitchOr("auto"),
         "auto",
-        "Whether NDNLPv2 link reliability retransmits lost frames. `auto`: on UDP and Ethernet, while the peer acknowledges, as Weir does; a peer that does not acknowledge is asked again after 100 ms, then twice as long each time up to a minute, by 12 bytes in a frame that is sent anyway. On a face without `rate`, Data get a congestion mark if a frame of theirs was retransmitted. `true`: always, also on streams, and without such marks; the peer must support it too. `false`: never, and nothing is acknowledged. `rate` does not count retransmissions. Faces to groups never have it, since they have several peers.",
+        "Whether NDNLPv2 link reliability retransmits lost frames. `auto`: on UDP and Ethernet, if the peer acknowledges, as Weir does, and the link loses frames. On a face without `rate`, Data then get a congestion mark if a frame of theirs was retransmitted. `true`: always, also on streams, and without such marks; the peer must support it too. `false`: never, and nothing is acknowledged. `rate` does not count retransmissions. Faces to groups never have it, since they have several peers.",
     ),
     key(
         SHARED,
@@ -414,14 +414,14 @@ const KEYS: &[Key] = &[
         "send_buffer_bytes",
         Shape::Size,
         "128 MB",
-        "Memory of frames that wait for a socket, from 1 MB. A face may have half of what the others do not have, and one packet in any case. An application has 4 MiB at most, a neighbour 256 KiB.",
+        "Memory of frames that wait for a socket, or with link reliability for an acknowledgement, from 1 MB. A face may have half of what the others do not have, and one packet in any case. An application has 4 MiB at most, a neighbour 256 KiB.",
     ),
     key(
         "tables",
         "reassembly_bytes",
         Shape::Size,
         "64 MB",
-        "Memory of incomplete packets, from 64 kB. A face may have half of what the others do not have, and 16 KiB in any case, but no more than 64 packets.",
+        "Memory of incomplete packets, from 64 kB. A face may have half of what the others do not have, and 16 KiB in any case, but no more than 256 packets. What a face knows of frames that came, for link reliability, counts too: 128 KiB.",
     ),
     // management
     key(

@@ -23,7 +23,7 @@ use crate::face::{Channel, Face, FaceSlot, UdpPeer};
 /// What the incomplete packets of a face may take whatever those of others do, bytes: more than one of the largest.
 const ROOM_OF_ONE: u64 = 16 << 10;
 
-/// Of what a face may have in front of its socket, one in so many bytes may be frames that wait for acknowledgements: they never
+/// Frames that wait for acknowledgements may take one part in so many of what a face may have in front of its socket. They do not
 /// stop other packets.
 const KEPT: u64 = 2;
 

@@ -753,6 +753,40 @@ fn a_group_has_no_link_reliability() {
 }
 
 #[test]
+fn repair_turns_itself_on_only_for_datagrams_between_hosts_and_not_if_it_is_switched_off() {
+    let mut engine = engine("");
+    let mut repair = |uri: &str, options: crate::config::FaceOptions| {
+        let slot = engine.open(&uri.parse().unwrap(), None, FacePersistency::Permanent, options, false, None);
+        face(&engine, slot.unwrap()).link.options().repair
+    };
+    let usual = crate::config::FaceOptions::default();
+    assert_eq!(repair("udp4://127.0.0.1:9", usual), Repair::Auto { marks: true });
+    // The queue of a face with a rate is here: its losses are not of congestion.
+    let paced = crate::config::FaceOptions { rate: Some(Rate::from_bps(1_000_000)), ..usual };
+    assert_eq!(repair("udp4://127.0.0.1:10", paced), Repair::Auto { marks: false });
+    let off = crate::config::FaceOptions { reliability: Switching::Off, ..usual };
+    assert_eq!(repair("udp4://127.0.0.1:11", off), Repair::Off);
+    // A stream loses nothing.
+    let (slot, _) = add(&mut engine, Script::default());
+    assert_eq!(face(&engine, slot).link.options().repair, Repair::Off);
+
+    let slot = engine.faces.slots().nth(1).unwrap();
+    let number = face(&engine, slot).number;
+    let mut update = |change: FaceChange| {
+        engine.update_face(number, &change).unwrap();
+        face(&engine, slot).link.options().repair
+    };
+    let marking = Some(FaceFlags { congestion_marking: false, ..FaceFlags::default() });
+    assert_eq!(
+        update(FaceChange { flags: marking, ..FaceChange::default() }),
+        Repair::Auto { marks: true },
+        "nothing was asked for"
+    );
+    assert_eq!(update(FaceChange { reliability: Some(false), ..FaceChange::default() }), Repair::Off);
+    assert_eq!(update(FaceChange { reliability: Some(true), ..FaceChange::default() }), Repair::On);
+}
+
+#[test]
 fn only_faces_that_wait_for_something_are_looked_at() {
     let mut engine = engine("");
     let reliable = FaceChange { reliability: Some(true), ..FaceChange::default() };
