@@ -175,7 +175,10 @@ mod tests {
     fn caught_up_no_mark_is_lost_between_two_reports() {
         let count = |settings: &Settings, spacing_ms: u64| -> u32 {
             let codel = &mut Codel::new(settings);
-            (0..5000).step_by(spacing_ms as usize).map(|ms| codel.update(settings, at_us(ms * 1000), MS * 6)).sum()
+            (0..5000)
+                .step_by(spacing_ms as usize)
+                .map(|ms| codel.update(settings, at_us(ms * 1000), MS * 6))
+                .sum()
         };
         let all = count(&CAUGHT_UP, 1);
         assert!(all > 500 && all.abs_diff(count(&CAUGHT_UP, 20)) <= 10, "{all}, {}", count(&CAUGHT_UP, 20));
