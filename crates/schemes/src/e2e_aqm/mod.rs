@@ -13,14 +13,15 @@
 //! ```
 //!
 //! Where the paper leaves something open, this follows its authors' program (`jaqmcc`), which is also the variant of
-//! that name.
+//! that name. The variant `caught-up` is ours: the queue of the other two grows with the number of flows.
 //!
 //! # Deviations from the paper
 //! 1. **P_m is cwnd/(RTT·r), with rates in bit/s of Data on the wire.** (3) and Algorithm 3 print P_m = RTT·cwnd/r,
 //!    whose unit is not that of a probability. The text and the program have cwnd/RTT.
-//! 2. **A queue's rate is 0 until it has sent 10 000 bytes; 0 means unknown, and gives no signal.** The paper does not
-//!    say how to measure a rate; this follows the program. Time without packets counts, so the first rate after an idle
-//!    time is too low. The next one, 10 000 bytes later, is right.
+//! 2. **A queue's rate is that of the packets that leave it, over at least 10 000 bytes; before, it is 0, unknown, and
+//!    gives no signal.** The paper does not say how to measure a rate. The program counts the packets that enter the
+//!    queue, and its first rate is nearly 0. Time without packets counts, so the first rate after an idle time is too
+//!    low and P_m too high. The next rate, 10 000 bytes later, is right.
 //! 3. **Only Data are marked, with the float of Fig. 2 and with the delay of the Data itself.** This is as in the
 //!    paper. The program also marks Interests, encodes rates in bytes a second and delays as whole microseconds, and
 //!    reports the delay of the previous packet.
@@ -38,6 +39,9 @@
 //!    although nothing is known of the queue in that time.
 //! 10. **The delay does not include packets below the forwarder, in a socket buffer.** A face with the rate of its link
 //!     keeps its queue in the forwarder.
+//! 11. **In slow start a queueing delay above 8.3 ms is congestion at once (`slow_start_limit`).** The paper has no such
+//!     rule. The program has it for a queue of 100 packets, which 100 Mb/s send in that time. As a delay it is the same
+//!     at each rate.
 
 mod codel;
 mod consumer;

@@ -1,7 +1,7 @@
 //! MIRCC: M. Mahdian, S. Arianfar, J. Gibson, D. Oran, "MIRCC: Multipath-aware ICN Rate-based Congestion Control" (ICN
 //! 2016).
 //!
-//! Routers compute a primary and a secondary rate of a flow for each link (`rates.rs`), write them into Data, and send
+//! Routers compute a primary and a secondary rate of a flow for each link (`rates.rs`, `answers.rs`), write them into Data, and send
 //! Interests no faster than their Data fit (`shaper.rs`). Interests follow the path of their label (`steering.rs`,
 //! `../path_label.rs`). Consumers find paths, and pace Interests on each: primary Interests at the rate of the best
 //! path alone, and secondary Interests beside them (`consumer.rs`). While no Data carries a rate, a window limits a
@@ -48,6 +48,9 @@
 //!     the lost Interest. It also starts one more pacer there, which never ends.
 //! 16. **If several pacers are overdue, primary ones send first.** So if a source has its own rate, below its R_p, all
 //!     its Interests are primary. The code has no such sources.
+//! 17. **An Interest counts as S_D times the part of the face's Interests that Data answer (`answers.rs`).** This holds for
+//!     the demand y, the queue q and the shaper's clock. In the code each Interest counts as a Data. Then Interests that
+//!     nobody answers take the capacity of the link, and lower the rate of all flows to nearly 0.
 
 mod answers;
 mod consumer;
