@@ -45,8 +45,9 @@ struct Responder {
     least: (Span, Time),
     heard_at: Time,
     smoothed: Smoothed,
-    /// Whether it is certain: Data of a nearer one have overtaken its own.
-    is_overtaken: bool,
+    /// It is certain, for Data of a nearer one have overtaken its own: the shortest round trip of those, and when the latest
+    /// came.
+    overtaken: Option<(Span, Time)>,
     /// The part of the latest Data that it has sent, if those of all together are one.
     share: f64,
 }
@@ -58,14 +59,14 @@ impl Responder {
             least: (rtt, now),
             heard_at: now,
             smoothed: Smoothed::new(rtt),
-            is_overtaken: false,
+            overtaken: None,
             share: 0.0,
         }
     }
 
     /// Whether it answers no more.
     fn is_gone(&self, now: Time) -> bool {
-        let lasts = if self.is_overtaken { LASTS } else { (self.last * 2).min(LASTS) };
+        let lasts = if self.overtaken.is_some() { LASTS } else { (self.last * 2).min(LASTS) };
         now.since(self.heard_at) > lasts
     }
 
@@ -90,23 +91,19 @@ pub struct Answer {
 /// What the shortest round trips of a flow's responders are when a Data comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bases {
-    /// Of the responder of this Data; `None` if its Interest was sent more than once.
-    pub own: Option<Span>,
-    /// Of the farthest one whose Data have been overtaken by those of others, if there is one.
+    /// Of the farthest Data that others have overtaken, if any were.
     pub farthest: Option<Span>,
     /// Of the one from which most Data come.
     pub usual: Span,
+    /// Whether this Data comes from nearer than `farthest`: its own round trip is shorter, or its responder's shortest one
+    /// is less than half.
+    pub is_near: bool,
 }
 
 impl Bases {
     /// Those of a flow with one responder.
     pub fn of_one(base: Span) -> Bases {
-        Bases { own: Some(base), farthest: None, usual: base }
-    }
-
-    /// Whether it is certain that another responder is more than twice as far.
-    pub fn is_near(&self) -> bool {
-        self.own.zip(self.farthest).is_some_and(|(own, farthest)| own * APART < farthest)
+        Bases { farthest: None, usual: base, is_near: false }
     }
 }
 
@@ -151,19 +148,22 @@ impl Responders {
             of.least = (rtt, now);
         }
         (of.last, of.heard_at) = (rtt, now);
-        of.is_overtaken |= sent < self.answered_sent;
+        of.overtaken = of.overtaken.filter(|(_, at)| now.since(*at) <= LASTS);
+        if sent < self.answered_sent {
+            of.overtaken = Some((of.overtaken.map_or(rtt, |(least, _)| least.min(rtt)), now));
+        }
         self.answered_sent = self.answered_sent.max(sent);
         let base_lasts = self.base_lasts;
         let mut is_first = is_new;
         self.known.retain_mut(|other| {
-            let has_drained = !other.is_overtaken && other.is_gone(now) && other.last > rtt;
+            let has_drained = other.overtaken.is_none() && other.is_gone(now) && other.last > rtt;
             let is_same = has_drained || are_near(other.least.0, of.least.0);
             if has_drained {
                 (of.smoothed, is_first) = (other.smoothed, false);
             }
             if is_same {
                 of.share += other.share;
-                of.is_overtaken |= other.is_overtaken;
+                of.overtaken = of.overtaken.or(other.overtaken);
                 if other.least.0 < of.least.0 && now.since(other.least.1) <= base_lasts {
                     of.least = other.least;
                 }
@@ -206,11 +206,14 @@ impl Responders {
         (!self.known.is_empty()).then(|| Span::from_nanos((sum / share + 0.5) as u64))
     }
 
-    /// With a Data of the responder with this shortest round trip.
-    fn bases(&self, own: Option<Span>) -> Option<Bases> {
-        let farthest = self.known.iter().filter(|of| of.is_overtaken).map(|of| of.least.0).max();
+    /// With a Data that has this round trip, and whose responder has this shortest one.
+    fn bases(&self, own: Option<(Span, Span)>) -> Option<Bases> {
+        let farthest = self.known.iter().filter_map(|of| of.overtaken).map(|(least, _)| least).max();
+        let is_near = own
+            .zip(farthest)
+            .is_some_and(|((rtt, base), farthest)| rtt < farthest || base * APART < farthest);
         let usual = self.known.iter().max_by(|a, b| a.share.total_cmp(&b.share))?.least.0;
-        Some(Bases { own, farthest, usual })
+        Some(Bases { farthest, usual, is_near })
     }
 
     /// The shortest round trips of all have just been measured.
@@ -274,7 +277,7 @@ impl FlowRtt {
             Some(smoothed) => smoothed.sample(rtt),
         }
         let base = self.learn(now, rtt);
-        self.responders.bases(Some(base))
+        self.responders.bases(Some((rtt, base)))
     }
 
     /// The Data came of an Interest that was sent more than once, at these times first and last.
@@ -286,7 +289,7 @@ impl FlowRtt {
         }
         if are_near(longest, shortest) {
             let base = self.learn(now, longest);
-            return self.responders.bases(Some(base));
+            return self.responders.bases(Some((longest, base)));
         }
         // What was sent before is of the same timeout.
         if first >= self.patience.1 {
@@ -388,12 +391,14 @@ mod tests {
             for (now, sample) in mixed(5000, nth) {
                 bases = rtt.sample(now, sample);
                 let is_far_known = now > at(301);
-                assert!(!is_far_known || rtt.rto() > MS * 300 && rtt.overtaken() > MS * 300, "{nth}, {now:?}");
+                assert!(
+                    !is_far_known || rtt.rto() > MS * 300 && rtt.overtaken() > MS * 300,
+                    "{nth}, {now:?}"
+                );
             }
             let bases = bases.unwrap();
-            assert_eq!(bases.farthest, Some(MS * 300));
-            assert_eq!((bases.own, bases.is_near()), (Some(MS * 300), false));
-            assert!(rtt.sample(at(5400), MS * 4).unwrap().is_near());
+            assert_eq!((bases.farthest, bases.is_near), (Some(MS * 300), false));
+            assert!(rtt.sample(at(5400), MS * 4).unwrap().is_near);
             assert!(rtt.srtt().unwrap() < MS * 300, "that of all");
         }
     }
@@ -405,7 +410,10 @@ mod tests {
             mixed(5000, nth).into_iter().for_each(|(now, rtt)| {
                 all.sample(now, rtt);
                 let mean = all.mean_base().unwrap();
-                assert!(now < at(1500) || now > at(5000) || mean >= MS * from && mean <= MS * to, "{nth}: {mean:?}");
+                assert!(
+                    now < at(1500) || now > at(5000) || mean >= MS * from && mean <= MS * to,
+                    "{nth}: {mean:?}"
+                );
             });
         }
     }
@@ -424,7 +432,7 @@ mod tests {
             }
             sent += 500;
         }
-        assert_eq!(all.bases(None).unwrap(), Bases { own: None, farthest: None, usual: MS * 3 });
+        assert_eq!(all.bases(None).unwrap(), Bases { farthest: None, usual: MS * 3, is_near: false });
     }
 
     #[test]
@@ -459,6 +467,21 @@ mod tests {
     }
 
     #[test]
+    fn of_two_that_are_hardly_apart_the_nearer_one_is_told_by_what_it_has_overtaken() {
+        let mut rtt = FlowRtt::default();
+        let one = |sent: u64| {
+            let rtt = if sent % 2 == 0 { 30 } else { 20 };
+            (at(sent + rtt), rtt)
+        };
+        let mut all: Vec<_> = (0..200).map(one).collect();
+        all.sort();
+        for (now, sample) in all {
+            let is_near = rtt.sample(now, MS * sample).unwrap().is_near;
+            assert!(now < at(40) || is_near == (sample == 20), "{now:?}");
+        }
+    }
+
+    #[test]
     fn what_was_lost_makes_no_flow_patient() {
         let mut rtt = FlowRtt::default();
         (0..100).for_each(|n| {
@@ -479,8 +502,8 @@ mod tests {
         });
         // Nearer ones have overtaken it three times.
         let bases = rtt.repeated(at(500), at(200), at(204)).unwrap();
-        assert_eq!(bases.own, Some(MS * 300));
-        assert!(rtt.rto() > MS * 300);
+        assert_eq!(bases.farthest, Some(MS * 300));
+        assert!(!bases.is_near && rtt.rto() > MS * 300);
     }
 
     #[test]

@@ -1272,7 +1272,10 @@ fn what_a_next_hop_has_refused_is_asked_for_again_at_another_one_unless_all_have
         bench.later(150);
         assert_eq!(bench.interest(down, "/a/1", nonce), [Seen::Interest(other)], "that was tried later");
     }
-    assert_eq!(bench.nack(other, "/a/1", 3, NackReason::Congestion), [Seen::Nack(down, NackReason::Congestion)]);
+    assert_eq!(
+        bench.nack(other, "/a/1", 3, NackReason::Congestion),
+        [Seen::Nack(down, NackReason::Congestion)]
+    );
     bench.later(150);
     assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Interest(up)]);
 }

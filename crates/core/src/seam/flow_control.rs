@@ -147,7 +147,7 @@ impl DataReceived<'_> {
     /// Whether a node has answered that is nearer than another one. Then the Data has overtaken others without their
     /// loss, and its round trip is not theirs.
     pub fn is_from_nearby(&self) -> bool {
-        self.bases.is_some_and(|bases| bases.is_near())
+        self.bases.is_some_and(|bases| bases.is_near)
     }
 }
 

@@ -39,8 +39,9 @@
 //! 7. **A Nack has the effect of a third duplicate ACK.** TCP has no Nacks.
 //! 8. **cwnd does not grow while less than half of it is used.** All window schemes in Weir have this rule. RFC 5681
 //!    has no such rule.
-//! 9. **Several producers or caches cause duplicate ACKs without a loss.** If they answer Interests of one consumer,
-//!    Data come out of order. TCP has one sender.
+//! 9. **Data of nearer caches are no duplicate ACKs.** If several nodes answer Interests of one consumer, Data come out of
+//!    order without a loss. TCP has one sender. A Data from nearer than those that were overtaken before acknowledges its own
+//!    segment. On a path that becomes more than twice as long there is no ssthresh.
 //! 10. **There are no selective acknowledgements.** ns-3 has them by default, and the article does not say whether it
 //!     uses them.
 

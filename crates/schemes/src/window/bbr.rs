@@ -16,7 +16,7 @@
 //!
 //! - bandwidth: the largest delivery rate of the last ten rounds. A delivery rate is the bytes received since the
 //!   Interest was sent, divided by that time, or by the time in which they were requested if that is longer.
-//! - min_rtt: the shortest round trip of the last 10 s.
+//! - min_rtt: the shortest round trip of the last 10 s, the mean of all responders.
 //! - A quantum is one packet below 1.2 Mb/s and two packets below 24 Mb/s. Above that it is what comes in 1 ms: at least
 //!   two packets, at most 64 kB. A packet is a Data, or as long as `unit` says. Hosts and links may deliver this much at
 //!   once, or late.
@@ -44,6 +44,8 @@
 //!    those of version 1.
 //! 8. A quantum above 24 Mb/s is two packets at least. The draft has no such bound.
 //! 9. While there is no sample of the round trip, W grows with each Data. In the draft it stays the initial window.
+//! 10. With caches a flow has several responders (`core::responders`). By Little's law bandwidth times their mean round trip
+//!     has to be pending. A Data from nearer than half of it gives no sample of the bandwidth and ends no round.
 //!
 //! The variant `port` is the QSCCP authors' version for NDN (ndn-tools, bbr-client):
 //!
