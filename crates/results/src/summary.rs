@@ -440,7 +440,9 @@ impl SummaryDocument {
             };
             let row = |scheme: &String| {
                 let cells = points.iter().map(|point| self.cell(quantity, figure(point, scheme)));
-                [scheme.as_str().into()].into_iter().chain(cells).collect()
+                let is_weighted = title.starts_with("Weighted");
+                let name = if is_weighted { matrix::marked(self, scheme) } else { scheme.clone() };
+                [name.into()].into_iter().chain(cells).collect()
             };
             let columns: Vec<Column> = [words("scheme")]
                 .into_iter()
