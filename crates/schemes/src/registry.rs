@@ -49,7 +49,7 @@ impl Entry {
     pub fn knows_classes(&self) -> bool {
         let by_class =
             |parameter: &&str| parameter.starts_with("weights.") || parameter.starts_with("delta.");
-        self.sharing.is_some_and(|sharing| sharing.parameters.iter().any(|parameter| by_class(&parameter)))
+        self.sharing.is_some_and(|sharing| sharing.parameters.iter().any(by_class))
     }
 
     /// The scheme with its defaults.
