@@ -101,7 +101,7 @@ fn the_queue_grows_with_the_number_of_flows_unless_marks_are_caught_up() {
 }
 
 /// The guard ends the slow start of five flows before they fill a queue of 2000 packets, in which five others keep a few
-/// milliseconds. Without it 1482 Data are lost.
+/// milliseconds. Without it 484 Data are lost.
 #[test]
 fn flows_that_join_lose_nothing() {
     let text = line("100 Mb/s", &(flows("f", 5, 0, 0) + &flows("g", 5, 8, 0)));
