@@ -578,8 +578,8 @@ mod tests {
         }
         bench.consumer.share_set_point();
         let set_points: Vec<f64> = bench.consumer.subflows.iter().map(|one| one.set_point).collect();
-        // Each has 2, and (16) divides the other 14.
-        let expected = [10.4, 7.46, 2.14];
+        // (16), with α_s = 20.
+        let expected = [12.0, 7.8, 0.2];
         assert!((set_points.iter().sum::<f64>() - 20.0).abs() < 1e-9, "condition 2");
         assert!(set_points.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{set_points:?}");
     }

@@ -28,9 +28,7 @@
 //! 5. **ρ counts packets a control cycle (`rho_unit`), and K counts control cycles.** (19) seems to add ρ to packets a
 //!    second. But in (20) a speed of 1 packet a round trip is the effect of a ρ of 1 packet a round trip. The paper's K
 //!    counts base RTTs; here u_r changes once in a cycle.
-//! 6. **ρ, α_r, ψ and η have limits.** ρ is at least 1, and changes u_r by at most half of x_r. α_r is at least 2
-//!    packets, as in wVegas, or α_s divided by the number of sub-flows; (16) divides the rest. So their sum is α_s, which
-//!    is condition 2. ψ is at most 0.3·α_r. η is that of the whole flow; a sub-flow's is not smaller.
+//! 6. **ρ, ψ and η have limits.** ρ is at least 1, and changes u_r by at most half of x_r. ψ is at most 0.3·α_r. η is that of the whole flow; a sub-flow's is not smaller.
 //! 7. **FC averages Δ_r over cycles (`gain`).** Caches answer at random. The first cycle of FC changes nothing, because
 //!    its Data answer Interests of BF.
 //! 8. **A flag marks a Data whose Interest was aggregated.** It counts for x_h but gives no RTT. The same holds for a
@@ -122,9 +120,9 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::number(
         "least_set_point",
         (0.0, 10_000.0),
-        "2",
-        "the smallest α_r of a sub-flow, packets; at most α_s",
-        "files: wVegas in MPTCP for Linux",
+        "0",
+        "the smallest α_r of a sub-flow, packets; (16) divides the rest of α_s",
+        "paper: (16) has none; files: wVegas in MPTCP for Linux has 2",
     ),
     Parameter::number(
         "underused",
