@@ -282,8 +282,14 @@ impl FlowRtt {
 
     /// The Data came of an Interest that was sent more than once, at these times first and last.
     pub fn repeated(&mut self, now: Time, first: Time, last: Time) -> Option<Bases> {
-        let known = &self.responders.known;
         let (longest, shortest) = (now.since(first), now.since(last));
+        // The queue that many repetitions make is no other responder.
+        if let Some(index) = self.responders.nearest(shortest) {
+            let of = &mut self.responders.known[index];
+            (of.last, of.heard_at) = (shortest, now);
+            return self.responders.bases(None);
+        }
+        let known = &self.responders.known;
         if known.is_empty() || known.iter().any(|of| of.explains(shortest)) {
             return self.responders.bases(None);
         }

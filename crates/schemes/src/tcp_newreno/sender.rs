@@ -282,7 +282,7 @@ impl FlowControl for Sender {
         if let Some(rtt) = ev.rtt {
             self.rtt.sample(ev.now, rtt);
         }
-        if self.path.is_left(ev.bases) && self.phase == Phase::Open {
+        if self.path.is_left(ev.now, ev.bases) && self.phase == Phase::Open {
             self.ssthresh = f64::INFINITY;
         }
         ev.lost = if ev.oldest_missing > self.una {

@@ -117,20 +117,28 @@ pub trait WindowLaw: fmt::Debug + Send + 'static {
     fn on_longer_path(&mut self) {}
 }
 
+/// A path is not left again so soon: the queue of a slow start that overshoots, with its repetitions, looks like a longer
+/// path.
+const SETTLES: Span = Span::from_secs(10);
+
 /// The path that a window was decreased for.
 #[derive(Debug, Default)]
 pub(crate) struct KnownPath {
     /// The shortest round trip of the farthest responder then.
     base: Option<Span>,
+    /// When a path was left last.
+    left_at: Option<Time>,
 }
 
 impl KnownPath {
     /// A Data came; whether most come from more than twice as far. That is the path then.
-    pub(crate) fn is_left(&mut self, bases: Option<Bases>) -> bool {
+    pub(crate) fn is_left(&mut self, now: Time, bases: Option<Bases>) -> bool {
         let Some(bases) = bases else { return false };
-        let known = *self.base.get_or_insert(bases.usual.max(bases.farthest.unwrap_or_default()));
-        let is_left = bases.usual > known * 2;
+        let known = self.base.get_or_insert(bases.usual.max(bases.farthest.unwrap_or_default()));
+        let is_soon = self.left_at.is_some_and(|at| now.since(at) < SETTLES);
+        let is_left = bases.usual > *known * 2 && !is_soon;
         if is_left {
+            self.left_at = Some(now);
             self.base = Some(bases.usual);
         }
         is_left
@@ -523,7 +531,7 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
         self.packets = packets;
         self.srtt = ev.srtt.unwrap_or_default();
         self.law.on_data(ev, packets);
-        if self.path.is_left(ev.bases) {
+        if self.path.is_left(ev.now, ev.bases) {
             self.law.on_longer_path();
         }
         if self.reaction.signs.marks && self.law.is_marked(ev) {

@@ -54,7 +54,7 @@ fn where_the_cache_ends_a_window_grows_to_that_of_the_longer_path() {
     let warm = "amount = 20000\nstart = \"15 s\"\n[[node]]\nname = \"D\"\n[[link]]\nends = [\"D\", \"R\"]\nrate = \"10 Mb/s\"\n\
         delay = \"1 ms\"\nqueue = 100\n[[flow]]\nname = \"warm\"\nconsumer = \"D\"\nproducer = \"P\"\nprefix = \"/f\"\n\
         amount = 5000\nscheme = \"fixed\"\n[scheme.fixed]\nwindow = 300\n";
-    let limits = [("bbr", 21.0), ("cubic", 20.0), ("reno", 20.0), ("bic", 20.0), ("tcp-newreno", 32.0)];
+    let limits = [("bbr", 21.0), ("cubic", 20.0), ("reno", 28.0), ("bic", 20.0), ("tcp-newreno", 36.0)];
     in_parallel(&limits, |&(scheme, most)| {
         let text = network(scheme, 0.0, "150 ms", warm)
             .replace("cache_ratio = 0", "cache = \"unlimited\"")
