@@ -136,7 +136,7 @@ const PARAMETERS: &[Parameter] = &[
         (1.1, 1e6),
         "6",
         "η, in multiples of α_s: with more packets queued a sub-flow drains its queue",
-        "assumed: (fitted) with 3 caches that answer at random cause drains, and two of the rates that the paper states are missed; files: the program of a third party has 1.5",
+        "fitted: dpccp/fixed-cache, with 3 caches that answer at random cause drains, and two of the rates that the paper states are missed; files: the program of a third party has 1.5",
     ),
     Parameter::number(
         "growth",

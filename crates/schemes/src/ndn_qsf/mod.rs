@@ -129,7 +129,7 @@ const PARAMETERS: &[Parameter] = &[
         (1.0, 1e9),
         "278",
         "bandwidth of an upstream before it is measured, Data a second",
-        "assumed: (fitted) 10 Mb/s of 4500 B; from there 60 Mb/s take 37 rounds, within the 2 s of section 6.1",
+        "fitted: ndn-qsf/shared-cache, 10 Mb/s of 4500 B; from there 60 Mb/s take 37 rounds, within the 2 s of section 6.1",
     ),
     Parameter::span(
         "round",
