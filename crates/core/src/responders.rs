@@ -503,7 +503,7 @@ mod tests {
     #[test]
     fn where_both_sendings_were_long_ago_either_is_a_sample() {
         let mut rtt = FlowRtt::default();
-        (0..100).for_each(|n| {
+        (0..300).for_each(|n| {
             rtt.sample(at(n + 4), MS * 4);
         });
         // Nearer ones have overtaken it three times.
