@@ -381,7 +381,7 @@ mod tests {
     /// away; in the order in which their Data come.
     fn mixed(until: u64, nth: u64) -> Vec<(Time, Span)> {
         let one = |sent: u64| {
-            let rtt = if sent % nth == 0 { 300 } else { 4 };
+            let rtt = if sent.is_multiple_of(nth) { 300 } else { 4 };
             (at(sent + rtt), MS * rtt)
         };
         let mut all: Vec<_> = (0..until).map(one).collect();
@@ -476,7 +476,7 @@ mod tests {
     fn of_two_that_are_hardly_apart_the_nearer_one_is_told_by_what_it_has_overtaken() {
         let mut rtt = FlowRtt::default();
         let one = |sent: u64| {
-            let rtt = if sent % 2 == 0 { 30 } else { 20 };
+            let rtt = if sent.is_multiple_of(2) { 30 } else { 20 };
             (at(sent + rtt), rtt)
         };
         let mut all: Vec<_> = (0..200).map(one).collect();
@@ -503,7 +503,7 @@ mod tests {
     #[test]
     fn where_both_sendings_were_long_ago_either_is_a_sample() {
         let mut rtt = FlowRtt::default();
-        (0..100).for_each(|n| {
+        (0..300).for_each(|n| {
             rtt.sample(at(n + 4), MS * 4);
         });
         // Nearer ones have overtaken it three times.
