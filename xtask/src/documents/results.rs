@@ -76,6 +76,7 @@ fn models() -> Result<String> {
 }
 
 /// A struct of the models with its comment.
+#[derive(Clone)]
 struct Shape {
     name: String,
     about: String,
@@ -122,12 +123,14 @@ fn shapes(code: &str) -> Vec<Shape> {
 fn without_flattened(shapes: Vec<Shape>) -> Vec<Shape> {
     let fields = || shapes.iter().flat_map(|shape| &shape.fields);
     let is_part = |shape: &Shape| fields().any(|field| field.is_flattened && field.kind == shape.name);
-    let is_part: Vec<bool> = shapes.iter().map(is_part).collect();
-    let mut parts = Vec::new();
-    let mut whole = Vec::new();
-    for (shape, is_part) in shapes.into_iter().zip(is_part) {
-        if is_part { &mut parts } else { &mut whole }.push(shape);
-    }
+    let is_row =
+        |shape: &Shape| fields().any(|field| !field.is_flattened && field.kind.contains(&shape.name));
+    let parts: Vec<Shape> = shapes.iter().filter(|shape| is_part(shape)).cloned().collect();
+    // A struct may be a row of its own elsewhere.
+    let stays: Vec<bool> = shapes.iter().map(|shape| !is_part(shape) || is_row(shape)).collect();
+    let mut stays = stays.into_iter();
+    let mut whole = shapes;
+    whole.retain(|_| stays.next() == Some(true));
     for shape in &mut whole {
         let in_place = |field: Field| {
             let part = parts.iter().find(|part: &&Shape| field.is_flattened && part.name == field.kind);

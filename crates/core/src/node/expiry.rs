@@ -86,7 +86,7 @@ impl Forwarder {
         let is_answered =
             self.pit.entry(pit).is_some_and(|entry| entry.is_answered && entry.in_records.is_empty());
         *(if is_answered { &mut self.satisfied } else { &mut self.unsatisfied }) += 1;
-        if let Some(entry) = self.pit.entry(pit).filter(|_| !is_answered) {
+        if let Some(entry) = self.pit.entry(pit).filter(|entry| !is_answered && entry.expires() <= out.now) {
             for record in &entry.out_records {
                 self.expired.add(entry.name().hash(), record.face, out.now);
             }

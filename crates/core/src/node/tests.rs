@@ -350,7 +350,7 @@ fn an_entry_expires_with_its_lifetime_and_late_data_is_unsolicited() {
     assert_eq!(bench.input(Input::Deadline), []);
     assert!(bench.node.pit().is_empty());
     assert_eq!(bench.node.next_deadline(), Time::NEVER);
-    assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::OutOfLifetime)]);
 }
 
 #[test]

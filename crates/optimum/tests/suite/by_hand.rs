@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{
-    apart, assert_near, built_in, flow, interest_ratio, mbps, network, optimum, policy, rates,
+    apart, assert_near, at_target, built_in, flow, interest_ratio, mbps, network, optimum, policy, rates,
 };
 use weir_core::seam::SharingPolicy;
 use weir_core::{Bytes, Rate, Span};
@@ -28,10 +28,10 @@ fn the_dumbbell_of_qsccp() {
     for (objective, tolerance) in
         [(LINK_FAIR, 1e-9), (Objective::MaxMin, SOLVER), (Objective::Proportional, 10.0 * SOLVER)]
     {
-        let found = mbps(&optimum(&scenario, objective, 20, 120));
+        let found = mbps(&at_target(&scenario, objective, 20, 120));
         assert_near(&classes(&found), &expected, tolerance);
     }
-    let found = optimum(&scenario, LINK_FAIR, 20, 120);
+    let found = at_target(&scenario, LINK_FAIR, 20, 120);
     assert_eq!(found.utilisation, 0.99);
     assert_eq!(found.flows[0].held, [(Held::BySource, 1.0)]);
     let bottleneck =
@@ -52,12 +52,12 @@ fn the_tree_of_qsccp_as_its_flows_come_and_go() {
     let windows = [(0, 30), (30, 60), (60, 90), (90, 120), (120, 150)];
     let expected = [[9.9, 0.0, 0.0], [5.94, 3.96, 0.0], [4.95, 3.3, 1.65], [0.0, 6.6, 3.3], [0.0, 0.0, 9.9]];
     for ((from, to), expected) in windows.into_iter().zip(expected) {
-        assert_near(&mbps(&optimum(&scenario, LINK_FAIR, from, to)), &expected, 1e-9);
+        assert_near(&mbps(&at_target(&scenario, LINK_FAIR, from, to)), &expected, 1e-9);
     }
     // Over several of them, the mean: each counts for its time.
-    let mean = mbps(&optimum(&scenario, LINK_FAIR, 20, 60));
+    let mean = mbps(&at_target(&scenario, LINK_FAIR, 20, 60));
     assert_near(&mean, &[(9.9 + 3.0 * 5.94) / 4.0, 0.75 * 3.96, 0.0], 1e-9);
-    assert_eq!(optimum(&scenario, LINK_FAIR, 20, 60).pieces, 2);
+    assert_eq!(at_target(&scenario, LINK_FAIR, 20, 60).pieces, 2);
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn the_diamonds_of_qsccp_bring_14_mbps() {
         for (from, to, n) in [(0, 80, 1), (80, 160, 2), (160, 240, 3)] {
             let mut expected = [0.0; 3];
             expected[..n].fill(0.99 * 14.0 / n as f64);
-            assert_near(&mbps(&optimum(&scenario, LINK_FAIR, from, to)), &expected, 1e-9);
-            assert_near(&mbps(&optimum(&scenario, Objective::MaxMin, from, to)), &expected, SOLVER);
+            assert_near(&mbps(&at_target(&scenario, LINK_FAIR, from, to)), &expected, 1e-9);
+            assert_near(&mbps(&at_target(&scenario, Objective::MaxMin, from, to)), &expected, SOLVER);
         }
         // One that does not listen gets its share, no more.
-        let greedy = optimum(&scenario, LINK_FAIR, 240, 320);
+        let greedy = at_target(&scenario, LINK_FAIR, 240, 320);
         assert_near(&mbps(&greedy), &[4.62; 3], 1e-9);
         assert!(
             greedy.flows.iter().all(|flow| (flow.alone_bps - 13.86e6).abs() < 1.0 || flow.alone_bps == 10e6)
@@ -83,7 +83,7 @@ fn the_diamonds_of_qsccp_bring_14_mbps() {
 fn consumers_of_one_prefix_share_each_copy() {
     let scenario = built_in("qsccp/cache", &[]);
     for objective in ALL {
-        assert_near(&mbps(&optimum(&scenario, objective, 10, 20)), &[9.9, 9.9], SOLVER);
+        assert_near(&mbps(&at_target(&scenario, objective, 10, 20)), &[9.9, 9.9], SOLVER);
     }
     // On one node too; the slower one takes what it can.
     let text = flow("A", "P", "/a", "BE", "")

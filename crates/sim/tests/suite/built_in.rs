@@ -10,7 +10,10 @@ fn every_built_in_can_be_run_and_its_flows_get_data() {
     let found: Vec<Vec<String>> = in_parallel(&builtins(), |(name, _)| {
         // Whole, for what its expectations measure; then its beginning.
         assert!(refused(&scenario(name, &[])).is_none(), "{name}");
-        let start = scenario(name, &["duration=2 s", "flow.*.start=0 s", "flow.*.start_jitter=0 s"]);
+        let start = scenario(
+            name,
+            &["duration=2 s", "flow.*.start=0 s", "flow.*.start_jitter=0 s", "flow.*.start_spread=0 s"],
+        );
         let setup = Setup { with_series: false, ..Setup::default() };
         let flows = run_checking_wire(&start, &setup).document.flows;
         // Nobody answers the flood.

@@ -8,7 +8,8 @@ use weir_schemes::registry::SCHEMES;
 /// U, the cheaper way where a scheme has one, is silent from 20 s to 40 s: it takes everything and answers nothing.
 fn goodputs(scheme: &str, set: &[&str]) -> [f64; 3] {
     let rest = "[[event]]\nat = \"20 s\"\nlink = \"R-U\"\nloss = 1.0\n[[event]]\nat = \"40 s\"\nlink = \"R-U\"\nloss = 0.0\n\
-        [[flow]]\nname = \"f\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/f\"\nclass = \"AF2\"\npayload = \"1024 B\"\n";
+        [[flow]]\nname = \"f\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/f\"\nclass = \"AF2\"\npayload = \"1024 B\"\n\
+        early_loss = false\n";
     let ways = [("10 Mb/s", "10 ms"), ("10 Mb/s", "10 ms")];
     let text = two_ways(scheme, "50 packets", ways, rest);
     let setup = Setup { with_series: false, ..measuring(&[(10, 20), (23, 40), (54, 60)]) };

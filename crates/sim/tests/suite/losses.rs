@@ -65,11 +65,12 @@ fn a_link_is_used_for_no_more_than_all_of_a_window() {
 
 #[test]
 fn data_that_come_after_the_lifetime_are_told_apart_from_those_that_come_twice() {
-    // The queue of 500 packets takes 8.8 s, and Interests live 4 s: what comes late is of no use to anybody.
+    // CUBIC fills the queue of 1000 packets, which takes 17.8 s, and Interests live 2 s: what comes late is of no use.
     let set = [
-        "scheme.fixed.window=1000",
+        "scheme.default=cubic",
         "link.alice-bob.rate=500 kb/s",
-        "link.alice-bob.queue=500 packets",
+        "link.alice-bob.delay=50 ms",
+        "link.alice-bob.queue=1000 packets",
         "duration=30 s",
     ];
     let report = run(&scenario("examples/minimal", &set), &Setup::default());

@@ -123,7 +123,7 @@ fn late_data_count_for_six_seconds_after_the_first_entry_ended() {
         bench.data(bench.neighbours[2], "/a/1")
     };
     assert_eq!(late(5_999), [Seen::Data(Bench::new().neighbours[1])]);
-    assert_eq!(late(6_000), UNSOLICITED);
+    assert_eq!(late(6_000), [Seen::Dropped(DropReason::OutOfLifetime)]);
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn data_that_come_too_late_for_who_asked_are_answers() {
         assert_eq!(bench.lasting(down, &uri, n, Span::from_millis(1)), [Seen::Interest(up)], "{n}");
         bench.later(50);
         bench.input(Input::Deadline);
-        assert_eq!(bench.data(up, &uri), [Seen::Dropped(DropReason::Unsolicited)]);
+        assert_eq!(bench.data(up, &uri), [Seen::Dropped(DropReason::OutOfLifetime)]);
         bench.later(50);
     }
 }
@@ -145,7 +145,7 @@ fn data_that_come_too_late_for_who_asked_by_a_hint_are_answers() {
         assert_eq!(only_seen(bench.give(down, packet)), [Seen::Interest(up)], "{n}");
         bench.later(50);
         bench.input(Input::Deadline);
-        assert_eq!(bench.data(up, &uri), [Seen::Dropped(DropReason::Unsolicited)]);
+        assert_eq!(bench.data(up, &uri), [Seen::Dropped(DropReason::OutOfLifetime)]);
         bench.later(50);
     }
 }

@@ -128,7 +128,7 @@ fn an_earlier_interest_of_a_hint_lets_nobody_answer_for_others() {
     bench.input(Input::Deadline);
     assert!(bench.node.pit().is_empty());
     assert_eq!(bench.interest(victim, "/bank/1", 2), [Seen::Interest(bank)]);
-    assert_eq!(bench.data(evil, "/bank/1"), [Seen::Dropped(DropReason::Unsolicited)]);
+    assert_eq!(bench.data(evil, "/bank/1"), [Seen::Dropped(DropReason::OutOfLifetime)]);
     assert_eq!(bench.hinted_from(stranger, "/bank/1", &["/evil"]), [Seen::Interest(evil)]);
     assert_eq!(bench.data(evil, "/bank/1"), [Seen::Data(stranger)]);
 }

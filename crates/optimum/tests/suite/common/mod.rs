@@ -63,6 +63,13 @@ pub fn optimum(scenario: &Scenario, objective: Objective, from: u64, to: u64) ->
     theory.windows(&[window]).unwrap().pop().unwrap()
 }
 
+/// The same on 99 % of the links, QSCCP's target.
+pub fn at_target(scenario: &Scenario, objective: Objective, from: u64, to: u64) -> Optimum {
+    let options = Options { objective, utilisation: Some(0.99), ..Options::default() };
+    let theory = Theory::new(scenario, &policy(scenario), &options).unwrap();
+    theory.windows(&[(Span::from_secs(from), Span::from_secs(to))]).unwrap().pop().unwrap()
+}
+
 /// The same where each consumer's Data are carried by themselves.
 pub fn apart(scenario: &Scenario, objective: Objective, from: u64, to: u64) -> Optimum {
     let options = Options { objective, copies: Copies::Apart, ..Options::default() };
