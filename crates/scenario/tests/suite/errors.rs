@@ -634,17 +634,14 @@ fn what_is_set_of_a_pair_of_stations_names_their_medium() {
 #[test]
 fn all_errors_of_a_file_are_shown_in_its_order_and_none_that_follows_from_another() {
     let text = format!(
-        "titel = \"t\"\n{}",
-        format!(
-            "duration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\"]\n\
-             {LINK}loss = 2\nqueue = 0\n\
-             {FLOW}class = \"AF9\"\nlifetime = \"0 s\"\n\
-             [[flow]]\nname = \"g\"\nconsumer = \"A\"\nproducer = \"X\"\nprefix = \"b\"\nstart = \"20\"\n\
-             [[window]]\nname = \"w\"\nfrom = \"1 s\"\nto = \"20 s\"\n\
-             [[event]]\nat = \"1 s\"\nlink = \"A-C\"\nup = false\n\
-             [[event]]\nat = \"1 s\"\nflow = \"g\"\nsource_rate = \"1 Mb/s\"\n\
-             [[expectation]]\nsource = \"s\"\nmetric = \"goodput\"\nflow = \"g\"\nabout = \"1 m\"\n"
-        )
+        "titel = \"t\"\nduration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\"]\n\
+         {LINK}loss = 2\nqueue = 0\n\
+         {FLOW}class = \"AF9\"\nlifetime = \"0 s\"\n\
+         [[flow]]\nname = \"g\"\nconsumer = \"A\"\nproducer = \"X\"\nprefix = \"b\"\nstart = \"20\"\n\
+         [[window]]\nname = \"w\"\nfrom = \"1 s\"\nto = \"20 s\"\n\
+         [[event]]\nat = \"1 s\"\nlink = \"A-C\"\nup = false\n\
+         [[event]]\nat = \"1 s\"\nflow = \"g\"\nsource_rate = \"1 Mb/s\"\n\
+         [[expectation]]\nsource = \"s\"\nmetric = \"goodput\"\nflow = \"g\"\nabout = \"1 m\"\n"
     );
     let error = Scenario::parse("x", "x.toml", &text, &[]).unwrap_err();
     let keys: Vec<&str> = error.errors().map(|error| error.key()).collect();
