@@ -34,6 +34,7 @@ impl Experiment {
 
     /// The settings of a flow's consumer.
     pub fn consumer(&self, flow: FlowId) -> ConsumerConfig {
+        let early_loss = self.scheme_of_flow(flow).entry.early_loss;
         let flow = &self.scenario().flows[flow.index()];
         ConsumerConfig {
             prefix: name_of(&flow.prefix),
@@ -47,7 +48,7 @@ impl Experiment {
             must_be_fresh: flow.freshness.is_some(),
             hint: None,
             expected_size: expected_size(flow),
-            early_loss: flow.early_loss,
+            early_loss: flow.early_loss.unwrap_or(early_loss),
         }
     }
 

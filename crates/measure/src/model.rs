@@ -105,7 +105,7 @@ pub struct FlowRow {
     pub lost: u64,
     /// Retransmitted Interests.
     pub retransmitted: u64,
-    /// Retransmission timeouts.
+    /// Interests taken for lost: after a timeout, or earlier where losses are detected early.
     pub timeouts: u64,
     /// From the flow's start to its last Data, s; `None` while unfinished, or without an end.
     pub completion_s: Option<f64>,
@@ -142,7 +142,7 @@ pub struct TrafficFigures {
     pub lost: u64,
     /// Retransmitted Interests.
     pub retransmitted: u64,
-    /// Retransmission timeouts.
+    /// Interests taken for lost: after a timeout, or earlier where losses are detected early.
     pub timeouts: u64,
     /// Completion time of the last flow, s after its start; `None` unless all completed.
     pub completion_s: Option<f64>,

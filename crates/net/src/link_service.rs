@@ -106,8 +106,8 @@ struct Reliability {
 /// When the peer is asked next whether it acknowledges.
 #[derive(Debug)]
 struct Probing {
-    /// The TxSequence of the last probe.
-    last: Option<u64>,
+    /// The TxSequences of the first and the last probe. While nothing is kept, all between them are of probes.
+    sent: Option<(u64, u64)>,
     last_at: Time,
     /// How long after it the next one leaves.
     wait: Span,
@@ -151,17 +151,23 @@ enum Addition {
 }
 
 impl Probing {
-    const NEW: Probing = Probing { last: None, last_at: Time::ZERO, wait: FIRST_WAIT };
+    const NEW: Probing = Probing { sent: None, last_at: Time::ZERO, wait: FIRST_WAIT };
 
     fn is_due(&self, now: Time) -> bool {
-        self.last.is_none() || now.since(self.last_at) >= self.wait
+        self.sent.is_none() || now.since(self.last_at) >= self.wait
     }
 
     fn sent(&mut self, now: Time, tx_sequence: u64) {
-        if self.last.is_some() {
+        if self.sent.is_some() {
             self.wait = (self.wait * 2).min(LONGEST_WAIT);
         }
-        (self.last, self.last_at) = (Some(tx_sequence), now);
+        let (first, _) = self.sent.unwrap_or((tx_sequence, tx_sequence));
+        (self.sent, self.last_at) = (Some((first, tx_sequence)), now);
+    }
+
+    /// Whether it acknowledges a probe: on a long link one that is older than the last.
+    fn is_answered_by(&self, ack: u64) -> bool {
+        self.sent.is_some_and(|(first, last)| (first..=last).contains(&ack))
     }
 }
 
@@ -426,7 +432,7 @@ impl Reliability {
 
     fn handle_ack(&mut self, now: Time, ack: u64) {
         if !self.is_on {
-            self.is_on = self.probing.last == Some(ack);
+            self.is_on = self.probing.is_answered_by(ack);
             return;
         }
         let before = self.sender.counters().recovered;

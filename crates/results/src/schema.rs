@@ -428,7 +428,7 @@ pub mod metric {
         DELAY_P99 = "delay_p99", Some("ms"), TRAFFIC, "99th percentile of this delay";
         LOST = "lost", Some("packets"), TRAFFIC, "Data packets dropped in the network";
         RETRANSMITTED = "retransmitted", Some("packets"), TRAFFIC, "retransmitted Interests";
-        TIMEOUTS = "timeouts", Some("packets"), TRAFFIC, "retransmission timeouts";
+        TIMEOUTS = "timeouts", Some("packets"), TRAFFIC, "Interests taken for lost, after a timeout or earlier";
         COMPLETION = "completion", Some("s"), TRAFFIC,
             "from the start of the flow to its last Data; of several flows, the last completion; null unless all completed";
         COMPLETION_MEAN = "completion_mean", Some("s"), TOGETHER,

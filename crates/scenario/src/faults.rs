@@ -6,6 +6,9 @@ use weir_document::{DocumentError, Item};
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
+/// Nobody reads more errors at once; and each is compared with those before.
+const MOST: usize = 200;
+
 /// The errors found so far. Reading goes on after an error, without the item that has it ([`Faults::keep`]) or with
 /// another value in place of the wrong one ([`Faults::or`]).
 #[derive(Debug, Default)]
@@ -21,6 +24,9 @@ impl Faults {
             return;
         }
         let mut all = self.all.borrow_mut();
+        if all.len() >= MOST {
+            return;
+        }
         // One value of the file may stand for many nodes and links.
         let is_known = |known: &DocumentError| {
             (known.location(), known.message()) == (error.location(), error.message())

@@ -222,8 +222,9 @@ pub struct Flow {
     pub signature: u16,
     /// The Interests' lifetime: how long a node keeps one pending.
     pub lifetime: Span,
-    /// Whether the consumer takes an Interest for lost before its timeout, and probes for losses at the end (RFC 8985).
-    pub early_loss: bool,
+    /// Whether the consumer takes an Interest for lost before its timeout, and probes for losses at the end (RFC 8985); `None`:
+    /// as its scheme has it.
+    pub early_loss: Option<bool>,
     /// FreshnessPeriod of the Data; without: none, and Interests do not ask for fresh Data.
     pub freshness: Option<Span>,
     /// The scheme of this consumer, if another than that of the run.

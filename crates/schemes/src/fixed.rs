@@ -31,6 +31,7 @@ pub const ENTRY: Entry = Entry {
         },
     ],
     signals: &[],
+    early_loss: false,
     sharing: None,
     build: |params| Box::new(Fixed::new(params)),
 };

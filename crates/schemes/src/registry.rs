@@ -19,6 +19,10 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The header fields that the scheme reads or writes, besides [`Signal::COMMON`].
     pub signals: &'static [Signal],
+    /// Whether its consumers detect losses early (RFC 8985) where a scenario does not say. Those whose window follows losses do.
+    /// A scheme with rates that routers tell or that delays give gains nothing by it, and over several paths the Data of
+    /// the slower one are overtaken all the time.
+    pub early_loss: bool,
     /// The sharing policy of the scheme in the steady state, if theory can compute it.
     pub sharing: Option<Sharing>,
     /// Builds the scheme with these parameters.

@@ -62,14 +62,16 @@ impl Loader<'_> {
     }
 
     fn check_times(&self, item: &Item<'_>, flow: &Flow) -> Result<()> {
-        if flow.start >= self.duration && !self.shortened {
+        // The latest start that a seed may draw.
+        let start = flow.start + flow.start_jitter;
+        if start >= self.duration && !self.shortened {
             let value = item.value("start")?;
-            let message = format!("starts at {}, but the run ends at {}", flow.start, self.duration);
+            let message = format!("starts at {start}, but the run ends at {}", self.duration);
             return Err(item.error("start", &value, message, ""));
         }
-        if let Some(stop) = flow.stop.filter(|&stop| stop <= flow.start) {
+        if let Some(stop) = flow.stop.filter(|&stop| stop <= start) {
             let value = item.value("stop")?;
-            let message = format!("stops at {stop}, but starts at {}", flow.start);
+            let message = format!("stops at {stop}, but starts at {start}");
             return Err(item.error("stop", &value, message, ""));
         }
         Ok(())
@@ -216,7 +218,7 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
     let payload = faults.or(payload(item), Bytes::new(1));
     let signature = faults.or(signature(item), 0);
     let lifetime = faults.or(item.positive_span("lifetime"), Span::MAX);
-    let early_loss = faults.or(item.switch("early_loss"), false);
+    let early_loss = faults.or(item.opt_switch("early_loss"), None);
     let freshness = faults.or(item.opt_span("freshness"), None);
     let scheme = faults.or(item.opt_text("scheme"), None);
     let Some(count) = faults.keep(item.opt_whole("count")) else { return };

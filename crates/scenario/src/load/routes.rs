@@ -155,6 +155,7 @@ impl Loader<'_> {
 
     /// What the tables `[[route]]` give.
     fn given(&self, network: &Network) -> Given {
+        let mut routes = 0;
         let mut given = Given::new();
         for listed in &self.all("route") {
             let item = self.item(listed);
@@ -164,19 +165,26 @@ impl Loader<'_> {
             for (text, at) in hops {
                 self.faults.keep(add_hops(&item, network, "hops", &text, at, &mut all));
             }
-            self.faults.keep(self.add_route(&item, network, &all, &mut given));
+            self.faults.keep(self.add_route(&item, network, &all, &mut routes, &mut given));
         }
         given
     }
 
     /// Adds one `[[route]]` with these hops.
-    fn add_route(&self, item: &Item<'_>, network: &Network, hops: &[Hop], given: &mut Given) -> Result<()> {
+    fn add_route(
+        &self,
+        item: &Item<'_>,
+        network: &Network,
+        hops: &[Hop],
+        routes: &mut usize,
+        given: &mut Given,
+    ) -> Result<()> {
         let singles = self.singles(item, network, hops)?;
         for (text, at) in item.texts("prefix")? {
             for prefix in item.expand("prefix", &text, at, None)? {
                 item.check_prefix("prefix", &prefix, at, true)?;
-                let routes: usize = given.values().map(BTreeMap::len).sum();
-                if routes + hops.len() > MAX_ROUTES {
+                *routes += hops.len();
+                if *routes > MAX_ROUTES {
                     return Err(item.error_here("too many routes", ""));
                 }
                 let nodes = given.entry(prefix.clone()).or_default();

@@ -96,6 +96,7 @@ pub const ENTRY: Entry = Entry {
     signals: signals::SIGNALS,
     // Equal logarithms on one link are equal parts of it. Over a network that is proportional fairness, which is an objective
     // and no policy.
+    early_loss: false,
     sharing: Some(Sharing { parameters: &[], policy: |_| SharingPolicy::default() }),
     build: |params| Box::new(Dpccp { settings: Settings::new(params) }),
 };

@@ -129,6 +129,7 @@ pub const ENTRY: Entry = Entry {
         ),
     ],
     signals: &[],
+    early_loss: true,
     sharing: None,
     build: |params| Box::new(E2eAqm::new(params)),
 };

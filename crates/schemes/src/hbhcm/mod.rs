@@ -78,6 +78,7 @@ pub const ENTRY: Entry = Entry {
     citation: "Y. Ye, B. Lee, Y. Qiao, Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN, 2020",
     parameters: PARAMETERS,
     signals: &[signals::RTT_MEASURE],
+    early_loss: true,
     sharing: None,
     build: |params| Box::new(Hbhcm::new(params)),
 };

@@ -74,6 +74,7 @@ pub const ENTRY: Entry = Entry {
     citation: "M. Mahdian et al., MIRCC: Multipath-aware ICN Rate-based Congestion Control, ICN 2016",
     parameters: PARAMETERS,
     signals: signals::SIGNALS,
+    early_loss: false,
     sharing: None,
     build: |params| Box::new(Mircc { settings: Settings::new(params) }),
 };

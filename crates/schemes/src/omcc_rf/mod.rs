@@ -59,6 +59,7 @@ pub const ENTRY: Entry = Entry {
     citation: "G. Carofiglio et al., Optimal Multipath Congestion Control and Request Forwarding in Information-Centric Networks, ICNP 2013",
     parameters: PARAMETERS,
     signals: &[PATH_LABEL],
+    early_loss: true,
     sharing: None,
     build: |params| Box::new(OmccRf::new(params)),
 };

@@ -197,6 +197,7 @@ pub const ENTRY: Entry = Entry {
         UNIT,
     ],
     signals: &[],
+    early_loss: true,
     sharing: None,
     build: |params| Box::new(Pcon::new(params)),
 };

@@ -159,6 +159,7 @@ pub const ENTRY: Entry = Entry {
     citation: "H. Bai et al., QSCCP: A QoS-Aware Congestion Control Protocol for Information-Centric Networking",
     parameters: PARAMETERS,
     signals: signals::SIGNALS,
+    early_loss: false,
     sharing: Some(Sharing {
         parameters: &["weights.*", "delta.*", "flow_weights.*", "flow_limits.*"],
         policy: sharing_policy,

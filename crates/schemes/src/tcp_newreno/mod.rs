@@ -95,6 +95,7 @@ pub const ENTRY: Entry = Entry {
         ),
     ],
     signals: &[],
+    early_loss: true,
     sharing: None,
     build: |params| Box::new(TcpNewReno::new(params)),
 };

@@ -154,6 +154,7 @@ pub const ENTRY: Entry = Entry {
         UNIT,
     ],
     signals: &[],
+    early_loss: true,
     sharing: None,
     build: |params| {
         let reaction = Reaction { unit: Unit::new(params), ..REACTION };

@@ -121,6 +121,7 @@ pub const ENTRY: Entry = Entry {
         REACTION,
     ),
     signals: &[],
+    early_loss: true,
     sharing: None,
     build: |params| {
         Box::new(WindowScheme::<Bic> { law: Settings::new(params), reaction: Reaction::new(params) })

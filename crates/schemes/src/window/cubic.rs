@@ -104,6 +104,7 @@ pub const ENTRY: Entry = Entry {
         REACTION,
     ),
     signals: &[],
+    early_loss: true,
     sharing: None,
     build: |params| {
         Box::new(WindowScheme::<Cubic> { law: Settings::new(params), reaction: Reaction::new(params) })

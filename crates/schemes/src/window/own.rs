@@ -42,6 +42,7 @@ fn entry(name: &str) -> &'static Entry {
         citation: "none",
         parameters: &REACTION,
         signals: &[],
+        early_loss: true,
         sharing: None,
         // What is left without the law: plain nodes, and a fixed window.
         build: |_| crate::fixed::ENTRY.with_defaults(),

@@ -56,6 +56,7 @@ pub const ENTRY: Entry = Entry {
         REACTION,
     ),
     signals: &[],
+    early_loss: true,
     sharing: None,
     build: |params| {
         let law = Settings { beta: params.number("beta"), bounds: Bounds::new(params) };

@@ -36,6 +36,7 @@ pub const ENTRY: Entry = Entry {
         ),
     ],
     signals: &[],
+    early_loss: true,
     sharing: None,
     build: |params| Box::new(Aimd::new(params)),
 };
