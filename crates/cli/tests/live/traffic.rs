@@ -129,6 +129,9 @@ source = "assumed: a test"
 duration = "8 s"
 [scheme]
 default = "dpccp"
+[scheme.dpccp]
+first_interests = 10
+source = "assumed: a test"
 [[node]]
 name = ["R", "U", "V", "S"]
 [defaults.link]
@@ -368,7 +371,8 @@ fn dpccp_fills_two_ways_as_in_the_simulator() {
         format!("[[face]]\nname = \"{name}\"\nremote = \"udp4://127.0.0.1:{port}\"\n{keys}\n")
     };
     let route = |face: &str| format!("[[route]]\nprefix = \"/both\"\nface = \"{face}\"\n");
-    let scheme = "[scheme]\nname = \"dpccp\"\n[tables]\ncontent_store_packets = 0\n";
+    // Few first Interests: the queue of more than these, in half a millisecond, lasts longer than the test.
+    let scheme = "[scheme]\nname = \"dpccp\"\n[scheme.dpccp]\nfirst_interests = 10\n[tables]\ncontent_store_packets = 0\n";
     let bottleneck = |rate: &str| format!("rate = \"{rate}\"\nqueue = 200");
     let files = [
         face("U", u, "") + &face("V", v, "") + &route("U") + &route("V"),
