@@ -744,11 +744,11 @@ describe("the matrix", () => {
   const openPage = (name, steps, { dir = join(summaries, "matrix"), ...options } = {}) =>
     open(steps, { file: join(dir, `${name}.html`), ready: () => document.getElementById("theme") !== null, ...options });
   const document_ = () => JSON.parse(readFileSync(join(summaries, "matrix", "compare.json"), "utf8"));
-  const KEYS = { share: "share", jain: "jain", delay: "delay_over_propagation", lost: "lost", settle: "settle_s" };
+  const KEYS = { share: "share", jain: "jain", "class-jain": "jain_in_class", delay: "delay_over_propagation", lost: "lost", settle: "settle_s" };
 
   test("shows one figure at a time, a number in each cell as the document has it", () =>
     openPage("compare", async (page) => {
-      const { schemes, scenarios } = document_();
+      const { schemes, scenarios, without_classes } = document_();
       const shown = () => page.locator(".measure:visible").evaluateAll((tables) => tables.map((table) => table.dataset.measure));
       assert.deepEqual(await shown(), ["share"]);
       for (const [at, [key, name]] of Object.entries(KEYS).entries()) {
@@ -757,14 +757,17 @@ describe("the matrix", () => {
         const cells = await page.locator(`[data-measure="${key}"] tbody tr`).evaluateAll((rows) =>
           rows.map((row) => [row.querySelector("th").textContent, ...[...row.querySelectorAll("td:not(.sum)")].map((cell) => cell.textContent)]),
         );
-        assert.deepEqual(cells.map(([scheme]) => scheme), schemes);
+        const marked = schemes.map((scheme) => (without_classes.includes(scheme) ? `${scheme}°` : scheme));
+        assert.deepEqual(cells.map(([scheme]) => scheme.replace("°", "")), schemes);
+        // Weighted figures say of each scheme whether it knows classes.
+        if (key === "share") assert.deepEqual(cells.map(([scheme]) => scheme), marked);
         for (const [scheme, ...row] of cells) {
           assert.equal(row.length, scenarios.length);
           for (const [at, text] of row.entries()) {
-            const { measured } = scenarios[at].matrix.find((one) => one.scheme === scheme)[name];
+            const { measured } = scenarios[at].matrix.find((one) => one.scheme === scheme.replace("°", ""))[name];
             if (measured === null) assert.equal(text, "–");
             else if (key === "share") assert.equal(text, (100 * measured.mean).toFixed(0));
-            else if (key === "jain") assert.equal(text, measured.mean.toFixed(2));
+            else if (key === "jain" || key === "class-jain") assert.equal(text, measured.mean.toFixed(2));
             else assert.match(text, /^[\d.<]+$/);
           }
         }
@@ -776,16 +779,16 @@ describe("the matrix", () => {
       const detail = page.locator("#detail");
       const cell = (row, column) => page.locator(`.measure:visible tbody tr:nth-child(${row}) td:nth-child(${column})`);
       await cell(2, 4).hover();
-      assert.match(await detail.textContent(), /^fixed on one\/swept: [\d.]+ ± [\d.]+ %$/);
+      assert.match(await detail.textContent(), /^fixed° on one\/swept: weighted share of the optimum [\d.]+ ± [\d.]+ %$/);
       await cell(2, 6).locator("a").focus();
-      assert.equal(await detail.textContent(), "fixed on two/lossy: not known: it cannot run here: it knows no loss");
+      assert.equal(await detail.textContent(), "fixed° on two/lossy: weighted share of the optimum not known: it cannot run here: it knows no loss");
     }));
 
   test("leads with what it shows, and to the pages of schemes and scenarios and back", () =>
     openPage("compare", async (page) => {
       const order = await page.locator("main section h2").allTextContents();
       assert.deepEqual(order, ["What it shows", "Schemes by scenarios"]);
-      assert.match(await page.locator(".answer li").first().textContent(), /^Share of the optimum: of \d scenarios the best, or as good: /);
+      assert.match(await page.locator(".answer li").first().textContent(), /^Weighted share of the optimum: of \d scenarios the best, or as good: /);
       await page.locator(".measure:visible td:not(.sum) a").first().click();
       await page.waitForURL(/scenario-one-swept\.html$/);
       assert.equal(await page.locator("h1").textContent(), "one/swept");
@@ -827,7 +830,7 @@ describe("the matrix", () => {
   });
 
   test("has all of its figures without a script", () =>
-    openPage("compare", async (page) => assert.equal(await page.locator(".matrix:visible").count(), 5), {
+    openPage("compare", async (page) => assert.equal(await page.locator(".matrix:visible").count(), 6), {
       javaScriptEnabled: false,
       ready: () => true,
     }));
