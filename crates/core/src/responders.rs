@@ -91,9 +91,9 @@ pub struct Answer {
 /// What the shortest round trips of a flow's responders are when a Data comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bases {
-    /// Of the farthest Data that others have overtaken, if any were.
+    /// The shortest round trip of the farthest responder whose Data others have overtaken; `None` if no Data were overtaken.
     pub farthest: Option<Span>,
-    /// Of the one from which most Data come.
+    /// The shortest round trip of the responder that has sent the most Data lately.
     pub usual: Span,
     /// Whether this Data comes from nearer than `farthest`: its own round trip is shorter, or its responder's shortest one
     /// is less than half.
@@ -206,7 +206,8 @@ impl Responders {
         (!self.known.is_empty()).then(|| Span::from_nanos((sum / share + 0.5) as u64))
     }
 
-    /// With a Data that has this round trip, and whose responder has this shortest one.
+    /// The bases when a Data comes. `own` is the round trip of this Data and the shortest one of its responder; `None` if its
+    /// Interest was sent more than once.
     fn bases(&self, own: Option<(Span, Span)>) -> Option<Bases> {
         let farthest = self.known.iter().filter_map(|of| of.overtaken).map(|(least, _)| least).max();
         let is_near = own
@@ -228,7 +229,7 @@ fn are_near(a: Span, b: Span) -> bool {
 }
 
 /// Round-trip time and retransmission timeout of a consumer's Interests: RFC 6298 for each responder, and the longest
-/// timeout of them for all Interests, since nobody knows before who will answer one.
+/// timeout of them for all Interests: a consumer does not know which responder will answer an Interest.
 ///
 /// *A responder of which there is no sample yet*, far behind a near cache, answers after the timeout. Its Interests are sent
 /// again, and give no sample (Karn). Forwarders absorb the repetition while the first Interest is pending. So the Data
@@ -239,7 +240,7 @@ fn are_near(a: Span, b: Span) -> bool {
 #[derive(Clone, Debug)]
 pub struct FlowRtt {
     config: RtoConfig,
-    /// Of all Data.
+    /// SRTT and RTTVAR over the Data of all responders.
     smoothed: Option<Smoothed>,
     responders: Responders,
     backoff: u64,

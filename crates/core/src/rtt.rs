@@ -12,11 +12,10 @@
 //! Interest times out keeps the timeout that it was sent with, and does not double it again. Else a burst
 //! that was lost would time out piece by piece, each piece after twice the time.
 //!
-//! Samples of Interests that were sent more than once are not
-//! taken (Karn): in NDN either sending may have been answered, and by different nodes.
-
+//! Samples of Interests that were sent more than once are not taken (Karn): in NDN either sending may have been answered,
+//! and by different nodes.
 //!
-//! A consumer's Interests are answered by several nodes: `responders.rs`.
+//! Several nodes answer the Interests of a consumer: `responders.rs`.
 
 use crate::ids::{NO_PREFIX, PrefixId};
 use crate::units::Span;
@@ -67,12 +66,12 @@ pub(crate) struct Smoothed {
 }
 
 impl Smoothed {
-    /// By the first sample.
+    /// SRTT and RTTVAR after the first sample.
     pub(crate) fn new(rtt: Span) -> Smoothed {
         Smoothed { srtt: rtt, var: rtt / 2 }
     }
 
-    /// By one more.
+    /// Takes a further sample.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Span) {
         let Smoothed { srtt, var } = *self;

@@ -478,7 +478,7 @@ impl Reliability {
     ) {
         let tx_sequence = match addition {
             Addition::Kept => self.keep(now, &piece, is_data),
-            // Of several pieces the first.
+            // If the packet has several pieces, only the first one is a probe.
             Addition::Probe if self.probing.is_due(now) => {
                 let number = self.sender.number();
                 self.probing.sent(now, number);

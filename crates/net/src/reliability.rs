@@ -50,7 +50,7 @@ pub struct SenderConfig {
     pub later_acks: u32,
     /// The most that this number grows to if the network reorders frames.
     pub most_later_acks: u32,
-    /// A frame is not sent again so long after it was sent first: nobody waits for it.
+    /// The age, from its first sending, from which a frame is not sent again: no consumer waits for it any longer.
     pub max_age: Span,
     /// Number of later frames, with and without TxSequence, after which a frame is not sent again: the receiver may know its
     /// Sequence no more.
@@ -252,7 +252,7 @@ impl<T> Sender<T> {
         tx_sequence
     }
 
-    /// For how long there has been no acknowledgement though a frame was sent; zero if none is wanted.
+    /// How long a frame has waited without any acknowledgement from the peer; zero if no frame waits.
     pub fn silence(&self, now: Time) -> Span {
         self.unanswered.map_or(Span::ZERO, |since| now.since(since))
     }

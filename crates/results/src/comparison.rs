@@ -146,7 +146,7 @@ fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
     })
 }
 
-/// By which weights the optimum is the measure, in a sentence.
+/// A sentence that names the weights with which the optimum divides links.
 fn weights_note(row: &DistanceComparison) -> Option<String> {
     let weights = &row.weights;
     (!weights.is_empty()).then(|| {
@@ -453,7 +453,7 @@ pub(crate) fn is_one_group_each(classes: &[TrafficComparison], groups: &[Traffic
     classes.len() == groups.len() && groups.iter().all(is_there)
 }
 
-/// Of schemes that treat all classes alike, in words.
+/// What a table says of a scheme that treats all classes alike.
 pub(crate) const KNOWS_NO_CLASSES: &str =
     "knows no classes, so that figures weighted by classes are no measure of what it does";
 
