@@ -21,7 +21,7 @@
 //! Two responders that are nearer to each other than a factor of two count as one. What follows from a round trip, a timeout
 //! or a window, has room for as much.
 
-use crate::rtt::{RtoConfig, Smoothed};
+use crate::rtt::{Backoff, RtoConfig, Smoothed};
 use crate::units::{Span, Time};
 
 /// Round trips of one responder differ by no more from one to the next; and what a host's own timing makes of it.
@@ -243,9 +243,7 @@ pub struct FlowRtt {
     /// SRTT and RTTVAR over the Data of all responders.
     smoothed: Option<Smoothed>,
     responders: Responders,
-    backoff: u64,
-    /// What it was before it was doubled last.
-    earlier: u64,
+    backoff: Backoff,
     /// The factor of all timeouts while there is a responder without a sample, and since when.
     patience: (u64, Time),
 }
@@ -264,15 +262,14 @@ impl FlowRtt {
             config,
             smoothed: None,
             responders: Responders::of_all_time(),
-            backoff: 1,
-            earlier: 1,
+            backoff: Backoff::NONE,
             patience: (1, Time::ZERO),
         }
     }
 
     /// Takes a sample: the round-trip time of an Interest that was sent only once.
     pub fn sample(&mut self, now: Time, rtt: Span) -> Option<Bases> {
-        (self.backoff, self.earlier) = (1, 1);
+        self.backoff = Backoff::NONE;
         match &mut self.smoothed {
             None => self.smoothed = Some(Smoothed::new(rtt)),
             Some(smoothed) => smoothed.sample(rtt),
@@ -317,8 +314,7 @@ impl FlowRtt {
 
     /// An Interest timed out.
     pub fn back_off(&mut self) {
-        self.earlier = self.backoff;
-        self.backoff = (2 * self.backoff).min(self.config.max_backoff);
+        self.backoff.double(&self.config);
     }
 
     /// The smoothed round-trip time of all Data, once there is a sample.
@@ -336,7 +332,7 @@ impl FlowRtt {
     /// The retransmission timeout.
     #[inline]
     pub fn rto(&self) -> Span {
-        self.backed_off(self.backoff)
+        self.backoff.rto(self.base(), &self.config)
     }
 
     /// How long an answer may be late after the answer to a later Interest: Data arrive out of order by no more than
@@ -352,19 +348,19 @@ impl FlowRtt {
 
     /// Whether an Interest has timed out since the last sample.
     pub fn is_backed_off(&self) -> bool {
-        self.backoff > 1
+        self.backoff.is_some()
     }
 
     /// The RTO of Interests that were sent before the last backoff.
     #[inline]
     pub fn earlier_rto(&self) -> Span {
-        self.backed_off(self.earlier)
+        self.backoff.earlier_rto(self.base(), &self.config)
     }
 
+    /// RTO without a backoff.
     #[inline]
-    fn backed_off(&self, by: u64) -> Span {
-        let base = self.longest(|smoothed| self.config.rto(smoothed));
-        (base * by).min(self.config.max)
+    fn base(&self) -> Span {
+        self.longest(|smoothed| self.config.rto(smoothed))
     }
 }
 

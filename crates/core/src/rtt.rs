@@ -86,15 +86,48 @@ impl Smoothed {
     }
 }
 
+/// The factor k by which timeouts raise the RTO.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backoff {
+    now: u64,
+    /// What it was before it was doubled last.
+    earlier: u64,
+}
+
+impl Backoff {
+    /// 1, as after each sample.
+    pub(crate) const NONE: Backoff = Backoff { now: 1, earlier: 1 };
+
+    /// Doubles it, after a timeout.
+    pub(crate) fn double(&mut self, config: &RtoConfig) {
+        *self = Backoff { now: (2 * self.now).min(config.max_backoff), earlier: self.now };
+    }
+
+    /// Whether there was a timeout since the last sample.
+    pub(crate) fn is_some(self) -> bool {
+        self.now > 1
+    }
+
+    /// The RTO, for one without a backoff.
+    #[inline]
+    pub(crate) fn rto(self, base: Span, config: &RtoConfig) -> Span {
+        (base * self.now).min(config.max)
+    }
+
+    /// The RTO of what was sent before the last timeout.
+    #[inline]
+    pub(crate) fn earlier_rto(self, base: Span, config: &RtoConfig) -> Span {
+        (base * self.earlier).min(config.max)
+    }
+}
+
 /// The estimate of one link, or of one way.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimate {
     config: RtoConfig,
     /// Once there is a sample.
     smoothed: Option<Smoothed>,
-    backoff: u64,
-    /// What it was before it was doubled last.
-    earlier: u64,
+    backoff: Backoff,
 }
 
 /// That of a consumer.
@@ -107,13 +140,13 @@ impl Default for RttEstimate {
 impl RttEstimate {
     /// One without a sample.
     pub const fn new(config: RtoConfig) -> RttEstimate {
-        RttEstimate { config, smoothed: None, backoff: 1, earlier: 1 }
+        RttEstimate { config, smoothed: None, backoff: Backoff::NONE }
     }
 
     /// Takes a sample: the round-trip time of an Interest that was sent only once.
     #[inline]
     pub fn sample(&mut self, rtt: Span) {
-        (self.backoff, self.earlier) = (1, 1);
+        self.backoff = Backoff::NONE;
         match &mut self.smoothed {
             None => self.smoothed = Some(Smoothed::new(rtt)),
             Some(smoothed) => smoothed.sample(rtt),
@@ -122,8 +155,7 @@ impl RttEstimate {
 
     /// An Interest, or a frame, timed out.
     pub fn back_off(&mut self) {
-        self.earlier = self.backoff;
-        self.backoff = (2 * self.backoff).min(self.config.max_backoff);
+        self.backoff.double(&self.config);
     }
 
     /// The smoothed round-trip time, once there is a sample.
@@ -135,24 +167,24 @@ impl RttEstimate {
     /// The retransmission timeout.
     #[inline]
     pub fn rto(&self) -> Span {
-        self.backed_off(self.backoff)
+        self.backoff.rto(self.base(), &self.config)
     }
 
     /// Whether an Interest has timed out since the last sample.
     pub fn is_backed_off(&self) -> bool {
-        self.backoff > 1
+        self.backoff.is_some()
     }
 
     /// The RTO of Interests that were sent before the last backoff.
     #[inline]
     pub fn earlier_rto(&self) -> Span {
-        self.backed_off(self.earlier)
+        self.backoff.earlier_rto(self.base(), &self.config)
     }
 
+    /// RTO without a backoff.
     #[inline]
-    fn backed_off(&self, by: u64) -> Span {
-        let base = self.smoothed.map_or(self.config.initial, |smoothed| self.config.rto(smoothed));
-        (base * by).min(self.config.max)
+    fn base(&self) -> Span {
+        self.smoothed.map_or(self.config.initial, |smoothed| self.config.rto(smoothed))
     }
 }
 
