@@ -235,8 +235,7 @@ fn are_near(a: Span, b: Span) -> bool {
 /// again, and give no sample (Karn). Forwarders absorb the repetition while the first Interest is pending. So the Data
 /// come sooner after the last sending, or later, than from any responder that is known. Then the timeout was too short, not the
 /// Interest lost. If the first and the last sending were close together, the time since the first one is the sample.
-/// Otherwise timeouts are twice as long from then on, until there is a sample of a new responder. A sample of a known one
-/// changes nothing about it.
+/// Otherwise timeouts are twice as long from then on, until there is a sample of a new farthest responder, or for 10 s.
 #[derive(Clone, Debug)]
 pub struct FlowRtt {
     config: RtoConfig,

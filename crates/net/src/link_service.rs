@@ -21,7 +21,7 @@
 //!           no acknowledgement for 2 s though one was wanted
 //! ```
 //!
-//! A link that loses nothing so has nearly no cost.
+//! So repair costs nearly nothing on a link without losses.
 //!
 //! A probe is a frame that is sent anyway. It is not kept. A peer that does not know TxSequence ignores it, as NDNLPv2 demands of
 //! the number 840. A TxSequence of the peer brings the next probe forward: the peer has started, or was not there before.

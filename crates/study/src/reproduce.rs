@@ -34,7 +34,7 @@ const ALL: &str = "all";
 const FITTED: &str = "fitted";
 
 /// What makes every seed but seed 1 a run of its own, also where nothing else is random: delays a few per cent from the stated
-/// ones, and starts a few tens of milliseconds later.
+/// ones, and starts up to 20 ms later.
 const JITTER: [&str; 2] = ["defaults.link.delay_jitter=0.02", "defaults.flow.start_jitter=20ms"];
 
 /// What is reproduced.

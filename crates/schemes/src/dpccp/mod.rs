@@ -232,7 +232,7 @@ const PARAMETERS: &[Parameter] = &[
         "base_lifetime",
         (Span::ZERO, Span::from_secs(3600)),
         "10 s",
-        "a base RTT that no Data has met for so long is measured anew, but not within 100 control cycles; 0: never",
+        "a base RTT that no Data has met for so long is measured anew, but not within 50 control cycles; 0: never",
         "assumed: as BBR's; the paper has none",
     ),
     span("exploration", "100 ms", "initial time between exploring Interests", "assumed: as MIRCC's"),

@@ -44,7 +44,8 @@ pub(super) enum Form {
     CaughtUp,
 }
 
-/// A count of marks from which on more of them change nothing: P_m of 1/1000 is a signal with 0.98.
+/// The most marks that one report counts: it bounds the work for one Data. With them a P_m of 1/1000 is a signal with a
+/// probability of 0.98.
 const MOST_MARKS: u32 = 4096;
 
 /// The state C of one queue, (5).

@@ -103,7 +103,7 @@ pub const ENTRY: Entry = Entry {
             (Span::ZERO, Span::from_secs(10)),
             "8.3 ms",
             "in slow start, a queueing delay above it is congestion at once; 0: no such rule",
-            "paper: none; files: consumer-src.cc, 100 packets of 1040 B, which 100 Mb/s send in 8.3 ms",
+            "paper: none; files: consumer-src.cpp, 100 packets of 1040 B, which 100 Mb/s send in 8.3 ms",
         ),
         Parameter {
             key: "rate_sample",

@@ -73,7 +73,7 @@ impl Longer {
             self.level = None;
             return None;
         }
-        // A period that is not level is none with an empty queue.
+        // Delays that vary show that the queue was not empty: such a period says nothing of the rate without a queue.
         let is_level = self.sum / self.data.max(1) - delay < self.target;
         let slow = if is_level { rate } else { f64::INFINITY };
         let level = match self.level {

@@ -41,7 +41,7 @@
 //!    has no such rule.
 //! 9. **Data of nearer caches are no duplicate ACKs.** If several nodes answer Interests of one consumer, Data come out of
 //!    order without a loss. TCP has one sender. A Data from nearer than those that were overtaken before acknowledges its own
-//!    segment. On a path that becomes more than twice as long there is no ssthresh.
+//!    segment. If the path becomes more than twice as long, the consumer forgets ssthresh.
 //! 10. **There are no selective acknowledgements.** ns-3 has them by default, and the article does not say whether it
 //!     uses them.
 
