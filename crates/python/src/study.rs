@@ -277,6 +277,10 @@ impl Watched {
         let Some(progress) = progress else { return Ok(()) };
         let [cost, advanced] = [&self.cost, &self.advanced].map(|count| count.load(Ordering::Relaxed));
         let [done, all] = [&self.done, &self.all].map(|count| count.load(Ordering::Relaxed));
+        // The plan is not made yet.
+        if all == 0 {
+            return Ok(());
+        }
         let part = if done == all { 1.0 } else { (advanced as f64 / cost.max(1) as f64).min(1.0) };
         progress.call1(py, (part, done, all)).map(drop)
     }

@@ -418,7 +418,7 @@ pub const KEYS: &[Key] = &[
         "early_loss",
         Shape::Switch,
         NONE,
-        "Whether consumers detect losses early, as `weir get` does (RFC 8985). Then an Interest counts as lost if a later one was answered, about a round trip after it was sent; a probe detects losses at the end. `false`: consumers wait for the timeout, at least 200 ms in most schemes, as the consumers of most papers' programs do. The default is `true` for schemes with a window that follows losses (reno, bic, cubic, bbr, tcp-newreno, pcon, omcc-rf, hbhcm, e2e-aqm), and `false` for the others.",
+        "Whether consumers detect losses early, as `weir get` does (RFC 8985). Then an Interest counts as lost if a later one was answered, about a round trip after it was sent; a probe detects losses at the end. `false`: consumers wait for the timeout, at least 200 ms in most schemes, as the consumers of most papers' programs do. The default is the scheme's, as the reference of schemes says: `true` for schemes with a window that follows losses.",
     ),
     key(
         "flow",

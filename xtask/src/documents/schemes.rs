@@ -38,7 +38,11 @@ fn reference() -> String {
     for scheme in SCHEMES {
         let name = scheme.name;
         text += &format!("## `{name}`\n\n{}. Source: {}.\n", capital(scheme.title), scheme.citation);
-        text += &format!("Page: [{name}](../schemes/{name}.md).\n\n{}\n", parameters(scheme.parameters));
+        text += &format!(
+            "Page: [{name}](../schemes/{name}.md). `early_loss` of a flow is `{}` by default.\n\n",
+            scheme.early_loss
+        );
+        text += &format!("{}\n", parameters(scheme.parameters));
     }
     text
 }
