@@ -1,4 +1,8 @@
-//! Parameters of schemes: declared in one table each, checked against it, documented from it.
+//! Parameters of schemes: each is declared once, in [`parameters!`](crate::parameters). Values are checked against the
+//! declaration, and the reference is written from it.
+
+#[doc(hidden)]
+pub mod declare;
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -6,6 +10,8 @@ use std::collections::BTreeMap;
 use weir_packet::Name;
 
 use crate::units::{Bytes, Rate, Span};
+
+pub use declare::Setting;
 
 /// A parameter's value as a file or a command line gives it.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +45,39 @@ impl Value {
         }
     }
 
+    /// The value as a whole number that is not negative.
+    pub fn integer(&self) -> u64 {
+        self.number() as u64
+    }
+
+    /// The value as a time, from text such as "100 ms".
+    pub fn span(&self) -> Span {
+        self.text().parse().expect("checked when resolved")
+    }
+
     /// The value as a rate, from text such as "10 Mb/s".
     pub fn rate(&self) -> Rate {
         self.text().parse().expect("checked when resolved")
+    }
+
+    /// The value as a size, from text such as "1024 B".
+    pub fn bytes(&self) -> Bytes {
+        self.text().parse().expect("checked when resolved")
+    }
+
+    /// The value as a switch.
+    pub fn switch(&self) -> bool {
+        *self == Value::Bool(true)
+    }
+
+    /// The value as one of several words.
+    pub fn choice(&self) -> &str {
+        self.text()
+    }
+
+    /// The value as the name of a variant.
+    pub fn variant(&self) -> &str {
+        self.text()
     }
 
     /// A word or an unparsed quantity.
@@ -269,6 +305,11 @@ impl Params {
     /// Every parameter with its value, in the order of keys.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.values.iter().map(|(key, value)| (*key, value))
+    }
+
+    /// The value of a parameter. Panics if the scheme has not declared it, which is an error in its code.
+    pub fn value(&self, key: &str) -> &Value {
+        self.declared(key)
     }
 
     fn declared(&self, key: &str) -> &Value {

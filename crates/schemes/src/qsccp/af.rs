@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_flows_of_a_face_are_those_whose_tables_have_it() {
-        let params = Params::resolve(super::super::PARAMETERS, []).unwrap();
+        let params = Params::resolve(Settings::PARAMETERS, []).unwrap();
         let mut node = AdaptiveForwarding::new(&Settings::new(&params));
         let (mut random, mut now) = (Random::named(1, "flows"), Time::from_nanos(1));
         let news = News { rate: 1e6, is_greedy: false, rtt: None };

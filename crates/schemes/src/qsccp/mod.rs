@@ -140,16 +140,18 @@ mod policy;
 mod signals;
 mod tables;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use core::ops::RangeInclusive;
+
 use weir_core::seam::{
     FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
 };
 use weir_core::tables::flow_prefix::FlowPrefix;
 use weir_core::units::{Bytes, Rate, Span};
+use weir_core::{choice, parameters};
 
 use crate::registry::{Entry, Sharing};
 use crate::resolve::Resolved;
-use crate::window::{UNIT, Unit};
+use crate::window::Unit;
 use policy::PerPrefix;
 
 /// Its place in the list of schemes.
@@ -157,7 +159,7 @@ pub const ENTRY: Entry = Entry {
     name: "qsccp",
     title: "service classes, Interest scheduling, explicit rates",
     citation: "H. Bai et al., QSCCP: A QoS-Aware Congestion Control Protocol for Information-Centric Networking",
-    parameters: PARAMETERS,
+    parameters: Settings::PARAMETERS,
     signals: signals::SIGNALS,
     early_loss: false,
     sharing: Some(Sharing {
@@ -169,222 +171,120 @@ pub const ENTRY: Entry = Entry {
 
 /// What CDS comes to in its steady state (section IV-C).
 fn sharing_policy(scheme: &Resolved) -> SharingPolicy {
-    let params = &scheme.params;
-    let Settings { omega, delta, .. } = Settings::new(params);
-    let weights = params.members("flow_weights.*");
-    let limits = params.members("flow_limits.*");
-    SharingPolicy {
-        delta,
-        omega,
-        flow_weights: weights.map(|(prefix, weight)| (prefix.to_string(), weight.number())).collect(),
-        flow_limits: limits.map(|(prefix, limit)| (prefix.to_string(), limit.rate().as_bps_f64())).collect(),
+    let Settings { omega, delta, flow_weights, flow_limits, .. } = Settings::new(&scheme.params);
+    let weights = flow_weights.iter().map(|(prefix, weight)| (prefix.to_string(), *weight));
+    let limits = flow_limits.iter().map(|(prefix, limit)| (prefix.to_string(), limit.as_bps_f64()));
+    SharingPolicy { delta, omega, flow_weights: weights.collect(), flow_limits: limits.collect() }
+}
+
+const WEIGHT: RangeInclusive<f64> = 0.001..=1000.0;
+/// A flow of weight 0.1 that is punished waits for some hundred turns of the WDRR.
+const FLOW_WEIGHT: RangeInclusive<f64> = 0.1..=100.0;
+const SHARE: RangeInclusive<f64> = 0.0001..=1.0;
+const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
+
+parameters! {
+    /// The parameters.
+    #[derive(Clone, Debug)]
+    struct Settings {
+        /// η, target link utilization
+        eta: f64 = number("target_utilisation", 0.01..=1.0) default "0.99" from "paper: section V-A";
+        /// T, how often rates are computed
+        period: Span = span("period", Span::from_millis(1)..=Span::from_secs(10)) default "100 ms"
+            from "files: queues.cpp, calObjectRateInterval";
+        /// ω of AF4, AF3, AF2, AF1, BE.
+        omega: [f64; 5] = [
+            /// ω of class AF4
+            number("weights.AF4", WEIGHT) default "5" from "files: queues.cpp";
+            /// ω of class AF3
+            number("weights.AF3", WEIGHT) default "4" from "files: queues.cpp";
+            /// ω of class AF2
+            number("weights.AF2", WEIGHT) default "3" from "paper: section V-B";
+            /// ω of class AF1
+            number("weights.AF1", WEIGHT) default "2" from "paper: section V-B";
+            /// ω of class BE
+            number("weights.BE", WEIGHT) default "1" from "paper: section V-B";
+        ];
+        /// δ of CS7, CS6, EF.
+        delta: [f64; 3] = [
+            /// δ of class CS7: its limit as a share of the capacity
+            number("delta.CS7", SHARE) default "0.2" from "files: queues.cpp";
+            /// δ of class CS6
+            number("delta.CS6", SHARE) default "0.2" from "files: queues.cpp";
+            /// δ of class EF
+            number("delta.EF", SHARE) default "0.3" from "files: queues.cpp";
+        ];
+        /// number of first name components that define a flow; the last component of a name never counts; 0: the
+        /// prefix of the FIB entry
+        flow_prefix: FlowPrefix = integer("flow_prefix", 0..=127) default "0"
+            from "paper: section IV-B, the prefix";
+        /// w of the flows of a prefix: `flow_weights."/video" = 2`
+        flow_weights: PerPrefix<f64> = each number("flow_weights.*", FLOW_WEIGHT) default "1"
+            from "paper: section V-B, identical weights";
+        /// rate of the token bucket of each flow of a prefix
+        flow_limits: PerPrefix<Rate> = each rate("flow_limits.*", Rate::from_bps(1000)..=MAX_RATE)
+            default "1 Tb/s" from "assumed: no limit; paper: section IV-C 3, optional";
+        /// depth of a delay-sensitive class's token bucket, bits
+        bucket_bits: u64 = integer("bucket", 1..=1 << 40) default "160000" from "files: queues.cpp";
+        /// depth of the total limiter's bucket, bits
+        burst_bits: u64 = integer("burst", 1..=1 << 40) default "17248" from "assumed: two Data of 8624 bits";
+        /// WDRR quantum, bits
+        quantum_bits: u64 = integer("quantum", 1..=1 << 40) default "16000" from "files: queues.cpp";
+        /// Interests of a flow that may wait
+        virtual_queue: u32 = integer("virtual_queue", 1..=1 << 20) default "20"
+            from "files: queues.cpp, setVqSize";
+        /// Interests of a delay-tolerant class that may wait; if so many wait, Interests of flows with more than an
+        /// equal part are dropped
+        class_queue: u32 = integer("class_queue", 1..=1 << 24) default "200" from "files: queues.cpp";
+        /// γ: a flow is high-demand if it asks for this part of its base rate or more
+        gamma: f64 = number("gamma", 0.01..=0.999) default "0.95" from "paper: section V-A";
+        /// λ: after this many periods above its rate a flow is greedy
+        lambda: u32 = integer("lambda", 1..=1 << 20) default "10" from "paper: section V-A";
+        /// a flow is above its rate if it asks for more than this multiple of it
+        greedy_ratio: f64 = number("greedy_ratio", 1.0..=1000.0) default "1.2" from "files: queues.cpp";
+        /// periods in which a group of faces has to keep to its rate to compensate for one period above it
+        group_memory: u32 = integer("group_memory", 1..=1 << 10) default "10"
+            from "assumed: λ times it is 10 s, so short pauses do not help; the paper has no groups";
+        /// φ, factor of a greedy flow's weight
+        phi: f64 = number("phi", 0.1..=1.0) default "0.5" from "paper: section V-C";
+        /// part of the Interests that take a random next hop, as probes
+        probing: f64 = number("probing", 0.0..=1.0) default "0.01" from "paper: section IV-E";
+        /// whether (11) counts Data for several consumers once upstream, and Data from a cache not at all
+        shared_retrieval: bool = switch("shared_retrieval") default "true"
+            from "assumed: the paper's scenario 4 needs it";
+        /// whether Data of delay-sensitive classes leave before other Data; useful on hosts that do not always send
+        /// on time
+        urgent_data: bool = switch("urgent_data") default "false"
+            from "assumed: the paper has one queue for all Data";
+        /// β, smoothing factor of the consumer's rate
+        beta: f64 = number("beta", 0.0..=0.9999) default "0.8" from "paper: section V-A";
+        /// rate of Data for which a consumer asks before it has feedback; 0: a single Interest
+        initial_rate: Rate = rate("initial_rate", Rate::ZERO..=MAX_RATE) default "100 kb/s"
+            from "files: ndn-consumer-qsccp.cpp, InitialSendRate";
+        /// the consumer's rate where Data have no TargetRate: `double`: twice the rate of arriving Data, halved by
+        /// timeouts; `probe`: none came with one, or none for a lifetime: CUBIC with HyStart++, paced
+        untold: Untold = choice("untold", Untold::WORDS) default "double"
+            from "assumed: the paper has no such Data; `weir get` has `probe`: RFC 9438, RFC 9406, and RFC 9002, section \
+                  7.7, for paths whose forwarders do not run QSCCP";
+        unit: Unit = group;
+        /// assumed size of Data until a Data or a declared size arrives, bytes
+        default_data_bits: u64 = integer("data_size", 1..=8800) default "1125"
+            from "files: queues.cpp, 9000 bits" as |bytes| 8 * bytes;
+        /// capacity of a face whose rate is not given
+        unknown_capacity: Rate = rate("unknown_capacity", Rate::from_bps(1)..=MAX_RATE) default "100 Mb/s"
+            from "files: the authors' NFD, default bandwidth";
     }
 }
 
-const WEIGHT: (f64, f64) = (0.001, 1000.0);
-/// A flow of weight 0.1 that is punished waits for some hundred turns of the WDRR.
-const FLOW_WEIGHT: (f64, f64) = (0.1, 100.0);
-const SHARE: (f64, f64) = (0.0001, 1.0);
-const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
-
-const PARAMETERS: &[Parameter] = &[
-    Parameter::number(
-        "target_utilisation",
-        (0.01, 1.0),
-        "0.99",
-        "η, target link utilization",
-        "paper: section V-A",
-    ),
-    Parameter::span(
-        "period",
-        (Span::from_millis(1), Span::from_secs(10)),
-        "100 ms",
-        "T, how often rates are computed",
-        "files: queues.cpp, calObjectRateInterval",
-    ),
-    Parameter::number("weights.AF4", WEIGHT, "5", "ω of class AF4", "files: queues.cpp"),
-    Parameter::number("weights.AF3", WEIGHT, "4", "ω of class AF3", "files: queues.cpp"),
-    Parameter::number("weights.AF2", WEIGHT, "3", "ω of class AF2", "paper: section V-B"),
-    Parameter::number("weights.AF1", WEIGHT, "2", "ω of class AF1", "paper: section V-B"),
-    Parameter::number("weights.BE", WEIGHT, "1", "ω of class BE", "paper: section V-B"),
-    Parameter::number(
-        "delta.CS7",
-        SHARE,
-        "0.2",
-        "δ of class CS7: its limit as a share of the capacity",
-        "files: queues.cpp",
-    ),
-    Parameter::number("delta.CS6", SHARE, "0.2", "δ of class CS6", "files: queues.cpp"),
-    Parameter::number("delta.EF", SHARE, "0.3", "δ of class EF", "files: queues.cpp"),
-    Parameter::integer(
-        "flow_prefix",
-        (0, 127),
-        "0",
-        "number of first name components that define a flow; the last component of a name never counts; 0: the prefix of the FIB entry",
-        "paper: section IV-B, the prefix",
-    ),
-    Parameter::number(
-        "flow_weights.*",
-        FLOW_WEIGHT,
-        "1",
-        "w of the flows of a prefix: `flow_weights.\"/video\" = 2`",
-        "paper: section V-B, identical weights",
-    ),
-    Parameter {
-        key: "flow_limits.*",
-        kind: ParameterKind::Rate(Rate::from_bps(1000), MAX_RATE),
-        default: "1 Tb/s",
-        meaning: "rate of the token bucket of each flow of a prefix",
-        from: "assumed: no limit; paper: section IV-C 3, optional",
-    },
-    Parameter::integer(
-        "bucket",
-        (1, 1 << 40),
-        "160000",
-        "depth of a delay-sensitive class's token bucket, bits",
-        "files: queues.cpp",
-    ),
-    Parameter::integer(
-        "burst",
-        (1, 1 << 40),
-        "17248",
-        "depth of the total limiter's bucket, bits",
-        "assumed: two Data of 8624 bits",
-    ),
-    Parameter::integer("quantum", (1, 1 << 40), "16000", "WDRR quantum, bits", "files: queues.cpp"),
-    Parameter::integer(
-        "virtual_queue",
-        (1, 1 << 20),
-        "20",
-        "Interests of a flow that may wait",
-        "files: queues.cpp, setVqSize",
-    ),
-    Parameter::integer(
-        "class_queue",
-        (1, 1 << 24),
-        "200",
-        "Interests of a delay-tolerant class that may wait; if so many wait, Interests of flows with more than an equal part are dropped",
-        "files: queues.cpp",
-    ),
-    Parameter::number(
-        "gamma",
-        (0.01, 0.999),
-        "0.95",
-        "γ: a flow is high-demand if it asks for this part of its base rate or more",
-        "paper: section V-A",
-    ),
-    Parameter::integer(
-        "lambda",
-        (1, 1 << 20),
-        "10",
-        "λ: after this many periods above its rate a flow is greedy",
-        "paper: section V-A",
-    ),
-    Parameter::number(
-        "greedy_ratio",
-        (1.0, 1000.0),
-        "1.2",
-        "a flow is above its rate if it asks for more than this multiple of it",
-        "files: queues.cpp",
-    ),
-    Parameter::integer(
-        "group_memory",
-        (1, 1 << 10),
-        "10",
-        "periods in which a group of faces has to keep to its rate to compensate for one period above it",
-        "assumed: λ times it is 10 s, so short pauses do not help; the paper has no groups",
-    ),
-    Parameter::number("phi", (0.1, 1.0), "0.5", "φ, factor of a greedy flow's weight", "paper: section V-C"),
-    Parameter::number(
-        "probing",
-        (0.0, 1.0),
-        "0.01",
-        "part of the Interests that take a random next hop, as probes",
-        "paper: section IV-E",
-    ),
-    Parameter::switch(
-        "shared_retrieval",
-        "true",
-        "whether (11) counts Data for several consumers once upstream, and Data from a cache not at all",
-        "assumed: the paper's scenario 4 needs it",
-    ),
-    Parameter::switch(
-        "urgent_data",
-        "false",
-        "whether Data of delay-sensitive classes leave before other Data; useful on hosts that do not always send on time",
-        "assumed: the paper has one queue for all Data",
-    ),
-    Parameter::number(
-        "beta",
-        (0.0, 0.9999),
-        "0.8",
-        "β, smoothing factor of the consumer's rate",
-        "paper: section V-A",
-    ),
-    Parameter {
-        key: "initial_rate",
-        kind: ParameterKind::Rate(Rate::ZERO, MAX_RATE),
-        default: "100 kb/s",
-        meaning: "rate of Data for which a consumer asks before it has feedback; 0: a single Interest",
-        from: "files: ndn-consumer-qsccp.cpp, InitialSendRate",
-    },
-    Parameter {
-        key: "untold",
-        kind: ParameterKind::Choice(&["double", "probe"]),
-        default: "double",
-        meaning: "the consumer's rate where Data have no TargetRate: `double`: twice the rate of arriving Data, halved by \
-                  timeouts; `probe`: none came with one, or none for a lifetime: CUBIC with HyStart++, paced",
-        from: "assumed: the paper has no such Data; `weir get` has `probe`: RFC 9438, RFC 9406, and RFC 9002, section \
-               7.7, for paths whose forwarders do not run QSCCP",
-    },
-    UNIT,
-    Parameter::integer(
-        "data_size",
-        (1, 8800),
-        "1125",
-        "assumed size of Data until a Data or a declared size arrives, bytes",
-        "files: queues.cpp, 9000 bits",
-    ),
-    Parameter {
-        key: "unknown_capacity",
-        kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
-        default: "100 Mb/s",
-        meaning: "capacity of a face whose rate is not given",
-        from: "files: the authors' NFD, default bandwidth",
-    },
-];
-
-/// The parameters, read.
-#[derive(Clone, Debug)]
-struct Settings {
-    eta: f64,
-    period: Span,
-    /// ω of AF4, AF3, AF2, AF1, BE.
-    omega: [f64; 5],
-    /// δ of CS7, CS6, EF.
-    delta: [f64; 3],
-    flow_prefix: FlowPrefix,
-    flow_weights: PerPrefix<f64>,
-    flow_limits: PerPrefix<Rate>,
-    bucket_bits: u64,
-    burst_bits: u64,
-    quantum_bits: u64,
-    virtual_queue: u32,
-    class_queue: u32,
-    gamma: f64,
-    lambda: u32,
-    greedy_ratio: f64,
-    phi: f64,
-    group_memory: u32,
-    probing: f64,
-    shared_retrieval: bool,
-    urgent_data: bool,
-    beta: f64,
-    initial_rate: Rate,
-    /// The unit of the window, if the consumer probes where it is not told a rate.
-    probes_by: Option<Unit>,
-    default_data_bits: u64,
-    unknown_capacity: Rate,
+choice! {
+    /// What a consumer does where Data have no TargetRate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Untold {
+        /// It asks for twice the rate of arriving Data.
+        Double = "double",
+        /// It probes for a rate.
+        Probe = "probe",
+    }
 }
 
 impl Settings {
@@ -393,42 +293,9 @@ impl Settings {
         if self.urgent_data { self.delta.iter().sum() } else { 0.0 }
     }
 
-    fn new(params: &Params) -> Settings {
-        Settings {
-            eta: params.number("target_utilisation"),
-            period: params.span("period"),
-            omega: ["weights.AF4", "weights.AF3", "weights.AF2", "weights.AF1", "weights.BE"]
-                .map(|key| params.number(key)),
-            delta: ["delta.CS7", "delta.CS6", "delta.EF"].map(|key| params.number(key)),
-            flow_prefix: match params.integer("flow_prefix") {
-                0 => FlowPrefix::FibEntry,
-                components => FlowPrefix::Components(components as u8),
-            },
-            flow_weights: PerPrefix::new(
-                params.members("flow_weights.*").map(|(prefix, value)| (prefix.clone(), value.number())),
-            ),
-            flow_limits: PerPrefix::new(
-                params.members("flow_limits.*").map(|(prefix, value)| (prefix.clone(), value.rate())),
-            ),
-            bucket_bits: params.integer("bucket"),
-            burst_bits: params.integer("burst"),
-            quantum_bits: params.integer("quantum"),
-            virtual_queue: params.integer("virtual_queue") as u32,
-            class_queue: params.integer("class_queue") as u32,
-            gamma: params.number("gamma"),
-            lambda: params.integer("lambda") as u32,
-            greedy_ratio: params.number("greedy_ratio"),
-            phi: params.number("phi"),
-            group_memory: params.integer("group_memory") as u32,
-            probing: params.number("probing"),
-            shared_retrieval: params.switch("shared_retrieval"),
-            urgent_data: params.switch("urgent_data"),
-            beta: params.number("beta"),
-            initial_rate: params.rate("initial_rate"),
-            probes_by: (params.text("untold") == "probe").then(|| Unit::new(params)),
-            default_data_bits: 8 * params.integer("data_size"),
-            unknown_capacity: params.rate("unknown_capacity"),
-        }
+    /// The unit of the window, if the consumer probes where it is not told a rate.
+    fn probes_by(&self) -> Option<Unit> {
+        (self.untold == Untold::Probe).then_some(self.unit)
     }
 }
 
@@ -440,8 +307,8 @@ pub struct Qsccp {
 
 impl Scheme for Qsccp {
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl> {
-        let Settings { beta, initial_rate, default_data_bits, probes_by, .. } = self.settings;
-        let usual_size = Bytes::new(default_data_bits / 8);
+        let Settings { beta, initial_rate, default_data_bits, .. } = self.settings;
+        let (usual_size, probes_by) = (Bytes::new(default_data_bits / 8), self.settings.probes_by());
         Box::new(cra::Cra::new(beta, initial_rate, flow.lifetime, usual_size).probing(probes_by))
     }
 

@@ -40,6 +40,7 @@ pub(crate) mod reno;
 
 use core::fmt;
 
+use weir_core::parameters;
 use weir_core::responders::Bases;
 use weir_core::seam::params::{Parameter, ParameterKind, Params};
 use weir_core::seam::{
@@ -172,47 +173,41 @@ pub struct Congestion {
     pub packets: f64,
 }
 
-/// The packet in which W is counted.
-///
-/// RFC 5681 and RFC 9438 count bytes, in units of the largest segment that the path carries. RFC 3465 lets W grow by the
-/// bytes that are acknowledged, not by the number of acknowledgements. Here a Data is an acknowledgement, and is as
-/// long as its producer has made it. If it is longer than a packet of the path, it travels as several, and any of them
-/// that is lost loses all of it. So W is decreased as often as one of TCP that sends as many packets, and it grows and
-/// limits as one of TCP only if it counts these packets. A Data that is shorter counts as one packet.
-///
-/// RFC 3465, section 2.3, lets one acknowledgement raise W by two packets at most, lest a flow send more at once than it
-/// got at once. A Data raises W by its own packets only, so there is no such limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Unit(Option<f64>);
+parameters! {
+    /// The packet in which W is counted.
+    ///
+    /// RFC 5681 and RFC 9438 count bytes, in units of the largest segment that the path carries. RFC 3465 lets W grow by the
+    /// bytes that are acknowledged, not by the number of acknowledgements. Here a Data is an acknowledgement, and is as
+    /// long as its producer has made it. If it is longer than a packet of the path, it travels as several, and any of them
+    /// that is lost loses all of it. So W is decreased as often as one of TCP that sends as many packets, and it grows and
+    /// limits as one of TCP only if it counts these packets. A Data that is shorter counts as one packet.
+    ///
+    /// RFC 3465, section 2.3, lets one acknowledgement raise W by two packets at most, lest a flow send more at once than it
+    /// got at once. A Data raises W by its own packets only, so there is no such limit.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub(crate) struct Unit {
+        /// the packet in which W is counted, and by which it grows: a Data counts as its size divided by this, and as one
+        /// at least; 0 B: a Data is a packet, whatever its size
+        packet: Option<Bytes> = bytes("unit") default "0 B"
+            from "paper: a Data is a packet; `weir get` has 1448 B: RFC 3465, section 2, bytes in segments of a path with \
+                  an MTU of 1500";
+    }
+}
 
 impl Unit {
     /// A Data is a packet, whatever its size.
-    pub(crate) const DATA: Unit = Unit(None);
-
-    /// As [`UNIT`] says.
-    pub(crate) fn new(params: &Params) -> Unit {
-        let size = params.bytes(UNIT.key).as_u64();
-        Unit((size > 0).then_some(size as f64))
-    }
+    pub(crate) const DATA: Unit = Unit { packet: None };
 
     /// How many packets a Data of this size is; one of unknown size as many as the largest.
     pub(crate) fn packets(self, size: Bytes) -> f64 {
-        let Some(packet) = self.0 else { return 1.0 };
+        let Some(packet) = self.packet else { return 1.0 };
         let size = if size == Bytes::ZERO { MAX_PACKET_SIZE as u64 } else { size.as_u64() };
-        (size as f64 / packet).max(1.0)
+        (size as f64 / packet.as_u64() as f64).max(1.0)
     }
 }
 
 /// `unit`
-pub(crate) const UNIT: Parameter = Parameter {
-    key: "unit",
-    kind: ParameterKind::Bytes,
-    default: "0 B",
-    meaning: "the packet in which W is counted, and by which it grows: a Data counts as its size divided by this, and as \
-              one at least; 0 B: a Data is a packet, whatever its size",
-    from: "paper: a Data is a packet; `weir get` has 1448 B: RFC 3465, section 2, bytes in segments of a path with an \
-           MTU of 1500",
-};
+pub(crate) const UNIT: Parameter = Unit::PARAMETERS[0];
 
 /// `spread`
 const SPREAD: Parameter = Parameter {
@@ -780,11 +775,12 @@ mod tests {
 
     #[test]
     fn a_data_is_as_many_packets_as_it_is_long() {
+        let unit = Unit { packet: Some(Bytes::new(1448)) };
         for (size, packets) in [(8688, 6.0), (1448, 1.0), (100, 1.0), (2172, 1.5)] {
-            assert_eq!(Unit(Some(1448.0)).packets(Bytes::new(size)), packets);
+            assert_eq!(unit.packets(Bytes::new(size)), packets);
             assert_eq!(Unit::DATA.packets(Bytes::new(size)), 1.0);
         }
-        assert_eq!(Unit(Some(1448.0)).packets(Bytes::ZERO), 8800.0 / 1448.0, "unknown: the longest");
+        assert_eq!(unit.packets(Bytes::ZERO), 8800.0 / 1448.0, "unknown: the longest");
     }
 
     #[test]

@@ -1,0 +1,389 @@
+//! The declaration of parameters: each row says once what the table, the struct and its reader need.
+
+use core::ops::RangeInclusive;
+
+use super::{Parameter, ParameterKind, Variant};
+use crate::tables::flow_prefix::FlowPrefix;
+use crate::units::{Bytes, Rate, Span};
+
+/// Declares the parameters of a scheme, or of a part of one: a struct with a field for each, its table
+/// `PARAMETERS`, and its reader `new(&Params)`.
+///
+/// A row has, in this order: the meaning, which is also the field's documentation; the field and its type; the kind of
+/// the values in files, with the key and the bounds, both included; the default, as in a file; and its source.
+///
+/// ```
+/// use weir_core::seam::params::{Params, Value};
+/// use weir_core::units::Span;
+///
+/// weir_core::parameters! {
+///     /// The parameters of a scheme.
+///     #[derive(Clone, Copy, Debug)]
+///     pub struct Settings {
+///         /// β, the part of W that a decrease leaves
+///         pub beta: f64 = number("beta", 0.1..=0.99) default "0.5" from "paper: RFC 5681, (4)";
+///         /// how long a queue is measured; 0: never
+///         pub measured: Option<Span> = span("measured", Span::ZERO..=Span::from_secs(1)) default "100 ms"
+///             from "assumed: several round trips";
+///     }
+/// }
+///
+/// let given = Value::parse("0 s");
+/// let settings = Settings::new(&Params::resolve(Settings::PARAMETERS, [("measured", &given)]).unwrap());
+/// assert_eq!((settings.beta, settings.measured), (0.5, None));
+/// assert_eq!(Settings::PARAMETERS[0].meaning, "β, the part of W that a decrease leaves");
+/// ```
+///
+/// The kinds are `number`, `integer`, `span`, `rate`, `bytes`, `switch`, `choice` (the bounds are the words, see
+/// [`choice!`](crate::choice)) and `variant` (the bounds are the [`Variant`]s). A [`Setting`] implementation turns the value into the
+/// field's type; `as` after the source names another function for it. Besides rows with a field of their own there are:
+///
+/// - `_ = kind(…) …;` is a row that needs no field, such as `variant`, which only changes defaults.
+/// - `field: Type = each kind("family.*", …) …;` is a family. `Type` is collected from pairs of a prefix and a value.
+/// - `field: [T; N] = [ rows ];` are N rows without fields of their own.
+/// - `field: Type = group;` are the parameters that `Type` declares. `group { … }` changes some of them for this scheme:
+///   `initial_window default "4" from "…";`, with another meaning before it if need be.
+///
+/// A key that is declared twice, or changed but not declared, is an error of compilation.
+#[macro_export]
+macro_rules! parameters {
+    ($(#[$attribute:meta])* $vis:vis struct $name:ident { $($rows:tt)* }) => {
+        $crate::parameters!(@row [$(#[$attribute])* $vis struct $name] params {} {} {} $($rows)*);
+    };
+
+    // Each arm takes a row off and adds to the table, the fields and the readers.
+    (@row $head:tt $params:ident { $($table:tt)* } $fields:tt $readers:tt
+        $(#[doc = $meaning:literal])+
+        _ = $kind:ident($key:literal $(, $bounds:expr)?) default $default:literal from $from:literal;
+        $($rest:tt)*
+    ) => {
+        $crate::parameters!(@row $head $params
+            { $($table)* &[$crate::parameters!(@table $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
+            $fields $readers $($rest)*);
+    };
+    (@row $head:tt $params:ident { $($table:tt)* } { $($fields:tt)* } { $($readers:tt)* }
+        $(#[doc = $doc:literal])*
+        $vis:vis $field:ident: $type:ty = group $({
+            $($(#[doc = $meaning:literal])* $key:ident default $default:literal from $from:literal;)+
+        })?;
+        $($rest:tt)*
+    ) => {
+        $crate::parameters!(@row $head $params
+            {
+                $($table)*
+                &$crate::seam::params::declare::changed::<{ <$type>::PARAMETERS.len() }>(<$type>::PARAMETERS, &[
+                    $($($crate::parameters!(@table switch(stringify!($key)) $default $from "" $($meaning)*),)+)?
+                ]),
+            }
+            { $($fields)* $(#[doc = $doc])* $vis $field: $type, }
+            { $($readers)* $field: <$type>::new($params), }
+            $($rest)*);
+    };
+    (@row $head:tt $params:ident { $($table:tt)* } { $($fields:tt)* } { $($readers:tt)* }
+        $(#[doc = $doc:literal])*
+        $vis:vis $field:ident: $type:ty = [$(
+            $(#[doc = $meaning:literal])+
+            $kind:ident($key:literal $(, $bounds:expr)?) default $default:literal from $from:literal;
+        )+];
+        $($rest:tt)*
+    ) => {
+        $crate::parameters!(@row $head $params
+            {
+                $($table)*
+                &[$($crate::parameters!(@table $kind($key $(, $bounds)?) $default $from $($meaning)+)),+],
+            }
+            { $($fields)* $(#[doc = $doc])* $vis $field: $type, }
+            { $($readers)* $field: [$($crate::seam::params::Setting::of($params.value($key).$kind())),+], }
+            $($rest)*);
+    };
+    (@row $head:tt $params:ident { $($table:tt)* } { $($fields:tt)* } { $($readers:tt)* }
+        $(#[doc = $meaning:literal])+
+        $vis:vis $field:ident: $type:ty = each $kind:ident($key:literal $(, $bounds:expr)?)
+            default $default:literal from $from:literal;
+        $($rest:tt)*
+    ) => {
+        $crate::parameters!(@row $head $params
+            { $($table)* &[$crate::parameters!(@table $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
+            { $($fields)* $(#[doc = $meaning])+ $vis $field: $type, }
+            {
+                $($readers)*
+                $field: $params
+                    .members($key)
+                    .map(|(prefix, value)| (prefix.clone(), $crate::seam::params::Setting::of(value.$kind())))
+                    .collect(),
+            }
+            $($rest)*);
+    };
+    (@row $head:tt $params:ident { $($table:tt)* } { $($fields:tt)* } { $($readers:tt)* }
+        $(#[doc = $meaning:literal])+
+        $vis:vis $field:ident: $type:ty = $kind:ident($key:literal $(, $bounds:expr)?)
+            default $default:literal from $from:literal $(as $convert:expr)?;
+        $($rest:tt)*
+    ) => {
+        $crate::parameters!(@row $head $params
+            { $($table)* &[$crate::parameters!(@table $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
+            { $($fields)* $(#[doc = $meaning])+ $vis $field: $type, }
+            { $($readers)* $field: $crate::parameters!(@read [$params.value($key).$kind()] $($convert)?), }
+            $($rest)*);
+    };
+    (@row [$(#[$attribute:meta])* $vis:vis struct $name:ident] $params:ident
+        { $($table:tt)* } { $($fields:tt)* } { $($readers:tt)* }
+    ) => {
+        $(#[$attribute])*
+        $vis struct $name {
+            $($fields)*
+        }
+
+        impl $name {
+            /// The table of the parameters.
+            $vis const PARAMETERS: &'static [$crate::seam::params::Parameter] = {
+                const ROWS: &[&[$crate::seam::params::Parameter]] = &[$($table)*];
+                &$crate::seam::params::declare::joined::<{ $crate::seam::params::declare::total(ROWS) }>(ROWS)
+            };
+
+            /// The parameters, read.
+            $vis fn new($params: &$crate::seam::params::Params) -> $name {
+                $name { $($readers)* }
+            }
+        }
+    };
+
+    (@table $kind:ident($key:expr $(, $bounds:expr)?) $default:literal $from:literal $($meaning:literal)+) => {
+        $crate::seam::params::Parameter {
+            key: $key,
+            kind: $crate::seam::params::ParameterKind::$kind($($bounds)?),
+            default: $default,
+            meaning: concat!($($meaning),+).trim_ascii(),
+            from: $from,
+        }
+    };
+    (@read [$($value:tt)*]) => { $crate::seam::params::Setting::of($($value)*) };
+    (@read [$($value:tt)*] $convert:expr) => { $crate::seam::params::declare::converted($($value)*, $convert) };
+}
+
+/// Declares an enum whose variants are the words of a parameter of kind `choice`.
+///
+/// ```
+/// weir_core::choice! {
+///     /// What a consumer reacts to.
+///     #[derive(Clone, Copy, Debug, PartialEq)]
+///     pub enum Signs {
+///         /// Marks alone.
+///         Marks = "marks",
+///         /// Losses alone.
+///         Losses = "losses",
+///     }
+/// }
+///
+/// weir_core::parameters! {
+///     /// The parameters of a scheme.
+///     pub struct Settings {
+///         /// the signals of congestion
+///         pub signs: Signs = choice("react_to", Signs::WORDS) default "marks" from "assumed";
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! choice {
+    ($(#[$attribute:meta])* $vis:vis enum $name:ident {
+        $($(#[$of_word:meta])* $variant:ident = $word:literal),+ $(,)?
+    }) => {
+        $(#[$attribute])*
+        $vis enum $name {
+            $($(#[$of_word])* $variant),+
+        }
+
+        impl $name {
+            /// The words, in the order of the variants.
+            $vis const WORDS: &'static [&'static str] = &[$($word),+];
+        }
+
+        impl $crate::seam::params::Setting<&str> for $name {
+            fn of(word: &str) -> $name {
+                match word {
+                    $($word => $name::$variant,)+
+                    _ => unreachable!("a choice is checked when it is resolved"),
+                }
+            }
+        }
+    };
+}
+
+/// A type of a field that a parameter's value becomes. `T` is the type of the kind's values: `f64`, `u64`, [`Span`],
+/// [`Rate`], [`Bytes`], `bool` or `&str`.
+pub trait Setting<T> {
+    /// The field's value.
+    fn of(value: T) -> Self;
+}
+
+/// Types of fields that hold the value as it is.
+macro_rules! as_it_is {
+    ($($type:ty),+) => {
+        $(impl Setting<$type> for $type {
+            fn of(value: $type) -> $type {
+                value
+            }
+        })+
+    };
+}
+
+as_it_is!(f64, u64, Span, Rate, Bytes, bool);
+
+/// Types of fields for a smaller range. A parameter's bounds must be in it; beyond it is its largest value.
+macro_rules! smaller {
+    ($($type:ty),+) => {
+        $(impl Setting<u64> for $type {
+            fn of(value: u64) -> $type {
+                <$type>::try_from(value).unwrap_or(<$type>::MAX)
+            }
+        })+
+    };
+}
+
+smaller!(u8, u32, usize);
+
+/// Zero is `None`.
+macro_rules! zero_is_none {
+    ($($type:ty),+) => {
+        $(impl Setting<$type> for Option<$type> {
+            fn of(value: $type) -> Option<$type> {
+                Some(value).filter(|value| *value > <$type>::ZERO)
+            }
+        })+
+    };
+}
+
+zero_is_none!(Span, Rate, Bytes);
+
+impl Setting<u64> for FlowPrefix {
+    /// A number of components; 0: the prefix of the FIB entry.
+    fn of(components: u64) -> FlowPrefix {
+        match Setting::of(components) {
+            0 => FlowPrefix::FibEntry,
+            components => FlowPrefix::Components(components),
+        }
+    }
+}
+
+/// The kinds as a declaration names them.
+impl ParameterKind {
+    /// A number between two bounds, both included.
+    pub const fn number(bounds: RangeInclusive<f64>) -> ParameterKind {
+        ParameterKind::Number(*bounds.start(), *bounds.end())
+    }
+
+    /// A whole number between two bounds, both included.
+    pub const fn integer(bounds: RangeInclusive<i64>) -> ParameterKind {
+        ParameterKind::Integer(*bounds.start(), *bounds.end())
+    }
+
+    /// A time between two bounds, both included.
+    pub const fn span(bounds: RangeInclusive<Span>) -> ParameterKind {
+        ParameterKind::Span(*bounds.start(), *bounds.end())
+    }
+
+    /// A rate between two bounds, both included.
+    pub const fn rate(bounds: RangeInclusive<Rate>) -> ParameterKind {
+        ParameterKind::Rate(*bounds.start(), *bounds.end())
+    }
+
+    /// A size.
+    pub const fn bytes() -> ParameterKind {
+        ParameterKind::Bytes
+    }
+
+    /// `true` or `false`.
+    pub const fn switch() -> ParameterKind {
+        ParameterKind::Switch
+    }
+
+    /// One of these words.
+    pub const fn choice(words: &'static [&'static str]) -> ParameterKind {
+        ParameterKind::Choice(words)
+    }
+
+    /// The name of one of these.
+    pub const fn variant(variants: &'static [Variant]) -> ParameterKind {
+        ParameterKind::Variant(variants)
+    }
+}
+
+/// How many rows all parts have.
+#[doc(hidden)]
+pub const fn total(parts: &[&[Parameter]]) -> usize {
+    let (mut total, mut part) = (0, 0);
+    while part < parts.len() {
+        total += parts[part].len();
+        part += 1;
+    }
+    total
+}
+
+/// The rows of all parts, `N` in all.
+///
+/// # Panics
+/// When a key is there twice: while it compiles.
+#[doc(hidden)]
+pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
+    let mut rows = [NOTHING; N];
+    let (mut at, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut row = 0;
+        while row < parts[part].len() {
+            assert!(place(&rows, parts[part][row].key).is_none(), "a key is declared twice");
+            rows[at] = parts[part][row];
+            (at, row) = (at + 1, row + 1);
+        }
+        part += 1;
+    }
+    rows
+}
+
+/// A group's rows with other defaults, sources and, where they are given, meanings.
+///
+/// # Panics
+/// When the group has no such key: while it compiles.
+#[doc(hidden)]
+pub const fn changed<const N: usize>(group: &[Parameter], changes: &[Parameter]) -> [Parameter; N] {
+    let mut rows = joined::<N>(&[group]);
+    let mut at = 0;
+    while at < changes.len() {
+        let Parameter { key, default, meaning, from, .. } = changes[at];
+        let Some(place) = place(&rows, key) else { panic!("the group has no parameter with this key") };
+        (rows[place].default, rows[place].from) = (default, from);
+        if !meaning.is_empty() {
+            rows[place].meaning = meaning;
+        }
+        at += 1;
+    }
+    rows
+}
+
+/// A field's value by another function than [`Setting::of`].
+#[doc(hidden)]
+pub fn converted<T, F>(value: T, convert: impl FnOnce(T) -> F) -> F {
+    convert(value)
+}
+
+const NOTHING: Parameter =
+    Parameter { key: "", kind: ParameterKind::Switch, default: "false", meaning: "", from: "" };
+
+/// Where the row with this key is.
+const fn place(rows: &[Parameter], key: &str) -> Option<usize> {
+    let mut at = 0;
+    while at < rows.len() {
+        if is_same(rows[at].key.as_bytes(), key.as_bytes()) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
