@@ -1,7 +1,7 @@
 //! `fixed`: no congestion control. Consumers have a fixed window or a fixed rate, nodes use the cheapest next hop, and
 //! queues are drop-tail. It is the baseline for the other schemes, and the smallest example of one.
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use weir_core::parameters;
 use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, Scheme, SendEvent,
 };
@@ -14,39 +14,23 @@ pub const ENTRY: Entry = Entry {
     name: "fixed",
     title: "fixed window or rate, best route, drop-tail: no congestion control",
     citation: "none: the defaults of the core",
-    parameters: &[
-        Parameter::integer(
-            "window",
-            (1, 1 << 20),
-            "32",
-            "number of pending Interests of a flow, if `rate` is 0",
-            "assumed: fills 10 Mb/s over 25 ms with 1 kB segments",
-        ),
-        Parameter {
-            key: "rate",
-            kind: ParameterKind::Rate(Rate::ZERO, Rate::from_bps(1_000_000_000_000)),
-            default: "0 b/s",
-            meaning: "rate of Data that a flow requests; 0: the fixed window limits it instead",
-            from: "assumed: off",
-        },
-    ],
+    parameters: Fixed::PARAMETERS,
     signals: &[],
     early_loss: false,
     sharing: None,
     build: |params| Box::new(Fixed::new(params)),
 };
 
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-pub struct Fixed {
-    window: u32,
-    rate: Option<Rate>,
-}
-
-impl Fixed {
-    fn new(params: &Params) -> Fixed {
-        let rate = Some(params.rate("rate")).filter(|rate| *rate > Rate::ZERO);
-        Fixed { window: params.integer("window") as u32, rate }
+parameters! {
+    /// The scheme.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Fixed {
+        /// number of pending Interests of a flow, if `rate` is 0
+        window: u32 = integer("window", 1..=1 << 20) default "32"
+            from "assumed: fills 10 Mb/s over 25 ms with 1 kB segments";
+        /// rate of Data that a flow requests; 0: the fixed window limits it instead
+        rate: Option<Rate> = rate("rate", Rate::ZERO..=Rate::from_bps(1_000_000_000_000)) default "0 b/s"
+            from "assumed: off";
     }
 }
 

@@ -4,17 +4,20 @@
 //! So a Data that arrives while its Interest waits for its retransmission adds one to the pending Interests that the
 //! window allows, for the rest of the flow. The fault is off, except in the variants that reproduce these programs.
 
+use weir_core::parameters;
 use weir_core::seam::DataReceived;
-use weir_core::seam::params::Parameter;
 
-/// Whether they do.
-pub(crate) const LATE_DATA_TWICE: Parameter = Parameter::switch(
-    "late_data_twice",
-    "false",
-    "whether late Data are subtracted twice from the pending Interests: once when the Interest counts as lost, and again \
-     when its Data arrives before a retransmission. After it one more Interest is pending than the window allows",
-    "files: a fault of ndnSIM's ndn-consumer-pcon, and of ndn-consumer-omccrf of QSCCP's authors",
-);
+parameters! {
+    /// Whether they do.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Settings {
+        /// whether late Data are subtracted twice from the pending Interests: once when the Interest counts as lost, and
+        /// again when its Data arrives before a retransmission. After it one more Interest is pending than the window
+        /// allows
+        pub(crate) is_counted_twice: bool = switch("late_data_twice") default "false"
+            from "files: a fault of ndnSIM's ndn-consumer-pcon, and of ndn-consumer-omccrf of QSCCP's authors";
+    }
+}
 
 /// Pending Interests as such a consumer counts them.
 #[derive(Clone, Copy, Debug)]

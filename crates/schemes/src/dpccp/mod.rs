@@ -78,11 +78,13 @@ mod states;
 mod subflow;
 mod switching;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use core::ops::RangeInclusive;
+
 use weir_core::seam::{
     FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
 };
 use weir_core::units::Span;
+use weir_core::{choice, parameters};
 
 use crate::path_label::LabellingQueue;
 use crate::registry::{Entry, Sharing};
@@ -92,7 +94,7 @@ pub const ENTRY: Entry = Entry {
     name: "dpccp",
     title: "consumers choose paths, and pace each path at a rate that keeps a few packets queued",
     citation: "Y. Ye et al., Delay-based Network Utility Maximization Modelling for Congestion Control in Named Data Networking",
-    parameters: PARAMETERS,
+    parameters: Settings::PARAMETERS,
     signals: signals::SIGNALS,
     // Equal logarithms on one link are equal parts of it. Over a network that is proportional fairness, which is an objective
     // and no policy.
@@ -101,206 +103,92 @@ pub const ENTRY: Entry = Entry {
     build: |params| Box::new(Dpccp { settings: Settings::new(params) }),
 };
 
-const fn span(
-    key: &'static str,
-    default: &'static str,
-    meaning: &'static str,
-    from: &'static str,
-) -> Parameter {
-    Parameter::span(key, (Span::from_millis(1), Span::from_secs(60)), default, meaning, from)
+const TIME: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(60);
+
+parameters! {
+    /// The parameters.
+    #[derive(Clone, Copy, Debug)]
+    struct Settings {
+        /// α_s, the packets that a flow keeps queued
+        set_point: f64 = number("set_point", 0.1..=10_000.0) default "20" from "paper: section VII.A";
+        /// the smallest α_r of a sub-flow, packets; (16) divides the rest of α_s
+        least_set_point: f64 = number("least_set_point", 0.0..=10_000.0) default "0"
+            from "paper: (16) has none; files: wVegas in MPTCP for Linux has 2";
+        /// ψ, packets: with fewer in queues the bottleneck is underused; at most 0.3·α_r
+        psi: f64 = number("underused", 0.01..=10_000.0) default "3"
+            from "assumed: a few; files: a third party's program has 3";
+        /// η, in multiples of α_s: with more packets queued a sub-flow drains its queue
+        heavy: f64 = number("heavy", 1.1..=1e6) default "6"
+            from "fitted: dpccp/fixed-cache, with 3 caches that answer at random cause drains, and two of the \
+                  rates that the paper states are missed; files: the program of a third party has 1.5";
+        /// β, the relative step of Z-MI above and below its rate
+        beta: f64 = number("growth", 0.001..=1.0) default "0.25"
+            from "assumed: as BBR probes for bandwidth; files: a third party's program has 0.05";
+        /// ζ, the part of its earlier rate with which a sub-flow continues after draining
+        zeta: f64 = number("reserve", 0.01..=1.0) default "0.8" from "paper: section VI.E.6";
+        /// the smallest u_r, Interests a second; also while draining, but at least one in a control cycle
+        least_rate: f64 = number("least_rate", 0.01..=1e6) default "2" from "paper: section VI.E.6";
+        /// K, control cycles between changes of ρ
+        periods: f64 = number("periods", 2.0..=1000.0) default "3"
+            from "paper: section VI.E.5, there in base RTTs";
+        /// the time over which ρ counts Interests: a control cycle or a second
+        rho_unit: RhoUnit = choice("rho_unit", RhoUnit::WORDS) default "cycle"
+            from "assumed: in (20) a ρ of 1 changes Δ by 1 a round trip, so ρ counts Interests a round trip; \
+                  paper: (19) has no unit";
+        /// weight of the newest cycle in Δ_r while the sub-flow converges (FC)
+        gain: f64 = number("gain", 0.01..=1.0) default "0.5"
+            from "assumed: the paper's d̄ is an average of recent round trips; here of so many that caches, \
+                  which answer at random, cause no draining";
+        /// u_r during RTT probing, Interests a second; after the first round trip at least one in each
+        probing_rate: f64 = number("probing_rate", 0.1..=1e6) default "10"
+            from "assumed: few enough not to fill a queue";
+        /// shortest RTT probing, base RTTs
+        probing_round_trips: f64 = number("probing_round_trips", 0.0..=1000.0) default "3"
+            from "assumed: one until the other flows know, one to drain their queues, one to measure";
+        /// smallest number of round-trip times for RTT probing
+        probing_samples: u32 = integer("probing_samples", 1..=1 << 20) default "3" from "assumed: a few";
+        /// u* after RTT probing, Interests in a base RTT
+        first_interests: f64 = number("first_interests", 0.1..=1e6) default "40"
+            from "assumed: twice α_s, paced; with TCP's 10 (RFC 6928) short downloads take three times as long";
+        /// how long a face stays labelled after an Interest of RTT probing, and sets the drain flag of its Data
+        probing_label: Span = span("probing_label", TIME) default "200 ms"
+            from "assumed: these Interests are 100 ms apart";
+        /// how long after draining a sub-flow does not drain again, control cycles
+        drain_spacing: f64 = number("drain_spacing", 0.0..=1000.0) default "5"
+            from "assumed: the time to return to its rate";
+        /// if the RTT of a source rises from one Data to the next by more than this, and by more than α_s/2 Data
+        /// take, the path has changed
+        path_change: Span = span("path_change", TIME) default "5 ms"
+            from "assumed: longer than hosts usually delay a packet";
+        /// a base RTT that no Data has met for so long is measured anew, but not within 50 control cycles; 0: never
+        base_lifetime: Option<Span> = span("base_lifetime", Span::ZERO..=Span::from_secs(3600)) default "10 s"
+            from "assumed: as BBR's; the paper has none";
+        /// initial time between exploring Interests
+        exploration: Span = span("exploration", TIME) default "100 ms" from "assumed: as MIRCC's";
+        /// longest time between exploring Interests; it grows by a quarter with each, until one finds a path
+        longest_exploration: Span = span("longest_exploration", TIME) default "2 s"
+            from "assumed: as long as a path without Data is kept";
+        /// how long a path without Data is kept; at least four control cycles
+        path_memory: Span = span("path_memory", TIME) default "2 s" from "assumed: as MIRCC's";
+        // TODO ];
+    }
 }
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter::number(
-        "set_point",
-        (0.1, 10_000.0),
-        "20",
-        "α_s, the packets that a flow keeps queued",
-        "paper: section VII.A",
-    ),
-    Parameter::number(
-        "least_set_point",
-        (0.0, 10_000.0),
-        "0",
-        "the smallest α_r of a sub-flow, packets; (16) divides the rest of α_s",
-        "paper: (16) has none; files: wVegas in MPTCP for Linux has 2",
-    ),
-    Parameter::number(
-        "underused",
-        (0.01, 10_000.0),
-        "3",
-        "ψ, packets: with fewer in queues the bottleneck is underused; at most 0.3·α_r",
-        "assumed: a few; files: a third party's program has 3",
-    ),
-    Parameter::number(
-        "heavy",
-        (1.1, 1e6),
-        "6",
-        "η, in multiples of α_s: with more packets queued a sub-flow drains its queue",
-        "fitted: dpccp/fixed-cache, with 3 caches that answer at random cause drains, and two of the rates that the paper states are missed; files: the program of a third party has 1.5",
-    ),
-    Parameter::number(
-        "growth",
-        (0.001, 1.0),
-        "0.25",
-        "β, the relative step of Z-MI above and below its rate",
-        "assumed: as BBR probes for bandwidth; files: a third party's program has 0.05",
-    ),
-    Parameter::number(
-        "reserve",
-        (0.01, 1.0),
-        "0.8",
-        "ζ, the part of its earlier rate with which a sub-flow continues after draining",
-        "paper: section VI.E.6",
-    ),
-    Parameter::number(
-        "least_rate",
-        (0.01, 1e6),
-        "2",
-        "the smallest u_r, Interests a second; also while draining, but at least one in a control cycle",
-        "paper: section VI.E.6",
-    ),
-    Parameter::number(
-        "periods",
-        (2.0, 1000.0),
-        "3",
-        "K, control cycles between changes of ρ",
-        "paper: section VI.E.5, there in base RTTs",
-    ),
-    Parameter {
-        key: "rho_unit",
-        kind: ParameterKind::Choice(&["cycle", "second"]),
-        default: "cycle",
-        meaning: "the time over which ρ counts Interests: a control cycle or a second",
-        from: "assumed: in (20) a ρ of 1 changes Δ by 1 a round trip, so ρ counts Interests a round trip; paper: (19) has no unit",
-    },
-    Parameter::number(
-        "gain",
-        (0.01, 1.0),
-        "0.5",
-        "weight of the newest cycle in Δ_r while the sub-flow converges (FC)",
-        "assumed: the paper's d̄ is an average of recent round trips; here of so many that caches, which answer at random, cause no draining",
-    ),
-    Parameter::number(
-        "probing_rate",
-        (0.1, 1e6),
-        "10",
-        "u_r during RTT probing, Interests a second; after the first round trip at least one in each",
-        "assumed: few enough not to fill a queue",
-    ),
-    Parameter::number(
-        "probing_round_trips",
-        (0.0, 1000.0),
-        "3",
-        "shortest RTT probing, base RTTs",
-        "assumed: one until the other flows know, one to drain their queues, one to measure",
-    ),
-    Parameter::integer(
-        "probing_samples",
-        (1, 1 << 20),
-        "3",
-        "smallest number of round-trip times for RTT probing",
-        "assumed: a few",
-    ),
-    Parameter::number(
-        "first_interests",
-        (0.1, 1e6),
-        "40",
-        "u* after RTT probing, Interests in a base RTT",
-        "assumed: twice α_s, paced; with TCP's 10 (RFC 6928) short downloads take three times as long",
-    ),
-    span(
-        "probing_label",
-        "200 ms",
-        "how long a face stays labelled after an Interest of RTT probing, and sets the drain flag of its Data",
-        "assumed: these Interests are 100 ms apart",
-    ),
-    Parameter::number(
-        "drain_spacing",
-        (0.0, 1000.0),
-        "5",
-        "how long after draining a sub-flow does not drain again, control cycles",
-        "assumed: the time to return to its rate",
-    ),
-    span(
-        "path_change",
-        "5 ms",
-        "if the RTT of a source rises from one Data to the next by more than this, and by more than α_s/2 Data take, the path has changed",
-        "assumed: longer than hosts usually delay a packet",
-    ),
-    Parameter::span(
-        "base_lifetime",
-        (Span::ZERO, Span::from_secs(3600)),
-        "10 s",
-        "a base RTT that no Data has met for so long is measured anew, but not within 50 control cycles; 0: never",
-        "assumed: as BBR's; the paper has none",
-    ),
-    span("exploration", "100 ms", "initial time between exploring Interests", "assumed: as MIRCC's"),
-    span(
-        "longest_exploration",
-        "2 s",
-        "longest time between exploring Interests; it grows by a quarter with each, until one finds a path",
-        "assumed: as long as a path without Data is kept",
-    ),
-    span(
-        "path_memory",
-        "2 s",
-        "how long a path without Data is kept; at least four control cycles",
-        "assumed: as MIRCC's",
-    ),
-];
-
-/// The parameters, read.
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    set_point: f64,
-    least_set_point: f64,
-    psi: f64,
-    eta: f64,
-    beta: f64,
-    zeta: f64,
-    least_rate: f64,
-    periods: f64,
-    rho_a_second: bool,
-    gain: f64,
-    probing_rate: f64,
-    probing_round_trips: f64,
-    probing_samples: u32,
-    first_interests: f64,
-    probing_label: Span,
-    drain_spacing: f64,
-    path_change: Span,
-    base_lifetime: Option<Span>,
-    exploration: Span,
-    longest_exploration: Span,
-    path_memory: Span,
+choice! {
+    /// The time over which ρ counts Interests.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum RhoUnit {
+        /// A control cycle.
+        Cycle = "cycle",
+        /// A second.
+        Second = "second",
+    }
 }
 
 impl Settings {
-    fn new(params: &Params) -> Settings {
-        Settings {
-            set_point: params.number("set_point"),
-            least_set_point: params.number("least_set_point"),
-            psi: params.number("underused"),
-            eta: params.number("heavy") * params.number("set_point"),
-            beta: params.number("growth"),
-            zeta: params.number("reserve"),
-            least_rate: params.number("least_rate"),
-            periods: params.number("periods"),
-            rho_a_second: params.text("rho_unit") == "second",
-            gain: params.number("gain"),
-            probing_rate: params.number("probing_rate"),
-            probing_round_trips: params.number("probing_round_trips"),
-            probing_samples: params.integer("probing_samples") as u32,
-            first_interests: params.number("first_interests"),
-            probing_label: params.span("probing_label"),
-            drain_spacing: params.number("drain_spacing"),
-            path_change: params.span("path_change"),
-            base_lifetime: Some(params.span("base_lifetime")).filter(|span| *span > Span::ZERO),
-            exploration: params.span("exploration"),
-            longest_exploration: params.span("longest_exploration"),
-            path_memory: params.span("path_memory"),
-        }
+    /// η, packets.
+    fn eta(&self) -> f64 {
+        self.heavy * self.set_point
     }
 }
 
@@ -328,6 +216,7 @@ impl Scheme for Dpccp {
 impl Settings {
     /// Those of the defaults.
     fn usual() -> Settings {
-        Settings::new(&Params::resolve(PARAMETERS, []).expect("defaults are right"))
+        use weir_core::seam::params::Params;
+        Settings::new(&Params::resolve(Settings::PARAMETERS, []).expect("defaults are right"))
     }
 }

@@ -12,10 +12,10 @@
 
 use weir_core::units::{Span, Time};
 
-use super::Settings;
 use super::hop_flow::{Estimation, Measured};
 use super::label::Label;
 use super::states::{Aim, Convergence, Drain, Growth, Probe, State, ZigZag};
+use super::{RhoUnit, Settings};
 use crate::pacing::Pacer;
 
 /// Of control cycles: what a node of its own answers takes no time, and one that lies has no end.
@@ -369,7 +369,7 @@ impl Subflow {
         }
         self.rate_before = self.rate;
         (self.rate, self.backlog) = (measured.rate, measured.backlog);
-        let is_heavy = measured.backlog > settings.eta;
+        let is_heavy = measured.backlog > settings.eta();
         let is_old = is_converging && self.has_expired(now, 1.0, settings);
         match self.state {
             State::Filling(_) | State::Converging(_) if (is_heavy || is_old) && now >= self.drains_from => {
@@ -456,7 +456,10 @@ impl Subflow {
         }
         self.full = Some(measured.rate);
         let period = self.cycle;
-        let unit = if settings.rho_a_second { 1.0 } else { 1.0 / period.as_secs_f64() };
+        let unit = match settings.rho_unit {
+            RhoUnit::Second => 1.0,
+            RhoUnit::Cycle => 1.0 / period.as_secs_f64(),
+        };
         let aim = Aim { set_point: self.set_point, period, periods: settings.periods, unit };
         let rate = law.next(now, measured, is_lossy, &aim);
         self.state = State::Converging(law);

@@ -20,28 +20,39 @@
 //! queue gives fewer signals than a router would, and grows. The form `caught-up` is ours: it counts each mark that was due since
 //! the last report.
 
+use core::ops::RangeInclusive;
+
 use weir_core::link::marking::{Marker, Marking};
 use weir_core::units::{Span, Time};
+use weir_core::{choice, parameters};
 
-/// Its parameters.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    /// More queueing delay than this is congestion, if it lasts.
-    pub(super) target: Span,
-    /// How long it has to last at first.
-    pub(super) interval: Span,
-    pub(super) form: Form,
+const TIME: RangeInclusive<Span> = Span::from_micros(1)..=Span::from_secs(10);
+
+parameters! {
+    /// Its parameters.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Settings {
+        /// the variant of CoDel: Algorithm 2, whose intervals compound; or NFD's, whose n-th interval is interval/√n
+        pub(super) form: Form = choice("codel", Form::WORDS) default "article"
+            from "paper: Algorithm 2; files: consumer-src.cpp";
+        /// TARGET: a queueing delay above it is congestion, if it lasts for `interval`
+        pub(super) target: Span = span("target", TIME) default "5 ms" from "paper: section 5";
+        /// interval: how long the delay exceeds `target` before the first signal
+        pub(super) interval: Span = span("interval", TIME) default "100 ms" from "paper: Algorithm 2";
+    }
 }
 
-/// Whose CoDel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Algorithm 2.
-    Article,
-    /// The authors' program.
-    Program,
-    /// The authors' program, but no mark is lost between two reports of the queue (ours).
-    CaughtUp,
+choice! {
+    /// Whose CoDel.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Form {
+        /// Algorithm 2.
+        Article = "article",
+        /// The authors' program.
+        Program = "program",
+        /// The authors' program, but no mark is lost between two reports of the queue (ours).
+        CaughtUp = "caught-up",
+    }
 }
 
 /// The most marks that one report counts: it bounds the work for one Data. With them a P_m of 1/1000 is a signal with a

@@ -207,13 +207,14 @@ mod tests {
     use super::super::codel::Form;
     use super::*;
     use crate::window::pipe;
-    use crate::window::{Bounds, WindowFlow};
+    use crate::window::{Bounds, Signs, WindowFlow};
     use weir_core::packet::Packet;
     use weir_core::random::Random;
     use weir_core::seam::{FlowControl, LossEvent, SendEvent};
     use weir_core::units::Bytes;
 
     const MS: Span = Span::from_millis(1);
+    const BOTH: Signs = Signs { marks: true, losses: true };
     const SETTINGS: Settings = Settings {
         codel: codel::Settings {
             target: Span::from_millis(5),
@@ -448,7 +449,7 @@ mod tests {
 
     #[test]
     fn hostile_marks_leave_a_window_of_one_that_grows_again() {
-        let mut flow = WindowFlow::<AqmWindow>::new(SETTINGS, super::super::reaction("both", false));
+        let mut flow = WindowFlow::<AqmWindow>::new(SETTINGS, super::super::reaction(BOTH, false));
         let (mut random, mut fields) = (Random::named(1, "hostile"), Random::named(1, "fields"));
         let mut packet = Packet::default();
         let mut now = Time::from_nanos(1);
@@ -494,7 +495,7 @@ mod tests {
                     reno: reno::Settings { bounds: Bounds { initial: 64.0, least: 1.0 }, ..SETTINGS.reno },
                     ..SETTINGS
                 },
-                super::super::reaction("both", cwa),
+                super::super::reaction(BOTH, cwa),
             );
             let mut random = Random::named(1, "losses");
             for segment in 0..3 {

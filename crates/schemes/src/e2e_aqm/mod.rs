@@ -48,19 +48,15 @@ mod consumer;
 mod mark;
 mod queue;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::parameters;
+use weir_core::seam::params::{Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme};
 use weir_core::units::{Bytes, Span};
 
 use crate::registry::Entry;
-use crate::window::{
-    Bounds, Guard, Reaction, Recovery, Signs, Unit, WindowFlow, initial_window, min_window, reno,
-};
-use codel::Form;
+use crate::window::{Bounds, Guard, Reaction, Recovery, Signs, Unit, WindowFlow, reno};
 use consumer::AqmWindow;
 use queue::MarkingQueue;
-
-const TIME: (Span, Span) = (Span::from_micros(1), Span::from_secs(10));
 
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
@@ -68,71 +64,44 @@ pub const ENTRY: Entry = Entry {
     title: "64-bit marks that report one queue of the path at a time; CoDel and Reno's window at the consumer",
     citation: "M. Rodríguez-Pérez, S. Herrería-Alonso, J. C. López-Ardao, R. F. Rodríguez-Rubio, End-to-end active \
                queue management with Named-Data Networking, Journal of Network and Computer Applications, 2024",
-    parameters: &[
-        Parameter::variant(
-            &[
-                Variant { name: "article", defaults: &[] },
-                Variant { name: "jaqmcc", defaults: &[("codel", "program")] },
-                Variant { name: "caught-up", defaults: &[("codel", "caught-up")] },
-            ],
-            "paper: section 4; files: jaqmcc, consumer-src",
-        ),
-        Parameter {
-            key: "codel",
-            kind: ParameterKind::Choice(&["article", "program", "caught-up"]),
-            default: "article",
-            meaning: "the variant of CoDel: Algorithm 2, whose intervals compound; or NFD's, whose n-th interval is interval/√n",
-            from: "paper: Algorithm 2; files: consumer-src.cpp",
-        },
-        Parameter::span(
-            "target",
-            TIME,
-            "5 ms",
-            "TARGET: a queueing delay above it is congestion, if it lasts for `interval`",
-            "paper: section 5",
-        ),
-        Parameter::span(
-            "interval",
-            TIME,
-            "100 ms",
-            "interval: how long the delay exceeds `target` before the first signal",
-            "paper: Algorithm 2",
-        ),
-        Parameter::span(
-            "slow_start_limit",
-            (Span::ZERO, Span::from_secs(10)),
-            "8.3 ms",
-            "in slow start, a queueing delay above it is congestion at once; 0: no such rule",
-            "paper: none; files: consumer-src.cpp, 100 packets of 1040 B, which 100 Mb/s send in 8.3 ms",
-        ),
-        Parameter {
-            key: "rate_sample",
-            kind: ParameterKind::Bytes,
-            default: "10000 B",
-            meaning: "bytes that a queue sends between two measurements of its rate",
-            from: "files: the patch of GenericLinkService",
-        },
-        initial_window("1", "files: ndnSIM, ConsumerWindow"),
-        min_window("1", "files: consumer-src.cpp, the initial window"),
-        Parameter {
-            key: "react_to",
-            kind: ParameterKind::Choice(&["marks", "losses", "both"]),
-            default: "both",
-            meaning: "the signals that halve W: CoDel's, timeouts and Nacks, or both",
-            from: "files: consumer-src.cpp",
-        },
-        Parameter::switch(
-            "cwa",
-            "false",
-            "whether timeouts and Nacks halve W at most once a window of Data",
-            "files: consumer-src.cpp, where it is commented out",
-        ),
-    ],
+    parameters: Parameters::PARAMETERS,
     signals: &[],
     early_loss: true,
     sharing: None,
     build: |params| Box::new(E2eAqm::new(params)),
 };
+
+const VARIANTS: &[Variant] = &[
+    Variant { name: "article", defaults: &[] },
+    Variant { name: "jaqmcc", defaults: &[("codel", "program")] },
+    Variant { name: "caught-up", defaults: &[("codel", "caught-up")] },
+];
+
+parameters! {
+    /// The parameters.
+    struct Parameters {
+        /// the source of the default values
+        _ = variant("variant", VARIANTS) default "article"
+            from "paper: section 4; files: jaqmcc, consumer-src";
+        codel: codel::Settings = group;
+        /// in slow start, a queueing delay above it is congestion at once; 0: no such rule
+        slow_start_limit: Option<Span> = span("slow_start_limit", Span::ZERO..=Span::from_secs(10))
+            default "8.3 ms"
+            from "paper: none; files: consumer-src.cpp, 100 packets of 1040 B, which 100 Mb/s send in 8.3 ms";
+        /// bytes that a queue sends between two measurements of its rate
+        rate_sample: Bytes = bytes("rate_sample") default "10000 B"
+            from "files: the patch of GenericLinkService";
+        bounds: Bounds = group {
+            initial_window default "1" from "files: ndnSIM, ConsumerWindow";
+            min_window default "1" from "files: consumer-src.cpp, the initial window";
+        };
+        /// the signals that halve W: CoDel's, timeouts and Nacks, or both
+        signs: Signs = choice("react_to", Signs::WORDS) default "both"
+            from "files: consumer-src.cpp";
+        /// whether timeouts and Nacks halve W at most once a window of Data
+        cwa: bool = switch("cwa") default "false" from "files: consumer-src.cpp, where it is commented out";
+    }
+}
 
 /// The scheme.
 #[derive(Clone, Copy, Debug)]
@@ -144,30 +113,17 @@ pub struct E2eAqm {
 
 impl E2eAqm {
     fn new(params: &Params) -> E2eAqm {
-        let form = match params.text("codel") {
-            "program" => Form::Program,
-            "caught-up" => Form::CaughtUp,
-            _ => Form::Article,
-        };
-        let codel =
-            codel::Settings { target: params.span("target"), interval: params.span("interval"), form };
-        let limit = params.span("slow_start_limit");
-        E2eAqm {
-            consumer: consumer::Settings {
-                codel,
-                reno: reno::Settings { beta: 0.5, bounds: Bounds::new(params) },
-                slow_start_limit: (limit > Span::ZERO).then_some(limit),
-            },
-            reaction: reaction(params.text("react_to"), params.switch("cwa")),
-            rate_sample: params.bytes("rate_sample"),
-        }
+        let Parameters { codel, slow_start_limit, rate_sample, bounds, signs, cwa } = Parameters::new(params);
+        let reno = reno::Settings { beta: 0.5, bounds };
+        let consumer = consumer::Settings { codel, reno, slow_start_limit };
+        E2eAqm { consumer, reaction: reaction(signs, cwa), rate_sample }
     }
 }
 
 /// The signals that halve the window. CoDel spaces its signals, so each of them counts.
-fn reaction(reacts_to: &str, cwa: bool) -> Reaction {
+fn reaction(signs: Signs, cwa: bool) -> Reaction {
     Reaction {
-        signs: Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" },
+        signs,
         guard: Guard { marks: false, losses: cwa, by: Recovery::Sending, add_rtt: 0.0 },
         min_rto: Span::ZERO,
         late_data_twice: false,

@@ -15,6 +15,7 @@
 //! above the minimum of a size, the minimum is the base RTT, because some Data took no longer.
 
 use smallvec::SmallVec;
+use weir_core::parameters;
 use weir_core::units::{Bytes, Span, Time};
 
 /// Sizes that differ by no more than this count as one, bytes: lengths of header fields vary by that much.
@@ -34,13 +35,18 @@ const RECENT: u32 = 32;
 /// Assumed: after this number of Data the counts of all sizes are halved, and the line is fitted to them.
 const FIT_EVERY: u32 = 1024;
 
-/// Its parameters.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    /// Whether sizes are told apart.
-    pub(super) by_size: bool,
-    /// Over how long the least time is taken; `None`: over all.
-    pub(super) window: Option<Span>,
+parameters! {
+    /// Its parameters.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Settings {
+        /// whether the base RTT of a hop depends on the size of the Data, by linear regression; if not, it is the
+        /// same for all sizes
+        pub(super) by_size: bool = switch("size_compensation") default "true"
+            from "paper: section III-C; files: the code has none";
+        /// the time over which the minimum RTT of a hop is taken, or at least half of it; 0: all time
+        pub(super) window: Option<Span> = span("base_window", Span::ZERO..=Span::from_secs(3600)) default "0 ns"
+            from "paper: section III-B, the minimum so far";
+    }
 }
 
 /// How long a Data took.

@@ -18,6 +18,7 @@
 //! scheme. So the consumer also measures its own hop. On a node that measures, this hop takes no time and gives no
 //! sample.
 
+use weir_core::parameters;
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent};
 use weir_core::units::{Bytes, Span, Time};
 
@@ -29,19 +30,27 @@ use crate::window::{Bounds, Signs};
 const PATIENCE: f64 = 1.25;
 const OF_LATE: Span = Span::from_secs(1);
 
-/// Its parameters.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    pub(super) signs: Signs,
-    pub(super) bounds: Bounds,
-    /// Growth of W with each Data in slow start.
-    pub(super) slow_start: f64,
-    /// Growth of W in a window of Data after it.
-    pub(super) increase: f64,
-    /// What a decrease leaves of W.
-    pub(super) decrease: f64,
-    /// Windows of Data from one decrease to the next, at least.
-    pub(super) hold_off: f64,
+parameters! {
+    /// Its parameters.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Settings {
+        pub(super) bounds: Bounds = group {
+            initial_window default "5" from "files: ConsumerAimdBasic";
+            min_window default "1" from "files: ConsumerAimdBasic";
+        };
+        /// growth of W with each Data before the first decrease, packets
+        pub(super) slow_start: f64 = number("slow_start", 0.0..=1.0) default "0.5" from "files: ConsumerAimdBasic";
+        /// growth of W in a window of Data after the first decrease, packets
+        pub(super) increase: f64 = number("increase", 0.0..=1000.0) default "2" from "files: ConsumerAimdBasic";
+        /// the part of W that a decrease leaves
+        pub(super) decrease: f64 = number("decrease", 0.1..=0.999) default "0.875" from "files: ConsumerAimdBasic";
+        /// smallest distance of two decreases, windows of Data
+        pub(super) hold_off: f64 = number("hold_off", 0.0..=100.0) default "2" from "files: ConsumerAimdBasic";
+        /// the signals that lower W: marked Data, timeouts and Nacks, or both
+        pub(super) signs: Signs = choice("react_to", Signs::WORDS) default "both"
+            from "paper: section V, AIMD, without details; files: ConsumerAimdBasic, `marks`; assumed: RFC \
+                  3168, a mark has the effect of a loss";
+    }
 }
 
 /// A consumer's window.
@@ -61,7 +70,7 @@ pub(super) struct Aimd {
 
 impl Aimd {
     pub(super) fn new(settings: Settings, hop: measurement::Settings) -> Aimd {
-        let window = settings.bounds.initial;
+        let window = settings.bounds.first();
         let (longest, since) = ([Span::ZERO; 2], Time::ZERO);
         Aimd { settings, hop: Hop::new(hop), window, is_in_slow_start: true, hold_off: 0, longest, since }
     }
@@ -137,8 +146,8 @@ impl FlowControl for Aimd {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ENTRY;
     use super::super::signals::RTT_MEASURE;
-    use super::super::{ENTRY, aimd_settings, settings};
     use super::*;
     use crate::window::pipe::{self, Pipe, article};
     use weir_core::packet::Packet;
@@ -148,7 +157,7 @@ mod tests {
 
     fn aimd(set: &[(&str, Value)]) -> Aimd {
         let params = Params::resolve(ENTRY.parameters, set.iter().map(|(key, value)| (*key, value))).unwrap();
-        Aimd::new(aimd_settings(&params), settings(&params))
+        Aimd::new(Settings::new(&params), measurement::Settings::new(&params))
     }
 
     struct Bench {

@@ -16,6 +16,7 @@
 //! clock or a false value.
 
 use weir_core::packet::Packet;
+use weir_core::parameters;
 use weir_core::units::{Bytes, Span, Time};
 
 use super::base::{self, BaseRtt};
@@ -59,13 +60,17 @@ impl Way {
     }
 }
 
-/// Their parameters.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    pub(super) base: base::Settings,
-    /// Whether the base RTT of a hop that has become longer rises.
-    pub(super) renews: bool,
-    pub(super) paqm: paqm::Settings,
+parameters! {
+    /// Their parameters.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Settings {
+        pub(super) paqm: paqm::Settings = group;
+        pub(super) base: base::Settings = group;
+        /// whether the base RTT of a hop rises when the hop has become longer: it carries less, and its delay stays
+        /// the same
+        pub(super) renews: bool = switch("base_renewal") default "true"
+            from "assumed: routes change; paper: section III-B, the minimum so far, which is `false`";
+    }
 }
 
 impl Hop {
@@ -97,7 +102,7 @@ mod tests {
     const MS: Span = Span::from_millis(1);
 
     fn settings() -> Settings {
-        super::super::settings(&crate::window::pipe::article(&super::super::ENTRY))
+        Settings::new(&crate::window::pipe::article(&super::super::ENTRY))
     }
 
     fn data(measure: Option<Span>) -> Packet {

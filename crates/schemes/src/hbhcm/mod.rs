@@ -60,13 +60,12 @@ mod measurement;
 mod paqm;
 mod signals;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::parameters;
+use weir_core::seam::params::Variant;
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
-use weir_core::units::Span;
 
 use crate::registry::Entry;
-use crate::rfa::{self, Choice};
-use crate::window::{Bounds, Signs, initial_window, min_window};
+use crate::rfa::{Averaging, Choice, Rule};
 use consumer::Aimd;
 use face::MeasuringQueue;
 use forwarding::MeasuringForwarding;
@@ -76,167 +75,38 @@ pub const ENTRY: Entry = Entry {
     name: "hbhcm",
     title: "queueing delay of each hop from round-trip times in Data; marks while it lasts; an AIMD window",
     citation: "Y. Ye, B. Lee, Y. Qiao, Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN, 2020",
-    parameters: PARAMETERS,
+    parameters: Hbhcm::PARAMETERS,
     signals: &[signals::RTT_MEASURE],
     early_loss: true,
     sharing: None,
     build: |params| Box::new(Hbhcm::new(params)),
 };
 
-const TIME: (Span, Span) = (Span::from_micros(1), Span::from_secs(10));
-const TIME_OR_NEVER: (Span, Span) = (Span::ZERO, Span::from_secs(3600));
-
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        key: "variant",
-        kind: ParameterKind::Variant(&[
-            Variant { name: "article", defaults: &[] },
-            Variant {
-                name: "multipath",
-                defaults: &[("restart_interval", "20 ms"), ("immediate", "100 ms")],
-            },
-        ]),
-        default: "article",
-        meaning: "the variant of PAQM",
-        from: "paper: section IV-B; files: codel-mp-route-strategy.cpp, the code's for several paths",
-    },
-    Parameter::span(
-        "target",
-        TIME,
-        "5 ms",
-        "a hop whose queueing delay is below it is Healthy",
-        "paper: section IV-B",
-    ),
-    Parameter::span(
-        "interval",
-        TIME,
-        "100 ms",
-        "Δ at first: how long the delay stays above `target` before a Data is marked",
-        "paper: section IV-B",
-    ),
-    Parameter::span(
-        "restart_interval",
-        (Span::ZERO, Span::from_secs(10)),
-        "0 ns",
-        "Δ after a return to Healthy; 0: as `interval`",
-        "paper: section IV-B, as `interval`; files: codel-mp-route-strategy.cpp, 20 ms",
-    ),
-    Parameter::span(
-        "immediate",
-        TIME_OR_NEVER,
-        "0 ns",
-        "from this queueing delay on each Data is marked at once; 0: no such rule",
-        "paper: section IV-B has none; files: codel-mp-route-strategy.cpp, 100 ms",
-    ),
-    Parameter::switch(
-        "size_compensation",
-        "true",
-        "whether the base RTT of a hop depends on the size of the Data, by linear regression; if not, it is the same for all sizes",
-        "paper: section III-C; files: the code has none",
-    ),
-    Parameter::span(
-        "base_window",
-        TIME_OR_NEVER,
-        "0 ns",
-        "the time over which the minimum RTT of a hop is taken, or at least half of it; 0: all time",
-        "paper: section III-B, the minimum so far",
-    ),
-    Parameter::switch(
-        "base_renewal",
-        "true",
-        "whether the base RTT of a hop rises when the hop has become longer: it carries less, and its delay stays the same",
-        "assumed: routes change; paper: section III-B, the minimum so far, which is `false`",
-    ),
-    Parameter {
-        key: "forwarding",
-        kind: ParameterKind::Choice(&["least-pending", "weighted"]),
-        default: "least-pending",
-        meaning: "next hop: always the one with the fewest pending Interests, or a random one in proportion to 1/avgPI as in OMCC-RF",
-        from: "paper: section VI, RFA; files: rfa-route-strategy.cpp",
-    },
-    Parameter {
-        meaning: "weight of the new value in avgPI; used only if `forwarding` is `weighted`",
-        ..rfa::GAIN
-    },
-    initial_window("5", "files: ConsumerAimdBasic"),
-    min_window("1", "files: ConsumerAimdBasic"),
-    Parameter::number(
-        "slow_start",
-        (0.0, 1.0),
-        "0.5",
-        "growth of W with each Data before the first decrease, packets",
-        "files: ConsumerAimdBasic",
-    ),
-    Parameter::number(
-        "increase",
-        (0.0, 1000.0),
-        "2",
-        "growth of W in a window of Data after the first decrease, packets",
-        "files: ConsumerAimdBasic",
-    ),
-    Parameter::number(
-        "decrease",
-        (0.1, 0.999),
-        "0.875",
-        "the part of W that a decrease leaves",
-        "files: ConsumerAimdBasic",
-    ),
-    Parameter::number(
-        "hold_off",
-        (0.0, 100.0),
-        "2",
-        "smallest distance of two decreases, windows of Data",
-        "files: ConsumerAimdBasic",
-    ),
-    Parameter {
-        key: "react_to",
-        kind: ParameterKind::Choice(&["marks", "losses", "both"]),
-        default: "both",
-        meaning: "the signals that lower W: marked Data, timeouts and Nacks, or both",
-        from: "paper: section V, AIMD, without details; files: ConsumerAimdBasic, `marks`; \
-               assumed: RFC 3168, a mark has the effect of a loss",
-    },
+const VARIANTS: &[Variant] = &[
+    Variant { name: "article", defaults: &[] },
+    Variant { name: "multipath", defaults: &[("restart_interval", "20 ms"), ("immediate", "100 ms")] },
 ];
 
-/// HbHCM and PAQM, as parameters say.
-fn settings(params: &Params) -> measurement::Settings {
-    let or_never = |key| Some(params.span(key)).filter(|span| *span > Span::ZERO);
-    measurement::Settings {
-        base: base::Settings { by_size: params.switch("size_compensation"), window: or_never("base_window") },
-        renews: params.switch("base_renewal"),
-        paqm: paqm::Settings {
-            target: params.span("target"),
-            interval: params.span("interval"),
-            restart_interval: or_never("restart_interval").unwrap_or(params.span("interval")),
-            immediate: or_never("immediate"),
-        },
-    }
-}
+/// The article's rule first.
+const RULES: &[&str] = &[Rule::WORDS[1], Rule::WORDS[0]];
 
-/// AIMD, as parameters say.
-fn aimd_settings(params: &Params) -> consumer::Settings {
-    let reacts_to = params.text("react_to");
-    consumer::Settings {
-        signs: Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" },
-        bounds: Bounds::new(params),
-        slow_start: params.number("slow_start"),
-        increase: params.number("increase"),
-        decrease: params.number("decrease"),
-        hold_off: params.number("hold_off"),
-    }
-}
-
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-pub struct Hbhcm {
-    hop: measurement::Settings,
-    aimd: consumer::Settings,
-    choice: Choice,
-}
-
-impl Hbhcm {
-    fn new(params: &Params) -> Hbhcm {
-        Hbhcm { hop: settings(params), aimd: aimd_settings(params), choice: Choice::new(params) }
+parameters! {
+    /// The scheme.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Hbhcm {
+        /// the variant of PAQM
+        _ = variant("variant", VARIANTS) default "article"
+            from "paper: section IV-B; files: codel-mp-route-strategy.cpp, the code's for several paths";
+        hop: measurement::Settings = group;
+        /// next hop: always the one with the fewest pending Interests, or a random one in proportion to 1/avgPI as in
+        /// OMCC-RF
+        rule: Rule = choice("forwarding", RULES) default "least-pending"
+            from "paper: section VI, RFA; files: rfa-route-strategy.cpp";
+        averaging: Averaging = group {
+            /// weight of the new value in avgPI; used only if `forwarding` is `weighted`
+            gain default "0.1" from "files: OMCCRFStrategy.cpp";
+        };
+        aimd: consumer::Settings = group;
     }
 }
 
@@ -246,7 +116,7 @@ impl Scheme for Hbhcm {
     }
 
     fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
-        Box::new(MeasuringForwarding::new(self.choice))
+        Box::new(MeasuringForwarding::new(Choice::new(self.rule, self.averaging)))
     }
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {

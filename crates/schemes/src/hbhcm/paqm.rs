@@ -11,19 +11,29 @@
 //! (6) divides the current Δ. So with a permanent delay the first mark comes after 100 ms in Alert, the next ones 100, 70.7,
 //! 40.8, 20.4 and 9.1 ms after the previous one, and soon every Data is marked. A return to Healthy resets N to 0.
 
+use core::ops::RangeInclusive;
+
+use weir_core::parameters;
 use weir_core::units::{Span, Time};
 
-/// Its parameters.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    /// A queueing delay below it is healthy.
-    pub(super) target: Span,
-    /// Δ at first.
-    pub(super) interval: Span,
-    /// Δ after a return to Healthy.
-    pub(super) restart_interval: Span,
-    /// A queueing delay from which on each Data is marked at once.
-    pub(super) immediate: Option<Span>,
+const TIME: RangeInclusive<Span> = Span::from_micros(1)..=Span::from_secs(10);
+
+parameters! {
+    /// Its parameters.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Settings {
+        /// a hop whose queueing delay is below it is Healthy
+        pub(super) target: Span = span("target", TIME) default "5 ms" from "paper: section IV-B";
+        /// Δ at first: how long the delay stays above `target` before a Data is marked
+        pub(super) interval: Span = span("interval", TIME) default "100 ms" from "paper: section IV-B";
+        /// Δ after a return to Healthy; 0: as `interval`
+        pub(super) restart_interval: Option<Span> = span("restart_interval", Span::ZERO..=Span::from_secs(10))
+            default "0 ns"
+            from "paper: section IV-B, as `interval`; files: codel-mp-route-strategy.cpp, 20 ms";
+        /// from this queueing delay on each Data is marked at once; 0: no such rule
+        pub(super) immediate: Option<Span> = span("immediate", Span::ZERO..=Span::from_secs(3600)) default "0 ns"
+            from "paper: section IV-B has none; files: codel-mp-route-strategy.cpp, 100 ms";
+    }
 }
 
 /// The state machine of one hop.
@@ -48,7 +58,8 @@ impl Paqm {
     pub(super) fn marks(&mut self, now: Time, delay: Span) -> bool {
         if delay < self.settings.target {
             if self.alert_since.take().is_some() {
-                (self.interval, self.marked) = (self.settings.restart_interval, 0);
+                let interval = self.settings.restart_interval.unwrap_or(self.settings.interval);
+                (self.interval, self.marked) = (interval, 0);
             }
             return false;
         }
@@ -72,11 +83,11 @@ mod tests {
     const ARTICLE: Settings = Settings {
         target: Span::from_millis(5),
         interval: Span::from_millis(100),
-        restart_interval: Span::from_millis(100),
+        restart_interval: None,
         immediate: None,
     };
     const MULTIPATH: Settings = Settings {
-        restart_interval: Span::from_millis(20),
+        restart_interval: Some(Span::from_millis(20)),
         immediate: Some(Span::from_millis(100)),
         ..ARTICLE
     };

@@ -249,7 +249,7 @@ mod tests {
 
     impl Bench {
         fn new() -> Bench {
-            let params = weir_core::seam::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
+            let params = weir_core::seam::params::Params::resolve(Settings::PARAMETERS, []).unwrap();
             let consumer = Consumer::new(&Settings::new(&params));
             let (random, now) = (Random::named(1, "flow"), Time::from_nanos(1));
             Bench { consumer, random, now, pending: 0, is_permitted: true }

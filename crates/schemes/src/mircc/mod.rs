@@ -60,7 +60,10 @@ mod signals;
 mod steering;
 mod unrated_window;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use core::ops::RangeInclusive;
+
+use weir_core::parameters;
+use weir_core::seam::params::Variant;
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 use weir_core::units::{Rate, Span};
 
@@ -72,7 +75,7 @@ pub const ENTRY: Entry = Entry {
     name: "mircc",
     title: "explicit rates in two classes; Interests are steered over known paths",
     citation: "M. Mahdian et al., MIRCC: Multipath-aware ICN Rate-based Congestion Control, ICN 2016",
-    parameters: PARAMETERS,
+    parameters: Settings::PARAMETERS,
     signals: signals::SIGNALS,
     early_loss: false,
     sharing: None,
@@ -81,139 +84,57 @@ pub const ENTRY: Entry = Entry {
 
 const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
 
-const fn span(
-    key: &'static str,
-    default: &'static str,
-    meaning: &'static str,
-    from: &'static str,
-) -> Parameter {
-    Parameter::span(key, (Span::from_millis(1), Span::from_secs(60)), default, meaning, from)
-}
+const TIME: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(60);
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        key: "variant",
-        kind: ParameterKind::Variant(&[
-            Variant { name: "article", defaults: &[] },
-            Variant {
-                name: "qsccp",
-                defaults: &[
-                    ("target_utilisation", "0.99"),
-                    ("secondary_flows", "both"),
-                    ("queue_weight", "10"),
-                ],
-            },
-        ]),
-        default: "article",
-        meaning: "the source of the other defaults: the article, or the code of QSCCP's authors",
-        from: "assumed: the article where they differ",
-    },
-    Parameter::number(
-        "target_utilisation",
-        (0.01, 1.0),
-        "0.95",
-        "η, part of a link that Data may use",
-        "paper: as QSCCP's section V-C cites it",
-    ),
-    span("period", "100 ms", "T, how often rates are computed", "files: mircc-strategy.cpp"),
-    Parameter::number(
-        "gain",
-        (0.001, 1.0),
-        "0.2",
-        "weight of the new value in (3) and (4)",
-        "files: mircc-strategy.cpp",
-    ),
-    Parameter {
-        key: "secondary_flows",
-        kind: ParameterKind::Choice(&["secondary", "both"]),
-        default: "secondary",
-        meaning: "the rate from which the number of secondary flows is computed: R_s, or R_p + R_s",
-        from: "assumed: the rate at which they send; files: both",
-    },
-    Parameter::number(
-        "queue_weight",
-        (0.0, 1000.0),
-        "1",
-        "factor of q in (3)",
-        "assumed: as in RCP, which MIRCC follows; files: 10",
-    ),
-    Parameter::integer(
-        "shaper",
-        (1, 1 << 16),
-        "10",
-        "number of Interests of both classes that may wait for a link",
-        "files: mircc-strategy.cpp",
-    ),
-    Parameter::switch(
-        "primary_first",
-        "false",
-        "whether primary Interests leave before secondary ones; if not, the older Interest leaves first",
-        "files: mircc-strategy.cpp",
-    ),
-    span(
-        "exploration",
-        "100 ms",
-        "mean time between Interests that explore paths",
-        "files: mircc-consumer.cpp",
-    ),
-    span(
-        "path_memory",
-        "2 s",
-        "how long a path is kept without Data",
-        "assumed: routes change; as long as hICN counts a path as in use",
-    ),
-    Parameter::integer(
-        "data_size",
-        (1, 8800),
-        "1087",
-        "assumed size of Data until one arrives, bytes",
-        "files: mircc-strategy.cpp, 8696 bits",
-    ),
-    Parameter {
-        key: "unknown_capacity",
-        kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
-        default: "100 Mb/s",
-        meaning: "capacity of a face whose rate is not given",
-        from: "files: QSCCP's authors' NFD, default bandwidth",
+const VARIANTS: &[Variant] = &[
+    Variant { name: "article", defaults: &[] },
+    Variant {
+        name: "qsccp",
+        defaults: &[("target_utilisation", "0.99"), ("secondary_flows", "both"), ("queue_weight", "10")],
     },
 ];
 
-/// The parameters, read.
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    eta: f64,
-    period: Span,
-    gain: f64,
-    secondary_flows: SecondaryFlows,
-    queue_weight: f64,
-    shaper: usize,
-    primary_first: bool,
-    exploration: Span,
-    path_memory: Span,
-    data_bits: u64,
-    unknown_capacity: Rate,
+parameters! {
+    /// The parameters.
+    #[derive(Clone, Copy, Debug)]
+    struct Settings {
+        /// the source of the other defaults: the article, or the code of QSCCP's authors
+        _ = variant("variant", VARIANTS) default "article"
+            from "assumed: the article where they differ";
+        /// η, part of a link that Data may use
+        eta: f64 = number("target_utilisation", 0.01..=1.0) default "0.95"
+            from "paper: as QSCCP's section V-C cites it";
+        /// T, how often rates are computed
+        period: Span = span("period", TIME) default "100 ms" from "files: mircc-strategy.cpp";
+        /// weight of the new value in (3) and (4)
+        gain: f64 = number("gain", 0.001..=1.0) default "0.2" from "files: mircc-strategy.cpp";
+        /// the rate from which the number of secondary flows is computed: R_s, or R_p + R_s
+        secondary_flows: SecondaryFlows = choice("secondary_flows", SecondaryFlows::WORDS)
+            default "secondary"
+            from "assumed: the rate at which they send; files: both";
+        /// factor of q in (3)
+        queue_weight: f64 = number("queue_weight", 0.0..=1000.0) default "1"
+            from "assumed: as in RCP, which MIRCC follows; files: 10";
+        /// number of Interests of both classes that may wait for a link
+        shaper: usize = integer("shaper", 1..=1 << 16) default "10" from "files: mircc-strategy.cpp";
+        /// whether primary Interests leave before secondary ones; if not, the older Interest leaves first
+        primary_first: bool = switch("primary_first") default "false" from "files: mircc-strategy.cpp";
+        /// mean time between Interests that explore paths
+        exploration: Span = span("exploration", TIME) default "100 ms" from "files: mircc-consumer.cpp";
+        /// how long a path is kept without Data
+        path_memory: Span = span("path_memory", TIME) default "2 s"
+            from "assumed: routes change; as long as hICN counts a path as in use";
+        /// assumed size of Data until one arrives, bytes
+        data_bits: u64 = integer("data_size", 1..=8800) default "1087"
+            from "files: mircc-strategy.cpp, 8696 bits" as |bytes| 8 * bytes;
+        /// capacity of a face whose rate is not given
+        unknown_capacity: Rate = rate("unknown_capacity", Rate::from_bps(1)..=MAX_RATE) default "100 Mb/s"
+            from "files: QSCCP's authors' NFD, default bandwidth";
+        // TODO ];
+    }
 }
 
 impl Settings {
-    fn new(params: &Params) -> Settings {
-        Settings {
-            eta: params.number("target_utilisation"),
-            period: params.span("period"),
-            gain: params.number("gain"),
-            secondary_flows: match params.text("secondary_flows") {
-                "both" => SecondaryFlows::Both,
-                _ => SecondaryFlows::Secondary,
-            },
-            queue_weight: params.number("queue_weight"),
-            shaper: params.integer("shaper") as usize,
-            primary_first: params.switch("primary_first"),
-            exploration: params.span("exploration"),
-            path_memory: params.span("path_memory"),
-            data_bits: 8 * params.integer("data_size"),
-            unknown_capacity: params.rate("unknown_capacity"),
-        }
-    }
-
     /// C: the part of a link that Data may use; at least 1 bit/s, so that the shaper's clock never stops.
     fn capacity(&self, rate: Option<Rate>) -> Rate {
         rate.unwrap_or(self.unknown_capacity).scale(self.eta).max(Rate::from_bps(1))
@@ -247,13 +168,13 @@ impl Scheme for Mircc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_core::seam::params::Value;
+    use weir_core::seam::params::{Params, Value};
 
     #[test]
     fn the_variants_differ_in_utilisation_in_the_count_of_secondary_flows_and_in_what_a_queue_weighs() {
         let settings = |variant: &str| {
             let name = Value::Text(variant.to_owned());
-            Settings::new(&Params::resolve(PARAMETERS, [("variant", &name)]).unwrap())
+            Settings::new(&Params::resolve(Settings::PARAMETERS, [("variant", &name)]).unwrap())
         };
         let (article, qsccp) = (settings("article"), settings("qsccp"));
         let key = |settings: &Settings| (settings.eta, settings.secondary_flows, settings.queue_weight);

@@ -12,6 +12,7 @@
 //!
 //! The same holds for the secondary class, with the capacity that the primary class does not use: C_s = max(0, C − y_p).
 
+use weir_core::choice;
 use weir_core::units::Span;
 
 /// Lower bound of β, so that a queue always drains.
@@ -48,13 +49,15 @@ impl Class {
     }
 }
 
-/// By what rate the flows with secondary Interests are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SecondaryFlows {
-    /// R_s, the rate that they send them at; as many as primary ones while there are none.
-    Secondary,
-    /// R_p + R_s, as the code of QSCCP's authors has it.
-    Both,
+choice! {
+    /// By what rate the flows with secondary Interests are counted.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum SecondaryFlows {
+        /// R_s, the rate that they send them at; as many as primary ones while there are none.
+        Secondary = "secondary",
+        /// R_p + R_s, as the code of QSCCP's authors has it.
+        Both = "both",
+    }
 }
 
 /// One class.

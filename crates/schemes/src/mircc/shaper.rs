@@ -241,7 +241,7 @@ mod tests {
     impl Bench {
         /// 10 Mb/s each way, C = 9.5 Mb/s.
         fn new() -> Bench {
-            let params = weir_core::seam::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
+            let params = weir_core::seam::params::Params::resolve(Settings::PARAMETERS, []).unwrap();
             Bench::with(Settings::new(&params))
         }
 

@@ -16,23 +16,12 @@ use std::collections::VecDeque;
 
 use weir_core::units::{Span, Time};
 
+use super::NodeSettings;
+
 /// Points in a window: its length is right to so many parts.
 const POINTS: u64 = 32;
 /// How old a queue size may be to count, rounds: what was before a pause says nothing of now.
 const FEEDBACK_ROUNDS: u64 = 2;
-
-/// Parameters of the estimates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Settings {
-    /// QUEUE_THRESHOLD of rule (1), packets.
-    pub(super) threshold: f64,
-    /// Data a second before anything is measured.
-    pub(super) initial: f64,
-    /// How many values the queue size is averaged over.
-    pub(super) feedbacks: usize,
-    /// Length of the window of arrivals, rounds.
-    pub(super) window: f64,
-}
 
 /// Estimates of one upstream.
 #[derive(Clone, Debug)]
@@ -46,7 +35,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    pub(super) fn new(settings: &Settings) -> Estimate {
+    pub(super) fn new(settings: &NodeSettings) -> Estimate {
         Estimate {
             feedback: VecDeque::with_capacity(settings.feedbacks),
             sum: 0,
@@ -73,13 +62,13 @@ impl Estimate {
     /// A Data came from the upstream. One that does not say its queue size may have any: then the bandwidth is what comes
     /// now.
     #[inline]
-    pub(super) fn on_data(&mut self, now: Time, arrival: Arrival, settings: &Settings) {
+    pub(super) fn on_data(&mut self, now: Time, arrival: Arrival, settings: &NodeSettings) {
         let Arrival { queue, round, rtt } = arrival;
         let rtt = rtt.unwrap_or(Span::ZERO);
         self.average(now, queue, round.max(rtt) * FEEDBACK_ROUNDS, settings.feedbacks);
         let Some(rate) = self.arrivals.add(now, round.scale(settings.window), rtt) else { return };
         let is_silent = self.feedback.is_empty();
-        if is_silent || self.queue() > settings.threshold || rate > self.bandwidth {
+        if is_silent || self.queue() > settings.bandwidth_threshold || rate > self.bandwidth {
             self.bandwidth = rate;
         }
     }
@@ -168,8 +157,14 @@ mod tests {
 
     const ROUND: Span = Span::from_millis(40);
 
-    fn settings() -> Settings {
-        Settings { threshold: 4.0, initial: 278.0, feedbacks: 8, window: 1.0 }
+    fn settings() -> NodeSettings {
+        NodeSettings {
+            bandwidth_threshold: 4.0,
+            initial: 278.0,
+            feedbacks: 8,
+            window: 1.0,
+            ..NodeSettings::usual()
+        }
     }
 
     /// Data at this rate for so long, all with this feedback; when the last one came.

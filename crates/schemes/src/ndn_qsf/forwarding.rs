@@ -24,10 +24,10 @@ use weir_core::tables::pit::PitEntry;
 use weir_core::units::{Span, Time};
 use weir_packet::NackReason;
 
-use super::NodeSettings;
 use super::prefix::Prefix;
 use super::signals::QUEUE_SIZE;
 use super::waiting::{Places, Waiting};
+use super::{Aggregated, NodeSettings};
 
 /// The strategy of a node.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl Strategy for Forwarding {
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
         let counts = match ev.answer {
             Answer::Forwarded => true,
-            Answer::Aggregated => self.settings.aggregated_tell_interests,
+            Answer::Aggregated => self.settings.aggregated == Aggregated::Larger,
             Answer::Cached(_) => false,
         };
         let size = match self.known(ev.flow.prefix.0) {

@@ -18,20 +18,7 @@
 
 use weir_core::random::Random;
 
-/// Parameters of the limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Settings {
-    /// QUEUE_THRESHOLD, packets.
-    pub(super) threshold: f64,
-    /// MD_FACTOR.
-    pub(super) decrease: f64,
-    /// By what probing raises a limit.
-    pub(super) probe: f64,
-    /// STEP, part of the bandwidth of the upstream that is relieved.
-    pub(super) step: f64,
-    /// MIN_RATE, Interests in a round, or in a round trip while that is longer.
-    pub(super) least: f64,
-}
+use super::NodeSettings;
 
 /// One upstream in a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +38,7 @@ pub(super) fn adjust(
     paths: &mut [Path],
     probed: &mut usize,
     waiting: u32,
-    settings: &Settings,
+    settings: &NodeSettings,
     random: &mut Random,
 ) {
     match paths {
@@ -62,7 +49,7 @@ pub(super) fn adjust(
 }
 
 /// Algorithm 1.
-fn adjust_one(path: &mut Path, settings: &Settings) {
+fn adjust_one(path: &mut Path, settings: &NodeSettings) {
     control(path, settings.threshold, settings);
     if path.queue < settings.threshold {
         path.limit *= settings.probe;
@@ -74,7 +61,7 @@ fn adjust_several(
     paths: &mut [Path],
     probed: &mut usize,
     waiting: u32,
-    settings: &Settings,
+    settings: &NodeSettings,
     random: &mut Random,
 ) {
     for path in paths.iter_mut() {
@@ -91,7 +78,7 @@ fn adjust_several(
 }
 
 /// Congestion control: less than the bandwidth while much waits upstream.
-fn control(path: &mut Path, threshold: f64, settings: &Settings) {
+fn control(path: &mut Path, threshold: f64, settings: &NodeSettings) {
     let part = if path.queue > threshold { settings.decrease } else { 1.0 };
     path.limit = (path.bandwidth * part).max(path.least);
 }
@@ -111,7 +98,7 @@ fn another(paths: &[Path], before: usize, random: &mut Random) -> usize {
 
 /// Avoiding unnecessary contention (section 5.1.1): no Interest waits here, so traffic of upstreams with long queues
 /// can move to `to`.
-fn avoid_contention(paths: &mut [Path], to: usize, settings: &Settings) {
+fn avoid_contention(paths: &mut [Path], to: usize, settings: &NodeSettings) {
     let mut moved = 0.0;
     for path in paths.iter_mut().filter(|path| path.queue > settings.threshold) {
         let step = (settings.step * path.bandwidth).min((path.limit - path.least).max(0.0));
@@ -127,8 +114,9 @@ mod tests {
 
     const LEAST: f64 = 125.0;
 
-    fn settings() -> Settings {
-        Settings { threshold: 5.0, decrease: 0.9, probe: 1.05, step: 0.02, least: 5.0 }
+    fn settings() -> NodeSettings {
+        let usual = NodeSettings::usual();
+        NodeSettings { threshold: 5.0, decrease: 0.9, probe: 1.05, step: 0.02, least: 5.0, ..usual }
     }
 
     fn path(queue: f64, bandwidth: f64) -> Path {

@@ -56,11 +56,11 @@ mod signals;
 mod swing;
 mod waiting;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params};
 use weir_core::seam::{
     FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
 };
 use weir_core::units::Span;
+use weir_core::{choice, parameters};
 
 use crate::registry::{Entry, Sharing};
 use consumer::NaiveConsumer;
@@ -73,7 +73,7 @@ pub const ENTRY: Entry = Entry {
     name: "ndn-qsf",
     title: "hop-by-hop rate limits for Interests from queue sizes in Data; several paths by their bandwidths",
     citation: "S. Song, L. Zhang, Effective NDN Congestion Control Based on Queue Size Feedback, ICN 2022",
-    parameters: PARAMETERS,
+    parameters: NdnQsf::PARAMETERS,
     signals: &[signals::QUEUE_SIZE],
     // Each face serves the prefixes in turn, by bytes and with the same weight (section 6.6), whatever their classes.
     early_loss: false,
@@ -81,195 +81,88 @@ pub const ENTRY: Entry = Entry {
     build: |params| Box::new(NdnQsf::new(params)),
 };
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter::number(
-        "threshold",
-        (0.0, 10_000.0),
-        "5",
-        "QUEUE_THRESHOLD of the limits: the queue to keep at the next node, packets",
-        "paper: section 4.3.1",
-    ),
-    Parameter::number(
-        "bandwidth_threshold",
-        (0.0, 10_000.0),
-        "4",
-        "QUEUE_THRESHOLD of bandwidth rule (1), packets",
-        "paper: section 4.2",
-    ),
-    Parameter::number(
-        "md_factor",
-        (0.1, 1.0),
-        "0.9",
-        "MD_FACTOR: the part of the bandwidth that is used while an upstream's queue drains",
-        "paper: section 4.3.1, by threshold and round; assumed: at 60 Mb/s of 4500 B and 40 ms a round drains 6.7 Data",
-    ),
-    Parameter::number(
-        "probe",
-        (1.0, 2.0),
-        "1.05",
-        "factor by which probing raises a limit",
-        "paper: Algorithm 2",
-    ),
-    Parameter::number(
-        "step",
-        (0.0, 1.0),
-        "0.02",
-        "STEP: the part of a congested upstream's bandwidth that moves to another one in a round, while the queue here is short",
-        "assumed: less than probing adds",
-    ),
-    Parameter::number(
-        "min_rate",
-        (0.01, 10_000.0),
-        "1",
-        "MIN_RATE, Interests in a round, or in the upstream's round-trip time if this is longer",
-        "paper: section 4.1, to keep the known queue size of the upstream up to date; assumed: one value for each round's limit. \
-         More would fill slow links, on which a round trip may be as short as the transmission of one Data",
-    ),
-    Parameter::number(
-        "initial_rate",
-        (1.0, 1e9),
-        "278",
-        "bandwidth of an upstream before it is measured, Data a second",
-        "fitted: ndn-qsf/shared-cache, 10 Mb/s of 4500 B; from there 60 Mb/s take 37 rounds, within the 2 s of section 6.1",
-    ),
-    Parameter::span(
-        "round",
-        (Span::ZERO, Span::from_secs(60)),
-        "0 ns",
-        "ROUND_LENGTH; 0: the longest of the upstreams' smallest round-trip times, 10 ms to 1 s",
-        "paper: section 4.3, network RTT",
-    ),
-    Parameter::number(
-        "jitter",
-        (0.0, 1.0),
-        "0.1",
-        "each round is longer by a random part of its length, at most this",
-        "paper: section 4.3, small; assumed: how small",
-    ),
-    Parameter::integer(
-        "feedback_window",
-        (1, 1000),
-        "8",
-        "number of feedback values whose mean is the queue size of an upstream",
-        "assumed: fewer than arrive in a round",
-    ),
-    Parameter::number(
-        "rate_window",
-        (0.1, 100.0),
-        "1",
-        "window of the arrival rate, rounds",
-        "assumed: a limit shows its effect within a round trip",
-    ),
-    Parameter::integer(
-        "interest_queue",
-        (1, 1 << 20),
-        "1000",
-        "Interests of a prefix that may wait at a node",
-        "assumed: far more than a consumer keeps waiting",
-    ),
-    Parameter {
-        key: "aggregated",
-        kind: ParameterKind::Choice(&["data", "larger"]),
-        default: "data",
-        meaning: "the QueueSize on the Data for an aggregated Interest: the queue of Data; or the larger of both queues",
-        from: "paper: section 4.1, which says both",
-    },
-    Parameter::integer(
-        "queue_low",
-        (0, 60_000),
-        "15",
-        "the consumer's window grows while the queue at the first forwarder is shorter, packets",
-        "paper: section 6.4, around 5 ms at forwarder 1, which at 120 Mb/s are 17 Data of 4500 B",
-    ),
-    Parameter::integer(
-        "queue_high",
-        (0, 60_000),
-        "20",
-        "the consumer's window shrinks while the queue at the first forwarder is longer, packets; at least `queue_low`",
-        "paper: section 6.4, as `queue_low`; assumed: above it, so that the window does not change in between",
-    ),
-    Parameter::number(
-        "initial_window",
-        (1.0, 1000.0),
-        "10",
-        "initial window of the consumer, packets",
-        "assumed: RFC 6928",
-    ),
-    Parameter::switch(
-        "fair_queueing",
-        "true",
-        "whether each prefix has its own queue at a face, and the queues are served in turn; if not, all share one",
-        "paper: section 6.6, at the bottleneck",
-    ),
-    Parameter {
-        key: "forwarding",
-        kind: ParameterKind::Choice(&["limits", "swing"]),
-        default: "limits",
-        meaning: "how nodes forward: by rate limits; or by the time of day as in section 3.1, which shows the effect on the \
-                  measurements of consumers",
-        from: "paper: section 5; `swing`: section 3.1",
-    },
-];
-
-/// The settings of a node.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct NodeSettings {
-    estimate: estimate::Settings,
-    limits: limits::Settings,
-    /// ROUND_LENGTH; `None`: measured.
-    round: Option<Span>,
-    jitter: f64,
-    /// Interests of a prefix that may wait.
-    queue: u32,
-    /// Whether Data for aggregated Interests report the Interest queue too.
-    aggregated_tell_interests: bool,
-}
-
-impl NodeSettings {
-    fn new(params: &Params) -> NodeSettings {
-        NodeSettings {
-            estimate: estimate::Settings {
-                threshold: params.number("bandwidth_threshold"),
-                initial: params.number("initial_rate"),
-                feedbacks: params.integer("feedback_window") as usize,
-                window: params.number("rate_window"),
-            },
-            limits: limits::Settings {
-                threshold: params.number("threshold"),
-                decrease: params.number("md_factor"),
-                probe: params.number("probe"),
-                step: params.number("step"),
-                least: params.number("min_rate"),
-            },
-            round: Some(params.span("round")).filter(|round| *round > Span::ZERO),
-            jitter: params.number("jitter"),
-            queue: params.integer("interest_queue") as u32,
-            aggregated_tell_interests: params.text("aggregated") == "larger",
-        }
+parameters! {
+    /// The scheme.
+    #[derive(Clone, Copy, Debug)]
+    pub struct NdnQsf {
+        node: NodeSettings = group;
+        consumer: consumer::Settings = group;
+        /// whether each prefix has its own queue at a face, and the queues are served in turn; if not, all share one
+        is_fair: bool = switch("fair_queueing") default "true" from "paper: section 6.6, at the bottleneck";
+        /// how nodes forward: by rate limits; or by the time of day as in section 3.1, which shows the effect on the
+        /// measurements of consumers
+        forwarding: By = choice("forwarding", By::WORDS) default "limits"
+            from "paper: section 5; `swing`: section 3.1";
     }
 }
 
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-pub struct NdnQsf {
-    node: NodeSettings,
-    consumer: consumer::Settings,
-    is_fair: bool,
-    swings: bool,
+parameters! {
+    /// The settings of a node.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct NodeSettings {
+        /// QUEUE_THRESHOLD of the limits: the queue to keep at the next node, packets
+        threshold: f64 = number("threshold", 0.0..=10_000.0) default "5" from "paper: section 4.3.1";
+        /// QUEUE_THRESHOLD of bandwidth rule (1), packets
+        bandwidth_threshold: f64 = number("bandwidth_threshold", 0.0..=10_000.0) default "4"
+            from "paper: section 4.2";
+        /// MD_FACTOR: the part of the bandwidth that is used while an upstream's queue drains
+        decrease: f64 = number("md_factor", 0.1..=1.0) default "0.9"
+            from "paper: section 4.3.1, by threshold and round; assumed: at 60 Mb/s of 4500 B and 40 ms a \
+                  round drains 6.7 Data";
+        /// factor by which probing raises a limit
+        probe: f64 = number("probe", 1.0..=2.0) default "1.05" from "paper: Algorithm 2";
+        /// STEP: the part of a congested upstream's bandwidth that moves to another one in a round, while the queue
+        /// here is short
+        step: f64 = number("step", 0.0..=1.0) default "0.02" from "assumed: less than probing adds";
+        /// MIN_RATE, Interests in a round, or in the upstream's round-trip time if this is longer
+        least: f64 = number("min_rate", 0.01..=10_000.0) default "1"
+            from "paper: section 4.1, to keep the known queue size of the upstream up to date; assumed: one \
+                  value for each round's limit. More would fill slow links, on which a round trip may be as \
+                  short as the transmission of one Data";
+        /// bandwidth of an upstream before it is measured, Data a second
+        initial: f64 = number("initial_rate", 1.0..=1e9) default "278"
+            from "fitted: ndn-qsf/shared-cache, 10 Mb/s of 4500 B; from there 60 Mb/s take 37 rounds, within \
+                  the 2 s of section 6.1";
+        /// ROUND_LENGTH; 0: the longest of the upstreams' smallest round-trip times, 10 ms to 1 s
+        round: Option<Span> = span("round", Span::ZERO..=Span::from_secs(60)) default "0 ns"
+            from "paper: section 4.3, network RTT";
+        /// each round is longer by a random part of its length, at most this
+        jitter: f64 = number("jitter", 0.0..=1.0) default "0.1"
+            from "paper: section 4.3, small; assumed: how small";
+        /// number of feedback values whose mean is the queue size of an upstream
+        feedbacks: usize = integer("feedback_window", 1..=1000) default "8"
+            from "assumed: fewer than arrive in a round";
+        /// window of the arrival rate, rounds
+        window: f64 = number("rate_window", 0.1..=100.0) default "1"
+            from "assumed: a limit shows its effect within a round trip";
+        /// Interests of a prefix that may wait at a node
+        queue: u32 = integer("interest_queue", 1..=1 << 20) default "1000"
+            from "assumed: far more than a consumer keeps waiting";
+        /// the QueueSize on the Data for an aggregated Interest: the queue of Data; or the larger of both queues
+        aggregated: Aggregated = choice("aggregated", Aggregated::WORDS) default "data"
+            from "paper: section 4.1, which says both";
+    }
 }
 
-impl NdnQsf {
-    fn new(params: &Params) -> NdnQsf {
-        NdnQsf {
-            node: NodeSettings::new(params),
-            consumer: consumer::Settings {
-                low: params.integer("queue_low"),
-                high: params.integer("queue_high"),
-                initial: params.number("initial_window"),
-            },
-            is_fair: params.switch("fair_queueing"),
-            swings: params.text("forwarding") == "swing",
-        }
+choice! {
+    /// The QueueSize on the Data for an aggregated Interest.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Aggregated {
+        /// The queue of Data.
+        Data = "data",
+        /// The larger of this queue and that of Interests.
+        Larger = "larger",
+    }
+}
+
+choice! {
+    /// By what nodes forward.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum By {
+        /// Rate limits.
+        Limits = "limits",
+        /// The time of day.
+        Swing = "swing",
     }
 }
 
@@ -279,13 +172,21 @@ impl Scheme for NdnQsf {
     }
 
     fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
-        match self.swings {
-            true => Box::new(Swing::default()),
-            false => Box::new(Forwarding::new(self.node)),
+        match self.forwarding {
+            By::Swing => Box::new(Swing::default()),
+            By::Limits => Box::new(Forwarding::new(self.node)),
         }
     }
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
         Box::new(DataQueue::new(face, self.is_fair))
+    }
+}
+
+#[cfg(test)]
+impl NodeSettings {
+    /// Those of the defaults.
+    fn usual() -> NodeSettings {
+        NodeSettings::new(&crate::window::pipe::article(&ENTRY))
     }
 }

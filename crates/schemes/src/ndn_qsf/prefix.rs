@@ -44,8 +44,8 @@ impl Upstream {
             face,
             is_up: true,
             is_local: false,
-            estimate: Estimate::new(&settings.estimate),
-            limit: settings.estimate.initial,
+            estimate: Estimate::new(settings),
+            limit: settings.initial,
             pacer: Pacer::new(now),
             waiting: 0,
             credit: 0.0,
@@ -262,7 +262,7 @@ impl Prefix {
             one.rtt = rtt;
             one.least_rtt = Some(one.least_rtt.map_or(rtt, |least| least.min(rtt)));
         }
-        one.estimate.on_data(now, Arrival { queue, round, rtt }, &settings.estimate);
+        one.estimate.on_data(now, Arrival { queue, round, rtt }, settings);
         local != was_local
     }
 
@@ -288,13 +288,13 @@ impl Prefix {
     fn set_limits(&mut self, places: &[usize], round: Span, settings: &NodeSettings, random: &mut Random) {
         let path = |&place: &usize| {
             let Upstream { estimate, limit, rtt, .. } = &self.upstreams[place];
-            let least = settings.limits.least / round.max(*rtt).as_secs_f64().max(1e-6);
+            let least = settings.least / round.max(*rtt).as_secs_f64().max(1e-6);
             Path { queue: estimate.queue(), bandwidth: estimate.bandwidth(), least, limit: *limit }
         };
         let mut paths: SmallVec<[Path; 4]> = places.iter().map(path).collect();
         let face_at = |at: usize| places.get(at).map(|&place| self.upstreams[place].face);
         let mut probed = (0..places.len()).find(|&at| face_at(at) == self.probed).unwrap_or(0);
-        adjust(&mut paths, &mut probed, self.list.len(), &settings.limits, random);
+        adjust(&mut paths, &mut probed, self.list.len(), settings, random);
         self.probed = face_at(probed);
         for (&place, path) in places.iter().zip(&paths) {
             let one = &mut self.upstreams[place];

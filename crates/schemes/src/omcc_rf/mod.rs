@@ -42,14 +42,14 @@
 
 pub(crate) mod raaqm;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::parameters;
+use weir_core::seam::params::Variant;
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
-use weir_core::units::Span;
 
-use crate::late_data::LATE_DATA_TWICE;
+use crate::late_data;
 use crate::path_label::{LabellingQueue, PATH_LABEL, note_arrival};
 use crate::registry::Entry;
-use crate::rfa::{self, Choice, RequestForwarding};
+use crate::rfa::{Averaging, Choice, RequestForwarding, Rule};
 use raaqm::{Law, Raaqm};
 
 /// Its place in the list of schemes.
@@ -57,15 +57,12 @@ pub const ENTRY: Entry = Entry {
     name: "omcc-rf",
     title: "a window that decreases at random with a route's delay; Interests go where fewest are pending",
     citation: "G. Carofiglio et al., Optimal Multipath Congestion Control and Request Forwarding in Information-Centric Networks, ICNP 2013",
-    parameters: PARAMETERS,
+    parameters: OmccRf::PARAMETERS,
     signals: &[PATH_LABEL],
     early_loss: true,
     sharing: None,
     build: |params| Box::new(OmccRf::new(params)),
 };
-
-const PROBABILITY: (f64, f64) = (0.0, 1.0);
-const WINDOW: (f64, f64) = (1.0, 1_048_576.0);
 
 /// The code of QSCCP's authors, with these p_max and β.
 macro_rules! authors {
@@ -89,173 +86,59 @@ macro_rules! faulty {
     };
 }
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        key: "variant",
-        kind: ParameterKind::Variant(&[
-            Variant { name: "article", defaults: &[] },
-            Variant { name: "qsccp", defaults: authors!("0.5", "0.8") },
-            Variant { name: "qsccp-diamond", defaults: authors!("0.05", "0.95") },
-            Variant { name: "qsccp-backbone", defaults: authors!("0.05", "0.98") },
-            Variant { name: "as-published-diamond", defaults: faulty!("0.05", "0.95") },
-            Variant { name: "as-published-backbone", defaults: faulty!("0.05", "0.98") },
-            Variant {
-                name: "hbhcm",
-                defaults: &[
-                    ("p_max", "0.5"),
-                    ("decrease", "0.875"),
-                    ("most_window", "1048576"),
-                    ("slow_start", "true"),
-                    ("minimum", "all"),
-                    ("tolerance", "5 ms"),
-                    ("spaced", "true"),
-                    ("restart", "true"),
-                    ("forwarding", "least-pending"),
-                ],
-            },
-        ]),
-        default: "article",
-        meaning: "the source of the other defaults: the article; the code of QSCCP's authors (`qsccp`), with the constants of their scenario 3 (`-diamond`) or of their scenarios 6 and 7 (`-backbone`), and the same with the faults of that code (`as-published-`); the code of HbHCM's and DPCCP's authors (`hbhcm`)",
-        from: "assumed: the article where they differ",
+const VARIANTS: &[Variant] = &[
+    Variant { name: "article", defaults: &[] },
+    Variant { name: "qsccp", defaults: authors!("0.5", "0.8") },
+    Variant { name: "qsccp-diamond", defaults: authors!("0.05", "0.95") },
+    Variant { name: "qsccp-backbone", defaults: authors!("0.05", "0.98") },
+    Variant { name: "as-published-diamond", defaults: faulty!("0.05", "0.95") },
+    Variant { name: "as-published-backbone", defaults: faulty!("0.05", "0.98") },
+    Variant {
+        name: "hbhcm",
+        defaults: &[
+            ("p_max", "0.5"),
+            ("decrease", "0.875"),
+            ("most_window", "1048576"),
+            ("slow_start", "true"),
+            ("minimum", "all"),
+            ("tolerance", "5 ms"),
+            ("spaced", "true"),
+            ("restart", "true"),
+            ("forwarding", "least-pending"),
+        ],
     },
-    Parameter::integer(
-        "samples",
-        (2, 4096),
-        "30",
-        "number of round-trip times kept for a route",
-        "files: hICN, libtransport; the code of QSCCP's authors",
-    ),
-    Parameter {
-        key: "minimum",
-        kind: ParameterKind::Choice(&["window", "all"]),
-        default: "window",
-        meaning: "R_min: the smallest round-trip time of the latest `samples` of the route, or of all",
-        from: "files: hICN, libtransport; all: path-manager of HbHCM's authors",
-    },
-    Parameter::number(
-        "p_min",
-        PROBABILITY,
-        "0.00001",
-        "p_min, smallest probability of a decrease",
-        "files: hICN, libtransport",
-    ),
-    Parameter::number(
-        "p_max",
-        PROBABILITY,
-        "0.00301",
-        "p_max, largest probability of a decrease; p_min if p_max is smaller",
-        "files: hICN, consumer.conf, p_min and a drop factor of 0.003",
-    ),
-    Parameter::number(
-        "decrease",
-        (0.01, 1.0),
-        "0.99",
-        "β, the part of the window that a decrease leaves",
-        "files: hICN, consumer.conf",
-    ),
-    Parameter::number(
-        "increase",
-        (0.0, 1000.0),
-        "1",
-        "γ, growth of the window in a round trip",
-        "files: hICN, libtransport",
-    ),
-    Parameter::number(
-        "initial_window",
-        WINDOW,
-        "1",
-        "initial window, Interests",
-        "files: hICN, libtransport; ndnSIM, ConsumerWindow",
-    ),
-    Parameter::number(
-        "least_window",
-        WINDOW,
-        "1",
-        "smallest window after a decrease, Interests",
-        "files: hICN, libtransport",
-    ),
-    Parameter::number(
-        "most_window",
-        WINDOW,
-        "512",
-        "largest window, Interests; `least_window` if this is smaller",
-        "files: hICN, libtransport",
-    ),
-    Parameter::switch(
-        "slow_start",
-        "false",
-        "whether the window grows by 1 with each Data until the first decrease, and later up to its value after the last decrease",
-        "files: hICN, libtransport",
-    ),
-    Parameter::span(
-        "tolerance",
-        (Span::ZERO, Span::from_secs(10)),
-        "0 ms",
-        "queueing delay up to this is noise: it never lowers the window, and p_r starts above it",
-        "files: hICN, libtransport has none; ndn-consumer-raaqm.cpp, 5 ms",
-    ),
-    Parameter::switch(
-        "spaced",
-        "false",
-        "whether a decrease blocks further ones of the route for as many Data as the window had Interests",
-        "files: hICN, libtransport; ndn-consumer-raaqm.cpp has it",
-    ),
-    Parameter::switch(
-        "restart",
-        "false",
-        "whether a timeout sets the initial window; if not, it decreases the window",
-        "files: hICN, libtransport; ndn-consumer-raaqm.cpp has it",
-    ),
-    Parameter {
-        key: "forwarding",
-        kind: ParameterKind::Choice(&["weighted", "least-pending"]),
-        default: "weighted",
-        meaning: "next hop: a random one in proportion to 1/avgPI, or always the one with the fewest pending Interests",
-        from: "files: the code of QSCCP's authors; least-pending: that of HbHCM's authors",
-    },
-    rfa::GAIN,
-    LATE_DATA_TWICE,
-    rfa::UNANSWERED_STAYS,
 ];
 
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-pub struct OmccRf {
-    law: Law,
-    choice: Choice,
-    unanswered_stays: bool,
-}
-
-impl OmccRf {
-    fn new(params: &Params) -> OmccRf {
-        let law = Law {
-            samples: params.integer("samples") as usize,
-            p_min: params.number("p_min"),
-            p_max: params.number("p_max").max(params.number("p_min")),
-            decrease: params.number("decrease"),
-            increase: params.number("increase"),
-            initial: params.number("initial_window"),
-            least: params.number("least_window"),
-            most: params.number("most_window").max(params.number("least_window")),
-            slow_start: params.switch("slow_start"),
-            of_all_time: params.text("minimum") == "all",
-            tolerance: params.span("tolerance"),
-            spaced: params.switch("spaced"),
-            restart: params.switch("restart"),
-            late_data_twice: params.switch(LATE_DATA_TWICE.key),
-        };
-        let unanswered_stays = params.switch(rfa::UNANSWERED_STAYS.key);
-        OmccRf { law, choice: Choice::new(params), unanswered_stays }
+parameters! {
+    /// The scheme.
+    #[derive(Clone, Copy, Debug)]
+    pub struct OmccRf {
+        /// the source of the other defaults: the article; the code of QSCCP's authors (`qsccp`), with the constants
+        /// of their scenario 3 (`-diamond`) or of their scenarios 6 and 7 (`-backbone`), and the same with the faults
+        /// of that code (`as-published-`); the code of HbHCM's and DPCCP's authors (`hbhcm`)
+        _ = variant("variant", VARIANTS) default "article"
+            from "assumed: the article where they differ";
+        law: Law = group;
+        /// next hop: a random one in proportion to 1/avgPI, or always the one with the fewest pending Interests
+        rule: Rule = choice("forwarding", Rule::WORDS) default "weighted"
+            from "files: the code of QSCCP's authors; least-pending: that of HbHCM's authors";
+        averaging: Averaging = group;
+        late_data: late_data::Settings = group;
+        /// whether only one transmission of an answered Interest, at the next hop of its Data, is removed from PI, so that
+        /// the others stay counted for ever
+        unanswered_stays: bool = switch("unanswered_stays") default "false"
+            from "files: a fault of OMCCRFStrategy.cpp";
     }
 }
 
 impl Scheme for OmccRf {
     fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
-        Box::new(Raaqm::new(self.law))
+        Box::new(Raaqm::new(self.law.ordered(), self.late_data))
     }
 
     fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
-        Box::new(RequestForwarding::new(self.choice).with_unanswered(self.unanswered_stays))
+        let choice = Choice::new(self.rule, self.averaging);
+        Box::new(RequestForwarding::new(choice).with_unanswered(self.unanswered_stays))
     }
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {

@@ -13,13 +13,15 @@
 //! samples of the route, not of the latest. With a tolerance θ, R_min + θ replaces R_min, and below it the window never
 //! falls. After a decrease the next W Data of the route lower nothing. A timeout leaves the initial window.
 
+use core::ops::RangeInclusive;
 use std::collections::VecDeque;
 
 use weir_core::random::Random;
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent};
 use weir_core::units::{Span, Time};
+use weir_core::{choice, parameters};
 
-use crate::late_data::LateData;
+use crate::late_data::{self, LateData};
 use crate::path_label::PathLabel;
 
 /// Routes that are told apart. A stranger makes labels at will, and one for each Data would leave no route with
@@ -31,32 +33,66 @@ const NO_VARIATION: Span = Span::from_micros(100);
 /// paths count as in use).
 const STALE: Span = Span::from_secs(2);
 
-/// The constants of the window's law.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
-    /// Samples of a route's window.
-    pub(super) samples: usize,
-    pub(super) p_min: f64,
-    pub(super) p_max: f64,
-    /// β.
-    pub(super) decrease: f64,
-    /// γ.
-    pub(super) increase: f64,
-    pub(super) initial: f64,
-    /// What a decrease leaves at the least.
-    pub(super) least: f64,
-    pub(super) most: f64,
-    pub(super) slow_start: bool,
-    /// R_min is of all samples of the route.
-    pub(super) of_all_time: bool,
-    /// Queueing of so long at the most is noise.
-    pub(super) tolerance: Span,
-    /// After a decrease the route has no other for as many Data as the window had Interests.
-    pub(super) spaced: bool,
-    /// A timeout leaves the initial window.
-    pub(super) restart: bool,
-    /// Data of lost Interests are taken off the pending ones once more.
-    pub(super) late_data_twice: bool,
+const PROBABILITY: RangeInclusive<f64> = 0.0..=1.0;
+const WINDOW: RangeInclusive<f64> = 1.0..=1_048_576.0;
+
+parameters! {
+    /// The constants of the window's law.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Law {
+        /// number of round-trip times kept for a route
+        pub(super) samples: usize = integer("samples", 2..=4096) default "30"
+            from "files: hICN, libtransport; the code of QSCCP's authors";
+        /// R_min: the smallest round-trip time of the latest `samples` of the route, or of all
+        pub(super) minimum: Minimum = choice("minimum", Minimum::WORDS) default "window"
+            from "files: hICN, libtransport; all: path-manager of HbHCM's authors";
+        /// p_min, smallest probability of a decrease
+        pub(super) p_min: f64 = number("p_min", PROBABILITY) default "0.00001" from "files: hICN, libtransport";
+        /// p_max, largest probability of a decrease; p_min if p_max is smaller
+        pub(super) p_max: f64 = number("p_max", PROBABILITY) default "0.00301"
+            from "files: hICN, consumer.conf, p_min and a drop factor of 0.003";
+        /// β, the part of the window that a decrease leaves
+        pub(super) decrease: f64 = number("decrease", 0.01..=1.0) default "0.99" from "files: hICN, consumer.conf";
+        /// γ, growth of the window in a round trip
+        pub(super) increase: f64 = number("increase", 0.0..=1000.0) default "1" from "files: hICN, libtransport";
+        /// initial window, Interests
+        pub(super) initial: f64 = number("initial_window", WINDOW) default "1"
+            from "files: hICN, libtransport; ndnSIM, ConsumerWindow";
+        /// smallest window after a decrease, Interests
+        pub(super) least: f64 = number("least_window", WINDOW) default "1" from "files: hICN, libtransport";
+        /// largest window, Interests; `least_window` if this is smaller
+        pub(super) most: f64 = number("most_window", WINDOW) default "512" from "files: hICN, libtransport";
+        /// whether the window grows by 1 with each Data until the first decrease, and later up to its value after the
+        /// last decrease
+        pub(super) slow_start: bool = switch("slow_start") default "false" from "files: hICN, libtransport";
+        /// queueing delay up to this is noise: it never lowers the window, and p_r starts above it
+        pub(super) tolerance: Span = span("tolerance", Span::ZERO..=Span::from_secs(10)) default "0 ms"
+            from "files: hICN, libtransport has none; ndn-consumer-raaqm.cpp, 5 ms";
+        /// whether a decrease blocks further ones of the route for as many Data as the window had Interests
+        pub(super) spaced: bool = switch("spaced") default "false"
+            from "files: hICN, libtransport; ndn-consumer-raaqm.cpp has it";
+        /// whether a timeout sets the initial window; if not, it decreases the window
+        pub(super) restart: bool = switch("restart") default "false"
+            from "files: hICN, libtransport; ndn-consumer-raaqm.cpp has it";
+    }
+}
+
+choice! {
+    /// Of which samples R_min is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Minimum {
+        /// Of those that are kept.
+        Window = "window",
+        /// Of all samples of the route.
+        All = "all",
+    }
+}
+
+impl Law {
+    /// The same with p_max not below p_min, and the largest window not below the smallest.
+    pub(super) fn ordered(self) -> Law {
+        Law { p_max: self.p_max.max(self.p_min), most: self.most.max(self.least), ..self }
+    }
 }
 
 /// The state of one route.
@@ -90,7 +126,7 @@ impl Route {
             .samples
             .iter()
             .fold((Span::MAX, Span::ZERO), |(least, most), sample| (least.min(*sample), most.max(*sample)));
-        let least = if law.of_all_time { self.least } else { least };
+        let least = if law.minimum == Minimum::All { self.least } else { least };
         if most - least < NO_VARIATION {
             return law.p_min;
         }
@@ -114,9 +150,9 @@ pub(super) struct Raaqm {
 }
 
 impl Raaqm {
-    pub(super) fn new(law: Law) -> Raaqm {
+    pub(super) fn new(law: Law, late_data: late_data::Settings) -> Raaqm {
         let slow_start_until = if law.slow_start { f64::INFINITY } else { 0.0 };
-        let late_data = LateData::new(law.late_data_twice);
+        let late_data = LateData::new(late_data.is_counted_twice);
         Raaqm { law, window: law.initial.min(law.most), slow_start_until, routes: Vec::new(), late_data }
     }
 
@@ -219,6 +255,8 @@ mod tests {
     use weir_core::packet::Packet;
     use weir_core::units::Bytes;
 
+    const RIGHT: late_data::Settings = late_data::Settings { is_counted_twice: false };
+
     const LAW: Law = Law {
         samples: 30,
         p_min: 1e-5,
@@ -229,11 +267,10 @@ mod tests {
         least: 1.0,
         most: 512.0,
         slow_start: false,
-        of_all_time: false,
+        minimum: Minimum::Window,
         tolerance: Span::ZERO,
         spaced: false,
         restart: false,
-        late_data_twice: false,
     };
     const RTT: Span = Span::from_millis(100);
 
@@ -256,7 +293,7 @@ mod tests {
 
     impl Bench {
         fn new(law: Law) -> Bench {
-            Bench { raaqm: Raaqm::new(law), random: Random::named(1, "raaqm"), now: Time::ZERO }
+            Bench { raaqm: Raaqm::new(law, RIGHT), random: Random::named(1, "raaqm"), now: Time::ZERO }
         }
 
         fn data(&mut self, face: u32, rtt: Option<Span>) {
@@ -332,7 +369,7 @@ mod tests {
             (0..100).map(|_| route.probability(queued, &law)).last().unwrap()
         };
         assert_eq!(probability(LAW), LAW.p_min);
-        assert!((probability(Law { of_all_time: true, ..LAW }) - LAW.p_max).abs() < 1e-12);
+        assert!((probability(Law { minimum: Minimum::All, ..LAW }) - LAW.p_max).abs() < 1e-12);
     }
 
     #[test]
@@ -388,7 +425,7 @@ mod tests {
 
     #[test]
     fn with_slow_start_the_window_doubles_in_a_round_trip_and_then_grows_by_one() {
-        let mut raaqm = Raaqm::new(Law { slow_start: true, ..LAW });
+        let mut raaqm = Raaqm::new(Law { slow_start: true, ..LAW }, RIGHT);
         (0..63).for_each(|_| raaqm.increase());
         assert_eq!(raaqm.gauge(), Gauge::Window(64.0));
         raaqm.decrease();
@@ -401,7 +438,7 @@ mod tests {
 
     #[test]
     fn without_slow_start_the_window_grows_by_one_in_a_round_trip_from_the_first() {
-        let mut raaqm = Raaqm::new(LAW);
+        let mut raaqm = Raaqm::new(LAW, RIGHT);
         (0..5000).for_each(|_| raaqm.increase());
         let closed_form = (1.0_f64 + 2.0 * 5000.0).sqrt();
         assert!((raaqm.window / closed_form - 1.0).abs() < 0.03, "{}", raaqm.window);
@@ -413,7 +450,7 @@ mod tests {
 
     #[test]
     fn the_window_begins_as_it_is_said_to_and_no_decrease_leaves_less_than_the_least() {
-        let mut raaqm = Raaqm::new(Law { least: 10.0, most: 20.0, ..LAW });
+        let mut raaqm = Raaqm::new(Law { least: 10.0, most: 20.0, ..LAW }, RIGHT);
         assert_eq!(raaqm.gauge(), Gauge::Window(1.0));
         (0..1000).for_each(|_| raaqm.increase());
         assert_eq!(raaqm.gauge(), Gauge::Window(20.0));

@@ -7,9 +7,9 @@
 
 use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PrefixId};
+use weir_core::parameters;
 use weir_core::random::Random;
 use weir_core::seam::best_route::least_severe;
-use weir_core::seam::params::Params;
 use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
 use weir_core::tables::fib::NextHop;
 use weir_core::tables::pairs::Pairs;
@@ -19,22 +19,22 @@ use weir_packet::NackReason;
 /// At most one Nack for congestion in this time counts for a prefix: CoDel's first spacing.
 const NACK_INTERVAL: Span = Span::from_millis(110);
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    change_per_mark: f64,
-    probing: f64,
-    reverse_marks: bool,
-    adapt_to_losses: bool,
-}
-
-impl Settings {
-    pub(super) fn new(params: &Params) -> Settings {
-        Settings {
-            change_per_mark: params.number("change_per_mark"),
-            probing: params.number("probing"),
-            reverse_marks: params.switch("reverse_marks"),
-            adapt_to_losses: params.switch("adapt_to_losses"),
-        }
+parameters! {
+    /// The parameters of forwarding.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Settings {
+        /// whether the mark on an Interest comes back on its Data
+        reverse_marks: bool = switch("reverse_marks") default "true"
+            from "files: pcon-strategy, the mark of the PIT entry";
+        /// part of a next hop's traffic that a mark, or a Nack for congestion, moves to the others
+        change_per_mark: f64 = number("change_per_mark", 0.0..=1.0) default "0.02"
+            from "files: pcon-strategy, CHANGE_PER_MARK";
+        /// part of the Interests that go to all next hops, as probes; marks on a probe move nothing from a next hop
+        /// without traffic
+        probing: f64 = number("probing", 0.0..=1.0) default "0.001" from "files: pcon-strategy";
+        /// whether timeouts and Nacks move traffic: a timeout moves `change_per_mark` of all of it, a Nack as much as
+        /// a mark
+        adapt_to_losses: bool = switch("adapt_to_losses") default "true" from "files: pcon-strategy";
     }
 }
 

@@ -10,14 +10,52 @@
 //!
 //! Packets are dropped only if they do not fit.
 
+use core::ops::RangeInclusive;
+
 use weir_core::link::marking::{Marker, Marking};
 use weir_core::packet::PacketId;
 use weir_core::seam::DropTail;
-use weir_core::seam::params::Params;
 use weir_core::seam::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
-use weir_core::units::{Span, Time};
+use weir_core::units::{Bytes, Span, Time};
+use weir_core::{choice, parameters};
 
 use crate::codel::{Codel, Departure, control_law};
+
+const TIME: RangeInclusive<Span> = Span::from_micros(1)..=Span::from_secs(10);
+
+parameters! {
+    /// The parameters of marking.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Settings {
+        /// what causes marks: the packet's queueing delay, by PCON's CoDel or that of RFC 8289; or the waiting bytes,
+        /// as in NFD
+        by: By = choice("marking", By::WORDS) default "codel"
+            from "paper: Schneider et al., abstract, CoDel by queuing time; files: codel-queue2.cc";
+        /// `codel`, `rfc8289`: a longer queueing delay is congestion, if it lasts an interval
+        target: Span = span("target", TIME) default "5 ms"
+            from "files: codel-queue2.cc, Target";
+        /// `bytes`: a longer queue is congestion, if it lasts an interval
+        threshold: Bytes = bytes("threshold") default "10000 B" from "files: qsccp/pcon, GenericLinkService";
+        /// how long congestion lasts before the first mark
+        interval: Span = span("interval", TIME) default "100 ms"
+            from "files: codel-queue2.cc, Interval; NFD, baseCongestionMarkingInterval";
+        /// `codel`: the next mark follows interval·spacing/√n after the n-th
+        spacing: f64 = number("spacing", 0.1..=10.0) default "1.1" from "files: codel-queue2.cc, 1.1";
+    }
+}
+
+choice! {
+    /// What causes marks.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum By {
+        /// The time that packets waited, by PCON's CoDel.
+        Codel = "codel",
+        /// The same, by the RFC's.
+        Rfc8289 = "rfc8289",
+        /// The bytes that wait.
+        Bytes = "bytes",
+    }
+}
 
 /// When to mark, and how far a queue is with it.
 #[derive(Clone, Copy, Debug)]
@@ -32,15 +70,12 @@ pub(super) enum Rule {
 
 impl Rule {
     /// That of a queue that is new.
-    pub(super) fn new(params: &Params) -> Rule {
-        let (target, interval) = (params.span("target"), params.span("interval"));
-        match params.text("marking") {
-            "bytes" => {
-                let threshold = params.bytes("threshold").as_u64();
-                Rule::Bytes(Marking { threshold, interval }, Marker::default())
-            }
-            "rfc8289" => Rule::Rfc8289(Codel::new(target, interval)),
-            _ => Rule::Codel(Spell::new(target, interval, interval.scale(params.number("spacing")))),
+    pub(super) fn new(settings: &Settings) -> Rule {
+        let Settings { by, target, threshold, interval, spacing } = *settings;
+        match by {
+            By::Codel => Rule::Codel(Spell::new(target, interval, interval.scale(spacing))),
+            By::Rfc8289 => Rule::Rfc8289(Codel::new(target, interval)),
+            By::Bytes => Rule::Bytes(Marking { threshold: threshold.as_u64(), interval }, Marker::default()),
         }
     }
 }

@@ -46,16 +46,14 @@
 mod forwarding;
 mod marking;
 
-use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::params::{Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 use weir_core::units::Span;
+use weir_core::{choice, parameters};
 
-use crate::late_data::LATE_DATA_TWICE;
+use crate::late_data;
 use crate::registry::Entry;
-use crate::window::{
-    Bounds, Guard, Reaction, Recovery, Signs, UNIT, Unit, WindowFlow, bbr, bic, cubic, initial_window,
-    min_window, reno,
-};
+use crate::window::{Bounds, Guard, Reaction, Recovery, Signs, Unit, WindowFlow, bbr, bic, cubic, reno};
 
 /// What the QSCCP authors' build and NFD's own have in common.
 macro_rules! stock {
@@ -81,126 +79,67 @@ pub const ENTRY: Entry = Entry {
     title: "marks from queueing delay, traffic moved away from them, a window at the consumer",
     citation: "K. Schneider, C. Yi, B. Zhang, L. Zhang, A Practical Congestion Control Scheme for Named Data \
                Networking, ACM ICN 2016",
-    parameters: &[
-        Parameter {
-            key: "variant",
-            kind: ParameterKind::Variant(&[
-                Variant { name: "article", defaults: &[] },
-                Variant { name: "qsccp", defaults: stock!() },
-                Variant { name: "as-published", defaults: stock!(("late_data_twice", "true")) },
-                Variant { name: "nfd", defaults: stock!(("threshold", "65536 B")) },
-            ]),
-            default: "article",
-            meaning: "the source of the default values",
-            from: "paper: Schneider et al.; files: qsccp/pcon, and NFD 0.7",
-        },
-        Parameter {
-            key: "marking",
-            kind: ParameterKind::Choice(&["codel", "rfc8289", "bytes"]),
-            default: "codel",
-            meaning: "what causes marks: the packet's queueing delay, by PCON's CoDel or that of RFC 8289; or the \
-                      waiting bytes, as in NFD",
-            from: "paper: Schneider et al., abstract, CoDel by queuing time; files: codel-queue2.cc",
-        },
-        Parameter::span(
-            "target",
-            (Span::from_micros(1), Span::from_secs(10)),
-            "5 ms",
-            "`codel`, `rfc8289`: a longer queueing delay is congestion, if it lasts an interval",
-            "files: codel-queue2.cc, Target",
-        ),
-        Parameter {
-            key: "threshold",
-            kind: ParameterKind::Bytes,
-            default: "10000 B",
-            meaning: "`bytes`: a longer queue is congestion, if it lasts an interval",
-            from: "files: qsccp/pcon, GenericLinkService",
-        },
-        Parameter::span(
-            "interval",
-            (Span::from_micros(1), Span::from_secs(10)),
-            "100 ms",
-            "how long congestion lasts before the first mark",
-            "files: codel-queue2.cc, Interval; NFD, baseCongestionMarkingInterval",
-        ),
-        Parameter::number(
-            "spacing",
-            (0.1, 10.0),
-            "1.1",
-            "`codel`: the next mark follows interval·spacing/√n after the n-th",
-            "files: codel-queue2.cc, 1.1",
-        ),
-        Parameter::switch(
-            "reverse_marks",
-            "true",
-            "whether the mark on an Interest comes back on its Data",
-            "files: pcon-strategy, the mark of the PIT entry",
-        ),
-        Parameter::number(
-            "change_per_mark",
-            (0.0, 1.0),
-            "0.02",
-            "part of a next hop's traffic that a mark, or a Nack for congestion, moves to the others",
-            "files: pcon-strategy, CHANGE_PER_MARK",
-        ),
-        Parameter::number(
-            "probing",
-            (0.0, 1.0),
-            "0.001",
-            "part of the Interests that go to all next hops, as probes; marks on a probe move nothing from a next hop without traffic",
-            "files: pcon-strategy",
-        ),
-        Parameter::switch(
-            "adapt_to_losses",
-            "true",
-            "whether timeouts and Nacks move traffic: a timeout moves `change_per_mark` of all of it, a Nack as much as a mark",
-            "files: pcon-strategy",
-        ),
-        Parameter {
-            key: "law",
-            kind: ParameterKind::Choice(&["bic", "reno", "cubic", "bbr"]),
-            default: "bic",
-            meaning: "the consumer's window law",
-            from: "files: ndn-consumer-pcon of 2016 has bic alone, that of ndnSIM 2.3 on the first three; assumed: bbr, for \
-                   comparison, which ignores marks",
-        },
-        Parameter::number(
-            "beta",
-            (0.1, 0.99),
-            "0.5",
-            "the part of W that a decrease leaves, except with bbr",
-            "files: ndn-consumer-pcon of 2016, BETA; that of ndnSIM 2.3 on: 0.5 for reno, 0.8 for bic and cubic",
-        ),
-        Parameter::switch(
-            "cwa_for_marks",
-            "false",
-            "conservative window adaptation for marks; losses are always guarded",
-            "files: ndn-consumer-pcon of 2016, where CoDel spaces marks already",
-        ),
-        Parameter::number(
-            "add_rtt_suppress",
-            (0.0, 10.0),
-            "0",
-            "windows beyond one between two guarded decreases",
-            "files: ndn-consumer-pcon of 2016, none; that of ndnSIM 2.3 on, AddRttSuppress: 0.5",
-        ),
-        initial_window("1", "files: ndn-consumer-window, Window"),
-        min_window("1", "files: ndn-consumer-pcon, the initial window; bbr has at least 4"),
-        Parameter::span(
-            "min_rto",
-            (Span::ZERO, Span::from_secs(200)),
-            "1100 ms",
-            "smallest RTO; the largest is the Interest lifetime",
-            "files: pcon_scen1, MinRTO; the other original scenarios have 200 and 300 ms, its attribute 200 ms",
-        ),
-        LATE_DATA_TWICE,
-        UNIT,
-    ],
+    parameters: Parameters::PARAMETERS,
     signals: &[],
     early_loss: true,
     sharing: None,
     build: |params| Box::new(Pcon::new(params)),
 };
+
+const VARIANTS: &[Variant] = &[
+    Variant { name: "article", defaults: &[] },
+    Variant { name: "qsccp", defaults: stock!() },
+    Variant { name: "as-published", defaults: stock!(("late_data_twice", "true")) },
+    Variant { name: "nfd", defaults: stock!(("threshold", "65536 B")) },
+];
+
+parameters! {
+    /// The parameters.
+    struct Parameters {
+        /// the source of the default values
+        _ = variant("variant", VARIANTS) default "article"
+            from "paper: Schneider et al.; files: qsccp/pcon, and NFD 0.7";
+        marking: marking::Settings = group;
+        forwarding: forwarding::Settings = group;
+        /// the consumer's window law
+        law: LawName = choice("law", LawName::WORDS) default "bic"
+            from "files: ndn-consumer-pcon of 2016 has bic alone, that of ndnSIM 2.3 on the first three; \
+                  assumed: bbr, for comparison, which ignores marks";
+        /// the part of W that a decrease leaves, except with bbr
+        beta: f64 = number("beta", 0.1..=0.99) default "0.5"
+            from "files: ndn-consumer-pcon of 2016, BETA; that of ndnSIM 2.3 on: 0.5 for reno, 0.8 for bic and cubic";
+        /// conservative window adaptation for marks; losses are always guarded
+        cwa_for_marks: bool = switch("cwa_for_marks") default "false"
+            from "files: ndn-consumer-pcon of 2016, where CoDel spaces marks already";
+        /// windows beyond one between two guarded decreases
+        add_rtt_suppress: f64 = number("add_rtt_suppress", 0.0..=10.0) default "0"
+            from "files: ndn-consumer-pcon of 2016, none; that of ndnSIM 2.3 on, AddRttSuppress: 0.5";
+        bounds: Bounds = group {
+            initial_window default "1" from "files: ndn-consumer-window, Window";
+            min_window default "1" from "files: ndn-consumer-pcon, the initial window; bbr has at least 4";
+        };
+        /// smallest RTO; the largest is the Interest lifetime
+        min_rto: Span = span("min_rto", Span::ZERO..=Span::from_secs(200)) default "1100 ms"
+            from "files: pcon_scen1, MinRTO; the other original scenarios have 200 and 300 ms, its attribute 200 ms";
+        late_data: late_data::Settings = group;
+        unit: Unit = group;
+    }
+}
+
+choice! {
+    /// The name of the consumer's window law.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum LawName {
+        /// That of PCON itself.
+        Bic = "bic",
+        /// Of ndnSIM.
+        Reno = "reno",
+        /// Of ndnSIM.
+        Cubic = "cubic",
+        /// For comparison.
+        Bbr = "bbr",
+    }
+}
 
 /// The consumer's window law.
 #[derive(Clone, Copy, Debug)]
@@ -212,16 +151,15 @@ enum Law {
 }
 
 impl Law {
-    fn new(params: &Params) -> Law {
-        let (beta, bounds) = (params.number("beta"), Bounds::new(params));
-        match params.text("law") {
-            "reno" => Law::Reno(reno::Settings { beta, bounds }),
-            "cubic" => Law::Cubic(cubic::Settings::of_pcon(beta, bounds)),
-            "bbr" => {
+    fn new(name: LawName, beta: f64, bounds: Bounds) -> Law {
+        match name {
+            LawName::Bic => Law::Bic(bic::Settings::of_pcon(beta, bounds)),
+            LawName::Reno => Law::Reno(reno::Settings { beta, bounds }),
+            LawName::Cubic => Law::Cubic(cubic::Settings::of_pcon(beta, bounds)),
+            LawName::Bbr => {
                 let least = bounds.least.max(bbr::MIN_PIPE_WINDOW);
-                Law::Bbr(bbr::Settings::article(Bounds { initial: bounds.initial.max(least), least }))
+                Law::Bbr(bbr::Settings::article(Bounds { least, ..bounds }))
             }
-            _ => Law::Bic(bic::Settings::of_pcon(beta, bounds)),
         }
     }
 }
@@ -237,24 +175,19 @@ pub struct Pcon {
 
 impl Pcon {
     fn new(params: &Params) -> Pcon {
-        let guard = Guard {
-            marks: params.switch("cwa_for_marks"),
-            losses: true,
-            by: Recovery::Segment,
-            add_rtt: params.number("add_rtt_suppress"),
-        };
-        let law = Law::new(params);
-        let signs = Signs { marks: !matches!(law, Law::Bbr(_)), losses: true };
+        let given = Parameters::new(params);
+        let (marks, add_rtt) = (given.cwa_for_marks, given.add_rtt_suppress);
+        let law = Law::new(given.law, given.beta, given.bounds);
         Pcon {
-            marking: marking::Rule::new(params),
-            forwarding: forwarding::Settings::new(params),
+            marking: marking::Rule::new(&given.marking),
+            forwarding: given.forwarding,
             law,
             reaction: Reaction {
-                signs,
-                guard,
-                min_rto: params.span("min_rto"),
-                late_data_twice: params.switch(LATE_DATA_TWICE.key),
-                unit: Unit::new(params),
+                signs: Signs { marks: !matches!(law, Law::Bbr(_)), losses: true },
+                guard: Guard { marks, losses: true, by: Recovery::Segment, add_rtt },
+                min_rto: given.min_rto,
+                late_data_twice: given.late_data.is_counted_twice,
+                unit: given.unit,
                 spread: 0.0,
             },
         }

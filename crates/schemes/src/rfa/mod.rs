@@ -13,31 +13,33 @@ use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PrefixId};
 use weir_core::random::Random;
 use weir_core::seam::best_route::{is_suppressed, least_severe};
-use weir_core::seam::params::{Parameter, Params};
 use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
 use weir_core::tables::fib::NextHop;
 use weir_core::tables::pairs::Pairs;
 use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
+use weir_core::{choice, parameters};
 use weir_packet::NackReason;
 
-/// Part of the new value in avgPI.
-pub(crate) const GAIN: Parameter = Parameter::number(
-    "gain",
-    (0.0001, 1.0),
-    "0.1",
-    "weight of the new value in avgPI",
-    "files: OMCCRFStrategy.cpp",
-);
+choice! {
+    /// The rule by which a next hop is chosen.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Rule {
+        /// At random by the weights.
+        Weighted = "weighted",
+        /// The fewest pending Interests.
+        LeastPending = "least-pending",
+    }
+}
 
-/// Whether Interests stay counted where they were not answered.
-pub(crate) const UNANSWERED_STAYS: Parameter = Parameter::switch(
-    "unanswered_stays",
-    "false",
-    "whether only one transmission of an answered Interest, at the next hop of its Data, is removed from PI, so that the \
-     others stay counted for ever",
-    "files: a fault of OMCCRFStrategy.cpp",
-);
+parameters! {
+    /// How PI is averaged.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Averaging {
+        /// weight of the new value in avgPI
+        gain: f64 = number("gain", 0.0001..=1.0) default "0.1" from "files: OMCCRFStrategy.cpp";
+    }
+}
 
 /// An Interest that is counted at more next hops of its prefix than this is not counted at the others.
 const NEXT_HOPS: usize = 24;
@@ -56,11 +58,11 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// As `forwarding` and [`GAIN`] say.
-    pub(crate) fn new(params: &Params) -> Choice {
-        match params.text("forwarding") {
-            "least-pending" => Choice::LeastPending,
-            _ => Choice::Weighted { gain: params.number(GAIN.key) },
+    /// By this rule.
+    pub(crate) fn new(rule: Rule, averaging: Averaging) -> Choice {
+        match rule {
+            Rule::LeastPending => Choice::LeastPending,
+            Rule::Weighted => Choice::Weighted { gain: averaging.gain },
         }
     }
 }
@@ -243,7 +245,7 @@ impl RequestForwarding {
         RequestForwarding { choice, pending: PendingInterests::new(gain) }
     }
 
-    /// With [`UNANSWERED_STAYS`].
+    /// With `unanswered_stays`.
     pub(crate) fn with_unanswered(mut self, stays: bool) -> RequestForwarding {
         self.pending.unanswered_stays = stays;
         self

@@ -47,8 +47,10 @@
 
 mod sender;
 
+use core::ops::RangeInclusive;
+
+use weir_core::parameters;
 use weir_core::seam::best_route::least_severe;
-use weir_core::seam::params::{Parameter, Params};
 use weir_core::seam::{
     Decision, FaceConfig, FlowConfig, FlowControl, InterestEvent, NackEvent, NodeConfig, Queue, Scheme,
     Strategy,
@@ -58,10 +60,9 @@ use weir_packet::NackReason;
 
 use crate::codel::CodelQueue;
 use crate::registry::Entry;
-use crate::window::initial_window;
 use sender::Sender;
 
-const TIME: (Span, Span) = (Span::from_micros(1), Span::from_secs(10));
+const TIME: RangeInclusive<Span> = Span::from_micros(1)..=Span::from_secs(10);
 
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
@@ -70,54 +71,22 @@ pub const ENTRY: Entry = Entry {
     citation: "T. Henderson, S. Floyd, A. Gurtov, Y. Nishida, The NewReno Modification to TCP's Fast Recovery Algorithm, \
                RFC 6582, 2012; K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, Controlled Delay Active Queue \
                Management, RFC 8289, 2018",
-    parameters: &[
-        initial_window("2", "paper: RFC 5681, section 3.1, which allows it for segments of any size"),
-        Parameter::span(
-            "min_rto",
-            (Span::from_millis(1), Span::from_secs(60)),
-            "1 s",
-            "the smallest retransmission timeout",
-            "paper: RFC 6298, (2.4); ns-3 has the same",
-        ),
-        Parameter::span(
-            "target",
-            TIME,
-            "5 ms",
-            "TARGET of CoDel: the sojourn time that a queue may have permanently",
-            "paper: RFC 8289, section 4.2",
-        ),
-        Parameter::span(
-            "interval",
-            TIME,
-            "100 ms",
-            "INTERVAL of CoDel: how long the sojourn time exceeds the target before CoDel drops a packet",
-            "paper: RFC 8289, section 4.3",
-        ),
-    ],
+    parameters: TcpNewReno::PARAMETERS,
     signals: &[],
     early_loss: true,
     sharing: None,
     build: |params| Box::new(TcpNewReno::new(params)),
 };
 
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-pub struct TcpNewReno {
-    sender: sender::Settings,
-    target: Span,
-    interval: Span,
-}
-
-impl TcpNewReno {
-    fn new(params: &Params) -> TcpNewReno {
-        TcpNewReno {
-            sender: sender::Settings {
-                initial_window: params.number("initial_window"),
-                min_rto: params.span("min_rto"),
-            },
-            target: params.span("target"),
-            interval: params.span("interval"),
-        }
+parameters! {
+    /// The scheme.
+    #[derive(Clone, Copy, Debug)]
+    pub struct TcpNewReno {
+        sender: sender::Settings = group;
+        /// TARGET of CoDel: the sojourn time that a queue may have permanently
+        target: Span = span("target", TIME) default "5 ms" from "paper: RFC 8289, section 4.2";
+        /// INTERVAL of CoDel: how long the sojourn time exceeds the target before CoDel drops a packet
+        interval: Span = span("interval", TIME) default "100 ms" from "paper: RFC 8289, section 4.3";
     }
 }
 

@@ -13,6 +13,7 @@
 
 use core::ops::Range;
 
+use weir_core::parameters;
 use weir_core::responders::FlowRtt;
 use weir_core::rtt::RtoConfig;
 use weir_core::seam::{
@@ -29,12 +30,17 @@ const LOSS_WINDOW: f64 = 1.0;
 /// The least ssthresh (RFC 5681, (4)).
 const LEAST_THRESHOLD: f64 = 2.0;
 
-/// Its parameters.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    /// IW, and RW.
-    pub(super) initial_window: f64,
-    pub(super) min_rto: Span,
+parameters! {
+    /// Its parameters.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Settings {
+        /// initial W, packets
+        initial_window: f64 = number("initial_window", 1.0..=1000.0) default "2"
+            from "paper: RFC 5681, section 3.1, which allows it for segments of any size";
+        /// the smallest retransmission timeout
+        min_rto: Span = span("min_rto", Span::from_millis(1)..=Span::from_secs(60)) default "1 s"
+            from "paper: RFC 6298, (2.4); ns-3 has the same";
+    }
 }
 
 /// RFC 6298: first 1 s, no more than 60 s; ns-3's clock granularity, G, is 1 ms.

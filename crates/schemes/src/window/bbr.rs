@@ -61,14 +61,15 @@
 
 use std::collections::VecDeque;
 
+use weir_core::parameters;
 use weir_core::responders::{Answer, Responders};
-use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::params::Variant;
 use weir_core::seam::{DataReceived, LossEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
 use super::{
-    Bounds, Configured, Congestion, Guard, LARGEST_WINDOW, Reaction, Recovery, Signs, UNIT, Unit, WindowLaw,
-    WindowScheme, initial_window, min_window,
+    Bounds, Configured, Congestion, Guard, LARGEST_WINDOW, Reaction, Recovery, Signs, Unit, WindowLaw,
+    WindowScheme,
 };
 use crate::registry::Entry;
 
@@ -108,59 +109,60 @@ pub const ENTRY: Entry = Entry {
     title: "BBR version 1 over NDN: pace by bandwidth and round-trip time",
     citation: "N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, BBR: Congestion-Based Congestion \
                Control, ACM Queue 14 (5), 2016",
-    parameters: &[
-        Parameter {
-            key: "variant",
-            kind: ParameterKind::Variant(&[
-                Variant { name: "article", defaults: &[] },
-                Variant { name: "port", defaults: &[("initial_window", "1"), ("min_window", "1")] },
-            ]),
-            default: "article",
-            meaning: "the article's version 1, or the QSCCP authors' port to NDN",
-            from: "paper: Cardwell et al.; files: ndn-tools, bbr-client",
-        },
-        initial_window("10", "paper: RFC 6928, InitialCwnd of the draft"),
-        min_window("4", "paper: Cardwell et al., BBRMinPipeCwnd of the draft"),
-        Parameter::number(
-            "startup_window",
-            (1.0, 10.0),
-            "2.8853900817779268",
-            "BDPs that may be pending in STARTUP and DRAIN",
-            "paper: Cardwell et al., 2/ln 2; `weir get` has 2: draft-ietf-ccwg-bbr, BBR.DefaultCwndGain, with which a \
-             bottleneck that buffers a BDP and three quanta loses nothing",
-        ),
-        Parameter::number(
-            "down",
-            (1.0, 100.0),
-            "1",
-            "how long the phase of gain 3/4 may last, min_rtt; it ends earlier when BDP and three quanta are pending",
-            "paper: Cardwell et al.; `weir get` has 4, in which the largest queue of W drains, a BDP: draft-ietf-ccwg-bbr, \
-             BBRIsTimeToCruise, has no limit",
-        ),
-        Parameter::number(
-            "margin",
-            (0.0, 0.5),
-            "0",
-            "part of the bandwidth that the pace is below it",
-            "paper: Cardwell et al.; `weir get` has 0.01: draft-ietf-ccwg-bbr, BBR.PacingMarginPercent, and Linux",
-        ),
-        Parameter::number(
-            "probe_rtt",
-            (0.0, 1.0),
-            "0",
-            "part of the BDP that may be pending in PROBE_RTT, where four packets and two Data are less",
-            "paper: Cardwell et al., four packets; `weir get` has 0.5: draft-ietf-ccwg-bbr, BBR.ProbeRTTCwndGain",
-        ),
-        UNIT,
-    ],
+    parameters: Parameters::PARAMETERS,
     signals: &[],
     early_loss: true,
     sharing: None,
     build: |params| {
-        let reaction = Reaction { unit: Unit::new(params), ..REACTION };
-        Box::new(WindowScheme::<Bbr> { law: Settings::new(params), reaction })
+        let Parameters { law, unit } = Parameters::new(params);
+        Box::new(WindowScheme::<Bbr> { law, reaction: Reaction { unit, ..REACTION } })
     },
 };
+
+/// The variant that is a port.
+const PORT: &str = "port";
+const VARIANTS: &[Variant] = &[
+    Variant { name: "article", defaults: &[] },
+    Variant { name: PORT, defaults: &[("initial_window", "1"), ("min_window", "1")] },
+];
+
+parameters! {
+    /// The parameters of the scheme.
+    struct Parameters {
+        law: Settings = group;
+        unit: Unit = group;
+    }
+}
+
+parameters! {
+    /// The parameters of the law.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Settings {
+        /// the article's version 1, or the QSCCP authors' port to NDN
+        is_port: bool = variant("variant", VARIANTS) default "article"
+            from "paper: Cardwell et al.; files: ndn-tools, bbr-client" as |name| name == PORT;
+        bounds: Bounds = group {
+            initial_window default "10" from "paper: RFC 6928, InitialCwnd of the draft";
+            min_window default "4" from "paper: Cardwell et al., BBRMinPipeCwnd of the draft";
+        };
+        /// BDPs that may be pending in STARTUP and DRAIN
+        startup_window: f64 = number("startup_window", 1.0..=10.0) default "2.8853900817779268"
+            from "paper: Cardwell et al., 2/ln 2; `weir get` has 2: draft-ietf-ccwg-bbr, BBR.DefaultCwndGain, \
+                  with which a bottleneck that buffers a BDP and three quanta loses nothing";
+        /// how long the phase of gain 3/4 may last, min_rtt; it ends earlier when BDP and three quanta are pending
+        down: f64 = number("down", 1.0..=100.0) default "1"
+            from "paper: Cardwell et al.; `weir get` has 4, in which the largest queue of W drains, a BDP: \
+                  draft-ietf-ccwg-bbr, BBRIsTimeToCruise, has no limit";
+        /// part of the bandwidth that the pace is below it
+        margin: f64 = number("margin", 0.0..=0.5) default "0"
+            from "paper: Cardwell et al.; `weir get` has 0.01: draft-ietf-ccwg-bbr, BBR.PacingMarginPercent, \
+                  and Linux";
+        /// part of the BDP that may be pending in PROBE_RTT, where four packets and two Data are less
+        probe_rtt: f64 = number("probe_rtt", 0.0..=1.0) default "0"
+            from "paper: Cardwell et al., four packets; `weir get` has 0.5: draft-ietf-ccwg-bbr, \
+                  BBR.ProbeRTTCwndGain";
+    }
+}
 
 /// Losses only, and once a window.
 const REACTION: Reaction = Reaction {
@@ -172,36 +174,16 @@ const REACTION: Reaction = Reaction {
     spread: 0.0,
 };
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    is_port: bool,
-    bounds: Bounds,
-    /// Gain of W in STARTUP and DRAIN.
-    startup_window: f64,
-    /// How long the phase of gain 3/4 may last, min_rtt.
-    down: f64,
-    /// The part of the bandwidth that leaves.
-    paced: f64,
-    /// The part of the BDP that stays pending in PROBE_RTT.
-    kept: f64,
-}
-
 impl Settings {
-    fn new(params: &Params) -> Settings {
-        Settings {
-            is_port: params.text("variant") == "port",
-            bounds: Bounds::new(params),
-            startup_window: params.number("startup_window"),
-            down: params.number("down"),
-            paced: 1.0 - params.number("margin"),
-            kept: params.number("probe_rtt"),
-        }
-    }
-
     /// Version 1.
     pub(crate) fn article(bounds: Bounds) -> Settings {
         let startup_window = HIGH_GAIN;
-        Settings { is_port: false, bounds, startup_window, down: 1.0, paced: 1.0, kept: 0.0 }
+        Settings { is_port: false, bounds, startup_window, down: 1.0, margin: 0.0, probe_rtt: 0.0 }
+    }
+
+    /// The part of the bandwidth that leaves.
+    fn paced(&self) -> f64 {
+        1.0 - self.margin
     }
 }
 
@@ -515,7 +497,7 @@ impl Bbr {
     /// W in PROBE_RTT, packets.
     fn probe_rtt_window(&self) -> f64 {
         let least = MIN_PIPE_WINDOW.max(MIN_PIPE_DATA * self.packets).max(self.settings.bounds.least);
-        least.max(self.settings.kept * self.bdp().unwrap_or(0.0))
+        least.max(self.settings.probe_rtt * self.bdp().unwrap_or(0.0))
     }
 
     fn leave_probe_rtt(&mut self, ev: &mut DataReceived<'_>) {
@@ -535,7 +517,7 @@ impl Bbr {
     fn restart(&mut self, is_late: bool) {
         self.is_restart = is_late && !self.settings.is_port;
         if self.is_restart && matches!(self.mode, Mode::ProbeBandwidth(..)) {
-            self.pace = self.bandwidth.best * self.settings.paced;
+            self.pace = self.bandwidth.best * self.settings.paced();
         }
     }
 
@@ -543,9 +525,9 @@ impl Bbr {
     /// rises.
     fn set_pace(&mut self, rtt: Option<Span>) {
         if let Some(rtt) = rtt.filter(|rtt| self.pace == 0.0 && *rtt > Span::ZERO) {
-            self.pace = HIGH_GAIN * self.settings.bounds.initial * self.size / rtt.as_secs_f64();
+            self.pace = HIGH_GAIN * self.settings.bounds.first() * self.size / rtt.as_secs_f64();
         }
-        let rate = self.pacing_gain() * self.bandwidth.best * self.settings.paced;
+        let rate = self.pacing_gain() * self.bandwidth.best * self.settings.paced();
         if rate > self.pace || self.settings.is_port || self.is_filled() {
             self.pace = rate;
         }
@@ -555,7 +537,7 @@ impl Bbr {
     fn set_window(&mut self) {
         let bounds = self.settings.bounds;
         let target = self.target();
-        let is_beginning = (self.delivered as f64) < bounds.initial * self.size;
+        let is_beginning = (self.delivered as f64) < bounds.first() * self.size;
         if self.is_filled() {
             self.window = (self.window + self.packets).min(target);
         } else if self.window < target || is_beginning {
@@ -588,8 +570,8 @@ impl Configured for Bbr {
             full_rounds: 0,
             size: 0.0,
             packets: 1.0,
-            window: settings.bounds.initial,
-            earlier_window: settings.bounds.initial,
+            window: settings.bounds.first(),
+            earlier_window: settings.bounds.first(),
             pace: 0.0,
             limited_until: None,
             is_restart: false,
@@ -683,7 +665,7 @@ mod tests {
     use super::*;
     use crate::watched::Watched;
     use weir_core::consumer::Source;
-    use weir_core::seam::params::Value;
+    use weir_core::seam::params::{Params, Value};
 
     type Flow = Watched<WindowFlow<Bbr>>;
 

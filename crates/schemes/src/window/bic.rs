@@ -21,12 +21,10 @@
 //! (β 0.8). Both grow by at most 16 a round trip, and their slow start ends at `low_window`.
 
 use weir_core::seam::DataReceived;
-use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::params::Variant;
+use weir_core::{choice, parameters};
 
-use super::{
-    Bounds, Configured, Congestion, PCON_CLIENT, REACTION, Reaction, WindowLaw, WindowScheme, initial_window,
-    join, min_window,
-};
+use super::{Bounds, Common, Configured, Congestion, PCON_CLIENT, WindowLaw, WindowScheme, join};
 use crate::registry::Entry;
 
 /// What the codes have in common, and where W is as near to W_max as can be.
@@ -38,126 +36,99 @@ pub const ENTRY: Entry = Entry {
     title: "BIC over NDN: a binary search for the window",
     citation: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance \
                Networks, INFOCOM 2004",
-    parameters: &join::<_, _, _, 15>(
-        [
-            Parameter::variant(
-                &[
-                    Variant { name: "article", defaults: &[] },
-                    Variant {
-                        name: "pcon",
-                        defaults: &[
-                            ("beta", "0.5"),
-                            ("max_increment", "16"),
-                            ("min_increment", "0"),
-                            ("slow_start", "low_window"),
-                            ("initial_window", "1"),
-                            ("min_window", "1"),
-                            ("recovery", "segment"),
-                        ],
-                    },
-                    Variant {
-                        name: "pcon-client",
-                        defaults: &join::<_, _, _, 11>(
-                            [
-                                ("beta", "0.8"),
-                                ("low_beta", "0.8"),
-                                ("max_increment", "16"),
-                                ("min_increment", "0"),
-                                ("slow_start", "low_window"),
-                            ],
-                            PCON_CLIENT,
-                        ),
-                    },
-                ],
-                "paper: Xu et al.; files: ndn-consumer-pcon, and ndn-tools, pcon-client",
-            ),
-            Parameter::number(
-                "beta",
-                (0.1, 0.99),
-                "0.875",
-                "the part of W that a decrease leaves",
-                "paper: Xu et al., 1 − β with β = 0.125",
-            ),
-            Parameter::number(
-                "low_beta",
-                (0.1, 0.99),
-                "0.5",
-                "the part of W that a decrease leaves below `low_window`",
-                "paper: Xu et al., as TCP",
-            ),
-            Parameter::number(
-                "low_window",
-                (1.0, 1e6),
-                "14",
-                "the smallest W for which the law is BIC, not Reno",
-                "paper: Xu et al., low_window",
-            ),
-            Parameter::number(
-                "max_increment",
-                (1.0, 1e6),
-                "32",
-                "S_max, the largest growth in a round trip",
-                "paper: Xu et al.",
-            ),
-            Parameter::number(
-                "min_increment",
-                (0.0, 1.0),
-                "0.01",
-                "S_min, the smallest growth in a round trip",
-                "paper: Xu et al.",
-            ),
-            Parameter {
-                key: "slow_start",
-                kind: ParameterKind::Choice(&["ssthresh", "low_window"]),
-                default: "ssthresh",
-                meaning: "where slow start ends: at ssthresh; or also at `low_window`, and then only decreases below \
-                          `low_window` set ssthresh",
-                from: "paper: RFC 5681, section 3.1, whose slow start BIC does not change; \
-                       files: ndn-consumer-pcon, pcon-client: `low_window`",
-            },
-            initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
-            min_window("2", "paper: RFC 5681, (4)"),
-        ],
-        REACTION,
-    ),
+    parameters: Parameters::PARAMETERS,
     signals: &[],
     early_loss: true,
     sharing: None,
     build: |params| {
-        Box::new(WindowScheme::<Bic> { law: Settings::new(params), reaction: Reaction::new(params) })
+        let Parameters { law, common } = Parameters::new(params);
+        Box::new(WindowScheme::<Bic> { law, reaction: common.reaction() })
     },
 };
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub(crate) beta: f64,
-    pub(crate) low_beta: f64,
-    pub(crate) low_window: f64,
-    pub(crate) max_increment: f64,
-    pub(crate) min_increment: f64,
-    /// No slow start from `low_window` on, whatever ssthresh is.
-    pub(crate) low_slow_start: bool,
-    pub(crate) bounds: Bounds,
+const VARIANTS: &[Variant] = &[
+    Variant { name: "article", defaults: &[] },
+    Variant {
+        name: "pcon",
+        defaults: &[
+            ("beta", "0.5"),
+            ("max_increment", "16"),
+            ("min_increment", "0"),
+            ("slow_start", "low_window"),
+            ("initial_window", "1"),
+            ("min_window", "1"),
+            ("recovery", "segment"),
+        ],
+    },
+    Variant {
+        name: "pcon-client",
+        defaults: &join::<_, _, _, 11>(
+            [
+                ("beta", "0.8"),
+                ("low_beta", "0.8"),
+                ("max_increment", "16"),
+                ("min_increment", "0"),
+                ("slow_start", "low_window"),
+            ],
+            PCON_CLIENT,
+        ),
+    },
+];
+
+parameters! {
+    /// The parameters of the scheme.
+    struct Parameters {
+        /// the source of the default values
+        _ = variant("variant", VARIANTS) default "article"
+            from "paper: Xu et al.; files: ndn-consumer-pcon, and ndn-tools, pcon-client";
+        law: Settings = group;
+        common: Common = group;
+    }
+}
+
+parameters! {
+    /// The parameters of the law.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Settings {
+        /// the part of W that a decrease leaves
+        pub(crate) beta: f64 = number("beta", 0.1..=0.99) default "0.875" from "paper: Xu et al., 1 − β with β = 0.125";
+        /// the part of W that a decrease leaves below `low_window`
+        pub(crate) low_beta: f64 = number("low_beta", 0.1..=0.99) default "0.5" from "paper: Xu et al., as TCP";
+        /// the smallest W for which the law is BIC, not Reno
+        pub(crate) low_window: f64 = number("low_window", 1.0..=1e6) default "14" from "paper: Xu et al., low_window";
+        /// S_max, the largest growth in a round trip
+        pub(crate) max_increment: f64 = number("max_increment", 1.0..=1e6) default "32" from "paper: Xu et al.";
+        /// S_min, the smallest growth in a round trip
+        pub(crate) min_increment: f64 = number("min_increment", 0.0..=1.0) default "0.01" from "paper: Xu et al.";
+        /// where slow start ends: at ssthresh; or also at `low_window`, and then only decreases below `low_window`
+        /// set ssthresh
+        pub(crate) slow_start: SlowStart = choice("slow_start", SlowStart::WORDS) default "ssthresh"
+            from "paper: RFC 5681, section 3.1, whose slow start BIC does not change; files: \
+                  ndn-consumer-pcon, pcon-client: `low_window`";
+        pub(crate) bounds: Bounds = group {
+            initial_window default "4" from "paper: RFC 5681, section 3.1, for segments up to 1095 B";
+            min_window default "2" from "paper: RFC 5681, (4)";
+        };
+    }
+}
+
+choice! {
+    /// Where slow start ends.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum SlowStart {
+        /// At ssthresh.
+        Ssthresh = "ssthresh",
+        /// Also at `low_window`, whatever ssthresh is.
+        LowWindow = "low_window",
+    }
 }
 
 impl Settings {
-    fn new(params: &Params) -> Settings {
-        Settings {
-            beta: params.number("beta"),
-            low_beta: params.number("low_beta"),
-            low_window: params.number("low_window"),
-            max_increment: params.number("max_increment"),
-            min_increment: params.number("min_increment"),
-            low_slow_start: params.text("slow_start") == "low_window",
-            bounds: Bounds::new(params),
-        }
-    }
-
     /// With the values that both codes of PCON have.
     pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
         let (low_window, max_increment, min_increment) = (14.0, 16.0, 0.0);
-        let low_slow_start = true;
-        Settings { beta, low_beta: beta, low_window, max_increment, min_increment, low_slow_start, bounds }
+        let slow_start = SlowStart::LowWindow;
+        Settings { beta, low_beta: beta, low_window, max_increment, min_increment, slow_start, bounds }
     }
 }
 
@@ -187,7 +158,7 @@ impl Bic {
     }
 
     fn is_in_slow_start(&self) -> bool {
-        self.window < self.ssthresh && (self.is_low() || !self.settings.low_slow_start)
+        self.window < self.ssthresh && (self.is_low() || self.settings.slow_start == SlowStart::Ssthresh)
     }
 
     /// Growth in a round trip.
@@ -230,7 +201,7 @@ impl Configured for Bic {
 
     fn new(settings: Settings) -> Bic {
         let (ssthresh, highest, target) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
-        Bic { settings, window: settings.bounds.initial, ssthresh, highest, target, probing: None }
+        Bic { settings, window: settings.bounds.first(), ssthresh, highest, target, probing: None }
     }
 }
 
@@ -249,7 +220,7 @@ impl WindowLaw for Bic {
     }
 
     fn decrease(&mut self, _congestion: &Congestion) {
-        let Settings { beta, low_beta, low_slow_start, bounds, .. } = self.settings;
+        let Settings { beta, low_beta, slow_start, bounds, .. } = self.settings;
         if self.is_low() {
             self.window = bounds.clamp(self.window * low_beta);
             self.ssthresh = self.window;
@@ -258,7 +229,7 @@ impl WindowLaw for Bic {
         let earlier = self.highest;
         self.highest = self.window;
         self.window = bounds.clamp(self.window * beta);
-        if !low_slow_start {
+        if slow_start == SlowStart::Ssthresh {
             self.ssthresh = self.window;
         }
         if earlier > self.highest {

@@ -27,15 +27,13 @@
 //! ∛(W_max·(1 − β)/C), the target is W_cubic(t), t counts all time since the decrease, and there is no W_est. A flow
 //! below W_max lowers its target, as in the article; the program compares with 0.99 of the last W_max.
 
-use weir_core::seam::params::{Parameter, Params, Variant};
+use weir_core::parameters;
+use weir_core::seam::params::Variant;
 use weir_core::seam::{DataReceived, SendEvent};
 use weir_core::units::{Span, Time};
 
 use super::hystart::HyStart;
-use super::{
-    Bounds, Configured, Congestion, PCON_CLIENT, REACTION, Reaction, Sign, WindowLaw, WindowScheme,
-    initial_window, join,
-};
+use super::{Bounds, Common, Configured, Congestion, PCON_CLIENT, Sign, WindowLaw, WindowScheme, join};
 use crate::registry::Entry;
 
 /// Its place in the list of schemes.
@@ -43,98 +41,67 @@ pub const ENTRY: Entry = Entry {
     name: "cubic",
     title: "CUBIC over NDN: a window by a cubic function of time",
     citation: "L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, CUBIC for Fast and Long-Distance Networks, RFC 9438",
-    parameters: &join::<_, _, _, 15>(
-        [
-            Parameter::variant(
-                &[
-                    Variant { name: "article", defaults: &[] },
-                    Variant {
-                        name: "pcon-client",
-                        defaults: &join::<_, _, _, 9>(
-                            [("beta", "0.8"), ("ahead", "false"), ("reno_friendly", "false")],
-                            PCON_CLIENT,
-                        ),
-                    },
-                ],
-                "paper: RFC 9438; files: ndn-tools, pcon-client",
-            ),
-            Parameter::number("c", (0.001, 100.0), "0.4", "C, packets/s³", "paper: RFC 9438, section 5.1"),
-            Parameter::number(
-                "beta",
-                (0.1, 0.99),
-                "0.7",
-                "β, the part of W that a decrease leaves",
-                "paper: RFC 9438, section 4.6",
-            ),
-            Parameter::switch(
-                "fast_convergence",
-                "true",
-                "fast convergence: whether a flow that has lost window lowers its W_max, which leaves room for new flows",
-                "paper: RFC 9438, section 4.7",
-            ),
-            Parameter::switch(
-                "reno_friendly",
-                "true",
-                "whether W is at least W_est",
-                "paper: RFC 9438, section 4.3",
-            ),
-            Parameter::switch(
-                "ahead",
-                "true",
-                "whether the target is W_cubic(t + RTT), at most 1.5·W, with K from the W after the decrease, and t without \
-             times in which W was not used; if not, the target is W_cubic(t), K is ∛(W_max·(1 − β)/C), and t counts \
-             all time since the decrease",
-                "paper: RFC 9438, section 4.2",
-            ),
-            Parameter::switch(
-                "hystart",
-                "false",
-                "whether slow start ends when round trips grow, and not only by congestion: HyStart++",
-                "assumed: as the other laws here; RFC 9438, section 4.10, SHOULD, and `weir get`: true",
-            ),
-            initial_window("10", "assumed: RFC 6928; RFC 9438 has none of its own"),
-            Parameter::number(
-                "min_window",
-                (1.0, 1000.0),
-                "2",
-                "the smallest W after a loss, and the smallest ssthresh, packets; marks may decrease W to 1",
-                "paper: RFC 9438, section 4.6",
-            ),
-        ],
-        REACTION,
-    ),
+    parameters: Parameters::PARAMETERS,
     signals: &[],
     early_loss: true,
     sharing: None,
     build: |params| {
-        Box::new(WindowScheme::<Cubic> { law: Settings::new(params), reaction: Reaction::new(params) })
+        let Parameters { law, common } = Parameters::new(params);
+        Box::new(WindowScheme::<Cubic> { law, reaction: common.reaction() })
     },
 };
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub(crate) c: f64,
-    pub(crate) beta: f64,
-    pub(crate) fast_convergence: bool,
-    pub(crate) reno_friendly: bool,
-    pub(crate) ahead: bool,
-    pub(crate) hystart: bool,
-    pub(crate) bounds: Bounds,
+const VARIANTS: &[Variant] = &[
+    Variant { name: "article", defaults: &[] },
+    Variant {
+        name: "pcon-client",
+        defaults: &join::<_, _, _, 9>(
+            [("beta", "0.8"), ("ahead", "false"), ("reno_friendly", "false")],
+            PCON_CLIENT,
+        ),
+    },
+];
+
+parameters! {
+    /// The parameters of the scheme.
+    struct Parameters {
+        /// the source of the default values
+        _ = variant("variant", VARIANTS) default "article"
+            from "paper: RFC 9438; files: ndn-tools, pcon-client";
+        law: Settings = group;
+        common: Common = group;
+    }
+}
+
+parameters! {
+    /// The parameters of the law.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Settings {
+        /// C, packets/s³
+        pub(crate) c: f64 = number("c", 0.001..=100.0) default "0.4" from "paper: RFC 9438, section 5.1";
+        /// β, the part of W that a decrease leaves
+        pub(crate) beta: f64 = number("beta", 0.1..=0.99) default "0.7" from "paper: RFC 9438, section 4.6";
+        /// fast convergence: whether a flow that has lost window lowers its W_max, which leaves room for new flows
+        pub(crate) fast_convergence: bool = switch("fast_convergence") default "true"
+            from "paper: RFC 9438, section 4.7";
+        /// whether W is at least W_est
+        pub(crate) reno_friendly: bool = switch("reno_friendly") default "true" from "paper: RFC 9438, section 4.3";
+        /// whether the target is W_cubic(t + RTT), at most 1.5·W, with K from the W after the decrease, and t without
+        /// times in which W was not used; if not, the target is W_cubic(t), K is ∛(W_max·(1 − β)/C), and t counts all
+        /// time since the decrease
+        pub(crate) ahead: bool = switch("ahead") default "true" from "paper: RFC 9438, section 4.2";
+        /// whether slow start ends when round trips grow, and not only by congestion: HyStart++
+        pub(crate) hystart: bool = switch("hystart") default "false"
+            from "assumed: as the other laws here; RFC 9438, section 4.10, SHOULD, and `weir get`: true";
+        pub(crate) bounds: Bounds = group {
+            initial_window default "10" from "assumed: RFC 6928; RFC 9438 has none of its own";
+            /// the smallest W after a loss, and the smallest ssthresh, packets; marks may decrease W to 1
+            min_window default "2" from "paper: RFC 9438, section 4.6";
+        };
+    }
 }
 
 impl Settings {
-    fn new(params: &Params) -> Settings {
-        Settings {
-            c: params.number("c"),
-            beta: params.number("beta"),
-            fast_convergence: params.switch("fast_convergence"),
-            reno_friendly: params.switch("reno_friendly"),
-            ahead: params.switch("ahead"),
-            hystart: params.switch("hystart"),
-            bounds: Bounds::new(params),
-        }
-    }
-
     /// With the values that the code of PCON has; its consumer has no fast convergence by default.
     pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
         let (c, fast_convergence, reno_friendly, ahead, hystart) = (0.4, false, false, false, false);
@@ -215,7 +182,7 @@ impl Configured for Cubic {
     type Settings = Settings;
 
     fn new(settings: Settings) -> Cubic {
-        let window = settings.bounds.initial;
+        let window = settings.bounds.first();
         Cubic {
             settings,
             window,

@@ -40,13 +40,13 @@ pub(crate) mod reno;
 
 use core::fmt;
 
-use weir_core::parameters;
 use weir_core::responders::Bases;
-use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use weir_core::seam::params::Setting;
 use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, Scheme, SendEvent,
 };
 use weir_core::units::{Bytes, Rate, Span, Time};
+use weir_core::{choice, parameters};
 use weir_packet::MAX_PACKET_SIZE;
 
 use crate::late_data::LateData;
@@ -206,24 +206,22 @@ impl Unit {
     }
 }
 
-/// `unit`
-pub(crate) const UNIT: Parameter = Unit::PARAMETERS[0];
-
-/// `spread`
-const SPREAD: Parameter = Parameter {
-    key: "spread",
-    kind: ParameterKind::Number(0.0, 1.0),
-    default: "0",
-    meaning: "how much later an Interest leaves than W allows: a random part, up to this, of the time between two Data",
-    from: "paper: none of the laws has it; `weir get` has 1: S. Floyd, V. Jacobson, On Traffic Phase Effects in \
-           Packet-Switched Gateways, 1992, section 3, a random time at the source, as long as a packet takes",
-};
-
 /// The congestion signals to which a consumer reacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signs {
     pub(crate) marks: bool,
     pub(crate) losses: bool,
+}
+
+impl Signs {
+    /// The words of `react_to`.
+    pub(crate) const WORDS: &'static [&'static str] = &["marks", "losses", "both"];
+}
+
+impl Setting<&str> for Signs {
+    fn of(word: &str) -> Signs {
+        Signs { marks: word != "losses", losses: word != "marks" }
+    }
 }
 
 /// Conservative window adaptation: the signals that count at most once a window.
@@ -236,13 +234,15 @@ pub(crate) struct Guard {
     pub(crate) add_rtt: f64,
 }
 
-/// When recovery from a decrease is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Recovery {
-    /// For each Interest by itself: it was sent after the decrease.
-    Sending,
-    /// For all: a Data came of a segment beyond the newest one at the decrease.
-    Segment,
+choice! {
+    /// When recovery from a decrease is over.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Recovery {
+        /// For each Interest by itself: it was sent after the decrease.
+        Sending = "sending",
+        /// For all: a Data came of a segment beyond the newest one at the decrease.
+        Segment = "segment",
+    }
 }
 
 /// What window schemes have in common.
@@ -260,53 +260,39 @@ pub(crate) struct Reaction {
     pub(crate) spread: f64,
 }
 
-impl Reaction {
-    /// As [`REACTION`] says.
-    pub(crate) fn new(params: &Params) -> Reaction {
-        let reacts_to = params.text("react_to");
-        let signs = Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" };
-        let cwa = params.switch("cwa");
-        let by = if params.text("recovery") == "segment" { Recovery::Segment } else { Recovery::Sending };
-        let guard = Guard { marks: cwa, losses: cwa, by, add_rtt: params.number("add_rtt_suppress") };
-        let (unit, spread) = (Unit::new(params), params.number(SPREAD.key));
-        Reaction { signs, guard, min_rto: Span::ZERO, late_data_twice: false, unit, spread }
+parameters! {
+    /// The parameters that all laws share.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Common {
+        unit: Unit = group;
+        /// how much later an Interest leaves than W allows: a random part, up to this, of the time between two Data
+        spread: f64 = number("spread", 0.0..=1.0) default "0"
+            from "paper: none of the laws has it; `weir get` has 1: S. Floyd, V. Jacobson, On Traffic Phase Effects in \
+                  Packet-Switched Gateways, 1992, section 3, a random time at the source, as long as a packet takes";
+        /// the signals of congestion: marked Data, lost Interests, or both
+        signs: Signs = choice("react_to", Signs::WORDS) default "both"
+            from "assumed: RFC 3168, a mark has the effect of a loss";
+        /// conservative window adaptation: the window is decreased at most once a window of Data
+        cwa: bool = switch("cwa") default "true" from "paper: RFC 6582, section 3.2; RFC 3168, section 6.1.2";
+        /// `cwa`: the signals that belong to the last decrease: `sending`: those of Interests sent before it; `segment`:
+        /// all, until a Data comes whose segment is newer than all segments sent before it
+        recovery: Recovery = choice("recovery", Recovery::WORDS) default "sending"
+            from "paper: RFC 9002, section 7.3.2, which is RFC 6582's rule for segments in any order; files: catchunks, \
+                  pcon-client: `segment`";
+        /// `cwa`: how much longer than one window of Data two decreases are apart, windows
+        add_rtt: f64 = number("add_rtt_suppress", 0.0..=10.0) default "0"
+            from "paper: RFC 6582 has none; pcon-client has 0.5, which has no effect while its `cwa` is off";
     }
 }
 
-/// `unit`, `spread`, `react_to`, `cwa`, `recovery` and `add_rtt_suppress`.
-pub(crate) const REACTION: [Parameter; 6] = [
-    UNIT,
-    SPREAD,
-    Parameter {
-        key: "react_to",
-        kind: ParameterKind::Choice(&["marks", "losses", "both"]),
-        default: "both",
-        meaning: "the signals of congestion: marked Data, lost Interests, or both",
-        from: "assumed: RFC 3168, a mark has the effect of a loss",
-    },
-    Parameter::switch(
-        "cwa",
-        "true",
-        "conservative window adaptation: the window is decreased at most once a window of Data",
-        "paper: RFC 6582, section 3.2; RFC 3168, section 6.1.2",
-    ),
-    Parameter {
-        key: "recovery",
-        kind: ParameterKind::Choice(&["sending", "segment"]),
-        default: "sending",
-        meaning: "`cwa`: the signals that belong to the last decrease: `sending`: those of Interests sent before it; \
-                  `segment`: all, until a Data comes whose segment is newer than all segments sent before it",
-        from: "paper: RFC 9002, section 7.3.2, which is RFC 6582's rule for segments in any order; \
-               files: catchunks, pcon-client: `segment`",
-    },
-    Parameter::number(
-        "add_rtt_suppress",
-        (0.0, 10.0),
-        "0",
-        "`cwa`: how much longer than one window of Data two decreases are apart, windows",
-        "paper: RFC 6582 has none; pcon-client has 0.5, which has no effect while its `cwa` is off",
-    ),
-];
+impl Common {
+    /// What they say of a law's reaction.
+    pub(crate) fn reaction(self) -> Reaction {
+        let Common { unit, spread, signs, cwa, recovery, add_rtt } = self;
+        let guard = Guard { marks: cwa, losses: cwa, by: recovery, add_rtt };
+        Reaction { signs, guard, min_rto: Span::ZERO, late_data_twice: false, unit, spread }
+    }
+}
 
 /// The behaviour of ndn-tools' pcon-client under every law: defaults of its variants, after those of the law.
 pub(crate) const PCON_CLIENT: [(&str, &str); 6] = [
@@ -318,13 +304,13 @@ pub(crate) const PCON_CLIENT: [(&str, &str); 6] = [
     ("add_rtt_suppress", "0.5"),
 ];
 
-/// A law's own rows of a table, followed by the rows that all laws share. `ALL` is how many there are
+/// Defaults of a variant of a law, followed by those that the variant has under every law. `ALL` is how many there are
 /// together.
 pub(crate) const fn join<T: Copy, const OWN: usize, const COMMON: usize, const ALL: usize>(
     own: [T; OWN],
     common: [T; COMMON],
 ) -> [T; ALL] {
-    assert!(ALL == OWN + COMMON, "as many rows as both tables have");
+    assert!(ALL == OWN + COMMON, "as many as both have");
     let mut all = [common[0]; ALL];
     let mut at = 0;
     while at < ALL {
@@ -334,29 +320,21 @@ pub(crate) const fn join<T: Copy, const OWN: usize, const COMMON: usize, const A
     all
 }
 
-/// W at first.
-pub(crate) const fn initial_window(default: &'static str, from: &'static str) -> Parameter {
-    let kind = ParameterKind::Number(1.0, 1000.0);
-    Parameter { key: "initial_window", kind, default, meaning: "initial W, packets", from }
-}
-
-/// The least W.
-pub(crate) const fn min_window(default: &'static str, from: &'static str) -> Parameter {
-    let kind = ParameterKind::Number(1.0, 1000.0);
-    Parameter { key: "min_window", kind, default, meaning: "smallest W, packets", from }
-}
-
-/// The bounds of W of a law, packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Bounds {
-    pub(crate) initial: f64,
-    pub(crate) least: f64,
+parameters! {
+    /// The bounds of W of a law, packets. Each scheme has its own defaults.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub(crate) struct Bounds {
+        /// initial W, packets
+        pub(crate) initial: f64 = number("initial_window", 1.0..=1000.0) default "" from "";
+        /// smallest W, packets
+        pub(crate) least: f64 = number("min_window", 1.0..=1000.0) default "" from "";
+    }
 }
 
 impl Bounds {
-    pub(crate) fn new(params: &Params) -> Bounds {
-        let least = params.number("min_window");
-        Bounds { initial: params.number("initial_window").max(least), least }
+    /// W at first.
+    pub(crate) fn first(&self) -> f64 {
+        self.initial.max(self.least)
     }
 
     /// A window within them.
@@ -569,7 +547,7 @@ mod tests {
     use super::*;
     use weir_core::packet::Packet;
     use weir_core::random::Random;
-    use weir_core::seam::params::Value;
+    use weir_core::seam::params::{Params, Value};
     use weir_core::units::Bytes;
 
     /// A consumer's flow control, told by hand: Reno from a window of 64 on, in congestion avoidance.
@@ -584,8 +562,10 @@ mod tests {
         fn new(set: &[(&str, Value)]) -> Bench {
             let params = Params::resolve(reno::ENTRY.parameters, set.iter().map(|(k, v)| (*k, v))).unwrap();
             let bounds = Bounds { initial: 128.0, least: 2.0 };
-            let mut flow =
-                WindowFlow::<Reno>::new(reno::Settings { beta: 0.5, bounds }, Reaction::new(&params));
+            let mut flow = WindowFlow::<Reno>::new(
+                reno::Settings { beta: 0.5, bounds },
+                Common::new(&params).reaction(),
+            );
             flow.law.decrease(&pipe::LOSS);
             Bench { flow, random: Random::named(1, "bench"), highest_sent: 0, pending: 0 }
         }

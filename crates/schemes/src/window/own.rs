@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use weir_core::seam::params::Value;
 use weir_core::seam::{FlowConfig, FlowControl, Scheme};
 
-use super::{REACTION, Reaction, WindowFlow, WindowLaw};
+use super::{Common, Reaction, WindowFlow, WindowLaw};
 use crate::registry::Entry;
 use crate::resolve::{Resolved, WrongParameter};
 
@@ -27,7 +27,7 @@ pub fn own_law<L: WindowLaw>(
     let make = Arc::new(make);
     let resolved = entry(name).resolve(given)?;
     Ok(resolved.built_by(move |params| {
-        Box::new(OwnLaw { make: Arc::clone(&make), reaction: Reaction::new(params) })
+        Box::new(OwnLaw { make: Arc::clone(&make), reaction: Common::new(params).reaction() })
     }))
 }
 
@@ -40,7 +40,7 @@ fn entry(name: &str) -> &'static Entry {
         name: name.to_owned().leak(),
         title: "a window law that is not in the list of schemes",
         citation: "none",
-        parameters: &REACTION,
+        parameters: Common::PARAMETERS,
         signals: &[],
         early_loss: true,
         sharing: None,

@@ -20,13 +20,11 @@
 //! smallest value. Every loss decreases it, and marks do not. With `cwa` its recovery goes by segments. In the client the
 //! lifetime does not bound the RTO, and a Nack is no signal; here both are as in the article.
 
+use weir_core::parameters;
 use weir_core::seam::DataReceived;
-use weir_core::seam::params::{Parameter, Variant};
+use weir_core::seam::params::Variant;
 
-use super::{
-    Bounds, Configured, Congestion, PCON_CLIENT, REACTION, Reaction, WindowLaw, WindowScheme, initial_window,
-    join, min_window,
-};
+use super::{Bounds, Common, Configured, Congestion, PCON_CLIENT, WindowLaw, WindowScheme};
 use crate::registry::Entry;
 
 /// Its place in the list of schemes.
@@ -34,40 +32,41 @@ pub const ENTRY: Entry = Entry {
     name: "reno",
     title: "Reno over NDN: additive increase, multiplicative decrease of a window",
     citation: "M. Allman et al., RFC 5681; T. Henderson et al., RFC 6582",
-    parameters: &join::<_, _, _, 10>(
-        [
-            Parameter::variant(
-                &[
-                    Variant { name: "article", defaults: &[] },
-                    Variant { name: "pcon-client", defaults: &PCON_CLIENT },
-                ],
-                "paper: RFC 5681; files: ndn-tools, pcon-client",
-            ),
-            Parameter::number(
-                "beta",
-                (0.1, 0.99),
-                "0.5",
-                "β, the part of W that a decrease leaves",
-                "paper: RFC 5681, (4)",
-            ),
-            initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
-            min_window("2", "paper: RFC 5681, (4)"),
-        ],
-        REACTION,
-    ),
+    parameters: Parameters::PARAMETERS,
     signals: &[],
     early_loss: true,
     sharing: None,
     build: |params| {
-        let law = Settings { beta: params.number("beta"), bounds: Bounds::new(params) };
-        Box::new(WindowScheme::<Reno> { law, reaction: Reaction::new(params) })
+        let Parameters { law, common } = Parameters::new(params);
+        Box::new(WindowScheme::<Reno> { law, reaction: common.reaction() })
     },
 };
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub(crate) beta: f64,
-    pub(crate) bounds: Bounds,
+const VARIANTS: &[Variant] =
+    &[Variant { name: "article", defaults: &[] }, Variant { name: "pcon-client", defaults: &PCON_CLIENT }];
+
+parameters! {
+    /// The parameters of the scheme.
+    struct Parameters {
+        /// the source of the default values
+        _ = variant("variant", VARIANTS) default "article"
+            from "paper: RFC 5681; files: ndn-tools, pcon-client";
+        law: Settings = group;
+        common: Common = group;
+    }
+}
+
+parameters! {
+    /// The parameters of the law.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Settings {
+        /// β, the part of W that a decrease leaves
+        pub(crate) beta: f64 = number("beta", 0.1..=0.99) default "0.5" from "paper: RFC 5681, (4)";
+        pub(crate) bounds: Bounds = group {
+            initial_window default "4" from "paper: RFC 5681, section 3.1, for segments up to 1095 B";
+            min_window default "2" from "paper: RFC 5681, (4)";
+        };
+    }
 }
 
 /// The law.
@@ -89,7 +88,7 @@ impl Configured for Reno {
     type Settings = Settings;
 
     fn new(settings: Settings) -> Reno {
-        Reno { settings, window: settings.bounds.initial, ssthresh: f64::INFINITY }
+        Reno { settings, window: settings.bounds.first(), ssthresh: f64::INFINITY }
     }
 }
 

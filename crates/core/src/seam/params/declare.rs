@@ -42,9 +42,10 @@ use crate::units::{Bytes, Rate, Span};
 /// - `field: Type = each kind("family.*", …) …;` is a family. `Type` is collected from pairs of a prefix and a value.
 /// - `field: [T; N] = [ rows ];` are N rows without fields of their own.
 /// - `field: Type = group;` are the parameters that `Type` declares. `group { … }` changes some of them for this scheme:
-///   `initial_window default "4" from "…";`, with another meaning before it if need be.
+///   `initial_window default "4" from "…";`, with another meaning before it if need be. It has to change a row whose default
+///   is empty: that row has no value that all schemes share.
 ///
-/// A key that is declared twice, or changed but not declared, is an error of compilation.
+/// A key that is declared twice, or changed but not declared, is an error of compilation. So is a row without a default.
 #[macro_export]
 macro_rules! parameters {
     ($(#[$attribute:meta])* $vis:vis struct $name:ident { $($rows:tt)* }) => {
@@ -342,7 +343,7 @@ pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
 /// A group's rows with other defaults, sources and, where they are given, meanings.
 ///
 /// # Panics
-/// When the group has no such key: while it compiles.
+/// When the group has no such key, or a row is left without a default: while it compiles.
 #[doc(hidden)]
 pub const fn changed<const N: usize>(group: &[Parameter], changes: &[Parameter]) -> [Parameter; N] {
     let mut rows = joined::<N>(&[group]);
@@ -354,6 +355,11 @@ pub const fn changed<const N: usize>(group: &[Parameter], changes: &[Parameter])
         if !meaning.is_empty() {
             rows[place].meaning = meaning;
         }
+        at += 1;
+    }
+    let mut at = 0;
+    while at < N {
+        assert!(!rows[at].default.is_empty(), "a parameter of the group has no default here");
         at += 1;
     }
     rows

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 use weir_core::node::Input;
 use weir_core::packet::PacketId;
-use weir_core::seam::params::Params;
 use weir_core::seam::{DropTail, QueueLimit};
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate};
@@ -16,8 +15,7 @@ const MS: Span = Span::from_millis(1);
 type Node = Bench<Forwarding, ()>;
 
 fn settings() -> NodeSettings {
-    let defaults = Params::resolve(super::super::PARAMETERS, []).unwrap();
-    NodeSettings { round: Some(MS * 40), ..NodeSettings::new(&defaults) }
+    NodeSettings { round: Some(MS * 40), ..NodeSettings::usual() }
 }
 
 impl Node {
@@ -108,7 +106,7 @@ fn each_answer_says_the_queue_that_its_interest_was_in() {
 /// The other reading of section 4.1.
 #[test]
 fn with_the_larger_of_both_queues_an_aggregated_interest_says_the_queue_of_interests_too() {
-    let mut node = Node::new(1, NodeSettings { aggregated_tell_interests: true, ..settings() });
+    let mut node = Node::new(1, NodeSettings { aggregated: Aggregated::Larger, ..settings() });
     (0..8).for_each(|segment| node.interest(DOWN[0], segment));
     node.interest(DOWN[1], 0);
     node.answer(0, Some(3));
@@ -152,11 +150,7 @@ fn who_waits_for_an_interest_is_not_asked_for_it() {
 
 #[test]
 fn what_nobody_waits_for_any_more_leaves_the_queue() {
-    let slow = NodeSettings {
-        estimate: super::super::estimate::Settings { initial: 1.0, ..settings().estimate },
-        limits: super::super::limits::Settings { least: 0.01, ..settings().limits },
-        ..settings()
-    };
+    let slow = NodeSettings { initial: 1.0, least: 0.01, ..settings() };
     let mut node = Node::new(1, slow);
     (0..10).for_each(|segment| node.interest(DOWN[0], segment));
     assert_eq!(node.waiting(), 9);
