@@ -138,7 +138,7 @@ impl Resolved {
     /// The part of a link's rate that the scheme aims for, above 0 to 1; `None` if it has no such parameter.
     pub fn target_utilisation(&self) -> Option<f64> {
         let has_target = self.entry.parameters.iter().any(|parameter| parameter.key == TARGET_UTILISATION);
-        has_target.then(|| self.params.number(TARGET_UTILISATION))
+        has_target.then(|| self.params.value(TARGET_UTILISATION).number())
     }
 }
 

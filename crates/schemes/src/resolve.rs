@@ -205,7 +205,7 @@ impl Entry {
     /// Refuses two parameters in the wrong order. The error is at the one that was given last.
     fn check_order(&self, given: &[(String, Value)], params: &Params) -> Result<(), ParameterError> {
         for (_, low, high) in ORDERED.iter().filter(|(scheme, ..)| *scheme == self.name) {
-            let (least, most) = (params.number(low), params.number(high));
+            let (least, most) = (params.value(low).number(), params.value(high).number());
             let last = given.iter().rev().find(|(key, _)| key == low || key == high);
             let Some((key, _)) = last.filter(|_| least > most) else { continue };
             let message = match key == low {
@@ -244,7 +244,7 @@ mod tests {
     fn a_scheme_has_what_was_given_and_its_defaults() {
         let resolved = resolve("bbr", [("initial_window".to_owned(), Value::Int(20))]).unwrap();
         assert_eq!(resolved.entry.name, "bbr");
-        assert_eq!(resolved.params.number("initial_window"), 20.0);
+        assert_eq!(resolved.params.value("initial_window").number(), 20.0);
         assert_eq!(resolved.params.iter().count(), resolved.entry.parameters.len());
     }
 
@@ -252,7 +252,7 @@ mod tests {
     fn applications_have_their_own_defaults_and_what_is_given_goes_before_them() {
         let unit = |given: Vec<(String, Value)>| {
             let resolved = known("cubic").unwrap().resolve_for_application(given).unwrap();
-            resolved.params.text("unit").to_owned()
+            resolved.params.value("unit").text().to_owned()
         };
         assert_eq!(unit(Vec::new()), "1448 B");
         assert_eq!(unit(vec![("unit".to_owned(), Value::parse("0 B"))]), "0 B");
@@ -287,7 +287,7 @@ mod tests {
     fn defaults_have_the_order_that_is_asked_of_parameters() {
         for (scheme, low, high) in ORDERED {
             let params = Params::resolve(find(scheme).unwrap().parameters, []).unwrap();
-            assert!(params.number(low) <= params.number(high), "{scheme}: {low}, {high}");
+            assert!(params.value(low).number() <= params.value(high).number(), "{scheme}: {low}, {high}");
         }
     }
 

@@ -3,6 +3,8 @@
 
 #[doc(hidden)]
 pub mod declare;
+#[cfg(test)]
+mod tests;
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -67,7 +69,10 @@ impl Value {
 
     /// The value as a switch.
     pub fn switch(&self) -> bool {
-        *self == Value::Bool(true)
+        match self {
+            Value::Bool(value) => *value,
+            other => panic!("a parameter is declared as {other:?}, not as a switch"),
+        }
     }
 
     /// The value as one of several words.
@@ -147,63 +152,6 @@ pub struct Parameter {
     pub from: &'static str,
 }
 
-impl Parameter {
-    /// A number between two bounds, both included.
-    pub const fn number(
-        key: &'static str,
-        (low, high): (f64, f64),
-        default: &'static str,
-        meaning: &'static str,
-        from: &'static str,
-    ) -> Parameter {
-        Parameter { key, kind: ParameterKind::Number(low, high), default, meaning, from }
-    }
-
-    /// A whole number between two bounds, both included.
-    pub const fn integer(
-        key: &'static str,
-        (low, high): (i64, i64),
-        default: &'static str,
-        meaning: &'static str,
-        from: &'static str,
-    ) -> Parameter {
-        Parameter { key, kind: ParameterKind::Integer(low, high), default, meaning, from }
-    }
-
-    /// A time between two bounds, both included.
-    pub const fn span(
-        key: &'static str,
-        (least, most): (Span, Span),
-        default: &'static str,
-        meaning: &'static str,
-        from: &'static str,
-    ) -> Parameter {
-        Parameter { key, kind: ParameterKind::Span(least, most), default, meaning, from }
-    }
-
-    /// `true` or `false`.
-    pub const fn switch(
-        key: &'static str,
-        default: &'static str,
-        meaning: &'static str,
-        from: &'static str,
-    ) -> Parameter {
-        Parameter { key, kind: ParameterKind::Switch, default, meaning, from }
-    }
-
-    /// `variant`: the source of the default values, which is the article unless another is named.
-    pub const fn variant(variants: &'static [Variant], from: &'static str) -> Parameter {
-        let kind = ParameterKind::Variant(variants);
-        Parameter {
-            key: "variant",
-            kind,
-            default: "article",
-            meaning: "the source of the default values",
-            from,
-        }
-    }
-}
-
 /// An invalid parameter, with the valid alternatives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
@@ -267,53 +215,15 @@ impl Params {
         self.members.iter().filter(move |(of, ..)| *of == family).map(|(_, prefix, value)| (prefix, value))
     }
 
-    /// The value as a number. Panics if the scheme did not declare the key as a number, which is an error in its code.
-    pub fn number(&self, key: &str) -> f64 {
-        self.declared(key).number()
-    }
-
-    /// A whole number that is not negative. Panics as [`Params::number`] does.
-    pub fn integer(&self, key: &str) -> u64 {
-        self.number(key) as u64
-    }
-
-    /// A rate. Panics as [`Params::number`] does.
-    pub fn rate(&self, key: &str) -> Rate {
-        self.declared(key).rate()
-    }
-
-    /// A time. Panics as [`Params::number`] does.
-    pub fn span(&self, key: &str) -> Span {
-        self.text(key).parse().expect("checked when resolved")
-    }
-
-    /// A size. Panics as [`Params::number`] does.
-    pub fn bytes(&self, key: &str) -> Bytes {
-        self.text(key).parse().expect("checked when resolved")
-    }
-
-    /// A switch. Panics as [`Params::number`] does.
-    pub fn switch(&self, key: &str) -> bool {
-        *self.declared(key) == Value::Bool(true)
-    }
-
-    /// A word or an unparsed quantity. Panics as [`Params::number`] does.
-    pub fn text(&self, key: &str) -> &str {
-        self.declared(key).text()
+    /// The value of a parameter. Panics if the scheme has not declared the key, which is an error in code:
+    /// [`parameters!`](crate::parameters) reads what it declares.
+    pub fn value(&self, key: &str) -> &Value {
+        self.values.get(key).unwrap_or_else(|| panic!("parameter {key} is not declared by its scheme"))
     }
 
     /// Every parameter with its value, in the order of keys.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.values.iter().map(|(key, value)| (*key, value))
-    }
-
-    /// The value of a parameter. Panics if the scheme has not declared it, which is an error in its code.
-    pub fn value(&self, key: &str) -> &Value {
-        self.declared(key)
-    }
-
-    fn declared(&self, key: &str) -> &Value {
-        self.values.get(key).unwrap_or_else(|| panic!("parameter {key} is not declared by its scheme"))
     }
 }
 
@@ -407,127 +317,4 @@ fn unknown(declared: &[Parameter], key: &str) -> ParameterError {
         format!("unknown parameter; this scheme has: {}", keys.join(", "))
     };
     ParameterError { key: key.to_owned(), message }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DECLARED: &[Parameter] = &[
-        Parameter {
-            key: "eta",
-            kind: ParameterKind::Number(0.0, 1.0),
-            default: "0.99",
-            meaning: "",
-            from: "",
-        },
-        Parameter {
-            key: "period",
-            kind: ParameterKind::Span(Span::from_millis(1), Span::from_secs(10)),
-            default: "100 ms",
-            meaning: "",
-            from: "",
-        },
-        Parameter {
-            key: "floor",
-            kind: ParameterKind::Rate(Rate::from_bps(1), Rate::from_mbps(1)),
-            default: "1 kb/s",
-            meaning: "",
-            from: "",
-        },
-        Parameter {
-            key: "mode",
-            kind: ParameterKind::Choice(&["a", "b"]),
-            default: "a",
-            meaning: "",
-            from: "",
-        },
-    ];
-
-    #[test]
-    fn defaults_fill_what_is_not_given() {
-        let eta = Value::Int(1);
-        let params = Params::resolve(DECLARED, [("eta", &eta)]).unwrap();
-        assert_eq!(params.number("eta"), 1.0);
-        assert_eq!(params.span("period"), Span::from_millis(100));
-        assert_eq!(params.text("mode"), "a");
-    }
-
-    #[test]
-    fn errors_say_what_would_be_right() {
-        let resolve = |key, value| Params::resolve(DECLARED, [(key, &value)]).unwrap_err().to_string();
-        assert_eq!(
-            resolve("etta", Value::Int(1)),
-            "etta: unknown parameter; this scheme has: eta, period, floor, mode"
-        );
-        assert_eq!(resolve("eta", Value::Float(1.5)), "eta: `1.5` is not a number from 0 to 1");
-        assert_eq!(resolve("mode", Value::Text("c".into())), "mode: `c` is not one of a, b");
-        assert!(resolve("period", Value::Int(3)).contains("\"100 ms\""));
-        assert!(resolve("period", Value::Text("3 furlongs".into())).contains("ms"));
-        let text = |text: &str| Value::Text(text.into());
-        assert_eq!(resolve("period", text("0 s")), "period: `0 s` is not a time from 1 ms to 10 s");
-        assert_eq!(resolve("period", text("11 s")), "period: `11 s` is not a time from 1 ms to 10 s");
-        assert_eq!(resolve("floor", text("0 b/s")), "floor: `0 b/s` is not a rate from 1 b/s to 1 Mb/s");
-    }
-
-    #[test]
-    fn a_family_has_a_member_for_each_prefix() {
-        const FAMILY: &[Parameter] = &[Parameter {
-            key: "weights.*",
-            kind: ParameterKind::Number(0.0, 9.0),
-            default: "1",
-            meaning: "",
-            from: "",
-        }];
-        let (two, much) = (Value::Int(2), Value::Int(10));
-        let params = Params::resolve(FAMILY, [("weights./a.b/c", &two)]).unwrap();
-        let members: Vec<_> =
-            params.members("weights.*").map(|(name, value)| (name.to_string(), value)).collect();
-        assert_eq!(members, [("/a.b/c".to_owned(), &Value::Float(2.0))]);
-        let wrong = |key, value| Params::resolve(FAMILY, [(key, value)]).unwrap_err().to_string();
-        assert_eq!(wrong("weights.a", &two), "weights.a: `a` is not a name prefix, such as \"/video\"");
-        assert_eq!(wrong("weights./a", &much), "weights./a: `10` is not a number from 0 to 9");
-        assert_eq!(wrong("weight./a", &two), "weight./a: unknown parameter; this scheme has: weights.*");
-    }
-
-    #[test]
-    fn a_variant_has_defaults_of_its_own_and_what_is_given_goes_before_them() {
-        const VARIED: &[Parameter] = &[
-            Parameter {
-                key: "variant",
-                kind: ParameterKind::Variant(&[
-                    Variant { name: "article", defaults: &[] },
-                    Variant { name: "code", defaults: &[("beta", "0.8")] },
-                ]),
-                default: "article",
-                meaning: "",
-                from: "",
-            },
-            Parameter {
-                key: "beta",
-                kind: ParameterKind::Number(0.0, 1.0),
-                default: "0.7",
-                meaning: "",
-                from: "",
-            },
-        ];
-        let (code, half) = (Value::Text("code".into()), Value::Float(0.5));
-        let beta = |given: &[(&str, &Value)]| {
-            Params::resolve(VARIED, given.iter().copied()).map(|params| params.number("beta"))
-        };
-        assert_eq!(beta(&[]), Ok(0.7));
-        assert_eq!(beta(&[("variant", &code)]), Ok(0.8));
-        assert_eq!(beta(&[("beta", &half), ("variant", &code)]), Ok(0.5));
-        let wrong = beta(&[("variant", &half)]).unwrap_err().to_string();
-        assert_eq!(wrong, "variant: `0.5` is not one of article, code");
-    }
-
-    #[test]
-    fn the_bounds_themselves_are_within() {
-        for (key, value) in [("period", "1 ms"), ("period", "10 s"), ("floor", "1 b/s"), ("floor", "1 Mb/s")]
-        {
-            let value = Value::Text(value.into());
-            assert!(Params::resolve(DECLARED, [(key, &value)]).is_ok(), "{key} = {value}");
-        }
-    }
 }

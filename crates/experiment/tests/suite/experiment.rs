@@ -43,7 +43,7 @@ fn the_parameters_of_the_scenario_are_those_of_its_scheme() {
     let set = [Override::parse("scheme.fixed.window=20").unwrap()];
     let scenario = Scenario::parse("test", "test", text, &set).unwrap();
     let experiment = Experiment::new(scenario, &Setup::default()).unwrap();
-    let window = |scheme: &Resolved| scheme.params.number("window");
+    let window = |scheme: &Resolved| scheme.params.value("window").number();
     assert_eq!(window(experiment.scheme()), 20.0);
     assert_ne!(window(experiment.inactive_scheme()), 20.0, "nodes that are not active have the defaults");
 }

@@ -135,9 +135,9 @@ fn everything_is_read() {
     assert_eq!((uplink.options.mtu, uplink.options.reliability), (Some(1420), Switching::On));
     assert_eq!(other.options, FaceOptions { marking_threshold: Bytes::new(1_000_000), ..Default::default() });
     let own = &uplink.scheme.as_ref().unwrap().params;
-    assert_eq!((own.number("target_utilisation"), own.number("weights.AF2")), (0.9, 7.0));
-    assert_eq!(own.span("period"), Span::from_millis(50));
-    assert_eq!(config.scheme.params.number("target_utilisation"), 0.95);
+    assert_eq!((own.value("target_utilisation").number(), own.value("weights.AF2").number()), (0.9, 7.0));
+    assert_eq!(own.value("period").span(), Span::from_millis(50));
+    assert_eq!(config.scheme.params.value("target_utilisation").number(), 0.95);
     let routes: Vec<_> = config.routes.iter().map(|r| (r.prefix.to_string(), r.cost)).collect();
     assert_eq!(routes, [("/".into(), 10), ("/video".into(), 0), ("/local".into(), 0)]);
     assert!(config.routes[1].capture && !config.routes[1].child_inherit);

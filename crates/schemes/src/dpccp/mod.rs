@@ -132,7 +132,7 @@ parameters! {
         periods: f64 = number("periods", 2.0..=1000.0) default "3"
             from "paper: section VI.E.5, there in base RTTs";
         /// the time over which ρ counts Interests: a control cycle or a second
-        rho_unit: RhoUnit = choice("rho_unit", RhoUnit::WORDS) default "cycle"
+        rho_unit: RhoUnit = choice("rho_unit") default "cycle"
             from "assumed: in (20) a ρ of 1 changes Δ by 1 a round trip, so ρ counts Interests a round trip; \
                   paper: (19) has no unit";
         /// weight of the newest cycle in Δ_r while the sub-flow converges (FC)

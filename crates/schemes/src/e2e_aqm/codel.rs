@@ -33,7 +33,7 @@ parameters! {
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Settings {
         /// the variant of CoDel: Algorithm 2, whose intervals compound; or NFD's, whose n-th interval is interval/√n
-        pub(super) form: Form = choice("codel", Form::WORDS) default "article"
+        pub(super) form: Form = choice("codel") default "article"
             from "paper: Algorithm 2; files: consumer-src.cpp";
         /// TARGET: a queueing delay above it is congestion, if it lasts for `interval`
         pub(super) target: Span = span("target", TIME) default "5 ms" from "paper: section 5";

@@ -96,7 +96,7 @@ parameters! {
             min_window default "1" from "files: consumer-src.cpp, the initial window";
         };
         /// the signals that halve W: CoDel's, timeouts and Nacks, or both
-        signs: Signs = choice("react_to", Signs::WORDS) default "both"
+        signs: Signs = choice("react_to") default "both"
             from "files: consumer-src.cpp";
         /// whether timeouts and Nacks halve W at most once a window of Data
         cwa: bool = switch("cwa") default "false" from "files: consumer-src.cpp, where it is commented out";

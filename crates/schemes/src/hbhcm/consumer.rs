@@ -47,7 +47,7 @@ parameters! {
         /// smallest distance of two decreases, windows of Data
         pub(super) hold_off: f64 = number("hold_off", 0.0..=100.0) default "2" from "files: ConsumerAimdBasic";
         /// the signals that lower W: marked Data, timeouts and Nacks, or both
-        pub(super) signs: Signs = choice("react_to", Signs::WORDS) default "both"
+        pub(super) signs: Signs = choice("react_to") default "both"
             from "paper: section V, AIMD, without details; files: ConsumerAimdBasic, `marks`; assumed: RFC \
                   3168, a mark has the effect of a loss";
     }

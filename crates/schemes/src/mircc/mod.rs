@@ -109,7 +109,7 @@ parameters! {
         /// weight of the new value in (3) and (4)
         gain: f64 = number("gain", 0.001..=1.0) default "0.2" from "files: mircc-strategy.cpp";
         /// the rate from which the number of secondary flows is computed: R_s, or R_p + R_s
-        secondary_flows: SecondaryFlows = choice("secondary_flows", SecondaryFlows::WORDS)
+        secondary_flows: SecondaryFlows = choice("secondary_flows")
             default "secondary"
             from "assumed: the rate at which they send; files: both";
         /// factor of q in (3)

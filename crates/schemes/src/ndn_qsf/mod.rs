@@ -91,7 +91,7 @@ parameters! {
         is_fair: bool = switch("fair_queueing") default "true" from "paper: section 6.6, at the bottleneck";
         /// how nodes forward: by rate limits; or by the time of day as in section 3.1, which shows the effect on the
         /// measurements of consumers
-        forwarding: By = choice("forwarding", By::WORDS) default "limits"
+        forwarding: By = choice("forwarding") default "limits"
             from "paper: section 5; `swing`: section 3.1";
     }
 }
@@ -139,7 +139,7 @@ parameters! {
         queue: u32 = integer("interest_queue", 1..=1 << 20) default "1000"
             from "assumed: far more than a consumer keeps waiting";
         /// the QueueSize on the Data for an aggregated Interest: the queue of Data; or the larger of both queues
-        aggregated: Aggregated = choice("aggregated", Aggregated::WORDS) default "data"
+        aggregated: Aggregated = choice("aggregated") default "data"
             from "paper: section 4.1, which says both";
     }
 }

@@ -120,7 +120,7 @@ parameters! {
             from "assumed: the article where they differ";
         law: Law = group;
         /// next hop: a random one in proportion to 1/avgPI, or always the one with the fewest pending Interests
-        rule: Rule = choice("forwarding", Rule::WORDS) default "weighted"
+        rule: Rule = choice("forwarding") default "weighted"
             from "files: the code of QSCCP's authors; least-pending: that of HbHCM's authors";
         averaging: Averaging = group;
         late_data: late_data::Settings = group;

@@ -44,7 +44,7 @@ parameters! {
         pub(super) samples: usize = integer("samples", 2..=4096) default "30"
             from "files: hICN, libtransport; the code of QSCCP's authors";
         /// R_min: the smallest round-trip time of the latest `samples` of the route, or of all
-        pub(super) minimum: Minimum = choice("minimum", Minimum::WORDS) default "window"
+        pub(super) minimum: Minimum = choice("minimum") default "window"
             from "files: hICN, libtransport; all: path-manager of HbHCM's authors";
         /// p_min, smallest probability of a decrease
         pub(super) p_min: f64 = number("p_min", PROBABILITY) default "0.00001" from "files: hICN, libtransport";

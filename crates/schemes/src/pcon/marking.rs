@@ -29,7 +29,7 @@ parameters! {
     pub(super) struct Settings {
         /// what causes marks: the packet's queueing delay, by PCON's CoDel or that of RFC 8289; or the waiting bytes,
         /// as in NFD
-        by: By = choice("marking", By::WORDS) default "codel"
+        by: By = choice("marking") default "codel"
             from "paper: Schneider et al., abstract, CoDel by queuing time; files: codel-queue2.cc";
         /// `codel`, `rfc8289`: a longer queueing delay is congestion, if it lasts an interval
         target: Span = span("target", TIME) default "5 ms"

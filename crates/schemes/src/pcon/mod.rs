@@ -102,7 +102,7 @@ parameters! {
         marking: marking::Settings = group;
         forwarding: forwarding::Settings = group;
         /// the consumer's window law
-        law: LawName = choice("law", LawName::WORDS) default "bic"
+        law: LawName = choice("law") default "bic"
             from "files: ndn-consumer-pcon of 2016 has bic alone, that of ndnSIM 2.3 on the first three; \
                   assumed: bbr, for comparison, which ignores marks";
         /// the part of W that a decrease leaves, except with bbr
@@ -130,13 +130,13 @@ choice! {
     /// The name of the consumer's window law.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum LawName {
-        /// That of PCON itself.
+        /// BIC, which the consumer of 2016 has.
         Bic = "bic",
-        /// Of ndnSIM.
+        /// Reno.
         Reno = "reno",
-        /// Of ndnSIM.
+        /// CUBIC.
         Cubic = "cubic",
-        /// For comparison.
+        /// BBR, which ignores marks.
         Bbr = "bbr",
     }
 }

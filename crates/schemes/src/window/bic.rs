@@ -102,7 +102,7 @@ parameters! {
         pub(crate) min_increment: f64 = number("min_increment", 0.0..=1.0) default "0.01" from "paper: Xu et al.";
         /// where slow start ends: at ssthresh; or also at `low_window`, and then only decreases below `low_window`
         /// set ssthresh
-        pub(crate) slow_start: SlowStart = choice("slow_start", SlowStart::WORDS) default "ssthresh"
+        pub(crate) slow_start: SlowStart = choice("slow_start") default "ssthresh"
             from "paper: RFC 5681, section 3.1, whose slow start BIC does not change; files: \
                   ndn-consumer-pcon, pcon-client: `low_window`";
         pub(crate) bounds: Bounds = group {

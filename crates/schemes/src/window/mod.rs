@@ -270,13 +270,13 @@ parameters! {
             from "paper: none of the laws has it; `weir get` has 1: S. Floyd, V. Jacobson, On Traffic Phase Effects in \
                   Packet-Switched Gateways, 1992, section 3, a random time at the source, as long as a packet takes";
         /// the signals of congestion: marked Data, lost Interests, or both
-        signs: Signs = choice("react_to", Signs::WORDS) default "both"
+        signs: Signs = choice("react_to") default "both"
             from "assumed: RFC 3168, a mark has the effect of a loss";
         /// conservative window adaptation: the window is decreased at most once a window of Data
         cwa: bool = switch("cwa") default "true" from "paper: RFC 6582, section 3.2; RFC 3168, section 6.1.2";
         /// `cwa`: the signals that belong to the last decrease: `sending`: those of Interests sent before it; `segment`:
         /// all, until a Data comes whose segment is newer than all segments sent before it
-        recovery: Recovery = choice("recovery", Recovery::WORDS) default "sending"
+        recovery: Recovery = choice("recovery") default "sending"
             from "paper: RFC 9002, section 7.3.2, which is RFC 6582's rule for segments in any order; files: catchunks, \
                   pcon-client: `segment`";
         /// `cwa`: how much longer than one window of Data two decreases are apart, windows

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn it_has_the_parameters_that_all_laws_share_and_a_name() {
         let resolved = halving(&[("react_to", "losses")]).unwrap();
-        assert_eq!((resolved.entry.name, resolved.params.text("react_to")), ("halving", "losses"));
+        assert_eq!((resolved.entry.name, resolved.params.value("react_to").text()), ("halving", "losses"));
         let again = halving(&[]).unwrap();
         assert!(std::ptr::eq(resolved.entry, again.entry), "one entry a name");
         let wrong = halving(&[("beta", "0.5")]).unwrap_err();

@@ -34,9 +34,10 @@ use crate::units::{Bytes, Rate, Span};
 /// assert_eq!(Settings::PARAMETERS[0].meaning, "β, the part of W that a decrease leaves");
 /// ```
 ///
-/// The kinds are `number`, `integer`, `span`, `rate`, `bytes`, `switch`, `choice` (the bounds are the words, see
-/// [`choice!`](crate::choice)) and `variant` (the bounds are the [`Variant`]s). A [`Setting`] implementation turns the value into the
-/// field's type; `as` after the source names another function for it. Besides rows with a field of their own there are:
+/// The kinds are `number`, `integer`, `span`, `rate`, `bytes`, `switch`, `choice` and `variant`. The bounds of a choice are
+/// its words, by default those of the field's type (see [`choice!`](crate::choice)). The bounds of `variant` are the
+/// [`Variant`]s. A [`Setting`] implementation turns the value into the field's type; `as` after the source gives another
+/// function for it. Besides rows with a field of their own there are:
 ///
 /// - `_ = kind(…) …;` is a row that needs no field, such as `variant`, which only changes defaults.
 /// - `field: Type = each kind("family.*", …) …;` is a family. `Type` is collected from pairs of a prefix and a value.
@@ -45,7 +46,8 @@ use crate::units::{Bytes, Rate, Span};
 ///   `initial_window default "4" from "…";`, with another meaning before it if need be. It has to change a row whose default
 ///   is empty: that row has no value that all schemes share.
 ///
-/// A key that is declared twice, or changed but not declared, is an error of compilation. So is a row without a default.
+/// A key that is declared twice is an error of compilation. So is a row without a default, and a key that a `group { … }`
+/// or a variant changes but nothing declares.
 #[macro_export]
 macro_rules! parameters {
     ($(#[$attribute:meta])* $vis:vis struct $name:ident { $($rows:tt)* }) => {
@@ -59,7 +61,7 @@ macro_rules! parameters {
         $($rest:tt)*
     ) => {
         $crate::parameters!(@row $head $params
-            { $($table)* &[$crate::parameters!(@table $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
+            { $($table)* &[$crate::parameters!(@table [()] $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
             $fields $readers $($rest)*);
     };
     (@row $head:tt $params:ident { $($table:tt)* } { $($fields:tt)* } { $($readers:tt)* }
@@ -73,7 +75,7 @@ macro_rules! parameters {
             {
                 $($table)*
                 &$crate::seam::params::declare::changed::<{ <$type>::PARAMETERS.len() }>(<$type>::PARAMETERS, &[
-                    $($($crate::parameters!(@table switch(stringify!($key)) $default $from "" $($meaning)*),)+)?
+                    $($($crate::parameters!(@table [()] switch(stringify!($key)) $default $from "" $($meaning)*),)+)?
                 ]),
             }
             { $($fields)* $(#[doc = $doc])* $vis $field: $type, }
@@ -91,7 +93,7 @@ macro_rules! parameters {
         $crate::parameters!(@row $head $params
             {
                 $($table)*
-                &[$($crate::parameters!(@table $kind($key $(, $bounds)?) $default $from $($meaning)+)),+],
+                &[$($crate::parameters!(@table [()] $kind($key $(, $bounds)?) $default $from $($meaning)+)),+],
             }
             { $($fields)* $(#[doc = $doc])* $vis $field: $type, }
             { $($readers)* $field: [$($crate::seam::params::Setting::of($params.value($key).$kind())),+], }
@@ -104,7 +106,7 @@ macro_rules! parameters {
         $($rest:tt)*
     ) => {
         $crate::parameters!(@row $head $params
-            { $($table)* &[$crate::parameters!(@table $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
+            { $($table)* &[$crate::parameters!(@table [$type] $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
             { $($fields)* $(#[doc = $meaning])+ $vis $field: $type, }
             {
                 $($readers)*
@@ -122,7 +124,7 @@ macro_rules! parameters {
         $($rest:tt)*
     ) => {
         $crate::parameters!(@row $head $params
-            { $($table)* &[$crate::parameters!(@table $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
+            { $($table)* &[$crate::parameters!(@table [$type] $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
             { $($fields)* $(#[doc = $meaning])+ $vis $field: $type, }
             { $($readers)* $field: $crate::parameters!(@read [$params.value($key).$kind()] $($convert)?), }
             $($rest)*);
@@ -149,7 +151,12 @@ macro_rules! parameters {
         }
     };
 
-    (@table $kind:ident($key:expr $(, $bounds:expr)?) $default:literal $from:literal $($meaning:literal)+) => {
+    (@table [$type:ty] choice($key:expr) $($more:literal)+) => {
+        $crate::parameters!(@table [$type] choice($key, <$type>::WORDS) $($more)+)
+    };
+    (@table [$type:ty] $kind:ident($key:expr $(, $bounds:expr)?)
+        $default:literal $from:literal $($meaning:literal)+
+    ) => {
         $crate::seam::params::Parameter {
             key: $key,
             kind: $crate::seam::params::ParameterKind::$kind($($bounds)?),
@@ -180,7 +187,7 @@ macro_rules! parameters {
 ///     /// The parameters of a scheme.
 ///     pub struct Settings {
 ///         /// the signals of congestion
-///         pub signs: Signs = choice("react_to", Signs::WORDS) default "marks" from "assumed";
+///         pub signs: Signs = choice("react_to") default "marks" from "assumed";
 ///     }
 /// }
 /// ```
@@ -323,7 +330,7 @@ pub const fn total(parts: &[&[Parameter]]) -> usize {
 /// The rows of all parts, `N` in all.
 ///
 /// # Panics
-/// When a key is there twice: while it compiles.
+/// When a key is there twice, or a variant has one that is not there: while it compiles.
 #[doc(hidden)]
 pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
     let mut rows = [NOTHING; N];
@@ -337,7 +344,28 @@ pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
         }
         part += 1;
     }
+    let mut at = 0;
+    while at < N {
+        if let ParameterKind::Variant(variants) = rows[at].kind {
+            check_variants(&rows, variants);
+        }
+        at += 1;
+    }
     rows
+}
+
+/// Panics if a variant changes what is not declared.
+const fn check_variants(rows: &[Parameter], variants: &[Variant]) {
+    let mut variant = 0;
+    while variant < variants.len() {
+        let defaults = variants[variant].defaults;
+        let mut at = 0;
+        while at < defaults.len() {
+            assert!(place(rows, defaults[at].0).is_some(), "a variant has a key that is not declared");
+            at += 1;
+        }
+        variant += 1;
+    }
 }
 
 /// A group's rows with other defaults, sources and, where they are given, meanings.

@@ -5,8 +5,8 @@
 //! None: there is no paper. It is the example of `docs/develop/add-a-scheme.md`.
 
 use weir_core::packet::PacketId;
+use weir_core::parameters;
 use weir_core::seam::DropTail;
-use weir_core::seam::params::{Parameter, Params};
 use weir_core::seam::{
     Backlog, ClearEvent, DataReceived, DequeueEvent, EnqueueEvent, FaceConfig, FlowConfig, FlowControl,
     Gauge, LossEvent, Next, Permit, PermitEvent, Queue, Scheme,
@@ -19,38 +19,22 @@ pub const ENTRY: Entry = Entry {
     name: "aimd",
     title: "marks from long queues, additive increase, multiplicative decrease",
     citation: "none: an example",
-    parameters: &[
-        Parameter::integer(
-            "mark_above",
-            (1, 1 << 20),
-            "10",
-            "packets waiting above which Data are marked",
-            "assumed: half of a queue of 20 packets",
-        ),
-        Parameter::number(
-            "decrease",
-            (0.1, 0.99),
-            "0.5",
-            "what is left of the window after a mark",
-            "assumed: as Reno",
-        ),
-    ],
+    parameters: Aimd::PARAMETERS,
     signals: &[],
     early_loss: true,
     sharing: None,
     build: |params| Box::new(Aimd::new(params)),
 };
 
-/// The scheme: its parameters, read once.
-#[derive(Clone, Copy, Debug)]
-pub struct Aimd {
-    mark_above: u32,
-    decrease: f64,
-}
-
-impl Aimd {
-    fn new(params: &Params) -> Aimd {
-        Aimd { mark_above: params.integer("mark_above") as u32, decrease: params.number("decrease") }
+parameters! {
+    /// The scheme: its parameters.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Aimd {
+        /// packets waiting above which Data are marked
+        mark_above: u32 = integer("mark_above", 1..=1 << 20) default "10"
+            from "assumed: half of a queue of 20 packets";
+        /// what is left of the window after a mark
+        decrease: f64 = number("decrease", 0.1..=0.99) default "0.5" from "assumed: as Reno";
     }
 }
 
