@@ -46,8 +46,8 @@ use crate::units::{Bytes, Rate, Span};
 ///   `initial_window default "4" from "…";`, with another meaning before it if need be. It has to change a row whose default
 ///   is empty: that row has no value that all schemes share.
 ///
-/// A key that is declared twice is an error of compilation. So is a row without a default, and a key that a `group { … }`
-/// or a variant changes but nothing declares.
+/// A key that is declared twice is an error of compilation. So is a row of a group that is left without a default, and a
+/// key that a `group { … }` or a variant changes but nothing declares.
 #[macro_export]
 macro_rules! parameters {
     ($(#[$attribute:meta])* $vis:vis struct $name:ident { $($rows:tt)* }) => {
