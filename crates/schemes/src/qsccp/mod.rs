@@ -128,31 +128,25 @@
 //! A flow's fair share should be at least two Interests a second. With less, Interests wait too long to be useful, and
 //! the flow's Data come at random.
 
-mod af;
-mod cds;
-mod cra;
-mod greedy;
-mod index;
-mod ledger;
-mod outgoing;
-mod pecn;
-mod policy;
+mod extensions;
+mod paper;
 mod signals;
-mod tables;
 
 use core::ops::RangeInclusive;
 
+use weir_core::seam::params::Variant;
 use weir_core::seam::{
     FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
 };
 use weir_core::tables::flow_prefix::FlowPrefix;
-use weir_core::units::{Bytes, Rate, Span};
+use weir_core::units::{Rate, Span};
 use weir_core::{choice, parameters};
 
 use crate::registry::{Entry, Sharing};
 use crate::resolve::Resolved;
 use crate::window::Unit;
-use policy::PerPrefix;
+use extensions::policy::PerPrefix;
+use paper::{af, cds, cra};
 
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
@@ -183,10 +177,29 @@ const FLOW_WEIGHT: RangeInclusive<f64> = 0.1..=100.0;
 const SHARE: RangeInclusive<f64> = 0.0001..=1.0;
 const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
 
+const VARIANTS: &[Variant] = &[
+    Variant { name: "weir", defaults: &[] },
+    Variant {
+        name: "article",
+        defaults: &[
+            ("limited_elsewhere", "false"),
+            ("exact_charges", "false"),
+            ("shared_retrieval", "false"),
+            ("initial_rate", "100 kb/s"),
+            ("initial_window", "0"),
+            ("pending_limit", "0"),
+            ("untold", "keep"),
+        ],
+    },
+];
+
 parameters! {
     /// The parameters.
     #[derive(Clone, Debug)]
     struct Settings {
+        /// the paper's scheme alone, or with what Weir adds
+        _ = variant("variant", VARIANTS) default "weir"
+            from "paper: article; assumed: weir, the page compares both";
         /// η, target link utilization
         eta: f64 = number("target_utilisation", 0.01..=1.0) default "0.99" from "paper: section V-A";
         /// T, how often rates are computed
@@ -252,6 +265,12 @@ parameters! {
         /// whether (11) counts Data for several consumers once upstream, and Data from a cache not at all
         shared_retrieval: bool = switch("shared_retrieval") default "true"
             from "assumed: the paper's scenario 4 needs it";
+        /// whether what flows and classes do not use of their offers goes to the others
+        elsewhere: bool = switch("limited_elsewhere") default "true"
+            from "assumed: the paper divides what is left of base rates, once";
+        /// whether an Interest counts as much as the Data that it brings: the size of each, and none if none comes
+        exact_charges: bool = switch("exact_charges") default "true"
+            from "assumed: the paper does not say how routers know the size";
         /// whether Data of delay-sensitive classes leave before other Data; useful on hosts that do not always send
         /// on time
         urgent_data: bool = switch("urgent_data") default "false"
@@ -259,13 +278,18 @@ parameters! {
         /// β, smoothing factor of the consumer's rate
         beta: f64 = number("beta", 0.0..=0.9999) default "0.8" from "paper: section V-A";
         /// rate of Data for which a consumer asks before it has feedback; 0: a single Interest
-        initial_rate: Rate = rate("initial_rate", Rate::ZERO..=MAX_RATE) default "100 kb/s"
-            from "files: ndn-consumer-qsccp.cpp, InitialSendRate";
-        /// the consumer's rate where Data have no TargetRate: `double`: twice the rate of arriving Data, halved by
-        /// timeouts; `probe`: none came with one, or none for a lifetime: CUBIC with HyStart++, paced
-        untold: Untold = choice("untold", Untold::WORDS) default "double"
-            from "assumed: the paper has no such Data; `weir get` has `probe`: RFC 9438, RFC 9406, and RFC 9002, section \
-                  7.7, for paths whose forwarders do not run QSCCP";
+        initial_rate: Rate = rate("initial_rate", Rate::ZERO..=MAX_RATE) default "0 b/s"
+            from "assumed: a single Interest, as the authors' real client; files: ndn-consumer-qsccp.cpp, InitialSendRate, 100 kb/s";
+        /// Interests that a consumer may have pending without a rate, at the start and where nothing limits it, if their
+        /// Data have 14600 bytes or less; 0: none beside `initial_rate`
+        initial_window: u32 = integer("initial_window", 0..=1000) default "10" from "assumed: RFC 6928, as TCP; the paper has none";
+        /// pending Interests, as a multiple of those that its rate has in a round trip; 0: no bound
+        pending_limit: f64 = number("pending_limit", 0.0..=1000.0) default "2" from "assumed: cwnd_gain of BBR; the paper has none";
+        /// the consumer's rate where Data have no TargetRate: `keep`: the one before; `probe`: if none came with one, or
+        /// none for a lifetime: CUBIC with HyStart++, paced
+        untold: Untold = choice("untold", Untold::WORDS) default "probe"
+            from "assumed: the paper has no such Data; RFC 9438, RFC 9406, and RFC 9002, section 7.7, for paths whose \
+                  forwarders do not run QSCCP";
         unit: Unit = group;
         /// assumed size of Data until a Data or a declared size arrives, bytes
         default_data_bits: u64 = integer("data_size", 1..=8800) default "1125"
@@ -280,8 +304,8 @@ choice! {
     /// What a consumer does where Data have no TargetRate.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Untold {
-        /// It asks for twice the rate of arriving Data.
-        Double = "double",
+        /// It keeps its rate.
+        Keep = "keep",
         /// It probes for a rate.
         Probe = "probe",
     }
@@ -307,9 +331,7 @@ pub struct Qsccp {
 
 impl Scheme for Qsccp {
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl> {
-        let Settings { beta, initial_rate, default_data_bits, .. } = self.settings;
-        let (usual_size, probes_by) = (Bytes::new(default_data_bits / 8), self.settings.probes_by());
-        Box::new(cra::Cra::new(beta, initial_rate, flow.lifetime, usual_size).probing(probes_by))
+        Box::new(cra::Cra::new(&self.settings, flow.lifetime))
     }
 
     fn needs_rates(&self) -> bool {

@@ -1,13 +1,82 @@
-//! The charges of Interests whose Data have not come yet. Each Data settles its charge: the total limiter pays
-//! the excess of a larger Data, and gets back the rest of a smaller one.
+//! The charges of Interests. A router pays for a Data when its Interest leaves, and then knows neither its size nor whether
+//! it comes.
 //!
-//! A router knows the size of a Data only when it has come. Until then it charges the average size of the
-//! flow's Data. This is too little for the first segments after metadata of a tenth of their size. The surplus
-//! waits at the other end of the link, in one queue for all classes. It drains slowly, because only the part 1
-//! − η of the link is free.
+//! *Sizes.* The charge is the average size of the flow's Data. This is too little for the first segments after metadata of
+//! a tenth of their size. The surplus waits at the other end of the link, in one queue for all classes. It drains slowly,
+//! because only the part 1 − η of the link is free. So each Data settles its charge: the total limiter pays the excess of a
+//! larger Data, and gets back the rest of a smaller one ([`Ledger`]).
+//!
+//! *Answers.* Interests that nobody answers bring no Data. If they counted in full, a flood of them would leave the link
+//! idle. So a flow's Interests count with the part of them that is answered ([`Answers`]).
 
 use weir_core::ids::PitId;
-use weir_core::units::{Rate, Span};
+use weir_core::units::{Rate, Span, Time};
+
+/// The part of a flow's Interests that is answered is measured over this time. It is longer than round trips.
+const ANSWERED_OVER: Span = Span::from_secs(2);
+
+/// How many of a flow's Interests are answered.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::qsccp) struct Answers {
+    since: Time,
+    /// Interests that left, in this window and in the one before; and Data that came in this one.
+    sent: u32,
+    sent_before: u32,
+    came: u32,
+    part: f32,
+    /// Size of its latest Interest, bits.
+    interest_bits: u32,
+}
+
+/// What an Interest counts.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::qsccp) struct Charge {
+    /// For limiters and as demand: the size of its Data, as often as one comes.
+    pub(in crate::qsccp) data_bits: u64,
+    /// In turns of the scheduler: its own size at least.
+    pub(in crate::qsccp) turn_bits: u64,
+}
+
+impl Answers {
+    /// Of a flow that begins.
+    pub(in crate::qsccp) fn new(now: Time) -> Answers {
+        Answers { since: now, sent: 0, sent_before: 0, came: 0, part: 1.0, interest_bits: 0 }
+    }
+
+    /// An Interest of so many bits leaves.
+    #[inline]
+    pub(in crate::qsccp) fn note_sent(&mut self, interest_bits: u64) {
+        self.sent += 1;
+        self.interest_bits = interest_bits as u32;
+    }
+
+    /// A Data came.
+    #[inline]
+    pub(in crate::qsccp) fn note_came(&mut self) {
+        self.came += 1;
+    }
+
+    /// Ends a period. A flow whose rate grows or falls has as many answers as in the window with fewer Interests.
+    pub(in crate::qsccp) fn end_period(&mut self, now: Time) {
+        if now.since(self.since) < ANSWERED_OVER {
+            return;
+        }
+        let Answers { sent, sent_before, came, .. } = *self;
+        let asked = sent.min(sent_before);
+        let part = if asked == 0 { 1.0 } else { (came as f32 / asked as f32).min(1.0) };
+        *self = Answers { since: now, sent: 0, sent_before: sent, came: 0, part, ..*self };
+    }
+
+    /// The charge of an Interest for so many bits of Data.
+    #[inline]
+    pub(in crate::qsccp) fn charge(&self, data_bits: u64) -> Charge {
+        if self.part >= 1.0 {
+            return Charge { data_bits, turn_bits: data_bits };
+        }
+        let data_bits = (f64::from(self.part) * data_bits as f64) as u64;
+        Charge { data_bits, turn_bits: data_bits.max(u64::from(self.interest_bits)).max(1) }
+    }
+}
 
 /// Links with round trips that are no longer may have room for all Data of the usual size that are on their way. Of smaller
 /// ones with longer round trips the oldest are forgotten.
@@ -34,7 +103,7 @@ struct Row {
 /// A hash table of a bounded size. A full row forgets its oldest charge. So charges of Interests without Data
 /// do not stay. After a flood of Interests, the charges of others may be missing; then they are not corrected.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(in crate::qsccp) struct Ledger {
     /// Made when it is first needed.
     rows: Vec<Row>,
     /// The largest number of rows.
@@ -46,18 +115,18 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// For a link of this rate.
-    pub(super) fn new(rate: Rate, data_bits: u64) -> Ledger {
+    pub(in crate::qsccp) fn new(rate: Rate, data_bits: u64) -> Ledger {
         Ledger { rows: Vec::new(), most: most_rows(rate, data_bits), taken: 0, forgotten: 0 }
     }
 
     /// The link has another rate.
-    pub(super) fn fit(&mut self, rate: Rate, data_bits: u64) {
+    pub(in crate::qsccp) fn fit(&mut self, rate: Rate, data_bits: u64) {
         self.most = most_rows(rate, data_bits);
     }
 
     /// An Interest of this PIT entry leaves, and is charged so many bits.
     #[inline]
-    pub(super) fn charge(&mut self, pit: PitId, bits: u64) {
+    pub(in crate::qsccp) fn charge(&mut self, pit: PitId, bits: u64) {
         if self.taken as usize >= ROW * self.rows.len() {
             self.look();
         }
@@ -86,7 +155,7 @@ impl Ledger {
 
     /// A Data has come for this PIT entry: the charge of its Interest, if it is known.
     #[inline]
-    pub(super) fn settle(&mut self, pit: PitId) -> Option<u64> {
+    pub(in crate::qsccp) fn settle(&mut self, pit: PitId) -> Option<u64> {
         if self.rows.is_empty() {
             return None;
         }

@@ -20,20 +20,20 @@ use weir_packet::{ServiceClass, Signal};
 const MARK: u64 = ServiceClass::ALL.len() as u64;
 
 /// Marks a packet.
-pub(super) fn mark(packet: &mut Packet) {
+pub(in crate::qsccp) fn mark(packet: &mut Packet) {
     let class = packet.flow.class as u64;
     packet.header_mut().signals.set(&Signal::SERVICE_CLASS, class + MARK);
 }
 
 /// Whether a packet is marked.
 #[inline]
-pub(super) fn is_marked(packet: &Packet) -> bool {
+pub(in crate::qsccp) fn is_marked(packet: &Packet) -> bool {
     packet.header().signals.value(&Signal::SERVICE_CLASS).is_some_and(|class| class >= MARK)
 }
 
 /// Takes the mark from a packet, if it has one.
 #[inline]
-pub(super) fn take_mark(packet: &mut Packet) -> bool {
+pub(in crate::qsccp) fn take_mark(packet: &mut Packet) -> bool {
     let is_marked = is_marked(packet);
     if is_marked {
         let class = packet.flow.class as u64;
@@ -44,15 +44,15 @@ pub(super) fn take_mark(packet: &mut Packet) -> bool {
 
 /// The greedy status of a flow at one face.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Greed {
+pub(in crate::qsccp) struct Greed {
     /// Periods that it was over its rate, times `memory` of [`Greed::end_period`], less those that it was not.
     periods: u32,
     /// Whether this face has found it greedy.
-    pub(super) is_greedy: bool,
+    pub(in crate::qsccp) is_greedy: bool,
     /// For how many periods the latest mark counts.
     marked_for: u32,
     /// In this period: whether a Data carried its rate to it; marked Interests minus the others.
-    pub(super) is_told: bool,
+    pub(in crate::qsccp) is_told: bool,
     marks: i32,
 }
 
@@ -60,15 +60,14 @@ impl Greed {
     /// Ends a period. A flow is greedy when its periods over its rate exceed the others by λ, until it has kept
     /// to its rate for as many.
     ///
-    /// A period does not count if no Data carried its rate to it, or if its demand falls: a consumer needs some
-    /// Data to follow, and if its Interests wait for long, these Data come late.
+    /// A period does not count if no Data carried its rate to it: if its Interests wait for long, these Data come late.
     ///
     /// It takes `memory` periods of keeping to its rate to make up for one over it: 1 in the paper's sense.
-    pub(super) fn end_period(&mut self, is_over: bool, is_falling: bool, lambda: u32, memory: u32) {
+    pub(in crate::qsccp) fn end_period(&mut self, is_over: bool, lambda: u32, memory: u32) {
         let enough = lambda.saturating_mul(memory);
-        let follows = !core::mem::take(&mut self.is_told) || is_falling;
+        let is_told = core::mem::take(&mut self.is_told);
         self.periods = match is_over {
-            true if follows && !self.is_greedy => self.periods,
+            true if !is_told && !self.is_greedy => self.periods,
             true => self.periods.saturating_add(memory).min(enough),
             false => self.periods.saturating_sub(1),
         };
@@ -79,18 +78,18 @@ impl Greed {
     }
 
     /// Whether its count of periods is zero, and it is not greedy.
-    pub(super) fn is_clean(&self) -> bool {
+    pub(in crate::qsccp) fn is_clean(&self) -> bool {
         self.periods == 0 && !self.is_punished()
     }
 
     /// An Interest came.
     #[inline]
-    pub(super) fn note_interest(&mut self, is_marked: bool) {
+    pub(in crate::qsccp) fn note_interest(&mut self, is_marked: bool) {
         self.marks = self.marks.saturating_add(if is_marked { 1 } else { -1 });
     }
 
     /// Whether φ < 1: this face, or one that its Interests have passed, has found it greedy.
-    pub(super) fn is_punished(self) -> bool {
+    pub(in crate::qsccp) fn is_punished(self) -> bool {
         self.is_greedy || self.marked_for > 0
     }
 }
@@ -101,19 +100,19 @@ mod tests {
 
     const LAMBDA: u32 = 10;
 
-    fn after(periods: impl IntoIterator<Item = (bool, bool, bool)>) -> Greed {
+    fn after(periods: impl IntoIterator<Item = (bool, bool)>) -> Greed {
         let mut greed = Greed::default();
-        for (is_over, is_told, is_falling) in periods {
+        for (is_over, is_told) in periods {
             greed.is_told = is_told;
-            greed.end_period(is_over, is_falling, LAMBDA, 1);
+            greed.end_period(is_over, LAMBDA, 1);
         }
         greed
     }
 
     #[test]
     fn a_flow_over_its_rate_is_judged_after_lambda_periods_and_released_after_as_many() {
-        let over = |n| core::iter::repeat_n((true, true, false), n);
-        let keeps = |n| core::iter::repeat_n((false, true, false), n);
+        let over = |n| core::iter::repeat_n((true, true), n);
+        let keeps = |n| core::iter::repeat_n((false, true), n);
         assert!(!after(over(9)).is_punished() && after(over(10)).is_punished());
         assert!(after(over(30).chain(keeps(9))).is_punished());
         assert!(!after(over(30).chain(keeps(10))).is_punished());
@@ -121,10 +120,8 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_was_not_told_or_follows_is_not_judged() {
-        for (is_told, is_falling) in [(false, false), (true, true)] {
-            assert!(!after([(true, is_told, is_falling); 100]).is_punished());
-        }
+    fn a_flow_that_was_not_told_is_not_judged() {
+        assert!(!after([(true, false); 100]).is_punished());
     }
 
     #[test]
@@ -132,7 +129,7 @@ mod tests {
         let mut greed = Greed::default();
         (0..3).for_each(|n| greed.note_interest(n > 0));
         for period in 0..12 {
-            greed.end_period(false, false, LAMBDA, 1);
+            greed.end_period(false, LAMBDA, 1);
             assert_eq!((greed.is_punished(), greed.is_greedy), (period < 10, false), "{period}");
         }
     }
@@ -141,7 +138,7 @@ mod tests {
     fn a_few_marks_among_many_interests_are_nothing() {
         let mut greed = Greed::default();
         (0..100).for_each(|n| greed.note_interest(n % 3 == 0));
-        greed.end_period(false, false, LAMBDA, 1);
+        greed.end_period(false, LAMBDA, 1);
         assert!(!greed.is_punished());
     }
 

@@ -1,50 +1,24 @@
 //! CRA, consumer rate adjustment (section IV-F): the consumer sends at the rate that the network suggests.
-//!
-//! ```text
-//!              a Data without TargetRate, and none with one for a lifetime
-//!   told ------------------------------------------------------------------> probing
-//!        <------------------------------------------------------------------
-//!              a Data with TargetRate: that is the rate
-//! ```
-//!
-//! Where routers do not run QSCCP, nobody says a rate. With `untold = "probe"` the consumer then *probes* by delay, losses
-//! and marks, as a responsible sender does on a path that it does not know: CUBIC (RFC 9438), whose slow start ends by
-//! delay (HyStart++, RFC 9406), and whose Interests leave at a pace (RFC 9002, section 7.7). So it shares with flows of
-//! TCP. A Data without TargetRate in between, as of the consumer's own content store, changes nothing.
 
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::Signal;
 
-use super::signals::TARGET_RATE;
-use crate::window::paced::Paced;
-use crate::window::{Guard, Reaction, Recovery, Signs, Unit, WindowFlow, cubic};
+use crate::qsccp::Settings;
+use crate::qsccp::extensions::start::{Pending, Start};
+use crate::qsccp::extensions::untold::Untold;
+use crate::qsccp::signals::TARGET_RATE;
 
-/// Without feedback: the smallest and the largest rate, bit/s.
-const FIRST_RATE: f64 = 10_000.0;
-const LARGEST_RATE: f64 = 1e11;
-/// How long arriving Data are counted for a rate.
-const PERIOD: Span = Span::from_millis(100);
 /// Interests lost within this part of a lifetime count as one loss.
 const LOST_TOGETHER: u64 = 16;
 
-/// The congestion signals of the probing: marks and losses, once a window.
-const PROBING: Reaction = Reaction {
-    signs: Signs { marks: true, losses: true },
-    guard: Guard { marks: true, losses: true, by: Recovery::Sending, add_rtt: 0.0 },
-    min_rto: Span::ZERO,
-    late_data_twice: false,
-    unit: Unit::DATA,
-    spread: 0.0,
-};
-
 /// The consumer's rate control.
 #[derive(Debug)]
-pub(super) struct Cra {
+pub(in crate::qsccp) struct Cra {
     /// β of (13).
     beta: f64,
-    /// R_I·S_D: the rate of Data asked for, bit/s; zero before the first feedback if the flow
-    /// starts with a single Interest.
+    /// R_I·S_D: the rate of Data asked for, bit/s; zero before the first feedback if the flow starts with a single
+    /// Interest.
     rate: f64,
     last_sent: Option<Time>,
     /// When a Data last came, and when one with a TargetRate.
@@ -52,68 +26,29 @@ pub(super) struct Cra {
     told_at: Time,
     /// When the rate was last halved.
     halved_at: Time,
-    /// The rate of arriving Data, bit/s; the bits that came since it was computed, and since when.
-    delivered: Option<f64>,
-    came: u64,
-    since: Time,
     lifetime: Span,
     /// S_D until the first Data.
     usual_size: Bytes,
-    /// Whether a TargetRate has come.
-    was_told: bool,
-    /// Whether it probes where it is not told, and by which packets.
-    probes_by: Option<Unit>,
-    probing: Option<WindowFlow<Paced>>,
+    start: Start,
+    pending: Pending,
+    untold: Untold,
 }
 
 impl Cra {
-    pub(super) fn new(beta: f64, initial_rate: Rate, lifetime: Span, usual_size: Bytes) -> Cra {
-        let rate = initial_rate.as_bps_f64();
+    pub(in crate::qsccp) fn new(settings: &Settings, lifetime: Span) -> Cra {
+        let &Settings { beta, initial_rate, initial_window, pending_limit, default_data_bits, .. } = settings;
         Cra {
             beta,
-            rate,
+            rate: initial_rate.as_bps_f64(),
             last_sent: None,
             heard_at: Time::ZERO,
             told_at: Time::ZERO,
             halved_at: Time::ZERO,
-            delivered: None,
-            came: 0,
-            since: Time::ZERO,
             lifetime,
-            usual_size,
-            was_told: false,
-            probes_by: None,
-            probing: None,
-        }
-    }
-
-    /// The same, and whether it probes where it is not told a rate, by packets of this unit.
-    pub(super) fn probing(self, probes_by: Option<Unit>) -> Cra {
-        Cra { probes_by, ..self }
-    }
-
-    /// Whether no rate was told for a lifetime, or ever.
-    fn is_untold(&self, now: Time) -> bool {
-        !self.was_told || now.since(self.told_at) >= self.lifetime
-    }
-
-    /// A Data has a TargetRate, bit/s.
-    fn on_told(&mut self, target: f64, now: Time) {
-        match self.probing.take() {
-            Some(_) => self.rate = target,
-            None => self.adjust(target),
-        }
-        (self.told_at, self.was_told) = (now, true);
-    }
-
-    /// A Data without TargetRate came: it belongs to the probing, which begins now if nobody has said a rate.
-    fn probe(&mut self, ev: &mut DataReceived<'_>, unit: Unit) {
-        if self.probing.is_none() && self.is_untold(ev.now) {
-            let reaction = Reaction { unit, ..PROBING };
-            self.probing = Some(WindowFlow::new(cubic::Settings::of_rfc(), reaction));
-        }
-        if let Some(probing) = &mut self.probing {
-            probing.on_data(ev);
+            usual_size: Bytes::new(default_data_bits / 8),
+            start: Start::new(initial_window),
+            pending: Pending::new(pending_limit, initial_window),
+            untold: Untold::new(settings.probes_by()),
         }
     }
 
@@ -123,28 +58,21 @@ impl Cra {
         self.rate =
             if self.rate == 0.0 { target } else { self.beta * self.rate + (1.0 - self.beta) * target };
     }
-
-    /// Counts an arriving Data; returns the rate of arriving Data, bit/s. The first Data gives a rate too, by
-    /// its round trip.
-    fn measure(&mut self, now: Time, bits: u64) -> f64 {
-        self.came += bits;
-        let passed = now.since(self.since);
-        let known = self.delivered.filter(|_| passed < PERIOD);
-        known.unwrap_or_else(|| {
-            let delivered = self.came as f64 / passed.as_secs_f64().max(1e-6);
-            (self.delivered, self.came, self.since) = (Some(delivered), 0, now);
-            delivered
-        })
-    }
 }
 
 impl FlowControl for Cra {
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
-        if let Some(probing) = &mut self.probing {
+        if let Some(probing) = self.untold.probing() {
             return probing.permit(ev);
         }
         let Some(last) = self.last_sent else { return Permit::Now };
         let size = if ev.expected_size == Bytes::ZERO { self.usual_size } else { ev.expected_size };
+        if self.start.permits(ev.pending, size) {
+            return Permit::Now;
+        }
+        if !self.pending.permits(ev.pending, self.rate, size) {
+            return Permit::Blocked;
+        }
         let interval = Rate::from_bps_f64(self.rate).time_for(size);
         // The wait follows the rate as it changes: if the rate rises, a long wait becomes shorter. After a
         // lifetime without feedback an Interest leaves in any case. Otherwise a rate near zero would never be
@@ -154,34 +82,38 @@ impl FlowControl for Cra {
 
     fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
         if self.last_sent.is_none() {
-            (self.told_at, self.since) = (ev.now, ev.now);
+            self.told_at = ev.now;
         }
         self.last_sent = Some(ev.now);
         if ev.expected_size > Bytes::ZERO {
             ev.interest.header_mut().signals.set(&Signal::EXPECTED_SIZE, ev.expected_size.as_u64());
         }
-        self.probing.as_mut().map_or(0, |probing| probing.on_send(ev))
+        self.untold.probing().map_or(0, |probing| probing.on_send(ev))
     }
 
-    /// A Data without a TargetRate, MAX_RATE, comes from this node or from a network without feedback. It
-    /// counts as a TargetRate of twice the rate of arriving Data, so the rate grows. A consumer does not ask
-    /// for more, because such a network cannot report that it is too much.
+    /// A Data without a TargetRate, MAX_RATE, changes no rate: it comes from the content store of this node, or from a
+    /// network without QSCCP.
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.heard_at = ev.now;
-        let delivered = self.measure(ev.now, 8 * ev.data.wire_len());
+        self.pending.note(ev.now, ev.rtt);
         let told = ev.data.header().signals.value(&TARGET_RATE).filter(|target| *target < u64::MAX);
-        match (told, self.probes_by) {
-            (Some(target), _) => self.on_told(target as f64, ev.now),
-            (None, Some(unit)) => self.probe(ev, unit),
-            (None, None) => self.adjust((2.0 * delivered).clamp(FIRST_RATE, LARGEST_RATE)),
+        self.start.note(told.is_some());
+        let Some(target) = told else {
+            return self.untold.on_data(ev, ev.now.since(self.told_at) >= self.lifetime);
+        };
+        if self.untold.end() {
+            self.rate = target as f64;
+        } else {
+            self.adjust(target as f64);
         }
+        self.told_at = ev.now;
     }
 
     /// While routers give rates, a loss is no signal. But if no TargetRate came for a whole lifetime, the rate
     /// may be too high: every Interest may wait longer than its lifetime, or a network without feedback may
     /// lose them. So a loss halves the rate, once for all Interests that are lost together.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
-        if let Some(probing) = &mut self.probing {
+        if let Some(probing) = self.untold.probing() {
             return probing.on_timeout(ev);
         }
         let together = self.lifetime / LOST_TOGETHER;
@@ -199,15 +131,15 @@ impl FlowControl for Cra {
     /// The scheduler decides how long an Interest waits in virtual queues. So it counts as lost only after its
     /// lifetime, or, if early loss is on, when later ones are answered.
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
-        self.probing.as_ref().map_or(lifetime, |probing| probing.timeout(rto, lifetime))
+        self.untold.as_probing().map_or(lifetime, |probing| probing.timeout(rto, lifetime))
     }
 
     /// Of the probing it is the window.
     fn gauge(&self) -> Gauge {
-        if let Some(probing) = &self.probing {
-            return Gauge::Probing(probing.window());
+        match self.untold.as_probing() {
+            Some(probing) => Gauge::Probing(probing.window()),
+            None => Gauge::Rate(Rate::from_bps_f64(self.rate)),
         }
-        Gauge::Rate(Rate::from_bps_f64(self.rate))
     }
 }
 

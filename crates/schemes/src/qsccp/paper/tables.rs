@@ -13,18 +13,13 @@ use smallvec::SmallVec;
 use weir_core::ids::FaceId;
 use weir_core::units::{Span, Time};
 
+use crate::qsccp::extensions::sharing::{self, UpstreamCost};
+
 /// A downstream face is remembered for so many of its usual gaps between Interests, and so long at
 /// least and at most. A next hop is remembered for the longest time after the latest Data of any.
 const GAPS: u64 = 4;
 const SHORTEST_MEMORY: Span = Span::from_millis(100);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
-
-/// The upstream cost of a face is measured over at least so many Data and a tenth of a second.
-const ANSWERS: u32 = 32;
-/// After so many Data in a row that cost more than known, the known cost rises.
-const ALL_DEAR: u32 = 16;
-/// The part of the difference that counts if a face costs less than before.
-const FALL: f64 = 0.5;
 
 /// A next hop counts as dead after so many lost Interests, if nothing came from it since they were sent.
 const LOSSES: u8 = 3;
@@ -32,18 +27,13 @@ const LOSSES: u8 = 3;
 /// slow one more than its part.
 const PROBE_AFTER: Span = Span::from_secs(1);
 
-/// A consumer that is behind others with the same Data closes the gap in about so many round trips upstream.
-const CATCH_UP: f64 = 4.0;
-/// A face that catches up may exceed its upstream rate by this part of it.
-const HARMLESS: f64 = 0.05;
-
 /// A face from which Interests of a flow come: an entry of the DRT.
 #[derive(Clone, Copy, Debug)]
 struct Downstream {
     face: FaceId,
     /// d_i, bit/s: infinite if no Interest carried one.
     rate: f64,
-    share: UpstreamShare,
+    share: UpstreamCost,
     heard_at: Time,
     gap: Span,
 }
@@ -52,52 +42,6 @@ impl Downstream {
     fn is_silent(&self, now: Time) -> bool {
         let memory = (self.gap * GAPS).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
         now.since(self.heard_at) > memory
-    }
-}
-
-/// q_i: the mean upstream cost of an Interest of a downstream face, in Data. It is 0 if the content store
-/// answers it, 1/m if it is one of m that are aggregated, else 1.
-///
-/// Two consumers may share Data only for a moment, while one overtakes the other. So a lower cost counts
-/// slowly, and a higher cost at once.
-#[derive(Clone, Copy, Debug)]
-struct UpstreamShare {
-    value: f64,
-    is_known: bool,
-    /// The time of the latest measure, and the Data since then, with their costs.
-    since: Time,
-    answers: u32,
-    cost: f64,
-    /// The latest Data in a row that cost more than known.
-    dear: u32,
-}
-
-impl UpstreamShare {
-    /// For a face without a measure: 1.
-    fn new(now: Time) -> UpstreamShare {
-        UpstreamShare { value: 1.0, is_known: false, since: now, answers: 0, cost: 0.0, dear: 0 }
-    }
-
-    /// The upstream cost of a face at a rate. A face that costs 0 costs 0 at any rate.
-    fn used(&self, rate: f64) -> f64 {
-        if self.value > 0.0 { self.value * rate } else { 0.0 }
-    }
-
-    fn note(&mut self, now: Time, cost: f64) {
-        self.answers += 1;
-        self.cost += cost;
-        self.dear = if cost > self.value { self.dear + 1 } else { 0 };
-        if self.dear == ALL_DEAR {
-            // Sharing has ended: for example, a cache has no more Data.
-            *self = UpstreamShare { value: cost, is_known: true, ..UpstreamShare::new(now) };
-        }
-        if self.answers < ANSWERS || now.since(self.since) < SHORTEST_MEMORY {
-            return;
-        }
-        let measured = self.cost / f64::from(self.answers);
-        let gain = if self.is_known && measured < self.value { FALL } else { 1.0 };
-        let value = self.value + gain * (measured - self.value);
-        *self = UpstreamShare { value, is_known: true, ..UpstreamShare::new(now) };
     }
 }
 
@@ -132,18 +76,18 @@ impl Upstream {
 
 /// The information of a Data about its next hop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News {
+pub(in crate::qsccp) struct News {
     /// Its TargetRate, bit/s; infinite if it has none.
-    pub(super) rate: f64,
+    pub(in crate::qsccp) rate: f64,
     /// Whether the flow is greedy there.
-    pub(super) is_greedy: bool,
+    pub(in crate::qsccp) is_greedy: bool,
     /// Time since the Interest was sent, if it was sent only once.
-    pub(super) rtt: Option<Span>,
+    pub(in crate::qsccp) rtt: Option<Span>,
 }
 
 /// The rows of one flow in the tables of a node.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FlowTables {
+pub(in crate::qsccp) struct FlowTables {
     downstream: SmallVec<[Downstream; 1]>,
     upstream: SmallVec<[Upstream; 2]>,
     /// Faces that came or made room since this was asked last.
@@ -153,13 +97,13 @@ pub(super) struct FlowTables {
 impl FlowTables {
     /// A face that came or made room, and whether it is in the tables; each once.
     #[inline]
-    pub(super) fn pop_changed(&mut self) -> Option<(FaceId, bool)> {
+    pub(in crate::qsccp) fn pop_changed(&mut self) -> Option<(FaceId, bool)> {
         let face = self.changed.pop()?;
         Some((face, self.faces().any(|known| known == face)))
     }
 
     /// The faces in both tables.
-    pub(super) fn faces(&self) -> impl Iterator<Item = FaceId> {
+    pub(in crate::qsccp) fn faces(&self) -> impl Iterator<Item = FaceId> {
         self.downstream.iter().map(|d| d.face).chain(self.upstream.iter().map(|u| u.face))
     }
 
@@ -167,7 +111,7 @@ impl FlowTables {
 
     /// An Interest came from a face, even if it is not forwarded: d_i is the rate that it carries; infinite if
     /// it carries none.
-    pub(super) fn note_interest(&mut self, now: Time, face: FaceId, rate: f64) {
+    pub(in crate::qsccp) fn note_interest(&mut self, now: Time, face: FaceId, rate: f64) {
         match self.downstream.iter_mut().find(|d| d.face == face) {
             Some(known) => {
                 let gap = now.since(known.heard_at).min(LONGEST_MEMORY);
@@ -183,7 +127,7 @@ impl FlowTables {
                 self.downstream.push(Downstream {
                     face,
                     rate,
-                    share: UpstreamShare::new(now),
+                    share: UpstreamCost::default(),
                     heard_at: now,
                     gap,
                 });
@@ -193,7 +137,7 @@ impl FlowTables {
 
     /// A Data answers a face. `cost` is the face's part of its upstream cost, 0 if it came from the content
     /// store.
-    pub(super) fn note_answer(&mut self, now: Time, face: FaceId, cost: f64) {
+    pub(in crate::qsccp) fn note_answer(&mut self, now: Time, face: FaceId, cost: f64) {
         if let Some(known) = self.downstream.iter_mut().find(|d| d.face == face) {
             known.share.note(now, cost);
         }
@@ -201,13 +145,13 @@ impl FlowTables {
 
     /// Σ q_k·d_k over the downstream faces: their demand upstream.
     fn wanted_upstream(&self, now: Time) -> f64 {
-        self.downstream.iter().filter(|d| !d.is_silent(now)).map(|d| d.share.used(d.rate)).sum()
+        self.downstream.iter().filter(|d| !d.is_silent(now)).map(|d| d.share.of(d.rate)).sum()
     }
 
     // ---- TRT
 
     /// u_j: a Data came from upstream.
-    pub(super) fn note_data(&mut self, now: Time, face: FaceId, news: News) {
+    pub(in crate::qsccp) fn note_data(&mut self, now: Time, face: FaceId, news: News) {
         let upstream = self.upstream(face);
         upstream.rate = Some(news.rate);
         upstream.losses = 0;
@@ -220,7 +164,7 @@ impl FlowTables {
     }
 
     /// Whether the flow is greedy at any next hop.
-    pub(super) fn is_greedy(&self) -> bool {
+    pub(in crate::qsccp) fn is_greedy(&self) -> bool {
         self.heard().any(|u| u.is_greedy)
     }
 
@@ -238,7 +182,7 @@ impl FlowTables {
 
     /// An Interest to a next hop is lost. After several losses without a Data from there, the next hop counts
     /// as dead until a probe brings Data.
-    pub(super) fn note_loss(&mut self, face: FaceId, sent: Time) {
+    pub(in crate::qsccp) fn note_loss(&mut self, face: FaceId, sent: Time) {
         if let Some(known) = self.upstream.iter_mut().find(|u| u.face == face)
             && known.heard_at < sent
         {
@@ -251,12 +195,12 @@ impl FlowTables {
     }
 
     /// Whether a Data came from a next hop so lately that it needs no probe.
-    pub(super) fn is_known(&self, now: Time, face: FaceId) -> bool {
+    pub(in crate::qsccp) fn is_known(&self, now: Time, face: FaceId) -> bool {
         self.upstream.iter().any(|u| u.face == face && now.since(u.heard_at) < PROBE_AFTER)
     }
 
     /// A face went down or came up: its entries are forgotten.
-    pub(super) fn forget(&mut self, face: FaceId) {
+    pub(in crate::qsccp) fn forget(&mut self, face: FaceId) {
         self.upstream.retain(|u| u.face != face);
         self.downstream.retain(|d| d.face != face);
     }
@@ -310,8 +254,9 @@ impl FlowTables {
     ///
     /// Interests take next hops in turn in the ratio of f_j, as evenly as possible. Random draws would make
     /// bunches, and fill the queues of links with a utilisation of 99 %.
-    pub(super) fn choose(&mut self, next_hops: &[FaceId], probe: Option<usize>) -> (FaceId, f64) {
+    pub(in crate::qsccp) fn choose(&mut self, next_hops: &[FaceId], probe: Option<usize>) -> (FaceId, f64) {
         if let [only] = next_hops {
+            self.upstream(*only);
             return (*only, 1.0);
         }
         let probabilities = self.probabilities(next_hops);
@@ -329,28 +274,29 @@ impl FlowTables {
     }
 
     /// (10), second argument of the minimum: f_j·Σ d_k, bit/s; infinite if nothing limits it.
-    pub(super) fn downstream_rate(&self, now: Time, probability: f64) -> f64 {
+    pub(in crate::qsccp) fn downstream_rate(&self, now: Time, probability: f64) -> f64 {
         let wanted = self.wanted_upstream(now);
         if wanted.is_finite() { probability * wanted } else { wanted }
     }
 
-    /// (11), with shared retrieval: the suggested rate of face i, bit/s; infinite if nothing upstream limits
-    /// it.
-    ///
-    /// The paper's d_i/Σd_k·Σu_k divides the upstream rate as if each face asked for different Data. But face k
-    /// costs only q_k of its rate there. So the rate is d_i/Σ(q_k·d_k)·Σu_k, and the faces together always use
-    /// Σu. If nothing is shared, q_k = 1, and this is (11).
+    /// (11) The suggested rate of face i, bit/s; infinite if nothing upstream limits it. If faces share Data, or find them
+    /// in the content store, it is that of `extensions/sharing.rs`.
     ///
     /// No face counts with more than Σu. Otherwise a face without a limit would leave nothing to the others.
-    pub(super) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
+    pub(in crate::qsccp) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
         let upstream = self.rate_upstream(face);
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return upstream };
-        if !upstream.is_finite() {
-            return upstream;
+        // Nothing is known of upstream, or nothing limits it there.
+        if upstream <= 0.0 || !upstream.is_finite() || own.share.cost() == 0.0 {
+            return f64::INFINITY;
         }
-        let rate = |d: &Downstream| d.rate.min(upstream);
-        let wanted: f64 = self.active(now, face).map(|d| d.share.used(rate(d))).sum();
-        if wanted > 0.0 { rate(own) / wanted * upstream } else { f64::INFINITY }
+        let (mut wanted, mut costs) = (0.0, 0.0);
+        for d in self.active(now, face) {
+            let q = d.share.cost();
+            costs += q;
+            wanted += if q > 0.0 { q * d.rate.min(upstream) } else { 0.0 };
+        }
+        sharing::together(costs, upstream).unwrap_or_else(|| own.rate.min(upstream) / wanted * upstream)
     }
 
     /// The downstream faces that are not silent, and this one in any case.
@@ -358,33 +304,21 @@ impl FlowTables {
         self.downstream.iter().filter(move |d| d.face == face || !d.is_silent(now))
     }
 
-    /// The suggested rate of face i, with a Data that came from upstream this time ago.
-    ///
-    /// A consumer that is behind the others finds their Data in the content store, and may catch up. The
-    /// further it is behind, the higher is its rate. So it reaches them in a few round trips and does not
-    /// overshoot. But if some of its Interests go upstream, their number must not grow much.
-    pub(super) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
-        let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return f64::INFINITY };
-        let behind = age.as_secs_f64() / (CATCH_UP * self.round_trip()).max(f64::MIN_POSITIVE);
-        let harmless = HARMLESS / own.share.value.max(f64::MIN_POSITIVE);
-        self.target_rate(now, face) * (1.0 + behind.min(harmless))
-    }
-
-    /// The largest rate of a face that shares Data with others or finds them in the content store, bit/s. When
-    /// this ends, its Interests go upstream at this rate until the consumer gets a new rate with the first
-    /// Data. They have to fit into `room_bits` there.
-    pub(super) fn shared_bound(&self, face: FaceId, room_bits: f64) -> f64 {
-        match self.downstream.iter().find(|d| d.face == face) {
-            Some(own) if own.share.value < 1.0 => {
-                self.rate_upstream(face) + room_bits / (2.0 * self.round_trip()).max(f64::MIN_POSITIVE)
-            }
-            _ => f64::INFINITY,
+    /// The same with a Data that came from upstream this time ago.
+    pub(in crate::qsccp) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
+        let upstream = self.rate_upstream(face);
+        match self.target_rate(now, face) {
+            rate if rate.is_finite() => rate,
+            _ if upstream > 0.0 => sharing::catching_up(upstream, age, self.round_trip()),
+            // Some Interests have gone upstream, and nothing has come from there yet.
+            _ if self.upstream.iter().any(|u| u.face != face && u.rate.is_none()) => sharing::UNKNOWN,
+            rate => rate,
         }
     }
 
-    /// The longest round trip upstream, s.
-    fn round_trip(&self) -> f64 {
-        self.heard().map(|u| u.rtt.as_secs_f64()).fold(0.0, f64::max)
+    /// The longest round trip upstream.
+    fn round_trip(&self) -> Span {
+        self.heard().map(|u| u.rtt).max().unwrap_or(Span::ZERO)
     }
 }
 
@@ -493,7 +427,7 @@ mod tests {
             for down in [[30e6, 30e6, 30e6], [1e6, 100e6, f64::INFINITY], [5e6, 2e6, 0.1e6]] {
                 let mut tables = tables(&down, &[6e6, 4e6]);
                 shared(&mut tables, &[a, b, c]);
-                let used = |d: &Downstream| d.share.used(tables.target_rate(NOW, d.face));
+                let used = |d: &Downstream| d.share.of(tables.target_rate(NOW, d.face));
                 let total: f64 = tables.downstream.iter().map(used).sum();
                 assert!(near(total, 10e6), "{a} {b} {c} of {down:?}: {total}");
             }
@@ -537,7 +471,7 @@ mod tests {
         tables.note_data(later, UP[0], News { rate: 10e6, is_greedy: false, rtt: None });
         tables.note_interest(later, DOWN[0], 30e6);
         assert!(near(tables.target_rate(later, DOWN[0]), 10e6) && !tables.is_greedy());
-        assert!(tables.round_trip() < 0.1);
+        assert!(tables.round_trip() < Span::from_millis(100));
     }
 
     #[test]

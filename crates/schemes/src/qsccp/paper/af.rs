@@ -14,21 +14,19 @@ use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
 use weir_packet::{NackReason, Signal};
 
-use super::Settings;
+use crate::qsccp::Settings;
 use super::greedy;
 use super::index::FlowIndex;
-use super::signals::{DOWNSTREAM_RATE, TARGET_RATE};
+use crate::qsccp::signals::{DOWNSTREAM_RATE, TARGET_RATE};
 use super::tables::{FlowTables, News};
 
 /// A node's strategy: the tables of all its flows.
 ///
 /// There is a row for each FIB entry and class at most.
 #[derive(Debug)]
-pub(super) struct AdaptiveForwarding {
+pub(in crate::qsccp) struct AdaptiveForwarding {
     probing: f64,
     shared_retrieval: bool,
-    /// The room of a class at a face.
-    room_bits: f64,
     flows: Vec<FlowTables>,
     index: FlowIndex,
     /// The flows whose tables have a face.
@@ -36,13 +34,11 @@ pub(super) struct AdaptiveForwarding {
 }
 
 impl AdaptiveForwarding {
-    pub(super) fn new(settings: &Settings) -> AdaptiveForwarding {
+    pub(in crate::qsccp) fn new(settings: &Settings) -> AdaptiveForwarding {
         let (probing, shared_retrieval) = (settings.probing, settings.shared_retrieval);
-        let room_bits = f64::from(settings.class_queue) * settings.default_data_bits as f64;
         AdaptiveForwarding {
             probing,
             shared_retrieval,
-            room_bits,
             flows: Vec::new(),
             index: FlowIndex::default(),
             of_faces: Pairs::default(),
@@ -143,7 +139,7 @@ impl Strategy for AdaptiveForwarding {
     }
 
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
-        let (shared_retrieval, room_bits) = (self.shared_retrieval, self.room_bits);
+        let shared_retrieval = self.shared_retrieval;
         let Some(tables) = self.known(ev.flow) else { return };
         let rate = match ev.answer {
             Answer::Forwarded | Answer::Aggregated => tables.target_rate(ev.now, ev.face),
@@ -153,7 +149,6 @@ impl Strategy for AdaptiveForwarding {
                 tables.target_rate_cached(ev.now, ev.face, age)
             }
         };
-        let rate = rate.min(tables.shared_bound(ev.face, room_bits));
         write_rate(ev.data, &TARGET_RATE, rate);
     }
 

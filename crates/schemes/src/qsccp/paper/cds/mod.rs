@@ -1,4 +1,4 @@
-//! CDS, class-based differentiated scheduling (section IV-C), in front of each link, with the rate estimation of PECN.
+//! CDS, class-based differentiated scheduling (section IV-C), in front of each link, with the rate computation of PECN.
 //!
 //! ```text
 //!  Interests                 bottom: WDRR       middle              top           total TBRL
@@ -12,23 +12,22 @@
 //!  Data ------------------------------------- drop-tail, C_DS first ------------------------> link
 //! ```
 //!
-//! A flow with its own limit has a TBRL before its class's ring. It is out of the ring while it has no tokens.
-//!
 //! An Interest counts with the size of the Data that it will bring, because the Data load the link, in the other
 //! direction. Each packet costs O(1): a class keeps its backlogged flows in a ring, a flow's queue is a list through
 //! the packets themselves, and flows are found by index.
 //!
-//! `schedule.rs` has the scheduler, `flows.rs` the state of flows and classes, `period.rs` the computation every T.
+//! `flow.rs` has the state of a flow, `members.rs` the bottom level and the shares of flows, `class.rs` a class,
+//! `schedule.rs` the levels above, and `period.rs` the computation every T.
 
-mod flows;
+mod class;
+pub(in crate::qsccp) mod flow;
+pub(in crate::qsccp) mod members;
 mod period;
 mod schedule;
 
-use core::cmp::Reverse;
-use std::collections::BinaryHeap;
-
+use weir_core::ids::GroupId;
 use weir_core::meter::Meter;
-use weir_core::packet::PacketId;
+use weir_core::packet::{FlowKey, Packet, PacketId};
 use weir_core::seam::{
     Backlog, ClearEvent, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, PrefixRemoved,
     Queue, ReceiveEvent,
@@ -36,19 +35,27 @@ use weir_core::seam::{
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::ServiceClass;
 
-use super::Settings;
+use super::greedy;
 use super::index::{CLASSES, FlowIndex};
-use super::ledger::Ledger;
-use super::outgoing::Outgoing;
-use super::pecn::Overbooking;
-use flows::{Class, Flow, Group};
+use super::pecn::Shares;
+use crate::qsccp::Settings;
+use crate::qsccp::extensions::charges::Ledger;
+use crate::qsccp::extensions::elsewhere::Overbooking;
+use crate::qsccp::extensions::urgent::Outgoing;
+use crate::qsccp::signals::TARGET_RATE;
+use class::Class;
+use flow::{Flow, NONE, VirtualQueue};
 
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
 const FIRST_DT: usize = ServiceClass::Ef as usize + 1;
 const DT_CLASSES: usize = CLASSES - FIRST_DT;
 
-/// No flow.
-const NONE: u32 = u32::MAX;
+/// NDN packets are at most 8800 bytes, so a larger declared size does not count.
+const MAX_DATA_BITS: u64 = 8 * 8800;
+
+/// The longest wait of a link because Data were larger than their charges. If a link is faster than configured, Data bring
+/// more than the limiter can ever compensate.
+const LONGEST_DEBT: Span = Span::from_secs(1);
 
 /// Class-based differentiated scheduling at one face.
 #[derive(Debug)]
@@ -60,30 +67,22 @@ pub(in crate::qsccp) struct Cds {
     fair_capacity: Option<f64>,
     /// B_I of the last period.
     reverse_interests: f64,
-    flows: Vec<Flow>,
-    free_flows: Vec<u32>,
-    index: FlowIndex,
-    /// Groups of faces in a class, by the number of the group in place of a prefix: the flows that stand for them.
-    groups: Vec<Group>,
-    free_groups: Vec<u32>,
-    group_index: FlowIndex,
     classes: [Class; CLASSES],
-    /// A of the last period, bit/s: the rate that the delay-tolerant classes share; and how much more they are
-    /// offered.
-    shared_rate: f64,
+    /// A, divided among the delay-tolerant classes; and how much more they are offered.
+    shares: Shares,
     overbooking: Overbooking,
-    /// Flows that lack tokens of their own, by when they have them.
-    parked: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The flows of each class by prefix; those in groups are found by group (`class.rs`).
+    index: FlowIndex,
     /// A bit for each class that has a head.
     backlogged: u8,
     /// WFQ virtual time: the finish tag last served.
     virtual_time: f64,
     /// The total TBRL.
     total: Meter,
-    /// The largest Data of any flow, bits, as known when the period began.
-    largest_bits: u64,
     /// Its charges for Interests whose Data have not come.
     ledger: Ledger,
+    /// The largest Data of any flow, bits.
+    largest_bits: u64,
     /// Data and Nacks: not scheduled.
     data: Outgoing,
     /// The rate at which packets leave; the largest Data among them since the period before; and the
@@ -110,7 +109,7 @@ fn interests_part(send_rate: Option<Rate>) -> Rate {
 }
 
 impl Cds {
-    pub(super) fn new(settings: &Settings, face: &FaceConfig) -> Cds {
+    pub(in crate::qsccp) fn new(settings: &Settings, face: &FaceConfig) -> Cds {
         let capacity = face.receive_rate.unwrap_or(settings.unknown_capacity).as_bps_f64();
         let target = settings.eta * capacity;
         let classes = core::array::from_fn(|c| {
@@ -123,21 +122,15 @@ impl Cds {
             capacity,
             fair_capacity: None,
             reverse_interests: 0.0,
-            flows: Vec::new(),
-            free_flows: Vec::new(),
-            index: FlowIndex::default(),
-            groups: Vec::new(),
-            free_groups: Vec::new(),
-            group_index: FlowIndex::default(),
             classes,
-            shared_rate: 0.0,
+            shares: Shares::default(),
             overbooking: Overbooking::default(),
-            parked: BinaryHeap::new(),
+            index: FlowIndex::default(),
             backlogged: 0,
             virtual_time: 0.0,
             total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
-            largest_bits: 0,
             ledger: Ledger::new(Rate::from_bps_f64(capacity), settings.default_data_bits),
+            largest_bits: 0,
             data: Outgoing::new(face.limit, face.send_rate, settings.urgent_part(), settings.bucket_bits),
             send_rate: face.send_rate,
             largest_sent_bits: 0,
@@ -152,6 +145,89 @@ impl Cds {
         };
         cds.share_capacity(Time::ZERO);
         cds
+    }
+
+    /// The place of a flow in its class, and that in its group there, if it is in one.
+    #[inline]
+    fn find(&self, key: FlowKey) -> Option<(u32, u32)> {
+        if key.group == GroupId::NONE {
+            return self.index.find(key).map(|flow| (flow, NONE));
+        }
+        self.classes[key.class as usize].find_in_group(key)
+    }
+
+    /// The first Interest of a flow came: gives it a place in its class, or in its group there.
+    fn add_flow(&mut self, now: Time, key: FlowKey, name: &[u8], declared_bits: u64) -> (u32, u32) {
+        let Settings { bucket_bits, flow_weights, flow_limits, .. } = &self.settings;
+        let weight = flow_weights.of(name).unwrap_or(1.0);
+        let limiter = flow_limits.of(name).map(|rate| Meter::new(rate, *bucket_bits));
+        let flow = Flow { weight, discounted_weight: weight, limiter, ..Flow::new(now, key, declared_bits) };
+        if self.period_ends == Time::NEVER {
+            self.period_began = now;
+            self.period_ends = now + self.settings.period;
+            self.received_interest_bits = 0;
+        }
+        let class = &mut self.classes[key.class as usize];
+        if key.group != GroupId::NONE {
+            return class.add_to_group(now, flow, self.settings.gamma);
+        }
+        let id = class.flows.add(flow);
+        self.index.insert(key, id);
+        (id, NONE)
+    }
+
+    /// R_f,j: the rate that this face suggests to a flow now, bit/s.
+    fn suggested_rate(&self, key: FlowKey) -> u64 {
+        let class = &self.classes[key.class as usize];
+        let rate = match self.find(key) {
+            Some((flow, member)) => class.suggested_rate(flow, member),
+            None => class.flows.of_new(1.0, 1.0),
+        };
+        rate as u64
+    }
+
+    /// Whether this face finds a flow greedy, or the group that it is in.
+    fn is_greedy(&self, key: FlowKey) -> bool {
+        self.find(key).is_some_and(|(flow, member)| {
+            let flow = self.classes[key.class as usize].flows.flow(flow);
+            flow.greed.is_greedy
+                || matches!(&flow.queue, VirtualQueue::Group(group) if group.members.flow(member).greed.is_greedy)
+        })
+    }
+
+    /// A Data has come: its size, and that it carries a rate to its flow.
+    fn note_data(&mut self, now: Time, data: &Packet, bits: u64) {
+        let Some((flow, member)) = self.find(data.flow) else { return };
+        let class = &mut self.classes[data.flow.class as usize];
+        let told = data.header().signals.value(&TARGET_RATE);
+        let size = class.note_data(flow, member, bits.clamp(1, MAX_DATA_BITS), told);
+        // A flow or class pays for the average size. The total limiter pays for each Data.
+        let is_unsettled = size.unsettled > 0;
+        size.unsettled -= u32::from(is_unsettled);
+        self.largest_bits = self.largest_bits.max(size.bits);
+        match is_unsettled.then(|| self.ledger.settle(data.pit)).flatten() {
+            Some(charged) if bits > charged => self.total.owe(now, bits - charged, LONGEST_DEBT),
+            Some(charged) => self.total.give_back(charged - bits),
+            None => {}
+        }
+    }
+
+    /// PECN: a Data takes the lower of its TargetRate and R_f,j on with it.
+    fn on_data(&mut self, now: Time, data: &mut Packet, bits: u64) {
+        // Only this face sets the mark, for this node's tables.
+        greedy::take_mark(data);
+        self.note_data(now, data, bits);
+        let rate = self.suggested_rate(data.flow);
+        let is_first = data.header().signals.value(&TARGET_RATE).is_none();
+        data.header_mut().signals.lower(&TARGET_RATE, rate);
+        if is_first {
+            // TargetRate makes it longer from here on, and its consumer counts the longer Data.
+            let longer = (8 * data.wire_len()) as f64 / bits.max(1) as f64;
+            data.header_mut().signals.set(&TARGET_RATE, (rate as f64 * longer) as u64);
+        }
+        if self.is_greedy(data.flow) {
+            greedy::mark(data);
+        }
     }
 }
 
@@ -218,18 +294,29 @@ impl Queue for Cds {
     }
 
     fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
-        let PrefixRemoved { now, prefix, pool, dropped } = ev;
-        for id in self.index.of_prefix(*prefix) {
-            self.flush(id, *now, pool, &mut |packet| {
+        for class in ServiceClass::ALL {
+            let c = class as usize;
+            let key = FlowKey { prefix: ev.prefix, class, group: GroupId::NONE };
+            let Some((flow, member)) = self.find(key).or_else(|| self.classes[c].any_in_group(ev.prefix)) else {
+                continue;
+            };
+            let dropped = &mut *ev.dropped;
+            self.give_up(c, flow, member, ev.now, ev.pool, &mut |packet| {
                 dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
             });
-            self.remove_flow(id);
+            self.classes[c].remove(flow, member);
+            if member == NONE {
+                self.index.remove(key);
+            }
         }
     }
 
     fn clear(&mut self, ev: &mut ClearEvent<'_>) {
-        for id in 0..self.flows.len() as u32 {
-            self.flush(id, ev.now, ev.pool, &mut |packet| ev.cleared.push(packet));
+        for c in 0..CLASSES {
+            while let Some((flow, member)) = self.classes[c].any_waiting() {
+                self.give_up(c, flow, member, ev.now, ev.pool, &mut |packet| ev.cleared.push(packet));
+            }
+            self.give_up_head(c, ev.now, ev.pool, &mut |packet| ev.cleared.push(packet));
         }
         self.data.clear(ev);
     }

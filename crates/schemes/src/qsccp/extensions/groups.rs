@@ -1,0 +1,92 @@
+//! Groups of faces: the flows of a group share as one.
+//!
+//! The paper divides a class among flows, so a consumer that opens more flows gets more. A node's configuration may put
+//! faces into groups. In a class a group then has one flow, of weight 1, with a demand, a rate R_f and a factor φ of its
+//! own. Its virtual queue is not a list of Interests, but a WDRR of the group's flows, which divide R_f as the flows of a
+//! class divide B_c. Nothing else in the scheduler or in PECN knows of groups.
+//!
+//! The rule for greedy flows applies to the group, but for each period above its rate the group has to keep to its rate
+//! for `group_memory` periods. So neither a new prefix nor a pause makes φ 1 again.
+//!
+//! Routers upstream treat the flows of several groups as one, and one group could fill its queue there. So the Interests
+//! of a group's flow leave at most at `greedy_ratio` times the TargetRate from upstream. If the flow is greedy, they leave
+//! at a small part of it, so that the flow does not count as greedy upstream.
+
+use std::collections::BTreeMap;
+
+use weir_core::ids::PrefixId;
+use weir_core::meter::Meter;
+use weir_core::units::{Rate, Time};
+
+use crate::qsccp::Settings;
+use crate::qsccp::paper::cds::flow::{Flow, LONGEST_MEMORY};
+use crate::qsccp::paper::cds::members::Members;
+
+/// A greedy flow of a group has at least this part of the next hop's TargetRate.
+const LEAST_BEYOND: f64 = 0.05;
+/// And so many Interests a second.
+const LEAST_INTERESTS: f64 = 2.0;
+
+/// The flows of a class that come from one group of faces.
+#[derive(Debug, Default)]
+pub(in crate::qsccp) struct Group {
+    pub(in crate::qsccp) members: Members,
+    pub(in crate::qsccp) index: BTreeMap<PrefixId, u32>,
+}
+
+/// How a flow of a group keeps to what upstream suggests.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::qsccp) struct Policing {
+    /// TargetRate of its latest Data when it came, bit/s; infinite if it had none.
+    pub(in crate::qsccp) upstream: f64,
+    /// Whether its limiter is for that rate.
+    is_on: bool,
+}
+
+impl Policing {
+    /// No rate is known from upstream.
+    pub(in crate::qsccp) const NONE: Policing = Policing { upstream: f64::INFINITY, is_on: false };
+}
+
+impl Group {
+    /// Whether to forget the group: it is silent for long, and its greedy count is zero.
+    pub(in crate::qsccp) fn is_forgotten(&self, now: Time, of: &Flow) -> bool {
+        let is_silent = now.since(of.demand.last_interest()) > LONGEST_MEMORY;
+        self.members.is_empty() && is_silent && of.greed.is_clean()
+    }
+
+    /// Forgets the flows that are silent for long.
+    pub(in crate::qsccp) fn forget_silent(&mut self, now: Time, head: u32) {
+        let index = &mut self.index;
+        self.members.forget_silent(now, |id| id == head, |flow| {
+            index.remove(&flow.key.prefix);
+        });
+    }
+
+    /// Limits its flows to the next hop's TargetRate, if they ask for more. The next hop has one flow for all groups, so
+    /// it could only drop the Interests of all. If the others keep to that rate, the part of a greedy one is too small for
+    /// the next hop to find all of them greedy. Some Interests always leave, so that their Data can bring a new rate.
+    pub(in crate::qsccp) fn police(&mut self, now: Time, settings: &Settings) {
+        let &Settings { phi, greedy_ratio, burst_bits, .. } = settings;
+        let beyond = (greedy_ratio - 1.0).clamp(LEAST_BEYOND, phi.max(LEAST_BEYOND));
+        self.members.for_each(|flow| {
+            let most = flow.policing.upstream * if flow.is_punished() { beyond } else { greedy_ratio };
+            let most = most.max(LEAST_INTERESTS * flow.data.bits as f64);
+            let is_over = flow.demand.rate() > most;
+            let limit = Rate::from_bps_f64(most);
+            match &mut flow.limiter {
+                None if is_over => {
+                    flow.limiter = Some(Meter::new(limit, burst_bits));
+                    flow.policing.is_on = true;
+                }
+                Some(limiter) if flow.policing.is_on && is_over => limiter.set_rate(now, limit),
+                Some(_) if flow.policing.is_on => {
+                    flow.limiter = None;
+                    flow.policing.is_on = false;
+                }
+                // The operator has set another limit.
+                None | Some(_) => {}
+            }
+        });
+    }
+}

@@ -1,0 +1,81 @@
+//! How many Interests a consumer has pending beside its rate.
+//!
+//! *The start.* The authors' consumer begins with 100 kb/s, and needs some ten Data to follow the first TargetRate. A short
+//! flow is over by then. Here it begins with as many Interests as TCP with segments (RFC 6928), and adopts the first
+//! TargetRate at once. A router puts them into the flow's virtual queue, so they harm no other flow. The same where nothing
+//! limits it, as at its own content store: a Data without TargetRate.
+//!
+//! *The bound.* A TargetRate is for the source of the Data that carries it. If a near cache has no more Data, Interests
+//! go on at its rate to a far producer, and nothing tells the consumer so for a round trip. So no more Interests are
+//! pending than the rate would have in twice the longest round trip of late, as with BBR (`cwnd_gain`, Cardwell et al. 2016).
+//!
+//! Parameters: `initial_window`, `pending_limit`.
+
+use weir_core::units::{Bytes, Span, Time};
+
+/// RFC 6928 (1): as many as so many bytes, but two at least.
+const INITIAL_BYTES: u64 = 14_600;
+const LEAST: u32 = 2;
+
+/// The Interests of a consumer that is not told a rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::qsccp) struct Start {
+    /// The most of them; 0: none beside its initial rate.
+    most: u32,
+    is_told: bool,
+}
+
+impl Start {
+    /// At most so many.
+    pub(in crate::qsccp) fn new(most: u32) -> Start {
+        Start { most, is_told: false }
+    }
+
+    /// A Data came.
+    pub(in crate::qsccp) fn note(&mut self, is_told: bool) {
+        self.is_told = is_told;
+    }
+
+    /// Whether another Interest may be pending, for Data of this size.
+    pub(in crate::qsccp) fn permits(&self, pending: u32, size: Bytes) -> bool {
+        let window = (INITIAL_BYTES / size.as_u64().max(1)).clamp(u64::from(LEAST), u64::from(self.most.max(LEAST)));
+        !self.is_told && self.most > 0 && u64::from(pending) < window
+    }
+}
+
+/// The bound on pending Interests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::qsccp) struct Pending {
+    /// As a multiple of those that the rate has in a round trip; 0: none.
+    limit: f64,
+    /// And so many in any case.
+    least: u32,
+    /// The longest round trip in this second and in the one before.
+    longest: [Span; 2],
+    since: Time,
+}
+
+/// How long round trips are remembered, at least.
+const MEMORY: Span = Span::from_secs(1);
+
+impl Pending {
+    /// At most `limit` times what the rate has in a round trip, or so many.
+    pub(in crate::qsccp) fn new(limit: f64, least: u32) -> Pending {
+        Pending { limit, least, ..Pending::default() }
+    }
+
+    /// A Data came after this time.
+    pub(in crate::qsccp) fn note(&mut self, now: Time, rtt: Option<Span>) {
+        if now.since(self.since) >= MEMORY {
+            (self.longest, self.since) = ([Span::ZERO, self.longest[0]], now);
+        }
+        self.longest[0] = self.longest[0].max(rtt.unwrap_or(Span::ZERO));
+    }
+
+    /// Whether another Interest may be pending at this rate, bit/s, for Data of this size.
+    pub(in crate::qsccp) fn permits(&self, pending: u32, rate: f64, size: Bytes) -> bool {
+        let round_trip = self.longest[0].max(self.longest[1]).as_secs_f64();
+        let most = self.limit * rate * round_trip / size.bits().max(1) as f64;
+        self.limit == 0.0 || round_trip == 0.0 || f64::from(pending) < most.max(f64::from(self.least))
+    }
+}

@@ -1,0 +1,265 @@
+//! PECN's flow rate computation (section IV-D 1): divides the capacity for Data between classes and flows, once per
+//! period T at each face.
+//!
+//! Equations (1) to (3) are the paper's. The page with (4) to (9) is missing from every available copy. They are
+//! reconstructed from the authors' published code, and the numbers are ours. All rates are bit/s of returned Data.
+//!
+//! | equation | here |
+//! |---|---|
+//! | (1) B' = η·B − B_I | [`data_capacity`] |
+//! | (2) base_f of a delay-sensitive flow, (3) of a delay-tolerant one | [`Shares::base`], of B_c |
+//! | (4) total_rate_DS | `cds/period.rs` |
+//! | (5) base_c and the demand of a class, (6) B_c | [`class_rates`] |
+//! | (7) base_f and the demand of a flow, (8) spare_c | [`Shares::new`] |
+//! | (9) R_f | [`Shares::of`] |
+
+use weir_core::units::{Span, Time};
+
+use crate::qsccp::extensions::elsewhere::{self, Overbooking};
+
+/// (5) The part of its base rate up to which a class is idle (authors' code).
+const IDLE: f64 = 0.05;
+
+/// (1) B'(t) = η·B(t) − B_I(t), and at least half: the other end leaves half of the link to waiting Data.
+pub(in crate::qsccp) fn data_capacity(eta: f64, capacity: f64, reverse_interests: f64) -> f64 {
+    (eta * capacity - reverse_interests).max(eta * capacity / 2.0)
+}
+
+/// A period, and how demand is judged at its end.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::qsccp) struct Period {
+    /// T.
+    pub(in crate::qsccp) length: Span,
+    /// γ.
+    pub(in crate::qsccp) gamma: f64,
+    /// Whether demand may be limited elsewhere.
+    pub(in crate::qsccp) elsewhere: bool,
+}
+
+/// One of those that share a rate: a flow in its class, or a class of C_DT.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::qsccp) struct Claim {
+    /// w·φ of a flow, ω of a class.
+    pub(in crate::qsccp) weight: f64,
+    /// r, bit/s.
+    pub(in crate::qsccp) demand: f64,
+    /// φ < 1.
+    pub(in crate::qsccp) is_greedy: bool,
+    /// Whether it is limited elsewhere (`extensions/elsewhere.rs`).
+    pub(in crate::qsccp) is_limited: bool,
+}
+
+/// A rate, divided among those that share it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::qsccp) struct Shares {
+    /// The rate that is shared: B_c, or A for the classes.
+    rate: f64,
+    gamma: f64,
+    /// (2), (3), (7) The base rate of a unit of weight, and the weights of all.
+    base: f64,
+    weights: f64,
+    /// (6), (8) The rate of a unit of weight with high demand: its base rate and its part of the spare rate. What is
+    /// left to those with high demand, and their weights.
+    level: f64,
+    left: f64,
+    high_weights: f64,
+    overbooking: Overbooking,
+}
+
+impl Shares {
+    /// (7), (8) Divides `rate` among claims whose weights are `weights` together.
+    ///
+    /// A claim has high demand if it asks for γ of its base rate or more. The others leave what they do not ask for. A
+    /// greedy flow has its base rate, and no part of the spare rate.
+    pub(in crate::qsccp) fn new(
+        rate: f64,
+        weights: f64,
+        gamma: f64,
+        overbooking: Overbooking,
+        claims: impl Iterator<Item = Claim> + Clone,
+    ) -> Shares {
+        let base = if weights > 0.0 { rate / weights } else { rate };
+        let (level, left, high_weights) = (base, rate, 0.0);
+        let mut shares = Shares { rate, gamma, base, weights, level, left, high_weights, overbooking };
+        shares.divide(claims.clone());
+        if claims.clone().any(|claim| claim.is_limited) {
+            elsewhere::divide_again(&mut shares, claims);
+        }
+        shares
+    }
+
+    /// (8) once, with the level as it is: says whether it has become higher.
+    pub(in crate::qsccp) fn divide(&mut self, claims: impl Iterator<Item = Claim>) -> bool {
+        let (mut left, mut high_weights) = (self.rate, 0.0);
+        for claim in claims {
+            if claim.is_greedy {
+                left -= claim.demand.min(self.base * claim.weight);
+            } else if self.takes(&claim) {
+                high_weights += claim.weight;
+            } else {
+                left -= claim.demand;
+            }
+        }
+        let is_higher = high_weights > 0.0 && left / high_weights > self.level * (1.0 + 1e-9);
+        if high_weights > 0.0 || self.high_weights == 0.0 {
+            (self.left, self.high_weights) = (left, high_weights);
+        }
+        if is_higher {
+            self.level = left / high_weights;
+        }
+        is_higher
+    }
+
+    /// Whether a claim takes its part of the spare rate.
+    fn takes(&self, claim: &Claim) -> bool {
+        match claim.is_limited {
+            true => claim.demand >= self.level * claim.weight,
+            false => self.is_high(claim),
+        }
+    }
+
+    /// (5), (7)
+    fn is_high(&self, claim: &Claim) -> bool {
+        !claim.is_greedy && claim.demand > 0.0 && claim.demand >= self.gamma * self.base * claim.weight
+    }
+
+    /// (9) R_f, before the discount for a filled virtual queue.
+    pub(in crate::qsccp) fn of(&self, claim: &Claim) -> f64 {
+        if self.is_high(claim) { self.offered(claim.weight) } else { self.base * claim.weight }
+    }
+
+    /// The rate of a claim of this weight that asks for as much as it may.
+    pub(in crate::qsccp) fn offered(&self, weight: f64) -> f64 {
+        self.overbooking.offer() * self.level * weight
+    }
+
+    /// Ends a period with these claims: how much more than is available they are offered then.
+    pub(in crate::qsccp) fn overbook(&self, period: Period, claims: impl Iterator<Item = Claim>) -> Overbooking {
+        let (mut asked, mut count) = (0.0, 0);
+        for claim in claims {
+            let is_high = self.is_high(&claim) && self.takes(&claim);
+            asked += if is_high { claim.demand } else { 0.0 };
+            count += u32::from(claim.demand > 0.0);
+        }
+        let mut overbooking = self.overbooking;
+        // One alone gets nothing from others.
+        let unused = if count > 1 && asked > 0.0 { 1.0 - asked / self.left } else { 0.0 };
+        overbooking.note(period, unused);
+        overbooking
+    }
+
+    /// The rate of a new claim with high demand, one of those whose weights are `new` together: what the others leave.
+    pub(in crate::qsccp) fn of_new(&self, weight: f64, new: f64) -> f64 {
+        let base = self.rate / (self.weights + new);
+        base.max(self.left / (self.high_weights + new)) * weight
+    }
+}
+
+/// (5), (6) The rates B_c of the delay-tolerant classes, of `available` A = B' − total_rate_DS.
+///
+/// base_c = A·ω_c/Σω over all classes, active or not (3). Classes with high demand get what the others leave, by
+/// weight. If there is none, low-demand classes get the spare rate, but not what others ask for.
+pub(in crate::qsccp) fn class_rates<const N: usize>(
+    available: f64,
+    gamma: f64,
+    overbooking: Overbooking,
+    classes: &[Claim; N],
+) -> ([f64; N], Shares) {
+    let weights: f64 = classes.iter().map(|c| c.weight).sum();
+    let shares = Shares::new(available, weights, gamma, overbooking, classes.iter().copied());
+    if shares.high_weights > 0.0 {
+        return (classes.map(|class| shares.of(&class)), shares);
+    }
+    let is_low = |c: &&Claim| c.demand > IDLE * shares.base * c.weight;
+    let low: f64 = classes.iter().filter(is_low).map(|c| c.weight).sum();
+    let rates = core::array::from_fn(|i| {
+        let c = &classes[i];
+        let others = shares.left + c.demand;
+        let spare = if is_low(&c) { shares.left.max(0.0) * c.weight / low } else { 0.0 };
+        (shares.base * c.weight + spare).min(others)
+    });
+    (rates, shares)
+}
+
+/// r_f: the rate of Data that a flow asks for, measured from Interest to Interest. A count over T has steps of one
+/// Data per T, which is coarser than most thresholds.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::qsccp) struct Demand {
+    /// r_f, bit/s; zero if it has stopped, or has sent one Interest only.
+    rate: f64,
+    /// r_f when its last Interest came: gives its usual gap.
+    usual: f64,
+    /// Bits asked for since `since`, the time of the Interest before them; that is the first one, or one that is
+    /// counted.
+    asked_bits: u64,
+    since: Time,
+    last: Time,
+    has_stopped: bool,
+}
+
+/// The measure of a period with so many Interests is used directly; others are smoothed, with this gain at least.
+const INTERESTS_TO_KNOW: f64 = 8.0;
+const LEAST_GAIN: f64 = 0.25;
+/// After so many of its usual gaps without an Interest a flow has stopped; after twice as many, if these are about as
+/// long as a period or longer: they vary more.
+const GAPS_TO_STOP: f64 = 4.0;
+
+impl Demand {
+    /// Of a flow whose first Interest comes now.
+    pub(in crate::qsccp) fn new(now: Time) -> Demand {
+        Demand { rate: 0.0, usual: 0.0, asked_bits: 0, since: now, last: now, has_stopped: false }
+    }
+
+    /// r_f, bit/s.
+    pub(in crate::qsccp) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// When the latest Interest came.
+    pub(in crate::qsccp) fn last_interest(&self) -> Time {
+        self.last
+    }
+
+    /// Another Interest, for so many bits of Data, forwarded or not. Says whether the flow returns with it.
+    #[inline]
+    pub(in crate::qsccp) fn on_interest(&mut self, now: Time, bits: u64) -> bool {
+        self.last = now;
+        let returns = core::mem::take(&mut self.has_stopped);
+        if returns {
+            self.since = now;
+        } else {
+            self.asked_bits += bits;
+        }
+        returns
+    }
+
+    /// Ends a period of a flow whose Data have so many bits.
+    pub(in crate::qsccp) fn end_period(&mut self, now: Time, data_bits: u64, period: Span) {
+        let bits = data_bits as f64;
+        if self.asked_bits > 0 {
+            let is_known = self.rate > 0.0;
+            // Interests that come all at once give no rate.
+            let span = self.last.since(self.since).max(if is_known { period / 4 } else { period });
+            let measured = self.asked_bits as f64 / span.as_secs_f64();
+            let interests = self.asked_bits as f64 / bits;
+            let gain = if is_known { (interests / INTERESTS_TO_KNOW).clamp(LEAST_GAIN, 1.0) } else { 1.0 };
+            self.rate += gain * (measured - self.rate);
+            (self.usual, self.asked_bits, self.since) = (self.rate, 0, self.last);
+        } else if self.rate > 0.0 {
+            // An Interest now would give this rate.
+            let now = bits / now.since(self.last).max(period).as_secs_f64();
+            let gaps = GAPS_TO_STOP * if self.usual * period.as_secs_f64() < 2.0 * bits { 2.0 } else { 1.0 };
+            self.rate = if now < self.usual / gaps { 0.0 } else { self.rate.min(2.0 * now) };
+            self.has_stopped = self.rate == 0.0;
+        }
+    }
+}
+
+/// σ(0).
+pub(in crate::qsccp) const UNDISCOUNTED: f64 = 0.999_537_996_820_976_3;
+
+/// The discount σ(x) = (1/3)(π/2 − atan(8x − 4)) + 0.034 of R_f for a virtual queue that is filled to the part x
+/// (authors' code; not in the available text). It drains the queues that start-up and bursts leave.
+pub(in crate::qsccp) fn occupancy_discount(filled: f64) -> f64 {
+    (core::f64::consts::FRAC_PI_2 - libm::atan(8.0 * filled - 4.0)) / 3.0 + 0.034
+}
