@@ -17,7 +17,7 @@ const ANSWERED_OVER: Span = Span::from_secs(2);
 
 /// How many of a flow's Interests are answered.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct Answers {
+pub(crate) struct Answers {
     since: Time,
     /// Interests that left, in this window and in the one before; and Data that came in this one.
     sent: u32,
@@ -30,34 +30,34 @@ pub(in crate::qsccp) struct Answers {
 
 /// What an Interest counts.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct Charge {
+pub(crate) struct Charge {
     /// For limiters and as demand: the size of its Data, as often as one comes.
-    pub(in crate::qsccp) data_bits: u64,
+    pub(crate) data_bits: u64,
     /// In turns of the scheduler: its own size at least.
-    pub(in crate::qsccp) turn_bits: u64,
+    pub(crate) turn_bits: u64,
 }
 
 impl Answers {
     /// Of a flow that begins.
-    pub(in crate::qsccp) fn new(now: Time) -> Answers {
+    pub(crate) fn new(now: Time) -> Answers {
         Answers { since: now, sent: 0, sent_before: 0, came: 0, part: 1.0, interest_bits: 0 }
     }
 
     /// An Interest of so many bits leaves.
     #[inline]
-    pub(in crate::qsccp) fn note_sent(&mut self, interest_bits: u64) {
+    pub(crate) fn note_sent(&mut self, interest_bits: u64) {
         self.sent += 1;
         self.interest_bits = interest_bits as u32;
     }
 
     /// A Data came.
     #[inline]
-    pub(in crate::qsccp) fn note_came(&mut self) {
+    pub(crate) fn note_came(&mut self) {
         self.came += 1;
     }
 
     /// Ends a period. A flow whose rate grows or falls has as many answers as in the window with fewer Interests.
-    pub(in crate::qsccp) fn end_period(&mut self, now: Time) {
+    pub(crate) fn end_period(&mut self, now: Time) {
         if now.since(self.since) < ANSWERED_OVER {
             return;
         }
@@ -69,7 +69,7 @@ impl Answers {
 
     /// The charge of an Interest for so many bits of Data.
     #[inline]
-    pub(in crate::qsccp) fn charge(&self, data_bits: u64) -> Charge {
+    pub(crate) fn charge(&self, data_bits: u64) -> Charge {
         if self.part >= 1.0 {
             return Charge { data_bits, turn_bits: data_bits };
         }
@@ -103,7 +103,7 @@ struct Row {
 /// A hash table of a bounded size. A full row forgets its oldest charge. So charges of Interests without Data
 /// do not stay. After a flood of Interests, the charges of others may be missing; then they are not corrected.
 #[derive(Debug)]
-pub(in crate::qsccp) struct Ledger {
+pub(crate) struct Ledger {
     /// Made when it is first needed.
     rows: Vec<Row>,
     /// The largest number of rows.
@@ -115,18 +115,18 @@ pub(in crate::qsccp) struct Ledger {
 
 impl Ledger {
     /// For a link of this rate.
-    pub(in crate::qsccp) fn new(rate: Rate, data_bits: u64) -> Ledger {
+    pub(crate) fn new(rate: Rate, data_bits: u64) -> Ledger {
         Ledger { rows: Vec::new(), most: most_rows(rate, data_bits), taken: 0, forgotten: 0 }
     }
 
     /// The link has another rate.
-    pub(in crate::qsccp) fn fit(&mut self, rate: Rate, data_bits: u64) {
+    pub(crate) fn fit(&mut self, rate: Rate, data_bits: u64) {
         self.most = most_rows(rate, data_bits);
     }
 
     /// An Interest of this PIT entry leaves, and is charged so many bits.
     #[inline]
-    pub(in crate::qsccp) fn charge(&mut self, pit: PitId, bits: u64) {
+    pub(crate) fn charge(&mut self, pit: PitId, bits: u64) {
         if self.taken as usize >= ROW * self.rows.len() {
             self.look();
         }
@@ -155,7 +155,7 @@ impl Ledger {
 
     /// A Data has come for this PIT entry: the charge of its Interest, if it is known.
     #[inline]
-    pub(in crate::qsccp) fn settle(&mut self, pit: PitId) -> Option<u64> {
+    pub(crate) fn settle(&mut self, pit: PitId) -> Option<u64> {
         if self.rows.is_empty() {
             return None;
         }

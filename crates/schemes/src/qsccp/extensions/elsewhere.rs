@@ -17,14 +17,14 @@ const ROUNDS: u32 = 8;
 
 /// How long a flow or class has not used its offer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::qsccp) struct Unused {
+pub(crate) struct Unused {
     for_time: Span,
 }
 
 impl Unused {
     /// In this period a claim asked for `demand`, was told `told`, and would have been offered `offered` had it asked
     /// for that. One that uses a rate below the offer may still be limited.
-    pub(in crate::qsccp) fn note(&mut self, period: Period, demand: f64, told: f64, offered: f64) {
+    pub(crate) fn note(&mut self, period: Period, demand: f64, told: f64, offered: f64) {
         if !period.elsewhere {
             return;
         }
@@ -36,13 +36,13 @@ impl Unused {
     }
 
     /// Whether it is limited elsewhere.
-    pub(in crate::qsccp) fn is_limited(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         self.for_time >= PATIENCE
     }
 }
 
 /// (8) again, as long as claims that are limited elsewhere leave more than before.
-pub(in crate::qsccp) fn divide_again(shares: &mut Shares, claims: impl Iterator<Item = Claim> + Clone) {
+pub(crate) fn divide_again(shares: &mut Shares, claims: impl Iterator<Item = Claim> + Clone) {
     (0..ROUNDS).find(|_| !shares.divide(claims.clone()));
 }
 
@@ -52,7 +52,7 @@ pub(in crate::qsccp) fn divide_again(shares: &mut Shares, claims: impl Iterator<
 /// which. So what it does not use is offered on top. Those that are limited do not follow. In the end they ask for less
 /// than γ of their offer, and are recognised.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::qsccp) struct Overbooking {
+pub(crate) struct Overbooking {
     /// As a part of the offer.
     extra: f64,
 }
@@ -66,7 +66,7 @@ const BEYOND: f64 = 1.01;
 
 impl Overbooking {
     /// Ends a period. Of what they were offered those with high demand have left this part unused.
-    pub(in crate::qsccp) fn note(&mut self, period: Period, unused: f64) {
+    pub(crate) fn note(&mut self, period: Period, unused: f64) {
         let Period { length, gamma, elsewhere } = period;
         if !elsewhere {
             return;
@@ -78,7 +78,7 @@ impl Overbooking {
     }
 
     /// The offer, as a multiple of the available rate.
-    pub(in crate::qsccp) fn offer(&self) -> f64 {
+    pub(crate) fn offer(&self) -> f64 {
         1.0 + self.extra
     }
 }

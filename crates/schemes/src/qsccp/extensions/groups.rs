@@ -29,44 +29,48 @@ const LEAST_INTERESTS: f64 = 2.0;
 
 /// The flows of a class that come from one group of faces.
 #[derive(Debug, Default)]
-pub(in crate::qsccp) struct Group {
-    pub(in crate::qsccp) members: Members,
-    pub(in crate::qsccp) index: BTreeMap<PrefixId, u32>,
+pub(crate) struct Group {
+    pub(crate) members: Members,
+    pub(crate) index: BTreeMap<PrefixId, u32>,
 }
 
 /// How a flow of a group keeps to what upstream suggests.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct Policing {
+pub(crate) struct Policing {
     /// TargetRate of its latest Data when it came, bit/s; infinite if it had none.
-    pub(in crate::qsccp) upstream: f64,
+    pub(crate) upstream: f64,
     /// Whether its limiter is for that rate.
     is_on: bool,
 }
 
 impl Policing {
     /// No rate is known from upstream.
-    pub(in crate::qsccp) const NONE: Policing = Policing { upstream: f64::INFINITY, is_on: false };
+    pub(crate) const NONE: Policing = Policing { upstream: f64::INFINITY, is_on: false };
 }
 
 impl Group {
     /// Whether to forget the group: it is silent for long, and its greedy count is zero.
-    pub(in crate::qsccp) fn is_forgotten(&self, now: Time, of: &Flow) -> bool {
+    pub(crate) fn is_forgotten(&self, now: Time, of: &Flow) -> bool {
         let is_silent = now.since(of.demand.last_interest()) > LONGEST_MEMORY;
         self.members.is_empty() && is_silent && of.greed.is_clean()
     }
 
     /// Forgets the flows that are silent for long.
-    pub(in crate::qsccp) fn forget_silent(&mut self, now: Time, head: u32) {
+    pub(crate) fn forget_silent(&mut self, now: Time, head: u32) {
         let index = &mut self.index;
-        self.members.forget_silent(now, |id| id == head, |flow| {
-            index.remove(&flow.key.prefix);
-        });
+        self.members.forget_silent(
+            now,
+            |id| id == head,
+            |flow| {
+                index.remove(&flow.key.prefix);
+            },
+        );
     }
 
     /// Limits its flows to the next hop's TargetRate, if they ask for more. The next hop has one flow for all groups, so
     /// it could only drop the Interests of all. If the others keep to that rate, the part of a greedy one is too small for
     /// the next hop to find all of them greedy. Some Interests always leave, so that their Data can bring a new rate.
-    pub(in crate::qsccp) fn police(&mut self, now: Time, settings: &Settings) {
+    pub(crate) fn police(&mut self, now: Time, settings: &Settings) {
         let &Settings { phi, greedy_ratio, burst_bits, .. } = settings;
         let beyond = (greedy_ratio - 1.0).clamp(LEAST_BEYOND, phi.max(LEAST_BEYOND));
         self.members.for_each(|flow| {

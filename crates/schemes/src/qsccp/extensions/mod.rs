@@ -1,10 +1,10 @@
 //! What Weir adds to the paper: each module with its own reason and its own parameter.
 
-pub(in crate::qsccp) mod charges;
-pub(in crate::qsccp) mod elsewhere;
-pub(in crate::qsccp) mod groups;
-pub(in crate::qsccp) mod policy;
-pub(in crate::qsccp) mod sharing;
-pub(in crate::qsccp) mod start;
-pub(in crate::qsccp) mod untold;
-pub(in crate::qsccp) mod urgent;
+pub(crate) mod charges;
+pub(crate) mod elsewhere;
+pub(crate) mod groups;
+pub(crate) mod policy;
+pub(crate) mod sharing;
+pub(crate) mod start;
+pub(crate) mod untold;
+pub(crate) mod urgent;

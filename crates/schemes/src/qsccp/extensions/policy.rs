@@ -6,7 +6,7 @@ use weir_packet::Name;
 
 /// A value for each of some prefixes. If several cover a name, the longest counts.
 #[derive(Clone, Debug)]
-pub(in crate::qsccp) struct PerPrefix<T>(Arc<[(Name, T)]>);
+pub(crate) struct PerPrefix<T>(Arc<[(Name, T)]>);
 
 impl<T> FromIterator<(Name, T)> for PerPrefix<T> {
     fn from_iter<I: IntoIterator<Item = (Name, T)>>(values: I) -> PerPrefix<T> {
@@ -18,12 +18,12 @@ impl<T> FromIterator<(Name, T)> for PerPrefix<T> {
 
 impl<T: Copy> PerPrefix<T> {
     /// The value for a name, given by the encoding of its components.
-    pub(in crate::qsccp) fn of(&self, name: &[u8]) -> Option<T> {
+    pub(crate) fn of(&self, name: &[u8]) -> Option<T> {
         self.0.iter().find(|(prefix, _)| name.starts_with(prefix.value())).map(|(_, value)| *value)
     }
 
     /// The prefixes and their values, the longest prefix first.
-    pub(in crate::qsccp) fn iter(&self) -> impl Iterator<Item = &(Name, T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(Name, T)> {
         self.0.iter()
     }
 }

@@ -28,14 +28,14 @@ const CATCH_UP: f64 = 4.0;
 
 /// The rate of a consumer that finds a part of its Data in the content store while nothing is known of the rate upstream,
 /// bit/s: the authors' InitialSendRate.
-pub(in crate::qsccp) const UNKNOWN: f64 = 100_000.0;
+pub(crate) const UNKNOWN: f64 = 100_000.0;
 
 /// q_i: the mean upstream cost of an Interest of a downstream face, in Data.
 ///
 /// Two consumers may share Data only for a moment, while one overtakes the other. So a lower cost counts slowly, and a
 /// higher cost at once. Before the first measure it is the mean so far.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct UpstreamCost {
+pub(crate) struct UpstreamCost {
     value: f64,
     is_known: bool,
     /// The time of the latest measure, and the Data since then, with their costs.
@@ -54,17 +54,17 @@ impl Default for UpstreamCost {
 
 impl UpstreamCost {
     /// q.
-    pub(in crate::qsccp) fn cost(&self) -> f64 {
+    pub(crate) fn cost(&self) -> f64 {
         self.value
     }
 
     /// The upstream cost of a face at a rate. A face that costs 0 costs 0 at any rate.
-    pub(in crate::qsccp) fn of(&self, rate: f64) -> f64 {
+    pub(crate) fn of(&self, rate: f64) -> f64 {
         if self.value > 0.0 { self.value * rate } else { 0.0 }
     }
 
     /// A Data has answered the face.
-    pub(in crate::qsccp) fn note(&mut self, now: Time, cost: f64) {
+    pub(crate) fn note(&mut self, now: Time, cost: f64) {
         if self.answers == 0 && !self.is_known {
             self.since = now;
         }
@@ -87,14 +87,14 @@ impl UpstreamCost {
 
 /// The rate of each of the faces that share their Data, if they do: their costs are `costs` together, and Σu is
 /// `upstream`.
-pub(in crate::qsccp) fn together(costs: f64, upstream: f64) -> Option<f64> {
+pub(crate) fn together(costs: f64, upstream: f64) -> Option<f64> {
     (costs <= TOGETHER).then(|| upstream * (1.0 / costs).max(1.0))
 }
 
 /// The rate of a consumer that finds Data of this age in the content store. Nothing limits it while it is far behind the
 /// others. Close to them its rate is the higher the further it is behind. So it reaches them in a few round trips and does
 /// not overshoot.
-pub(in crate::qsccp) fn catching_up(upstream: f64, age: Span, round_trip: Span) -> f64 {
+pub(crate) fn catching_up(upstream: f64, age: Span, round_trip: Span) -> f64 {
     let behind = age.as_secs_f64() / (CATCH_UP * round_trip.as_secs_f64()).max(f64::MIN_POSITIVE);
     if behind < 1.0 { upstream * (1.0 + behind) } else { f64::INFINITY }
 }

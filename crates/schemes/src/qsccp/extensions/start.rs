@@ -19,7 +19,7 @@ const LEAST: u32 = 2;
 
 /// The Interests of a consumer that is not told a rate.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::qsccp) struct Start {
+pub(crate) struct Start {
     /// The most of them; 0: none beside its initial rate.
     most: u32,
     is_told: bool,
@@ -27,25 +27,26 @@ pub(in crate::qsccp) struct Start {
 
 impl Start {
     /// At most so many.
-    pub(in crate::qsccp) fn new(most: u32) -> Start {
+    pub(crate) fn new(most: u32) -> Start {
         Start { most, is_told: false }
     }
 
     /// A Data came.
-    pub(in crate::qsccp) fn note(&mut self, is_told: bool) {
+    pub(crate) fn note(&mut self, is_told: bool) {
         self.is_told = is_told;
     }
 
     /// Whether another Interest may be pending, for Data of this size.
-    pub(in crate::qsccp) fn permits(&self, pending: u32, size: Bytes) -> bool {
-        let window = (INITIAL_BYTES / size.as_u64().max(1)).clamp(u64::from(LEAST), u64::from(self.most.max(LEAST)));
+    pub(crate) fn permits(&self, pending: u32, size: Bytes) -> bool {
+        let window =
+            (INITIAL_BYTES / size.as_u64().max(1)).clamp(u64::from(LEAST), u64::from(self.most.max(LEAST)));
         !self.is_told && self.most > 0 && u64::from(pending) < window
     }
 }
 
 /// The bound on pending Interests.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::qsccp) struct Pending {
+pub(crate) struct Pending {
     /// As a multiple of those that the rate has in a round trip; 0: none.
     limit: f64,
     /// And so many in any case.
@@ -60,12 +61,12 @@ const MEMORY: Span = Span::from_secs(1);
 
 impl Pending {
     /// At most `limit` times what the rate has in a round trip, or so many.
-    pub(in crate::qsccp) fn new(limit: f64, least: u32) -> Pending {
+    pub(crate) fn new(limit: f64, least: u32) -> Pending {
         Pending { limit, least, ..Pending::default() }
     }
 
     /// A Data came after this time.
-    pub(in crate::qsccp) fn note(&mut self, now: Time, rtt: Option<Span>) {
+    pub(crate) fn note(&mut self, now: Time, rtt: Option<Span>) {
         if now.since(self.since) >= MEMORY {
             (self.longest, self.since) = ([Span::ZERO, self.longest[0]], now);
         }
@@ -73,7 +74,7 @@ impl Pending {
     }
 
     /// Whether another Interest may be pending at this rate, bit/s, for Data of this size.
-    pub(in crate::qsccp) fn permits(&self, pending: u32, rate: f64, size: Bytes) -> bool {
+    pub(crate) fn permits(&self, pending: u32, rate: f64, size: Bytes) -> bool {
         let round_trip = self.longest[0].max(self.longest[1]).as_secs_f64();
         let most = self.limit * rate * round_trip / size.bits().max(1) as f64;
         self.limit == 0.0 || round_trip == 0.0 || f64::from(pending) < most.max(f64::from(self.least))

@@ -32,7 +32,7 @@ const PROBING: Reaction = Reaction {
 
 /// What the consumer does where no rate is said.
 #[derive(Debug)]
-pub(in crate::qsccp) struct Untold {
+pub(crate) struct Untold {
     /// The packets by which it probes, if it does.
     probes_by: Option<Unit>,
     probing: Option<WindowFlow<Paced>>,
@@ -41,22 +41,22 @@ pub(in crate::qsccp) struct Untold {
 
 impl Untold {
     /// Probes by packets of this unit, or does nothing.
-    pub(in crate::qsccp) fn new(probes_by: Option<Unit>) -> Untold {
+    pub(crate) fn new(probes_by: Option<Unit>) -> Untold {
         Untold { probes_by, probing: None, was_told: false }
     }
 
     /// The probing, while it is on.
-    pub(in crate::qsccp) fn probing(&mut self) -> Option<&mut WindowFlow<Paced>> {
+    pub(crate) fn probing(&mut self) -> Option<&mut WindowFlow<Paced>> {
         self.probing.as_mut()
     }
 
     /// The probing, while it is on.
-    pub(in crate::qsccp) fn as_probing(&self) -> Option<&WindowFlow<Paced>> {
+    pub(crate) fn as_probing(&self) -> Option<&WindowFlow<Paced>> {
         self.probing.as_ref()
     }
 
     /// A Data without TargetRate came; none with one came for so long.
-    pub(in crate::qsccp) fn on_data(&mut self, ev: &mut DataReceived<'_>, for_long: bool) {
+    pub(crate) fn on_data(&mut self, ev: &mut DataReceived<'_>, for_long: bool) {
         if let Some(unit) = self.probes_by
             && self.probing.is_none()
             && (for_long || !self.was_told)
@@ -70,7 +70,7 @@ impl Untold {
     }
 
     /// A Data with TargetRate came: says whether the probing ends with it.
-    pub(in crate::qsccp) fn end(&mut self) -> bool {
+    pub(crate) fn end(&mut self) -> bool {
         self.was_told = true;
         self.probing.take().is_some()
     }

@@ -14,7 +14,7 @@ use weir_core::units::{Rate, Time};
 
 /// Two drop-tail queues, one before the other.
 #[derive(Debug)]
-pub(in crate::qsccp) struct Outgoing {
+pub(crate) struct Outgoing {
     urgent: DropTail,
     others: DropTail,
     /// The Data that leave before others.
@@ -26,18 +26,18 @@ pub(in crate::qsccp) struct Outgoing {
 impl Outgoing {
     /// Each queue has this bound. At most `part` of a link of `send_rate` may be urgent (0: none), and `burst`
     /// bits at once.
-    pub(in crate::qsccp) fn new(limit: QueueLimit, send_rate: Option<Rate>, part: f64, burst: u64) -> Outgoing {
+    pub(crate) fn new(limit: QueueLimit, send_rate: Option<Rate>, part: f64, burst: u64) -> Outgoing {
         let limiter = Meter::new(part_of(send_rate, part), burst);
         Outgoing { urgent: DropTail::new(limit), others: DropTail::new(limit), limiter, part }
     }
 
     /// The link has another rate.
-    pub(in crate::qsccp) fn set_rate(&mut self, now: Time, send_rate: Option<Rate>) {
+    pub(crate) fn set_rate(&mut self, now: Time, send_rate: Option<Rate>) {
         self.limiter.set_rate(now, part_of(send_rate, self.part));
     }
 
     /// Takes a packet in.
-    pub(in crate::qsccp) fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+    pub(crate) fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
         let bits = 8 * ev.pool[packet].wire_len();
         let class = ev.pool[packet].flow.class;
         let is_urgent =
@@ -52,18 +52,18 @@ impl Outgoing {
 
     /// The next one to leave.
     #[inline]
-    pub(in crate::qsccp) fn pop(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+    pub(crate) fn pop(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         self.urgent.pop(pool).or_else(|| self.others.pop(pool))
     }
 
     /// Gives up all of them.
-    pub(in crate::qsccp) fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+    pub(crate) fn clear(&mut self, ev: &mut ClearEvent<'_>) {
         self.urgent.clear(ev);
         self.others.clear(ev);
     }
 
     /// How much waits.
-    pub(in crate::qsccp) fn backlog(&self) -> Backlog {
+    pub(crate) fn backlog(&self) -> Backlog {
         let (urgent, others) = (self.urgent.backlog(), self.others.backlog());
         Backlog { packets: urgent.packets + others.packets, bytes: urgent.bytes + others.bytes }
     }

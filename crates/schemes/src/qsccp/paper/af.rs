@@ -14,17 +14,17 @@ use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
 use weir_packet::{NackReason, Signal};
 
-use crate::qsccp::Settings;
 use super::greedy;
 use super::index::FlowIndex;
-use crate::qsccp::signals::{DOWNSTREAM_RATE, TARGET_RATE};
 use super::tables::{FlowTables, News};
+use crate::qsccp::Settings;
+use crate::qsccp::signals::{DOWNSTREAM_RATE, TARGET_RATE};
 
 /// A node's strategy: the tables of all its flows.
 ///
 /// There is a row for each FIB entry and class at most.
 #[derive(Debug)]
-pub(in crate::qsccp) struct AdaptiveForwarding {
+pub(crate) struct AdaptiveForwarding {
     probing: f64,
     shared_retrieval: bool,
     flows: Vec<FlowTables>,
@@ -34,7 +34,7 @@ pub(in crate::qsccp) struct AdaptiveForwarding {
 }
 
 impl AdaptiveForwarding {
-    pub(in crate::qsccp) fn new(settings: &Settings) -> AdaptiveForwarding {
+    pub(crate) fn new(settings: &Settings) -> AdaptiveForwarding {
         let (probing, shared_retrieval) = (settings.probing, settings.shared_retrieval);
         AdaptiveForwarding {
             probing,

@@ -14,7 +14,7 @@ const LOST_TOGETHER: u64 = 16;
 
 /// The consumer's rate control.
 #[derive(Debug)]
-pub(in crate::qsccp) struct Cra {
+pub(crate) struct Cra {
     /// β of (13).
     beta: f64,
     /// R_I·S_D: the rate of Data asked for, bit/s; zero before the first feedback if the flow starts with a single
@@ -35,7 +35,7 @@ pub(in crate::qsccp) struct Cra {
 }
 
 impl Cra {
-    pub(in crate::qsccp) fn new(settings: &Settings, lifetime: Span) -> Cra {
+    pub(crate) fn new(settings: &Settings, lifetime: Span) -> Cra {
         let &Settings { beta, initial_rate, initial_window, pending_limit, default_data_bits, .. } = settings;
         Cra {
             beta,

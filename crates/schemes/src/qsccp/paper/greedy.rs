@@ -20,20 +20,20 @@ use weir_packet::{ServiceClass, Signal};
 const MARK: u64 = ServiceClass::ALL.len() as u64;
 
 /// Marks a packet.
-pub(in crate::qsccp) fn mark(packet: &mut Packet) {
+pub(crate) fn mark(packet: &mut Packet) {
     let class = packet.flow.class as u64;
     packet.header_mut().signals.set(&Signal::SERVICE_CLASS, class + MARK);
 }
 
 /// Whether a packet is marked.
 #[inline]
-pub(in crate::qsccp) fn is_marked(packet: &Packet) -> bool {
+pub(crate) fn is_marked(packet: &Packet) -> bool {
     packet.header().signals.value(&Signal::SERVICE_CLASS).is_some_and(|class| class >= MARK)
 }
 
 /// Takes the mark from a packet, if it has one.
 #[inline]
-pub(in crate::qsccp) fn take_mark(packet: &mut Packet) -> bool {
+pub(crate) fn take_mark(packet: &mut Packet) -> bool {
     let is_marked = is_marked(packet);
     if is_marked {
         let class = packet.flow.class as u64;
@@ -44,15 +44,15 @@ pub(in crate::qsccp) fn take_mark(packet: &mut Packet) -> bool {
 
 /// The greedy status of a flow at one face.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::qsccp) struct Greed {
+pub(crate) struct Greed {
     /// Periods that it was over its rate, times `memory` of [`Greed::end_period`], less those that it was not.
     periods: u32,
     /// Whether this face has found it greedy.
-    pub(in crate::qsccp) is_greedy: bool,
+    pub(crate) is_greedy: bool,
     /// For how many periods the latest mark counts.
     marked_for: u32,
     /// In this period: whether a Data carried its rate to it; marked Interests minus the others.
-    pub(in crate::qsccp) is_told: bool,
+    pub(crate) is_told: bool,
     marks: i32,
 }
 
@@ -63,7 +63,7 @@ impl Greed {
     /// A period does not count if no Data carried its rate to it: if its Interests wait for long, these Data come late.
     ///
     /// It takes `memory` periods of keeping to its rate to make up for one over it: 1 in the paper's sense.
-    pub(in crate::qsccp) fn end_period(&mut self, is_over: bool, lambda: u32, memory: u32) {
+    pub(crate) fn end_period(&mut self, is_over: bool, lambda: u32, memory: u32) {
         let enough = lambda.saturating_mul(memory);
         let is_told = core::mem::take(&mut self.is_told);
         self.periods = match is_over {
@@ -78,18 +78,18 @@ impl Greed {
     }
 
     /// Whether its count of periods is zero, and it is not greedy.
-    pub(in crate::qsccp) fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         self.periods == 0 && !self.is_punished()
     }
 
     /// An Interest came.
     #[inline]
-    pub(in crate::qsccp) fn note_interest(&mut self, is_marked: bool) {
+    pub(crate) fn note_interest(&mut self, is_marked: bool) {
         self.marks = self.marks.saturating_add(if is_marked { 1 } else { -1 });
     }
 
     /// Whether φ < 1: this face, or one that its Interests have passed, has found it greedy.
-    pub(in crate::qsccp) fn is_punished(self) -> bool {
+    pub(crate) fn is_punished(self) -> bool {
         self.is_greedy || self.marked_for > 0
     }
 }

@@ -5,26 +5,26 @@ use weir_core::packet::FlowKey;
 use weir_packet::ServiceClass;
 
 /// Service classes.
-pub(in crate::qsccp) const CLASSES: usize = ServiceClass::ALL.len();
+pub(crate) const CLASSES: usize = ServiceClass::ALL.len();
 
 /// No flow.
 const NONE: u32 = u32::MAX;
 
 /// Where the state of each flow is: found by two array accesses, since prefixes are small numbers.
 #[derive(Debug, Default)]
-pub(in crate::qsccp) struct FlowIndex {
+pub(crate) struct FlowIndex {
     rows: Vec<[u32; CLASSES]>,
 }
 
 impl FlowIndex {
     /// The place of a flow's state.
     #[inline]
-    pub(in crate::qsccp) fn find(&self, key: FlowKey) -> Option<u32> {
+    pub(crate) fn find(&self, key: FlowKey) -> Option<u32> {
         let row = self.rows.get(key.prefix.0 as usize)?;
         Some(row[key.class as usize]).filter(|&flow| flow != NONE)
     }
 
-    pub(in crate::qsccp) fn insert(&mut self, key: FlowKey, flow: u32) {
+    pub(crate) fn insert(&mut self, key: FlowKey, flow: u32) {
         let prefix = key.prefix.0 as usize;
         if prefix >= self.rows.len() {
             self.rows.resize(prefix + 1, [NONE; CLASSES]);
@@ -32,12 +32,12 @@ impl FlowIndex {
         self.rows[prefix][key.class as usize] = flow;
     }
 
-    pub(in crate::qsccp) fn remove(&mut self, key: FlowKey) {
+    pub(crate) fn remove(&mut self, key: FlowKey) {
         self.rows[key.prefix.0 as usize][key.class as usize] = NONE;
     }
 
     /// The flows of a prefix.
-    pub(in crate::qsccp) fn of_prefix(&self, prefix: PrefixId) -> impl Iterator<Item = u32> + use<> {
+    pub(crate) fn of_prefix(&self, prefix: PrefixId) -> impl Iterator<Item = u32> + use<> {
         let row = self.rows.get(prefix.0 as usize).copied().unwrap_or([NONE; CLASSES]);
         row.into_iter().filter(|&flow| flow != NONE)
     }

@@ -21,37 +21,37 @@ use crate::qsccp::extensions::elsewhere::{self, Overbooking};
 const IDLE: f64 = 0.05;
 
 /// (1) B'(t) = η·B(t) − B_I(t), and at least half: the other end leaves half of the link to waiting Data.
-pub(in crate::qsccp) fn data_capacity(eta: f64, capacity: f64, reverse_interests: f64) -> f64 {
+pub(crate) fn data_capacity(eta: f64, capacity: f64, reverse_interests: f64) -> f64 {
     (eta * capacity - reverse_interests).max(eta * capacity / 2.0)
 }
 
 /// A period, and how demand is judged at its end.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct Period {
+pub(crate) struct Period {
     /// T.
-    pub(in crate::qsccp) length: Span,
+    pub(crate) length: Span,
     /// γ.
-    pub(in crate::qsccp) gamma: f64,
+    pub(crate) gamma: f64,
     /// Whether demand may be limited elsewhere.
-    pub(in crate::qsccp) elsewhere: bool,
+    pub(crate) elsewhere: bool,
 }
 
 /// One of those that share a rate: a flow in its class, or a class of C_DT.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct Claim {
+pub(crate) struct Claim {
     /// w·φ of a flow, ω of a class.
-    pub(in crate::qsccp) weight: f64,
+    pub(crate) weight: f64,
     /// r, bit/s.
-    pub(in crate::qsccp) demand: f64,
+    pub(crate) demand: f64,
     /// φ < 1.
-    pub(in crate::qsccp) is_greedy: bool,
+    pub(crate) is_greedy: bool,
     /// Whether it is limited elsewhere (`extensions/elsewhere.rs`).
-    pub(in crate::qsccp) is_limited: bool,
+    pub(crate) is_limited: bool,
 }
 
 /// A rate, divided among those that share it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::qsccp) struct Shares {
+pub(crate) struct Shares {
     /// The rate that is shared: B_c, or A for the classes.
     rate: f64,
     gamma: f64,
@@ -71,7 +71,7 @@ impl Shares {
     ///
     /// A claim has high demand if it asks for γ of its base rate or more. The others leave what they do not ask for. A
     /// greedy flow has its base rate, and no part of the spare rate.
-    pub(in crate::qsccp) fn new(
+    pub(crate) fn new(
         rate: f64,
         weights: f64,
         gamma: f64,
@@ -89,7 +89,7 @@ impl Shares {
     }
 
     /// (8) once, with the level as it is: says whether it has become higher.
-    pub(in crate::qsccp) fn divide(&mut self, claims: impl Iterator<Item = Claim>) -> bool {
+    pub(crate) fn divide(&mut self, claims: impl Iterator<Item = Claim>) -> bool {
         let (mut left, mut high_weights) = (self.rate, 0.0);
         for claim in claims {
             if claim.is_greedy {
@@ -124,17 +124,17 @@ impl Shares {
     }
 
     /// (9) R_f, before the discount for a filled virtual queue.
-    pub(in crate::qsccp) fn of(&self, claim: &Claim) -> f64 {
+    pub(crate) fn of(&self, claim: &Claim) -> f64 {
         if self.is_high(claim) { self.offered(claim.weight) } else { self.base * claim.weight }
     }
 
     /// The rate of a claim of this weight that asks for as much as it may.
-    pub(in crate::qsccp) fn offered(&self, weight: f64) -> f64 {
+    pub(crate) fn offered(&self, weight: f64) -> f64 {
         self.overbooking.offer() * self.level * weight
     }
 
     /// Ends a period with these claims: how much more than is available they are offered then.
-    pub(in crate::qsccp) fn overbook(&self, period: Period, claims: impl Iterator<Item = Claim>) -> Overbooking {
+    pub(crate) fn overbook(&self, period: Period, claims: impl Iterator<Item = Claim>) -> Overbooking {
         let (mut asked, mut count) = (0.0, 0);
         for claim in claims {
             let is_high = self.is_high(&claim) && self.takes(&claim);
@@ -149,7 +149,7 @@ impl Shares {
     }
 
     /// The rate of a new claim with high demand, one of those whose weights are `new` together: what the others leave.
-    pub(in crate::qsccp) fn of_new(&self, weight: f64, new: f64) -> f64 {
+    pub(crate) fn of_new(&self, weight: f64, new: f64) -> f64 {
         let base = self.rate / (self.weights + new);
         base.max(self.left / (self.high_weights + new)) * weight
     }
@@ -159,7 +159,7 @@ impl Shares {
 ///
 /// base_c = A·ω_c/Σω over all classes, active or not (3). Classes with high demand get what the others leave, by
 /// weight. If there is none, low-demand classes get the spare rate, but not what others ask for.
-pub(in crate::qsccp) fn class_rates<const N: usize>(
+pub(crate) fn class_rates<const N: usize>(
     available: f64,
     gamma: f64,
     overbooking: Overbooking,
@@ -184,7 +184,7 @@ pub(in crate::qsccp) fn class_rates<const N: usize>(
 /// r_f: the rate of Data that a flow asks for, measured from Interest to Interest. A count over T has steps of one
 /// Data per T, which is coarser than most thresholds.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct Demand {
+pub(crate) struct Demand {
     /// r_f, bit/s; zero if it has stopped, or has sent one Interest only.
     rate: f64,
     /// r_f when its last Interest came: gives its usual gap.
@@ -206,23 +206,23 @@ const GAPS_TO_STOP: f64 = 4.0;
 
 impl Demand {
     /// Of a flow whose first Interest comes now.
-    pub(in crate::qsccp) fn new(now: Time) -> Demand {
+    pub(crate) fn new(now: Time) -> Demand {
         Demand { rate: 0.0, usual: 0.0, asked_bits: 0, since: now, last: now, has_stopped: false }
     }
 
     /// r_f, bit/s.
-    pub(in crate::qsccp) fn rate(&self) -> f64 {
+    pub(crate) fn rate(&self) -> f64 {
         self.rate
     }
 
     /// When the latest Interest came.
-    pub(in crate::qsccp) fn last_interest(&self) -> Time {
+    pub(crate) fn last_interest(&self) -> Time {
         self.last
     }
 
     /// Another Interest, for so many bits of Data, forwarded or not. Says whether the flow returns with it.
     #[inline]
-    pub(in crate::qsccp) fn on_interest(&mut self, now: Time, bits: u64) -> bool {
+    pub(crate) fn on_interest(&mut self, now: Time, bits: u64) -> bool {
         self.last = now;
         let returns = core::mem::take(&mut self.has_stopped);
         if returns {
@@ -234,7 +234,7 @@ impl Demand {
     }
 
     /// Ends a period of a flow whose Data have so many bits.
-    pub(in crate::qsccp) fn end_period(&mut self, now: Time, data_bits: u64, period: Span) {
+    pub(crate) fn end_period(&mut self, now: Time, data_bits: u64, period: Span) {
         let bits = data_bits as f64;
         if self.asked_bits > 0 {
             let is_known = self.rate > 0.0;
@@ -256,10 +256,10 @@ impl Demand {
 }
 
 /// σ(0).
-pub(in crate::qsccp) const UNDISCOUNTED: f64 = 0.999_537_996_820_976_3;
+pub(crate) const UNDISCOUNTED: f64 = 0.999_537_996_820_976_3;
 
 /// The discount σ(x) = (1/3)(π/2 − atan(8x − 4)) + 0.034 of R_f for a virtual queue that is filled to the part x
 /// (authors' code; not in the available text). It drains the queues that start-up and bursts leave.
-pub(in crate::qsccp) fn occupancy_discount(filled: f64) -> f64 {
+pub(crate) fn occupancy_discount(filled: f64) -> f64 {
     (core::f64::consts::FRAC_PI_2 - libm::atan(8.0 * filled - 4.0)) / 3.0 + 0.034
 }

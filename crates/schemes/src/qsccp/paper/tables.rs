@@ -76,18 +76,18 @@ impl Upstream {
 
 /// The information of a Data about its next hop.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct News {
+pub(crate) struct News {
     /// Its TargetRate, bit/s; infinite if it has none.
-    pub(in crate::qsccp) rate: f64,
+    pub(crate) rate: f64,
     /// Whether the flow is greedy there.
-    pub(in crate::qsccp) is_greedy: bool,
+    pub(crate) is_greedy: bool,
     /// Time since the Interest was sent, if it was sent only once.
-    pub(in crate::qsccp) rtt: Option<Span>,
+    pub(crate) rtt: Option<Span>,
 }
 
 /// The rows of one flow in the tables of a node.
 #[derive(Clone, Debug, Default)]
-pub(in crate::qsccp) struct FlowTables {
+pub(crate) struct FlowTables {
     downstream: SmallVec<[Downstream; 1]>,
     upstream: SmallVec<[Upstream; 2]>,
     /// Faces that came or made room since this was asked last.
@@ -97,13 +97,13 @@ pub(in crate::qsccp) struct FlowTables {
 impl FlowTables {
     /// A face that came or made room, and whether it is in the tables; each once.
     #[inline]
-    pub(in crate::qsccp) fn pop_changed(&mut self) -> Option<(FaceId, bool)> {
+    pub(crate) fn pop_changed(&mut self) -> Option<(FaceId, bool)> {
         let face = self.changed.pop()?;
         Some((face, self.faces().any(|known| known == face)))
     }
 
     /// The faces in both tables.
-    pub(in crate::qsccp) fn faces(&self) -> impl Iterator<Item = FaceId> {
+    pub(crate) fn faces(&self) -> impl Iterator<Item = FaceId> {
         self.downstream.iter().map(|d| d.face).chain(self.upstream.iter().map(|u| u.face))
     }
 
@@ -111,7 +111,7 @@ impl FlowTables {
 
     /// An Interest came from a face, even if it is not forwarded: d_i is the rate that it carries; infinite if
     /// it carries none.
-    pub(in crate::qsccp) fn note_interest(&mut self, now: Time, face: FaceId, rate: f64) {
+    pub(crate) fn note_interest(&mut self, now: Time, face: FaceId, rate: f64) {
         match self.downstream.iter_mut().find(|d| d.face == face) {
             Some(known) => {
                 let gap = now.since(known.heard_at).min(LONGEST_MEMORY);
@@ -137,7 +137,7 @@ impl FlowTables {
 
     /// A Data answers a face. `cost` is the face's part of its upstream cost, 0 if it came from the content
     /// store.
-    pub(in crate::qsccp) fn note_answer(&mut self, now: Time, face: FaceId, cost: f64) {
+    pub(crate) fn note_answer(&mut self, now: Time, face: FaceId, cost: f64) {
         if let Some(known) = self.downstream.iter_mut().find(|d| d.face == face) {
             known.share.note(now, cost);
         }
@@ -151,7 +151,7 @@ impl FlowTables {
     // ---- TRT
 
     /// u_j: a Data came from upstream.
-    pub(in crate::qsccp) fn note_data(&mut self, now: Time, face: FaceId, news: News) {
+    pub(crate) fn note_data(&mut self, now: Time, face: FaceId, news: News) {
         let upstream = self.upstream(face);
         upstream.rate = Some(news.rate);
         upstream.losses = 0;
@@ -164,7 +164,7 @@ impl FlowTables {
     }
 
     /// Whether the flow is greedy at any next hop.
-    pub(in crate::qsccp) fn is_greedy(&self) -> bool {
+    pub(crate) fn is_greedy(&self) -> bool {
         self.heard().any(|u| u.is_greedy)
     }
 
@@ -182,7 +182,7 @@ impl FlowTables {
 
     /// An Interest to a next hop is lost. After several losses without a Data from there, the next hop counts
     /// as dead until a probe brings Data.
-    pub(in crate::qsccp) fn note_loss(&mut self, face: FaceId, sent: Time) {
+    pub(crate) fn note_loss(&mut self, face: FaceId, sent: Time) {
         if let Some(known) = self.upstream.iter_mut().find(|u| u.face == face)
             && known.heard_at < sent
         {
@@ -195,12 +195,12 @@ impl FlowTables {
     }
 
     /// Whether a Data came from a next hop so lately that it needs no probe.
-    pub(in crate::qsccp) fn is_known(&self, now: Time, face: FaceId) -> bool {
+    pub(crate) fn is_known(&self, now: Time, face: FaceId) -> bool {
         self.upstream.iter().any(|u| u.face == face && now.since(u.heard_at) < PROBE_AFTER)
     }
 
     /// A face went down or came up: its entries are forgotten.
-    pub(in crate::qsccp) fn forget(&mut self, face: FaceId) {
+    pub(crate) fn forget(&mut self, face: FaceId) {
         self.upstream.retain(|u| u.face != face);
         self.downstream.retain(|d| d.face != face);
     }
@@ -254,7 +254,7 @@ impl FlowTables {
     ///
     /// Interests take next hops in turn in the ratio of f_j, as evenly as possible. Random draws would make
     /// bunches, and fill the queues of links with a utilisation of 99 %.
-    pub(in crate::qsccp) fn choose(&mut self, next_hops: &[FaceId], probe: Option<usize>) -> (FaceId, f64) {
+    pub(crate) fn choose(&mut self, next_hops: &[FaceId], probe: Option<usize>) -> (FaceId, f64) {
         if let [only] = next_hops {
             self.upstream(*only);
             return (*only, 1.0);
@@ -274,7 +274,7 @@ impl FlowTables {
     }
 
     /// (10), second argument of the minimum: f_j·Σ d_k, bit/s; infinite if nothing limits it.
-    pub(in crate::qsccp) fn downstream_rate(&self, now: Time, probability: f64) -> f64 {
+    pub(crate) fn downstream_rate(&self, now: Time, probability: f64) -> f64 {
         let wanted = self.wanted_upstream(now);
         if wanted.is_finite() { probability * wanted } else { wanted }
     }
@@ -283,7 +283,7 @@ impl FlowTables {
     /// in the content store, it is that of `extensions/sharing.rs`.
     ///
     /// No face counts with more than Σu. Otherwise a face without a limit would leave nothing to the others.
-    pub(in crate::qsccp) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
+    pub(crate) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
         let upstream = self.rate_upstream(face);
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return upstream };
         // Nothing is known of upstream, or nothing limits it there.
@@ -305,7 +305,7 @@ impl FlowTables {
     }
 
     /// The same with a Data that came from upstream this time ago.
-    pub(in crate::qsccp) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
+    pub(crate) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
         let upstream = self.rate_upstream(face);
         match self.target_rate(now, face) {
             rate if rate.is_finite() => rate,

@@ -158,12 +158,16 @@ impl Class {
             }
         }
         let groups = &mut self.groups;
-        self.flows.forget_silent(now, |id| id == head, |flow| match flow.queue {
-            VirtualQueue::Interests(_) => forget(flow.key),
-            VirtualQueue::Group(_) => {
-                groups.remove(&flow.key.group);
-            }
-        });
+        self.flows.forget_silent(
+            now,
+            |id| id == head,
+            |flow| match flow.queue {
+                VirtualQueue::Interests(_) => forget(flow.key),
+                VirtualQueue::Group(_) => {
+                    groups.remove(&flow.key.group);
+                }
+            },
+        );
     }
 
     /// Another Interest of a flow came.
@@ -270,7 +274,9 @@ impl Class {
             let waiting = f64::from(flow.queue.len());
             let whole = if flow.is_punished() { of_flow } else { of_class };
             return match () {
-                () if waiting >= whole && waiting * flow.data.bits as f64 >= in_time => Some(DropReason::FlowQueueFull),
+                () if waiting >= whole && waiting * flow.data.bits as f64 >= in_time => {
+                    Some(DropReason::FlowQueueFull)
+                }
                 () if is_full && waiting >= part => Some(DropReason::ClassQueueFull),
                 () => None,
             };

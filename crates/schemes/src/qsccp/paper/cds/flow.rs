@@ -11,76 +11,76 @@ use crate::qsccp::paper::greedy::Greed;
 use crate::qsccp::paper::pecn::{Claim, Demand};
 
 /// A flow's state is kept so long after its last Interest, or for four of its usual gaps.
-pub(in crate::qsccp) const SHORTEST_MEMORY: Span = Span::from_secs(4);
-pub(in crate::qsccp) const LONGEST_MEMORY: Span = Span::from_secs(10);
+pub(crate) const SHORTEST_MEMORY: Span = Span::from_secs(4);
+pub(crate) const LONGEST_MEMORY: Span = Span::from_secs(10);
 
 /// After so many Data of one size in a row, the charges of a flow are right and are not recorded. With a hundred faces,
 /// whose tables are not in the processor's caches, recording takes a third of the time of a hop.
-pub(in crate::qsccp) const SAME_SIZE: u16 = 32;
+pub(crate) const SAME_SIZE: u16 = 32;
 
 /// No flow.
-pub(in crate::qsccp) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// One flow at this face. With many flows each packet uses another one, so the fields that a packet needs come first.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(in crate::qsccp) struct Flow {
-    pub(in crate::qsccp) queue: VirtualQueue,
+pub(crate) struct Flow {
+    pub(crate) queue: VirtualQueue,
     /// Next in the ring of backlogged flows.
-    pub(in crate::qsccp) next: u32,
+    pub(crate) next: u32,
     /// Whether it has had its quantum in this turn.
-    pub(in crate::qsccp) has_quantum: bool,
+    pub(crate) has_quantum: bool,
     /// Whether it is out of the ring for lack of tokens.
-    pub(in crate::qsccp) is_parked: bool,
+    pub(crate) is_parked: bool,
     /// WDRR deficit, bits; only while backlogged.
-    pub(in crate::qsccp) deficit: f64,
+    pub(crate) deficit: f64,
     /// w·φ: weight in the WDRR, discounted for a greedy flow.
-    pub(in crate::qsccp) discounted_weight: f64,
-    pub(in crate::qsccp) data: DataSize,
-    pub(in crate::qsccp) demand: Demand,
+    pub(crate) discounted_weight: f64,
+    pub(crate) data: DataSize,
+    pub(crate) demand: Demand,
     /// R_f, bit/s, not discounted yet; `None` until the first period ends.
-    pub(in crate::qsccp) rate: Option<f64>,
-    pub(in crate::qsccp) key: FlowKey,
+    pub(crate) rate: Option<f64>,
+    pub(crate) key: FlowKey,
     /// Place in the list of all that share.
-    pub(in crate::qsccp) place: u32,
-    pub(in crate::qsccp) mean_gap: Span,
+    pub(crate) place: u32,
+    pub(crate) mean_gap: Span,
     /// w: weight in the WDRR.
-    pub(in crate::qsccp) weight: f64,
-    pub(in crate::qsccp) unused: Unused,
+    pub(crate) weight: f64,
+    pub(crate) unused: Unused,
     /// TBRL of a flow that has a limit of its own.
-    pub(in crate::qsccp) limiter: Option<Meter>,
-    pub(in crate::qsccp) greed: Greed,
-    pub(in crate::qsccp) policing: Policing,
+    pub(crate) limiter: Option<Meter>,
+    pub(crate) greed: Greed,
+    pub(crate) policing: Policing,
 }
 
 /// The Interests of a flow that wait: in their order, or those of a group of flows.
 #[derive(Debug)]
-pub(in crate::qsccp) enum VirtualQueue {
+pub(crate) enum VirtualQueue {
     Interests(PacketList),
     Group(Box<Group>),
 }
 
 /// The size of a flow's Data, as far as it is known.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct DataSize {
+pub(crate) struct DataSize {
     /// Bits: declared by its Interests until a Data was seen.
-    pub(in crate::qsccp) bits: u64,
+    pub(crate) bits: u64,
     is_seen: bool,
     /// Data in a row that were of one size, up to [`SAME_SIZE`].
     same: u16,
     /// Charges in the ledger that may still be settled.
-    pub(in crate::qsccp) unsettled: u32,
-    pub(in crate::qsccp) answers: Answers,
+    pub(crate) unsettled: u32,
+    pub(crate) answers: Answers,
 }
 
 impl DataSize {
-    pub(in crate::qsccp) fn new(now: Time, declared_bits: u64) -> DataSize {
+    pub(crate) fn new(now: Time, declared_bits: u64) -> DataSize {
         let answers = Answers::new(now);
         DataSize { bits: declared_bits, is_seen: false, same: 0, unsettled: 0, answers }
     }
 
     /// A Data came.
-    pub(in crate::qsccp) fn note(&mut self, bits: u64) {
+    pub(crate) fn note(&mut self, bits: u64) {
         // The average of equal sizes would stay some bits below or above them.
         let is_same = bits.abs_diff(self.bits) <= 8;
         self.same = if is_same { (self.same + 1).min(SAME_SIZE) } else { 0 };
@@ -91,18 +91,18 @@ impl DataSize {
 
     /// The charge of an Interest.
     #[inline]
-    pub(in crate::qsccp) fn charge(&self) -> Charge {
+    pub(crate) fn charge(&self) -> Charge {
         self.answers.charge(self.bits)
     }
 
     /// Whether its Data have had one size for long.
-    pub(in crate::qsccp) fn is_steady(&self) -> bool {
+    pub(crate) fn is_steady(&self) -> bool {
         self.same == SAME_SIZE
     }
 }
 
 impl Flow {
-    pub(in crate::qsccp) fn new(now: Time, key: FlowKey, declared_bits: u64) -> Flow {
+    pub(crate) fn new(now: Time, key: FlowKey, declared_bits: u64) -> Flow {
         Flow {
             queue: VirtualQueue::Interests(PacketList::default()),
             next: NONE,
@@ -125,11 +125,11 @@ impl Flow {
     }
 
     /// φ < 1.
-    pub(in crate::qsccp) fn is_punished(&self) -> bool {
+    pub(crate) fn is_punished(&self) -> bool {
         self.discounted_weight < self.weight
     }
 
-    pub(in crate::qsccp) fn claim(&self) -> Claim {
+    pub(crate) fn claim(&self) -> Claim {
         Claim {
             weight: self.discounted_weight,
             demand: self.demand.rate(),
@@ -140,14 +140,14 @@ impl Flow {
 
     /// Another Interest came. It counts as demand even if it is dropped. Says whether the flow returns with it.
     #[inline]
-    pub(in crate::qsccp) fn note_interest(&mut self, now: Time) -> bool {
+    pub(crate) fn note_interest(&mut self, now: Time) -> bool {
         let gap = now.since(self.demand.last_interest()).min(LONGEST_MEMORY);
         self.mean_gap = Span::from_nanos((7 * self.mean_gap.as_nanos() + gap.as_nanos()) / 8);
         self.demand.on_interest(now, self.data.charge().data_bits)
     }
 
     /// Whether its state is to be forgotten: it is silent for long.
-    pub(in crate::qsccp) fn is_forgotten(&self, now: Time) -> bool {
+    pub(crate) fn is_forgotten(&self, now: Time) -> bool {
         let memory = (self.mean_gap * 4).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
         now.since(self.demand.last_interest()) > memory
             && match &self.queue {

@@ -17,7 +17,7 @@ use crate::qsccp::paper::pecn::{Claim, Period, Shares};
 
 /// Flows that share a rate.
 #[derive(Debug, Default)]
-pub(in crate::qsccp) struct Members {
+pub(crate) struct Members {
     /// All places, those that are free, and the flows with state.
     flows: Vec<Flow>,
     free: Vec<u32>,
@@ -27,12 +27,12 @@ pub(in crate::qsccp) struct Members {
     /// Flows out of the ring, by when they have tokens.
     parked: BinaryHeap<Reverse<(Time, u32)>>,
     /// Flows with waiting Interests, these Interests, and the bits of their Data.
-    pub(in crate::qsccp) waiting_flows: u32,
-    pub(in crate::qsccp) queued: u32,
-    pub(in crate::qsccp) queued_bits: u64,
+    pub(crate) waiting_flows: u32,
+    pub(crate) queued: u32,
+    pub(crate) queued_bits: u64,
     /// Result of the last period: the rate that they share, B_c for a class, and its division.
-    pub(in crate::qsccp) rate: f64,
-    pub(in crate::qsccp) shares: Shares,
+    pub(crate) rate: f64,
+    pub(crate) shares: Shares,
     overbooking: Overbooking,
     /// Weights of the flows that came or returned since then.
     new_weights: f64,
@@ -40,51 +40,51 @@ pub(in crate::qsccp) struct Members {
 
 /// An Interest that was chosen to leave, and the flow in a group that it belongs to, if there is one.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::qsccp) struct Chosen {
-    pub(in crate::qsccp) packet: PacketId,
-    pub(in crate::qsccp) flow: u32,
-    pub(in crate::qsccp) member: u32,
-    pub(in crate::qsccp) charge: Charge,
+pub(crate) struct Chosen {
+    pub(crate) packet: PacketId,
+    pub(crate) flow: u32,
+    pub(crate) member: u32,
+    pub(crate) charge: Charge,
 }
 
 impl Members {
     // ---- Flows
 
-    pub(in crate::qsccp) fn flow(&self, id: u32) -> &Flow {
+    pub(crate) fn flow(&self, id: u32) -> &Flow {
         &self.flows[id as usize]
     }
 
-    pub(in crate::qsccp) fn flow_mut(&mut self, id: u32) -> &mut Flow {
+    pub(crate) fn flow_mut(&mut self, id: u32) -> &mut Flow {
         &mut self.flows[id as usize]
     }
 
     /// The flow at this place in the list of those with state.
-    pub(in crate::qsccp) fn at(&self, place: usize) -> Option<u32> {
+    pub(crate) fn at(&self, place: usize) -> Option<u32> {
         self.listed.get(place).copied()
     }
 
     /// The flows with state.
-    pub(in crate::qsccp) fn iter(&self) -> impl Iterator<Item = &Flow> + Clone {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Flow> + Clone {
         self.listed.iter().map(|&id| &self.flows[id as usize])
     }
 
     /// The flows with state, to be changed.
-    pub(in crate::qsccp) fn for_each(&mut self, mut change: impl FnMut(&mut Flow)) {
+    pub(crate) fn for_each(&mut self, mut change: impl FnMut(&mut Flow)) {
         for &id in &self.listed {
             change(&mut self.flows[id as usize]);
         }
     }
 
-    pub(in crate::qsccp) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }
 
-    pub(in crate::qsccp) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.listed.len()
     }
 
     /// Adds a flow.
-    pub(in crate::qsccp) fn add(&mut self, mut flow: Flow) -> u32 {
+    pub(crate) fn add(&mut self, mut flow: Flow) -> u32 {
         flow.place = self.listed.len() as u32;
         self.new_weights += flow.discounted_weight;
         let id = self.free.pop().unwrap_or(self.flows.len() as u32);
@@ -97,7 +97,7 @@ impl Members {
     }
 
     /// Removes a flow without waiting Interests.
-    pub(in crate::qsccp) fn remove(&mut self, id: u32) {
+    pub(crate) fn remove(&mut self, id: u32) {
         let place = self.flows[id as usize].place;
         self.listed.swap_remove(place as usize);
         if let Some(&moved) = self.listed.get(place as usize) {
@@ -107,7 +107,7 @@ impl Members {
     }
 
     /// Removes the flows that are silent for long, and tells them.
-    pub(in crate::qsccp) fn forget_silent(
+    pub(crate) fn forget_silent(
         &mut self,
         now: Time,
         is_kept: impl Fn(u32) -> bool,
@@ -127,7 +127,7 @@ impl Members {
 
     /// Another Interest of a flow came.
     #[inline]
-    pub(in crate::qsccp) fn note_interest(&mut self, now: Time, id: u32) {
+    pub(crate) fn note_interest(&mut self, now: Time, id: u32) {
         let flow = &mut self.flows[id as usize];
         if flow.note_interest(now) {
             self.new_weights += flow.discounted_weight;
@@ -135,7 +135,7 @@ impl Members {
     }
 
     /// A Data of so many bits came for a flow, or for one in its group.
-    pub(in crate::qsccp) fn note_data(&mut self, id: u32, member: u32, bits: u64) {
+    pub(crate) fn note_data(&mut self, id: u32, member: u32, bits: u64) {
         let flow = &mut self.flows[id as usize];
         flow.greed.is_told = true;
         let before = flow.data_bits(member);
@@ -157,13 +157,7 @@ impl Members {
 
     /// Ends a period of a flow, whose rate had this discount: measures r_f, and whether it is limited elsewhere. Tells
     /// what it was told, bit/s.
-    pub(in crate::qsccp) fn measure(
-        &mut self,
-        id: u32,
-        now: Time,
-        period: Period,
-        discount: f64,
-    ) -> f64 {
+    pub(crate) fn measure(&mut self, id: u32, now: Time, period: Period, discount: f64) -> f64 {
         let flow = &mut self.flows[id as usize];
         flow.data.answers.end_period(now);
         flow.demand.end_period(now, flow.data.charge().data_bits, period.length);
@@ -175,12 +169,12 @@ impl Members {
     }
 
     /// Ends a period of which the flows were measured.
-    pub(in crate::qsccp) fn overbook(&mut self, period: Period) {
+    pub(crate) fn overbook(&mut self, period: Period) {
         self.overbooking = self.shares.overbook(period, self.iter().map(Flow::claim));
     }
 
     /// (7), (8): the flows share this rate from now on. (9): R_f of each.
-    pub(in crate::qsccp) fn divide(&mut self, rate: f64, gamma: f64) {
+    pub(crate) fn divide(&mut self, rate: f64, gamma: f64) {
         self.rate = rate;
         let claims = self.iter().map(Flow::claim).filter(|claim| claim.demand > 0.0);
         let weights = claims.clone().map(|claim| claim.weight).sum();
@@ -194,25 +188,30 @@ impl Members {
     }
 
     /// R_f of a flow; of one without a rate yet, beside the others that came since the last period.
-    pub(in crate::qsccp) fn rate_of(&self, flow: &Flow) -> f64 {
+    pub(crate) fn rate_of(&self, flow: &Flow) -> f64 {
         let of_new = || self.of_new(flow.discounted_weight, self.new_weights.max(flow.discounted_weight));
         flow.rate.unwrap_or_else(of_new)
     }
 
     /// R_f of a flow whose first Interest has not come.
-    pub(in crate::qsccp) fn of_new(&self, weight: f64, new_weights: f64) -> f64 {
+    pub(crate) fn of_new(&self, weight: f64, new_weights: f64) -> f64 {
         self.shares.of_new(weight, new_weights)
     }
 
     /// The claim of all of them to the rate of which theirs is a part.
-    pub(in crate::qsccp) fn claim(&self, weight: f64, is_limited: bool) -> Claim {
-        Claim { weight, demand: self.iter().map(|flow| flow.demand.rate()).sum(), is_greedy: false, is_limited }
+    pub(crate) fn claim(&self, weight: f64, is_limited: bool) -> Claim {
+        Claim {
+            weight,
+            demand: self.iter().map(|flow| flow.demand.rate()).sum(),
+            is_greedy: false,
+            is_limited,
+        }
     }
 
     // ---- WDRR
 
     /// An Interest waits in the virtual queue of a flow.
-    pub(in crate::qsccp) fn push(&mut self, id: u32, member: u32, pool: &mut PacketPool, packet: PacketId) {
+    pub(crate) fn push(&mut self, id: u32, member: u32, pool: &mut PacketPool, packet: PacketId) {
         let flow = &mut self.flows[id as usize];
         let bits = flow.data_bits(member);
         self.queued += 1;
@@ -242,12 +241,12 @@ impl Members {
     }
 
     /// When the first parked flow has tokens.
-    pub(in crate::qsccp) fn unparks_at(&self) -> Time {
+    pub(crate) fn unparks_at(&self) -> Time {
         self.parked.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }
 
     /// The flow whose Interest leaves next: it is then the first of the ring. If there is none, when one has tokens.
-    pub(in crate::qsccp) fn choose(&mut self, now: Time, quantum: f64) -> Result<u32, Time> {
+    pub(crate) fn choose(&mut self, now: Time, quantum: f64) -> Result<u32, Time> {
         while let Some(&Reverse((_, id))) = self.parked.peek().filter(|Reverse((at, _))| *at <= now) {
             self.parked.pop();
             self.flows[id as usize].is_parked = false;
@@ -292,7 +291,7 @@ impl Members {
     }
 
     /// Takes the Interest of a flow that was chosen.
-    pub(in crate::qsccp) fn take(&mut self, now: Time, id: u32, pool: &mut PacketPool) -> Option<Chosen> {
+    pub(crate) fn take(&mut self, now: Time, id: u32, pool: &mut PacketPool) -> Option<Chosen> {
         let flow = &mut self.flows[id as usize];
         let own = flow.data.charge();
         let (packet, member, charge) = match &mut flow.queue {
@@ -317,7 +316,7 @@ impl Members {
     }
 
     /// An Interest that was chosen is not sent: its flow gets its charge back.
-    pub(in crate::qsccp) fn give_back(&mut self, chosen: &Chosen) {
+    pub(crate) fn give_back(&mut self, chosen: &Chosen) {
         let is_first = self.ring.is_some_and(|(first, _)| first == chosen.flow);
         let flow = &mut self.flows[chosen.flow as usize];
         if let Some(limiter) = &mut flow.limiter {
@@ -332,7 +331,7 @@ impl Members {
     }
 
     /// Gives up the waiting Interests of a flow, or of one in its group.
-    pub(in crate::qsccp) fn flush(
+    pub(crate) fn flush(
         &mut self,
         id: u32,
         member: u32,
@@ -385,7 +384,7 @@ impl Members {
 impl VirtualQueue {
     /// Interests that wait.
     #[inline]
-    pub(in crate::qsccp) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         match self {
             VirtualQueue::Interests(list) => list.len(),
             VirtualQueue::Group(group) => group.members.queued,

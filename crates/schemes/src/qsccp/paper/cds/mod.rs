@@ -20,8 +20,8 @@
 //! `schedule.rs` the levels above, and `period.rs` the computation every T.
 
 mod class;
-pub(in crate::qsccp) mod flow;
-pub(in crate::qsccp) mod members;
+pub(crate) mod flow;
+pub(crate) mod members;
 mod period;
 mod schedule;
 
@@ -59,7 +59,7 @@ const LONGEST_DEBT: Span = Span::from_secs(1);
 
 /// Class-based differentiated scheduling at one face.
 #[derive(Debug)]
-pub(in crate::qsccp) struct Cds {
+pub(crate) struct Cds {
     settings: Settings,
     /// B: the rate at which Data can arrive on this face. On a shared medium: the expected rate of the face,
     /// and the rate that it could have if it asked for all.
@@ -109,7 +109,7 @@ fn interests_part(send_rate: Option<Rate>) -> Rate {
 }
 
 impl Cds {
-    pub(in crate::qsccp) fn new(settings: &Settings, face: &FaceConfig) -> Cds {
+    pub(crate) fn new(settings: &Settings, face: &FaceConfig) -> Cds {
         let capacity = face.receive_rate.unwrap_or(settings.unknown_capacity).as_bps_f64();
         let target = settings.eta * capacity;
         let classes = core::array::from_fn(|c| {
@@ -297,7 +297,8 @@ impl Queue for Cds {
         for class in ServiceClass::ALL {
             let c = class as usize;
             let key = FlowKey { prefix: ev.prefix, class, group: GroupId::NONE };
-            let Some((flow, member)) = self.find(key).or_else(|| self.classes[c].any_in_group(ev.prefix)) else {
+            let Some((flow, member)) = self.find(key).or_else(|| self.classes[c].any_in_group(ev.prefix))
+            else {
                 continue;
             };
             let dropped = &mut *ev.dropped;

@@ -46,7 +46,8 @@ impl Cds {
         // (1) B'
         let data_capacity = pecn::data_capacity(eta, self.capacity, self.reverse_interests);
         let whole = self.whole_capacity();
-        let demands: [f64; CLASSES] = core::array::from_fn(|c| self.classes[c].flows.claim(1.0, false).demand);
+        let demands: [f64; CLASSES] =
+            core::array::from_fn(|c| self.classes[c].flows.claim(1.0, false).demand);
         // (2) δ_c·B', and (4) total_rate_DS: the rates that delay-sensitive classes use, at most those of their tokens.
         // On a shared medium the limits are parts of a rate that may not be available at the moment. So the rates of
         // more urgent classes are subtracted.
@@ -71,7 +72,8 @@ impl Cds {
             Span::MAX => ROOM_TIME,
             rtt => rtt.max(ROOM_TIME),
         };
-        let sending = self.send_rate.map_or(0.0, |rate| self.largest_sent_bits as f64 / rate.as_bps_f64().max(1.0));
+        let sending =
+            self.send_rate.map_or(0.0, |rate| self.largest_sent_bits as f64 / rate.as_bps_f64().max(1.0));
         let busy = self.largest_bits as f64 / self.capacity.max(1.0) + sending;
         for (class, rate) in self.classes.iter_mut().zip(rates) {
             // (7), (8), (9)
@@ -123,7 +125,10 @@ impl Cds {
         let settings = &self.settings;
         for class in &mut self.classes {
             class.flows.for_each(|flow| {
-                flow.judge(settings, if let VirtualQueue::Group(_) = flow.queue { settings.group_memory } else { 1 });
+                flow.judge(
+                    settings,
+                    if let VirtualQueue::Group(_) = flow.queue { settings.group_memory } else { 1 },
+                );
                 if let VirtualQueue::Group(group) = &mut flow.queue {
                     group.members.for_each(|flow| flow.judge(settings, settings.group_memory));
                     group.police(now, settings);

@@ -29,7 +29,8 @@ impl Cds {
                 // Its Data are not known yet. A declared size below the usual one does not count, so it cannot
                 // bypass the limiters.
                 let declared = interest.header().signals.value(&Signal::EXPECTED_SIZE).unwrap_or(0);
-                let declared = declared.saturating_mul(8).clamp(self.settings.default_data_bits, MAX_DATA_BITS);
+                let declared =
+                    declared.saturating_mul(8).clamp(self.settings.default_data_bits, MAX_DATA_BITS);
                 self.add_flow(ev.now, key, interest.name.wire(), declared)
             }
         };
