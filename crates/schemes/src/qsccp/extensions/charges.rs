@@ -24,30 +24,27 @@ pub(crate) struct Answers {
     sent_before: u32,
     came: u32,
     part: f32,
-    /// Size of its latest Interest, bits.
-    interest_bits: u32,
 }
 
 /// What an Interest counts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Charge {
     /// For limiters and as demand: the size of its Data, as often as one comes.
     pub(crate) data_bits: u64,
-    /// In turns of the scheduler: its own size at least.
+    /// In turns of the scheduler: the size of its Data. So a flood has the turns of a flow, and no more.
     pub(crate) turn_bits: u64,
 }
 
 impl Answers {
     /// Of a flow that begins.
     pub(crate) fn new(now: Time) -> Answers {
-        Answers { since: now, sent: 0, sent_before: 0, came: 0, part: 1.0, interest_bits: 0 }
+        Answers { since: now, sent: 0, sent_before: 0, came: 0, part: 1.0 }
     }
 
-    /// An Interest of so many bits leaves.
+    /// An Interest leaves.
     #[inline]
-    pub(crate) fn note_sent(&mut self, interest_bits: u64) {
+    pub(crate) fn note_sent(&mut self) {
         self.sent += 1;
-        self.interest_bits = interest_bits as u32;
     }
 
     /// A Data came.
@@ -64,17 +61,15 @@ impl Answers {
         let Answers { sent, sent_before, came, .. } = *self;
         let asked = sent.min(sent_before);
         let part = if asked == 0 { 1.0 } else { (came as f32 / asked as f32).min(1.0) };
-        *self = Answers { since: now, sent: 0, sent_before: sent, came: 0, part, ..*self };
+        *self = Answers { since: now, sent: 0, sent_before: sent, came: 0, part };
     }
 
     /// The charge of an Interest for so many bits of Data.
     #[inline]
     pub(crate) fn charge(&self, data_bits: u64) -> Charge {
-        if self.part >= 1.0 {
-            return Charge { data_bits, turn_bits: data_bits };
-        }
-        let data_bits = (f64::from(self.part) * data_bits as f64) as u64;
-        Charge { data_bits, turn_bits: data_bits.max(u64::from(self.interest_bits)).max(1) }
+        let is_whole = self.part >= 1.0;
+        let answered = if is_whole { data_bits } else { (f64::from(self.part) * data_bits as f64) as u64 };
+        Charge { data_bits: answered, turn_bits: data_bits }
     }
 }
 

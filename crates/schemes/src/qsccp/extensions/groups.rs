@@ -19,7 +19,7 @@ use weir_core::meter::Meter;
 use weir_core::units::{Rate, Time};
 
 use crate::qsccp::Settings;
-use crate::qsccp::paper::cds::flow::{Flow, LONGEST_MEMORY};
+use crate::qsccp::paper::cds::flow::Flow;
 use crate::qsccp::paper::cds::members::Members;
 
 /// A greedy flow of a group has at least this part of the next hop's TargetRate.
@@ -46,25 +46,31 @@ pub(crate) struct Policing {
 impl Policing {
     /// No rate is known from upstream.
     pub(crate) const NONE: Policing = Policing { upstream: f64::INFINITY, is_on: false };
+
+    /// A Data came with this TargetRate.
+    pub(crate) fn note(&mut self, told: Option<u64>) {
+        self.upstream = told.filter(|rate| *rate < u64::MAX).map_or(f64::INFINITY, |rate| rate as f64);
+    }
 }
 
 impl Group {
-    /// Whether to forget the group: it is silent for long, and its greedy count is zero.
-    pub(crate) fn is_forgotten(&self, now: Time, of: &Flow) -> bool {
-        let is_silent = now.since(of.demand.last_interest()) > LONGEST_MEMORY;
-        self.members.is_empty() && is_silent && of.greed.is_clean()
+    /// Forgets the flows that are silent for long; says whether none is left.
+    pub(crate) fn forget_silent(&mut self, now: Time) -> bool {
+        let index = &mut self.index;
+        self.members.forget(|flow| flow.is_silent(now) && index.remove(&flow.key.prefix).is_some());
+        self.members.listed.is_empty()
     }
 
-    /// Forgets the flows that are silent for long.
-    pub(crate) fn forget_silent(&mut self, now: Time, head: u32) {
-        let index = &mut self.index;
-        self.members.forget_silent(
-            now,
-            |id| id == head,
-            |flow| {
-                index.remove(&flow.key.prefix);
-            },
-        );
+    /// Removes a flow without waiting Interests.
+    pub(crate) fn remove(&mut self, member: u32) {
+        self.index.remove(&self.members.flows[member as usize].key.prefix);
+        self.members.remove(member);
+    }
+
+    /// R_f of a flow, if that of the group is `rate`.
+    pub(crate) fn rate_of(&self, flow: &Flow, rate: f64) -> f64 {
+        let divided = self.members.rate;
+        if divided > 0.0 { self.members.rate_of(flow) * rate / divided } else { rate }
     }
 
     /// Limits its flows to the next hop's TargetRate, if they ask for more. The next hop has one flow for all groups, so

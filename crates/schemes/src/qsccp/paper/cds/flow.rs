@@ -4,6 +4,7 @@ use weir_core::meter::Meter;
 use weir_core::packet::{FlowKey, PacketList};
 use weir_core::units::{Span, Time};
 
+use crate::qsccp::Settings;
 use crate::qsccp::extensions::charges::{Answers, Charge};
 use crate::qsccp::extensions::elsewhere::Unused;
 use crate::qsccp::extensions::groups::{Group, Policing};
@@ -11,12 +12,12 @@ use crate::qsccp::paper::greedy::Greed;
 use crate::qsccp::paper::pecn::{Claim, Demand};
 
 /// A flow's state is kept so long after its last Interest, or for four of its usual gaps.
-pub(crate) const SHORTEST_MEMORY: Span = Span::from_secs(4);
+const SHORTEST_MEMORY: Span = Span::from_secs(4);
 pub(crate) const LONGEST_MEMORY: Span = Span::from_secs(10);
 
 /// After so many Data of one size in a row, the charges of a flow are right and are not recorded. With a hundred faces,
 /// whose tables are not in the processor's caches, recording takes a third of the time of a hop.
-pub(crate) const SAME_SIZE: u16 = 32;
+const SAME_SIZE: u16 = 32;
 
 /// No flow.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -60,6 +61,17 @@ pub(crate) enum VirtualQueue {
     Group(Box<Group>),
 }
 
+impl VirtualQueue {
+    /// Interests that wait.
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        match self {
+            VirtualQueue::Interests(list) => list.len(),
+            VirtualQueue::Group(group) => group.members.queued,
+        }
+    }
+}
+
 /// The size of a flow's Data, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataSize {
@@ -74,11 +86,6 @@ pub(crate) struct DataSize {
 }
 
 impl DataSize {
-    pub(crate) fn new(now: Time, declared_bits: u64) -> DataSize {
-        let answers = Answers::new(now);
-        DataSize { bits: declared_bits, is_seen: false, same: 0, unsettled: 0, answers }
-    }
-
     /// A Data came.
     pub(crate) fn note(&mut self, bits: u64) {
         // The average of equal sizes would stay some bits below or above them.
@@ -102,21 +109,23 @@ impl DataSize {
 }
 
 impl Flow {
-    pub(crate) fn new(now: Time, key: FlowKey, declared_bits: u64) -> Flow {
+    /// A flow whose first Interest comes now.
+    pub(crate) fn new(now: Time, key: FlowKey, weight: f64, declared_bits: u64) -> Flow {
+        let answers = Answers::new(now);
         Flow {
             queue: VirtualQueue::Interests(PacketList::default()),
             next: NONE,
             has_quantum: false,
             is_parked: false,
             deficit: 0.0,
-            discounted_weight: 1.0,
-            data: DataSize::new(now, declared_bits),
+            discounted_weight: weight,
+            data: DataSize { bits: declared_bits, is_seen: false, same: 0, unsettled: 0, answers },
             demand: Demand::new(now),
             rate: None,
             key,
             place: 0,
             mean_gap: LONGEST_MEMORY / 4,
-            weight: 1.0,
+            weight,
             unused: Unused::default(),
             limiter: None,
             greed: Greed::default(),
@@ -146,13 +155,18 @@ impl Flow {
         self.demand.on_interest(now, self.data.charge().data_bits)
     }
 
-    /// Whether its state is to be forgotten: it is silent for long.
-    pub(crate) fn is_forgotten(&self, now: Time) -> bool {
+    /// Whether it is silent for long.
+    pub(crate) fn is_silent(&self, now: Time) -> bool {
         let memory = (self.mean_gap * 4).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
         now.since(self.demand.last_interest()) > memory
-            && match &self.queue {
-                VirtualQueue::Interests(list) => list.is_empty(),
-                VirtualQueue::Group(group) => group.is_forgotten(now, self),
-            }
+    }
+
+    /// Judges whether the flow is greedy. It takes `memory` periods of keeping to its rate to make up for one above it.
+    pub(crate) fn judge(&mut self, settings: &Settings, memory: u32) {
+        let &Settings { lambda, phi, greedy_ratio, .. } = settings;
+        let told = self.rate.map_or(f64::INFINITY, |rate| rate.min(self.policing.upstream));
+        let is_over = self.demand.rate() > greedy_ratio * told;
+        self.greed.end_period(is_over, lambda, memory);
+        self.discounted_weight = self.weight * if self.greed.is_punished() { phi } else { 1.0 };
     }
 }

@@ -115,7 +115,7 @@ impl Cds {
         let classes = core::array::from_fn(|c| {
             let limiter = (c < FIRST_DT)
                 .then(|| Meter::new(Rate::from_bps_f64(target * settings.delta[c]), settings.bucket_bits));
-            Class::new(limiter)
+            Class { limiter, ..Class::default() }
         });
         let mut cds = Cds {
             settings: settings.clone(),
@@ -161,7 +161,7 @@ impl Cds {
         let Settings { bucket_bits, flow_weights, flow_limits, .. } = &self.settings;
         let weight = flow_weights.of(name).unwrap_or(1.0);
         let limiter = flow_limits.of(name).map(|rate| Meter::new(rate, *bucket_bits));
-        let flow = Flow { weight, discounted_weight: weight, limiter, ..Flow::new(now, key, declared_bits) };
+        let flow = Flow { limiter, ..Flow::new(now, key, weight, declared_bits) };
         if self.period_ends == Time::NEVER {
             self.period_began = now;
             self.period_ends = now + self.settings.period;
@@ -169,7 +169,7 @@ impl Cds {
         }
         let class = &mut self.classes[key.class as usize];
         if key.group != GroupId::NONE {
-            return class.add_to_group(now, flow, self.settings.gamma);
+            return class.add_to_group(now, flow);
         }
         let id = class.flows.add(flow);
         self.index.insert(key, id);
@@ -181,7 +181,7 @@ impl Cds {
         let class = &self.classes[key.class as usize];
         let rate = match self.find(key) {
             Some((flow, member)) => class.suggested_rate(flow, member),
-            None => class.flows.of_new(1.0, 1.0),
+            None => class.flows.shares.of_new(1.0, 1.0),
         };
         rate as u64
     }
@@ -189,22 +189,28 @@ impl Cds {
     /// Whether this face finds a flow greedy, or the group that it is in.
     fn is_greedy(&self, key: FlowKey) -> bool {
         self.find(key).is_some_and(|(flow, member)| {
-            let flow = self.classes[key.class as usize].flows.flow(flow);
+            let flow = &self.classes[key.class as usize].flows.flows[flow as usize];
             flow.greed.is_greedy
-                || matches!(&flow.queue, VirtualQueue::Group(group) if group.members.flow(member).greed.is_greedy)
+                || matches!(&flow.queue, VirtualQueue::Group(group) if group.members.flows[member as usize].greed.is_greedy)
         })
     }
 
     /// A Data has come: its size, and that it carries a rate to its flow.
     fn note_data(&mut self, now: Time, data: &Packet, bits: u64) {
-        let Some((flow, member)) = self.find(data.flow) else { return };
+        let Some((id, member)) = self.find(data.flow) else { return };
         let class = &mut self.classes[data.flow.class as usize];
-        let told = data.header().signals.value(&TARGET_RATE);
-        let size = class.note_data(flow, member, bits.clamp(1, MAX_DATA_BITS), told);
+        class.flows.note_data(id, member, bits.clamp(1, MAX_DATA_BITS));
+        let flow = class.flow(id, member);
+        if member != NONE {
+            flow.policing.note(data.header().signals.value(&TARGET_RATE));
+        }
+        flow.data.answers.note_came();
         // A flow or class pays for the average size. The total limiter pays for each Data.
-        let is_unsettled = size.unsettled > 0;
-        size.unsettled -= u32::from(is_unsettled);
-        self.largest_bits = self.largest_bits.max(size.bits);
+        let is_unsettled = flow.data.unsettled > 0;
+        flow.data.unsettled -= u32::from(is_unsettled);
+        let size = flow.data.bits;
+        class.largest_bits = class.largest_bits.max(size);
+        self.largest_bits = self.largest_bits.max(size);
         match is_unsettled.then(|| self.ledger.settle(data.pit)).flatten() {
             Some(charged) if bits > charged => self.total.owe(now, bits - charged, LONGEST_DEBT),
             Some(charged) => self.total.give_back(charged - bits),
@@ -297,15 +303,15 @@ impl Queue for Cds {
         for class in ServiceClass::ALL {
             let c = class as usize;
             let key = FlowKey { prefix: ev.prefix, class, group: GroupId::NONE };
-            let Some((flow, member)) = self.find(key).or_else(|| self.classes[c].any_in_group(ev.prefix))
-            else {
+            let found = self.index.find(key).map(|id| (id, NONE));
+            let Some((id, member)) = found.or_else(|| self.classes[c].find_in_groups(ev.prefix)) else {
                 continue;
             };
             let dropped = &mut *ev.dropped;
-            self.give_up(c, flow, member, ev.now, ev.pool, &mut |packet| {
+            self.give_up(c, Some((id, member)), ev.now, ev.pool, &mut |packet| {
                 dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
             });
-            self.classes[c].remove(flow, member);
+            self.classes[c].remove(id, member);
             if member == NONE {
                 self.index.remove(key);
             }
@@ -314,10 +320,7 @@ impl Queue for Cds {
 
     fn clear(&mut self, ev: &mut ClearEvent<'_>) {
         for c in 0..CLASSES {
-            while let Some((flow, member)) = self.classes[c].any_waiting() {
-                self.give_up(c, flow, member, ev.now, ev.pool, &mut |packet| ev.cleared.push(packet));
-            }
-            self.give_up_head(c, ev.now, ev.pool, &mut |packet| ev.cleared.push(packet));
+            self.give_up(c, None, ev.now, ev.pool, &mut |packet| ev.cleared.push(packet));
         }
         self.data.clear(ev);
     }

@@ -4,7 +4,7 @@ use weir_core::packet::PacketList;
 use weir_core::units::{Rate, Span, Time};
 
 use super::class::{Class, LONG_WAIT, Room};
-use super::flow::{Flow, VirtualQueue};
+use super::flow::VirtualQueue;
 use super::{Cds, DT_CLASSES, FIRST_DT};
 use crate::qsccp::Settings;
 use crate::qsccp::paper::index::CLASSES;
@@ -35,7 +35,7 @@ impl Cds {
         self.share_capacity(now);
         self.largest_sent_bits = 0;
         self.judge(now);
-        let idle = self.classes.iter().all(|class| class.flows.is_empty());
+        let idle = self.classes.iter().all(|class| class.flows.listed.is_empty());
         self.period_began = now;
         self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
     }
@@ -46,8 +46,7 @@ impl Cds {
         // (1) B'
         let data_capacity = pecn::data_capacity(eta, self.capacity, self.reverse_interests);
         let whole = self.whole_capacity();
-        let demands: [f64; CLASSES] =
-            core::array::from_fn(|c| self.classes[c].flows.claim(1.0, false).demand);
+        let demands = self.classes.each_ref().map(Class::demand);
         // (2) δ_c·B', and (4) total_rate_DS: the rates that delay-sensitive classes use, at most those of their tokens.
         // On a shared medium the limits are parts of a rate that may not be available at the moment. So the rates of
         // more urgent classes are subtracted.
@@ -91,7 +90,12 @@ impl Cds {
     fn claims(&self) -> [Claim; DT_CLASSES] {
         core::array::from_fn(|i| {
             let class = &self.classes[FIRST_DT + i];
-            class.flows.claim(self.settings.omega[i], class.unused.is_limited())
+            Claim {
+                weight: self.settings.omega[i],
+                demand: class.demand(),
+                is_greedy: false,
+                is_limited: class.unused.is_limited(),
+            }
         })
     }
 
@@ -139,42 +143,48 @@ impl Cds {
 }
 
 impl Class {
+    /// r_c.
+    fn demand(&self) -> f64 {
+        self.flows.iter().map(|flow| flow.demand.rate()).sum()
+    }
+
     /// r_f of the flows, and which of them, and whether the class, are limited elsewhere.
     fn measure(&mut self, now: Time, period: Period) {
         self.largest_bits = 0;
-        let (mut demand, mut told) = (0.0, 0.0);
-        for place in 0..self.flows.len() {
-            let Some(id) = self.flows.at(place) else { break };
-            let discount = self.discount(self.flows.flow(id), &self.flows);
-            if let VirtualQueue::Group(_) = self.flows.flow(id).queue {
+        let mut told = 0.0;
+        for place in 0..self.flows.listed.len() {
+            let id = self.flows.listed[place];
+            let flow = &self.flows.flows[id as usize];
+            let discount = self.discount(flow, &self.flows);
+            if let VirtualQueue::Group(_) = flow.queue {
                 self.measure_group(id, now, period, discount);
             }
             told += self.flows.measure(id, now, period, discount);
-            let flow = self.flows.flow(id);
-            demand += flow.demand.rate();
-            self.largest_bits = self.largest_bits.max(flow.data.bits);
+            self.largest_bits = self.largest_bits.max(self.flows.flows[id as usize].data.bits);
         }
         self.flows.overbook(period);
         if told > 0.0 {
             let told = told.min(self.flows.rate);
-            self.unused.note(period, demand, told, self.offered.max(told));
+            self.unused.note(period, self.demand(), told, self.offered.max(told));
         }
     }
 
     /// r_f of the flows of a group, whose queue has this discount.
     fn measure_group(&mut self, id: u32, now: Time, period: Period, of_group: f64) {
         let none = VirtualQueue::Interests(PacketList::default());
-        let mut queue = core::mem::replace(&mut self.flows.flow_mut(id).queue, none);
+        let mut queue = core::mem::replace(&mut self.flows.flows[id as usize].queue, none);
         if let VirtualQueue::Group(group) = &mut queue {
-            for place in 0..group.members.len() {
-                let Some(id) = group.members.at(place) else { break };
-                let discount = of_group.min(self.discount(group.members.flow(id), &group.members));
-                group.members.measure(id, now, period, discount);
-                self.largest_bits = self.largest_bits.max(group.members.flow(id).data.bits);
+            let members = &mut group.members;
+            for place in 0..members.listed.len() {
+                let id = members.listed[place];
+                let flow = &members.flows[id as usize];
+                self.largest_bits = self.largest_bits.max(flow.data.bits);
+                let discount = of_group.min(self.discount(flow, members));
+                members.measure(id, now, period, discount);
             }
-            group.members.overbook(period);
+            members.overbook(period);
         }
-        self.flows.flow_mut(id).queue = queue;
+        self.flows.flows[id as usize].queue = queue;
     }
 
     /// (7) to (9): R_f of the flows; those of a group share its R_f as the others share B_c.
@@ -185,16 +195,5 @@ impl Class {
                 group.members.divide(rate.unwrap_or(0.0), gamma);
             }
         });
-    }
-}
-
-impl Flow {
-    /// Judges whether the flow is greedy. It takes `memory` periods of keeping to its rate to make up for one above it.
-    fn judge(&mut self, settings: &Settings, memory: u32) {
-        let &Settings { lambda, phi, greedy_ratio, .. } = settings;
-        let told = self.rate.map_or(f64::INFINITY, |rate| rate.min(self.policing.upstream));
-        let is_over = self.demand.rate() > greedy_ratio * told;
-        self.greed.end_period(is_over, lambda, memory);
-        self.discounted_weight = self.weight * if self.greed.is_punished() { phi } else { 1.0 };
     }
 }
