@@ -104,7 +104,7 @@ impl ScenarioOptimum {
         let rows =
             |at: usize| flow_rows(scenario, &optima[at], unshared.as_ref().map(|unshared| &unshared[at]));
         let is_asked_for_ends = expectations.iter().any(|expectation| expectation.metric.needs_amount());
-        let completions = if is_asked_for_ends { theory.completions()? } else { Vec::new() };
+        let completions = if is_asked_for_ends { theory.completions()?.times } else { Vec::new() };
         let figure = |expectation: &Expectation| match expectation.metric {
             metric if metric.needs_amount() => of_completions(scenario, &completions, expectation),
             _ => {

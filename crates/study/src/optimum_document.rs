@@ -1,7 +1,7 @@
 //! The document of a scenario's optimum: rates, bottlenecks and completions.
 
 use weir_core::units::Span;
-use weir_optimum::{Bottleneck, Copies, Held, Objective, Optimum, Options, Theory};
+use weir_optimum::{Alone, Bottleneck, Completions, Copies, Held, Objective, Optimum, Options, Theory};
 use weir_results::{
     BestFlowRow, BestLinkRow, BottleneckRow, GainRow, HeldRow, OptimumCompletionRow, OptimumDocument,
     OptimumWindowRow, ShareRow, TargetGoodputRow,
@@ -86,7 +86,8 @@ fn document(
     };
     let targets = target.map(of_target).transpose()?;
     let mut rows = Vec::new();
-    for (at, optimum) in theory.windows(windows)?.iter().enumerate() {
+    let (optima, completions) = theory.windows_and_completions(windows)?;
+    for (at, optimum) in optima.iter().enumerate() {
         let bottlenecks = theory.bottlenecks(optimum, with_gains)?;
         let of = |optima: &Option<Vec<Optimum>>| optima.as_ref().and_then(|optima| optima.get(at).cloned());
         let beside = Beside { max_min: of(&max_min), unshared: of(&unshared) };
@@ -104,7 +105,8 @@ fn document(
         objective: objective.to_string(),
         utilisation: theory.utilisation(),
         windows: rows,
-        completions: completion_rows(scenario, &theory, apart.as_ref())?,
+        completions_inexact: completions.inexact.map(|why| why.to_string()),
+        completions: completion_rows(scenario, &theory, &completions, apart.as_ref())?,
         notes,
     })
 }
@@ -178,7 +180,8 @@ fn window_row(
         from_s: optimum.window.0.as_secs_f64(),
         to_s: optimum.window.1.as_secs_f64(),
         pieces: optimum.pieces as u64,
-        exact: optimum.is_exact,
+        exact: optimum.inexact.is_none(),
+        inexact: optimum.inexact.map(|why| why.to_string()),
         flows: scenario.flows.iter().enumerate().map(flow).collect(),
         links: optimum.links.iter().map(link).collect(),
         bottlenecks: bottlenecks.iter().map(bottleneck).collect(),
@@ -189,20 +192,26 @@ fn window_row(
 fn completion_rows(
     scenario: &Scenario,
     theory: &Theory<'_>,
+    completions: &Completions,
     apart: Option<&Theory<'_>>,
 ) -> Result<Vec<OptimumCompletionRow>, StudyError> {
     if scenario.flows.iter().all(|flow| flow.amount.is_none()) {
         return Ok(Vec::new());
     }
     let unshared = apart.map(Theory::completions).transpose()?;
-    let flows = scenario.flows.iter().zip(theory.completions()?).enumerate();
-    let row =
-        |(at, (flow, completion)): (usize, (&weir_scenario::Flow, Option<Span>))| OptimumCompletionRow {
+    let row = |(at, alone): (usize, Option<Alone>)| {
+        let (flow, alone) = (&scenario.flows[at], alone?);
+        let completion = completions.times[at];
+        Some(OptimumCompletionRow {
             consumer: scenario.nodes[flow.consumer.index()].name.clone(),
             prefix: flow.prefix.clone(),
             class: flow.class.name().to_owned(),
             completion_s: completion.map(Span::as_secs_f64),
-            unshared_s: unshared.as_ref().and_then(|times| times[at]).map(Span::as_secs_f64),
-        };
-    Ok(flows.filter(|(_, (flow, _))| flow.amount.is_some()).map(row).collect())
+            unshared_s: unshared.as_ref().and_then(|all| all.times[at]).map(Span::as_secs_f64),
+            round_trip_s: alone.round_trip.as_secs_f64(),
+            alone_s: alone.time().map(Span::as_secs_f64),
+            slowdown: completion.and_then(|completion| alone.slowdown(completion)),
+        })
+    };
+    Ok(theory.alone().into_iter().enumerate().filter_map(row).collect())
 }

@@ -127,7 +127,7 @@ fn where_no_copy_is_shared_each_consumer_has_its_own_part_of_a_link() {
     let times = |copies| {
         let options = Options { copies, ..Options::default() };
         let theory = Theory::new(&scenario, &policy(&scenario), &options).unwrap();
-        let times = theory.completions().unwrap();
+        let times = theory.completions().unwrap().times;
         times.into_iter().map(|time| time.unwrap().as_secs_f64()).collect::<Vec<_>>()
     };
     let shared = times(Copies::Shared);
@@ -403,7 +403,7 @@ fn flows_that_have_an_amount_are_done_when_it_is_fetched() {
     let scenario = network(&["A-B 10"], &text);
     let second = seconds_at_1_mbps(&scenario, 1000.0);
     let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
-    let done = theory.completions().unwrap();
+    let done = theory.completions().unwrap().times;
     // Both at 5 Mb/s until the first is done, then the second alone; the third has too little time.
     let found: Vec<f64> = done[..2].iter().map(|done| done.unwrap().as_secs_f64()).collect();
     assert_near(&found, &[second / 5.0, second * 0.3], 1e-6);
@@ -435,7 +435,7 @@ fn an_amount_of_many_flows_is_right_to_a_two_hundredth_of_the_run() {
     let scenario = network(&["A-B 100"], text);
     let second = seconds_at_1_mbps(&scenario, 10.0) * 10.0;
     let done =
-        Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap().completions().unwrap();
+        Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap().completions().unwrap().times;
     for done in done {
         let error = done.unwrap().as_secs_f64() - second;
         assert!(error.abs() <= 10.0 / 200.0, "{error}");
