@@ -223,10 +223,16 @@ impl Paths {
 
 /// What one at `node` can get along its only way, no more than it asks for.
 pub(crate) fn along(stream: &Stream, node: usize, demand: f64, share: &[f64]) -> f64 {
-    if !stream.is_served(node) {
-        return 0.0;
+    let (mut least, mut at) = (demand, node);
+    while !stream.produces[at] {
+        let arc = stream.first_arc[at];
+        if arc == stream.first_arc[at + 1] {
+            return 0.0;
+        }
+        least = least.min(share[arc]);
+        at = stream.arcs[arc].to;
     }
-    stream.chain(node).fold(demand, |least, arc| least.min(share[arc])).max(0.0)
+    if at == node { 0.0 } else { least.max(0.0) }
 }
 
 #[cfg(test)]

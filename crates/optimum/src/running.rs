@@ -1,6 +1,7 @@
 //! The streams that run, and where: what has to be looked at when something changes.
 
 use crate::network::{Channel, Network};
+use crate::policy::CLASSES;
 
 /// The flows that ask for something, their streams, and the arcs of these by channel. All lists are in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,8 @@ pub(crate) struct Running {
     count: Vec<usize>,
     /// How many of the streams have routes that fork.
     forking: usize,
+    /// How many of the streams are of each class.
+    of_class: [usize; CLASSES],
 }
 
 impl Running {
@@ -30,6 +33,7 @@ impl Running {
             interests_on: vec![Vec::new(); network.channels.len()],
             count: vec![0; network.streams.len()],
             forking: 0,
+            of_class: [0; CLASSES],
         }
     }
 
@@ -41,6 +45,11 @@ impl Running {
     /// Whether the routes of a stream fork.
     pub fn forks(&self) -> bool {
         self.forking > 0
+    }
+
+    /// Whether all streams are of the same class.
+    pub fn has_one_class(&self) -> bool {
+        self.of_class.iter().filter(|streams| **streams > 0).count() <= 1
     }
 
     pub fn start(&mut self, network: &Network, flow: usize) {
@@ -55,6 +64,7 @@ impl Running {
         insert(&mut self.streams, index);
         let stream = &network.streams[index];
         self.forking += usize::from(stream.forks);
+        self.of_class[stream.class as usize] += 1;
         for (at, arc) in network.arcs_of(index).zip(&stream.arcs) {
             insert(&mut self.data_on[arc.channel], (index, at));
             insert(&mut self.interests_on[arc.back], (index, at));
@@ -75,6 +85,7 @@ impl Running {
         remove(&mut self.streams, index);
         let stream = &network.streams[index];
         self.forking -= usize::from(stream.forks);
+        self.of_class[stream.class as usize] -= 1;
         for (at, arc) in network.arcs_of(index).zip(&stream.arcs) {
             remove(&mut self.data_on[arc.channel], (index, at));
             remove(&mut self.interests_on[arc.back], (index, at));

@@ -13,7 +13,7 @@ use crate::point::Point;
 use crate::policy;
 
 /// With more flows than this, what takes long is left out: max-min fairness beside link-fair, and what flows
-/// gain at all bottlenecks but the first.
+/// gain at all bottlenecks but the first, or at all of them where rates are not exact.
 const FEW_FLOWS: usize = 64;
 /// The first bottlenecks.
 const FIRST_BOTTLENECKS: usize = 12;
@@ -58,11 +58,6 @@ fn document(
     let theory = Theory::new(scenario, &policy, &options)?;
     let mut notes = Vec::new();
     let has_few = scenario.flows.len() <= FEW_FLOWS;
-    let with_gains = match objective {
-        _ if has_few => usize::MAX,
-        Objective::LinkFair => FIRST_BOTTLENECKS,
-        _ => 0,
-    };
     let max_min = match objective {
         Objective::LinkFair if has_few => {
             let options = Options { objective: Objective::MaxMin, ..options };
@@ -88,6 +83,12 @@ fn document(
     let mut rows = Vec::new();
     let (optima, completions) = theory.windows_and_completions(windows)?;
     for (at, optimum) in optima.iter().enumerate() {
+        // What flows gain is small beside the error of rates that are not exact.
+        let with_gains = match optimum.inexact {
+            _ if has_few => usize::MAX,
+            None => FIRST_BOTTLENECKS,
+            Some(_) => 0,
+        };
         let bottlenecks = theory.bottlenecks(optimum, with_gains)?;
         let of = |optima: &Option<Vec<Optimum>>| optima.as_ref().and_then(|optima| optima.get(at).cloned());
         let beside = Beside { max_min: of(&max_min), unshared: of(&unshared) };
@@ -97,6 +98,11 @@ fn document(
             goodput_bps: targets[at].flows.iter().map(|flow| flow.goodput_bps).sum(),
         });
         rows.push(OptimumWindowRow { target, ..window_row(scenario, optimum, &beside, &bottlenecks) });
+    }
+    if !has_few && rows.iter().any(|row| !row.exact) {
+        notes.push(format!(
+            "What flows gain at bottlenecks is not computed for more than {FEW_FLOWS} flows whose rates are not exact."
+        ));
     }
     Ok(OptimumDocument {
         scenario: scenario.name.clone(),
