@@ -77,6 +77,14 @@ impl<'s> Theory<'s> {
         self.network.streams.iter().any(Stream::may_share)
     }
 
+    /// About how many times rates change in the run, if each time takes long to compute: where routes fork. 0 where they do
+    /// not.
+    pub fn long_steps(&self) -> usize {
+        let ends = self.scenario.flows.iter().filter(|flow| flow.amount.is_some()).count();
+        let forks = self.network.streams.iter().any(|stream| stream.forks);
+        if forks { changes(self.scenario).len() + ends } else { 0 }
+    }
+
     /// η.
     pub fn utilisation(&self) -> f64 {
         self.utilisation

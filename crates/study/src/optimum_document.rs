@@ -1,5 +1,7 @@
 //! The document of a scenario's optimum: rates, bottlenecks and completions.
 
+use std::sync::Arc;
+
 use weir_core::units::Span;
 use weir_optimum::{Alone, Bottleneck, Completions, Copies, Held, Objective, Optimum, Options, Theory};
 use weir_results::{
@@ -25,6 +27,9 @@ pub struct OptimumRequest {
     pub objective: Objective,
     /// The usable part of the links' rates, above 0 and at most 1; `None` for all of them.
     pub utilisation: Option<f64>,
+    /// Of the run with this seed, where the seed draws consumers, starts or delays; `None`: of the scenario without what seeds
+    /// draw.
+    pub seed: Option<u64>,
 }
 
 impl OptimumRequest {
@@ -35,7 +40,13 @@ impl OptimumRequest {
     pub fn document(self, point: &Point) -> Result<OptimumDocument, StudyError> {
         let own = own_windows(&point.scenario);
         let windows = if point.windows.is_empty() { &own } else { &point.windows };
-        document(&point.scenario, self, &point.set, windows)
+        match self.seed {
+            Some(seed) => {
+                let (drawn, _) = weir_experiment::drawn(Arc::clone(&point.scenario), seed);
+                document(&drawn, self, &point.set, windows)
+            }
+            None => document(&point.scenario, self, &point.set, windows),
+        }
     }
 }
 
@@ -51,7 +62,7 @@ fn document(
     set: &[String],
     windows: &[(Span, Span)],
 ) -> Result<OptimumDocument, StudyError> {
-    let OptimumRequest { objective, utilisation } = request;
+    let OptimumRequest { objective, utilisation, .. } = request;
     let options = Options { objective, utilisation, ..Options::default() };
     let policy = policy::of(scenario)?;
     crate::optimum::refuse_drawn(scenario)?;
