@@ -211,19 +211,21 @@ impl ScenarioOptimum {
             window.optimum = Some(row(best, &window.flows));
         }
         document.optimum = self.whole.as_ref().map(|best| row(best, &document.flows));
-        let ends = self.ends.iter().zip(&document.flows).enumerate();
-        let slowdown = |(at, (end, flow)): (usize, (&Option<(Alone, Option<Span>)>, &FlowRow))| {
-            let (alone, completion) = (*end)?;
-            let alone_s = alone.time()?.as_secs_f64();
-            Some(SlowdownRow {
-                flow: at as u64,
-                alone_s,
-                slowdown: flow.completion_s.map(|time| time / alone_s),
-                optimum_completion_s: completion.map(|time| (time + alone.round_trip).as_secs_f64()),
-                optimum_slowdown: completion.and_then(|time| alone.slowdown(time)),
-            })
-        };
-        document.slowdowns = ends.filter_map(slowdown).collect();
+        let rows = document.flows.iter().enumerate().filter_map(|(at, flow)| self.slowdown(at, flow));
+        document.slowdowns = rows.collect();
+    }
+
+    /// The slowdown of a flow, measured and in the optimum; `None` of one without an amount, or whose Data would never come.
+    fn slowdown(&self, at: usize, measured: &FlowRow) -> Option<SlowdownRow> {
+        let (alone, completion) = (*self.ends.get(at)?)?;
+        let alone_s = alone.time().filter(|time| *time > Span::ZERO)?.as_secs_f64();
+        Some(SlowdownRow {
+            flow: at as u64,
+            alone_s,
+            slowdown: measured.completion_s.map(|time| time / alone_s),
+            optimum_completion_s: completion.map(|time| (time + alone.round_trip).as_secs_f64()),
+            optimum_slowdown: completion.and_then(|time| alone.slowdown(time)),
+        })
     }
 }
 
