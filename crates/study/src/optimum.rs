@@ -47,7 +47,7 @@ pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
     let refused = |flow: &weir_scenario::Flow| {
         let name = &flow.name;
         StudyError::Invalid(format!(
-            "the seed draws the consumers of flow {name}: there is an optimum for each seed, which has to be given"
+            "the seed draws the consumers of flow {name}: each seed has its own optimum, so name one (--seed)"
         ))
     };
     drawn.map_or(Ok(()), |flow| Err(refused(flow)))
