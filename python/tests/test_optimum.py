@@ -35,8 +35,14 @@ def test_tables_say_who_is_held_by_what():
 
 
 def test_a_flow_with_an_end_has_a_completion():
-    completions = weir.optimum("examples/minimal", {"flow.video.amount": 1000}).completions
-    assert 0.8 < completions[0]["completion_s"] < 1.0
+    optimum = weir.optimum("examples/minimal", {"flow.video.amount": 1000}, seed=1)
+    (row,) = optimum.completions.rows()
+    assert 0.8 < row["completion_s"] < 1.0
+    assert row["alone_s"] == pytest.approx(row["completion_s"] + row["round_trip_s"])
+    assert row["slowdown"] == pytest.approx(1)
+    assert optimum.inexact == []
+    solved = weir.optimum("examples/minimal", objective="max-min")
+    assert ["0.2 %" in why for why in solved.inexact] == [True]
 
 
 def test_what_is_no_objective_is_refused():

@@ -58,6 +58,7 @@ def optimum(
     windows: Iterable[tuple[float | str, float | str]] | None = None,
     objective: str | None = None,
     utilisation: float | None = None,
+    seed: int | None = None,
 ) -> Optimum: ...
 def sweep(
     scenario: Scenario,
@@ -353,6 +354,10 @@ class Optimum:
     @property
     def bottlenecks(self) -> Table:
         """The bottlenecks, the tightest first."""
+
+    @property
+    def inexact(self) -> list[str]:
+        """Why figures are not exact, for windows and then for completions, a text each; empty if all are exact."""
 
     @property
     def completions(self) -> Table:

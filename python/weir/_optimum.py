@@ -22,6 +22,7 @@ def optimum(
     objective: Objective | None = None,
     *,
     utilisation: float | None = None,
+    seed: int | None = None,
 ) -> Optimum:
     """Computes the best allocation for a scenario, independent of the scheme, and its bottleneck links.
 
@@ -33,7 +34,9 @@ def optimum(
         once; `proportional` fairness; or `max-flow`, the largest sum of rates
     :param utilisation: the usable part of the links' rates, above 0 and at most 1; by default that of the scheme whose policy
         divides the links
+    :param seed: the run whose consumers, starts and delays are taken where the seed draws them; by default those of the
+        scenario without what seeds draw
 
     Raises `weir.ScenarioError` or `weir.WeirError`.
     """
-    return _native.optimum(scenario_of(scenario, set), list(windows), objective, utilisation)
+    return _native.optimum(scenario_of(scenario, set), list(windows), objective, utilisation, seed)

@@ -29,6 +29,10 @@ pub struct Args {
     /// whose policy divides the links (docs/use/optimum.md), or else 1
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     utilisation: Option<f64>,
+    /// The optimum of the run with this seed, where the seed draws consumers, starts or delays. By default that of the
+    /// scenario without what seeds draw
+    #[arg(long, value_name = "N", value_parser = crate::run::seed, allow_negative_numbers = true)]
+    seed: Option<u64>,
     /// Print the result as one JSON document and nothing else
     #[arg(long)]
     json: bool,
@@ -37,7 +41,8 @@ pub struct Args {
 /// Computes it.
 pub fn optimum(args: &Args) -> Result<(), Failure> {
     let point = load::point(&args.scenario, &args.set, load::windows(&args.windows)?)?;
-    let request = OptimumRequest { objective: args.objective, utilisation: args.utilisation };
+    let request =
+        OptimumRequest { objective: args.objective, utilisation: args.utilisation, seed: args.seed };
     let document = terminal::while_waiting("computing the optimum", || request.document(&point))?;
     terminal::print(&if args.json { to_json(&document) } else { document.text(terminal_width()) })
 }

@@ -166,6 +166,6 @@ fn run_dir(dir: &Path, seed: u64, runs: usize) -> PathBuf {
     if runs == 1 { dir.to_owned() } else { dir.join(format!("seed-{seed}")) }
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }

@@ -16,7 +16,8 @@ pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
     Bound, ClassRow, DelayMs, DistanceRow, DropRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
-    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, TargetRow, TrafficFigures, WindowRow,
+    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, SlowdownRow, TargetRow, TrafficFigures,
+    WindowRow,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,

@@ -63,6 +63,9 @@ pub struct RunDocument {
     /// The optimum over the whole run, if the run has no window; `None` if it is not known.
     #[serde(default)]
     pub optimum: Option<OptimumRow>,
+    /// Completions beside those of the optimum, a row for each flow with an amount; left out if the optimum is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slowdowns: Vec<SlowdownRow>,
     /// The scenario's expectations, with the measured values.
     pub expectations: Vec<ExpectationRow>,
 }
@@ -242,6 +245,23 @@ pub struct OptimumRow {
     /// The target of the run's scheme, if that is to use a part of the links only; left out if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetRow>,
+}
+
+/// The slowdown of a flow with an amount, beside that in the optimum: its completion over the time that it would take alone on
+/// an empty network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowdownRow {
+    /// The flow: its index in `flows`.
+    pub flow: u64,
+    /// The time that it would take alone, s: the propagation of an Interest and its Data, and the transmission of all its Data at
+    /// the largest rate that its source and its routes allow.
+    pub alone_s: f64,
+    /// The measured completion over `alone_s`; `None` while unfinished.
+    pub slowdown: Option<f64>,
+    /// The completion in the optimum, with the same propagation, s; `None` if it is not within the run.
+    pub optimum_completion_s: Option<f64>,
+    /// That over `alone_s`, 1 or more.
+    pub optimum_slowdown: Option<f64>,
 }
 
 /// The target of a scheme: the optimum of the links if only a part of their rates may be used.

@@ -14,20 +14,30 @@
 //! allocation (Bertsekas and Gallager, section 6.5.2, at each level).
 //!
 //! The rounds begin with empty links. So the first shares and the demands that follow are too large, the next shares are
-//! too small, and so on. The shares converge from both sides: every two rounds settle the links that bind next. Over
-//! several paths, shares go half the way in each round. If routes fork and join in many places, the split of a stream's
-//! spare rate may not converge. Rates then still change by about a thousandth, and the result is the mean of the second
-//! half of the rounds.
+//! too small, and so on. The shares converge from both sides: every two rounds settle the links that bind next.
+//!
+//! On single paths with one class they do so from any beginning: whatever the others want, no share of a link is smaller than if all
+//! wanted all, so the tightest link settles first, then the next (Charny 1994). When a flow starts or ends, the
+//! rounds therefore go on from the shares that there are. A round divides only links on which something has changed, and only
+//! streams take whose shares have changed. So an event costs what it changes, not what the network has.
+//!
+//! With several classes there may be more than one fixed point, where two links are just full at the same time; over several
+//! paths there are many. Over several paths, and with several classes of up to 100 flows at a time, rounds begin with empty links
+//! at each event: then the result does not depend on what was before. Over several paths shares go half the way in each
+//! round. If routes fork and join in many places, the split of a stream's spare rate may not converge. Rates then still change
+//! by about a thousandth, and the result is the mean of the second half of the rounds.
 
 use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
 
-use crate::network::{Conditions, Network, Stream};
-use crate::paths::Paths;
+use crate::network::{Changed, Channel, Conditions, Network, Stream};
+use crate::paths::{Paths, along};
 use crate::policy::Division;
 
 /// Loads are settled when they change by no more than this, relative to the largest load of their stream.
 const SETTLED: f64 = 1e-10;
+/// A value that changes by no more than this part of it stays as it is: rounding.
+const ROUNDING: f64 = 1e-10;
 /// A share is used up when no more than this part of it is left.
 const USED_UP: f64 = 1e-9;
 /// Rounds with whole steps, over single paths. Every two rounds settle at least one link; a network of 200 nodes and
@@ -35,13 +45,22 @@ const USED_UP: f64 = 1e-9;
 const WHOLE_STEPS: usize = 200;
 /// The largest number of rounds over single paths.
 const ROUNDS: usize = 600;
+/// With several classes two links may pass a rate to and fro: loads change by as much as two rounds before, to this part of it.
+/// Then only half steps come to rest.
+const SWINGS: f64 = 1e-6;
+/// The largest number of rounds of what changes. Two links whose spare rates are nearly the same may settle in many small steps.
+const ROUNDS_OF_CHANGES: usize = 2000;
+/// With several classes and no more flows than this, rounds begin with empty links at each event.
+const FEW_FLOWS: usize = 100;
 /// The largest number of rounds over several paths. On a network of 200 nodes with three next hops at each node, all rates
 /// are then within 0.2 % of the result of ten times as many rounds.
 const ROUNDS_MULTIPATH: usize = 80;
 
-/// Shares, loads and rates, bit/s of Data.
+/// The shares of links and what streams take of them, bit/s of Data; and what has to be looked at again.
 #[derive(Clone, Debug)]
-pub(crate) struct Fair {
+pub(crate) struct Fair<'n> {
+    network: &'n Network,
+    policy: &'n SharingPolicy,
     /// For each arc in the list of all: what the link would give the stream if it wanted more.
     pub share: Vec<f64>,
     /// For each arc: its load. If a stream has several consumers, this is the load of the one that takes most.
@@ -50,29 +69,74 @@ pub(crate) struct Fair {
     pub by_interests: Vec<bool>,
     /// For each flow.
     pub rate: Vec<f64>,
-    /// How many rounds it took.
-    pub rounds: usize,
     /// Whether loads came to rest; if not, `load` and `rate` are means.
     pub is_settled: bool,
+    /// The streams that took, and the channels that were divided, since the last [`Fair::settle`] began.
+    pub taken: Marks,
+    pub divided: Marks,
+    /// For each arc: the share by the link's Data, and by its Interests.
+    by_data: Vec<f64>,
+    of_interests: Vec<f64>,
+    /// For each arc: what the stream would put there if it could have more.
+    wanted: Vec<f64>,
+    /// Whether rounds are of all links and streams, so that each change counts, however small.
+    counts_all: bool,
+    /// For each stream, whether it ran when shares were last divided.
+    ran: Vec<bool>,
+    /// What has to be looked at again.
+    data: Marks,
+    interests: Marks,
+    streams: Marks,
+    /// For each channel of a medium what it may be used for, bit/s of Data.
+    of_media: Vec<f64>,
+    division: Division,
+    paths: Paths,
+    wish: Wish,
+    next: Vec<f64>,
 }
 
-/// The fixed point under these conditions.
-pub(crate) fn fair(network: &Network, policy: &SharingPolicy, conditions: &Conditions) -> Fair {
-    let mut rounds = Rounds::new(network, policy, conditions);
-    let (whole, most) =
-        if network.forks(&rounds.running) { (1, ROUNDS_MULTIPATH) } else { (WHOLE_STEPS, ROUNDS) };
-    let mut mean = Mean::default();
-    for round in 0..most {
-        let unrest = rounds.round(if round < whole { 1.0 } else { 0.5 });
-        rounds.fair.is_settled = unrest <= SETTLED;
-        if rounds.fair.is_settled {
-            return rounds.fair;
-        }
-        if round >= most / 2 {
-            mean.add(&rounds.fair);
+/// A set of numbers below some bound.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    has: Vec<bool>,
+    list: Vec<usize>,
+}
+
+impl Marks {
+    pub fn new(bound: usize) -> Marks {
+        Marks { has: vec![false; bound], list: Vec::new() }
+    }
+
+    pub fn add(&mut self, number: usize) {
+        if !core::mem::replace(&mut self.has[number], true) {
+            self.list.push(number);
         }
     }
-    mean.of(rounds.fair)
+
+    /// Its numbers, in the order in which they came.
+    pub fn list(&self) -> &[usize] {
+        &self.list
+    }
+
+    pub fn clear(&mut self) {
+        self.list.drain(..).for_each(|number| self.has[number] = false);
+    }
+
+    /// Its numbers, in order; none are left.
+    fn take(&mut self) -> Vec<usize> {
+        let mut list = core::mem::take(&mut self.list);
+        list.iter().for_each(|number| self.has[*number] = false);
+        list.sort_unstable();
+        list
+    }
+
+    /// Gives the memory of a list back.
+    fn give_back(&mut self, mut list: Vec<usize>) {
+        if self.list.is_empty() {
+            list.clear();
+            self.list = list;
+        }
+    }
 }
 
 /// The mean of several rounds.
@@ -84,7 +148,7 @@ struct Mean {
 }
 
 impl Mean {
-    fn add(&mut self, fair: &Fair) {
+    fn add(&mut self, fair: &Fair<'_>) {
         self.rounds += 1.0;
         for (sums, values) in [(&mut self.load, &fair.load), (&mut self.rate, &fair.rate)] {
             sums.resize(values.len(), 0.0);
@@ -92,9 +156,9 @@ impl Mean {
         }
     }
 
-    fn of(self, fair: Fair) -> Fair {
+    fn put(self, fair: &mut Fair<'_>) {
         let mean = |sums: Vec<f64>| sums.into_iter().map(|sum| sum / self.rounds).collect();
-        Fair { load: mean(self.load), rate: mean(self.rate), ..fair }
+        (fair.load, fair.rate) = (mean(self.load), mean(self.rate));
     }
 }
 
@@ -108,42 +172,30 @@ pub(crate) fn room_for_interests(capacity: f64, data: f64) -> f64 {
     (capacity - data).max(capacity / 2.0)
 }
 
-struct Rounds<'n> {
-    network: &'n Network,
-    policy: &'n SharingPolicy,
-    conditions: &'n Conditions,
-    /// For each stream.
-    running: Vec<bool>,
-    fair: Fair,
-    /// For each arc: what the stream would put there if it could have more.
-    wanted: Vec<f64>,
-    /// For each channel of a medium what it may be used for, bit/s of Data.
-    of_media: Vec<f64>,
-    division: Division,
-    paths: Paths,
-    wish: Wish,
-    next: Vec<f64>,
-}
-
-impl<'n> Rounds<'n> {
-    fn new(network: &'n Network, policy: &'n SharingPolicy, conditions: &'n Conditions) -> Rounds<'n> {
-        let arcs = network.first_arc[network.streams.len()];
-        let fair = Fair {
+impl<'n> Fair<'n> {
+    /// Nothing runs.
+    pub fn new(network: &'n Network, policy: &'n SharingPolicy) -> Fair<'n> {
+        let (arcs, streams, channels) =
+            (network.stream_of_arc.len(), network.streams.len(), network.channels.len());
+        Fair {
+            network,
+            policy,
             share: vec![0.0; arcs],
             load: vec![0.0; arcs],
             by_interests: vec![false; arcs],
             rate: vec![0.0; network.stream_of.len()],
-            rounds: 0,
             is_settled: false,
-        };
-        Rounds {
-            running: network.running(conditions),
-            network,
-            policy,
-            conditions,
-            fair,
+            taken: Marks::new(streams),
+            divided: Marks::new(channels),
+            by_data: vec![0.0; arcs],
+            of_interests: vec![f64::INFINITY; arcs],
             wanted: vec![0.0; arcs],
-            of_media: vec![0.0; network.channels.len()],
+            counts_all: false,
+            ran: vec![false; streams],
+            data: Marks::new(channels),
+            interests: Marks::new(channels),
+            streams: Marks::new(streams),
+            of_media: vec![0.0; channels],
             division: Division::default(),
             paths: Paths::default(),
             wish: Wish::default(),
@@ -151,40 +203,155 @@ impl<'n> Rounds<'n> {
         }
     }
 
-    /// Divides all links and lets all streams take; shares go `step` of the way. Returns the largest change
+    /// Finds the fixed point under these conditions, of which this has changed since the last time.
+    pub fn settle(&mut self, conditions: &Conditions, changed: &Changed) {
+        self.taken.clear();
+        self.divided.clear();
+        let is_single = !conditions.running.forks() && self.network.media.is_empty();
+        let may_go_on = conditions.running.has_one_class() || conditions.running.flows.len() > FEW_FLOWS;
+        let goes_on = is_single && may_go_on && self.is_settled && !changed.all;
+        self.is_settled = goes_on && self.go_on(conditions, changed);
+        if !self.is_settled && is_single {
+            self.begin(conditions);
+            self.is_settled = self.rounds_of_changes(conditions);
+        }
+        if !self.is_settled {
+            self.begin(conditions);
+            self.rounds_of_all(conditions);
+        }
+    }
+
+    /// Rounds from the shares that there are; whether loads came to rest.
+    fn go_on(&mut self, conditions: &Conditions, changed: &Changed) -> bool {
+        for &flow in &changed.flows {
+            let stream = self.network.stream_of[flow];
+            self.streams.add(stream);
+            if self.ran[stream] != conditions.running.is(stream) {
+                self.starts_or_stops(stream, !self.ran[stream]);
+            }
+        }
+        for &channel in &changed.channels {
+            self.data.add(channel);
+            self.interests.add(channel);
+        }
+        self.rounds_of_changes(conditions)
+    }
+
+    fn starts_or_stops(&mut self, index: usize, runs: bool) {
+        self.ran[index] = runs;
+        self.taken.add(index);
+        let stream = &self.network.streams[index];
+        stream.consumers.iter().for_each(|(flow, _)| self.rate[*flow] = 0.0);
+        for (at, arc) in self.network.arcs_of(index).zip(&stream.arcs) {
+            self.forget(at);
+            for channel in [arc.channel, arc.back] {
+                self.data.add(channel);
+                self.interests.add(channel);
+            }
+            self.divided.add(arc.channel);
+        }
+    }
+
+    fn forget(&mut self, arc: usize) {
+        for of in [&mut self.share, &mut self.by_data, &mut self.load, &mut self.wanted] {
+            of[arc] = 0.0;
+        }
+        self.of_interests[arc] = f64::INFINITY;
+        self.by_interests[arc] = false;
+    }
+
+    /// Begins with empty links.
+    fn begin(&mut self, conditions: &Conditions) {
+        for index in 0..self.network.streams.len() {
+            let runs = conditions.running.is(index);
+            if runs || self.ran[index] {
+                self.starts_or_stops(index, runs);
+                self.streams.add(index);
+            }
+        }
+    }
+
+    fn look_at_all(&mut self, conditions: &Conditions) {
+        for &channel in &conditions.running.channels {
+            self.data.add(channel);
+            self.interests.add(channel);
+        }
+        conditions.running.streams.iter().for_each(|stream| self.streams.add(*stream));
+    }
+
+    /// Rounds of what has changed, on single paths, until nothing changes; whether that came to be.
+    fn rounds_of_changes(&mut self, conditions: &Conditions) -> bool {
+        self.counts_all = false;
+        let mut unrest_before = [f64::INFINITY; 2];
+        for round in 0..ROUNDS_OF_CHANGES {
+            let unrest = self.round(conditions, 1.0);
+            if self.data.list.is_empty() && self.interests.list.is_empty() && self.streams.list.is_empty() {
+                return true;
+            }
+            let before = core::mem::replace(&mut unrest_before[round % 2], unrest);
+            if unrest > SETTLED && (unrest - before).abs() <= SWINGS * unrest {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Rounds of all links and streams, until loads change by no more than rounding; or else the mean of the last of them.
+    fn rounds_of_all(&mut self, conditions: &Conditions) {
+        let (whole, most) =
+            if conditions.running.forks() { (1, ROUNDS_MULTIPATH) } else { (WHOLE_STEPS, ROUNDS) };
+        let whole = if self.network.media.is_empty() { 1 } else { whole };
+        let mut mean = Mean::default();
+        self.counts_all = true;
+        for round in 0..most {
+            self.look_at_all(conditions);
+            let unrest = self.round(conditions, if round < whole { 1.0 } else { 0.5 });
+            self.is_settled = unrest <= SETTLED;
+            if self.is_settled {
+                return;
+            }
+            if round >= most / 2 {
+                mean.add(self);
+            }
+        }
+        mean.put(self);
+    }
+
+    /// Divides links and lets streams take; shares go `step` of the way. Returns the largest change
     /// of a load, or how much it is above the share that it should have, as a part of its stream's largest.
-    fn round(&mut self, step: f64) -> f64 {
+    fn round(&mut self, conditions: &Conditions, step: f64) -> f64 {
         for medium in 0..self.network.media.len() {
-            self.divide_air(medium);
+            self.divide_air(conditions, medium);
         }
-        let mut excess = 0.0f64;
-        for channel in 0..self.network.channels.len() {
-            if self.network.data_on[channel].iter().any(|(stream, _)| self.running[*stream]) {
-                excess = excess.max(self.divide_data(channel, step));
+        let mut unrest = 0.0f64;
+        let data = self.data.take();
+        for &channel in data.iter().filter(|channel| !conditions.running.data_on[**channel].is_empty()) {
+            unrest = unrest.max(self.divide_data(conditions, channel, step));
+        }
+        self.data.give_back(data);
+        let interests = self.interests.take();
+        for &channel in
+            interests.iter().filter(|channel| !conditions.running.interests_on[**channel].is_empty())
+        {
+            if self.network.medium_of[channel].is_none() {
+                self.divide_interests(conditions, channel);
             }
         }
-        for channel in 0..self.network.channels.len() {
-            let is_own = self.network.medium_of[channel].is_none();
-            let data = self.network.data(channel, &self.fair.load, self.conditions);
-            let room = room_for_interests(self.conditions.capacity[channel], data);
-            if is_own && self.wanted_by_interests(channel) > room {
-                self.divide_interests(channel, room);
-            }
+        self.interests.give_back(interests);
+        let streams = self.streams.take();
+        for &stream in streams.iter().filter(|stream| conditions.running.is(**stream)) {
+            unrest = unrest.max(self.take(conditions, stream));
         }
-        self.fair.rounds += 1;
-        let running = (0..self.network.streams.len()).filter(|&stream| self.running[stream]);
-        running.collect::<Vec<_>>().into_iter().map(|stream| self.take(stream)).fold(excess, f64::max)
+        self.streams.give_back(streams);
+        unrest
     }
 
     /// The directions of a medium have equal parts of its air, and what others do not want. Interests are
     /// paid for with their Data.
-    fn divide_air(&mut self, medium: usize) {
-        let Rounds { network, running, division, wanted, of_media, conditions, .. } = self;
+    fn divide_air(&mut self, conditions: &Conditions, medium: usize) {
+        let Fair { network, division, wanted, of_media, .. } = self;
         let channels = network.media[medium].clone();
-        let arcs = |channel: usize| {
-            let on = network.data_on[channel].iter().filter(|(stream, _)| running[*stream]);
-            on.map(|(_, arc)| *arc)
-        };
+        let arcs = |channel: usize| conditions.running.data_on[channel].iter().map(|(_, arc)| *arc);
         let used: Vec<usize> = channels.filter(|channel| arcs(*channel).count() > 0).collect();
         division.clear();
         for &channel in &used {
@@ -203,88 +370,128 @@ impl<'n> Rounds<'n> {
     }
 
     /// Data have what Interests leave, half of the link at least. Returns the most by which a load is above its share, as a part of itself.
-    fn divide_data(&mut self, channel: usize, step: f64) -> f64 {
+    fn divide_data(&mut self, conditions: &Conditions, channel: Channel, step: f64) -> f64 {
         let mut excess = 0.0f64;
-        let Rounds { network, running, fair, division, wanted, of_media, conditions, .. } = self;
-        let capacity = match network.medium_of[channel] {
-            Some(_) => of_media[channel],
+        let capacity = match self.network.medium_of[channel] {
+            Some(_) => self.of_media[channel],
             None => {
-                let interests = network.interests(channel, &fair.load, conditions);
+                let interests = self.network.interests(channel, &self.load, conditions);
                 room_for_data(conditions.capacity[channel], interests)
             }
         };
-        let running = |(stream, _): &&(usize, usize)| running[*stream];
-        division.clear();
-        for &(stream, arc) in network.data_on[channel].iter().filter(running) {
-            let of = &network.streams[stream];
-            division.add(of.class, of.weight, conditions.part[arc] * wanted[arc]);
+        let on = &conditions.running.data_on[channel];
+        self.division.clear();
+        for &(stream, arc) in on {
+            let of = &self.network.streams[stream];
+            self.division.add(of.class, of.weight, conditions.part[arc] * self.wanted[arc]);
         }
-        let shares = division.shares(self.policy, capacity);
-        for (&(stream, arc), share) in network.data_on[channel].iter().filter(running).zip(shares) {
-            let share = conditions.by(arc, share.min(network.streams[stream].limit));
-            excess = excess.max((fair.load[arc] - share) / fair.load[arc].max(f64::MIN_POSITIVE));
-            fair.share[arc] += step * (share - fair.share[arc]);
-            fair.by_interests[arc] = false;
+        self.division.divide(self.policy, capacity);
+        for (place, &(index, arc)) in on.iter().enumerate() {
+            let stream = &self.network.streams[index];
+            let share = conditions.by(arc, self.division.share(place).min(stream.limit));
+            excess = excess.max((self.load[arc] - share) / self.load[arc].max(f64::MIN_POSITIVE));
+            let share = if step < 1.0 { self.share[arc] + step * (share - self.share[arc]) } else { share };
+            if self.differ(share, self.by_data[arc]) {
+                self.by_data[arc] = share;
+                self.interests.add(stream.arcs[arc - self.network.first_arc[index]].back);
+                self.limit(index, arc);
+                self.divided.add(channel);
+            }
         }
         excess
     }
 
-    /// What Interests would take of a channel if all Data came that may.
-    fn wanted_by_interests(&self, channel: usize) -> f64 {
-        let running = self.network.interests_on[channel].iter().filter(|(stream, _)| self.running[*stream]);
-        running
-            .map(|&(stream, arc)| {
-                let on_link = self.conditions.part[arc] * self.fair.share[arc];
-                self.network.streams[stream].interest_ratio * on_link
-            })
-            .sum()
+    /// Whether a value has changed by more than rounding.
+    fn differ(&self, a: f64, b: f64) -> bool {
+        let most = a.abs().max(b.abs());
+        a != b && (self.counts_all || most == f64::INFINITY || (a - b).abs() > ROUNDING * most)
     }
 
-    /// Where Interests want more of a channel than they may have, they are divided as Data are.
-    fn divide_interests(&mut self, channel: usize, room: f64) {
-        let Rounds { network, running, fair, division, wanted, conditions, .. } = self;
-        let running = |(stream, _): &&(usize, usize)| running[*stream];
-        division.clear();
-        for &(stream, arc) in network.interests_on[channel].iter().filter(running) {
-            let stream = &network.streams[stream];
-            division.add(
-                stream.class,
-                stream.weight,
-                stream.interest_ratio * conditions.part[arc] * wanted[arc],
-            );
+    /// The share of an arc is the smaller one of those of its Data and of its Interests.
+    fn limit(&mut self, stream: usize, arc: usize) {
+        let by_interests = self.of_interests[arc] < self.by_data[arc];
+        let share = if by_interests { self.of_interests[arc] } else { self.by_data[arc] };
+        if share != self.share[arc] || by_interests != self.by_interests[arc] {
+            self.share[arc] = share;
+            self.by_interests[arc] = by_interests;
+            self.streams.add(stream);
         }
-        let shares = division.shares(self.policy, room);
-        for (&(stream, arc), share) in network.interests_on[channel].iter().filter(running).zip(shares) {
-            let share = conditions.by(arc, share / network.streams[stream].interest_ratio);
-            if share < fair.share[arc] {
-                fair.share[arc] = share;
-                fair.by_interests[arc] = true;
+    }
+
+    /// Where Interests want more of a channel than they may have, if all Data came that may, they are divided as Data are.
+    fn divide_interests(&mut self, conditions: &Conditions, channel: Channel) {
+        let data = self.network.data(channel, &self.load, conditions);
+        let room = room_for_interests(conditions.capacity[channel], data);
+        let on = &conditions.running.interests_on[channel];
+        let ratio =
+            |stream: usize, arc: usize| self.network.streams[stream].interest_ratio * conditions.part[arc];
+        let wanted: f64 = on.iter().map(|&(stream, arc)| ratio(stream, arc) * self.by_data[arc]).sum();
+        let is_scarce = wanted > room;
+        if is_scarce {
+            self.division.clear();
+            for &(stream, arc) in on {
+                let of = &self.network.streams[stream];
+                self.division.add(of.class, of.weight, ratio(stream, arc) * self.wanted[arc]);
+            }
+            self.division.divide(self.policy, room);
+        }
+        for (place, &(index, arc)) in on.iter().enumerate() {
+            let stream = &self.network.streams[index];
+            let share = if is_scarce {
+                conditions.by(arc, self.division.share(place) / stream.interest_ratio)
+            } else {
+                f64::INFINITY
+            };
+            if self.differ(share, self.of_interests[arc]) {
+                self.of_interests[arc] = share;
+                self.limit(index, arc);
+                self.divided.add(stream.arcs[arc - self.network.first_arc[index]].channel);
             }
         }
     }
 
     /// A stream's consumers take what its shares carry; returns the largest change of a load.
-    fn take(&mut self, index: usize) -> f64 {
-        let Rounds { network, fair, paths, next, wish, .. } = self;
-        let stream = &network.streams[index];
-        let arcs = network.arcs_of(index);
-        let share = &fair.share[arcs.clone()];
+    fn take(&mut self, conditions: &Conditions, index: usize) -> f64 {
+        self.taken.add(index);
+        let stream = &self.network.streams[index];
+        let arcs = self.network.arcs_of(index);
+        let Fair { share, paths, next, wish, rate, .. } = self;
+        let share = &share[arcs.clone()];
         next.clear();
         next.resize(arcs.len(), 0.0);
         for &(flow, node) in &stream.consumers {
-            paths.find(stream, node, self.conditions.demand[flow], share);
-            fair.rate[flow] = paths.total;
-            next.iter_mut().zip(&paths.flow).for_each(|(load, flow)| *load = load.max(*flow));
+            let demand = conditions.demand[flow];
+            if demand <= 0.0 {
+                rate[flow] = 0.0;
+            } else if stream.forks {
+                paths.find(stream, node, demand, share);
+                rate[flow] = paths.total;
+                next.iter_mut().zip(&paths.flow).for_each(|(load, flow)| *load = load.max(*flow));
+            } else {
+                rate[flow] = along(stream, node, demand, share);
+                stream.chain(node).for_each(|arc| next[arc] = next[arc].max(rate[flow]));
+            }
         }
-        wish.find(stream, &self.conditions.demand, share);
+        wish.find(stream, &conditions.demand, share);
         let (mut largest, mut change) = (f64::MIN_POSITIVE, 0.0f64);
-        for (at, arc) in arcs.enumerate() {
-            largest = largest.max(next[at]);
-            change = change.max((next[at] - fair.load[arc]).abs());
-            fair.load[arc] = next[at];
-            let is_used_up = next[at] >= share[at] * (1.0 - USED_UP);
-            let wish = wish.of[at].max(next[at]).min(stream.limit);
-            self.wanted[arc] = if is_used_up { wish } else { next[at] };
+        for (at, arc) in arcs.clone().enumerate() {
+            let load = self.next[at];
+            largest = largest.max(load);
+            change = change.max((load - self.load[arc]).abs());
+            let is_used_up = load >= self.share[arc] * (1.0 - USED_UP);
+            let wish = self.wish.of[at].max(load).min(stream.limit);
+            let wanted = if is_used_up { wish } else { load };
+            let ends = stream.arcs[at];
+            if self.differ(load, self.load[arc]) {
+                self.load[arc] = load;
+                self.data.add(ends.back);
+                self.interests.add(ends.channel);
+            }
+            if self.differ(wanted, self.wanted[arc]) {
+                self.wanted[arc] = wanted;
+                self.data.add(ends.channel);
+                self.interests.add(ends.back);
+            }
         }
         change / largest
     }
@@ -292,7 +499,7 @@ impl<'n> Rounds<'n> {
 
 /// What a stream would put on each arc if that one had no bound. Of a single path it is the least of the
 /// other shares; where ways join it may be too much, which matters only where a share is used up anyway.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Wish {
     of: Vec<f64>,
     /// For each node: what it can offer.

@@ -23,6 +23,8 @@
 //!   link carries one copy, at the rate of the fastest consumer. This is the upper bound. Consumers that are out of step
 //!   share only by caches. With [`Copies::Apart`] nothing is shared: each consumer counts as if it fetched its own names.
 //! - Behind a simulated cache that has a part k of a stream's names, links carry 1 − k of the stream.
+//! - A link that loses every packet carries no Data: flows whose Interests nobody answers get nothing, and take nothing
+//!   from others.
 //! - Round trips, queues and random loss are not modelled (except that a medium retransmits frames). Neither are caches
 //!   that answer one consumer with content that another has fetched earlier.
 //!
@@ -44,6 +46,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod alone;
 mod fair;
 mod global;
 mod model;
@@ -52,12 +55,14 @@ mod optimum;
 mod paths;
 mod policy;
 mod program;
+mod running;
 mod solve;
 mod theory;
 mod timeline;
 
 pub use optimum::{
-    Bottleneck, Copies, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share,
+    Alone, Bottleneck, Completions, Copies, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options,
+    Share,
 };
-pub use solve::Objective;
+pub use solve::{Inexact, Objective};
 pub use theory::{Theory, steady};

@@ -65,32 +65,51 @@ impl ChannelLoads {
     }
 }
 
-/// What each flow could have if it were alone, bit/s: the maximum flow over its routes.
-pub(crate) fn alone(network: &Network, conditions: &Conditions) -> Vec<f64> {
-    let mut rate = vec![0.0; network.stream_of.len()];
+/// What each flow could have if it were alone and asked for this, bit/s: the maximum flow over its routes.
+pub(crate) fn alone(network: &Network, conditions: &Conditions, demand: &[f64]) -> Vec<f64> {
     let mut paths = Paths::default();
-    for (index, stream) in network.streams.iter().enumerate() {
-        let share = widths(network, index, conditions);
-        for &(flow, node) in &stream.consumers {
-            paths.find(stream, node, conditions.demand[flow], &share);
-            rate[flow] = paths.total;
-        }
+    let flows = demand.iter().enumerate();
+    flows.map(|(flow, demand)| alone_rate(network, conditions, flow, *demand, &mut paths)).collect()
+}
+
+/// The same of one flow.
+pub(crate) fn alone_rate(
+    network: &Network,
+    conditions: &Conditions,
+    flow: usize,
+    demand: f64,
+    paths: &mut Paths,
+) -> f64 {
+    if demand <= 0.0 {
+        return 0.0;
     }
-    rate
+    let index = network.stream_of[flow];
+    let stream = &network.streams[index];
+    let node = network.node_of[flow];
+    if !stream.forks {
+        let ways = stream.chain(node).map(|arc| width(network, conditions, index, arc));
+        return if stream.is_served(node) { ways.fold(demand, f64::min) } else { 0.0 };
+    }
+    paths.find(stream, node, demand, &widths(network, index, conditions));
+    paths.total
 }
 
 /// What each arc of a stream can carry if nothing else is on its links.
 fn widths(network: &Network, index: usize, conditions: &Conditions) -> Vec<f64> {
+    (0..network.streams[index].arcs.len()).map(|arc| width(network, conditions, index, arc)).collect()
+}
+
+/// The same of one arc.
+fn width(network: &Network, conditions: &Conditions, index: usize, arc: usize) -> f64 {
     let stream = &network.streams[index];
+    let Arc { channel, back, .. } = stream.arcs[arc];
     let most = |channel: Channel| conditions.capacity[channel];
-    let by_interests = |arc: &Arc| match network.medium_of[arc.back] {
+    let by_interests = match network.medium_of[back] {
         // They are paid for with their Data.
-        Some(_) if most(arc.back) > 0.0 => f64::INFINITY,
-        _ => most(arc.back) / stream.interest_ratio,
+        Some(_) if most(back) > 0.0 => f64::INFINITY,
+        _ => most(back) / stream.interest_ratio,
     };
-    let width = |arc: &Arc| most(arc.channel).min(by_interests(arc)).min(stream.limit);
-    let arcs = network.arcs_of(index).zip(&stream.arcs);
-    arcs.map(|(at, arc)| conditions.by(at, width(arc))).collect()
+    conditions.by(network.first_arc[index] + arc, most(channel).min(by_interests).min(stream.limit))
 }
 
 /// What a bound of a channel counts.
@@ -212,7 +231,7 @@ impl<'n> Stage<'n> {
             conditions,
             policy,
             others,
-            alone: alone(network, conditions),
+            alone: alone(network, conditions, &conditions.demand),
             width: (0..network.streams.len()).flat_map(|index| widths(network, index, conditions)).collect(),
             paths: vec![Vec::new(); flows],
             fixed: vec![Vec::new(); flows],
@@ -338,7 +357,7 @@ impl<'n> Stage<'n> {
         let rate = model.program.variable();
         model.rate[flow] = Some(rate);
         let of = |variable: usize| Sum { terms: vec![(variable, 1.0)], fixed: 0.0 };
-        if self.network.streams[self.network.stream_of[flow]].forks() {
+        if self.network.streams[self.network.stream_of[flow]].forks {
             let paths: Vec<usize> = self.paths[flow].iter().map(|_| model.program.variable()).collect();
             let mut terms: Terms = paths.iter().map(|path| (*path, -1.0)).collect();
             terms.push((rate, 1.0));
@@ -586,7 +605,7 @@ impl<'n> Stage<'n> {
     pub fn settle(&mut self, model: &Model, answer: &Answer, flow: usize, rate: f64) {
         self.is_settled[flow] = true;
         self.allocation.rate[flow] = rate.clamp(0.0, self.alone[flow]);
-        if !self.network.streams[self.network.stream_of[flow]].forks() {
+        if !self.network.streams[self.network.stream_of[flow]].forks {
             self.fixed[flow] = vec![self.allocation.rate[flow]];
         }
         if rate >= self.conditions.demand[flow] * (1.0 - NOTHING) {

@@ -9,7 +9,10 @@ use weir_medium::{Saturation, phy};
 use weir_packet::ServiceClass;
 use weir_scenario::{DirectedLink, Event, MediumId, Scenario, SourceRate};
 
+use crate::OptimumError;
 use crate::optimum::Copies;
+use crate::running::Running;
+use crate::solve::Solver;
 
 /// One direction of a link: its place in [`Network::channels`].
 pub(crate) type Channel = usize;
@@ -56,6 +59,8 @@ pub(crate) struct Stream {
     /// The arcs, ordered by where they end; with `first_into` as `arcs` with `first_arc`.
     pub into: Vec<usize>,
     pub first_into: Vec<usize>,
+    /// Whether a node has several next hops.
+    pub forks: bool,
     /// The flows, each with the place of its consumer in `nodes`.
     pub consumers: Vec<(usize, usize)>,
 }
@@ -66,9 +71,19 @@ impl Stream {
         self.first_arc[node]..self.first_arc[node + 1]
     }
 
-    /// Whether a node has several next hops.
-    pub fn forks(&self) -> bool {
-        self.first_arc.windows(2).any(|arcs| arcs[1] - arcs[0] > 1)
+    /// The arcs by which the Interests of one at `node` go, where no node has several next hops; to a node that
+    /// produces or where they end.
+    pub fn chain(&self, mut node: usize) -> impl Iterator<Item = usize> + '_ {
+        core::iter::from_fn(move || {
+            let arc = self.arcs_of(node).next().filter(|_| !self.produces[node])?;
+            node = self.arcs[arc].to;
+            Some(arc)
+        })
+    }
+
+    /// Whether the Data is to be had at the end of [`Stream::chain`], which is not the consumer's own node.
+    pub fn is_served(&self, node: usize) -> bool {
+        self.chain(node).last().is_some_and(|arc| self.produces[self.arcs[arc].to])
     }
 
     /// The arcs that end at a node.
@@ -102,6 +117,7 @@ impl Stream {
         self.into.sort_by_key(|arc| self.arcs[*arc].to);
         self.first_into =
             nodes.map(|node| self.into.partition_point(|arc| self.arcs[*arc].to < node)).collect();
+        self.forks = self.first_arc.windows(2).any(|arcs| arcs[1] - arcs[0] > 1);
     }
 }
 
@@ -115,6 +131,10 @@ pub(crate) struct Network {
     pub ends: Vec<[usize; 2]>,
     /// For each flow its stream.
     pub stream_of: Vec<usize>,
+    /// For each flow the place of its consumer among the stream's nodes.
+    pub node_of: Vec<usize>,
+    /// For each arc in the list of all: its place in [`Network::data_on`].
+    pub place_on: Vec<usize>,
     /// For each stream where its arcs begin in a list of those of all streams; one more at the end.
     pub first_arc: Vec<usize>,
     /// For each arc in that list its stream.
@@ -147,6 +167,36 @@ pub(crate) struct Conditions {
     /// For each arc in the list of all: the part of a consumer's Interests that simulated caches let
     /// through to it. Loads and shares of arcs count what the consumer gets: on the link is this part of it.
     pub part: Vec<f64>,
+    /// The flows with a demand.
+    pub running: Running,
+}
+
+/// What of the conditions has changed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changed {
+    /// Anything.
+    pub all: bool,
+    /// The demands of these flows.
+    pub flows: Vec<usize>,
+    /// The capacities of these.
+    pub channels: Vec<Channel>,
+}
+
+impl Changed {
+    /// All that may change.
+    pub fn all() -> Changed {
+        Changed { all: true, ..Changed::default() }
+    }
+
+    pub fn is_none(&self) -> bool {
+        !self.all && self.flows.is_empty() && self.channels.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.all = false;
+        self.flows.clear();
+        self.channels.clear();
+    }
 }
 
 /// What an arc carries, as the consumer counts it, that no Interest comes to: no bound, bit/s.
@@ -202,7 +252,9 @@ impl Network {
             ends: scenario.links.iter().flat_map(|l| [[l.a.index(), l.b.index()]; 2]).collect(),
             streams,
             channels,
+            node_of: vec![0; stream_of.len()],
             stream_of,
+            place_on: Vec::new(),
             data_bits,
         };
         network.list_arcs();
@@ -212,7 +264,9 @@ impl Network {
     fn list_arcs(&mut self) {
         let mut at = 0;
         for (index, stream) in self.streams.iter().enumerate() {
+            stream.consumers.iter().for_each(|(flow, node)| self.node_of[*flow] = *node);
             for arc in &stream.arcs {
+                self.place_on.push(self.data_on[arc.channel].len());
                 self.data_on[arc.channel].push((index, at));
                 self.interests_on[arc.back].push((index, at));
                 self.stream_of_arc.push(index);
@@ -240,25 +294,14 @@ impl Network {
         self.streams[self.stream_of[flow]].class
     }
 
-    /// Whether each stream has a consumer that asks for something.
-    pub fn running(&self, conditions: &Conditions) -> Vec<bool> {
-        let asks = |(flow, _): &(usize, usize)| conditions.demand[*flow] > 0.0;
-        self.streams.iter().map(|stream| stream.consumers.iter().any(asks)).collect()
-    }
-
-    /// Whether the routes of a stream that runs fork.
-    pub fn forks(&self, running: &[bool]) -> bool {
-        self.streams.iter().zip(running).any(|(stream, runs)| *runs && stream.forks())
-    }
-
     /// Bits of Data on a channel, with these loads on all arcs.
     pub fn data(&self, channel: Channel, load: &[f64], conditions: &Conditions) -> f64 {
-        self.data_on[channel].iter().map(|(_, arc)| conditions.part[*arc] * load[*arc]).sum()
+        conditions.running.data_on[channel].iter().map(|(_, arc)| conditions.part[*arc] * load[*arc]).sum()
     }
 
     /// Bits of Interests on a channel, with these loads of Data on all arcs.
     pub fn interests(&self, channel: Channel, load: &[f64], conditions: &Conditions) -> f64 {
-        let on = self.interests_on[channel].iter();
+        let on = conditions.running.interests_on[channel].iter();
         on.map(|&(stream, arc)| self.streams[stream].interest_ratio * conditions.part[arc] * load[arc]).sum()
     }
 
@@ -361,6 +404,7 @@ impl<'s> Routes<'s> {
             first_arc: Vec::new(),
             into: Vec::new(),
             first_into: Vec::new(),
+            forks: false,
             consumers: flows.iter().zip(&consumers).map(|(flow, node)| (*flow, place[node])).collect(),
             nodes: Vec::new(),
         };
@@ -429,43 +473,122 @@ pub(crate) struct State {
     up: Vec<bool>,
     /// For each link.
     loss: Vec<f64>,
-    source: Vec<f64>,
+    /// For each flow what its source asks for, bit/s.
+    pub source: Vec<f64>,
+    /// For each flow.
     running: Vec<bool>,
     /// For each node: the hit ratio of its simulated cache.
     cache_ratio: Vec<f64>,
+    /// η.
+    utilisation: f64,
+    conditions: Conditions,
+    /// What of them has changed since they were looked at.
+    changed: Changed,
+    /// Whether what media carry has to be computed again.
+    is_air_old: bool,
 }
 
 impl State {
     /// Before the beginning: nothing runs.
-    pub fn new(scenario: &Scenario) -> State {
+    pub fn new(scenario: &Scenario, network: &Network, utilisation: f64) -> State {
         let rates = scenario.links.iter().flat_map(|link| link.rate);
-        State {
+        let arcs = network.stream_of_arc.len();
+        let mut state = State {
             rate: rates.map(|rate| rate.as_bps_f64()).collect(),
             up: vec![true; scenario.links.len()],
             loss: scenario.links.iter().map(|link| link.loss).collect(),
             source: scenario.flows.iter().map(|flow| demand(flow.source)).collect(),
             running: vec![false; scenario.flows.len()],
             cache_ratio: scenario.nodes.iter().map(|node| node.cache_ratio).collect(),
-        }
+            utilisation,
+            conditions: Conditions {
+                capacity: vec![0.0; network.channels.len()],
+                air: vec![0.0; arcs],
+                air_to_use: utilisation,
+                demand: vec![0.0; scenario.flows.len()],
+                part: Vec::new(),
+                running: Running::none(network),
+            },
+            changed: Changed::all(),
+            is_air_old: true,
+        };
+        (0..scenario.links.len()).for_each(|link| state.link_changes(link));
+        state.caches_change(network);
+        state
     }
 
-    pub fn apply(&mut self, change: &Change) {
+    pub fn apply(&mut self, network: &Network, change: &Change) {
+        self.is_air_old = true;
         match change {
-            Change::Start(flow) => self.running[*flow] = true,
-            Change::Stop(flow) => self.running[*flow] = false,
+            Change::Start(flow) => {
+                self.running[*flow] = true;
+                self.demand_changes(network, *flow);
+            }
+            Change::Stop(flow) => {
+                self.running[*flow] = false;
+                self.demand_changes(network, *flow);
+            }
             Change::Event(Event::FlowSource { flows, source }) => {
-                flows.iter().for_each(|flow| self.source[flow.index()] = demand(*source));
+                for flow in flows {
+                    self.source[flow.index()] = demand(*source);
+                    self.demand_changes(network, flow.index());
+                }
             }
             Change::Event(Event::LinkRate { link, rate }) => {
                 for (direction, rate) in rate.iter().enumerate() {
                     self.rate[2 * link.index() + direction] = rate.as_bps_f64();
                 }
+                self.link_changes(link.index());
             }
-            Change::Event(Event::LinkDown { link }) => self.up[link.index()] = false,
-            Change::Event(Event::LinkUp { link }) => self.up[link.index()] = true,
-            Change::Event(Event::NodeCacheRatio { node, ratio }) => self.cache_ratio[node.index()] = *ratio,
-            Change::Event(Event::LinkDelay { .. } | Event::LinkLoss { .. }) => {}
+            Change::Event(Event::LinkDown { link }) => {
+                self.up[link.index()] = false;
+                self.link_changes(link.index());
+            }
+            Change::Event(Event::LinkUp { link }) => {
+                self.up[link.index()] = true;
+                self.link_changes(link.index());
+            }
+            Change::Event(Event::LinkLoss { link, loss }) => {
+                self.loss[link.index()] = *loss;
+                self.link_changes(link.index());
+            }
+            Change::Event(Event::NodeCacheRatio { node, ratio }) => {
+                self.cache_ratio[node.index()] = *ratio;
+                self.caches_change(network);
+            }
+            Change::Event(Event::LinkDelay { .. }) => {}
         }
+    }
+
+    fn demand_changes(&mut self, network: &Network, flow: usize) {
+        let demand = if self.running[flow] { self.source[flow] } else { 0.0 };
+        if self.conditions.demand[flow] == demand {
+            return;
+        }
+        self.conditions.demand[flow] = demand;
+        if demand > 0.0 {
+            self.conditions.running.start(network, flow);
+        } else {
+            self.conditions.running.stop(network, flow);
+        }
+        self.changed.flows.push(flow);
+    }
+
+    /// A link that loses all packets carries no Data: no Interest over it is answered.
+    fn link_changes(&mut self, link: usize) {
+        for channel in [2 * link, 2 * link + 1] {
+            let carries = if self.loss[link] < 1.0 { self.rate(channel) } else { 0.0 };
+            let capacity = self.utilisation * carries;
+            if self.conditions.capacity[channel] != capacity {
+                self.conditions.capacity[channel] = capacity;
+                self.changed.channels.push(channel);
+            }
+        }
+    }
+
+    fn caches_change(&mut self, network: &Network) {
+        self.conditions.part = network.streams.iter().flat_map(|stream| self.parts(stream)).collect();
+        self.changed.all = true;
     }
 
     /// The rate of a channel, bit/s; 0 while it is down.
@@ -473,20 +596,33 @@ impl State {
         if self.up[channel / 2] { self.rate[channel] } else { 0.0 }
     }
 
-    pub fn conditions(&self, network: &Network, utilisation: f64) -> Conditions {
-        let demand = |(source, running): (&f64, &bool)| if *running { *source } else { 0.0 };
-        let mut conditions = Conditions {
-            capacity: (0..self.rate.len()).map(|channel| utilisation * self.rate(channel)).collect(),
-            air: vec![0.0; network.stream_of_arc.len()],
-            air_to_use: utilisation,
-            demand: self.source.iter().zip(&self.running).map(demand).collect(),
-            part: network.streams.iter().flat_map(|stream| self.parts(stream)).collect(),
-        };
-        let running = network.running(&conditions);
-        for medium in &network.media {
-            self.share_air(network, &running, medium.clone(), utilisation, &mut conditions);
+    pub fn conditions(&mut self, network: &Network) -> &Conditions {
+        if self.is_air_old && !network.media.is_empty() {
+            self.changed.all = true;
+            for medium in &network.media {
+                self.share_air(network, medium.clone());
+            }
         }
-        conditions
+        self.is_air_old = false;
+        &self.conditions
+    }
+
+    /// What runs.
+    pub fn running(&self) -> &Running {
+        &self.conditions.running
+    }
+
+    /// Solves if anything has changed since the last time.
+    ///
+    /// # Errors
+    /// The solver gave up.
+    pub fn solve(&mut self, network: &Network, solver: &mut Solver<'_>) -> Result<(), OptimumError> {
+        self.conditions(network);
+        if !self.changed.is_none() {
+            solver.solve(&self.conditions, &self.changed)?;
+            self.changed.clear();
+        }
+        Ok(())
     }
 
     /// For each arc of a stream: the part of Interests that simulated caches let through to it.
@@ -504,15 +640,9 @@ impl State {
     }
 
     /// What Data cost on a medium when all stations that have something to send always have.
-    fn share_air(
-        &self,
-        network: &Network,
-        running: &[bool],
-        medium: core::ops::Range<Channel>,
-        utilisation: f64,
-        conditions: &mut Conditions,
-    ) {
-        let on = |channel: Channel| network.data_on[channel].iter().filter(|(stream, _)| running[*stream]);
+    fn share_air(&mut self, network: &Network, medium: core::ops::Range<Channel>) {
+        let running = &self.conditions.running;
+        let on = |channel: Channel| running.data_on[channel].iter();
         let used: Vec<Channel> = medium.clone().filter(|channel| on(*channel).count() > 0).collect();
         let ends = |channel: &Channel| network.ends[*channel];
         let stations: std::collections::BTreeSet<usize> = used.iter().flat_map(ends).collect();
@@ -530,11 +660,12 @@ impl State {
                 let [interest, data] = network.streams[stream].sizes;
                 let air = saturation.air_time(data, rate(channel), longest)
                     + saturation.air_time(interest, rate(channel ^ 1), longest);
-                conditions.air[arc] = air / data.bits() as f64;
-                most = most.max(1.0 / conditions.air[arc]);
+                self.conditions.air[arc] = air / data.bits() as f64;
+                most = most.max(1.0 / self.conditions.air[arc]);
             }
-            if self.up[channel / 2] && most > 0.0 {
-                conditions.capacity[channel] = utilisation * most;
+            if most > 0.0 {
+                let is_up = self.up[channel / 2] && self.loss[channel / 2] < 1.0;
+                self.conditions.capacity[channel] = if is_up { self.utilisation * most } else { 0.0 };
             }
         }
     }

@@ -6,7 +6,7 @@ use weir_core::units::Span;
 use weir_packet::ServiceClass;
 use weir_scenario::{DirectedLink, FlowId, ScenarioError};
 
-use crate::solve::Objective;
+use crate::solve::{Inexact, Objective};
 
 /// Whether consumers that fetch the same names share a Data on the links that their routes have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,8 +158,42 @@ pub struct Optimum {
     pub flows: Vec<FlowOptimum>,
     /// Both directions of each of [`Scenario::links`](weir_scenario::Scenario::links).
     pub links: Vec<LinkOptimum>,
-    /// Whether rates are exact; if not, they may be wrong by about a thousandth.
-    pub is_exact: bool,
+    /// Why rates are not exact; `None` if they are, to nine digits.
+    pub inexact: Option<Inexact>,
+}
+
+/// When flows would be complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Completions {
+    /// For each flow that has an amount, the time after its own start; `None` for those that would not be complete within
+    /// the run. Round trips do not count.
+    pub times: Vec<Option<Span>>,
+    /// Why times are not exact; `None` if they are, to nine digits.
+    pub inexact: Option<Inexact>,
+}
+
+/// The time that a flow with an amount would take if it were the only flow of the run, from its own start on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alone {
+    /// The propagation of its first Interest and Data, by the fastest of its routes at its start.
+    pub round_trip: Span,
+    /// The transmission of its Data at the largest rate that its source, its routes and its limit allow, without the
+    /// round trip; `None` if they would never come.
+    pub transmission: Option<Span>,
+}
+
+impl Alone {
+    /// Both together.
+    pub fn time(&self) -> Option<Span> {
+        Some(self.round_trip + self.transmission?)
+    }
+
+    /// A completion in the optimum, in which round trips do not count, over the time alone: both with one round trip. 1 or
+    /// more.
+    pub fn slowdown(&self, completion: Span) -> Option<f64> {
+        let time = self.time().filter(|time| *time > Span::ZERO)?;
+        Some((completion + self.round_trip).as_secs_f64() / time.as_secs_f64())
+    }
 }
 
 /// A bottleneck link.

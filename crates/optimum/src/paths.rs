@@ -39,6 +39,11 @@ impl Paths {
         if stream.produces[node] {
             return;
         }
+        if !stream.forks {
+            self.total = along(stream, node, demand, share);
+            stream.chain(node).for_each(|arc| self.flow[arc] = self.total);
+            return;
+        }
         let most = self.offers(stream, node, share).min(demand);
         if most <= 0.0 {
             return;
@@ -201,6 +206,10 @@ impl Paths {
     /// are used up. Empty if nothing limits it.
     pub fn cut(&mut self, stream: &Stream, node: usize, share: &[f64], cut: &mut Vec<usize>) {
         cut.clear();
+        if !stream.forks {
+            cut.extend(stream.chain(node).find(|arc| self.total >= share[*arc] * (1.0 - USED_UP)));
+            return;
+        }
         let least = self.total * USED_UP;
         self.reach(stream, node, |flow, share| flow < share * (1.0 - USED_UP), least, share);
         let reached = |at: usize| self.reached_by[at].is_some();
@@ -210,6 +219,20 @@ impl Paths {
         let across = |arc: &usize| reached(stream.arcs[*arc].from) && !reached(stream.arcs[*arc].to);
         cut.extend((0..stream.arcs.len()).filter(across));
     }
+}
+
+/// What one at `node` can get along its only way, no more than it asks for.
+pub(crate) fn along(stream: &Stream, node: usize, demand: f64, share: &[f64]) -> f64 {
+    let (mut least, mut at) = (demand, node);
+    while !stream.produces[at] {
+        let arc = stream.first_arc[at];
+        if arc == stream.first_arc[at + 1] {
+            return 0.0;
+        }
+        least = least.min(share[arc]);
+        at = stream.arcs[arc].to;
+    }
+    if at == node { 0.0 } else { least.max(0.0) }
 }
 
 #[cfg(test)]
@@ -243,6 +266,7 @@ mod tests {
             first_arc: Vec::new(),
             into: Vec::new(),
             first_into: Vec::new(),
+            forks: false,
             consumers: vec![(0, 0)],
         };
         stream.list_arcs();

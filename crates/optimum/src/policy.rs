@@ -100,6 +100,17 @@ impl Division {
     /// What each of them could have of `capacity` if it wanted all it can get, while the others want what
     /// they want; in the order in which they were added.
     pub(crate) fn shares(&mut self, policy: &SharingPolicy, capacity: f64) -> &[f64] {
+        self.divide(policy, capacity);
+        &self.shares
+    }
+
+    /// What the one at this place could have, as divided last.
+    pub(crate) fn share(&self, place: usize) -> f64 {
+        self.shares[place]
+    }
+
+    /// Divides `capacity` for [`Division::share`].
+    pub(crate) fn divide(&mut self, policy: &SharingPolicy, capacity: f64) {
         let demand = core::array::from_fn(|c| self.claims[c].iter().map(|claim| claim.demand).sum());
         let classes = classes(policy, capacity, &demand);
         self.shares.clear();
@@ -108,7 +119,6 @@ impl Division {
             claims.sort_unstable_by(|a, b| a.level.total_cmp(&b.level).then(a.place.cmp(&b.place)));
             parts(claims, share, &mut self.sums, &mut self.shares);
         }
-        &self.shares
     }
 }
 

@@ -7,10 +7,10 @@ use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
 
 use crate::OptimumError;
-use crate::fair::{Fair, fair};
+use crate::fair::Fair;
 use crate::global;
-use crate::model::{Allocation, ChannelLoads, alone};
-use crate::network::{Channel, Conditions, Network};
+use crate::model::{Allocation, ChannelLoads, alone, alone_rate};
+use crate::network::{Changed, Channel, Conditions, Network};
 use crate::paths::Paths;
 
 /// Which allocation is best.
@@ -58,6 +58,33 @@ impl FromStr for Objective {
     }
 }
 
+/// Why rates are not exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inexact {
+    /// Link-fair where routes fork and join: the split of what is spare does not come to rest, so rates may be wrong by
+    /// about a thousandth.
+    Forks,
+    /// Link-fair on single paths or a shared medium where the rounds did not come to rest.
+    Unrest,
+    /// Proportional fairness and the maximum flow: the solver ends near the optimum, at four digits or more.
+    Solver,
+    /// Max-min fairness: the solver's digits, and Interests are those of the solution before; 0.2 %.
+    Interests,
+}
+
+impl fmt::Display for Inexact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Inexact::Forks => "routes fork and join, so rates may be wrong by about a thousandth",
+            Inexact::Unrest => "the shares of links do not come to rest, so rates are means over rounds",
+            Inexact::Solver => "the solver ends near the optimum, so rates have about four digits",
+            Inexact::Interests => {
+                "the solver uses the Interests of its previous solution, so rates may be wrong by 0.2 %"
+            }
+        })
+    }
+}
+
 /// The optimum under some conditions.
 #[derive(Clone, Debug)]
 pub(crate) struct Solution {
@@ -72,52 +99,115 @@ pub(crate) struct Solution {
     pub shares: Vec<Vec<(ServiceClass, f64)>>,
     /// Each flow's rate if it were the only flow, bit/s.
     pub alone: Vec<f64>,
-    /// Whether rates are exact; if not, they may be wrong by about a thousandth.
-    pub is_exact: bool,
+    /// Why rates are not exact, if they are not.
+    pub inexact: Option<Inexact>,
 }
 
-/// Finds optima.
+/// Finds optima, one after the other as conditions change.
 #[derive(Debug)]
-pub(crate) struct Solver<'p> {
-    pub objective: Objective,
-    pub policy: &'p SharingPolicy,
+pub(crate) struct Solver<'n> {
+    network: &'n Network,
+    objective: Objective,
+    policy: &'n SharingPolicy,
+    fair: Fair<'n>,
+    paths: Paths,
+    pub solution: Solution,
 }
 
-impl Solver<'_> {
-    pub fn solve(&self, network: &Network, conditions: &Conditions) -> Result<Solution, OptimumError> {
-        let policy = self.policy;
+impl<'n> Solver<'n> {
+    pub fn new(network: &'n Network, objective: Objective, policy: &'n SharingPolicy) -> Solver<'n> {
+        let flows = network.stream_of.len();
+        Solver {
+            network,
+            objective,
+            policy,
+            fair: Fair::new(network, policy),
+            paths: Paths::default(),
+            solution: Solution {
+                rate: vec![0.0; flows],
+                load: vec![0.0; network.stream_of_arc.len()],
+                bound_by: vec![Vec::new(); flows],
+                shares: vec![Vec::new(); network.channels.len()],
+                alone: vec![0.0; flows],
+                inexact: None,
+            },
+        }
+    }
+
+    /// Finds the optimum under conditions of which this has changed since the last time. It is [`Solver::solution`].
+    ///
+    /// # Errors
+    /// The solver gave up.
+    pub fn solve(&mut self, conditions: &Conditions, changed: &Changed) -> Result<(), OptimumError> {
+        let (network, policy) = (self.network, self.policy);
+        self.find_alone(conditions, changed);
         let found = match self.objective {
-            Objective::LinkFair => return Ok(self.link_fair(network, conditions)),
+            Objective::LinkFair => {
+                self.link_fair(conditions, changed);
+                return Ok(());
+            }
             Objective::MaxMin => {
-                let load = fair(network, policy, conditions).load;
-                global::max_min(network, policy, conditions, ChannelLoads::of(network, &load, conditions))
+                self.fair.settle(conditions, changed);
+                let others = ChannelLoads::of(network, &self.fair.load, conditions);
+                global::max_min(network, policy, conditions, others)
             }
             Objective::Proportional => global::proportional(network, policy, conditions),
             Objective::MaxFlow => global::maximum_flow(network, conditions),
         };
         let Allocation { rate, load, bound_by } =
             found.map_err(|why| OptimumError::Unsolved { objective: self.objective, why: why.0 })?;
-        let shares = vec![Vec::new(); network.channels.len()];
-        let is_exact = !network.forks(&network.running(conditions));
-        Ok(Solution { rate, load, bound_by, shares, alone: alone(network, conditions), is_exact })
+        let by_interests = self.objective == Objective::MaxMin;
+        let inexact = Some(if by_interests { Inexact::Interests } else { Inexact::Solver });
+        self.solution.rate = rate;
+        self.solution.load = load;
+        self.solution.bound_by = bound_by;
+        self.solution.inexact = inexact;
+        Ok(())
     }
 
-    fn link_fair(&self, network: &Network, conditions: &Conditions) -> Solution {
-        let fair = fair(network, self.policy, conditions);
-        let running = network.running(conditions);
-        let mut shares = vec![Vec::new(); network.channels.len()];
-        for (channel, shares) in shares.iter_mut().enumerate() {
-            for &(stream, arc) in network.data_on[channel].iter().filter(|(stream, _)| running[*stream]) {
+    fn link_fair(&mut self, conditions: &Conditions, changed: &Changed) {
+        self.fair.settle(conditions, changed);
+        let Solver { network, fair, solution, .. } = self;
+        if fair.is_settled {
+            for &index in fair.taken.list() {
+                let (stream, arcs) = (&network.streams[index], network.arcs_of(index));
+                stream.consumers.iter().for_each(|(flow, _)| solution.rate[*flow] = fair.rate[*flow]);
+                solution.load[arcs.clone()].copy_from_slice(&fair.load[arcs]);
+            }
+        } else {
+            solution.rate.copy_from_slice(&fair.rate);
+            solution.load.copy_from_slice(&fair.load);
+        }
+        solution.inexact = match fair.is_settled {
+            true => None,
+            false if conditions.running.forks() => Some(Inexact::Forks),
+            false => Some(Inexact::Unrest),
+        };
+        for &channel in fair.divided.list() {
+            let shares = &mut solution.shares[channel];
+            shares.clear();
+            for &(stream, arc) in &conditions.running.data_on[channel] {
                 let stream = &network.streams[stream];
                 if conditions.part[arc] > 0.0 {
                     add_share(shares, stream.class, conditions.part[arc] * fair.share[arc] / stream.weight);
                 }
             }
         }
-        let bound_by = bound_by(network, conditions, &fair);
-        let alone = alone(network, conditions);
-        let Fair { rate, load, is_settled, .. } = fair;
-        Solution { rate, load, bound_by, shares, alone, is_exact: is_settled }
+        for &index in fair.taken.list() {
+            bound_by(network, conditions, fair, index, &mut self.paths, &mut solution.bound_by);
+        }
+    }
+
+    /// What each flow could have if it were alone, where it may have changed.
+    fn find_alone(&mut self, conditions: &Conditions, changed: &Changed) {
+        if changed.all || !changed.channels.is_empty() {
+            self.solution.alone = alone(self.network, conditions, &conditions.demand);
+            return;
+        }
+        for &flow in &changed.flows {
+            self.solution.alone[flow] =
+                alone_rate(self.network, conditions, flow, conditions.demand[flow], &mut self.paths);
+        }
     }
 }
 
@@ -132,27 +222,35 @@ fn add_share(shares: &mut Vec<(ServiceClass, f64)>, class: ServiceClass, share: 
     }
 }
 
-/// For each flow the channels that limit it: those of shares that it uses up.
-fn bound_by(network: &Network, conditions: &Conditions, fair: &Fair) -> Vec<Vec<Channel>> {
-    let mut bound_by = vec![Vec::new(); network.stream_of.len()];
-    let (mut paths, mut cut) = (Paths::default(), Vec::new());
-    for (index, stream) in network.streams.iter().enumerate() {
-        let arcs = network.arcs_of(index);
-        let share = &fair.share[arcs.clone()];
-        for &(flow, node) in stream.consumers.iter().filter(|(flow, _)| conditions.demand[*flow] > 0.0) {
-            paths.find(stream, node, conditions.demand[flow], share);
-            if paths.total >= conditions.demand[flow] {
-                continue;
-            }
-            paths.cut(stream, node, share, &mut cut);
-            for &arc in &cut {
-                let ends = stream.arcs[arc];
-                let channel = if fair.by_interests[arcs.start + arc] { ends.back } else { ends.channel };
-                if !bound_by[flow].contains(&channel) {
-                    bound_by[flow].push(channel);
-                }
+/// For each flow of a stream the channels that limit it: those of shares that it uses up.
+fn bound_by(
+    network: &Network,
+    conditions: &Conditions,
+    fair: &Fair<'_>,
+    index: usize,
+    paths: &mut Paths,
+    bound_by: &mut [Vec<Channel>],
+) {
+    let (stream, arcs) = (&network.streams[index], network.arcs_of(index));
+    let share = &fair.share[arcs.clone()];
+    let mut cut = Vec::new();
+    for &(flow, node) in &stream.consumers {
+        let (bound_by, demand) = (&mut bound_by[flow], conditions.demand[flow]);
+        bound_by.clear();
+        if demand <= 0.0 {
+            continue;
+        }
+        paths.find(stream, node, demand, share);
+        if paths.total >= demand {
+            continue;
+        }
+        paths.cut(stream, node, share, &mut cut);
+        for &arc in &cut {
+            let ends = stream.arcs[arc];
+            let channel = if fair.by_interests[arcs.start + arc] { ends.back } else { ends.channel };
+            if !bound_by.contains(&channel) {
+                bound_by.push(channel);
             }
         }
     }
-    bound_by
 }

@@ -4,15 +4,19 @@ use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
 use weir_scenario::{Event, FlowId, Location, Scenario, ScenarioError};
 
-use crate::network::{Channel, Conditions, Network, Stream};
-use crate::optimum::{Bottleneck, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share};
+use crate::alone::alone;
+use crate::fair::Marks;
+use crate::network::{Change, Changed, Channel, Conditions, Network, State, Stream, changes};
+use crate::optimum::{
+    Alone, Bottleneck, Completions, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share,
+};
 use crate::policy::fault;
 use crate::solve::{Objective, Solution, Solver};
-use crate::timeline::{Piece, Timeline};
+use crate::timeline::{Outcome, Piece, Timeline};
 
-/// By which part of its rate a link grows to see what flows gain; more where rates are not exact.
+/// By which part of its rate a link grows to see what flows gain; more where routes fork, as rates are not exact there.
 const GROWN: f64 = 1e-3;
-const GROWN_INEXACT: f64 = 0.05;
+const GROWN_FORKS: f64 = 0.05;
 /// Gains below this are none.
 const GAIN: f64 = 5e-3;
 /// Gains are looked at in so many pieces of a window at the most, the longest ones.
@@ -73,6 +77,14 @@ impl<'s> Theory<'s> {
         self.network.streams.iter().any(Stream::may_share)
     }
 
+    /// About how many times rates change in the run, if each time takes long to compute: where routes fork. 0 where they do
+    /// not.
+    pub fn long_steps(&self) -> usize {
+        let ends = self.scenario.flows.iter().filter(|flow| flow.amount.is_some()).count();
+        let forks = self.network.streams.iter().any(|stream| stream.forks);
+        if forks { changes(self.scenario).len() + ends } else { 0 }
+    }
+
     /// η.
     pub fn utilisation(&self) -> f64 {
         self.utilisation
@@ -83,23 +95,44 @@ impl<'s> Theory<'s> {
     /// # Errors
     /// A window that is not within the run, or the solver gave up.
     pub fn windows(&self, windows: &[(Span, Span)]) -> Result<Vec<Optimum>, OptimumError> {
-        let mut optima: Vec<Optimum> = windows.iter().map(|window| self.empty(*window)).collect();
-        self.visit(windows, |at, part, piece| self.add(&mut optima[at], part, piece))?;
-        optima.iter_mut().for_each(finish);
-        Ok(optima)
+        let until = windows.iter().map(|window| window.1).max().unwrap_or_default();
+        Ok(self.until(until, windows)?.0)
     }
 
-    /// When each flow that has an amount would have fetched it, after its own start; `None` for those that
-    /// would not within the run. Round trips do not count.
+    /// When each flow that has an amount would have fetched it.
     ///
     /// # Errors
     /// The solver gave up.
-    pub fn completions(&self) -> Result<Vec<Option<Span>>, OptimumError> {
-        let solver = self.solver();
-        let timeline = Timeline::new(self.scenario, &self.network, &solver, self.utilisation);
-        let completed = timeline.run(self.scenario.duration, |_, _| false, |_| {})?;
+    pub fn completions(&self) -> Result<Completions, OptimumError> {
+        Ok(self.windows_and_completions(&[])?.1)
+    }
+
+    /// Both, for the time of one.
+    ///
+    /// # Errors
+    /// A window that is not within the run, or the solver gave up.
+    pub fn windows_and_completions(
+        &self,
+        windows: &[(Span, Span)],
+    ) -> Result<(Vec<Optimum>, Completions), OptimumError> {
+        let (optima, outcome) = self.until(self.scenario.duration, windows)?;
         let starts = self.scenario.flows.iter().map(|flow| flow.start);
-        Ok(completed.into_iter().zip(starts).map(|(at, start)| Some(at? - start)).collect())
+        let times = outcome.completed.into_iter().zip(starts).map(|(at, start)| Some(at? - start));
+        Ok((optima, Completions { times: times.collect(), inexact: outcome.inexact }))
+    }
+
+    /// How long each flow that has an amount would take if it were alone on the network.
+    pub fn alone(&self) -> Vec<Option<Alone>> {
+        alone(self.scenario, &self.network, self.utilisation)
+    }
+
+    fn until(&self, until: Span, windows: &[(Span, Span)]) -> Result<(Vec<Optimum>, Outcome), OptimumError> {
+        let mut optima: Vec<Optimum> = windows.iter().map(|window| self.empty(*window)).collect();
+        let mut binds = Marks::new(self.network.channels.len());
+        let outcome =
+            self.visit(until, windows, |at, part, piece| self.add(&mut optima[at], part, piece, &mut binds))?;
+        optima.iter_mut().for_each(|optimum| self.finish(optimum));
+        Ok((optima, outcome))
     }
 
     /// The links that hold flows down in an optimum of this theory, those with the smallest rates first. The
@@ -125,39 +158,37 @@ impl<'s> Theory<'s> {
         if with_gains == 0 || found.is_empty() {
             return Ok(found);
         }
-        let samples = self.samples(optimum.window)?;
-        for bottleneck in found.iter_mut().take(with_gains) {
+        let wired = found.iter_mut().take(with_gains).filter_map(|bottleneck| {
             let channel = 2 * bottleneck.link.link.index() + bottleneck.link.direction;
-            if self.network.medium_of[channel].is_none() {
-                bottleneck.gains = Some(self.gains(channel, &samples)?);
-            }
+            self.network.medium_of[channel].is_none().then_some((channel, &mut bottleneck.gains))
+        });
+        let (channels, places): (Vec<Channel>, Vec<_>) = wired.unzip();
+        for (place, gains) in places.into_iter().zip(self.gains(&channels, optimum.window)?) {
+            *place = Some(gains);
         }
         Ok(found)
     }
 
     /// The longest pieces of a window.
     fn samples(&self, window: (Span, Span)) -> Result<Vec<Sample>, OptimumError> {
-        let mut pieces = Vec::new();
-        self.visit(&[window], |_, part, piece| {
-            let rate = (0..self.network.channels.len()).map(|channel| piece.state.rate(channel)).collect();
-            let (conditions, solution) = (piece.conditions.clone(), piece.solution.clone());
-            pieces.push(Sample { part, rate, conditions, solution });
+        let mut pieces: Vec<Sample> = Vec::new();
+        self.visit(window.1, &[window], |_, part, piece| {
+            let at = pieces.partition_point(|longer| longer.part >= part);
+            if at < PIECES {
+                pieces.insert(at, Sample { part, from: piece.from, conditions: piece.conditions.clone() });
+                pieces.truncate(PIECES);
+            }
         })?;
-        pieces.sort_by(|a, b| b.part.total_cmp(&a.part));
-        pieces.truncate(PIECES);
         Ok(pieces)
-    }
-
-    fn solver(&self) -> Solver<'_> {
-        Solver { objective: self.objective, policy: &self.policy }
     }
 
     /// Shows each piece of each window, with the window's place and the part of it that the piece is.
     fn visit(
         &self,
+        until: Span,
         windows: &[(Span, Span)],
         mut show: impl FnMut(usize, f64, &Piece<'_>),
-    ) -> Result<(), OptimumError> {
+    ) -> Result<Outcome, OptimumError> {
         let duration = self.scenario.duration;
         for &(from, to) in windows {
             if from >= to || to > duration {
@@ -166,18 +197,16 @@ impl<'s> Theory<'s> {
         }
         let overlap = |window: &(Span, Span), from: Span, to: Span| window.1.min(to) - window.0.max(from);
         let needed = |from, to| windows.iter().any(|window| overlap(window, from, to) > Span::ZERO);
-        let until = windows.iter().map(|window| window.1).max().unwrap_or_default();
-        let solver = self.solver();
-        let timeline = Timeline::new(self.scenario, &self.network, &solver, self.utilisation);
-        let completed = timeline.run(until, needed, |piece| {
+        let timeline =
+            Timeline::new(self.scenario, &self.network, self.objective, &self.policy, self.utilisation);
+        timeline.run(until, needed, |piece| {
             for (at, window) in windows.iter().enumerate() {
                 let part = overlap(window, piece.from, piece.to);
                 if part > Span::ZERO {
                     show(at, part.as_secs_f64() / (window.1 - window.0).as_secs_f64(), piece);
                 }
             }
-        });
-        completed.map(|_| ())
+        })
     }
 
     fn empty(&self, window: (Span, Span)) -> Optimum {
@@ -200,36 +229,37 @@ impl<'s> Theory<'s> {
             pieces: 0,
             flows: vec![FlowOptimum::default(); self.scenario.flows.len()],
             links: self.network.channels.iter().enumerate().map(link).collect(),
-            is_exact: true,
+            inexact: None,
         }
     }
 
     /// Adds a piece that is so much of the window.
-    fn add(&self, optimum: &mut Optimum, part: f64, piece: &Piece<'_>) {
-        let Solution { load, bound_by, shares, alone, is_exact, .. } = piece.solution;
+    fn add(&self, optimum: &mut Optimum, part: f64, piece: &Piece<'_>, binds: &mut Marks) {
+        let Solution { load, bound_by, shares, alone, inexact, .. } = piece.solution;
+        let running = &piece.conditions.running;
         optimum.pieces += 1;
-        optimum.is_exact &= is_exact;
-        let mut binds = vec![false; self.network.channels.len()];
-        for (index, flow) in optimum.flows.iter_mut().enumerate() {
+        optimum.inexact = optimum.inexact.or(*inexact);
+        for &index in &running.flows {
+            let flow = &mut optimum.flows[index];
             flow.rate_bps += part * piece.rate[index];
             flow.goodput_bps += part * self.network.goodput(index, piece.rate[index]);
             flow.alone_bps += part * alone[index];
             for &channel in &bound_by[index] {
-                binds[channel] = true;
+                binds.add(channel);
                 hold(&mut flow.held, Held::ByLink(self.network.channels[channel]), part);
             }
-            if bound_by[index].is_empty() && piece.conditions.demand[index] > 0.0 {
+            if bound_by[index].is_empty() {
                 hold(&mut flow.held, Held::BySource, part);
             }
         }
-        for (channel, link) in optimum.links.iter_mut().enumerate() {
-            link.rate_bps += part * piece.state.rate(channel);
+        for &channel in &running.channels {
+            let link = &mut optimum.links[channel];
             link.data_bps += part * self.network.data(channel, load, piece.conditions);
-            for ((_, rate), (_, arc)) in link.streams.iter_mut().zip(&self.network.data_on[channel]) {
+            for (_, arc) in &running.data_on[channel] {
+                let (_, rate) = &mut link.streams[self.network.place_on[*arc]];
                 *rate += part * piece.conditions.part[*arc] * load[*arc];
             }
             link.interest_bps += part * self.network.interests(channel, load, piece.conditions);
-            link.binding += if binds[channel] { part } else { 0.0 };
             for &(class, share) in &shares[channel] {
                 match link.shares.iter_mut().find(|known| known.class == class) {
                     Some(known) => known.add(part, share),
@@ -237,54 +267,103 @@ impl<'s> Theory<'s> {
                 }
             }
         }
+        binds.list().iter().for_each(|channel| optimum.links[*channel].binding += part);
+        binds.clear();
     }
 
-    /// What flows gain for each bit/s by which a channel is faster.
-    fn gains(&self, channel: Channel, pieces: &[Sample]) -> Result<Vec<(FlowId, f64)>, OptimumError> {
-        let mut gains = vec![0.0; self.scenario.flows.len()];
-        let solver = self.solver();
-        let time: f64 = pieces.iter().map(|piece| piece.part).sum();
-        for Sample { part, rate, conditions, solution } in pieces {
-            let grown = rate[channel] * if solution.is_exact { GROWN } else { GROWN_INEXACT };
-            let mut faster = conditions.clone();
-            faster.capacity[channel] += self.utilisation * grown;
-            if grown <= 0.0 || !solution.bound_by.iter().any(|held| held.contains(&channel)) {
-                continue;
-            }
-            let then = solver.solve(&self.network, &faster)?;
-            for (flow, gain) in gains.iter_mut().enumerate() {
-                *gain += part / time * (then.rate[flow] - solution.rate[flow]) / grown;
+    /// What held a flow longest comes first; and the mean rates of links.
+    fn finish(&self, optimum: &mut Optimum) {
+        for flow in &mut optimum.flows {
+            flow.held.sort_by(|a, b| b.1.total_cmp(&a.1));
+        }
+        for link in &mut optimum.links {
+            link.shares.sort_by_key(|share| share.class as usize);
+        }
+        let (from, to) = optimum.window;
+        let mut state = State::new(self.scenario, &self.network, self.utilisation);
+        let mut since = vec![from; optimum.links.len()];
+        let mut add = |state: &State, channel: usize, until: Span| {
+            let (since, until) = (&mut since[channel], until.clamp(from, to));
+            let part = (until - *since).as_secs_f64() / (to - from).as_secs_f64();
+            optimum.links[channel].rate_bps += part * state.rate(channel);
+            *since = until;
+        };
+        for (at, change) in changes(self.scenario) {
+            use Event::{LinkDown, LinkRate, LinkUp};
+            if let Change::Event(LinkRate { link, .. } | LinkDown { link } | LinkUp { link }) = &change {
+                (0..2).for_each(|direction| add(&state, 2 * link.index() + direction, at));
+                state.apply(&self.network, &change);
             }
         }
-        let gains = gains.into_iter().enumerate().filter(|(_, gain)| gain.abs() >= GAIN);
-        let mut gains: Vec<_> = gains.map(|(flow, gain)| (FlowId(flow), gain)).collect();
-        gains.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        Ok(gains)
+        (0..self.network.channels.len()).for_each(|channel| add(&state, channel, to));
+    }
+
+    /// What flows gain for each bit/s by which each of some channels is faster, in the longest pieces of a window.
+    fn gains(
+        &self,
+        channels: &[Channel],
+        window: (Span, Span),
+    ) -> Result<Vec<Vec<(FlowId, f64)>>, OptimumError> {
+        let samples = self.samples(window)?;
+        let time: f64 = samples.iter().map(|sample| sample.part).sum();
+        let mut gains = vec![vec![0.0; self.scenario.flows.len()]; channels.len()];
+        for Sample { part, from, conditions } in &samples {
+            let rates = self.rates_at(*from);
+            let mut solver = Solver::new(&self.network, self.objective, &self.policy);
+            solver.solve(conditions, &Changed::all())?;
+            let Solution { rate, bound_by, .. } = solver.solution.clone();
+            let by = if conditions.running.forks() { GROWN_FORKS } else { GROWN };
+            let mut faster = conditions.clone();
+            let mut changed = Changed::default();
+            for (gains, &channel) in gains.iter_mut().zip(channels) {
+                let grown = rates[channel] * by;
+                if grown <= 0.0 || !bound_by.iter().any(|held| held.contains(&channel)) {
+                    continue;
+                }
+                faster.capacity[channel] = conditions.capacity[channel] + self.utilisation * grown;
+                changed.channels.push(channel);
+                solver.solve(&faster, &changed)?;
+                for &flow in &conditions.running.flows {
+                    gains[flow] += part / time * (solver.solution.rate[flow] - rate[flow]) / grown;
+                }
+                // The next one begins from here.
+                faster.capacity[channel] = conditions.capacity[channel];
+                changed.clear();
+                changed.channels.push(channel);
+            }
+        }
+        let listed = |gains: Vec<f64>| {
+            let gains = gains.into_iter().enumerate().filter(|(_, gain)| gain.abs() >= GAIN);
+            let mut gains: Vec<_> = gains.map(|(flow, gain)| (FlowId(flow), gain)).collect();
+            gains.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            gains
+        };
+        Ok(gains.into_iter().map(listed).collect())
+    }
+
+    /// The rates of channels at a time, bit/s.
+    fn rates_at(&self, time: Span) -> Vec<f64> {
+        let mut state = State::new(self.scenario, &self.network, self.utilisation);
+        for (_, change) in changes(self.scenario).into_iter().filter(|(at, _)| *at <= time) {
+            if matches!(change, Change::Event(_)) {
+                state.apply(&self.network, &change);
+            }
+        }
+        (0..self.network.channels.len()).map(|channel| state.rate(channel)).collect()
     }
 }
 
 /// A piece of a window.
 struct Sample {
     part: f64,
-    rate: Vec<f64>,
+    from: Span,
     conditions: Conditions,
-    solution: Solution,
 }
 
 fn hold(held: &mut Vec<(Held, f64)>, by: Held, part: f64) {
     match held.iter_mut().find(|(known, _)| *known == by) {
         Some((_, time)) => *time += part,
         None => held.push((by, part)),
-    }
-}
-
-/// What held a flow longest comes first.
-fn finish(optimum: &mut Optimum) {
-    for flow in &mut optimum.flows {
-        flow.held.sort_by(|a, b| b.1.total_cmp(&a.1));
-    }
-    for link in &mut optimum.links {
-        link.shares.sort_by_key(|share| share.class as usize);
     }
 }
 

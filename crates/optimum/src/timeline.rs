@@ -1,77 +1,75 @@
 //! The run as a fluid: at every moment rates are those of the optimum. They change when a flow starts, stops or has fetched its
-//! amount, and when the scenario changes a link or a source.
+//! amount, and when the scenario changes a link or a source. Each of these times is an event by itself, to the nanosecond of
+//! simulated time: none are taken together.
 //!
 //! A fluid has no round trips: a flow gets at once what it requests. So the completion times are those of the fastest possible
 //! scheme, without the delays of a first Interest and its Data.
 
+use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
 use weir_scenario::Scenario;
 
 use crate::OptimumError;
 use crate::network::{Change, Conditions, Network, State, changes};
-use crate::solve::{Solution, Solver};
-
-/// With more changes than this, those that are nearer than this part of the run are taken together.
-const PIECES: usize = 200;
+use crate::solve::{Inexact, Objective, Solution, Solver};
 
 /// A time in which nothing changes.
 #[derive(Debug)]
 pub(crate) struct Piece<'p> {
     pub from: Span,
     pub to: Span,
-    pub state: &'p State,
     pub conditions: &'p Conditions,
     pub solution: &'p Solution,
-    /// For each flow, bit/s of Data: its rate, or less if it is complete before the end.
+    /// For each flow that runs, bit/s of Data: its rate, or what is left of its amount over the length of the piece.
     pub rate: &'p [f64],
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// For each flow, when it was complete.
+    pub completed: Vec<Option<Span>>,
+    /// Why these times are not exact, if they are not.
+    pub inexact: Option<Inexact>,
 }
 
 /// The run as far as it is asked for.
 pub(crate) struct Timeline<'n> {
     network: &'n Network,
-    solver: &'n Solver<'n>,
-    utilisation: f64,
+    solver: Solver<'n>,
     changes: Vec<(Span, Change)>,
     state: State,
     now: Span,
-    /// How near changes may be.
-    step: Span,
     /// For each flow that has an amount, the bits of Data that are left.
     left: Vec<Option<f64>>,
-    /// For each flow, when it was complete.
-    completed: Vec<Option<Span>>,
+    rate: Vec<f64>,
+    outcome: Outcome,
 }
 
 impl<'n> Timeline<'n> {
-    pub fn new(scenario: &Scenario, network: &'n Network, solver: &'n Solver<'n>, utilisation: f64) -> Self {
-        let bits = |(flow, bits): (&weir_scenario::Flow, &f64)| Some(flow.amount? as f64 * bits);
-        let left: Vec<_> = scenario.flows.iter().zip(&network.data_bits).map(bits).collect();
+    pub fn new(
+        scenario: &Scenario,
+        network: &'n Network,
+        objective: Objective,
+        policy: &'n SharingPolicy,
+        utilisation: f64,
+    ) -> Self {
         let mut changes = changes(scenario);
-        let most = changes.len() + left.iter().flatten().count();
-        let mut step = Span::ZERO;
-        if most > PIECES {
-            step = (scenario.duration / PIECES as u64).max(Span::from_nanos(1));
-            for (at, _) in &mut changes {
-                *at = step * ((at.as_nanos() + step.as_nanos() / 2) / step.as_nanos());
-            }
-        }
         changes.reverse();
         Timeline {
             network,
-            solver,
-            utilisation,
+            solver: Solver::new(network, objective, policy),
             changes,
-            state: State::new(scenario),
+            state: State::new(scenario, network, utilisation),
             now: Span::ZERO,
-            step,
-            completed: vec![None; left.len()],
-            left,
+            left: amounts(scenario, network),
+            rate: vec![0.0; scenario.flows.len()],
+            outcome: Outcome { completed: vec![None; scenario.flows.len()], inexact: None },
         }
     }
 
     /// Goes on to a time. `visit` sees the pieces that are `needed`, by their beginnings and ends, and all
-    /// while a flow that has an amount runs: what is left of it has to be known. Returns when each flow was
-    /// complete.
+    /// while a flow that has an amount runs: what is left of it has to be known.
     ///
     /// # Errors
     /// The solver gave up.
@@ -80,74 +78,84 @@ impl<'n> Timeline<'n> {
         until: Span,
         needed: impl Fn(Span, Span) -> bool,
         mut visit: impl FnMut(&Piece<'_>),
-    ) -> Result<Vec<Option<Span>>, OptimumError> {
-        let mut last: Option<(Conditions, Solution)> = None;
+    ) -> Result<Outcome, OptimumError> {
         while self.now < until {
             while let Some((_, change)) = self.changes.pop_if(|(at, _)| *at <= self.now) {
-                self.state.apply(&change);
+                self.state.apply(self.network, &change);
             }
             let next = self.changes.last().map_or(until, |(at, _)| (*at).min(until));
-            let conditions = self.state.conditions(self.network, self.utilisation);
-            let counts = |flow: usize| self.left[flow].is_some() && conditions.demand[flow] > 0.0;
-            if !needed(self.now, next) && !(0..self.left.len()).any(counts) {
+            let conditions = self.state.conditions(self.network);
+            let has_end = conditions.running.flows.iter().any(|flow| self.left[*flow].is_some());
+            if !has_end && !needed(self.now, next) {
                 self.now = next;
                 continue;
             }
-            let solution = match last.take() {
-                Some((known, solution)) if known == conditions => solution,
-                _ => self.solver.solve(self.network, &conditions)?,
-            };
-            let to = next.min(self.now + self.first_completion(&solution).max(self.step));
-            let rate = self.fetch(&solution, to);
+            self.state.solve(self.network, &mut self.solver)?;
+            if has_end {
+                self.outcome.inexact = self.outcome.inexact.or(self.solver.solution.inexact);
+            }
+            let to = next.min(self.now + self.first_completion().max(TICK));
+            let completed = self.fetch(to);
             visit(&Piece {
                 from: self.now,
                 to,
-                state: &self.state,
-                conditions: &conditions,
-                solution: &solution,
-                rate: &rate,
+                conditions: self.state.conditions(self.network),
+                solution: &self.solver.solution,
+                rate: &self.rate,
             });
-            self.stop_completed();
+            for flow in completed {
+                self.state.apply(self.network, &Change::Stop(flow));
+            }
             self.now = to;
-            last = Some((conditions, solution));
         }
-        Ok(self.completed)
+        Ok(self.outcome)
+    }
+
+    /// The flows that run, each with its rate.
+    fn running(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let flows = self.state.running().flows.iter();
+        flows.map(|flow| (*flow, self.solver.solution.rate[*flow]))
     }
 
     /// How long it is until the first flow is complete.
-    fn first_completion(&self, solution: &Solution) -> Span {
-        let times = self.left.iter().zip(&solution.rate).filter_map(|(left, rate)| time(*left, *rate));
+    fn first_completion(&self) -> Span {
+        let times = self.running().filter_map(|(flow, rate)| time(self.left[flow]?, rate));
         times.min().unwrap_or(Span::MAX)
     }
 
-    /// Fetches until `to`; returns the mean rate of each flow until then.
-    fn fetch(&mut self, solution: &Solution, to: Span) -> Vec<f64> {
+    /// Fetches until `to`; the flows that are then complete.
+    fn fetch(&mut self, to: Span) -> Vec<usize> {
         let length = to - self.now;
-        let mut rates = solution.rate.clone();
-        for (flow, rate) in rates.iter_mut().enumerate() {
+        let mut completed = Vec::new();
+        for &flow in &self.state.running().flows {
+            let rate = self.solver.solution.rate[flow];
+            self.rate[flow] = rate;
             let Some(left) = &mut self.left[flow] else { continue };
-            match time(Some(*left), *rate) {
-                Some(needed) if needed <= length => {
-                    *rate = *left / length.as_secs_f64();
-                    *left = 0.0;
-                    self.completed[flow] = Some(self.now + needed);
+            // Two that end at the same time may be a nanosecond apart by rounding.
+            match time(*left, rate) {
+                Some(needed) if needed <= length + TICK => {
+                    self.rate[flow] = *left / length.as_secs_f64();
+                    self.left[flow] = None;
+                    self.outcome.completed[flow] = Some(to);
+                    completed.push(flow);
                 }
-                _ => *left -= *rate * length.as_secs_f64(),
+                _ => *left -= rate * length.as_secs_f64(),
             }
         }
-        rates
-    }
-
-    fn stop_completed(&mut self) {
-        for (flow, left) in self.left.iter_mut().enumerate().filter(|(_, left)| **left == Some(0.0)) {
-            *left = None;
-            self.state.apply(&Change::Stop(flow));
-        }
+        completed
     }
 }
 
-/// How long a flow needs for what is left of it; none if there is nothing left or nothing comes.
-fn time(left: Option<f64>, rate: f64) -> Option<Span> {
-    let left = left.filter(|left| *left > 0.0 && rate > 0.0)?;
-    Some(Span::from_nanos((left / rate * 1e9).ceil() as u64))
+/// The least step of simulated time.
+pub(crate) const TICK: Span = Span::from_nanos(1);
+
+/// For each flow that has an amount, its bits of Data.
+pub(crate) fn amounts(scenario: &Scenario, network: &Network) -> Vec<Option<f64>> {
+    let bits = |(flow, bits): (&weir_scenario::Flow, &f64)| Some(flow.amount? as f64 * bits);
+    scenario.flows.iter().zip(&network.data_bits).map(bits).collect()
+}
+
+/// How long a flow needs for what is left of it; none if nothing comes.
+pub(crate) fn time(left: f64, rate: f64) -> Option<Span> {
+    (rate > 0.0).then(|| Span::from_nanos((left / rate * 1e9).ceil() as u64))
 }

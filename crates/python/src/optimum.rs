@@ -19,17 +19,18 @@ pub struct Optimum {
 /// Computes the best allocation for a scenario in these windows; without any in the scenario's own, or else over the whole
 /// run.
 #[pyfunction]
-#[pyo3(signature = (scenario, windows = None, objective = None, utilisation = None))]
+#[pyo3(signature = (scenario, windows = None, objective = None, utilisation = None, seed = None))]
 pub fn optimum(
     py: Python<'_>,
     scenario: &Bound<'_, Scenario>,
     windows: Option<Bound<'_, PyAny>>,
     objective: Option<&str>,
     utilisation: Option<f64>,
+    seed: Option<u64>,
 ) -> PyResult<Optimum> {
     let wrong = |error: String| RunError::new_err(format!("objective: {error}"));
     let objective = objective.map(|name| name.parse().map_err(wrong)).transpose()?;
-    let request = OptimumRequest { objective: objective.unwrap_or(Objective::LinkFair), utilisation };
+    let request = OptimumRequest { objective: objective.unwrap_or(Objective::LinkFair), utilisation, seed };
     let (of, windows) = (scenario.get(), scenario::windows(windows.as_ref())?);
     let computed = py.detach(|| request.document(&*of.with_windows(windows)?));
     let document = computed.map_err(|error| study_error(py, &error))?;
@@ -133,6 +134,15 @@ impl Optimum {
             .table()
     }
 
+    /// Why figures are not exact, for windows and then for completions, a text each; empty if all are exact.
+    #[getter]
+    fn inexact(&self) -> Vec<String> {
+        let windows = self.document.windows.iter().filter_map(|window| window.inexact.clone());
+        let mut all: Vec<String> = windows.chain(self.document.completions_inexact.clone()).collect();
+        all.dedup();
+        all
+    }
+
     /// When each flow that has an end would be complete.
     #[getter]
     fn completions(&self) -> Table {
@@ -150,6 +160,21 @@ impl Optimum {
                 "unshared_s",
                 "the same if no consumers shared Data, s",
                 rows.iter().map(|row| row.unshared_s),
+            )
+            .number(
+                "round_trip_s",
+                "the propagation of an Interest and its Data, s",
+                rows.iter().map(|row| row.round_trip_s),
+            )
+            .maybe(
+                "alone_s",
+                "the time that it would take alone, with a round trip, s",
+                rows.iter().map(|row| row.alone_s),
+            )
+            .maybe(
+                "slowdown",
+                "its completion with a round trip over `alone_s`; null if not within the run",
+                rows.iter().map(|row| row.slowdown),
             )
             .table()
     }

@@ -315,7 +315,14 @@ fn notes(report: &Report) -> Vec<String> {
         |window: &WindowRow| sentences(format::period(window.from_s, window.to_s), window.optimum.as_ref());
     let windows = document.windows.iter().flat_map(of_window);
     let thrown_away = thrown::line(document);
-    whole.into_iter().chain(windows).chain(thrown_away).chain(report.notes.iter().cloned()).collect()
+    let slowdown = crate::table::slowdown(document);
+    whole
+        .into_iter()
+        .chain(windows)
+        .chain(slowdown)
+        .chain(thrown_away)
+        .chain(report.notes.iter().cloned())
+        .collect()
 }
 
 /// The document with these rows of flows and links and no others; the page shows no groups.
@@ -355,6 +362,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         groups: Vec::new(),
         links: link_rows(&document.links),
         windows: document.windows.iter().map(window).collect(),
+        slowdowns: Vec::new(),
         expectations: document.expectations.clone(),
         ..*document
     }

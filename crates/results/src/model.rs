@@ -520,6 +520,9 @@ pub struct OptimumDocument {
     pub windows: Vec<OptimumWindowRow>,
     /// The time at which each flow with an amount would have completed.
     pub completions: Vec<OptimumCompletionRow>,
+    /// Why completion times are not exact; `None` if they are.
+    #[serde(default)]
+    pub completions_inexact: Option<String>,
     /// The parts that were left out, in words.
     pub notes: Vec<String>,
 }
@@ -533,8 +536,11 @@ pub struct OptimumWindowRow {
     pub to_s: f64,
     /// The number of periods in which nothing changes.
     pub pieces: u64,
-    /// Whether rates are exact; if not, the error is about a thousandth.
+    /// Whether rates are exact, to nine digits.
     pub exact: bool,
+    /// Why rates are not exact; `None` if they are.
+    #[serde(default)]
+    pub inexact: Option<String>,
     /// One row for each flow.
     pub flows: Vec<BestFlowRow>,
     /// One row for each direction of each link.
@@ -657,4 +663,14 @@ pub struct OptimumCompletionRow {
     pub completion_s: Option<f64>,
     /// The same if no consumers shared Data; also `None` where that makes no difference.
     pub unshared_s: Option<f64>,
+    /// The propagation of an Interest and its Data by the fastest of its routes at its start, s.
+    #[serde(default)]
+    pub round_trip_s: f64,
+    /// The time it would take if it were the only flow: a round trip, and the transmission of its Data at the largest rate
+    /// that its source and its routes allow, s; `None` if they would never come.
+    #[serde(default)]
+    pub alone_s: Option<f64>,
+    /// Its completion with a round trip over `alone_s`, 1 or more; `None` if it is not complete within the run.
+    #[serde(default)]
+    pub slowdown: Option<f64>,
 }

@@ -108,7 +108,7 @@ impl OptimumDocument {
         ];
         let mut sections: Vec<Section> = self.windows.iter().map(OptimumWindowRow::section).collect();
         if !self.completions.is_empty() {
-            sections.push(completions(&self.completions));
+            sections.push(completions(&self.completions, self.completions_inexact.as_deref()));
         }
         if let Some(last) = sections.last_mut() {
             last.notes.extend(self.notes.iter().cloned());
@@ -144,7 +144,7 @@ impl OptimumWindowRow {
             )
         }));
         if !self.exact {
-            notes.push("Routes fork and join, so rates may be wrong by about a thousandth.".to_owned());
+            notes.push(not_exact(self.inexact.as_deref().unwrap_or("the document does not say why")));
         }
         let mut grids = vec![self.flows(), self.links(), self.bottlenecks()];
         grids.retain(|grid| !grid.rows.is_empty());
@@ -269,15 +269,19 @@ fn held(flow: &BestFlowRow) -> String {
     flow.held.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn completions(rows: &[OptimumCompletionRow]) -> Section {
+fn completions(rows: &[OptimumCompletionRow], inexact: Option<&str>) -> Section {
     let with_unshared = rows.iter().any(|row| row.unshared_s.is_some());
     let mut columns = vec![words("consumer"), words("prefix"), words("class"), numbers("completion")];
     columns.extend(with_unshared.then_some(numbers("unshared")));
-    let time = |time: Option<f64>| time.map_or(NONE.to_owned(), |time| Quantity::Seconds.format(time));
+    columns.extend(["alone", "slowdown"].map(numbers));
+    let time = |time: Option<f64>| time.map_or(NONE.to_owned(), duration);
     let row = |row: &OptimumCompletionRow| -> Vec<Cell> {
         let mut cells: Vec<Cell> = [&row.consumer, &row.prefix, &row.class].map(|t| t.as_str().into()).into();
         cells.push(time(row.completion_s).into());
         cells.extend(with_unshared.then(|| time(row.unshared_s).into()));
+        cells.push(time(row.alone_s).into());
+        let slowdown = row.slowdown.map_or(NONE.to_owned(), |slowdown| Quantity::Plain.format(slowdown));
+        cells.push(slowdown.into());
         cells
     };
     let mut notes = Vec::new();
@@ -287,9 +291,29 @@ fn completions(rows: &[OptimumCompletionRow]) -> Section {
         |row| row.unshared_s,
         ", if links carry a separate Data for each consumer.",
     ));
-    notes.push("Round trips do not count: an Interest and its Data take no time here.".to_owned());
+    notes.extend(mean(rows.iter().filter_map(|row| row.slowdown)).map(|mean| {
+        format!(
+            "The mean slowdown is {}: the completion with a round trip over the time that the flow would take alone, which has \
+             a round trip too.",
+            Quantity::Plain.format(mean)
+        )
+    }));
+    notes.push(
+        "Round trips do not count in completions: an Interest and its Data take no time here.".to_owned(),
+    );
+    notes.extend(inexact.map(not_exact));
     let grid = grid("Flows", columns, rows.iter().map(row).collect(), FLOWS_IN_TEXT, "first");
     Section { title: "Completion".to_owned(), grids: vec![grid], notes, ..Section::default() }
+}
+
+/// That figures are not exact, and why.
+fn not_exact(why: &str) -> String {
+    format!("Not exact: {why}.")
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
 }
 
 /// How many flows complete and when, with the end of the sentence.
@@ -305,9 +329,14 @@ fn completed(
         "{} of {} flows complete, in {} on average and {} at most{end}",
         known.len(),
         rows.len(),
-        Quantity::Seconds.format(mean),
-        Quantity::Seconds.format(last)
+        duration(mean),
+        duration(last)
     ))
+}
+
+/// Seconds, or milliseconds below one.
+fn duration(seconds: f64) -> String {
+    if seconds < 1.0 { Quantity::Millis.format(1e3 * seconds) } else { Quantity::Seconds.format(seconds) }
 }
 
 /// A table of which a terminal shows so many rows.
@@ -404,6 +433,7 @@ mod tests {
         let (from, to) = ("P".to_owned(), "C".to_owned());
         let bottleneck = BottleneckRow { from, to, least_bps: 4e6, flows: vec![0, 1], gains: Some(gains) };
         let window = OptimumWindowRow {
+            inexact: Some("routes fork and join".to_owned()),
             to_s: 9.0,
             pieces: 3,
             flows: vec![flow("/a", "P->C"), flow("/b", "source")],
@@ -414,12 +444,15 @@ mod tests {
         let completions = vec![OptimumCompletionRow {
             completion_s: Some(2.5),
             unshared_s: Some(4.0),
+            alone_s: Some(2.0),
+            slowdown: Some(1.25),
             ..OptimumCompletionRow::default()
         }];
         let document = OptimumDocument {
             title: "A title".to_owned(),
             windows: vec![window],
             completions,
+            completions_inexact: Some("the solver".to_owned()),
             notes: vec!["left out".to_owned()],
             ..OptimumDocument::default()
         };
@@ -436,7 +469,9 @@ mod tests {
             "1 of 1 flows complete, in 2.50 s on average and 2.50 s at most.",
             "1 of 1 flows complete, in 4.00 s on average and 4.00 s at most, if links carry a separate Data",
             "left out",
-            "wrong by about a thousandth",
+            "Not exact: routes fork and join.",
+            "The mean slowdown is 1.25",
+            "Not exact: the solver",
         ] {
             assert!(squeezed.contains(part), "no `{part}` in\n{text}");
         }

@@ -141,20 +141,33 @@ fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {
     Some(table)
 }
 
-/// When flows were done that end, the last first, and what their goodput is then.
+/// When flows were done that end, the last first, and what their goodput is then; with slowdowns where the optimum is known.
 fn completions(document: &RunDocument, width: Option<u16>) -> String {
-    let mut done: Vec<(&FlowRow, f64)> =
-        document.flows.iter().filter_map(|row| Some((row, row.completion_s?))).collect();
+    let all = document.flows.iter().enumerate();
+    let mut done: Vec<(usize, &FlowRow, f64)> =
+        all.filter_map(|(at, row)| Some((at, row, row.completion_s?))).collect();
     if done.is_empty() {
         return String::new();
     }
-    done.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mean = done.iter().map(|(_, time)| time).sum::<f64>() / done.len() as f64;
-    let mut table = table(&["consumer", "prefix", "class", "completion", "goodput until then"], 3..5, width);
-    for (row, time) in done.iter().take(FLOWS_SHOWN) {
+    done.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let mean = done.iter().map(|(.., time)| time).sum::<f64>() / done.len() as f64;
+    let mut columns = vec!["consumer", "prefix", "class", "completion", "goodput until then"];
+    let has_slowdowns = !document.slowdowns.is_empty();
+    columns.extend(["slowdown", "in the optimum"].into_iter().filter(|_| has_slowdowns));
+    let mut table = table(&columns, 3..columns.len(), width);
+    let plain =
+        |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), |value| Quantity::Plain.format(value));
+    for (at, row, time) in done.iter().take(FLOWS_SHOWN) {
         let names = [&row.consumer, &row.prefix, &row.class].map(String::clone);
         let until_then = row.goodput_bps * document.simulated_s / time.max(1e-9);
-        table.add_row(names.into_iter().chain([Quantity::Seconds.format(*time), rate(until_then)]));
+        let mut cells: Vec<String> =
+            names.into_iter().chain([Quantity::Seconds.format(*time), rate(until_then)]).collect();
+        if has_slowdowns {
+            let of = document.slowdowns.iter().find(|slowdown| slowdown.flow == *at as u64);
+            cells.push(plain(of.and_then(|of| of.slowdown)));
+            cells.push(plain(of.and_then(|of| of.optimum_slowdown)));
+        }
+        table.add_row(cells);
     }
     let title = match done.len() {
         all if all > FLOWS_SHOWN => format!("Completion, the {FLOWS_SHOWN} last of {all} flows"),
@@ -166,9 +179,27 @@ fn completions(document: &RunDocument, width: Option<u16>) -> String {
         done.len(),
         document.flows.len(),
         Quantity::Seconds.format(mean),
-        Quantity::Seconds.format(done[0].1),
+        Quantity::Seconds.format(done[0].2),
     );
-    section(&title, Some(table)) + &format!("{}\n", wrapped(&sentence, width))
+    let sentences = [Some(sentence), slowdown(document)];
+    let lines = sentences.into_iter().flatten().map(|sentence| wrapped(&sentence, width) + "\n");
+    section(&title, Some(table)) + &lines.collect::<String>()
+}
+
+/// The mean slowdown beside that in the optimum, over the flows that complete in both.
+pub(crate) fn slowdown(document: &RunDocument) -> Option<String> {
+    let both = document.slowdowns.iter().filter_map(|row| Some((row.slowdown?, row.optimum_slowdown?)));
+    let both: Vec<(f64, f64)> = both.collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| both.iter().map(of).sum::<f64>() / both.len() as f64;
+    (!both.is_empty()).then(|| {
+        format!(
+            "Mean slowdown of {} flows, the completion over the time that a flow would take alone on an empty network: {}, \
+             and {} in the optimum.",
+            both.len(),
+            Quantity::Plain.format(mean(|pair| pair.0)),
+            Quantity::Plain.format(mean(|pair| pair.1)),
+        )
+    })
 }
 
 /// The most used links, most used first, and how many others there are.

@@ -1,8 +1,10 @@
 //! The optimum of a scenario, for comparison with the measurements of its runs.
 
 use weir_core::units::Span;
-use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, TargetRow, jain, unfairness};
-use weir_optimum::{Copies, FlowOptimum, Objective, Optimum, Options, Theory};
+use weir_measure::{
+    FlowRow, OptimumFlowRow, OptimumRow, RunDocument, SlowdownRow, TargetRow, jain, unfairness,
+};
+use weir_optimum::{Alone, Copies, FlowOptimum, Objective, Optimum, Options, Theory};
 use weir_scenario::{
     DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
 };
@@ -11,9 +13,12 @@ use crate::error::StudyError;
 use crate::policy;
 use crate::source::scheme_setting;
 
-/// With more flows the optimum of a whole run, in which each may come and go, would take longer than the run:
-/// who wants it names a window.
+/// With more flows that have no end, the optimum of a whole run says little: who wants it names a window.
 const FEW_FLOWS: usize = 300;
+/// With more flows that have an end, the optimum of a whole run might take longer than the run.
+const MANY_ENDS: usize = 10_000;
+/// With more changes than this where routes fork, it would take longer than the run: `weir optimum` computes it.
+const MANY_STEPS: usize = 1000;
 
 /// The optimum of a scenario, for what runs measure.
 #[derive(Clone, Debug)]
@@ -30,6 +35,8 @@ pub struct ScenarioOptimum {
     limits: Vec<Vec<usize>>,
     /// What it does not know of the scenario.
     note: Option<&'static str>,
+    /// For each flow with an amount its time alone, and its completion in the optimum; empty where it was not asked.
+    ends: Vec<Option<(Alone, Option<Span>)>>,
     /// For each of the scenario's expectations what it would be, where the optimum says so.
     figures: Vec<Option<f64>>,
 }
@@ -39,7 +46,9 @@ pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
     let drawn = scenario.flows.iter().find(|flow| !flow.drawn_from.is_empty());
     let refused = |flow: &weir_scenario::Flow| {
         let name = &flow.name;
-        StudyError::Invalid(format!("the seed draws the consumers of flow {name}: there is no one optimum"))
+        StudyError::Invalid(format!(
+            "the seed draws the consumers of flow {name}: each seed has its own optimum, so name one (--seed)"
+        ))
     };
     drawn.map_or(Ok(()), |flow| Err(refused(flow)))
 }
@@ -49,7 +58,9 @@ impl ScenarioOptimum {
     /// theory does not know it.
     pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<ScenarioOptimum> {
         let has_windows = !scenario.windows.is_empty() || !further.is_empty();
-        let is_known = has_windows || scenario.flows.len() <= FEW_FLOWS;
+        let all_end = scenario.flows.iter().all(|flow| flow.amount.is_some());
+        let most = if all_end { MANY_ENDS } else { FEW_FLOWS };
+        let is_known = has_windows || scenario.flows.len() <= most;
         is_known.then(|| ScenarioOptimum::compute(scenario, further, &[], None).ok()).flatten()
     }
 
@@ -94,7 +105,16 @@ impl ScenarioOptimum {
         let options = Options { utilisation: part, ..Options::default() };
         let policy = policy::of(scenario)?;
         let theory = Theory::new(scenario, &policy, &options)?;
-        let optima = theory.windows(&windows)?;
+        if theory.long_steps() > MANY_STEPS {
+            return Err(StudyError::Invalid("the optimum would take longer than the run".to_owned()));
+        }
+        let has_ends = part.is_none() && scenario.flows.iter().any(|flow| flow.amount.is_some());
+        let (optima, completions) = if has_ends {
+            let (optima, completions) = theory.windows_and_completions(&windows)?;
+            (optima, completions.times)
+        } else {
+            (theory.windows(&windows)?, Vec::new())
+        };
         let unshared = if part.is_none() && theory.may_share() {
             let apart = Options { copies: Copies::Apart, ..options };
             Some(Theory::new(scenario, &policy, &apart)?.windows(&windows[..shown.max(1)])?)
@@ -103,8 +123,8 @@ impl ScenarioOptimum {
         };
         let rows =
             |at: usize| flow_rows(scenario, &optima[at], unshared.as_ref().map(|unshared| &unshared[at]));
-        let is_asked_for_ends = expectations.iter().any(|expectation| expectation.metric.needs_amount());
-        let completions = if is_asked_for_ends { theory.completions()? } else { Vec::new() };
+        let alone = if has_ends { theory.alone() } else { Vec::new() };
+        let ends = alone.into_iter().zip(&completions).map(|(alone, time)| Some((alone?, *time)));
         let figure = |expectation: &Expectation| match expectation.metric {
             metric if metric.needs_amount() => of_completions(scenario, &completions, expectation),
             _ => {
@@ -120,6 +140,7 @@ impl ScenarioOptimum {
             whole: (shown == 0).then(|| rows(0)),
             limits: optima[..shown.max(1)].iter().map(limits).collect(),
             note: has_greedy_flows(scenario).then_some(NOTHING_OF_GREED),
+            ends: ends.collect(),
             figures: expectations.iter().map(figure).collect(),
         })
     }
@@ -190,6 +211,21 @@ impl ScenarioOptimum {
             window.optimum = Some(row(best, &window.flows));
         }
         document.optimum = self.whole.as_ref().map(|best| row(best, &document.flows));
+        let rows = document.flows.iter().enumerate().filter_map(|(at, flow)| self.slowdown(at, flow));
+        document.slowdowns = rows.collect();
+    }
+
+    /// The slowdown of a flow, measured and in the optimum; `None` of one without an amount, or whose Data would never come.
+    fn slowdown(&self, at: usize, measured: &FlowRow) -> Option<SlowdownRow> {
+        let (alone, completion) = (*self.ends.get(at)?)?;
+        let alone_s = alone.time().filter(|time| *time > Span::ZERO)?.as_secs_f64();
+        Some(SlowdownRow {
+            flow: at as u64,
+            alone_s,
+            slowdown: measured.completion_s.map(|time| time / alone_s),
+            optimum_completion_s: completion.map(|time| (time + alone.round_trip).as_secs_f64()),
+            optimum_slowdown: completion.and_then(|time| alone.slowdown(time)),
+        })
     }
 }
 

@@ -1,7 +1,9 @@
 //! The document of a scenario's optimum: rates, bottlenecks and completions.
 
+use std::sync::Arc;
+
 use weir_core::units::Span;
-use weir_optimum::{Bottleneck, Copies, Held, Objective, Optimum, Options, Theory};
+use weir_optimum::{Alone, Bottleneck, Completions, Copies, Held, Objective, Optimum, Options, Theory};
 use weir_results::{
     BestFlowRow, BestLinkRow, BottleneckRow, GainRow, HeldRow, OptimumCompletionRow, OptimumDocument,
     OptimumWindowRow, ShareRow, TargetGoodputRow,
@@ -13,7 +15,7 @@ use crate::point::Point;
 use crate::policy;
 
 /// With more flows than this, what takes long is left out: max-min fairness beside link-fair, and what flows
-/// gain at all bottlenecks but the first.
+/// gain at all bottlenecks but the first, or at all of them where rates are not exact.
 const FEW_FLOWS: usize = 64;
 /// The first bottlenecks.
 const FIRST_BOTTLENECKS: usize = 12;
@@ -25,6 +27,9 @@ pub struct OptimumRequest {
     pub objective: Objective,
     /// The usable part of the links' rates, above 0 and at most 1; `None` for all of them.
     pub utilisation: Option<f64>,
+    /// Of the run with this seed, where the seed draws consumers, starts or delays; `None`: of the scenario without what seeds
+    /// draw.
+    pub seed: Option<u64>,
 }
 
 impl OptimumRequest {
@@ -35,7 +40,13 @@ impl OptimumRequest {
     pub fn document(self, point: &Point) -> Result<OptimumDocument, StudyError> {
         let own = own_windows(&point.scenario);
         let windows = if point.windows.is_empty() { &own } else { &point.windows };
-        document(&point.scenario, self, &point.set, windows)
+        match self.seed {
+            Some(seed) => {
+                let (drawn, _) = weir_experiment::drawn(Arc::clone(&point.scenario), seed);
+                document(&drawn, self, &point.set, windows)
+            }
+            None => document(&point.scenario, self, &point.set, windows),
+        }
     }
 }
 
@@ -51,18 +62,13 @@ fn document(
     set: &[String],
     windows: &[(Span, Span)],
 ) -> Result<OptimumDocument, StudyError> {
-    let OptimumRequest { objective, utilisation } = request;
+    let OptimumRequest { objective, utilisation, .. } = request;
     let options = Options { objective, utilisation, ..Options::default() };
     let policy = policy::of(scenario)?;
     crate::optimum::refuse_drawn(scenario)?;
     let theory = Theory::new(scenario, &policy, &options)?;
     let mut notes = Vec::new();
     let has_few = scenario.flows.len() <= FEW_FLOWS;
-    let with_gains = match objective {
-        _ if has_few => usize::MAX,
-        Objective::LinkFair => FIRST_BOTTLENECKS,
-        _ => 0,
-    };
     let max_min = match objective {
         Objective::LinkFair if has_few => {
             let options = Options { objective: Objective::MaxMin, ..options };
@@ -86,7 +92,14 @@ fn document(
     };
     let targets = target.map(of_target).transpose()?;
     let mut rows = Vec::new();
-    for (at, optimum) in theory.windows(windows)?.iter().enumerate() {
+    let (optima, completions) = theory.windows_and_completions(windows)?;
+    for (at, optimum) in optima.iter().enumerate() {
+        // What flows gain is small beside the error of rates that are not exact.
+        let with_gains = match optimum.inexact {
+            _ if has_few => usize::MAX,
+            None => FIRST_BOTTLENECKS,
+            Some(_) => 0,
+        };
         let bottlenecks = theory.bottlenecks(optimum, with_gains)?;
         let of = |optima: &Option<Vec<Optimum>>| optima.as_ref().and_then(|optima| optima.get(at).cloned());
         let beside = Beside { max_min: of(&max_min), unshared: of(&unshared) };
@@ -97,6 +110,11 @@ fn document(
         });
         rows.push(OptimumWindowRow { target, ..window_row(scenario, optimum, &beside, &bottlenecks) });
     }
+    if !has_few && rows.iter().any(|row| !row.exact) {
+        notes.push(format!(
+            "What flows gain at bottlenecks is not computed for more than {FEW_FLOWS} flows whose rates are not exact."
+        ));
+    }
     Ok(OptimumDocument {
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
@@ -104,7 +122,8 @@ fn document(
         objective: objective.to_string(),
         utilisation: theory.utilisation(),
         windows: rows,
-        completions: completion_rows(scenario, &theory, apart.as_ref())?,
+        completions_inexact: completions.inexact.map(|why| why.to_string()),
+        completions: completion_rows(scenario, &theory, &completions, apart.as_ref())?,
         notes,
     })
 }
@@ -178,7 +197,8 @@ fn window_row(
         from_s: optimum.window.0.as_secs_f64(),
         to_s: optimum.window.1.as_secs_f64(),
         pieces: optimum.pieces as u64,
-        exact: optimum.is_exact,
+        exact: optimum.inexact.is_none(),
+        inexact: optimum.inexact.map(|why| why.to_string()),
         flows: scenario.flows.iter().enumerate().map(flow).collect(),
         links: optimum.links.iter().map(link).collect(),
         bottlenecks: bottlenecks.iter().map(bottleneck).collect(),
@@ -189,20 +209,26 @@ fn window_row(
 fn completion_rows(
     scenario: &Scenario,
     theory: &Theory<'_>,
+    completions: &Completions,
     apart: Option<&Theory<'_>>,
 ) -> Result<Vec<OptimumCompletionRow>, StudyError> {
     if scenario.flows.iter().all(|flow| flow.amount.is_none()) {
         return Ok(Vec::new());
     }
     let unshared = apart.map(Theory::completions).transpose()?;
-    let flows = scenario.flows.iter().zip(theory.completions()?).enumerate();
-    let row =
-        |(at, (flow, completion)): (usize, (&weir_scenario::Flow, Option<Span>))| OptimumCompletionRow {
+    let row = |(at, alone): (usize, Option<Alone>)| {
+        let (flow, alone) = (&scenario.flows[at], alone?);
+        let completion = completions.times[at];
+        Some(OptimumCompletionRow {
             consumer: scenario.nodes[flow.consumer.index()].name.clone(),
             prefix: flow.prefix.clone(),
             class: flow.class.name().to_owned(),
             completion_s: completion.map(Span::as_secs_f64),
-            unshared_s: unshared.as_ref().and_then(|times| times[at]).map(Span::as_secs_f64),
-        };
-    Ok(flows.filter(|(_, (flow, _))| flow.amount.is_some()).map(row).collect())
+            unshared_s: unshared.as_ref().and_then(|all| all.times[at]).map(Span::as_secs_f64),
+            round_trip_s: alone.round_trip.as_secs_f64(),
+            alone_s: alone.time().map(Span::as_secs_f64),
+            slowdown: completion.and_then(|completion| alone.slowdown(completion)),
+        })
+    };
+    Ok(theory.alone().into_iter().enumerate().filter_map(row).collect())
 }

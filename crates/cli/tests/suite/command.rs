@@ -496,6 +496,49 @@ fn an_optimum_that_cannot_be_is_refused() {
     refused(&of(&set), &["--set node.C1.cache_ratio=1: ", "all content that the consumer requests"]);
 }
 
+/// Two flows of one length by one link: each takes twice as long as alone, in the optimum and about so when measured.
+#[test]
+fn slowdowns_stand_beside_those_of_the_optimum() {
+    let text = "title = \"two\"\nduration = \"10 s\"\n[scheme]\ndefault = \"fixed\"\n[routing]\npolicy = \
+        \"shortest-path\"\n[[node]]\nname = [\"C{1..4}\", \"P\"]\n[[link]]\nbetween = [\"C{1..4}-P\"]\nrate = \"10 \
+        Mb/s\"\ndelay = \"5 ms\"\n[[flow]]\nname = \"f\"\nconsumer = \"C{1..2}\"\ndrawn_from = \"C{1..4}\"\nproducer = \
+        \"P\"\nprefix = \"/f\"\namount = 1000\n[[flow]]\nname = \"g\"\nconsumer = \"C1\"\nproducer = \"P\"\nprefix = \
+        \"/g\"\namount = 1000\n";
+    let file = folder("slowdowns").join("two.toml");
+    fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    refused(&["optimum", file], &["the seed draws the consumers of flow f", "--seed"]);
+    let json = |args: &[&str]| -> Value { serde_json::from_str(&printed(&weir(args))).unwrap() };
+    for seed in ["1", "2", "3"] {
+        let best = json(&["optimum", file, "--seed", seed, "--json"]);
+        let run = json(&["run", file, "--seed", seed, "--json"]);
+        let completions = best["completions"].as_array().unwrap();
+        let slowdowns = run["slowdowns"].as_array().unwrap();
+        assert_eq!((completions.len(), slowdowns.len()), (3, 3));
+        assert_eq!(
+            (&best["windows"][0]["exact"], &best["windows"][0]["inexact"]),
+            (&json!(true), &Value::Null)
+        );
+        assert_eq!(best["completions_inexact"], Value::Null);
+        let shares = run["flows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|flow| flow["prefix"] == "/f" && flow["consumer"] == "C1");
+        for (at, (best, measured)) in completions.iter().zip(slowdowns).enumerate() {
+            assert_eq!(best["consumer"], run["flows"][at]["consumer"], "the seed draws the same consumers");
+            let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
+            let expected = if shares && best["consumer"] == "C1" { 2.0 } else { 1.0 };
+            let slowdown = number(best, "slowdown");
+            assert!((slowdown / expected - 1.0).abs() < 0.01, "{slowdown}, not {expected}");
+            assert_eq!(number(best, "round_trip_s"), 0.01);
+            assert_eq!(number(measured, "optimum_slowdown"), slowdown);
+            assert_eq!(number(measured, "alone_s"), number(best, "alone_s"));
+            assert!(number(measured, "slowdown") >= slowdown * 0.99, "{measured}");
+        }
+    }
+}
+
 /// What a program needs to decide by itself is in each row.
 #[test]
 fn holds_follows_from_the_other_keys_of_an_expectation() {

@@ -2,5 +2,6 @@
 
 mod by_hand;
 mod common;
+mod events;
 mod properties;
 mod qsccp_fluid;

@@ -131,6 +131,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             links,
             windows: vec![window],
             optimum: None,
+            slowdowns: Vec::new(),
             expectations: Vec::new(),
         },
         series,

@@ -248,6 +248,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             links,
             windows: vec![window],
             optimum: None,
+            slowdowns: Vec::new(),
             expectations,
         },
         series,
