@@ -237,4 +237,41 @@ mod tests {
         ledger.fit(Rate::from_mbps(1000), 9000);
         assert_eq!((ledger.settle(pit(7, 0)), ledger.most), (Some(1), 4096));
     }
+
+    /// The part of the charge after some windows of two seconds, in each of which so many Interests left and Data came.
+    fn charged(windows: &[(u32, u32)]) -> u64 {
+        let mut answers = Answers::new(Time::ZERO);
+        for (n, (sent, came)) in windows.iter().enumerate() {
+            (0..*sent).for_each(|_| answers.note_sent(400));
+            (0..*came).for_each(|_| answers.note_came());
+            answers.end_period(Time::ZERO + ANSWERED_OVER * (n as u64 + 1));
+        }
+        answers.charge(10_000).data_bits
+    }
+
+    #[test]
+    fn interests_count_with_the_part_of_them_that_is_answered() {
+        assert_eq!(charged(&[]), 10_000, "in full while nothing is known");
+        assert_eq!(charged(&[(100, 0)]), 10_000, "answers may be on their way");
+        assert_eq!(charged(&[(100, 0), (100, 0)]), 0);
+        assert_eq!(charged(&[(100, 90), (100, 25)]), 2500);
+        assert_eq!(charged(&[(100, 0), (100, 0), (100, 100)]), 10_000, "answered again");
+    }
+
+    #[test]
+    fn a_flow_whose_rate_grows_or_falls_is_answered_in_full() {
+        assert_eq!(charged(&[(10, 5), (1000, 10)]), 10_000);
+        assert_eq!(charged(&[(1000, 990), (10, 10)]), 10_000);
+    }
+
+    #[test]
+    fn an_interest_that_nobody_answers_takes_a_turn_of_its_own_size() {
+        let mut answers = Answers::new(Time::ZERO);
+        for n in 1..=2 {
+            (0..100).for_each(|_| answers.note_sent(400));
+            answers.end_period(Time::ZERO + ANSWERED_OVER * n);
+        }
+        let charge = answers.charge(10_000);
+        assert_eq!((charge.data_bits, charge.turn_bits), (0, 400));
+    }
 }

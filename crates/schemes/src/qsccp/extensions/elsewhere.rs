@@ -82,3 +82,113 @@ impl Overbooking {
         1.0 + self.extra
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAMMA: f64 = 0.95;
+    const PERIOD: Period = Period { length: Span::from_millis(100), gamma: GAMMA, elsewhere: true };
+
+    fn claim(demand: f64) -> Claim {
+        Claim { weight: 1.0, demand, is_greedy: false, is_limited: false }
+    }
+
+    fn limited(demand: f64) -> Claim {
+        Claim { is_limited: true, ..claim(demand) }
+    }
+
+    fn shares(rate: f64, overbooking: Overbooking, claims: &[Claim]) -> Shares {
+        Shares::new(rate, claims.len() as f64, GAMMA, overbooking, claims.iter().copied())
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn what_limited_claims_do_not_use_is_divided_until_all_of_it_is_used() {
+        // The first leaves 2.75 to each other; the second does not use that either.
+        let flows = [limited(1e6), limited(2.4e6), claim(3e6), claim(3e6), claim(3e6)];
+        let divided = shares(12e6, Overbooking::default(), &flows);
+        assert!(
+            near(divided.of(&flows[4]), 8.6e6 / 3.0) && near(divided.of(&flows[0]), 2.4e6),
+            "{divided:?}"
+        );
+        // The paper divides once: its second flow holds 2.75.
+        let flows = [claim(1e6), claim(2.4e6), claim(3e6), claim(3e6), claim(3e6)];
+        assert!(near(shares(12e6, Overbooking::default(), &flows).of(&flows[4]), 2.75e6));
+    }
+
+    #[test]
+    fn a_claim_limited_above_its_base_rate_leaves_the_rest_of_its_share() {
+        // Twenty flows ask for 0.99 of a share of 1 each, and one has what they leave.
+        let mut flows = vec![limited(0.99e6); 20];
+        flows.push(claim(1.2e6));
+        assert!(near(shares(21e6, Overbooking::default(), &flows).of(&flows[20]), 1.2e6));
+    }
+
+    fn noted(unused: &mut Unused, periods: u32, demand: f64, told: f64, offered: f64) -> bool {
+        (0..periods).for_each(|_| unused.note(PERIOD, demand, told, offered));
+        unused.is_limited()
+    }
+
+    #[test]
+    fn a_claim_is_limited_after_half_a_second_below_gamma_of_its_rate() {
+        let mut unused = Unused::default();
+        assert!(!noted(&mut unused, 4, 0.94e6, 1e6, 1e6) && noted(&mut unused, 1, 0.94e6, 1e6, 1e6));
+        let mut follows = Unused::default();
+        assert!(!noted(&mut follows, 100, 0.96e6, 1e6, 1e6));
+        assert!(!noted(&mut follows, 4, 0.94e6, 1e6, 1e6) && !noted(&mut follows, 1, 0.96e6, 1e6, 1e6));
+        assert!(!noted(&mut follows, 4, 0.94e6, 1e6, 1e6), "the time begins anew");
+    }
+
+    #[test]
+    fn a_limited_claim_that_uses_a_rate_below_the_offer_is_limited_still() {
+        let mut unused = Unused::default();
+        assert!(noted(&mut unused, 5, 0.9e6, 1e6, 1e6));
+        assert!(noted(&mut unused, 20, 0.96e6, 1e6, 2e6));
+        assert!(!noted(&mut unused, 1, 1.95e6, 2e6, 2e6));
+    }
+
+    #[test]
+    fn without_the_extension_no_claim_is_limited_and_nothing_more_is_offered() {
+        let (mut unused, mut more) = (Unused::default(), Overbooking::default());
+        let period = Period { elsewhere: false, ..PERIOD };
+        for _ in 0..100 {
+            unused.note(period, 0.1e6, 1e6, 1e6);
+            more.note(period, 0.04);
+        }
+        assert!(!unused.is_limited() && near(more.offer(), 1.0));
+    }
+
+    /// The offer after so many periods to one flow that uses its offer beside others that ask for 0.97 of a share of 1.
+    fn offer_beside(others: usize, periods: u32) -> f64 {
+        let mut more = Overbooking::default();
+        for _ in 0..periods {
+            let mut flows = vec![claim(0.97); others];
+            flows.push(claim(more.offer()));
+            more = shares(flows.len() as f64, more, &flows).overbook(PERIOD, flows.iter().copied());
+        }
+        more.offer()
+    }
+
+    #[test]
+    fn what_is_left_of_shares_is_offered_on_top_until_it_is_used() {
+        // One of two leaves 0.03; 0.001 of the rate of 2 stays.
+        let offer = offer_beside(1, 300);
+        assert!((offer - 1.028).abs() < 0.001, "{offer}");
+        let offer = offer_beside(20, 300);
+        assert!(0.97 < GAMMA * offer, "those that do not follow are recognised: {offer}");
+        assert!(near(offer_beside(0, 300), 1.0), "one alone");
+    }
+
+    #[test]
+    fn nothing_is_offered_on_top_while_all_is_used_or_most_is_not() {
+        for unused in [-0.1, 0.0, 0.0009, 0.06, 1.0] {
+            let mut more = Overbooking::default();
+            (0..100).for_each(|_| more.note(PERIOD, unused));
+            assert!(near(more.offer(), 1.0), "{unused}: {}", more.offer());
+        }
+    }
+}

@@ -98,3 +98,57 @@ pub(crate) fn catching_up(upstream: f64, age: Span, round_trip: Span) -> f64 {
     let behind = age.as_secs_f64() / (CATCH_UP * round_trip.as_secs_f64()).max(f64::MIN_POSITIVE);
     if behind < 1.0 { upstream * (1.0 + behind) } else { f64::INFINITY }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cost after so many Data of these costs in turn, one in each so many milliseconds.
+    fn cost_after(mut cost: UpstreamCost, from: u64, data: u64, gap: u64, costs: &[f64]) -> UpstreamCost {
+        for (n, of_data) in (0..data).zip(costs.iter().cycle()) {
+            cost.note(Time::ZERO + Span::from_millis(from + gap * n), *of_data);
+        }
+        cost
+    }
+
+    #[test]
+    fn a_cost_is_the_mean_of_those_of_the_data() {
+        assert!(UpstreamCost::default().cost() == 1.0, "(11) as it is, while nothing is known");
+        let cost = cost_after(UpstreamCost::default(), 0, 5, 1, &[0.5]);
+        assert!(cost.cost() == 0.5, "the mean so far, before the first measure");
+        let cost = cost_after(UpstreamCost::default(), 0, 640, 5, &[0.0, 1.0]);
+        assert!((cost.cost() - 0.5).abs() < 0.02, "{cost:?}");
+    }
+
+    #[test]
+    fn a_cost_falls_slowly_and_rises_at_once() {
+        let alone = cost_after(UpstreamCost::default(), 0, 100, 5, &[1.0]);
+        let shared = cost_after(alone, 500, 40, 5, &[0.5]);
+        assert!(shared.cost() > 0.6 && shared.cost() < 0.9, "{shared:?}");
+        let shared = cost_after(alone, 500, 400, 5, &[0.5]);
+        assert!(shared.cost() < 0.51, "{shared:?}");
+        let alone = cost_after(shared, 2500, 2 * u64::from(ALL_DEAR), 1, &[1.0]);
+        assert!(alone.cost() == 1.0, "{alone:?}");
+    }
+
+    #[test]
+    fn a_face_without_cost_takes_nothing_at_any_rate() {
+        let cached = cost_after(UpstreamCost::default(), 0, 400, 5, &[0.0]);
+        assert!(cached.of(f64::INFINITY) == 0.0, "{cached:?}");
+    }
+
+    #[test]
+    fn faces_that_share_their_data_are_told_the_same_rate() {
+        assert_eq!(together(1.0, 10e6), Some(10e6));
+        assert_eq!(together(TOGETHER, 10e6), Some(10e6), "as long as they are about together");
+        assert_eq!(together(TOGETHER + 0.01, 10e6), None);
+        assert_eq!(together(0.5, 10e6), Some(20e6), "the content store has every other Data");
+    }
+
+    #[test]
+    fn a_consumer_reaches_the_others_with_a_time_constant_of_four_round_trips() {
+        let rate = |age| catching_up(10e6, Span::from_millis(age), Span::from_millis(50));
+        assert_eq!([rate(0), rate(100)], [10e6, 15e6]);
+        assert_eq!(rate(200), f64::INFINITY, "far behind nothing limits it");
+    }
+}

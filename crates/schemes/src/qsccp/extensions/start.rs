@@ -80,3 +80,50 @@ impl Pending {
         self.limit == 0.0 || round_trip == 0.0 || f64::from(pending) < most.max(f64::from(self.least))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The Interests that a consumer may have pending for Data of this size.
+    fn window(start: Start, size: u64) -> u32 {
+        (0..1000).find(|&pending| !start.permits(pending, Bytes::new(size))).unwrap_or(1000)
+    }
+
+    #[test]
+    fn a_consumer_begins_with_the_initial_window_of_tcp() {
+        let start = Start::new(10);
+        let sizes = [100, 1460, 4000, 8000, 14_600];
+        assert_eq!(sizes.map(|size| window(start, size)), [10, 10, 3, 2, 2]);
+    }
+
+    #[test]
+    fn the_window_is_open_until_a_rate_is_told_and_where_nothing_limits_the_consumer() {
+        let mut start = Start::new(10);
+        start.note(true);
+        assert_eq!(window(start, 1000), 0);
+        start.note(false);
+        assert_eq!(window(start, 1000), 10, "its content store has the next Data");
+        assert_eq!(window(Start::new(0), 1000), 0, "the paper has no window");
+    }
+
+    #[test]
+    fn no_more_are_pending_than_the_rate_has_in_twice_the_longest_round_trip_of_late() {
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let mut pending = Pending::new(2.0, 10);
+        let most = |pending: Pending| {
+            (0..5000).find(|&n| !pending.permits(n, 8e6, Bytes::new(1000))).unwrap_or(5000)
+        };
+        assert_eq!(most(pending), 5000, "no round trip is known");
+        for (ms, rtt) in [(1000, 5), (1100, 100), (1200, 5)] {
+            pending.note(at(ms), Some(Span::from_millis(rtt)));
+        }
+        assert_eq!(most(pending), 200);
+        pending.note(at(2100), Some(Span::from_millis(5)));
+        assert_eq!(most(pending), 200, "the second before counts");
+        pending.note(at(3200), Some(Span::from_millis(4)));
+        assert_eq!(most(pending), 10, "a near cache: the least");
+        let none = Pending::new(0.0, 10);
+        assert_eq!(most(none), 5000, "the paper has no bound");
+    }
+}

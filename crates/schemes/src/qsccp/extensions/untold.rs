@@ -75,3 +75,93 @@ impl Untold {
         self.probing.take().is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qsccp::Settings;
+    use crate::qsccp::paper::cra::Cra;
+    use crate::qsccp::signals::TARGET_RATE;
+    use crate::window::pipe::{self, Pipe};
+    use weir_core::packet::Packet;
+    use weir_core::random::Random;
+    use weir_core::seam::Gauge;
+    use weir_core::seam::params::Params;
+    use weir_core::seam::params::Value::{self, Text};
+    use weir_core::units::{Rate, Time};
+
+    /// A consumer whose Interests live for so many seconds.
+    fn consumer(given: &[(&str, &str)], lifetime: u64) -> Cra {
+        let given: Vec<(&str, Value)> =
+            given.iter().map(|(key, value)| (*key, Text((*value).into()))).collect();
+        let given = given.iter().map(|(key, value)| (*key, value));
+        let params = Params::resolve(Settings::PARAMETERS, given).unwrap();
+        Cra::new(&Settings::new(&params), Span::from_secs(lifetime))
+    }
+
+    /// The part of a link of so many Mb/s and this round trip, ms, that is used in 30 s, with the beginning; its buffer
+    /// has room for so many Data of 8 kB.
+    fn used(mbps: u64, rtt_ms: u64, limit: u32) -> f64 {
+        let (rate, delay) = (Some(Rate::from_mbps(mbps)), Span::from_millis(rtt_ms));
+        let pipe = Pipe { rate, delay, limit, content: 8000, early_loss: true, ..Pipe::default() };
+        let got = pipe.run(Box::new(consumer(&[("unit", "1448 B")], 4)), 30);
+        got.bits as f64 / (mbps as f64 * 1e6 * 30.0)
+    }
+
+    #[test]
+    fn where_no_router_says_a_rate_the_consumer_finds_one_whatever_the_buffer_is() {
+        for (mbps, rtt_ms) in [(10, 20), (10, 100), (100, 20), (100, 100)] {
+            let bdp = (mbps * rtt_ms) as f64 * 1000.0 / 8.0 / 8066.0;
+            // An eighth of the BDP, half of it, and four of it.
+            for limit in [bdp / 8.0, bdp / 2.0, 4.0 * bdp].map(|limit| limit.ceil() as u32) {
+                let used = used(mbps, rtt_ms, limit);
+                assert!(used > 0.8, "{mbps} Mb/s, {rtt_ms} ms, room for {limit}: {used}");
+            }
+            // Without a buffer slow start ends at half of the link or less, and CUBIC takes long to grow from there.
+            let used = used(mbps, rtt_ms, 1);
+            assert!(used > 0.5, "{mbps} Mb/s, {rtt_ms} ms, no buffer: {used}");
+        }
+    }
+
+    /// A Data comes to a consumer, with this TargetRate if there is one.
+    fn hear(cra: &mut Cra, ms: u64, target: Option<u64>) {
+        let mut packet = Packet::default();
+        if let Some(target) = target {
+            packet.header_mut().signals.set(&TARGET_RATE, target);
+        }
+        let random = &mut Random::named(1, "cra");
+        let now = Time::ZERO + Span::from_millis(ms);
+        cra.on_data(&mut pipe::data(&packet, now, Span::from_millis(20), random));
+    }
+
+    #[test]
+    fn a_target_rate_ends_the_probing_at_once_and_a_lifetime_without_one_begins_it() {
+        let mut cra = consumer(&[], 2);
+        hear(&mut cra, 20, None);
+        assert!(matches!(cra.gauge(), Gauge::Probing(_)), "{:?}", cra.gauge());
+        hear(&mut cra, 40, Some(3_000_000));
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
+        hear(&mut cra, 2039, None);
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)), "as from a content store");
+        hear(&mut cra, 2040, None);
+        assert!(matches!(cra.gauge(), Gauge::Probing(_)));
+    }
+
+    #[test]
+    fn on_a_path_that_says_rates_the_consumer_does_not_probe() {
+        let [mut probes, mut keeps] = ["probe", "keep"].map(|untold| consumer(&[("untold", untold)], 2));
+        for ms in (20..1000).step_by(20) {
+            for cra in [&mut probes, &mut keeps] {
+                hear(cra, ms, Some(1000 * ms));
+            }
+            assert_eq!(probes.gauge(), keeps.gauge());
+        }
+    }
+
+    #[test]
+    fn a_consumer_that_does_not_probe_keeps_its_rate() {
+        let mut cra = consumer(&[("untold", "keep"), ("initial_rate", "100 kb/s")], 2);
+        (1..500).for_each(|n| hear(&mut cra, 20 * n, None));
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(100_000)));
+    }
+}

@@ -146,131 +146,94 @@ impl FlowControl for Cra {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::pipe::{self, Pipe};
+    use weir_core::packet::Packet;
+    use weir_core::random::Random;
     use weir_core::seam::params::Params;
+    use weir_core::seam::params::Value;
+
+    /// A consumer of the paper's scheme with these parameters, whose Interests live for 2 s.
+    fn article(given: &[(&str, &str)]) -> Cra {
+        let given = [("variant", "article")].iter().chain(given);
+        let given: Vec<(&str, Value)> = given.map(|(key, value)| (*key, Value::parse(value))).collect();
+        let given = given.iter().map(|(key, value)| (*key, value));
+        let params = Params::resolve(Settings::PARAMETERS, given).unwrap();
+        Cra::new(&Settings::new(&params), Span::from_secs(2))
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn lose(cra: &mut Cra, now: Time) {
+        let random = &mut Random::named(1, "cra");
+        cra.on_timeout(&mut LossEvent { now, segment: 0, tag: 0, pending: 0, highest_sent: 0, random });
+    }
+
+    /// A Data comes with this TargetRate.
+    fn hear(cra: &mut Cra, now: Time, target: u64) {
+        let mut packet = Packet::default();
+        packet.header_mut().signals.set(&TARGET_RATE, target);
+        let random = &mut Random::named(1, "cra");
+        cra.on_data(&mut crate::window::pipe::data(&packet, now, Span::from_millis(20), random));
+    }
+
+    fn permitted(cra: &mut Cra, expected_size: u64) -> Permit {
+        let random = &mut Random::named(1, "cra");
+        let expected_size = Bytes::new(expected_size);
+        cra.last_sent = Some(Time::ZERO);
+        cra.permit(&mut PermitEvent { now: Time::ZERO, pending: 1, expected_size, random })
+    }
 
     #[test]
     fn the_rate_follows_equation_13() {
-        let mut cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2), Bytes::new(1125));
-        cra.adjust(1e6);
+        let mut cra = article(&[]);
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(100_000)), "the authors' InitialSendRate");
+        hear(&mut cra, at(20), 1_000_000);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(280_000)));
-        cra.adjust(1e6);
+        hear(&mut cra, at(40), 1_000_000);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(424_000)));
     }
 
     #[test]
-    fn a_flow_without_initial_rate_adopts_the_first_target() {
-        let mut cra = Cra::new(0.8, Rate::ZERO, Span::from_secs(2), Bytes::new(1125));
-        cra.adjust(3e6);
+    fn a_flow_without_initial_rate_adopts_the_first_target_rate() {
+        let mut cra = article(&[("initial_rate", "0 b/s")]);
+        hear(&mut cra, at(20), 3_000_000);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
     }
 
     #[test]
-    fn a_network_that_does_not_say_is_asked_for_twice_what_it_delivers() {
-        let mut cra = Cra::new(0.8, Rate::ZERO, Span::from_secs(2), Bytes::new(1250));
-        // A Data of 10 kbit each millisecond: 10 Mb/s.
-        for ms in 1..2000 {
-            let delivered = cra.measure(Time::ZERO + Span::from_millis(ms), 10_000);
-            cra.adjust(2.0 * delivered);
-        }
-        let Gauge::Rate(rate) = cra.gauge() else { panic!() };
-        assert!((rate.as_bps_f64() / 20e6 - 1.0).abs() < 0.01, "{rate}");
-    }
-
-    fn permitted(cra: &mut Cra, expected_size: u64) -> Permit {
-        let mut random = weir_core::random::Random::named(1, "cra");
-        let expected_size = Bytes::new(expected_size);
-        cra.last_sent = Some(Time::ZERO);
-        cra.permit(&mut PermitEvent { now: Time::ZERO, pending: 1, expected_size, random: &mut random })
+    fn interests_leave_at_the_rate_of_their_data() {
+        let mut cra = article(&[("data_size", "1250")]);
+        assert_eq!(permitted(&mut cra, 0), Permit::At(at(100)), "the usual size, if it is not known");
+        assert_eq!(permitted(&mut cra, 125), Permit::At(at(10)));
     }
 
     #[test]
-    fn an_unknown_size_is_the_usual_one_and_not_nothing() {
-        let mut cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2), Bytes::new(1250));
-        assert_eq!(permitted(&mut cra, 0), Permit::At(Time::ZERO + Span::from_millis(100)));
-        assert_eq!(permitted(&mut cra, 125), Permit::At(Time::ZERO + Span::from_millis(10)));
+    fn an_interest_leaves_a_lifetime_after_the_last_feedback_at_any_rate() {
+        let mut cra = article(&[("initial_rate", "1 b/s")]);
+        assert_eq!(permitted(&mut cra, 1250), Permit::At(at(2000)));
+        cra.heard_at = at(9000);
+        assert_eq!(permitted(&mut cra, 1250), Permit::At(at(11_000)));
+        let mut cra = article(&[("initial_rate", "1 b/s")]);
+        lose(&mut cra, at(2000));
+        assert_eq!(permitted(&mut cra, 1250), Permit::At(at(2000)), "a timeout does not defer it");
     }
 
     #[test]
-    fn a_rate_near_zero_is_kept_for_a_lifetime_after_the_last_feedback() {
-        let mut cra = Cra::new(0.8, Rate::from_bps(1), Span::from_secs(2), Bytes::new(1250));
-        assert_eq!(permitted(&mut cra, 1250), Permit::At(Time::ZERO + Span::from_secs(2)));
-        cra.heard_at = Time::ZERO + Span::from_secs(9);
-        assert_eq!(permitted(&mut cra, 1250), Permit::At(Time::ZERO + Span::from_secs(11)));
-    }
-
-    #[test]
-    fn a_timeout_does_not_put_off_the_interest_that_asks_for_feedback() {
-        let mut cra = Cra::new(0.8, Rate::from_bps(1), Span::from_secs(2), Bytes::new(1250));
-        let mut random = weir_core::random::Random::named(1, "cra");
-        let now = Time::ZERO + Span::from_secs(2);
-        let random = &mut random;
-        cra.on_timeout(&mut LossEvent { now, segment: 0, tag: 0, pending: 0, highest_sent: 0, random });
-        assert_eq!(permitted(&mut cra, 1250), Permit::At(now));
-    }
-
-    /// The part of a link of so many Mb/s and this round trip, ms, that is used in 30 s, with the beginning; its buffer has
-    /// room for so many Data of 8 kB.
-    fn used(mbps: u64, rtt_ms: u64, limit: u32) -> f64 {
-        let cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(4), Bytes::new(1125));
-        let unit = weir_core::seam::params::Value::Text("1448 B".to_owned());
-        let params = Params::resolve(crate::window::cubic::ENTRY.parameters, [("unit", &unit)]).unwrap();
-        let (rate, delay) = (Some(Rate::from_mbps(mbps)), Span::from_millis(rtt_ms));
-        let pipe = Pipe { rate, delay, limit, content: 8000, early_loss: true, ..Pipe::default() };
-        let got = pipe.run(Box::new(cra.probing(Some(Unit::new(&params)))), 30);
-        got.bits as f64 / (mbps as f64 * 1e6 * 30.0)
-    }
-
-    #[test]
-    fn where_nobody_says_a_rate_it_finds_one_whatever_the_buffer_is() {
-        for (mbps, rtt_ms) in [(10, 20), (10, 100), (100, 20), (100, 100)] {
-            let bdp = (mbps * rtt_ms) as f64 * 1000.0 / 8.0 / 8066.0;
-            // An eighth of the BDP, half of it, and four of it.
-            for limit in [bdp / 8.0, bdp / 2.0, 4.0 * bdp].map(|limit| limit.ceil() as u32) {
-                let used = used(mbps, rtt_ms, limit);
-                assert!(used > 0.8, "{mbps} Mb/s, {rtt_ms} ms, room for {limit}: {used}");
-            }
-            // Without a buffer slow start ends at half of the link or less, and CUBIC takes long to grow from there.
-            let used = used(mbps, rtt_ms, 1);
-            assert!(used > 0.5, "{mbps} Mb/s, {rtt_ms} ms, no buffer: {used}");
-        }
-    }
-
-    /// A consumer that probes, and a Data that comes to it.
-    fn hear(cra: &mut Cra, now: Time, target: Option<u64>) {
-        let mut packet = weir_core::packet::Packet::default();
-        if let Some(target) = target {
-            packet.header_mut().signals.set(&TARGET_RATE, target);
-        }
-        let mut random = weir_core::random::Random::named(1, "cra");
-        cra.on_data(&mut pipe::data(&packet, now, Span::from_millis(20), &mut random));
-    }
-
-    #[test]
-    fn a_rate_that_is_told_ends_the_probing_at_once_and_silence_of_a_lifetime_begins_it() {
-        let cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2), Bytes::new(1125));
-        let mut cra = cra.probing(Some(Unit::DATA));
-        let at = |ms| Time::ZERO + Span::from_millis(ms);
-        hear(&mut cra, at(20), None);
-        assert!(matches!(cra.gauge(), Gauge::Probing(_)), "{:?}", cra.gauge());
-        hear(&mut cra, at(40), Some(3_000_000));
-        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
-        hear(&mut cra, at(2039), None);
-        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)), "as from a content store");
-        hear(&mut cra, at(2040), None);
-        assert!(matches!(cra.gauge(), Gauge::Probing(_)));
-    }
-
-    #[test]
-    fn on_a_path_that_says_rates_it_does_not_probe() {
-        let [mut probes, mut doubles] = [Some(Unit::DATA), None].map(|unit| {
-            Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2), Bytes::new(1125)).probing(unit)
-        });
-        for ms in (20..1000).step_by(20) {
-            for cra in [&mut probes, &mut doubles] {
-                hear(cra, Time::ZERO + Span::from_millis(ms), Some(1000 * ms));
-            }
-            assert_eq!(probes.gauge(), doubles.gauge());
-        }
+    fn timeouts_halve_the_rate_once_after_a_lifetime_without_a_target_rate() {
+        let rate = |cra: &Cra| match cra.gauge() {
+            Gauge::Rate(rate) => rate.as_bps(),
+            _ => 0,
+        };
+        let mut cra = article(&[]);
+        hear(&mut cra, at(1000), 100_000);
+        lose(&mut cra, at(2900));
+        assert_eq!(rate(&cra), 100_000, "routers give rates");
+        (0..5).for_each(|n| lose(&mut cra, at(3000 + n)));
+        assert_eq!(rate(&cra), 50_000, "those lost together count once");
+        lose(&mut cra, at(4900));
+        assert_eq!(rate(&cra), 50_000, "the lower rate has a lifetime to have an effect");
+        lose(&mut cra, at(5100));
+        assert_eq!(rate(&cra), 25_000);
     }
 }

@@ -263,3 +263,207 @@ pub(crate) const UNDISCOUNTED: f64 = 0.999_537_996_820_976_3;
 pub(crate) fn occupancy_discount(filled: f64) -> f64 {
     (core::f64::consts::FRAC_PI_2 - libm::atan(8.0 * filled - 4.0)) / 3.0 + 0.034
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAMMA: f64 = 0.95;
+
+    fn claim(weight: f64, demand: f64) -> Claim {
+        Claim { weight, demand, is_greedy: false, is_limited: false }
+    }
+
+    fn shares(rate: f64, claims: &[Claim]) -> Shares {
+        let weights = claims.iter().map(|claim| claim.weight).sum();
+        Shares::new(rate, weights, GAMMA, Overbooking::default(), claims.iter().copied())
+    }
+
+    fn rates_of<const N: usize>(available: f64, classes: &[Claim; N]) -> [f64; N] {
+        class_rates(available, GAMMA, Overbooking::default(), classes).0
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn equation_1_leaves_at_least_half_of_the_link() {
+        assert!(near(data_capacity(0.99, 10e6, 0.4e6), 9.5e6));
+        assert!(near(data_capacity(0.99, 10e6, 8e6), 4.95e6));
+    }
+
+    #[test]
+    fn the_dumbbell_of_the_paper_gives_4_45_2_97_and_1_48() {
+        // Section 9a of the specification: ηB = 9.9 Mb/s, 1 Mb/s of EF, AF4 and AF3 idle.
+        let available = data_capacity(0.99, 10e6, 0.0) - 1e6;
+        let classes =
+            [claim(5.0, 0.0), claim(4.0, 0.0), claim(3.0, 4.5e6), claim(2.0, 3e6), claim(1.0, 1.5e6)];
+        let rates = rates_of(available, &classes);
+        assert!(
+            near(rates[2], 4.45e6) && near(rates[3], 8.9e6 / 3.0) && near(rates[4], 8.9e6 / 6.0),
+            "{rates:?}"
+        );
+    }
+
+    #[test]
+    fn equation_6_divides_the_spare_rate_by_weight() {
+        let classes = [claim(3.0, 9e6), claim(2.0, 0.5e6), claim(1.0, 9e6)];
+        let rates = rates_of(9e6, &classes);
+        assert!(near(rates[0] + 0.5e6 + rates[2], 9e6), "{rates:?}");
+        assert!(near(rates[0] - 4.5e6, 3.0 * (rates[2] - 1.5e6)), "{rates:?}");
+        assert!(near(rates[1], 3e6), "a class with low demand has its base rate: {rates:?}");
+    }
+
+    #[test]
+    fn without_high_demand_a_class_gets_the_spare_rate_but_not_what_others_ask_for() {
+        let rates = rates_of(10e6, &[claim(1.0, 1e6), claim(1.0, 0.5e6)]);
+        assert!(near(rates[0], 9.25e6) && near(rates[1], 9e6), "{rates:?}");
+        for low in [0.3e6, 1e6, 3e6] {
+            let rates = rates_of(9e6, &[claim(5.0, low), claim(4.0, 0.0), claim(1.0, 0.2e6)]);
+            assert!(rates[0] <= 9e6 - 0.2e6 + 1.0, "{low}: {rates:?}");
+        }
+    }
+
+    #[test]
+    fn equation_8_gives_flows_with_high_demand_the_rest_and_the_others_their_base_rate() {
+        let flows = [claim(1.0, 3e6), claim(1.0, 3e6), claim(1.0, 0.5e6)];
+        let shares = shares(6e6, &flows);
+        assert!(near(shares.of(&flows[0]), 2.75e6) && near(shares.of(&flows[2]), 2e6), "{shares:?}");
+    }
+
+    #[test]
+    fn the_rates_of_flows_that_may_grow_fit_their_class() {
+        // One has fallen back for a moment, another is on its way up.
+        let flows = [claim(1.0, 2.9e6), claim(1.0, 9e6), claim(1.0, 3e6)];
+        let shares = shares(9e6, &flows);
+        assert!(near(flows.iter().map(|flow| shares.of(flow)).sum::<f64>(), 9e6));
+    }
+
+    #[test]
+    fn a_greedy_flow_has_its_discounted_base_rate_and_none_of_the_spare_rate() {
+        let greedy = Claim { is_greedy: true, ..claim(0.5, 9e6) };
+        let flows = [claim(1.0, 4e6), claim(1.0, 4e6), greedy];
+        let punished = shares(10e6, &flows);
+        assert!(near(punished.of(&flows[0]), 4e6) && near(punished.of(&greedy), 2e6), "{punished:?}");
+        let flows = [claim(1.0, 4e6), claim(1.0, 1e6), greedy];
+        let punished = shares(10e6, &flows);
+        assert!(near(punished.of(&flows[0]), 7e6) && near(punished.of(&greedy), 2e6), "{punished:?}");
+    }
+
+    #[test]
+    fn silent_flows_leave_their_shares_to_the_one_that_asks() {
+        let mut flows = vec![claim(1.0, 0.0); 150];
+        flows.push(claim(1.0, 0.1e6));
+        assert!(near(shares(9e6, &flows).of(&flows[150]), 9e6));
+    }
+
+    #[test]
+    fn a_new_flow_is_told_an_equal_share_or_what_the_others_leave() {
+        let two = shares(6e6, &[claim(1.0, 3e6), claim(1.0, 3e6)]);
+        assert!(near(two.of_new(1.0, 1.0), 2e6) && near(two.of_new(2.0, 2.0), 3e6));
+        let idle = shares(6e6, &[claim(1.0, 3e6), claim(1.0, 0.5e6)]);
+        assert!(near(idle.of_new(1.0, 1.0), 2.75e6));
+        // Forty that come at once share the rate, whether there were flows before or none.
+        assert!(near(shares(6e6, &[]).of_new(1.0, 40.0), 6e6 / 40.0));
+        assert!(near(two.of_new(1.0, 40.0), 6e6 / 42.0));
+    }
+
+    /// Interests of 8000 bits at these times, ms, and r_f after each period of 100 ms.
+    fn measured(sent: &[u64], periods: u64) -> Vec<f64> {
+        let (bits, period) = (8000, Span::from_millis(100));
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let mut sent = sent.iter().copied().peekable();
+        let mut demand = Demand::new(at(sent.next().unwrap()));
+        (1..=periods)
+            .map(|n| {
+                while let Some(ms) = sent.next_if(|ms| *ms < 100 * n) {
+                    demand.on_interest(at(ms), bits);
+                }
+                demand.end_period(at(100 * n), bits, period);
+                demand.rate()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_paced_flow_is_measured_without_steps() {
+        for gap in [1, 7, 23, 58, 99, 130, 450, 1900] {
+            let sent: Vec<u64> = (0..).map(|n| n * gap).take_while(|ms| *ms < 60_000).collect();
+            let rates = measured(&sent, 600);
+            let true_rate = 8e6 / gap as f64;
+            for rate in &rates[100..] {
+                assert!((rate / true_rate - 1.0).abs() < 0.01, "gap {gap} ms: {rate} of {true_rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_flow_has_stopped_after_eight_of_its_gaps() {
+        for gap in [50, 130, 450] {
+            let sent: Vec<u64> = (0..20).map(|n| n * gap).collect();
+            for (n, rate) in measured(&sent, 200).into_iter().enumerate() {
+                let gaps = (100.0 * (n + 1) as f64 - 19.0 * gap as f64) / gap as f64;
+                assert!(!(0.0..3.0).contains(&gaps) || rate > 0.0, "{gap} ms: none after {gaps:.1} gaps");
+                assert!(
+                    gaps < 8.0 + 200.0 / gap as f64 || rate == 0.0,
+                    "{gap} ms: {rate} after {gaps:.1} gaps"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_fast_flow_has_stopped_in_the_first_period_without_an_interest() {
+        let sent: Vec<u64> = (0..100).map(|n| n * 10).collect();
+        let rates = measured(&sent, 40);
+        assert!(near(rates[9], 8e5), "{rates:?}");
+        assert!(rates[10] == 0.0 && rates[39] == 0.0, "{rates:?}");
+    }
+
+    #[test]
+    fn a_first_interest_alone_is_no_demand() {
+        assert_eq!(measured(&[30], 50), [0.0; 50]);
+    }
+
+    #[test]
+    fn the_first_interests_of_a_flow_are_spread_over_a_period() {
+        // Eleven at 1 kHz in the middle of a period; the first counts only as the beginning.
+        let sent: Vec<u64> = (30..41).collect();
+        let rates = measured(&sent, 2);
+        assert!(near(rates[0], 10.0 * 8000.0 / 0.1) && rates[1] == 0.0, "{rates:?}");
+    }
+
+    #[test]
+    fn interests_of_a_known_flow_that_come_at_once_are_spread_over_a_quarter_of_a_period() {
+        let mut sent: Vec<u64> = (0..100).map(|n| n * 10).collect();
+        sent.extend([1005; 50]);
+        let rates = measured(&sent, 11);
+        assert!(near(rates[10], 50.0 * 8000.0 / 0.025), "{rates:?}");
+    }
+
+    #[test]
+    fn a_flow_that_comes_back_is_measured_from_its_return() {
+        let sent: Vec<u64> = (0..100).chain(300..400).map(|n| n * 10).collect();
+        let rates = measured(&sent, 40);
+        assert!(rates[30] > 7e5 && near(rates[31], 8e5) && near(rates[39], 8e5), "{rates:?}");
+        let (at, period) = (|ms| Time::ZERO + Span::from_millis(ms), Span::from_millis(100));
+        let mut demand = Demand::new(at(0));
+        assert!(!demand.on_interest(at(10), 8000));
+        (1..=9).for_each(|n| demand.end_period(at(100 * n), 8000, period));
+        assert!(demand.on_interest(at(1000), 8000), "eight gaps of a period have passed");
+        assert!(!demand.on_interest(at(1010), 8000));
+    }
+
+    #[test]
+    fn an_empty_queue_is_not_discounted() {
+        assert_eq!(UNDISCOUNTED.to_bits(), occupancy_discount(0.0).to_bits());
+    }
+
+    #[test]
+    fn the_discount_has_the_authors_values() {
+        for (filled, value) in [(0.0, 0.9995), (0.25, 0.927), (0.5, 0.558), (0.75, 0.189), (1.0, 0.116)] {
+            assert!((occupancy_discount(filled) - value).abs() < 1e-3, "{filled}");
+        }
+    }
+}
