@@ -16,6 +16,7 @@ mod no_allocation;
 mod path_schemes;
 mod probes;
 mod qsccp_dynamics;
+mod qsccp_faults;
 mod qsccp_protection;
 mod queueing;
 mod shared_medium;

@@ -183,6 +183,7 @@ fn beside_short_ones((mbps, delay): (u64, u64), class: &str, gap: u64, amount: u
 
 #[test]
 fn a_flow_beside_short_ones_without_end_has_what_they_leave() {
+    let mut with_less = Vec::new();
     for (link, class, gap, amount, part) in [
         ((50, 10), "BE", 100, 1, 0.95),
         ((50, 10), "BE", 20, 1, 0.95),
@@ -210,9 +211,11 @@ fn a_flow_beside_short_ones_without_end_has_what_they_leave() {
         let staying = goodput(window, "/z");
         let what = format!("{link:?}, {class}, {amount} in {gap} ms: {staying:.0} of {left:.0}");
         println!("{what}, {} lost", lost(&report));
-        assert!(staying > part * left, "{what}");
-        assert_eq!(lost(&report), 0);
+        if staying <= part * left || lost(&report) > 0 {
+            with_less.push(what);
+        }
     }
+    assert!(with_less.is_empty(), "{with_less:#?}");
 }
 
 #[test]
