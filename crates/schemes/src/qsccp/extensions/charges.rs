@@ -7,7 +7,8 @@
 //! larger Data, and gets back the rest of a smaller one ([`Ledger`]).
 //!
 //! *Answers.* Interests that nobody answers bring no Data. If they counted in full, a flood of them would leave the link
-//! idle. So a flow's Interests count with the part of them that is answered ([`Answers`]).
+//! idle. So in the total limiter and as demand a flow's Interests count with the
+//! part of them that is answered ([`Answers`]). In turns of the scheduler and in other limiters they count in full.
 
 use weir_core::ids::PitId;
 use weir_core::units::{Rate, Span, Time};
@@ -24,15 +25,6 @@ pub(crate) struct Answers {
     sent_before: u32,
     came: u32,
     part: f32,
-}
-
-/// What an Interest counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Charge {
-    /// For limiters and as demand: the size of its Data, as often as one comes.
-    pub(crate) data_bits: u64,
-    /// In turns of the scheduler: the size of its Data. So a flood has the turns of a flow, and no more.
-    pub(crate) turn_bits: u64,
 }
 
 impl Answers {
@@ -64,12 +56,10 @@ impl Answers {
         *self = Answers { since: now, sent: 0, sent_before: sent, came: 0, part };
     }
 
-    /// The charge of an Interest for so many bits of Data.
+    /// What comes of so many bits that are asked for.
     #[inline]
-    pub(crate) fn charge(&self, data_bits: u64) -> Charge {
-        let is_whole = self.part >= 1.0;
-        let answered = if is_whole { data_bits } else { (f64::from(self.part) * data_bits as f64) as u64 };
-        Charge { data_bits: answered, turn_bits: data_bits }
+    pub(crate) fn part_of(&self, bits: u64) -> u64 {
+        if self.part >= 1.0 { bits } else { (f64::from(self.part) * bits as f64) as u64 }
     }
 }
 
@@ -242,11 +232,11 @@ mod tests {
     fn charged(windows: &[(u32, u32)]) -> u64 {
         let mut answers = Answers::new(Time::ZERO);
         for (n, (sent, came)) in windows.iter().enumerate() {
-            (0..*sent).for_each(|_| answers.note_sent(400));
+            (0..*sent).for_each(|_| answers.note_sent());
             (0..*came).for_each(|_| answers.note_came());
             answers.end_period(Time::ZERO + ANSWERED_OVER * (n as u64 + 1));
         }
-        answers.charge(10_000).data_bits
+        answers.part_of(10_000)
     }
 
     #[test]
@@ -262,16 +252,5 @@ mod tests {
     fn a_flow_whose_rate_grows_or_falls_is_answered_in_full() {
         assert_eq!(charged(&[(10, 5), (1000, 10)]), 10_000);
         assert_eq!(charged(&[(1000, 990), (10, 10)]), 10_000);
-    }
-
-    #[test]
-    fn an_interest_that_nobody_answers_takes_a_turn_of_its_own_size() {
-        let mut answers = Answers::new(Time::ZERO);
-        for n in 1..=2 {
-            (0..100).for_each(|_| answers.note_sent(400));
-            answers.end_period(Time::ZERO + ANSWERED_OVER * n);
-        }
-        let charge = answers.charge(10_000);
-        assert_eq!((charge.data_bits, charge.turn_bits), (0, 400));
     }
 }

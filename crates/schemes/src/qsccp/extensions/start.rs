@@ -13,9 +13,9 @@
 
 use weir_core::units::{Bytes, Span, Time};
 
-/// RFC 6928 (1): as many as so many bytes, but two at least.
+/// As in RFC 6928 (1): the Data of the first Interests have so many bytes together. If their size is not known, there is
+/// one Interest.
 const INITIAL_BYTES: u64 = 14_600;
-const LEAST: u32 = 2;
 
 /// The Interests of a consumer that is not told a rate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,8 +38,8 @@ impl Start {
 
     /// Whether another Interest may be pending, for Data of this size.
     pub(crate) fn permits(&self, pending: u32, size: Bytes) -> bool {
-        let window =
-            (INITIAL_BYTES / size.as_u64().max(1)).clamp(u64::from(LEAST), u64::from(self.most.max(LEAST)));
+        let known = if size == Bytes::ZERO { 1 } else { INITIAL_BYTES / size.as_u64() };
+        let window = known.clamp(1, u64::from(self.most.max(1)));
         !self.is_told && self.most > 0 && u64::from(pending) < window
     }
 }
@@ -94,7 +94,7 @@ mod tests {
     fn a_consumer_begins_with_the_initial_window_of_tcp() {
         let start = Start::new(10);
         let sizes = [100, 1460, 4000, 8000, 14_600];
-        assert_eq!(sizes.map(|size| window(start, size)), [10, 10, 3, 2, 2]);
+        assert_eq!(sizes.map(|size| window(start, size)), [10, 10, 3, 1, 1]);
     }
 
     #[test]

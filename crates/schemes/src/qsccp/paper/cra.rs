@@ -66,10 +66,10 @@ impl FlowControl for Cra {
             return probing.permit(ev);
         }
         let Some(last) = self.last_sent else { return Permit::Now };
-        let size = if ev.expected_size == Bytes::ZERO { self.usual_size } else { ev.expected_size };
-        if self.start.permits(ev.pending, size) {
+        if self.start.permits(ev.pending, ev.expected_size) {
             return Permit::Now;
         }
+        let size = if ev.expected_size == Bytes::ZERO { self.usual_size } else { ev.expected_size };
         if !self.pending.permits(ev.pending, self.rate, size) {
             return Permit::Blocked;
         }

@@ -10,17 +10,16 @@ use weir_core::units::{Span, Time};
 
 use super::flow::{Flow, NONE, VirtualQueue};
 use super::members::Members;
-use crate::qsccp::extensions::charges::Charge;
 use crate::qsccp::extensions::elsewhere::Unused;
 use crate::qsccp::paper::pecn;
 
 /// The longest useful wait of an Interest at its flow's rate: half a usual lifetime.
 pub(super) const LONG_WAIT: Span = Span::from_secs(1);
 
-/// The Interest that a class sends next: its charge and its WFQ tags.
+/// The Interest that a class sends next: its charge, bits, and its WFQ tags.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
-    pub(super) charge: Charge,
+    pub(super) charge: u64,
     pub(super) start: f64,
     pub(super) finish: f64,
 }
@@ -31,6 +30,8 @@ pub(super) struct Room {
     pub(super) of_class: f64,
     pub(super) of_flow: f64,
     pub(super) in_time: f64,
+    /// What each flow may have in any case: a consumer's initial window.
+    pub(super) at_start: f64,
     /// How long the link may be busy with one Data of each direction, s.
     pub(super) busy: f64,
 }
@@ -212,6 +213,7 @@ impl Class {
         }
         let class_is_full = is_full(self.flows.queued, self.flows.queued_bits);
         let is_full = class_is_full || is_full(among.queued, among.queued_bits);
-        (is_full && waiting >= rooms * self.part_of_room(among)).then_some(DropReason::ClassQueueFull)
+        let part = self.part_of_room(among).max(self.room.at_start);
+        (is_full && waiting >= rooms * part).then_some(DropReason::ClassQueueFull)
     }
 }

@@ -5,7 +5,7 @@ use weir_core::packet::{FlowKey, PacketList};
 use weir_core::units::{Span, Time};
 
 use crate::qsccp::Settings;
-use crate::qsccp::extensions::charges::{Answers, Charge};
+use crate::qsccp::extensions::charges::Answers;
 use crate::qsccp::extensions::elsewhere::Unused;
 use crate::qsccp::extensions::groups::{Group, Policing};
 use crate::qsccp::paper::greedy::Greed;
@@ -96,12 +96,6 @@ impl DataSize {
         self.is_seen = true;
     }
 
-    /// The charge of an Interest.
-    #[inline]
-    pub(crate) fn charge(&self) -> Charge {
-        self.answers.charge(self.bits)
-    }
-
     /// Whether its Data have had one size for long.
     pub(crate) fn is_steady(&self) -> bool {
         self.same == SAME_SIZE
@@ -152,7 +146,7 @@ impl Flow {
     pub(crate) fn note_interest(&mut self, now: Time) -> bool {
         let gap = now.since(self.demand.last_interest()).min(LONGEST_MEMORY);
         self.mean_gap = Span::from_nanos((7 * self.mean_gap.as_nanos() + gap.as_nanos()) / 8);
-        self.demand.on_interest(now, self.data.charge().data_bits)
+        self.demand.on_interest(now, self.data.answers.part_of(self.data.bits))
     }
 
     /// Whether it is silent for long.

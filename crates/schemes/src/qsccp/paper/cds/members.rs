@@ -11,7 +11,6 @@ use weir_core::packet::{PacketId, PacketPool};
 use weir_core::units::Time;
 
 use super::flow::{Flow, NONE, VirtualQueue};
-use crate::qsccp::extensions::charges::Charge;
 use crate::qsccp::extensions::elsewhere::Overbooking;
 use crate::qsccp::paper::pecn::{Period, Shares};
 
@@ -117,7 +116,7 @@ impl Members {
     pub(crate) fn measure(&mut self, id: u32, now: Time, period: Period, discount: f64) -> f64 {
         let flow = &mut self.flows[id as usize];
         flow.data.answers.end_period(now);
-        flow.demand.end_period(now, flow.data.charge().data_bits, period.length);
+        flow.demand.end_period(now, flow.data.answers.part_of(flow.data.bits), period.length);
         let Some(rate) = flow.rate.filter(|_| flow.demand.rate() > 0.0) else { return 0.0 };
         let told = discount * rate.min(flow.policing.upstream);
         let offered = discount * self.shares.offered(flow.weight);
@@ -196,9 +195,9 @@ impl Members {
         self.parked.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }
 
-    /// Chooses the flow whose Interest leaves next, with the charge: it is then the first of the ring. If none has tokens
-    /// of its own, tells when one has.
-    pub(crate) fn choose(&mut self, now: Time, quantum: f64) -> Result<Charge, Time> {
+    /// Chooses the flow whose Interest leaves next, with its charge, bits: it is then the first of the ring. If none has
+    /// tokens of its own, tells when one has.
+    pub(crate) fn choose(&mut self, now: Time, quantum: f64) -> Result<u64, Time> {
         while let Some(&Reverse((_, id))) = self.parked.peek().filter(|Reverse((at, _))| *at <= now) {
             self.parked.pop();
             self.flows[id as usize].is_parked = false;
@@ -219,7 +218,7 @@ impl Members {
                 flow.deficit += quantum * flow.discounted_weight;
                 flow.has_quantum = true;
             }
-            if charge.turn_bits as f64 <= flow.deficit {
+            if charge as f64 <= flow.deficit {
                 return Ok(charge);
             }
             flow.has_quantum = false;
@@ -251,13 +250,13 @@ impl Members {
     }
 
     /// Takes the Interest that was chosen out. Its flow pays this charge; none, if the Interest is not sent.
-    pub(crate) fn take(&mut self, now: Time, charge: Charge, pool: &mut PacketPool) {
+    pub(crate) fn take(&mut self, now: Time, charge: u64, pool: &mut PacketPool) {
         let Some((first, _)) = self.ring else { return };
         let flow = &mut self.flows[first as usize];
         if let Some(limiter) = &mut flow.limiter {
-            limiter.take(now, charge.data_bits);
+            limiter.take(now, charge);
         }
-        flow.deficit -= charge.turn_bits as f64;
+        flow.deficit -= charge as f64;
         self.queued -= 1;
         self.queued_bits -= match &mut flow.queue {
             VirtualQueue::Interests(list) => {
@@ -339,12 +338,12 @@ impl Members {
 
 impl Flow {
     /// The charge of the Interest that leaves next; or when the flow, or one in its group, has tokens for it.
-    fn next_charge(&mut self, now: Time, quantum: f64) -> Result<Charge, Time> {
+    fn next_charge(&mut self, now: Time, quantum: f64) -> Result<u64, Time> {
         let charge = match &mut self.queue {
-            VirtualQueue::Interests(_) => self.data.charge(),
+            VirtualQueue::Interests(_) => self.data.bits,
             VirtualQueue::Group(group) => group.members.choose(now, quantum)?,
         };
-        let tokens_at = self.limiter.as_ref().map_or(now, |limiter| limiter.passes_at(charge.data_bits));
+        let tokens_at = self.limiter.as_ref().map_or(now, |limiter| limiter.passes_at(charge));
         if tokens_at > now { Err(tokens_at) } else { Ok(charge) }
     }
 

@@ -303,17 +303,16 @@ impl Queue for Cds {
         for class in ServiceClass::ALL {
             let c = class as usize;
             let key = FlowKey { prefix: ev.prefix, class, group: GroupId::NONE };
-            let found = self.index.find(key).map(|id| (id, NONE));
-            let Some((id, member)) = found.or_else(|| self.classes[c].find_in_groups(ev.prefix)) else {
-                continue;
-            };
-            let dropped = &mut *ev.dropped;
-            self.give_up(c, Some((id, member)), ev.now, ev.pool, &mut |packet| {
-                dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
-            });
-            self.classes[c].remove(id, member);
-            if member == NONE {
-                self.index.remove(key);
+            let find = |cds: &Cds| cds.index.find(key).map(|id| (id, NONE));
+            while let Some((id, member)) = find(self).or_else(|| self.classes[c].find_in_groups(ev.prefix)) {
+                let dropped = &mut *ev.dropped;
+                self.give_up(c, Some((id, member)), ev.now, ev.pool, &mut |packet| {
+                    dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
+                });
+                self.classes[c].remove(id, member);
+                if member == NONE {
+                    self.index.remove(key);
+                }
             }
         }
     }

@@ -66,7 +66,7 @@ impl Cds {
             class.offered = shares.offered(omega);
         }
         self.set_limits(now, data_capacity, whole);
-        let Settings { class_queue, virtual_queue, .. } = self.settings;
+        let Settings { class_queue, virtual_queue, initial_window, .. } = self.settings;
         let room_time = match self.shortest_rtt_before {
             Span::MAX => ROOM_TIME,
             rtt => rtt.max(ROOM_TIME),
@@ -81,6 +81,7 @@ impl Cds {
                 of_class: f64::from(class_queue),
                 of_flow: f64::from(virtual_queue),
                 in_time: rate * (room_time.as_secs_f64() + busy),
+                at_start: f64::from(initial_window),
                 busy,
             };
         }

@@ -10,7 +10,6 @@ use weir_packet::Signal;
 
 use super::class::{Class, Head};
 use super::{Cds, FIRST_DT, MAX_DATA_BITS};
-use crate::qsccp::extensions::charges::Charge;
 use crate::qsccp::paper::greedy;
 use crate::qsccp::signals::DOWNSTREAM_RATE;
 
@@ -61,7 +60,7 @@ impl Cds {
             return;
         };
         let weight = if c >= FIRST_DT { self.settings.omega[c - FIRST_DT] } else { 1.0 };
-        let finish = start + charge.turn_bits as f64 / weight;
+        let finish = start + charge as f64 / weight;
         class.last_finish = finish;
         class.head = Some(Head { charge, start, finish });
         self.backlogged |= 1 << c;
@@ -93,7 +92,7 @@ impl Cds {
             let Class { head: Some(head), limiter, .. } = &self.classes[c] else { continue };
             match limiter {
                 Some(limiter) => {
-                    let passes_at = limiter.passes_at(head.charge.data_bits);
+                    let passes_at = limiter.passes_at(head.charge);
                     if passes_at <= now {
                         return Ok(c);
                     }
@@ -120,7 +119,7 @@ impl Cds {
             };
             let class = &mut self.classes[c];
             let (Some(head), Some(packet)) = (class.head, class.flows.front()) else { return Next::Empty };
-            let (interest, bits) = (&ev.pool[packet], head.charge.data_bits);
+            let (interest, bits) = (&ev.pool[packet], head.charge);
             let (lifetime, bytes) = (interest.lifetime, interest.wire_len());
             let is_late = ev.now - interest.queued_at > lifetime - self.return_time(lifetime);
             // A short Data does not come while a long one is being sent: the wait is after the long one.
@@ -132,33 +131,33 @@ impl Cds {
             self.queued_interest_bytes -= bytes;
             if is_late {
                 // Class and flow do not pay for it: neither had service.
-                self.classes[c].flows.take(ev.now, Charge::default(), ev.pool);
+                self.classes[c].flows.take(ev.now, 0, ev.pool);
                 self.prepare_head_from(ev.now, c, head.start);
                 ev.dropped.push(Dropped { packet, reason: DropReason::Expired, nack: None });
                 continue;
             }
             let class = &mut self.classes[c];
             class.flows.take(ev.now, head.charge, ev.pool);
-            self.total.take(ev.now, bits);
             match &mut class.limiter {
                 Some(limiter) => limiter.take(ev.now, bits),
                 // A head in a dropped one's place may have a tag before the one in service.
                 None => self.virtual_time = self.virtual_time.max(head.finish),
             }
             self.prepare_head_from(ev.now, c, head.finish);
-            self.send(&mut ev.pool[packet]);
+            self.send(ev.now, bits, &mut ev.pool[packet]);
             return Next::Packet(packet);
         }
         Next::Empty
     }
 
-    /// PECN: an Interest leaves with the lower of its DownstreamRate and R_f,j: the first argument of the minimum in (10);
+    /// The total limiter pays for an Interest. PECN: it leaves with the lower of its DownstreamRate and R_f,j: the first argument of the minimum in (10);
     /// the second is the strategy's. And with the mark of a greedy flow.
-    fn send(&mut self, interest: &mut Packet) {
+    fn send(&mut self, now: Time, bits: u64, interest: &mut Packet) {
         let key = interest.flow;
         let Some((flow, member)) = self.find(key) else { return };
+        let data = &mut self.classes[key.class as usize].flow(flow, member).data;
+        self.total.take(now, data.answers.part_of(bits));
         if self.settings.exact_charges {
-            let data = &mut self.classes[key.class as usize].flow(flow, member).data;
             data.answers.note_sent();
             if !data.is_steady() {
                 self.ledger.charge(interest.pit, data.bits);
