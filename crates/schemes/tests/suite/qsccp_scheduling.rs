@@ -433,7 +433,7 @@ fn a_group_with_flows_without_end_takes_no_more_room_than_two_flows_and_refuses_
         face.ask_too_much((prefix, Be, 1078));
     }
     let waiting = face.queue.backlog().packets;
-    assert_eq!((waiting, face.dropped.len()), (401, 9599), "twice the room of 200, and the head");
+    assert_eq!((waiting, face.dropped.len()), (400, 9600), "twice the room of 200");
     face.dropped.clear();
     (0..100).for_each(|_| face.ask((10_000, Be, 1078)));
 }
@@ -478,7 +478,8 @@ fn who_has_stopped_leaves_its_part_to_the_next_one_and_has_it_again_when_it_retu
             assert!(near(told_now, told_first, 0.005), "{prefix}: {told_now}, the first {told_first}");
             pass(&mut face, 210, Some(flow));
             let grown = told(&mut face, flow);
-            assert!(near(grown, TARGET, 0.005), "{prefix}: {grown} after two periods");
+            // With σ of an Interest that may wait.
+            assert!(near(grown, TARGET, 0.01), "{prefix}: {grown} after two periods");
             pass(&mut face, 200, None);
         }
     }
@@ -493,7 +494,7 @@ fn who_returns_beside_another_has_half_at_once_and_the_other_is_told_so_at_the_n
         face.ask(away);
         pass(&mut face, 300, Some(away));
         pass(&mut face, 1000, Some(here));
-        assert!(near(told(&mut face, here), TARGET, 0.005), "{}", told(&mut face, here));
+        assert!(near(told(&mut face, here), TARGET, 0.01), "{}", told(&mut face, here));
         (0..2).for_each(|_| face.ask(away));
         while face.next().is_ok() {}
         let at_once = told(&mut face, away);

@@ -16,6 +16,10 @@ use weir_core::units::{Rate, Span, Time};
 /// The part of a flow's Interests that is answered is measured over this time. It is longer than round trips.
 const ANSWERED_OVER: Span = Span::from_secs(2);
 
+/// Below this part Interests are not answered because there are no Data. Above it Data may be lost on a link that is
+/// overloaded, and to charge less would overload it more.
+const UNANSWERED: f32 = 0.5;
+
 /// How many of a flow's Interests are answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answers {
@@ -52,7 +56,8 @@ impl Answers {
         }
         let Answers { sent, sent_before, came, .. } = *self;
         let asked = sent.min(sent_before);
-        let part = if asked == 0 { 1.0 } else { (came as f32 / asked as f32).min(1.0) };
+        let answered = came as f32 / asked.max(1) as f32;
+        let part = if asked > 0 && answered < UNANSWERED { answered } else { 1.0 };
         *self = Answers { since: now, sent: 0, sent_before: sent, came: 0, part };
     }
 

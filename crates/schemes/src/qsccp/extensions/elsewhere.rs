@@ -9,8 +9,9 @@ use weir_core::units::Span;
 
 use crate::qsccp::paper::pecn::{Claim, Period, Shares};
 
-/// In this time consumers have received an offer and followed it.
+/// In this time, and in so many round trips from the face, consumers have received an offer and followed it.
 const PATIENCE: Span = Span::from_millis(500);
+const ROUND_TRIPS: u64 = 5;
 
 /// How often a rate is divided again at most. The level grows each time, so it is safe to stop at any time.
 const ROUNDS: u32 = 8;
@@ -19,6 +20,11 @@ const ROUNDS: u32 = 8;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unused {
     for_time: Span,
+    is_limited: bool,
+}
+
+fn patience(period: Period) -> Span {
+    PATIENCE.max(period.round_trip * ROUND_TRIPS)
 }
 
 impl Unused {
@@ -29,15 +35,16 @@ impl Unused {
             return;
         }
         if demand < period.gamma * told {
-            self.for_time = (self.for_time + period.length).min(PATIENCE);
+            self.for_time = self.for_time + period.length;
+            self.is_limited |= self.for_time >= patience(period);
         } else if demand >= period.gamma * offered {
-            self.for_time = Span::ZERO;
+            *self = Unused::default();
         }
     }
 
     /// Whether it is limited elsewhere.
     pub(crate) fn is_limited(&self) -> bool {
-        self.for_time >= PATIENCE
+        self.is_limited
     }
 }
 
@@ -57,8 +64,8 @@ pub(crate) struct Overbooking {
     extra: f64,
 }
 
-/// By which part of what is unused the offer grows in a second. Consumers take some periods to follow.
-const GAIN: f64 = 1.0;
+/// By which part of what is unused the offer grows while consumers follow it.
+const GAIN: f64 = 0.5;
 /// The part that may stay unused: it drains queues, as σ(0) does.
 const UNUSED: f64 = 0.001;
 /// The largest offer, of which γ is more than the rate.
@@ -67,14 +74,15 @@ const BEYOND: f64 = 1.01;
 impl Overbooking {
     /// Ends a period. Of what they were offered those with high demand have left this part unused.
     pub(crate) fn note(&mut self, period: Period, unused: f64) {
-        let Period { length, gamma, elsewhere } = period;
+        let Period { length, gamma, elsewhere, .. } = period;
         if !elsewhere {
             return;
         }
         // A larger part is of claims that are limited, or that do not follow yet.
         let unused = if unused < 1.0 - gamma { unused } else { 0.0 };
+        let gain = GAIN * length.as_secs_f64() / patience(period).as_secs_f64();
         let most = (BEYOND / gamma - 1.0).max(0.0);
-        self.extra = (self.extra + GAIN * length.as_secs_f64() * (unused - UNUSED)).clamp(0.0, most);
+        self.extra = (self.extra + gain * (unused - UNUSED)).clamp(0.0, most);
     }
 
     /// The offer, as a multiple of the available rate.

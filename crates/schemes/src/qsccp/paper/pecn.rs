@@ -34,6 +34,8 @@ pub(crate) struct Period {
     pub(crate) gamma: f64,
     /// Whether demand may be limited elsewhere.
     pub(crate) elsewhere: bool,
+    /// The shortest round trip from this face.
+    pub(crate) round_trip: Span,
 }
 
 /// One of those that share a rate: a flow in its class, or a class of C_DT.

@@ -14,6 +14,9 @@ use super::flow::{Flow, NONE, VirtualQueue};
 use crate::qsccp::extensions::elsewhere::Overbooking;
 use crate::qsccp::paper::pecn::{Period, Shares};
 
+/// In so many round trips from the face a new flow follows its first rate, and counts with its demand.
+const FOLLOWED_AFTER: u64 = 2;
+
 /// Flows that share a rate.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
@@ -33,8 +36,9 @@ pub(crate) struct Members {
     pub(crate) rate: f64,
     pub(crate) shares: Shares,
     overbooking: Overbooking,
-    /// Weights of the flows that came or returned since then.
+    /// Weights of the flows that came or returned since `new_since`: so lately that they may not have followed a rate.
     new_weights: f64,
+    new_since: Time,
 }
 
 impl Members {
@@ -125,7 +129,10 @@ impl Members {
     }
 
     /// Ends a period of which the flows were measured.
-    pub(crate) fn overbook(&mut self, period: Period) {
+    pub(crate) fn end_period(&mut self, now: Time, period: Period) {
+        if now.since(self.new_since) >= period.round_trip * FOLLOWED_AFTER {
+            (self.new_weights, self.new_since) = (0.0, now);
+        }
         self.overbooking = self.shares.overbook(period, self.iter().map(Flow::claim));
     }
 
@@ -135,7 +142,7 @@ impl Members {
         let claims = self.iter().map(Flow::claim).filter(|claim| claim.demand > 0.0);
         let weights = claims.clone().map(|claim| claim.weight).sum();
         let shares = Shares::new(rate, weights, gamma, self.overbooking, claims);
-        (self.shares, self.new_weights) = (shares, 0.0);
+        self.shares = shares;
         self.for_each(|flow| {
             let claim = flow.claim();
             flow.rate = (claim.demand > 0.0).then(|| shares.of(&claim));

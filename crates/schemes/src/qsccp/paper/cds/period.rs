@@ -15,6 +15,9 @@ use crate::qsccp::paper::pecn::{self, Claim, Period};
 /// paper's scenarios.
 const ROOM_TIME: Span = Span::from_millis(20);
 
+/// The most Interests that wait in a class because its rate serves them in time.
+const MOST_WAITING: f64 = 8192.0;
+
 impl Cds {
     /// Ends a period: forgets silent flows, and computes R_f of the others.
     pub(super) fn end_period(&mut self, now: Time) {
@@ -26,7 +29,8 @@ impl Cds {
             self.shortest_rtt_before = core::mem::replace(&mut self.shortest_rtt, Span::MAX);
         }
         let Settings { period: length, gamma, elsewhere, .. } = self.settings;
-        let period = Period { length, gamma, elsewhere };
+        let round_trip = self.round_trip();
+        let period = Period { length, gamma, elsewhere, round_trip };
         for class in &mut self.classes {
             class.forget_silent(now, |key| self.index.remove(key));
             class.measure(now, period);
@@ -67,24 +71,28 @@ impl Cds {
         }
         self.set_limits(now, data_capacity, whole);
         let Settings { class_queue, virtual_queue, initial_window, .. } = self.settings;
-        let room_time = match self.shortest_rtt_before {
-            Span::MAX => ROOM_TIME,
-            rtt => rtt.max(ROOM_TIME),
-        };
+        let room_time = self.round_trip().max(ROOM_TIME);
         let sending =
             self.send_rate.map_or(0.0, |rate| self.largest_sent_bits as f64 / rate.as_bps_f64().max(1.0));
         let busy = self.largest_bits as f64 / self.capacity.max(1.0) + sending;
+        let usual = self.largest_bits.max(self.settings.default_data_bits) as f64;
         for (class, rate) in self.classes.iter_mut().zip(rates) {
             // (7), (8), (9)
             class.divide(rate, gamma);
             class.room = Room {
-                of_class: f64::from(class_queue),
+                of_class: f64::from(class_queue)
+                    .max((rate * LONG_WAIT.as_secs_f64() / usual).min(MOST_WAITING)),
                 of_flow: f64::from(virtual_queue),
                 in_time: rate * (room_time.as_secs_f64() + busy),
                 at_start: f64::from(initial_window),
                 busy,
             };
         }
+    }
+
+    /// The shortest round trip of late; zero if none is known.
+    fn round_trip(&self) -> Span {
+        if self.shortest_rtt_before < Span::MAX { self.shortest_rtt_before } else { Span::ZERO }
     }
 
     /// Those of the delay-tolerant classes.
@@ -163,7 +171,7 @@ impl Class {
             told += self.flows.measure(id, now, period, discount);
             self.largest_bits = self.largest_bits.max(self.flows.flows[id as usize].data.bits);
         }
-        self.flows.overbook(period);
+        self.flows.end_period(now, period);
         if told > 0.0 {
             let told = told.min(self.flows.rate);
             self.unused.note(period, self.demand(), told, self.offered.max(told));
@@ -183,7 +191,7 @@ impl Class {
                 let discount = of_group.min(self.discount(flow, members));
                 members.measure(id, now, period, discount);
             }
-            members.overbook(period);
+            members.end_period(now, period);
         }
         self.flows.flows[id as usize].queue = queue;
     }
