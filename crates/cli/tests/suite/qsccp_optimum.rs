@@ -133,7 +133,7 @@ fn ring(seed: u64) -> (Scenario, Vec<u32>) {
         let consumer = random.below(12);
         let producer = (consumer + 1 + random.below(11)) % 12;
         let class = ["AF4", "AF3", "AF2", "AF1", "BE"][random.below(5) as usize];
-        let payload = [200, 1024, 8000][random.below(3) as usize];
+        let payload = [600, 1024, 8000][random.below(3) as usize];
         sizes.push(payload);
         text += &format!(
             "[[flow]]\nname = \"f{flow}\"\nconsumer = \"n{consumer}\"\nproducer = \"n{producer}\"\n\
