@@ -132,7 +132,7 @@ fn a_consumer_with_a_part_of_the_content_in_its_own_store_or_a_near_one_has_no_t
         let report = measured(&lan_cache(1, &flows), &[]);
         let all = report.document.flows.last().unwrap();
         assert_eq!((all.timeouts, all.lost), (0, 0), "{all:?}");
-        let rest = f64::from(8000 - own.max(1).max(1));
+        let rest = f64::from(8000 - own.max(1));
         // At 8 Mb/s of content, with the start.
         let most = rest * 8192.0 / 8.5e6 + 0.5;
         assert!(all.completion_s.is_some_and(|took| took < most), "{all:?} in {most} s");
@@ -161,7 +161,7 @@ fn slowdown(load: f64, seed: u64) -> (f64, usize) {
     // A bounded Pareto distribution, of 3 to 1000 Data.
     let (least, most, alpha) = (3.0f64, 1000.0f64, 1.1);
     let (l, h) = (least.powf(-alpha), most.powf(-alpha));
-    let mut size = |random: &mut Random| (l - random.unit() * (l - h)).powf(-1.0 / alpha).ceil();
+    let size = |random: &mut Random| (l - random.unit() * (l - h)).powf(-1.0 / alpha).ceil();
     let mean = (0..100_000).map(|_| size(&mut random)).sum::<f64>() / 100_000.0;
     let each = mean * 8.0 * 1114.0 / (load * 20e6);
     let (mut at, mut flows, mut alone) = (0.5, String::new(), Vec::new());
