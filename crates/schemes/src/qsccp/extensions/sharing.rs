@@ -54,7 +54,7 @@ impl Default for UpstreamCost {
 
 impl UpstreamCost {
     /// q.
-    pub(crate) fn cost(&self) -> f64 {
+    pub(crate) fn q(&self) -> f64 {
         self.value
     }
 
@@ -113,22 +113,22 @@ mod tests {
 
     #[test]
     fn a_cost_is_the_mean_of_those_of_the_data() {
-        assert!(UpstreamCost::default().cost() == 1.0, "(11) as it is, while nothing is known");
+        assert!(UpstreamCost::default().q() == 1.0, "(11) as it is, while nothing is known");
         let cost = cost_after(UpstreamCost::default(), 0, 5, 1, &[0.5]);
-        assert!(cost.cost() == 0.5, "the mean so far, before the first measure");
+        assert!(cost.q() == 0.5, "the mean so far, before the first measure");
         let cost = cost_after(UpstreamCost::default(), 0, 640, 5, &[0.0, 1.0]);
-        assert!((cost.cost() - 0.5).abs() < 0.02, "{cost:?}");
+        assert!((cost.q() - 0.5).abs() < 0.02, "{cost:?}");
     }
 
     #[test]
     fn a_cost_falls_slowly_and_rises_at_once() {
         let alone = cost_after(UpstreamCost::default(), 0, 100, 5, &[1.0]);
         let shared = cost_after(alone, 500, 40, 5, &[0.5]);
-        assert!(shared.cost() > 0.6 && shared.cost() < 0.9, "{shared:?}");
+        assert!(shared.q() > 0.6 && shared.q() < 0.9, "{shared:?}");
         let shared = cost_after(alone, 500, 400, 5, &[0.5]);
-        assert!(shared.cost() < 0.51, "{shared:?}");
+        assert!(shared.q() < 0.51, "{shared:?}");
         let alone = cost_after(shared, 2500, 2 * u64::from(ALL_DEAR), 1, &[1.0]);
-        assert!(alone.cost() == 1.0, "{alone:?}");
+        assert!(alone.q() == 1.0, "{alone:?}");
     }
 
     #[test]

@@ -192,7 +192,7 @@ pub(crate) struct Demand {
     /// r_f when its last Interest came: gives its usual gap.
     usual: f64,
     /// Bits asked for since `since`, the time of the Interest before them; that is the first one, or one that is
-    /// counted.
+    /// counted. Never before the first one.
     asked_bits: u64,
     since: Time,
     last: Time,
@@ -209,7 +209,7 @@ const GAPS_TO_STOP: f64 = 4.0;
 impl Demand {
     /// Of a flow whose first Interest comes now.
     pub(crate) fn new(now: Time) -> Demand {
-        Demand { rate: 0.0, usual: 0.0, asked_bits: 0, since: now, last: now, has_stopped: false }
+        Demand { rate: 0.0, usual: 0.0, asked_bits: 0, since: Time::NEVER, last: now, has_stopped: false }
     }
 
     /// r_f, bit/s.
@@ -227,7 +227,7 @@ impl Demand {
     pub(crate) fn on_interest(&mut self, now: Time, bits: u64) -> bool {
         self.last = now;
         let returns = core::mem::take(&mut self.has_stopped);
-        if returns {
+        if returns || self.since == Time::NEVER {
             self.since = now;
         } else {
             self.asked_bits += bits;
@@ -376,7 +376,7 @@ mod tests {
         let (bits, period) = (8000, Span::from_millis(100));
         let at = |ms| Time::ZERO + Span::from_millis(ms);
         let mut sent = sent.iter().copied().peekable();
-        let mut demand = Demand::new(at(sent.next().unwrap()));
+        let mut demand = Demand::new(at(*sent.peek().unwrap()));
         (1..=periods)
             .map(|n| {
                 while let Some(ms) = sent.next_if(|ms| *ms < 100 * n) {
@@ -451,7 +451,7 @@ mod tests {
         assert!(rates[30] > 7e5 && near(rates[31], 8e5) && near(rates[39], 8e5), "{rates:?}");
         let (at, period) = (|ms| Time::ZERO + Span::from_millis(ms), Span::from_millis(100));
         let mut demand = Demand::new(at(0));
-        assert!(!demand.on_interest(at(10), 8000));
+        assert!(!demand.on_interest(at(0), 8000) && !demand.on_interest(at(10), 8000));
         (1..=9).for_each(|n| demand.end_period(at(100 * n), 8000, period));
         assert!(demand.on_interest(at(1000), 8000), "eight gaps of a period have passed");
         assert!(!demand.on_interest(at(1010), 8000));

@@ -287,12 +287,12 @@ impl FlowTables {
         let upstream = self.rate_upstream(face);
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return upstream };
         // Nothing is known of upstream, or nothing limits it there.
-        if upstream <= 0.0 || !upstream.is_finite() || own.share.cost() == 0.0 {
+        if upstream <= 0.0 || !upstream.is_finite() || own.share.q() == 0.0 {
             return f64::INFINITY;
         }
         let (mut wanted, mut costs) = (0.0, 0.0);
         for d in self.active(now, face) {
-            let q = d.share.cost();
+            let q = d.share.q();
             costs += q;
             wanted += if q > 0.0 { q * d.rate.min(upstream) } else { 0.0 };
         }
