@@ -284,7 +284,7 @@ parameters! {
         /// Data have 14600 bytes or less; 0: none beside `initial_rate`
         initial_window: u32 = integer("initial_window", 0..=1000) default "10" from "assumed: RFC 6928, as TCP; the paper has none";
         /// pending Interests, as a multiple of those that its rate has in a round trip; 0: no bound
-        pending_limit: f64 = number("pending_limit", 0.0..=1000.0) default "2" from "assumed: cwnd_gain of BBR; the paper has none";
+        pending_limit: f64 = number("pending_limit", 0.0..=1000.0) default "1.25" from "assumed: pacing_gain of BBR; the paper has none";
         /// the consumer's rate where Data have no TargetRate: `keep`: the one before; `probe`: if none came with one, or
         /// none for a lifetime: CUBIC with HyStart++, paced
         untold: Untold = choice("untold", Untold::WORDS) default "probe"
