@@ -377,7 +377,10 @@ fn a_consumer_that_finds_the_beginning_in_a_cache_does_not_overload_the_link_whe
         .replace("\"60 s\"", "\"30 s\"");
     let report = measured(&text, &[(20, 30)]);
     let [first, second] = &report.document.flows[..] else { panic!("two flows") };
-    assert_eq!((first.timeouts, second.timeouts, lost(&report)), (0, 0, 0));
+    assert_eq!((first.timeouts, lost(&report)), (0, 0));
+    // When the cache ends, the Interests of 1.25 round trips of the near path go upstream: 1 Gb/s for 20 ms. What R has no
+    // room for comes a lifetime later.
+    assert!(f64::from(second.timeouts as u32) < 1.25 * 20e6 / (8.0 * 1100.0), "{}", second.timeouts);
     let after = report.document.windows[0].flows[1].goodput_bps;
     assert!(after > 0.97 * ETA * 10e6 * CONTENT, "{after:.0}");
 }

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     const GAMMA: f64 = 0.95;
-    const PERIOD: Period = Period { length: Span::from_millis(100), gamma: GAMMA, elsewhere: true };
+    const PERIOD: Period = Period { length: Span::from_millis(100), gamma: GAMMA, elsewhere: true, round_trip: Span::ZERO };
 
     fn claim(demand: f64) -> Claim {
         Claim { weight: 1.0, demand, is_greedy: false, is_limited: false }

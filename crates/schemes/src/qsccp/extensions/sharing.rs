@@ -15,8 +15,8 @@ use weir_core::units::{Span, Time};
 /// A face's cost is measured over at least so many Data and this time.
 const ANSWERS: u32 = 32;
 const MEASURED_OVER: Span = Span::from_millis(100);
-/// After so many Data in a row that cost more than known, the known cost rises.
-const ALL_DEAR: u32 = 16;
+/// The known cost rises if so many Data in a row cost more that this has less than such a chance, and after two at least.
+const BY_CHANCE: f64 = 1e-4;
 /// The part of the difference that counts if a face costs less than before.
 const FALL: f64 = 0.5;
 
@@ -72,7 +72,7 @@ impl UpstreamCost {
         self.cost += cost;
         self.dear = if cost > self.value { self.dear + 1 } else { 0 };
         let measured = self.cost / f64::from(self.answers);
-        if self.is_known && self.dear == ALL_DEAR {
+        if self.is_known && self.dear >= 2 && self.value.powi(self.dear as i32) < BY_CHANCE {
             // Sharing has ended: for example, a cache has no more Data.
             *self = UpstreamCost { value: cost, is_known: true, since: now, ..UpstreamCost::default() };
         } else if self.answers >= ANSWERS && now.since(self.since) >= MEASURED_OVER {

@@ -7,7 +7,9 @@
 //!
 //! *The bound.* A TargetRate is for the source of the Data that carries it. If a near cache has no more Data, Interests
 //! go on at its rate to a far producer, and nothing tells the consumer so for a round trip. So no more Interests are
-//! pending than the rate would have in twice the longest round trip of late, as with BBR (`cwnd_gain`, Cardwell et al. 2016).
+//! pending than 1.25 times those that the TargetRate of a Data has in the round trip of this Data, of late. And flows that begin together are each told
+//! what the others leave. So at first no more than twice as many are pending as in the round trip before, as in TCP's slow
+//! start.
 //!
 //! Parameters: `initial_window`, `pending_limit`.
 
@@ -47,16 +49,18 @@ impl Start {
 /// The bound on pending Interests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pending {
-    /// As a multiple of those that the rate has in a round trip; 0: none.
+    /// As a multiple of those that a rate has in a round trip; 0: none.
     limit: f64,
     /// And so many in any case.
     least: u32,
-    /// The longest round trip in this second and in the one before.
-    longest: [Span; 2],
+    /// The most bits that the TargetRate of a Data had in its round trip, in this second and in the one before.
+    most_bits: [f64; 2],
     since: Time,
+    /// Data that came.
+    came: u32,
 }
 
-/// How long round trips are remembered, at least.
+/// How long they are remembered, at least.
 const MEMORY: Span = Span::from_secs(1);
 
 impl Pending {
@@ -65,19 +69,23 @@ impl Pending {
         Pending { limit, least, ..Pending::default() }
     }
 
-    /// A Data came after this time.
-    pub(crate) fn note(&mut self, now: Time, rtt: Option<Span>) {
+    /// A Data came after this time, with this TargetRate, bit/s.
+    pub(crate) fn note(&mut self, now: Time, rtt: Option<Span>, target: f64) {
         if now.since(self.since) >= MEMORY {
-            (self.longest, self.since) = ([Span::ZERO, self.longest[0]], now);
+            (self.most_bits, self.since) = ([0.0, self.most_bits[0]], now);
         }
-        self.longest[0] = self.longest[0].max(rtt.unwrap_or(Span::ZERO));
+        let bits = target * rtt.unwrap_or(Span::ZERO).as_secs_f64();
+        self.most_bits[0] = self.most_bits[0].max(bits);
+        self.came = self.came.saturating_add(1);
     }
 
-    /// Whether another Interest may be pending at this rate, bit/s, for Data of this size.
-    pub(crate) fn permits(&self, pending: u32, rate: f64, size: Bytes) -> bool {
-        let round_trip = self.longest[0].max(self.longest[1]).as_secs_f64();
-        let most = self.limit * rate * round_trip / size.bits().max(1) as f64;
-        self.limit == 0.0 || round_trip == 0.0 || f64::from(pending) < most.max(f64::from(self.least))
+    /// Whether another Interest may be pending, for Data of this size.
+    pub(crate) fn permits(&self, pending: u32, size: Bytes) -> bool {
+        let least = f64::from(self.least);
+        let bits = self.most_bits[0].max(self.most_bits[1]);
+        let most = self.limit * bits / size.bits().max(1) as f64;
+        let most = if bits > 0.0 { most.max(least) } else { f64::INFINITY };
+        self.limit == 0.0 || f64::from(pending) < most.min(least + f64::from(self.came))
     }
 }
 
@@ -108,21 +116,20 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_pending_than_the_rate_has_in_twice_the_longest_round_trip_of_late() {
+    fn no_more_are_pending_than_a_rate_has_in_its_round_trip_of_late() {
         let at = |ms| Time::ZERO + Span::from_millis(ms);
         let mut pending = Pending::new(2.0, 10);
-        let most = |pending: Pending| {
-            (0..5000).find(|&n| !pending.permits(n, 8e6, Bytes::new(1000))).unwrap_or(5000)
-        };
-        assert_eq!(most(pending), 5000, "no round trip is known");
-        for (ms, rtt) in [(1000, 5), (1100, 100), (1200, 5)] {
-            pending.note(at(ms), Some(Span::from_millis(rtt)));
-        }
+        let most =
+            |pending: Pending| (0..5000).find(|&n| !pending.permits(n, Bytes::new(1000))).unwrap_or(5000);
+        assert_eq!(most(pending), 10, "the first ones");
+        (0..20).for_each(|ms| pending.note(at(ms), Some(Span::from_millis(100)), 8e6));
+        assert_eq!(most(pending), 30, "twice as many after a round trip");
+        (20..1000).for_each(|ms| pending.note(at(ms), Some(Span::from_millis(5)), 8e6));
         assert_eq!(most(pending), 200);
-        pending.note(at(2100), Some(Span::from_millis(5)));
+        pending.note(at(1100), Some(Span::from_micros(200)), 1e9);
         assert_eq!(most(pending), 200, "the second before counts");
-        pending.note(at(3200), Some(Span::from_millis(4)));
-        assert_eq!(most(pending), 10, "a near cache: the least");
+        pending.note(at(2200), Some(Span::from_micros(200)), 1e9);
+        assert_eq!(most(pending), 50, "a near cache");
         let none = Pending::new(0.0, 10);
         assert_eq!(most(none), 5000, "the paper has no bound");
     }

@@ -30,6 +30,10 @@ const PROBING: Reaction = Reaction {
     spread: 0.0,
 };
 
+/// A Data that comes sooner is from this node or its neighbour. The initial window suffices there. And it says nothing about
+/// the path of those that have to come from farther.
+const LOCAL: Span = Span::from_millis(1);
+
 /// What the consumer does where no rate is said.
 #[derive(Debug)]
 pub(crate) struct Untold {
@@ -55,11 +59,12 @@ impl Untold {
         self.probing.as_ref()
     }
 
-    /// A Data without TargetRate came; none with one came for so long.
+    /// A Data without TargetRate came; and whether none with one came for long.
     pub(crate) fn on_data(&mut self, ev: &mut DataReceived<'_>, for_long: bool) {
         if let Some(unit) = self.probes_by
             && self.probing.is_none()
             && (for_long || !self.was_told)
+            && ev.rtt.is_some_and(|rtt| rtt >= LOCAL)
         {
             let reaction = Reaction { unit, ..PROBING };
             self.probing = Some(WindowFlow::new(cubic::Settings::of_rfc(), reaction));

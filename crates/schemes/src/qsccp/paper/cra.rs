@@ -70,7 +70,7 @@ impl FlowControl for Cra {
             return Permit::Now;
         }
         let size = if ev.expected_size == Bytes::ZERO { self.usual_size } else { ev.expected_size };
-        if !self.pending.permits(ev.pending, self.rate, size) {
+        if !self.pending.permits(ev.pending, size) {
             return Permit::Blocked;
         }
         let interval = Rate::from_bps_f64(self.rate).time_for(size);
@@ -95,12 +95,12 @@ impl FlowControl for Cra {
     /// network without QSCCP.
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.heard_at = ev.now;
-        self.pending.note(ev.now, ev.rtt);
         let told = ev.data.header().signals.value(&TARGET_RATE).filter(|target| *target < u64::MAX);
         self.start.note(told.is_some());
         let Some(target) = told else {
             return self.untold.on_data(ev, ev.now.since(self.told_at) >= self.lifetime);
         };
+        self.pending.note(ev.now, ev.rtt, target as f64);
         if self.untold.end() {
             self.rate = target as f64;
         } else {
