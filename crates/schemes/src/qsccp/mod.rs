@@ -119,33 +119,25 @@
 //!     available rate of a face follows its use. So δ_c of it would keep a delay-sensitive class at its present rate.
 //!     The limit is at most B' less the rates of more urgent classes.
 //! 24. **The weight and the limit of a flow (`flow_weights`, `flow_limits`) depend on the name of its first Interest.**
-//! 25. **`weir` divides what flows and classes do not use again, until all of it is used (`elsewhere`).** The paper does
-//!     so once, for what those below γ of their base rates leave. A flow or class that has used less than γ of its
-//!     *offer* for 0.5 s, and for five round trips of the face, is limited elsewhere. It counts with its demand, and the
-//!     others get the rest: the weighted max-min share. What those with high demand leave within γ of their offer is
-//!     offered on top, up to 1.01/γ. So they either use it, or ask for less than γ and are recognised.
-//! 26. **In `weir` an Interest counts in the total limiter as the Data that comes (`charges`).** If the Data is larger
-//!     than the flow's average, the limiter pays the difference when it comes; if it is smaller, it gets it back. If
-//!     less than half of a flow's Interests are answered over 2 s, they count with that part, in the total limiter and
-//!     as demand. In turns and other limiters they count in full.
-//! 27. **In `weir` (11) counts what is shared once (`sharing`).** The paper's scenario 4 needs it: (11) would give half to
-//!     each of two consumers of the same Data. An Interest of face k costs q_k upstream: 0 if the content store answers
-//!     it, 1/m if it is one of m that are aggregated. While Σq ≤ 1.2, each face is told Σu, or Σu/Σq if Σq < 1. Otherwise it
-//!     is told d_i/Σ(q_k·d_k)·Σu. The second argument of (10) is f_j·Σ q_k·d_k. A consumer that the content store serves
-//!     is not limited while it is far behind the others. Near them it is told Σu·(1 + age/4RTT).
+//! 25. **`weir` divides what flows and classes do not use, until all of it is used (`elsewhere`).** The paper does so once,
+//!     for what those below γ of their *base* rates leave. One that has used less than γ of its *offer* for 0.5 s, and
+//!     for five round trips of the face, is limited elsewhere, and the others get the rest. What those with high demand
+//!     leave within γ of their offers is offered on top, up to 1.01/γ.
+//! 26. **In `weir` an Interest counts in the total limiter as the Data that comes (`charges`).** The limiter pays or gets
+//!     back the difference between a Data and its charge. If less than half of a flow's Interests are answered over 2 s,
+//!     they count with that part, also as demand.
+//! 27. **In `weir` (11) counts shared Data once (`sharing`).** The paper's scenario 4 needs it: (11) gives half to each of
+//!     two consumers of the same Data. An Interest of face k costs q_k upstream. While Σq ≤ 1.2, all faces are told Σu;
+//!     otherwise d_i/Σ(q_k·d_k)·Σu. A consumer far behind in a cache is not limited; near the others it is told
+//!     Σu·(1 + age/4RTT).
 //! 28. **In `weir` a consumer begins with up to ten Interests, and adopts the first TargetRate (`start`).** They bring at
-//!     most 14 600 bytes (RFC 6928); it is one if the size of Data is not known. No more Interests are pending than the
-//!     rate has in twice the longest round trip of late.
-//! 29. **In `weir` a consumer probes for a rate if Data have had none for a lifetime, or ever (`untold`).** It does so by
-//!     CUBIC with HyStart++, at a pace, so that it shares with flows of TCP.
+//!     most 14 600 bytes (RFC 6928); it is one if the size of Data is not known. No more are pending than the rate has in
+//!     twice the longest round trip of late.
+//! 29. **In `weir` a consumer probes for a rate if Data have had none for a lifetime, or ever (`untold`).**
 //! 30. **With `urgent_data`, Data of delay-sensitive classes leave before other Data, up to Σδ of the link (`urgent`).**
-//!     The paper has one queue for all Data. It stays short if every router is always on time. On a host that is not,
-//!     waiting Data leave only at the rate (1 − η)·B.
+//!     The paper has one queue for all Data. On a host that is late, Data wait there, and leave only at (1 − η)·B.
 //! 31. **The flows of a group of faces share as one (`groups`).** There are no groups unless the node's configuration
-//!     defines them. The paper divides a class among flows, so a consumer that opens more flows gets more. A group has
-//!     one flow in each class, of weight 1, whose R_f its flows divide. For each period above its rate the group has to
-//!     keep to it for `group_memory` periods. Its Interests leave at most at 1.2 times (`greedy_ratio`) the TargetRate
-//!     from upstream, or 0.2 times if it is greedy. So it does not fill queues there that it shares with others.
+//!     defines them. The paper divides a class among flows, so a consumer that opens more flows gets more.
 //!
 //! # Valid where
 //! A flow's fair share should be at least two Interests a second. With less, Interests wait too long to be useful, and
