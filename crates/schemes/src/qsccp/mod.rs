@@ -1,132 +1,147 @@
 //! QSCCP: H. Bai, H. Li, J. Que, A. Smahi, M. Zhang, P. H. J. Chong, S.-Y. R. Li, X. Wang, P. Lu, "QSCCP: A QoS-Aware
 //! Congestion Control Protocol for Information-Centric Networking".
 //!
-//! Routers schedule Interests by class and flow, so that their Data fit the link (CDS, `cds/`, section IV-C). They
-//! compute each flow's suggested target rate (PECN, `pecn.rs`, section IV-D 1), keep tables of the rates available
-//! downstream and upstream (`tables.rs`, section IV-D 2), and detect greedy flows (`greedy.rs`, section IV-C 3). They
-//! choose next hops by these rates and write rates into packets (AF, `af.rs`, section IV-E). Consumers send at the rate
-//! that they are told (CRA, `cra.rs`, section IV-F).
+//! One Interest brings at most one Data. Routers hold Interests back, by class and flow, so that their Data fit the link.
+//! They tell each flow its rate, and consumers send at the rate that they are told.
 //!
 //! ```text
-//!   consumer --Interest: ServiceClass, DownstreamRate--> routers --> producer
-//!   consumer <--Data: ServiceClass, TargetRate---------- routers <-- producer
+//!             Interest: ServiceClass, DownstreamRate, ExpectedSize
+//!   consumer ------------------------------------------------------> producer
+//!     CRA   <------------------------------------------------------
+//!             Data: ServiceClass, TargetRate
+//!
+//!                        router
+//!             +----------------------------------+
+//!   Interest  |    tables            face        |
+//!   --------->|   d_i  u_j    CDS: virtual queues|-----> upstream
+//!             |   AF: f_j  -> class, flow, tokens|
+//!   <---------|   (10)-(12)   PECN: (1)-(9)      |<----- Data
+//!             +----------------------------------+
 //! ```
+//!
+//! | module of the paper | section | here |
+//! |---|---|---|
+//! | CDS: which Interest leaves next | IV-C | `paper/cds/` |
+//! | greedy flows | IV-C 3, IV-D | `paper/greedy.rs` |
+//! | PECN: R_f of each flow, (1) to (9) | IV-D 1 | `paper/pecn.rs`; `paper/cds/period.rs` has (4), and all of them each T |
+//! | PECN: the tables DRT and TRT, (10), (11) | IV-D 2 | `paper/tables.rs`; the first argument of (10) is in `paper/cds/schedule.rs` |
+//! | AF: the next hop, (12) | IV-E | `paper/tables.rs`, called by `paper/af.rs` |
+//! | CRA: the consumer's rate, (13) | IV-F | `paper/cra.rs` |
+//!
+//! # Extensions
+//! What Weir adds stands in `extensions/`, a module each. `variant = "article"` is the paper's scheme without them, with
+//! the consumers of the authors' simulation. `variant = "weir"`, the default, has them.
+//!
+//! | module | what it is for | parameter | `article` |
+//! |---|---|---|---|
+//! | `elsewhere` | others get what flows and classes leave that another link or their application limits | `limited_elsewhere` | `false` |
+//! | `charges` | Data of other sizes than expected, and Interests without answer, neither overload a link nor leave it idle | `exact_charges` | `false` |
+//! | `sharing` | consumers of the same Data share them; a cache is as fast as it can be | `shared_retrieval` | `false` |
+//! | `start` | short flows end before a rate could reach them; near caches end without notice | `initial_window`, `pending_limit` | 0, 0, and `initial_rate = "100 kb/s"` |
+//! | `untold` | forwarders that do not run QSCCP say no rate | `untold`, `unit` | `keep` |
+//! | `urgent` | hosts that are late; the queue of Data | `urgent_data` | `false`, as in `weir` |
+//! | `groups` | opening more flows does not get a consumer more | the node's groups of faces; `group_memory` | the same |
+//! | `policy` | an operator's weights and limits, by prefix | `flow_weights`, `flow_limits` | the same |
 //!
 //! # Deviations from the paper
 //! 1. **Equations (4) to (9) are reconstructed from the authors' published code.** The page with them is missing from
 //!    every available copy. One threshold γ serves flows and classes; the code has three. The threshold for idle
-//!    classes, 0.05, is the code's. Spare capacity is divided until all of it is used. A flow or class that does not
-//!    use its offer for half a second counts as limited elsewhere, and the others get the rest. A flow or class that
-//!    uses γ of its share or more may also be limited elsewhere. To detect this, more is offered than is available
-//!    while parts of shares are unused. The rates then reach the weighted max-min share, except for 0.1 % of the shared
-//!    rate. A new flow or class is high-demand until it has used its rate, for at most half a second. Otherwise others
-//!    would get the rate that it has not used yet, and would fill their queues. But if most of those that came of late
-//!    have stopped within five periods, a new one counts with what it asks for, as in the paper. A part of what it may
-//!    ask for in the next period counts too: four times as much, or its base rate if that is less. The part is that of
-//!    those that stayed. Otherwise a few short flows a second would leave the link idle.
+//!    classes, 0.05, is the code's.
 //! 2. **The total limiter's rate is η·B − B_I, not η·B.** Data share the link with the Interests of the other
 //!    direction. With η = 0.99 the paper's rate overloads the link if Interests need more than 1 % of it. The rate is
-//!    at least half of η·B, because Interests leave half of the link to waiting Data (deviation 14).
+//!    at least half of η·B, because Interests leave half of the link to waiting Data (deviation 13).
 //! 3. **total_rate_DS counts each delay-sensitive class with at most its limit δ_c·B'.** The class's token bucket lets
 //!    no more through.
-//! 4. **r_f is measured from Interest to Interest, and r_c is the sum of the r_f.** r_f is smoothed over a few
-//!    measurements if a period has less than eight Interests, and zero after four usual gaps without one, or eight if
-//!    the gaps are about as long as a period or longer. A count over T has steps of one Data per T, 86 kb/s. This is too
-//!    coarse for the thresholds of flows below 1 Mb/s. The authors' code gives each flow a tolerance of 0.5 Mb/s instead.
+//! 4. **r_f is measured from Interest to Interest, and r_c is the sum of the r_f.** A count over T has steps of one
+//!    Data per T, 86 kb/s. This is too coarse for the thresholds of flows below 1 Mb/s; the authors' code gives each
+//!    flow a tolerance of 0.5 Mb/s instead. r_f is smoothed if a period has less than eight Interests. It is zero until
+//!    the second Interest, and after four usual gaps without one; eight, if the gaps are about as long as a period.
 //! 5. **Routers learn the size of a flow's Data from the Data that come back.** The paper does not say how routers know
 //!    it. Before the first Data it is the size that the flow's first Interest declares (ExpectedSize), but at least the
-//!    usual size. So a flow whose Data never come cannot bypass the limiters with a small size. If a Data is larger
-//!    than the charge of its Interest, the total limiter pays the difference when the Data comes. If it is smaller, the
-//!    limiter gets the difference back (`ledger.rs`). Without this, Interests leave too fast while only small metadata
-//!    have arrived, and the surplus waits in the next router's queue for seconds. The charge of an Interest does not
-//!    change if its Data does not come, or if the flow's last 32 Data had one size. TargetRate makes a Data longer, and
-//!    its consumer counts the longer Data. So the router that adds TargetRate writes the rate for the longer Data.
+//!    usual size. So a flow whose Data never come cannot bypass the limiters with a small size. TargetRate makes a Data
+//!    longer, and its consumer counts the longer Data. So the router that adds it writes the rate for the longer Data.
 //! 6. **Limiters wake the scheduler when there are tokens.** The authors' pacer delays the first Interest on an idle
 //!    link, and can stall. An Interest leaves when the total bucket has tokens for the largest Data, even if its own
-//!    Data is small. So the wait is after a long Data, not before it. No short Data then arrives while the long one is
-//!    being sent. The bucket is deeper by half of `burst`, for Interests that are late. It is also deeper by the tokens
-//!    that come while the link sends its own largest Data. Buckets begin full.
+//!    Data is small. So no short Data arrives while a long one is being sent. The bucket is deeper by half of `burst`,
+//!    for Interests that are late, and by the tokens that come while the link sends its own largest Data. Buckets begin
+//!    full.
 //! 7. **A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period.** Otherwise a flow
-//!    of less than ten Data a second would start and end several times a second. A flow that has stopped, so that its r_f
-//!    is zero, has no part in (7) and (8) until it returns. A first Interest that stays alone counts for one period, or
-//!    for five if most flows of late have stayed. When a flow joins a class, or returns to it after half a second, and
-//!    sends a second Interest, the R_f of the class's flows decreases at once, not at the next period. If most have not
-//!    stayed, it decreases with what the flow asks for.
-//! 8. **R_f has a discount for a filled virtual queue, from the authors' code.** The available text has none. Its
-//!    argument is the larger of two ratios (σ, `pecn.rs`). They are those of the moment, not of the last period.
-//!    Interests that come while one of the class's largest Data is being sent do not count. A flow may fill the room of
-//!    its class if the others do not use it. Only a greedy flow is limited to its virtual queue. The reason: a waiting
-//!    Interest can still be useful, but a dropped one costs its consumer a lifetime. A full class still accepts
-//!    Interests of flows that have less than their share waiting. Virtual queues hold 20 Interests of a flow and 200 of
-//!    a class. Those of fast classes hold as many as B_c serves in 20 ms, with the class's largest Data, if this is
-//!    more. Otherwise they would overflow within a period.
-//! 9. **The WDRR quantum is at least the class's largest Data.** So each turn serves a packet, and the cost per packet
-//!    stays O(1).
-//! 10. **The consumer's wait follows its rate as it changes, and ends a lifetime after the latest feedback.** A
-//!     consumer with a rate near zero would otherwise never hear of a better one. (13) smooths the rate of Data, not of
-//!     Interests; the two are the same while Data have one size.
-//! 11. **An Interest is dropped, not sent, if it waited so long that its Data would come after its lifetime.** Class
-//!     and flow do not pay for it. The estimate of the remaining time is two of the shortest recent round trips,
-//!     including the wait at this face, and at most half the lifetime.
-//! 12. **A consumer halves its rate if its Interest times out after a whole lifetime without feedback.** The paper
-//!     never lowers the rate without feedback. Then a flow whose first rate is far above its share fills its queue with
-//!     Interests that all wait too long, and never gets feedback.
-//! 13. **If no class is high-demand, a class gets at most the rate that the others do not use.** The code gives each
+//!    of less than ten Data a second would start and end several times a second. A flow whose r_f is zero has no part
+//!    in (7) and (8), and is then told a rate as a new one.
+//! 8. **A new flow is told a rate at once.** It is the part of its weight in what the others leave, shared with those
+//!    of high demand and those that came within two round trips of the face; but at least an equal share. (7) to (9)
+//!    count it from the end of the period.
+//! 9. **R_f has a discount σ for a filled virtual queue, from the authors' code.** The available text has none. Its
+//!    argument is the larger of two ratios (`paper/cds/class.rs`), those of the moment. They count the bits of waiting
+//!    Data. Interests do not count that wait while the link is busy with the largest Data of either direction, or in a
+//!    turn of the WDRR.
+//! 10. **A flow may fill the room of its class.** A waiting Interest can still be useful, but a dropped one costs its
+//!     consumer a lifetime. A class holds the Interests of one second of B_c: 200 at least (`class_queue`) and 8192 at
+//!     most. It also holds those of 20 ms or of a round trip, if these are more. A full class still accepts Interests of
+//!     flows with less than an equal part waiting. Only a greedy flow is limited to its virtual queue of 20.
+//! 11. **The WDRR quantum is at least the class's largest Data.** So each turn serves a packet, and the cost per packet
+//!     stays O(1).
+//! 12. **If no class is high-demand, a class gets at most the rate that the others do not use.** The code gives each
 //!     class its base rate and all the spare capacity. Together this is more than the link has.
-//! 14. **Interests leave before the Data that wait for the same link, and use at most half of it.** They are small, and
+//! 13. **Interests leave before the Data that wait for the same link, and use at most half of it.** They are small, and
 //!     the scheduler limits them. While an Interest waits behind Data, the other direction of the link may be idle. The
 //!     authors' code has one queue for both.
+//! 14. **An Interest is dropped, not sent, if it waited so long that its Data would come after its lifetime.** Class
+//!     and flow do not pay for it. The estimate of the remaining time is two of the shortest recent round trips,
+//!     including the wait at this face, and at most half the lifetime.
 //! 15. **A flow is greedy when the periods in which it asks for more than 1.2 times its R_f exceed the others by λ.**
-//!     Such a period does not count if no Data carried the flow's rate to it, or if its demand was falling. The flow is
-//!     released when it has kept to its rate for as many periods. The paper does not say when, and the authors' code
-//!     never releases it. The mark for routers upstream (ServiceClass + 8) is that of the code. Without it, these
-//!     routers would give a greedy flow an equal share, because they get only the Interests that this router sends. Our
-//!     mark also informs the node's other faces.
+//!     Such a period does not count if no Data carried a rate to the flow. The flow is released when it has kept to its
+//!     rate for as many periods. The paper does not say when, and the authors' code never releases it. The mark for
+//!     routers upstream (ServiceClass + 8) is that of the code. Without it they would give a greedy flow an equal share,
+//!     because they get only the Interests that this router sends. Our mark also informs the node's other faces.
 //! 16. **Interests take next hops in turn in the ratio of f_j, as in the authors' code, not at random.** At 99 %
-//!     utilisation random bunches would fill queues. For 1 % of the Interests a next hop is drawn at random. They are
-//!     probes, and go only to next hops from which nothing came for a second. Otherwise a slow next hop would get more
-//!     than its part. A next hop of unknown rate counts as the mean of the others. An Interest that is retransmitted,
-//!     or that returned as a Nack, goes to a next hop that was not tried, if there is one.
+//!     utilisation random bunches would fill queues. For 1 % of the Interests a next hop is drawn at random, as a probe,
+//!     if nothing came from it for a second. Otherwise a slow next hop would get more than its part. A next hop of
+//!     unknown rate counts as the mean of the others. An Interest that is retransmitted, or that returned as a Nack,
+//!     goes to a next hop that was not tried, if there is one.
 //! 17. **Tables age without a timer.** A downstream face is ignored after four of its usual gaps without an Interest. A
 //!     next hop that lost three Interests, and from which nothing came since, counts as zero until a probe brings Data.
 //!     A next hop from which nothing came for 10 s, while Data came from another, is ignored. The authors' code resets
 //!     rates after 100 ms of silence.
-//! 18. **Shared retrieval is our addition; `shared_retrieval = false` restores (11).** (11) divides Σu among downstream
-//!     faces as if each asked for different Data. So two consumers of the same Data would get half each. But an
-//!     Interest of face k costs only q_k upstream: 0 if the content store answers it, 1/m if it is one of m that are
-//!     aggregated. So the rate is d_i/Σ(q_k·d_k)·Σu_k, and the second argument of (10) is f_j·Σ q_k·d_k. A rise of q_k
-//!     counts at once, a fall by half in each tenth of a second. So consumers that share Data only for a moment do not
-//!     overload the link. A consumer that finds its Data in the content store gets a higher rate. The older the Data,
-//!     the higher the rate, so that it closes the gap with a time constant of four round trips. But its rate is at most
-//!     Σu plus the rate that fills a class's room in two round trips.
-//! 19. **A downstream face without a rate, such as an application of this node, counts in (11) with Σu.** So does any
+//! 18. **A downstream face without a rate, such as an application of this node, counts in (11) with Σu.** So does any
 //!     face with a higher rate.
-//! 20. **A Data without TargetRate (MAX_RATE) counts as twice the rate of arriving Data.** After a lifetime without
-//!     TargetRate, timeouts halve the rate. With `untold = "probe"` such a Data changes no rate. The consumer then probes
-//!     for a rate if no Data has had a TargetRate for a lifetime (`cra.rs`).
-//! 21. **No Nack reports a dropped Interest, as in the authors' code.** After a Nack the Interest would come back into
+//! 19. **No Nack reports a dropped Interest, as in the authors' code.** After a Nack the Interest would come back into
 //!     the same full queue. A node does not forward a retransmission within 100 ms after it has forwarded the Interest.
 //!     Delay-sensitive classes have a bounded room too.
-//! 22. **The weight and the limit of a flow (`flow_weights`, `flow_limits`) depend on the name of its first Interest.**
+//! 20. **The consumer's wait follows its rate as it changes, and ends a lifetime after the latest feedback.** A
+//!     consumer with a rate near zero would otherwise never hear of a better one. (13) smooths the rate of Data, not of
+//!     Interests; the two are the same while Data have one size.
+//! 21. **Timeouts halve the consumer's rate after a whole lifetime without a TargetRate.** The paper never lowers the
+//!     rate without feedback. Then a flow whose first rate is far above its share fills its queue with Interests that
+//!     all wait too long, and never gets feedback.
+//! 22. **A Data without TargetRate (MAX_RATE) changes no rate.** The paper does not say what a consumer does with it.
 //! 23. **On a shared medium a class's limit is δ_c of the rate that the face could have if it asked for all.** The
 //!     available rate of a face follows its use. So δ_c of it would keep a delay-sensitive class at its present rate.
 //!     The limit is at most B' less the rates of more urgent classes.
-//! 24. **With `urgent_data`, Data of delay-sensitive classes leave before other Data, up to Σδ of the link
-//!     (`outgoing.rs`).** The paper has one queue for all Data. It stays short if every router is always on time. On a
-//!     host that is not, waiting Data leave only at the rate (1 − η)·B.
-//! 25. **The flows of a group of faces share as one.** There are no groups unless the node's configuration defines
-//!     them. The paper divides a class among flows, so a consumer that opens more flows gets more. A group has one flow
-//!     in each class, of weight 1, with its own demand, R_f, place in the WDRR and φ. The flows of the group divide
-//!     this R_f as those of a class divide B_c. The rule for greedy flows applies to the group, but for each period
-//!     above its rate the group has to keep to its rate for `group_memory` periods. So neither a new prefix nor a pause
-//!     makes φ 1 again. The mark (deviation 15) is on the packets of all flows of the group. Routers upstream treat
-//!     flows of several groups as one, and one group could fill its queue. So the Interests of a group's flow leave at
-//!     most at 1.2 times (`greedy_ratio`) the TargetRate from upstream. If the flow is greedy, they leave at 0.2 times
-//!     this rate. So the flow does not count as greedy upstream.
+//! 24. **The weight and the limit of a flow (`flow_weights`, `flow_limits`) depend on the name of its first Interest.**
+//! 25. **`weir` divides what flows and classes do not use, until all of it is used (`elsewhere`).** The paper does so once,
+//!     for what those below γ of their *base* rates leave. One that has used less than γ of its *offer* for 0.5 s, and
+//!     for five round trips of the face, is limited elsewhere, and the others get the rest. What those with high demand
+//!     leave within γ of their offers is offered on top, up to 1.01/γ.
+//! 26. **In `weir` an Interest counts in the total limiter as the Data that comes (`charges`).** The limiter pays or gets
+//!     back the difference between a Data and its charge. If less than half of a flow's Interests are answered over 2 s,
+//!     they count with that part, also as demand.
+//! 27. **In `weir` (11) counts shared Data once (`sharing`).** The paper's scenario 4 needs it: (11) gives half to each of
+//!     two consumers of the same Data. An Interest of face k costs q_k upstream. While Σq ≤ 1.2, all faces are told Σu;
+//!     otherwise d_i/Σ(q_k·d_k)·Σu. A consumer far behind in a cache is not limited; near the others it is told
+//!     Σu·(1 + age/4RTT).
+//! 28. **In `weir` a consumer begins with up to ten Interests, and adopts the first TargetRate (`start`).** They bring at
+//!     most 14 600 bytes (RFC 6928); it is one if the size of Data is not known. No more are pending than the rate has in
+//!     twice the longest round trip of late.
+//! 29. **In `weir` a consumer probes for a rate if Data have had none for a lifetime, or ever (`untold`).**
+//! 30. **With `urgent_data`, Data of delay-sensitive classes leave before other Data, up to Σδ of the link (`urgent`).**
+//!     The paper has one queue for all Data. On a host that is late, Data wait there, and leave only at (1 − η)·B.
+//! 31. **The flows of a group of faces share as one (`groups`).** There are no groups unless the node's configuration
+//!     defines them. The paper divides a class among flows, so a consumer that opens more flows gets more.
 //!
 //! # Valid where
 //! A flow's fair share should be at least two Interests a second. With less, Interests wait too long to be useful, and
-//! the flow's Data come at random.
+//! the flow's Data come at random. Interests should take less than a quarter of a link.
 
 mod extensions;
 mod paper;

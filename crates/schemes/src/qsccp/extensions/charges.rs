@@ -7,8 +7,10 @@
 //! larger Data, and gets back the rest of a smaller one ([`Ledger`]).
 //!
 //! *Answers.* Interests that nobody answers bring no Data. If they counted in full, a flood of them would leave the link
-//! idle. So in the total limiter and as demand a flow's Interests count with the
-//! part of them that is answered ([`Answers`]). In turns of the scheduler and in other limiters they count in full.
+//! idle. So if less than half of a flow's Interests are answered, they count in the total limiter and as demand with the
+//! part that is ([`Answers`]). In turns of the scheduler and in other limiters they count in full.
+//!
+//! Parameter: `exact_charges`.
 
 use weir_core::ids::PitId;
 use weir_core::units::{Rate, Span, Time};

@@ -4,6 +4,11 @@
 //! for more than its base rate, but for less than it is offered, then holds a part that nobody uses. Here a flow or
 //! class that does not use γ of its *offer* for [`PATIENCE`] is limited elsewhere. It counts with its demand, and the
 //! others get the rest. Divided again until nothing is left, that is the weighted max-min share.
+//!
+//! What those with high demand leave within γ of their offers is offered on top ([`Overbooking`]). The classes of C_DT
+//! follow the same rules as the flows of a class.
+//!
+//! Parameter: `limited_elsewhere`.
 
 use weir_core::units::Span;
 

@@ -11,6 +11,8 @@
 //! Routers upstream treat the flows of several groups as one, and one group could fill its queue there. So the Interests
 //! of a group's flow leave at most at `greedy_ratio` times the TargetRate from upstream. If the flow is greedy, they leave
 //! at a small part of it, so that the flow does not count as greedy upstream.
+//!
+//! Parameter: `group_memory`. Without groups in the node's configuration the module does nothing.
 
 use std::collections::BTreeMap;
 

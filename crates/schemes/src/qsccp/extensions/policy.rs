@@ -1,4 +1,7 @@
-//! The operator's settings for single flows: weights and limits by name prefix.
+//! The operator's settings for single flows: weights and limits by name prefix. The paper has both, w_f and an optional
+//! limit (section IV-C 3), but not where a router has them from.
+//!
+//! Parameters: `flow_weights.*`, `flow_limits.*`.
 
 use std::sync::Arc;
 

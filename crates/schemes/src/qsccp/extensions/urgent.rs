@@ -1,10 +1,12 @@
 //! Data and Nacks on their way out. They are not scheduled, because their Interests were. So none waits long, if
 //! Interests leave on time.
 //!
-//! After a short pause a router sends many Interests at once, and several neighbours may do so at the same
-//! time. Their Data wait here. The free part of the link, 1 − η, drains them a hundred times more slowly. So
-//! Data of delay-sensitive classes leave before others, but only as many as the limits of their Interests
-//! allow. Otherwise a flow could gain by the class of its Interests alone.
+//! After a short pause a router sends many Interests at once, and several neighbours may do so at the same time. Their
+//! Data wait here. The free part of the link, 1 − η, drains them a hundred times more slowly. So Data of delay-sensitive
+//! classes may leave before others, but only as many as the limits of their Interests allow. Otherwise a flow could gain
+//! by the class of its Interests alone.
+//!
+//! Parameter: `urgent_data`. Without it there is one queue, as in the paper.
 
 use weir_core::meter::Meter;
 use weir_core::packet::{PacketId, PacketPool};

@@ -1,4 +1,5 @@
-//! QSCCP as its paper has it: CDS (section IV-C), PECN (IV-D), AF (IV-E) and CRA (IV-F).
+//! QSCCP as its paper has it: CDS (section IV-C), PECN (IV-D), AF (IV-E) and CRA (IV-F). The head of `qsccp` says where
+//! each equation is. With `variant = "article"` calls into `extensions` do nothing, except for groups and policy.
 
 pub(crate) mod af;
 pub(crate) mod cds;

@@ -9,7 +9,7 @@
 //!                               class AF4 --------+                    +-> priority -> η·B − B_I -> link
 //!                               …                 +- WFQ by ω ---------+
 //!                               class BE  --------+
-//!  Data ------------------------------------- drop-tail, C_DS first ------------------------> link
+//!  Data ------------------------- drop-tail (`urgent_data`: C_DS first) --------------------> link
 //! ```
 //!
 //! An Interest counts with the size of the Data that it will bring, because the Data load the link, in the other

@@ -150,8 +150,8 @@ impl Cds {
         Next::Empty
     }
 
-    /// The total limiter pays for an Interest. PECN: it leaves with the lower of its DownstreamRate and R_f,j: the first argument of the minimum in (10);
-    /// the second is the strategy's. And with the mark of a greedy flow.
+    /// The total limiter pays for an Interest. PECN: it leaves with the lower of its DownstreamRate and R_f,j, the first
+    /// argument of the minimum in (10); the second is the strategy's. And with the mark of a greedy flow.
     fn send(&mut self, now: Time, bits: u64, interest: &mut Packet) {
         let key = interest.flow;
         let Some((flow, member)) = self.find(key) else { return };
