@@ -498,7 +498,8 @@ fn who_returns_beside_another_has_half_at_once_and_the_other_is_told_so_at_the_n
         (0..2).for_each(|_| face.ask(away));
         while face.next().is_ok() {}
         let at_once = told(&mut face, away);
-        assert!(near(at_once, TARGET / 2.0, 0.01), "{at_once}");
+        // With σ of the two Interests that may wait.
+        assert!(near(at_once, TARGET / 2.0, 0.02), "{at_once}");
         follow(&mut face, 1000, &[here, away]);
         for flow in [here, away] {
             let told = told(&mut face, flow);

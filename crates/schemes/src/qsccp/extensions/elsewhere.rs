@@ -77,14 +77,19 @@ const UNUSED: f64 = 0.001;
 const BEYOND: f64 = 1.01;
 
 impl Overbooking {
-    /// Ends a period. Of what they were offered those with high demand have left this part unused.
-    pub(crate) fn note(&mut self, period: Period, unused: f64) {
+    /// Ends a period. Of what they were offered those with high demand have left this part unused. If Interests wait, too
+    /// much was offered.
+    pub(crate) fn note(&mut self, period: Period, unused: f64, is_waiting: bool) {
         let Period { length, gamma, elsewhere, .. } = period;
         if !elsewhere {
             return;
         }
         // A larger part is of claims that are limited, or that do not follow yet.
-        let unused = if unused < 1.0 - gamma { unused } else { 0.0 };
+        let unused = match is_waiting {
+            true => gamma - 1.0,
+            false if unused < 1.0 - gamma => unused,
+            false => 0.0,
+        };
         let gain = GAIN * length.as_secs_f64() / patience(period).as_secs_f64();
         let most = (BEYOND / gamma - 1.0).max(0.0);
         self.extra = (self.extra + gain * (unused - UNUSED)).clamp(0.0, most);
@@ -101,7 +106,8 @@ mod tests {
     use super::*;
 
     const GAMMA: f64 = 0.95;
-    const PERIOD: Period = Period { length: Span::from_millis(100), gamma: GAMMA, elsewhere: true, round_trip: Span::ZERO };
+    const PERIOD: Period =
+        Period { length: Span::from_millis(100), gamma: GAMMA, elsewhere: true, round_trip: Span::ZERO };
 
     fn claim(demand: f64) -> Claim {
         Claim { weight: 1.0, demand, is_greedy: false, is_limited: false }
@@ -170,7 +176,7 @@ mod tests {
         let period = Period { elsewhere: false, ..PERIOD };
         for _ in 0..100 {
             unused.note(period, 0.1e6, 1e6, 1e6);
-            more.note(period, 0.04);
+            more.note(period, 0.04, false);
         }
         assert!(!unused.is_limited() && near(more.offer(), 1.0));
     }
@@ -181,7 +187,7 @@ mod tests {
         for _ in 0..periods {
             let mut flows = vec![claim(0.97); others];
             flows.push(claim(more.offer()));
-            more = shares(flows.len() as f64, more, &flows).overbook(PERIOD, flows.iter().copied());
+            more = shares(flows.len() as f64, more, &flows).overbook(PERIOD, false, flows.iter().copied());
         }
         more.offer()
     }
@@ -200,7 +206,7 @@ mod tests {
     fn nothing_is_offered_on_top_while_all_is_used_or_most_is_not() {
         for unused in [-0.1, 0.0, 0.0009, 0.06, 1.0] {
             let mut more = Overbooking::default();
-            (0..100).for_each(|_| more.note(PERIOD, unused));
+            (0..100).for_each(|_| more.note(PERIOD, unused, false));
             assert!(near(more.offer(), 1.0), "{unused}: {}", more.offer());
         }
     }

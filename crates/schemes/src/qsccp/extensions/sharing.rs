@@ -127,7 +127,7 @@ mod tests {
         assert!(shared.q() > 0.6 && shared.q() < 0.9, "{shared:?}");
         let shared = cost_after(alone, 500, 400, 5, &[0.5]);
         assert!(shared.q() < 0.51, "{shared:?}");
-        let alone = cost_after(shared, 2500, 2 * u64::from(ALL_DEAR), 1, &[1.0]);
+        let alone = cost_after(shared, 2500, 64, 1, &[1.0]);
         assert!(alone.q() == 1.0, "{alone:?}");
     }
 

@@ -49,6 +49,9 @@ pub(crate) struct Greed {
     periods: u32,
     /// Whether this face has found it greedy.
     pub(crate) is_greedy: bool,
+    /// The largest rates that it was told in these λ periods, and in those before, bit/s; and how many these are.
+    told: [f64; 2],
+    window: u32,
     /// For how many periods the latest mark counts.
     marked_for: u32,
     /// In this period: whether a Data carried its rate to it; marked Interests minus the others.
@@ -57,6 +60,17 @@ pub(crate) struct Greed {
 }
 
 impl Greed {
+    /// A period in which the flow asked for `demand` and had the rate `told`, bit/s: whether it asks for more than `ratio`
+    /// times what it was told of late. A flow that still asks for a rate that it had is not greedy.
+    pub(crate) fn is_over(&mut self, demand: f64, told: f64, ratio: f64, lambda: u32) -> bool {
+        if self.window >= lambda {
+            (self.told, self.window) = ([0.0, self.told[0]], 0);
+        }
+        self.window += 1;
+        self.told[0] = self.told[0].max(told);
+        demand > ratio * self.told[0].max(self.told[1])
+    }
+
     /// Ends a period. A flow is greedy when its periods over its rate exceed the others by λ, until it has kept
     /// to its rate for as many.
     ///

@@ -135,8 +135,13 @@ impl Shares {
         self.overbooking.offer() * self.level * weight
     }
 
-    /// Ends a period with these claims: how much more than is available they are offered then.
-    pub(crate) fn overbook(&self, period: Period, claims: impl Iterator<Item = Claim>) -> Overbooking {
+    /// Ends a period with these claims, whose Interests wait or not: how much more than is available they are offered then.
+    pub(crate) fn overbook(
+        &self,
+        period: Period,
+        is_waiting: bool,
+        claims: impl Iterator<Item = Claim>,
+    ) -> Overbooking {
         let (mut asked, mut count) = (0.0, 0);
         for claim in claims {
             let is_high = self.is_high(&claim) && self.takes(&claim);
@@ -146,7 +151,7 @@ impl Shares {
         let mut overbooking = self.overbooking;
         // One alone gets nothing from others.
         let unused = if count > 1 && asked > 0.0 { 1.0 - asked / self.left } else { 0.0 };
-        overbooking.note(period, unused);
+        overbooking.note(period, unused, is_waiting);
         overbooking
     }
 
@@ -197,6 +202,8 @@ pub(crate) struct Demand {
     since: Time,
     last: Time,
     has_stopped: bool,
+    /// Whether r_f fell in the last period, by more than chance.
+    is_falling: bool,
 }
 
 /// The measure of a period with so many Interests is used directly; others are smoothed, with this gain at least.
@@ -206,15 +213,31 @@ const LEAST_GAIN: f64 = 0.25;
 /// long as a period or longer: they vary more.
 const GAPS_TO_STOP: f64 = 4.0;
 
+/// A demand falls if it is less than this part of the one before.
+const FALLING: f64 = 0.98;
+
 impl Demand {
     /// Of a flow whose first Interest comes now.
     pub(crate) fn new(now: Time) -> Demand {
-        Demand { rate: 0.0, usual: 0.0, asked_bits: 0, since: Time::NEVER, last: now, has_stopped: false }
+        Demand {
+            rate: 0.0,
+            usual: 0.0,
+            asked_bits: 0,
+            since: Time::NEVER,
+            last: now,
+            has_stopped: false,
+            is_falling: false,
+        }
     }
 
     /// r_f, bit/s.
     pub(crate) fn rate(&self) -> f64 {
         self.rate
+    }
+
+    /// Whether it fell in the last period, by more than chance.
+    pub(crate) fn is_falling(&self) -> bool {
+        self.is_falling
     }
 
     /// When the latest Interest came.
@@ -237,7 +260,7 @@ impl Demand {
 
     /// Ends a period of a flow whose Data have so many bits.
     pub(crate) fn end_period(&mut self, now: Time, data_bits: u64, period: Span) {
-        let bits = data_bits as f64;
+        let (bits, before) = (data_bits as f64, self.rate);
         if self.asked_bits > 0 {
             let is_known = self.rate > 0.0;
             // Interests that come all at once give no rate.
@@ -254,6 +277,7 @@ impl Demand {
             self.rate = if now < self.usual / gaps { 0.0 } else { self.rate.min(2.0 * now) };
             self.has_stopped = self.rate == 0.0;
         }
+        self.is_falling = self.rate < FALLING * before;
     }
 }
 

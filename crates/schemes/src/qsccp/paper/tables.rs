@@ -20,6 +20,8 @@ use crate::qsccp::extensions::sharing::{self, UpstreamCost};
 const GAPS: u64 = 4;
 const SHORTEST_MEMORY: Span = Span::from_millis(100);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
+/// A face with one Interest is remembered so long.
+const FIRST_MEMORY: Span = Span::from_secs(1);
 
 /// A next hop counts as dead after so many lost Interests, if nothing came from it since they were sent.
 const LOSSES: u8 = 3;
@@ -122,7 +124,7 @@ impl FlowTables {
             None => {
                 self.changed.extend(self.downstream.iter().filter(|d| d.is_silent(now)).map(|d| d.face));
                 self.downstream.retain(|d| !d.is_silent(now));
-                let gap = LONGEST_MEMORY / GAPS;
+                let gap = FIRST_MEMORY / GAPS;
                 self.changed.push(face);
                 self.downstream.push(Downstream {
                     face,

@@ -158,8 +158,12 @@ impl Flow {
     /// Judges whether the flow is greedy. It takes `memory` periods of keeping to its rate to make up for one above it.
     pub(crate) fn judge(&mut self, settings: &Settings, memory: u32) {
         let &Settings { lambda, phi, greedy_ratio, .. } = settings;
-        let told = self.rate.map_or(f64::INFINITY, |rate| rate.min(self.policing.upstream));
-        let is_over = self.demand.rate() > greedy_ratio * told;
+        let is_over = self.rate.is_some_and(|rate| {
+            let told = rate.min(self.policing.upstream);
+            self.greed.is_over(self.demand.rate(), told, greedy_ratio, lambda)
+        });
+        // A flow that follows, and whose demand falls, is not judged.
+        self.greed.is_told &= !self.demand.is_falling();
         self.greed.end_period(is_over, lambda, memory);
         self.discounted_weight = self.weight * if self.greed.is_punished() { phi } else { 1.0 };
     }

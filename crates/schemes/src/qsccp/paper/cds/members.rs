@@ -133,7 +133,12 @@ impl Members {
         if now.since(self.new_since) >= period.round_trip * FOLLOWED_AFTER {
             (self.new_weights, self.new_since) = (0.0, now);
         }
-        self.overbooking = self.shares.overbook(period, self.iter().map(Flow::claim));
+        self.overbooking = self.shares.overbook(period, self.is_waiting(), self.iter().map(Flow::claim));
+    }
+
+    /// Whether every other flow has an Interest that waits, on average.
+    pub(crate) fn is_waiting(&self) -> bool {
+        2 * self.queued as usize > self.listed.len()
     }
 
     /// (7), (8): the flows share this rate from now on. (9): R_f of each.

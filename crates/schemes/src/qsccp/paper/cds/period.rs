@@ -35,7 +35,8 @@ impl Cds {
             class.forget_silent(now, |key| self.index.remove(key));
             class.measure(now, period);
         }
-        self.overbooking = self.shares.overbook(period, self.claims().into_iter());
+        let is_waiting = self.classes[FIRST_DT..].iter().any(|class| class.flows.is_waiting());
+        self.overbooking = self.shares.overbook(period, is_waiting, self.claims().into_iter());
         self.share_capacity(now);
         self.largest_sent_bits = 0;
         self.judge(now);
