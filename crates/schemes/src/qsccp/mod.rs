@@ -76,8 +76,8 @@
 //!    Data. Interests do not count that wait while the link is busy with the largest Data of either direction, or in a
 //!    turn of the WDRR.
 //! 10. **A flow may fill the room of its class.** A waiting Interest can still be useful, but a dropped one costs its
-//!     consumer a lifetime. A class holds the Interests of one second of B_c: 200 at least (`class_queue`) and 8192 at
-//!     most. It also holds those of 20 ms or of a round trip, if these are more. A full class still accepts Interests of
+//!     consumer a lifetime. A class holds 200 Interests (`class_queue`), or those of 20 ms or of
+//!     a round trip of B_c, if these are more. A full class still accepts Interests of
 //!     flows with less than an equal part waiting. Only a greedy flow is limited to its virtual queue of 20.
 //! 11. **The WDRR quantum is at least the class's largest Data.** So each turn serves a packet, and the cost per packet
 //!     stays O(1).
@@ -90,7 +90,8 @@
 //!     and flow do not pay for it. The estimate of the remaining time is two of the shortest recent round trips,
 //!     including the wait at this face, and at most half the lifetime.
 //! 15. **A flow is greedy when the periods in which it asks for more than 1.2 times its R_f exceed the others by λ.**
-//!     Such a period does not count if no Data carried a rate to the flow. The flow is released when it has kept to its
+//!     R_f is the largest of the last λ to 2λ periods: a flow that still asks for a rate that it had is not greedy. A
+//!     period does not count if no Data carried a rate to the flow, or if its demand falls. The flow is released when it has kept to its
 //!     rate for as many periods. The paper does not say when, and the authors' code never releases it. The mark for
 //!     routers upstream (ServiceClass + 8) is that of the code. Without it they would give a greedy flow an equal share,
 //!     because they get only the Interests that this router sends. Our mark also informs the node's other faces.
@@ -131,8 +132,9 @@
 //!     otherwise d_i/Σ(q_k·d_k)·Σu. A consumer far behind in a cache is not limited; near the others it is told
 //!     Σu·(1 + age/4RTT).
 //! 28. **In `weir` a consumer begins with up to ten Interests, and adopts the first TargetRate (`start`).** They bring at
-//!     most 14 600 bytes (RFC 6928); it is one if the size of Data is not known. No more are pending than the rate has in
-//!     twice the longest round trip of late.
+//!     most 14 600 bytes (RFC 6928); it is one if the size of Data is not known. No more are pending than 1.25 times
+//!     those that the TargetRate of a Data has in the round trip of this Data, and at first no more than twice as many as
+//!     in the round trip before.
 //! 29. **In `weir` a consumer probes for a rate if Data have had none for a lifetime, or ever (`untold`).**
 //! 30. **With `urgent_data`, Data of delay-sensitive classes leave before other Data, up to Σδ of the link (`urgent`).**
 //!     The paper has one queue for all Data. On a host that is late, Data wait there, and leave only at (1 − η)·B.
