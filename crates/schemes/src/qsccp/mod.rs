@@ -76,10 +76,10 @@
 //!    Data. Interests do not count that wait while the link is busy with the largest Data of either direction, or in a
 //!    turn of the WDRR.
 //! 10. **A flow may fill the room of its class.** A waiting Interest can still be useful, but a dropped one costs its
-//!     consumer a lifetime. A class holds 200 Interests (`class_queue`), or those of 20 ms or of
-//!     a round trip of B_c, if these are more. A full class still accepts Interests of
+//!     consumer a lifetime. A class holds 200 Interests (`class_queue`), or those of half a second
+//!     or of a round trip of B_c, if these are more. A full class still accepts Interests of
 //!     flows with less than an equal part waiting. Only a greedy flow is limited to its virtual queue of 20.
-//! 11. **The WDRR quantum is at least the class's largest Data.** So each turn serves a packet, and the cost per packet
+//! 11. **The WDRR quantum is at least the class's largest Data.** So a turn of a flow with w·φ ≥ 1 serves a packet, and the cost per packet
 //!     stays O(1).
 //! 12. **If no class is high-demand, a class gets at most the rate that the others do not use.** The code gives each
 //!     class its base rate and all the spare capacity. Together this is more than the link has.
@@ -128,7 +128,7 @@
 //!     back the difference between a Data and its charge. If less than half of a flow's Interests are answered over 2 s,
 //!     they count with that part, also as demand.
 //! 27. **In `weir` (11) counts shared Data once (`sharing`).** The paper's scenario 4 needs it: (11) gives half to each of
-//!     two consumers of the same Data. An Interest of face k costs q_k upstream. While Σq ≤ 1.2, all faces are told Σu;
+//!     two consumers of the same Data. An Interest of face k costs q_k upstream. While Σq ≤ 1.2, all faces are told Σu, or Σu/Σq if Σq < 1;
 //!     otherwise d_i/Σ(q_k·d_k)·Σu. A consumer far behind in a cache is not limited; near the others it is told
 //!     Σu·(1 + age/4RTT).
 //! 28. **In `weir` a consumer begins with up to ten Interests, and adopts the first TargetRate (`start`).** They bring at

@@ -159,7 +159,7 @@ fn a_flood_over_the_same_route_takes_no_answers() {
     ] {
         let [by_flow, by_face] = ["flow", "face"].map(|share_by| beside_a_flood(share_by, mbps, first, asks));
         println!("flood, {mbps} Mb/s after {first:?}, {asks}: {by_flow:.3?} -> {by_face:.3?}");
-        assert!(by_flow[0] < 0.5, "by flow {by_flow:?} of {mbps} Mb/s after {first:?}, {asks}");
+        assert!(by_flow[0] <= 0.5, "by flow {by_flow:?} of {mbps} Mb/s after {first:?}, {asks}");
         assert!(by_face[0] > 0.95, "by face {by_face:?} of {mbps} Mb/s after {first:?}, {asks}");
     }
 }

@@ -7,11 +7,11 @@
 //!
 //! *The bound.* A TargetRate is for the source of the Data that carries it. If a near cache has no more Data, Interests
 //! go on at its rate to a far producer, and nothing tells the consumer so for a round trip. So no more Interests are
-//! pending than 1.25 times those that the TargetRate of a Data has in the round trip of this Data, of late. And flows that begin together are each told
-//! what the others leave. So at first no more than twice as many are pending as in the round trip before, as in TCP's slow
-//! start.
+//! pending than `pending_limit` times the largest TargetRate × round trip of any Data of the last one to two seconds. And
+//! flows that begin together are each told what the others leave. So at first no more than twice as many are pending as in
+//! the round trip before, as in TCP's slow start.
 //!
-//! Parameters: `initial_window`, `pending_limit`.
+//! Parameters: `initial_rate`, `initial_window`, `pending_limit`.
 
 use weir_core::units::{Bytes, Span, Time};
 

@@ -15,6 +15,11 @@ use crate::qsccp::paper::pecn::{self, Claim, Period};
 /// paper's scenarios.
 const ROOM_TIME: Span = Span::from_millis(20);
 
+/// And a class holds the Interests of this time: a waiting Interest can still be useful, a dropped one costs its consumer a
+/// lifetime. So many at most.
+const FULL_TIME: Span = Span::from_millis(500);
+const MOST_WAITING: f64 = 8192.0;
+
 impl Cds {
     /// Ends a period: forgets silent flows, and computes R_f of the others.
     pub(super) fn end_period(&mut self, now: Time) {
@@ -73,11 +78,13 @@ impl Cds {
         let sending =
             self.send_rate.map_or(0.0, |rate| self.largest_sent_bits as f64 / rate.as_bps_f64().max(1.0));
         let busy = self.largest_bits as f64 / self.capacity.max(1.0) + sending;
+        let usual = self.largest_bits.max(self.settings.default_data_bits) as f64;
         for (class, rate) in self.classes.iter_mut().zip(rates) {
             // (7), (8), (9)
             class.divide(rate, gamma);
             class.room = Room {
-                of_class: f64::from(class_queue),
+                of_class: f64::from(class_queue)
+                    .max((rate * FULL_TIME.as_secs_f64() / usual).min(MOST_WAITING)),
                 of_flow: f64::from(virtual_queue),
                 in_time: rate * (room_time.as_secs_f64() + busy),
                 at_start: f64::from(initial_window),
