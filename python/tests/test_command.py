@@ -34,7 +34,7 @@ def test_a_reader_that_leaves_is_no_error():
 
 
 def test_an_interruption_ends_it(tmp_path):
-    run = [*WEIR, "run", "qsccp/geant", "--set", "duration=3000s", "--json"]
+    run = [*WEIR, "run", "qsccp/dumbbell", "--set", "duration=30000s", "--json"]
     process = subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     time.sleep(2)
     os.kill(process.pid, signal.SIGINT)
