@@ -134,7 +134,7 @@ def test_ctrl_c_stops_a_run():
     script = """
 import sys, weir
 try:
-    weir.run("qsccp/geant", set={"duration": "3000 s"}, progress=lambda p: print("runs", flush=True))
+    weir.run("qsccp/dumbbell", set={"duration": "30000 s"}, progress=lambda p: print("runs", flush=True))
 except KeyboardInterrupt:
     sys.exit(42)
 """
