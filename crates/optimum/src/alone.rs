@@ -9,7 +9,7 @@ use crate::optimum::Alone;
 use crate::paths::Paths;
 use crate::timeline::{amounts, time};
 
-/// For each flow that has an amount: its time alone. Links and sources change as the scenario says.
+/// Computes the time that each flow with an amount takes alone. Links and sources change as the scenario says.
 pub(crate) fn alone(scenario: &Scenario, network: &Network, utilisation: f64) -> Vec<Option<Alone>> {
     let mut left = amounts(scenario, network);
     let mut found: Vec<Option<Alone>> = vec![None; left.len()];

@@ -21,9 +21,9 @@
 //! rounds therefore go on from the shares that there are. A round divides only links on which something has changed, and only
 //! streams take whose shares have changed. So an event costs what it changes, not what the network has.
 //!
-//! With several classes there may be more than one fixed point, where two links are just full at the same time; over several
-//! paths there are many. Over several paths, and with several classes of up to 100 flows at a time, rounds begin with empty links
-//! at each event: then the result does not depend on what was before. Over several paths shares go half the way in each
+//! If two links of several classes become full at the same time, there may be more than one fixed point. Over several paths
+//! there are many. There, and with several classes of up to 100 flows at a time, rounds begin with empty links at each event.
+//! So the result does not depend on earlier events. Over several paths shares go half the way in each
 //! round. If routes fork and join in many places, the split of a stream's spare rate may not converge. Rates then still change
 //! by about a thousandth, and the result is the mean of the second half of the rounds.
 
@@ -45,12 +45,12 @@ const USED_UP: f64 = 1e-9;
 const WHOLE_STEPS: usize = 200;
 /// The largest number of rounds over single paths.
 const ROUNDS: usize = 600;
-/// With several classes two links may pass a rate to and fro: loads change by as much as two rounds before, to this part of it.
-/// Then only half steps come to rest.
+/// With several classes loads may swing between two links. They do, if they change by as much as two rounds before, within
+/// this part of the change. Then the rounds make half steps.
 const SWINGS: f64 = 1e-6;
 /// The largest number of rounds of what changes. Two links whose spare rates are nearly the same may settle in many small steps.
 const ROUNDS_OF_CHANGES: usize = 2000;
-/// With several classes and no more flows than this, rounds begin with empty links at each event.
+/// Rounds begin with empty links at each event, if there are several classes and at most so many flows.
 const FEW_FLOWS: usize = 100;
 /// The largest number of rounds over several paths. On a network of 200 nodes with three next hops at each node, all rates
 /// are then within 0.2 % of the result of ten times as many rounds.
@@ -74,20 +74,20 @@ pub(crate) struct Fair<'n> {
     /// The streams that took, and the channels that were divided, since the last [`Fair::settle`] began.
     pub taken: Marks,
     pub divided: Marks,
-    /// For each arc: the share by the link's Data, and by its Interests.
+    /// The share of each arc in the link's Data, and in its Interests, bit/s.
     by_data: Vec<f64>,
     of_interests: Vec<f64>,
-    /// For each arc: what the stream would put there if it could have more.
+    /// The load that each arc would have if its shares were unlimited, bit/s.
     wanted: Vec<f64>,
     /// Whether rounds are of all links and streams, so that each change counts, however small.
     counts_all: bool,
-    /// For each stream, whether it ran when shares were last divided.
+    /// Whether each stream ran when shares were last divided.
     ran: Vec<bool>,
     /// What has to be looked at again.
     data: Marks,
     interests: Marks,
     streams: Marks,
-    /// For each channel of a medium what it may be used for, bit/s of Data.
+    /// The usable rate of each channel of a medium, bit/s of Data.
     of_media: Vec<f64>,
     division: Division,
     paths: Paths,

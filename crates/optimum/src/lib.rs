@@ -23,8 +23,7 @@
 //!   link carries one copy, at the rate of the fastest consumer. This is the upper bound. Consumers that are out of step
 //!   share only by caches. With [`Copies::Apart`] nothing is shared: each consumer counts as if it fetched its own names.
 //! - Behind a simulated cache that has a part k of a stream's names, links carry 1 − k of the stream.
-//! - A link that loses every packet carries no Data: flows whose Interests nobody answers get nothing, and take nothing
-//!   from others.
+//! - A link that loses every packet carries no Data. So a flow behind it gets nothing, and takes nothing from other flows.
 //! - Round trips, queues and random loss are not modelled (except that a medium retransmits frames). Neither are caches
 //!   that answer one consumer with content that another has fetched earlier.
 //!

@@ -131,9 +131,9 @@ pub(crate) struct Network {
     pub ends: Vec<[usize; 2]>,
     /// For each flow its stream.
     pub stream_of: Vec<usize>,
-    /// For each flow the place of its consumer among the stream's nodes.
+    /// The place of each flow's consumer among the stream's nodes.
     pub node_of: Vec<usize>,
-    /// For each arc in the list of all: its place in [`Network::data_on`].
+    /// The place of each arc in [`Network::data_on`].
     pub place_on: Vec<usize>,
     /// For each stream where its arcs begin in a list of those of all streams; one more at the end.
     pub first_arc: Vec<usize>,
@@ -473,7 +473,7 @@ pub(crate) struct State {
     up: Vec<bool>,
     /// For each link.
     loss: Vec<f64>,
-    /// For each flow what its source asks for, bit/s.
+    /// The rate of each flow's source, bit/s.
     pub source: Vec<f64>,
     /// For each flow.
     running: Vec<bool>,
