@@ -39,7 +39,7 @@
 //! | `sharing` | consumers of the same Data share them; a cache is as fast as it can be | `shared_retrieval` | `false` |
 //! | `start` | short flows end before a rate could reach them; near caches end without notice | `initial_window`, `pending_limit` | 0, 0, and `initial_rate = "100 kb/s"` |
 //! | `untold` | forwarders that do not run QSCCP say no rate | `untold`, `unit` | `keep` |
-//! | `urgent` | hosts that are late; the queue of Data | `urgent_data` | `false`, as in `weir` |
+//! | `urgent` | Data of delay-sensitive classes leave first where Data have to wait | `urgent_data` | `false`, as in `weir` |
 //! | `groups` | opening more flows does not get a consumer more | the node's groups of faces; `group_memory` | the same |
 //! | `policy` | an operator's weights and limits, by prefix | `flow_weights`, `flow_limits` | the same |
 //!
@@ -78,7 +78,9 @@
 //! 10. **A flow may fill the room of its class.** A waiting Interest can still be useful, but a dropped one costs its
 //!     consumer a lifetime. A class holds 200 Interests (`class_queue`), or those of half a second
 //!     or of a round trip of B_c, if these are more. A full class still accepts Interests of
-//!     flows with less than an equal part waiting. Only a greedy flow is limited to its virtual queue of 20.
+//!     flows with less than an equal part waiting. Only a greedy flow is limited to its
+//!     virtual queue of 20, or to the Interests of 20 ms or of a round trip of B_c, if these are more. In `weir` each flow
+//!     may have an initial window waiting in any case.
 //! 11. **The WDRR quantum is at least the class's largest Data.** So a turn of a flow with w·φ ≥ 1 serves a packet, and the cost per packet
 //!     stays O(1).
 //! 12. **If no class is high-demand, a class gets at most the rate that the others do not use.** The code gives each
@@ -102,8 +104,8 @@
 //!     goes to a next hop that was not tried, if there is one.
 //! 17. **Tables age without a timer.** A downstream face is ignored after four of its usual gaps without an Interest. A
 //!     next hop that lost three Interests, and from which nothing came since, counts as zero until a probe brings Data.
-//!     A next hop from which nothing came for 10 s, while Data came from another, is ignored. The authors' code resets
-//!     rates after 100 ms of silence.
+//!     A next hop from which nothing came for 10 s, while Data came from another, does not count in (11), and counts in
+//!     (12) as one of unknown rate. The authors' code resets rates after 100 ms of silence.
 //! 18. **A downstream face without a rate, such as an application of this node, counts in (11) with Σu.** So does any
 //!     face with a higher rate.
 //! 19. **No Nack reports a dropped Interest, as in the authors' code.** After a Nack the Interest would come back into

@@ -3,8 +3,8 @@
 //!
 //! *Sizes.* The charge is the average size of the flow's Data. This is too little for the first segments after metadata of
 //! a tenth of their size. The surplus waits at the other end of the link, in one queue for all classes. It drains slowly,
-//! because only the part 1 − η of the link is free. So each Data settles its charge: the total limiter pays the excess of a
-//! larger Data, and gets back the rest of a smaller one ([`Ledger`]).
+//! because only the part 1 − η of the link is free. So each Data settles its charge, unless the last 32 had one
+//! size: the total limiter pays the excess of a larger Data, and gets back the rest of a smaller one ([`Ledger`]).
 //!
 //! *Answers.* Interests that nobody answers bring no Data. If they counted in full, a flood of them would leave the link
 //! idle. So if less than half of a flow's Interests are answered, they count in the total limiter and as demand with the
@@ -51,7 +51,8 @@ impl Answers {
         self.came += 1;
     }
 
-    /// Ends a period. A flow whose rate grows or falls has as many answers as in the window with fewer Interests.
+    /// Ends a period. Answers may come one window later. So they are compared with the smaller number of Interests of the two
+    /// windows.
     pub(crate) fn end_period(&mut self, now: Time) {
         if now.since(self.since) < ANSWERED_OVER {
             return;

@@ -15,7 +15,7 @@ use weir_core::units::{Span, Time};
 /// A face's cost is measured over at least so many Data and this time.
 const ANSWERS: u32 = 32;
 const MEASURED_OVER: Span = Span::from_millis(100);
-/// The known cost rises if so many Data in a row cost more that this has less than such a chance, and after two at least.
+/// The cost rises at once if a run of at least two dearer Data has a smaller probability than this at the known cost.
 const BY_CHANCE: f64 = 1e-4;
 /// The part of the difference that counts if a face costs less than before.
 const FALL: f64 = 0.5;

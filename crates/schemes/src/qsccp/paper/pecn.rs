@@ -263,7 +263,7 @@ impl Demand {
         let (bits, before) = (data_bits as f64, self.rate);
         if self.asked_bits > 0 {
             let is_known = self.rate > 0.0;
-            // Interests that come all at once give no rate.
+            // Interests that come at once count as spread over a period; over a quarter of one, if r_f is known.
             let span = self.last.since(self.since).max(if is_known { period / 4 } else { period });
             let measured = self.asked_bits as f64 / span.as_secs_f64();
             let interests = self.asked_bits as f64 / bits;

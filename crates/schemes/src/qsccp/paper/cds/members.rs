@@ -136,7 +136,7 @@ impl Members {
         self.overbooking = self.shares.overbook(period, self.is_waiting(), self.iter().map(Flow::claim));
     }
 
-    /// Whether every other flow has an Interest that waits, on average.
+    /// Whether more Interests wait than half the number of flows.
     pub(crate) fn is_waiting(&self) -> bool {
         2 * self.queued as usize > self.listed.len()
     }

@@ -205,7 +205,7 @@ impl Cds {
             flow.policing.note(data.header().signals.value(&TARGET_RATE));
         }
         flow.data.answers.note_came();
-        // A flow or class pays for the average size. The total limiter pays for each Data.
+        // A flow or class pays for the average size. The total limiter settles each Data whose charge is recorded.
         let is_unsettled = flow.data.unsettled > 0;
         flow.data.unsettled -= u32::from(is_unsettled);
         let size = flow.data.bits;

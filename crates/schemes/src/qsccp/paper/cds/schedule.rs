@@ -1,7 +1,8 @@
 //! The scheduler: chooses the Interest that leaves next, and refuses Interests without room.
 //!
 //! The bottom level is WDRR between the flows of a class (`members.rs`), the middle level WFQ between the delay-tolerant
-//! classes, the top level strict priority. The result of each level passes a token bucket before it leaves.
+//! classes, the top level strict priority. Flows with a limit, delay-sensitive
+//! classes, and the whole each pass a token bucket.
 
 use weir_core::packet::{Packet, PacketId, PacketPool};
 use weir_core::seam::{DequeueEvent, DropReason, Dropped, EnqueueEvent, Next};
