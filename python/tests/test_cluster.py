@@ -200,13 +200,13 @@ def test_ctrl_c_cancels_what_is_at_the_cluster(client, tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        weir.sweep("examples/minimal", LOSSY, "reno", 25, SHORT, out=tmp_path, client=client, progress=interrupt)
+        weir.sweep("examples/minimal", LOSSY, "reno", 100, SHORT, out=tmp_path, client=client, progress=interrupt)
     end = time.monotonic() + 20
     while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
         assert time.monotonic() < end, "the scheduler has no run any more"
         time.sleep(0.1)
     kept = len(list((tmp_path / "runs").glob("*.json")))
-    assert 3 <= kept < 100 and polars.read_parquet(tmp_path / "runs.parquet").height == kept
+    assert 3 <= kept < 400 and polars.read_parquet(tmp_path / "runs.parquet").height == kept
 
 
 def test_mistakes_are_told(client, monkeypatch):
