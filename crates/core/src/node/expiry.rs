@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{FIRST_LINK_TIMER, Face, Forwarder, Out, PIT_TIMER, STRATEGY_TIMER};
 use crate::ids::{FaceId, PitId};
 use crate::seam::{ExpiredEvent, StrategyDeadline};
-use crate::tables::pit::PitEntry;
+use crate::tables::pit::{Fact, PitEntry};
 use crate::units::{Span, Time};
 
 /// So many pending Interests, and routes of faces that are gone, end in a call, and the others later: else who lets half a
@@ -83,8 +83,10 @@ impl Forwarder {
     }
 
     pub(super) fn expire_entry(&mut self, pit: PitId, out: &mut Out<'_>) {
-        let is_answered =
-            self.pit.entry(pit).is_some_and(|entry| entry.is_answered && entry.in_records.is_empty());
+        let is_answered = self
+            .pit
+            .entry(pit)
+            .is_some_and(|entry| entry.facts.has(Fact::Answered) && entry.in_records.is_empty());
         *(if is_answered { &mut self.satisfied } else { &mut self.unsatisfied }) += 1;
         if let Some(entry) = self.pit.entry(pit).filter(|entry| !is_answered && entry.expires() <= out.now) {
             for record in &entry.out_records {

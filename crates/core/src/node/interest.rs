@@ -15,7 +15,7 @@ use crate::rtt::RtoConfig;
 use crate::seam::best_route::SUPPRESSION;
 use crate::seam::{Decision, DropReason, InterestEvent};
 use crate::tables::fib::{NO_ENTRY, NextHop};
-use crate::tables::pit::{InRecord, PitEntry};
+use crate::tables::pit::{Fact, InRecord, PitEntry};
 use crate::units::{Span, Time};
 
 /// The longest time for which Interests of others wait for a sending, however long round trips are: the first timeout of
@@ -58,14 +58,14 @@ impl Forwarder {
         // Either the store was not asked for it, or it may have the Data by now: those that others have asked for end no entry
         // with a hint.
         if !is_new
-            && (entry.is_past_stores || hint != 0)
+            && (entry.facts.has(Fact::PastStores) || hint != 0)
             && let Some(stored) = self.stored(id, out)
         {
             return self.answer_who_waits(pit, face, id, stored, out);
         }
         let (entry, interest) = (self.pit.entry_mut(pit).expect("just found or inserted"), &out.pool[id]);
-        if is_new || entry.is_past_stores {
-            entry.is_past_stores = is_past_stores(interest);
+        if is_new || entry.facts.has(Fact::PastStores) {
+            entry.facts.set(Fact::PastStores, is_past_stores(interest));
         }
         if is_new {
             // It stays theirs while it lives, whatever is chosen meanwhile: who counts it has to hear of its end.
@@ -155,7 +155,8 @@ impl Forwarder {
         if entry.group == group || !entry.is_pending(out.now) {
             (entry.prefix, entry.group) = (prefix, group);
         }
-        (entry.route, entry.is_watched) = (fib, watched != NO_ENTRY);
+        entry.route = fib;
+        entry.facts.set(Fact::Watched, watched != NO_ENTRY);
         leave_willing(entry, &mut next_hops);
         let interest = &mut out.pool[id];
         interest.flow = entry.flow();

@@ -9,6 +9,7 @@ use crate::ids::{FaceId, NO_PREFIX, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, CachedEvent};
 use crate::tables::cs::entry_bytes;
+use crate::tables::pit::Fact;
 use crate::units::{Span, Time};
 
 /// A Data to answer from, without signals.
@@ -150,7 +151,7 @@ impl Forwarder {
         let Some(entry) = self.pit.entry_mut(pit) else { return };
         if entry.in_record(face).is_some_and(|record| !is_local || record.token == token) {
             self.pit.remove_in_record(pit, face);
-            self.pit.entry_mut(pit).expect("a live entry").is_answered = true;
+            self.pit.entry_mut(pit).expect("a live entry").facts.set(Fact::Answered, true);
         }
     }
 }

@@ -163,7 +163,7 @@ fn who_asks_past_the_stores_shuts_them_for_nobody_else() {
     // If the store has nothing, it is not asked again.
     assert_eq!(bench.past_the_stores(stranger, "/a/2", 5), [Seen::Interest(up)]);
     assert_eq!(bench.interest(consumer, "/a/2", 6), []);
-    assert!(!bench.entry().is_past_stores);
+    assert!(!bench.entry().facts.has(crate::tables::pit::Fact::PastStores));
     assert_eq!(bench.data(up, "/a/2"), [Seen::Data(stranger), Seen::Data(consumer)]);
 }
 

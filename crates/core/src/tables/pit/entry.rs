@@ -102,6 +102,35 @@ impl OutRecord {
     }
 }
 
+/// What may be true of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fact {
+    /// No content store was asked for it.
+    PastStores = 1,
+    /// A content store has answered the last downstream that no longer waits.
+    Answered = 2,
+    /// It has memory of its own, used or kept for the next one in its place.
+    Buffers = 4,
+    /// It matters which next hops of its route answer.
+    Watched = 8,
+}
+
+/// What is true of an entry: a bit for each [`Fact`], since an entry has no byte to spare.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts(u8);
+
+impl Facts {
+    #[inline]
+    pub(crate) fn has(self, fact: Fact) -> bool {
+        self.0 & fact as u8 != 0
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, fact: Fact, is_true: bool) {
+        self.0 = if is_true { self.0 | fact as u8 } else { self.0 & !(fact as u8) };
+    }
+}
+
 /// A pending Interest.
 ///
 /// In the order in which a hop touches it: with tens of thousands of entries each cache line counts.
@@ -124,14 +153,7 @@ pub struct PitEntry {
     pub held: Option<PacketId>,
     /// The strategy that forwards it.
     pub(crate) strategy: StrategyId,
-    /// Whether no content store was asked for it.
-    pub(crate) is_past_stores: bool,
-    /// Whether a content store has answered the last downstream that no longer waits.
-    pub(crate) is_answered: bool,
-    /// Whether it has memory of its own, used or kept for the next one in its place.
-    pub(super) has_buffers: bool,
-    /// Whether it matters which next hops of its route answer.
-    pub(crate) is_watched: bool,
+    pub(crate) facts: Facts,
     /// The group of its flow.
     pub(crate) group: GroupId,
     /// The group for which it was sent last.
@@ -173,12 +195,9 @@ impl PitEntry {
             sibling: NONE,
             expires: Time::NEVER,
             strategy: StrategyId::default(),
-            is_past_stores: false,
-            is_answered: false,
-            has_buffers: false,
+            facts: Facts(0),
             group: GroupId::NONE,
             sent_for: GroupId::NONE,
-            is_watched: false,
             route: NO_ENTRY,
             hint: 0,
             kept: None,
@@ -201,7 +220,7 @@ impl PitEntry {
 
     /// Bytes of its buffers, whether it uses them or not, with what an allocator adds (16 to each).
     pub(crate) fn buffer_bytes(&self) -> u64 {
-        if !self.has_buffers {
+        if !self.facts.has(Fact::Buffers) {
             return 0;
         }
         (self.name.buffer_bytes() + self.in_record_bytes() + self.out_record_bytes()) as u64
@@ -209,9 +228,9 @@ impl PitEntry {
 
     /// As [`PitEntry::buffer_bytes`], after they may have changed.
     pub(super) fn note_buffers(&mut self) -> u64 {
-        self.has_buffers = true;
+        self.facts.set(Fact::Buffers, true);
         let bytes = self.buffer_bytes();
-        self.has_buffers = bytes > 0;
+        self.facts.set(Fact::Buffers, bytes > 0);
         bytes
     }
 
@@ -305,7 +324,7 @@ impl PitEntry {
     /// Its route, if it matters which next hops of that answer; else [`NO_ENTRY`].
     #[inline]
     pub(crate) fn watched(&self) -> FibId {
-        if self.is_watched { self.route } else { NO_ENTRY }
+        if self.facts.has(Fact::Watched) { self.route } else { NO_ENTRY }
     }
 
     /// When it expires; [`Time::NEVER`] until [`Pit::extend_expiry`](super::Pit::extend_expiry) says.

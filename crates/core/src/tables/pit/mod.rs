@@ -17,6 +17,7 @@
 mod entry;
 mod shares;
 
+pub(crate) use entry::Fact;
 pub use entry::{InRecord, OutRecord, PitEntry};
 
 use super::timing_wheel::TimingWheel;
@@ -166,7 +167,7 @@ impl Pit {
             *self.digests.entry(name.hash_of(name.len() - 1)).or_default() += 1;
         }
         let entry = &mut self.entries[new as usize];
-        if entry.has_buffers || name.is_long() {
+        if entry.facts.has(Fact::Buffers) || name.is_long() {
             let before = entry.buffer_bytes();
             entry.name.assign(name);
             self.buffers += entry.note_buffers();
@@ -218,7 +219,7 @@ impl Pit {
         let place = entry.in_records.iter().position(|record| record.face == face)?;
         let before = entry.buffer_bytes();
         let removed = entry.in_records.remove(place);
-        entry.is_answered = false;
+        entry.facts.set(Fact::Answered, false);
         let records = &mut entry.in_records;
         if records.spilled() && records.capacity() > KEPT_RECORDS.max(4 * records.len()) {
             records.shrink_to_fit();
@@ -454,7 +455,7 @@ impl Pit {
         for record in entry.in_records.iter().filter(|record| record.holding != index) {
             self.holdings.leave(record.holding);
         }
-        if entry.has_buffers {
+        if entry.facts.has(Fact::Buffers) {
             self.buffers -= entry.buffer_bytes();
             entry.release(self.buffers < self.most_kept);
             self.buffers += entry.note_buffers();
@@ -565,9 +566,10 @@ fn allocate(
     entry.expires = Time::NEVER;
     entry.strategy = Default::default();
     entry.class = 0;
-    entry.is_answered = false;
+    entry.facts.set(Fact::Answered, false);
     entry.scratch = 0;
-    (entry.route, entry.is_watched) = (NO_ENTRY, false);
+    entry.route = NO_ENTRY;
+    entry.facts.set(Fact::Watched, false);
     entry.held = None;
     (entry.kept, entry.kept_bytes) = (None, 0);
     entry.in_records.clear();
