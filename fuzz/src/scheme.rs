@@ -13,9 +13,9 @@ use weir_core::random::Random;
 use weir_core::responders::Bases;
 use weir_core::seam::params::Params;
 use weir_core::seam::{
-    DataReceived, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, FlowDeadline,
-    Gauge, LossEvent, Next, NodeConfig, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit, ReceiveEvent,
-    Scheme, SendEvent,
+    DataReceived, Departed, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl,
+    FlowDeadline, Gauge, LossEvent, Next, NodeConfig, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit,
+    ReceiveEvent, Scheme, SendEvent,
 };
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
@@ -53,6 +53,8 @@ struct QueueBench<'a> {
     inside: BTreeMap<PacketId, u64>,
     /// The prefixes that it said it keeps state of.
     kept: BTreeSet<PrefixId>,
+    /// The latest Interest that it noted.
+    noted: Option<Departed>,
 }
 
 impl QueueBench<'_> {
@@ -112,8 +114,10 @@ impl QueueBench<'_> {
     /// What the queue gives, checked: a packet that was in it, or a time that is still to come.
     fn dequeue(&mut self) -> Next {
         let (now, pool) = (self.now, &mut self.pool);
-        let mut ev = DequeueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
+        let mut ev =
+            DequeueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random, note: None };
         let next = self.queue.dequeue(&mut ev);
+        self.noted = ev.note.map(|note| Departed { left: now, note }).or(self.noted);
         match next {
             Next::Packet(id) => {
                 assert!(self.inside.remove(&id).is_some(), "{}: given once", self.scheme);
@@ -150,7 +154,15 @@ impl QueueBench<'_> {
                 let wire_len = Bytes::new(choices.of(&[packet.wire_len(), 0, 1 << 20]));
                 let (now, random) = (self.now, &mut self.random);
                 let rtt = choices.of(&[None, Some(Span::ZERO), Some(Span::from_millis(50))]);
-                self.queue.on_receive(&mut ReceiveEvent { now, packet: &mut packet, wire_len, rtt, random });
+                let departed = rtt.and(self.noted.take());
+                self.queue.on_receive(&mut ReceiveEvent {
+                    now,
+                    packet: &mut packet,
+                    wire_len,
+                    rtt,
+                    departed,
+                    random,
+                });
             }
             11 => {
                 let prefix = PrefixId(choices.below(6) as u32);
@@ -207,6 +219,7 @@ pub fn queue(bytes: &[u8]) {
             now: Time::from_nanos(1),
             inside: BTreeMap::new(),
             kept: BTreeSet::new(),
+            noted: None,
         };
         bench.check();
         while !choices.is_over() {

@@ -85,7 +85,13 @@ impl Face {
         loop {
             let mut dropped = Vec::new();
             let (now, pool, random) = (self.now, &mut self.pool, &mut self.random);
-            match self.queue.dequeue(&mut DequeueEvent { now, pool, dropped: &mut dropped, random }) {
+            match self.queue.dequeue(&mut DequeueEvent {
+                now,
+                pool,
+                dropped: &mut dropped,
+                random,
+                note: None,
+            }) {
                 Next::Packet(packet) => {
                     let flow = self.pool[packet].flow;
                     return self.enqueue(packet, flow);

@@ -17,7 +17,7 @@ use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Random;
 use crate::seam::DropTail;
 use crate::seam::{
-    Backlog, ClearEvent, DequeueEvent, Drops, EnqueueEvent, Next, PrefixRemoved, Queue, QueueLimit,
+    Backlog, ClearEvent, Departed, DequeueEvent, Drops, EnqueueEvent, Next, PrefixRemoved, Queue, QueueLimit,
     ReceiveEvent,
 };
 use crate::units::{Bytes, Rate, Span, Time};
@@ -52,6 +52,8 @@ pub struct Departure {
     pub until: Time,
     /// The packet's waiting time at this node.
     pub waited: Span,
+    /// The number that the queue gave it.
+    pub note: Option<u32>,
 }
 
 impl Link {
@@ -153,8 +155,10 @@ impl Link {
         if now < self.busy_until || now < self.serve_at {
             return None;
         }
-        match self.queue.dequeue(&mut DequeueEvent { now, pool, dropped, random: &mut self.random }) {
+        let mut ev = DequeueEvent { now, pool, dropped, random: &mut self.random, note: None };
+        match self.queue.dequeue(&mut ev) {
             Next::Packet(packet) => {
+                let note = ev.note;
                 let len = Bytes::new(pool[packet].measure());
                 debug_assert_eq!(len.as_u64(), crate::packet::wire::frame_len(&pool[packet]));
                 self.busy_until = match self.pace {
@@ -164,7 +168,8 @@ impl Link {
                 };
                 let waiting = self.queue.backlog().packets > 0;
                 self.serve_at = if waiting { self.busy_until } else { Time::NEVER };
-                Some(Departure { packet, until: self.busy_until, waited: now - pool[packet].queued_at })
+                let waited = now - pool[packet].queued_at;
+                Some(Departure { packet, until: self.busy_until, waited, note })
             }
             Next::At(time) => {
                 // A queue that asks to be called now again would spin: a nanosecond is progress.
@@ -180,8 +185,16 @@ impl Link {
 
     /// A packet arrived by this link from the other end.
     #[inline]
-    pub fn on_receive(&mut self, now: Time, packet: &mut Packet, wire_len: Bytes, rtt: Option<Span>) {
-        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt, random: &mut self.random });
+    pub fn on_receive(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        wire_len: Bytes,
+        rtt: Option<Span>,
+        departed: Option<Departed>,
+    ) {
+        let random = &mut self.random;
+        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt, departed, random });
     }
 
     /// The queue's periodic work. It may let packets go earlier than it said, so it is asked again.

@@ -27,7 +27,7 @@ fn an_idle_link_sends_at_once_and_needs_no_timer() {
     assert_eq!(link.next_deadline(), Time::NEVER);
     let id = packet(&mut pool, 1000);
     link.enqueue(at(5), id, &mut pool, &mut dropped);
-    let departure = Departure { packet: id, until: at(13), waited: Span::ZERO };
+    let departure = Departure { packet: id, until: at(13), waited: Span::ZERO, note: None };
     assert_eq!(link.serve(at(5), &mut pool, &mut dropped), Some(departure));
     assert_eq!(link.serve(at(5), &mut pool, &mut dropped), None);
     assert_eq!(link.next_deadline(), Time::NEVER, "nothing waits, so nothing is due");
@@ -45,7 +45,10 @@ fn a_busy_link_serves_in_order_each_when_the_one_before_is_gone() {
         assert_eq!(link.next_deadline(), now);
         let departure = link.serve(now, &mut pool, &mut dropped).unwrap();
         let waited = Span::from_millis(8 * n as u64);
-        assert_eq!(departure, Departure { packet: id, until: now + Span::from_millis(8), waited });
+        assert_eq!(
+            departure,
+            Departure { packet: id, until: now + Span::from_millis(8), waited, note: None }
+        );
         assert_eq!(link.serve(now + Span::from_millis(7), &mut pool, &mut dropped), None);
     }
     assert_eq!(link.next_deadline(), Time::NEVER);
@@ -202,7 +205,7 @@ fn a_shared_link_gives_one_packet_and_waits_until_it_is_released() {
     let mut link = Link::shared(drop_tail(), Random::named(1, "link"));
     let [first, second] = [0, 1].map(|_| packet(&mut pool, 1000));
     link.enqueue(at(1), first, &mut pool, &mut dropped);
-    let departure = Departure { packet: first, until: Time::NEVER, waited: Span::ZERO };
+    let departure = Departure { packet: first, until: Time::NEVER, waited: Span::ZERO, note: None };
     assert_eq!(link.serve(at(1), &mut pool, &mut dropped), Some(departure));
     link.enqueue(at(2), second, &mut pool, &mut dropped);
     link.set_rate(at(3), Some(Rate::from_mbps(1)));

@@ -9,7 +9,7 @@ use super::{Answerer, FaceKind, Forwarder, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, DataEvent, DataOutEvent, DropReason};
-use crate::tables::pit::InRecord;
+use crate::tables::pit::{InRecord, OutRecord};
 use crate::units::Time;
 
 impl Forwarder {
@@ -50,7 +50,9 @@ impl Forwarder {
             let entry = self.pit.entry(pit).expect("just matched");
             let flow = entry.flow();
             let record = entry.out_records.iter().find(|record| record.face == face);
-            let rtt = record.filter(|_| answered == Some(pit)).and_then(|record| record.rtt(now));
+            let record = record.filter(|_| answered == Some(pit));
+            let rtt = record.and_then(|record| record.rtt(now));
+            let departed = record.and_then(OutRecord::departed);
             out.pool[id].flow = flow;
             self.note_answered(pit, face, rtt, now);
             if let Some(rtt) = rtt {
@@ -58,7 +60,7 @@ impl Forwarder {
             }
             if index == 0 {
                 out.pool[id].pit = pit;
-                self.receive(face, id, rtt, out);
+                self.receive(face, id, rtt, departed, out);
             }
             let entry = self.pit.entry(pit).expect("just matched");
             let (data, random) = (&mut out.pool[id], &mut self.random);

@@ -25,7 +25,7 @@ const MOST_PATIENCE: Span = RtoConfig::CONSUMER.initial;
 impl Forwarder {
     pub(super) fn on_interest(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let now = out.now;
-        self.receive(face, id, None, out);
+        self.receive(face, id, None, None, out);
         let interest = &mut out.pool[id];
         if let Some(hops) = &mut interest.hop_limit {
             if *hops == 0 {

@@ -4,20 +4,27 @@ use weir_packet::NackReason;
 
 use super::expiry::give_up_downed;
 use super::{Action, Face, FaceKind, Forwarder, LinkFace, Out};
-use crate::ids::{FaceId, PitId};
-use crate::packet::PacketId;
-use crate::seam::{DropReason, Dropped};
+use crate::ids::FaceId;
+use crate::packet::{Packet, PacketId};
+use crate::seam::{Departed, DropReason, Dropped};
 use crate::tables::pit::Pit;
 use crate::units::{Bytes, Span, Time};
 
 impl Forwarder {
     /// Lets the queue of the face see a packet that arrived on it.
     #[inline]
-    pub(super) fn receive(&mut self, face: FaceId, id: PacketId, rtt: Option<Span>, out: &mut Out<'_>) {
+    pub(super) fn receive(
+        &mut self,
+        face: FaceId,
+        id: PacketId,
+        rtt: Option<Span>,
+        departed: Option<Departed>,
+        out: &mut Out<'_>,
+    ) {
         if let FaceKind::Link(link) = self.faces[face.0 as usize].kind {
             let packet = &mut out.pool[id];
             let wire_len = Bytes::new(packet.wire_len());
-            self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt);
+            self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt, departed);
             self.set_link_timer(link);
         }
     }
@@ -67,8 +74,9 @@ impl Forwarder {
         while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
             let packet = &out.pool[departure.packet];
             self.waiting.leave(charged, packet);
-            if packet.header().congestion_mark != 0 && packet.is_interest() {
-                remember_mark(&mut self.pit, packet.pit, *face);
+            let is_marked = packet.header().congestion_mark != 0;
+            if (is_marked || departure.note.is_some()) && packet.is_interest() {
+                remember(&mut self.pit, *face, packet, departure.note, out.now);
             }
             let (packet, until, waited) = (departure.packet, departure.until, departure.waited);
             out.actions.push(Action::Transmit { face: *face, packet, until, waited });
@@ -133,9 +141,12 @@ impl Forwarder {
     }
 }
 
-fn remember_mark(pit: &mut Pit, id: PitId, face: FaceId) {
-    let record = pit.entry_mut(id).and_then(|entry| entry.out_records.iter_mut().find(|r| r.face == face));
-    if let Some(record) = record {
-        record.marked = true;
+/// An Interest leaves: writes down that it is marked, and what the queue notes.
+fn remember(pit: &mut Pit, face: FaceId, interest: &Packet, note: Option<u32>, now: Time) {
+    let entry = pit.entry_mut(interest.pit);
+    let Some(record) = entry.and_then(|entry| entry.out_record(face)) else { return };
+    record.marked |= interest.header().congestion_mark != 0;
+    if let Some(note) = note {
+        record.leave(interest.nonce, now, note);
     }
 }

@@ -1414,5 +1414,6 @@ mod full_pit;
 mod hints;
 mod ingress;
 mod managed;
+mod queue_hooks;
 mod strangers;
 mod waiting;

@@ -27,7 +27,9 @@ pub use drops::{DropPlace, DropReason, Dropped, Drops};
 pub use flow_control::{
     DataReceived, FlowControl, FlowDeadline, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
 };
-pub use queue::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, PrefixRemoved, Queue, ReceiveEvent};
+pub use queue::{
+    Backlog, ClearEvent, Departed, DequeueEvent, EnqueueEvent, Next, PrefixRemoved, Queue, ReceiveEvent,
+};
 pub use sharing::SharingPolicy;
 pub use strategy::{
     Answer, CachedEvent, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,

@@ -110,6 +110,18 @@ pub struct DequeueEvent<'a> {
     pub dropped: &'a mut Drops,
     /// The face's random stream.
     pub random: &'a mut Random,
+    /// `None`. A queue that gives an Interest may set a number of its own: it is shown with the Interest's Data
+    /// ([`ReceiveEvent::departed`]).
+    pub note: Option<u32>,
+}
+
+/// An Interest that has left a queue, as that queue has noted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departed {
+    /// When it left the queue, less than a microsecond too early.
+    pub left: Time,
+    /// The number that the queue gave it then ([`DequeueEvent::note`]).
+    pub note: u32,
 }
 
 /// An Interest or a Data arrived on a face.
@@ -123,6 +135,8 @@ pub struct ReceiveEvent<'a> {
     pub wire_len: Bytes,
     /// For a Data: time since the Interest was sent by this face; `None` if it was sent more than once.
     pub rtt: Option<Span>,
+    /// For a Data: what the queue noted when the Interest left; `None` if it noted nothing, or where `rtt` is.
+    pub departed: Option<Departed>,
     /// The face's random stream.
     pub random: &'a mut Random,
 }

@@ -281,7 +281,7 @@ mod tests {
 
         fn dequeue(&mut self, now: Time) -> Next {
             let Bench { shaper, pool, random, dropped } = self;
-            shaper.dequeue(&mut DequeueEvent { now, pool, dropped, random })
+            shaper.dequeue(&mut DequeueEvent { now, pool, dropped, random, note: None })
         }
 
         /// R_p after a period of so many primary Interests in which nothing leaves.
@@ -296,7 +296,7 @@ mod tests {
             packet.kind = Kind::Data;
             let wire_len = weir_core::units::Bytes::new(bytes);
             let (random, rtt) = (&mut self.random, Some(Span::from_millis(100)));
-            let mut ev = ReceiveEvent { now, packet: &mut packet, wire_len, rtt, random };
+            let mut ev = ReceiveEvent { now, packet: &mut packet, wire_len, rtt, departed: None, random };
             self.shaper.on_receive(&mut ev);
             packet
         }

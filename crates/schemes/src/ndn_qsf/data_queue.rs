@@ -255,7 +255,8 @@ mod tests {
         /// Prefix and feedback of the next packet.
         fn get(&mut self) -> Option<(u32, Option<u64>)> {
             let (pool, dropped, random) = (&mut self.pool, &mut self.dropped, &mut self.random);
-            match self.queue.dequeue(&mut DequeueEvent { now: Time::ZERO, pool, dropped, random }) {
+            match self.queue.dequeue(&mut DequeueEvent { now: Time::ZERO, pool, dropped, random, note: None })
+            {
                 Next::Packet(id) => {
                     let packet = &self.pool[id];
                     Some((packet.flow.prefix.0, packet.header().signals.value(&QUEUE_SIZE)))

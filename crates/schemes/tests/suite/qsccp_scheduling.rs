@@ -107,13 +107,14 @@ impl Face {
     fn receive(&mut self, mut packet: Packet, bytes: u64) {
         let (now, packet, random) = (self.now, &mut packet, &mut self.random);
         let wire_len = Bytes::new(bytes);
-        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt: None, random });
+        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt: None, departed: None, random });
     }
 
     /// The Interest that leaves now: its flow, with the size of its Data.
     fn next(&mut self) -> Result<Flow, Next> {
         let (now, pool) = (self.now, &mut self.pool);
-        let mut ev = DequeueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
+        let mut ev =
+            DequeueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random, note: None };
         match self.queue.dequeue(&mut ev) {
             Next::Packet(id) => {
                 let packet = &self.pool[id];
@@ -445,7 +446,14 @@ fn told(face: &mut Face, flow: Flow) -> f64 {
     // With a TargetRate it has its size, to within some bytes.
     packet.net_len = flow.2 as u32 - 12;
     let (now, random, wire_len) = (face.now, &mut face.random, Bytes::new(flow.2));
-    face.queue.on_receive(&mut ReceiveEvent { now, packet: &mut packet, wire_len, rtt: None, random });
+    face.queue.on_receive(&mut ReceiveEvent {
+        now,
+        packet: &mut packet,
+        wire_len,
+        rtt: None,
+        departed: None,
+        random,
+    });
     let mut signals = weir_schemes::find("qsccp").unwrap().signals.iter();
     let target_rate = signals.find(|signal| signal.name == "TargetRate").unwrap();
     packet.header().signals.value(target_rate).unwrap() as f64

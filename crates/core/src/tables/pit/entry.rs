@@ -8,6 +8,7 @@ use crate::ids::{FaceId, GroupId, NO_PREFIX, PitId, PrefixId, StrategyId};
 use crate::name::HashedName;
 use crate::packet::{FlowKey, PacketId};
 use crate::prefetch::prefetch;
+use crate::seam::Departed;
 use crate::tables::fib::{FibId, NO_ENTRY};
 use crate::units::{Span, Time};
 
@@ -54,7 +55,15 @@ pub struct OutRecord {
     pub marked: bool,
     /// The reason of the Nack that came back for the last sending, if one did; 255 for 255 and more.
     pub nacked: Option<u8>,
+    /// How long the last sending waited from `sent` until it left, microseconds, rounded down; [`UNNOTED`] if the queue
+    /// does not want to know.
+    waited_us: u32,
+    /// The number that the queue gave the last sending when it left.
+    note: u32,
 }
+
+/// The queue has noted nothing of a sending.
+const UNNOTED: u32 = u32::MAX;
 
 impl InRecord {
     /// Of a downstream whose first Interest has come, in the class of best effort.
@@ -69,7 +78,18 @@ impl OutRecord {
     /// Of an upstream that was not asked yet.
     pub(super) fn unsent(face: FaceId) -> OutRecord {
         let (nonce, sent) = (0, Time::ZERO);
-        OutRecord { face, nonce, sent, lifetime_us: 0, times_sent: 0, marked: false, nacked: None }
+        let (waited_us, note) = (UNNOTED, 0);
+        OutRecord {
+            face,
+            nonce,
+            sent,
+            lifetime_us: 0,
+            times_sent: 0,
+            marked: false,
+            nacked: None,
+            waited_us,
+            note,
+        }
     }
 
     /// An Interest is sent, the first or another.
@@ -81,6 +101,29 @@ impl OutRecord {
         self.times_sent = self.times_sent.saturating_add(1);
         self.marked = false;
         self.nacked = None;
+        self.waited_us = UNNOTED;
+    }
+
+    /// An Interest with this nonce has left the queue, which gives it a number. That of a sending that others followed,
+    /// or that is given up, is not kept.
+    #[inline]
+    pub(crate) fn leave(&mut self, nonce: u32, now: Time, note: u32) {
+        if self.nonce == nonce && self.times_sent == 1 {
+            let waited_us = now.since(self.sent).as_nanos() / 1000;
+            self.waited_us = u32::try_from(waited_us).unwrap_or(UNNOTED);
+            self.note = note;
+        }
+    }
+
+    /// When the Interest left the queue, to a microsecond, and the queue's number, if it is known which sending a Data
+    /// answers and the queue has noted that one.
+    #[inline]
+    pub fn departed(&self) -> Option<Departed> {
+        let is_noted = self.times_sent == 1 && self.waited_us != UNNOTED;
+        is_noted.then(|| {
+            let left = self.sent + Span::from_micros(u64::from(self.waited_us));
+            Departed { left, note: self.note }
+        })
     }
 
     /// Whether Data may still come: not after a Nack, nor when the upstream has forgotten it.
@@ -270,11 +313,10 @@ impl PitEntry {
         }
     }
 
-    /// Has the processor fetch it.
+    /// Has the processor fetch it: its first three cache lines. A single out-record is in the first two.
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch(&self.live);
-        prefetch(&self.out_records);
         prefetch(&self.in_records);
         prefetch(&self.name);
     }

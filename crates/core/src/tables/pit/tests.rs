@@ -2,6 +2,7 @@ use super::super::timing_wheel::{SLOT_SHIFT, SLOTS};
 use super::*;
 use crate::ids::FaceId;
 use crate::name::testing::{HASHER, few_names, name};
+use crate::seam::Departed;
 use crate::units::Span;
 use proptest::prelude::*;
 use weir_packet::NackReason;
@@ -102,11 +103,22 @@ fn a_sending_is_pending_for_its_lifetime_until_a_nack_or_another_sending() {
     assert_eq!(record.nacked, Some(255));
     record.send(9, ms(20), Span::from_secs(1));
     assert_eq!((record.nacked, record.rtt(ms(21))), (None, Some(Span::from_millis(1))));
+    record.leave(8, ms(21), 3);
+    assert_eq!(record.departed(), None, "an earlier sending has left");
+    record.leave(9, ms(22), 4);
+    assert_eq!(record.departed(), Some(Departed { left: ms(22), note: 4 }));
+    record.send(9, ms(23), Span::from_secs(1));
+    record.leave(9, ms(24), 6);
+    assert_eq!(record.departed(), None, "which of the two is answered is not known");
+    record.give_up(None);
+    assert_eq!(record.departed(), None);
+    record.send(10, ms(25), Span::from_secs(1));
+    assert_eq!(record.departed(), None);
 }
 
 #[test]
 fn a_hop_touches_few_cache_lines() {
-    assert_eq!(size_of::<OutRecord>(), 24);
+    assert_eq!(size_of::<OutRecord>(), 32);
     assert_eq!(size_of::<PitEntry>(), 256);
 }
 
