@@ -162,6 +162,7 @@ impl QueueBench<'_> {
                     rtt,
                     departed,
                     random,
+                    may_send: false,
                 });
             }
             11 => {

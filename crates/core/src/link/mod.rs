@@ -183,7 +183,8 @@ impl Link {
         }
     }
 
-    /// A packet arrived by this link from the other end.
+    /// A packet arrived by this link from the other end. Whether a packet may leave because of it: then call
+    /// [`Link::serve`].
     #[inline]
     pub fn on_receive(
         &mut self,
@@ -192,9 +193,15 @@ impl Link {
         wire_len: Bytes,
         rtt: Option<Span>,
         departed: Option<Departed>,
-    ) {
+    ) -> bool {
         let random = &mut self.random;
-        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt, departed, random });
+        let mut ev = ReceiveEvent { now, packet, wire_len, rtt, departed, random, may_send: false };
+        self.queue.on_receive(&mut ev);
+        let may_send = ev.may_send && self.queue.backlog().packets > 0;
+        if may_send {
+            self.serve_at = now.max(self.busy_until);
+        }
+        may_send
     }
 
     /// The queue's periodic work. It may let packets go earlier than it said, so it is asked again.

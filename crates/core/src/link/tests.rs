@@ -235,3 +235,51 @@ fn to_release_a_link_that_has_its_own_rate_does_nothing() {
     assert_eq!(link.serve(at(1), &mut pool, &mut dropped), None);
     assert_eq!(link.next_deadline(), at(8));
 }
+
+/// Packets leave once something has arrived.
+struct Answering {
+    packets: DropTail,
+    opens: Time,
+}
+
+impl Queue for Answering {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        self.packets.enqueue(ev, packet);
+    }
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        if ev.now < self.opens { Next::At(self.opens) } else { self.packets.dequeue(ev) }
+    }
+    fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
+        assert!(!ev.may_send);
+        (self.opens, ev.may_send) = (ev.now, true);
+    }
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        self.packets.clear(ev);
+    }
+    fn backlog(&self) -> Backlog {
+        self.packets.backlog()
+    }
+}
+
+#[test]
+fn a_queue_that_may_send_because_of_a_packet_is_asked_at_once_or_when_its_link_is_free() {
+    let (mut pool, mut dropped) = (PacketPool::new(), Vec::new());
+    let queue = Answering { packets: DropTail::new(QueueLimit::Packets(10)), opens: at(1000) };
+    let mut link = link(Box::new(queue));
+    let arrive =
+        |link: &mut Link, now| link.on_receive(now, &mut Packet::default(), Bytes::new(100), None, None);
+    let ids: Vec<_> = (0..2).map(|_| packet(&mut pool, 1000)).collect();
+    for &id in &ids {
+        link.enqueue(at(0), id, &mut pool, &mut dropped);
+    }
+    assert_eq!(link.serve(at(0), &mut pool, &mut dropped), None);
+    assert_eq!(link.next_deadline(), at(1000));
+    assert!(arrive(&mut link, at(5)));
+    assert_eq!(link.serve(at(5), &mut pool, &mut dropped).map(|d| d.packet), Some(ids[0]));
+    assert!(arrive(&mut link, at(7)));
+    assert_eq!(link.serve(at(7), &mut pool, &mut dropped), None, "the first one leaves until 13 ms");
+    assert_eq!(link.next_deadline(), at(13));
+    assert_eq!(link.serve(at(13), &mut pool, &mut dropped).map(|d| d.packet), Some(ids[1]));
+    assert!(!arrive(&mut link, at(30)), "nothing waits");
+    assert_eq!(link.next_deadline(), Time::NEVER);
+}

@@ -11,7 +11,7 @@ use crate::tables::pit::Pit;
 use crate::units::{Bytes, Span, Time};
 
 impl Forwarder {
-    /// Lets the queue of the face see a packet that arrived on it.
+    /// Lets the queue of the face see a packet that arrived on it. What may leave because of it leaves at once.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -24,8 +24,10 @@ impl Forwarder {
         if let FaceKind::Link(link) = self.faces[face.0 as usize].kind {
             let packet = &mut out.pool[id];
             let wire_len = Bytes::new(packet.wire_len());
-            self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt, departed);
-            self.set_link_timer(link);
+            match self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt, departed) {
+                true => self.serve(link, out),
+                false => self.set_link_timer(link),
+            }
         }
     }
 

@@ -139,6 +139,9 @@ pub struct ReceiveEvent<'a> {
     pub departed: Option<Departed>,
     /// The face's random stream.
     pub random: &'a mut Random,
+    /// `false`. Set by a queue in which, because of this packet, a packet may leave earlier than the queue said: then
+    /// it is asked again, at once if the link is free.
+    pub may_send: bool,
 }
 
 /// The answer of a queue to a free link.

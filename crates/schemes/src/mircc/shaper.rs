@@ -296,7 +296,15 @@ mod tests {
             packet.kind = Kind::Data;
             let wire_len = weir_core::units::Bytes::new(bytes);
             let (random, rtt) = (&mut self.random, Some(Span::from_millis(100)));
-            let mut ev = ReceiveEvent { now, packet: &mut packet, wire_len, rtt, departed: None, random };
+            let mut ev = ReceiveEvent {
+                now,
+                packet: &mut packet,
+                wire_len,
+                rtt,
+                departed: None,
+                random,
+                may_send: false,
+            };
             self.shaper.on_receive(&mut ev);
             packet
         }

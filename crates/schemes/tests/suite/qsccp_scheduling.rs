@@ -107,7 +107,15 @@ impl Face {
     fn receive(&mut self, mut packet: Packet, bytes: u64) {
         let (now, packet, random) = (self.now, &mut packet, &mut self.random);
         let wire_len = Bytes::new(bytes);
-        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt: None, departed: None, random });
+        self.queue.on_receive(&mut ReceiveEvent {
+            now,
+            packet,
+            wire_len,
+            rtt: None,
+            departed: None,
+            random,
+            may_send: false,
+        });
     }
 
     /// The Interest that leaves now: its flow, with the size of its Data.
@@ -453,6 +461,7 @@ fn told(face: &mut Face, flow: Flow) -> f64 {
         rtt: None,
         departed: None,
         random,
+        may_send: false,
     });
     let mut signals = weir_schemes::find("qsccp").unwrap().signals.iter();
     let target_rate = signals.find(|signal| signal.name == "TargetRate").unwrap();

@@ -11,6 +11,8 @@ struct Told {
     notes: bool,
     /// Whether they drop what they have.
     drops: bool,
+    /// Whether a Data opens them, and they say so.
+    data_opens: bool,
     /// What they were shown with each Data.
     shown: Vec<Option<Departed>>,
 }
@@ -42,6 +44,9 @@ impl Queue for Obedient {
         let mut told = self.0.lock().unwrap();
         if ev.packet.is_data() {
             told.shown.push(ev.departed);
+            if told.data_opens {
+                (told.opens, ev.may_send) = (ev.now, true);
+            }
         } else {
             assert_eq!(ev.departed, None);
         }
@@ -56,7 +61,7 @@ impl Queue for Obedient {
 
 /// A node with one route, by the neighbour 2, whose queues note the Interests that leave.
 fn obedient() -> (Bench, Arc<Mutex<Told>>) {
-    let told = Told { opens: Time::ZERO, notes: true, drops: false, shown: Vec::new() };
+    let told = Told { opens: Time::ZERO, notes: true, drops: false, data_opens: false, shown: Vec::new() };
     let told = Arc::new(Mutex::new(told));
     let queue = || -> Box<dyn Queue> { Box::new(Obedient(Arc::clone(&told), VecDeque::new())) };
     let mut bench = Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), queue);
@@ -126,7 +131,8 @@ fn no_departure_is_shown_for_another_sending() {
     told.lock().unwrap().drops = true;
     bench.later(10);
     assert_eq!(bench.interest(down, "/a/2", 2).len(), 2, "both are dropped");
-    *told.lock().unwrap() = Told { opens: Time::ZERO, notes: false, drops: false, shown: Vec::new() };
+    *told.lock().unwrap() =
+        Told { opens: Time::ZERO, notes: false, drops: false, data_opens: false, shown: Vec::new() };
     bench.later(100);
     assert_eq!(bench.interest(down, "/a/1", 3), [Seen::Interest(up)]);
     bench.data(up, "/a/1");
@@ -155,4 +161,25 @@ fn no_departure_is_shown_for_another_sending() {
     assert!(left.ends_with(&[Seen::Interest(up), Seen::Interest(up)]), "{left:?}");
     bench.data(up, "/a/1");
     assert_eq!(shown(&told), Some(Departed { left: opens, note: 2 }));
+}
+
+#[test]
+fn what_may_leave_because_of_a_data_leaves_in_the_call_that_hands_it_in() {
+    let (mut bench, told) = obedient();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let opens = bench.now + Span::from_secs(1);
+    told.lock().unwrap().opens = opens;
+    assert_eq!(bench.interest(down, "/a/2", 2), []);
+    bench.later(10);
+    assert_eq!(bench.node.next_of_links(), opens);
+    told.lock().unwrap().data_opens = true;
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Interest(up), Seen::Data(down)]);
+    assert_eq!(bench.node.next_of_links(), Time::NEVER);
+    // It says so too where nothing waits.
+    let left = bench.now;
+    bench.later(10);
+    assert_eq!(bench.data(up, "/a/2"), [Seen::Data(down)]);
+    assert_eq!(shown(&told), Some(Departed { left, note: 2 }));
+    assert_eq!(bench.node.next_of_links(), Time::NEVER);
 }
