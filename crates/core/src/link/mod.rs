@@ -18,7 +18,7 @@ use crate::random::Random;
 use crate::seam::DropTail;
 use crate::seam::{
     Backlog, ClearEvent, Departed, DequeueEvent, Drops, EnqueueEvent, Next, PrefixRemoved, Queue, QueueLimit,
-    ReceiveEvent,
+    ReceiveEvent, SentEvent,
 };
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -27,6 +27,8 @@ pub struct Link {
     queue: Box<dyn Queue>,
     pace: Pace,
     busy_until: Time,
+    /// On a shared medium: the packet that is leaving, since when, and its length.
+    leaving: Option<(Time, Bytes)>,
     /// When the queue may have something for the free transmitter.
     serve_at: Time,
     /// The queue's periodic work is not done before: so that time passes, whatever it answers.
@@ -78,7 +80,7 @@ impl Link {
 
     fn with_pace(queue: Box<dyn Queue>, pace: Pace, random: Random) -> Link {
         let (busy_until, serve_at, rests_until) = (Time::ZERO, Time::NEVER, Time::ZERO);
-        Link { queue, pace, busy_until, serve_at, rests_until, random }
+        Link { queue, pace, busy_until, leaving: None, serve_at, rests_until, random }
     }
 
     /// Changes the rate, from the next packet on. At rate 0 nothing leaves until the rate changes again. On a shared
@@ -95,6 +97,9 @@ impl Link {
     pub fn release(&mut self, now: Time) {
         if self.pace == Pace::Shared {
             self.busy_until = now;
+            if let Some((given, wire_len)) = self.leaving.take() {
+                self.queue.on_sent(&SentEvent { now, wire_len, took: now.since(given) });
+            }
             self.serve_at = if self.queue.backlog().packets > 0 { now } else { Time::NEVER };
         }
     }
@@ -162,9 +167,16 @@ impl Link {
                 let len = Bytes::new(pool[packet].measure());
                 debug_assert_eq!(len.as_u64(), crate::packet::wire::frame_len(&pool[packet]));
                 self.busy_until = match self.pace {
-                    Pace::Rate(Some(rate)) => now + rate.time_for(len),
+                    Pace::Rate(Some(rate)) => {
+                        let took = rate.time_for(len);
+                        self.queue.on_sent(&SentEvent { now, wire_len: len, took });
+                        now + took
+                    }
                     Pace::Rate(None) => now,
-                    Pace::Shared => Time::NEVER,
+                    Pace::Shared => {
+                        self.leaving = Some((now, len));
+                        Time::NEVER
+                    }
                 };
                 let waiting = self.queue.backlog().packets > 0;
                 self.serve_at = if waiting { self.busy_until } else { Time::NEVER };

@@ -1,6 +1,7 @@
 use super::*;
 use crate::seam::DropTail;
 use crate::seam::QueueLimit;
+use std::sync::{Arc, Mutex};
 
 fn packet(pool: &mut PacketPool, bytes: u32) -> PacketId {
     let id = pool.take();
@@ -282,4 +283,57 @@ fn a_queue_that_may_send_because_of_a_packet_is_asked_at_once_or_when_its_link_i
     assert_eq!(link.serve(at(13), &mut pool, &mut dropped).map(|d| d.packet), Some(ids[1]));
     assert!(!arrive(&mut link, at(30)), "nothing waits");
     assert_eq!(link.next_deadline(), Time::NEVER);
+}
+
+/// Keeps what it is told of its link.
+struct Measuring(DropTail, Arc<Mutex<Vec<SentEvent>>>);
+
+impl Queue for Measuring {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        self.0.enqueue(ev, packet);
+    }
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        self.0.dequeue(ev)
+    }
+    fn on_sent(&mut self, ev: &SentEvent) {
+        self.1.lock().unwrap().push(*ev);
+    }
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        self.0.clear(ev);
+    }
+    fn backlog(&self) -> Backlog {
+        self.0.backlog()
+    }
+}
+
+#[test]
+fn a_queue_hears_how_long_its_link_took_where_the_link_knows() {
+    let (mut pool, mut dropped) = (PacketPool::new(), Vec::new());
+    let told = Arc::<Mutex<Vec<SentEvent>>>::default();
+    let queue = || Box::new(Measuring(DropTail::new(QueueLimit::Packets(10)), Arc::clone(&told)));
+    let random = || Random::named(1, "link");
+    let mut send = |link: &mut Link, now, bytes| {
+        let id = packet(&mut pool, bytes);
+        link.enqueue(now, id, &mut pool, &mut dropped);
+        assert!(link.serve(now, &mut pool, &mut dropped).is_some());
+        core::mem::take(&mut *told.lock().unwrap())
+    };
+    let sent =
+        |now, bytes, millis| SentEvent { now, wire_len: Bytes::new(bytes), took: Span::from_millis(millis) };
+    // At its rate: when the packet begins to leave. The next rate counts from the next packet on.
+    let mut serial = link(queue());
+    assert_eq!(send(&mut serial, at(5), 1000), [sent(at(5), 1000, 8)]);
+    serial.set_rate(at(6), Some(Rate::from_mbps(2)));
+    assert_eq!(send(&mut serial, at(20), 500), [sent(at(20), 500, 2)]);
+    // Without a rate: never.
+    let mut unknown = Link::new(queue(), None, random());
+    assert_eq!(send(&mut unknown, at(5), 1000), []);
+    unknown.release(at(6));
+    // On a shared medium: when the packet has left, once.
+    let mut shared = Link::shared(queue(), random());
+    assert_eq!(send(&mut shared, at(10), 1000), []);
+    shared.release(at(17));
+    assert_eq!(core::mem::take(&mut *told.lock().unwrap()), [sent(at(17), 1000, 7)]);
+    shared.release(at(18));
+    assert_eq!(*told.lock().unwrap(), []);
 }

@@ -29,6 +29,7 @@ pub use flow_control::{
 };
 pub use queue::{
     Backlog, ClearEvent, Departed, DequeueEvent, EnqueueEvent, Next, PrefixRemoved, Queue, ReceiveEvent,
+    SentEvent,
 };
 pub use sharing::SharingPolicy;
 pub use strategy::{

@@ -19,6 +19,11 @@ pub trait Queue: Send {
     /// one that nobody asked for is not shown, nor is a Nack.
     fn on_receive(&mut self, _ev: &mut ReceiveEvent<'_>) {}
 
+    /// How long the link took for a packet that it was given, where the link knows: a serial line says so when the packet
+    /// begins to leave, a radio or a network card with completions when it has left. A queue that is told no rate
+    /// can measure its link by it. A link without a rate, such as a face of a forwarder without `rate`, never says.
+    fn on_sent(&mut self, _ev: &SentEvent) {}
+
     /// The time for the next [`Queue::on_deadline`], except the time for which `dequeue` waits.
     fn next_deadline(&self) -> Time {
         Time::NEVER
@@ -113,6 +118,18 @@ pub struct DequeueEvent<'a> {
     /// `None`. A queue that gives an Interest may set a number of its own: it is shown with the Interest's Data
     /// ([`ReceiveEvent::departed`]).
     pub note: Option<u32>,
+}
+
+/// The link has been busy with a packet, or will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentEvent {
+    /// When the link says so.
+    pub now: Time,
+    /// The packet's length on the wire.
+    pub wire_len: Bytes,
+    /// From when the packet was given until the link is free again. On a shared medium this includes the time in which
+    /// others sent.
+    pub took: Span,
 }
 
 /// An Interest that has left a queue, as that queue has noted it.
