@@ -9,6 +9,7 @@ mod codel;
 pub mod dpccp;
 pub mod e2e_aqm;
 pub mod fixed;
+mod flow_index;
 pub mod hbhcm;
 mod late_data;
 pub mod mircc;
@@ -21,6 +22,7 @@ pub mod qsccp;
 pub mod registry;
 pub mod resolve;
 mod rfa;
+mod rtt_measure;
 pub mod tcp_newreno;
 #[cfg(test)]
 mod watched;

@@ -147,8 +147,8 @@ impl FlowControl for Aimd {
 #[cfg(test)]
 mod tests {
     use super::super::ENTRY;
-    use super::super::signals::RTT_MEASURE;
     use super::*;
+    use crate::rtt_measure::RTT_MEASURE;
     use crate::window::pipe::{self, Pipe, article};
     use weir_core::packet::Packet;
     use weir_core::random::Random;

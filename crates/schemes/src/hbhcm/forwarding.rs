@@ -9,8 +9,8 @@ use weir_core::ids::{FaceId, PrefixId};
 use weir_core::seam::{DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
 use weir_core::units::Time;
 
-use super::signals::RTT_MEASURE;
 use crate::rfa::{Choice, RequestForwarding};
+use crate::rtt_measure::RTT_MEASURE;
 
 /// The strategy of a node.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use weir_core::units::{Bytes, Span, Time};
 use super::base::{self, BaseRtt};
 use super::longer::Longer;
 use super::paqm::{self, Paqm};
-use super::signals::RTT_MEASURE;
+use crate::rtt_measure::RTT_MEASURE;
 
 /// HbHCM and PAQM of what a face is connected to.
 #[derive(Clone, Debug)]

@@ -58,7 +58,6 @@ mod forwarding;
 mod longer;
 mod measurement;
 mod paqm;
-mod signals;
 
 use weir_core::parameters;
 use weir_core::seam::params::Variant;
@@ -66,6 +65,7 @@ use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Sc
 
 use crate::registry::Entry;
 use crate::rfa::{Averaging, Choice, Rule};
+use crate::rtt_measure::RTT_MEASURE;
 use consumer::Aimd;
 use face::MeasuringQueue;
 use forwarding::MeasuringForwarding;
@@ -76,7 +76,7 @@ pub const ENTRY: Entry = Entry {
     title: "queueing delay of each hop from round-trip times in Data; marks while it lasts; an AIMD window",
     citation: "Y. Ye, B. Lee, Y. Qiao, Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN, 2020",
     parameters: Hbhcm::PARAMETERS,
-    signals: &[signals::RTT_MEASURE],
+    signals: &[RTT_MEASURE],
     early_loss: true,
     sharing: None,
     build: |params| Box::new(Hbhcm::new(params)),

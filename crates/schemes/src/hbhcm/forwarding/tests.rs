@@ -8,9 +8,9 @@ use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
-use super::super::signals::RTT_MEASURE;
 use super::super::{ENTRY, Hbhcm};
 use crate::bench::{HASHER, name};
+use crate::rtt_measure::RTT_MEASURE;
 use crate::window::pipe::article;
 
 const MS: Span = Span::from_millis(1);

@@ -15,8 +15,8 @@ use weir_core::units::Time;
 use weir_packet::{NackReason, Signal};
 
 use super::greedy;
-use super::index::FlowIndex;
 use super::tables::{FlowTables, News};
+use crate::flow_index::FlowIndex;
 use crate::qsccp::Settings;
 use crate::qsccp::signals::{DOWNSTREAM_RATE, TARGET_RATE};
 

@@ -5,6 +5,5 @@ pub(crate) mod af;
 pub(crate) mod cds;
 pub(crate) mod cra;
 pub(crate) mod greedy;
-pub(crate) mod index;
 pub(crate) mod pecn;
 pub(crate) mod tables;

@@ -36,8 +36,8 @@ use weir_core::units::{Rate, Span, Time};
 use weir_packet::ServiceClass;
 
 use super::greedy;
-use super::index::{CLASSES, FlowIndex};
 use super::pecn::Shares;
+use crate::flow_index::{CLASSES, FlowIndex};
 use crate::qsccp::Settings;
 use crate::qsccp::extensions::charges::Ledger;
 use crate::qsccp::extensions::elsewhere::Overbooking;

@@ -6,8 +6,8 @@ use weir_core::units::{Rate, Span, Time};
 use super::class::{Class, LONG_WAIT, Room};
 use super::flow::VirtualQueue;
 use super::{Cds, DT_CLASSES, FIRST_DT};
+use crate::flow_index::CLASSES;
 use crate::qsccp::Settings;
-use crate::qsccp::paper::index::CLASSES;
 use crate::qsccp::paper::pecn::{self, Claim, Period};
 
 /// A virtual queue holds at least the Interests whose Data come in this time, and in a round trip. Otherwise the queues of
