@@ -18,6 +18,7 @@ pub mod omcc_rf;
 mod pacing;
 mod path_label;
 pub mod pcon;
+mod per_prefix;
 pub mod qsccp;
 pub mod registry;
 pub mod resolve;

@@ -41,7 +41,7 @@
 //! | `untold` | forwarders that do not run QSCCP say no rate | `untold`, `unit` | `keep` |
 //! | `urgent` | Data of delay-sensitive classes leave first where Data have to wait | `urgent_data` | `false`, as in `weir` |
 //! | `groups` | opening more flows does not get a consumer more | the node's groups of faces; `group_memory` | the same |
-//! | `policy` | an operator's weights and limits, by prefix | `flow_weights`, `flow_limits` | the same |
+//! | `../per_prefix` | an operator's weights and limits, by prefix | `flow_weights`, `flow_limits` | the same |
 //!
 //! # Deviations from the paper
 //! 1. **Equations (4) to (9) are reconstructed from the authors' published code.** The page with them is missing from
@@ -161,10 +161,10 @@ use weir_core::tables::flow_prefix::FlowPrefix;
 use weir_core::units::{Rate, Span};
 use weir_core::{choice, parameters};
 
+use crate::per_prefix::PerPrefix;
 use crate::registry::{Entry, Sharing};
 use crate::resolve::Resolved;
 use crate::window::Unit;
-use extensions::policy::PerPrefix;
 use paper::{af, cds, cra};
 
 /// Its place in the list of schemes.

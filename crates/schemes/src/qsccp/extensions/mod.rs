@@ -3,7 +3,6 @@
 pub(crate) mod charges;
 pub(crate) mod elsewhere;
 pub(crate) mod groups;
-pub(crate) mod policy;
 pub(crate) mod sharing;
 pub(crate) mod start;
 pub(crate) mod untold;

@@ -1,7 +1,4 @@
-//! The operator's settings for single flows: weights and limits by name prefix. The paper has both, w_f and an optional
-//! limit (section IV-C 3), but not where a router has them from.
-//!
-//! Parameters: `flow_weights.*`, `flow_limits.*`.
+//! An operator's settings for single flows, by name prefix, such as weights and limits.
 
 use std::sync::Arc;
 
