@@ -2,7 +2,8 @@
 
 use weir_packet::fragment::Fragmenter;
 use weir_packet::{
-    Data, Interest, LpPacket, MAX_PACKET_SIZE, Name, NameRef, NetPacket, Payload, decode_frame, tlv,
+    Data, Interest, LpPacket, MAX_PACKET_SIZE, Name, NameRef, NetPacket, Payload, Signal, SignalSet,
+    decode_frame, signal, tlv,
 };
 
 /// A frame from the network: what decodes is encoded and decoded again to the same, in exactly the
@@ -24,6 +25,7 @@ pub fn frame(bytes: &[u8]) {
             frames.for_each(|frame| assert!(frame.wire_len() + 12 <= mtu));
         }
     }
+    signals(bytes);
     match decoded {
         Ok((_, Payload::Packet(NetPacket::Interest(interest) | NetPacket::Nack(_, interest)))) => {
             check_interest(&interest);
@@ -51,6 +53,27 @@ pub fn frame(bytes: &[u8]) {
         assert!(bytes.get(layout.signed).is_some());
         assert_eq!(layout.content.and_then(|range| bytes.get(range)), data.content);
     }
+}
+
+/// A node that has its own signals gets all of them out of a frame, none that it does not know, and has room for what it
+/// writes. Fewer signals make no frame malformed.
+fn signals(bytes: &[u8]) {
+    const OWN: [Signal; 3] =
+        [Signal::SERVICE_CLASS, Signal::PAST_STORES, Signal::new(signal::LAST_TYPE, "Last", 64, "")];
+    const ALONE: Signal = Signal::new(signal::FIRST_TYPE, "Alone", 64, "");
+    let alone: SignalSet = OWN.into_iter().collect();
+    let Ok(alone) = LpPacket::decode_knowing(bytes, &alone) else {
+        assert!(LpPacket::decode(bytes).is_err());
+        return;
+    };
+    assert!(alone.header.signals.iter().all(|(typ, _)| OWN.iter().any(|own| own.type_number() == typ)));
+    let Ok(frame) = LpPacket::decode_knowing(bytes, &SignalSet::ALL.with_own(OWN)) else { return };
+    let mut signals = frame.header.signals;
+    assert!(OWN.iter().all(|own| signals.value(own) == alone.header.signals.value(own)));
+    assert!(signals.iter().count() <= signal::CAPACITY);
+    signals.set(&ALONE, 7);
+    assert!(signals.value(&ALONE) == Some(7));
+    assert!(OWN.iter().all(|own| signals.value(own) == alone.header.signals.value(own)));
 }
 
 fn check_interest(interest: &Interest<'_>) {

@@ -16,7 +16,7 @@ use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::tables::cs::{ContentStore, ENTRY_BYTES};
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
-use weir_packet::{Component, DecodeError, LpHeader, Name, NameRef, ServiceClass, SignalSet};
+use weir_packet::{Component, DecodeError, LpHeader, Name, NameRef, ServiceClass, Signal, SignalSet};
 use weir_schemes::Resolved;
 
 use crate::config::{ASF, Config, Tables, asf_options};
@@ -106,7 +106,8 @@ impl Node {
         let strategies = known_strategies(&mut core, config);
         let own = strategies.iter().find(|known| known.id == StrategyId::default());
         let chosen = own.map(|known| (Name::new(), known.full_name())).into_iter().collect();
-        let mut decoder = Decoder::new(secrets, known_signals()).in_regions(config.tables.regions.clone());
+        let mut decoder =
+            Decoder::new(secrets, signals_known_with(config)).in_regions(config.tables.regions.clone());
         decoder.keep_data(core.content_store().is_on());
         Node {
             core,
@@ -177,6 +178,11 @@ impl Node {
         self.faces_made += 1;
         let random = Random::named(self.seed, &format!("face {}", self.faces_made));
         self.core.add_link(now, Link::new(queue, send_rate, random))
+    }
+
+    /// The signals that it takes from packets.
+    pub fn known_signals(&self) -> SignalSet {
+        self.decoder.known()
     }
 
     /// Says what is believed of the packets that arrive by a face from now on; without it, all is.
@@ -540,9 +546,10 @@ fn known_strategies(core: &mut Forwarder, config: &Config) -> Vec<KnownStrategy>
     known
 }
 
-/// The signals of every scheme, whichever runs here: those of neighbours pass.
-fn known_signals() -> SignalSet {
-    weir_schemes::registry::signals().into_iter().map(|(signal, _)| signal).collect()
+/// The signals of every scheme, since those of neighbours pass; those of the scheme that runs here are the node's own.
+fn signals_known_with(config: &Config) -> SignalSet {
+    let known: SignalSet = weir_schemes::registry::signals().into_iter().map(|(signal, _)| signal).collect();
+    known.with_own(Signal::COMMON.iter().chain(config.scheme.entry.signals).copied())
 }
 
 /// What anybody may say on Interests.

@@ -80,6 +80,11 @@ pub struct Decoder {
 pub const MOST_DELEGATIONS: usize = 8;
 
 impl Decoder {
+    /// The signals that it accepts.
+    pub fn known(&self) -> SignalSet {
+        self.known
+    }
+
     /// A codec that hashes names like the node, and accepts only the signals in `known`.
     pub fn new(Secrets { names: hasher, nonces }: Secrets, known: SignalSet) -> Decoder {
         let scratch = Vec::with_capacity(MAX_PACKET_SIZE);

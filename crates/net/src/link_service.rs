@@ -36,7 +36,7 @@ use weir_core::units::{Span, Time};
 use weir_packet::fragment::{FragmentError, Fragmenter};
 use weir_packet::lp::{Acks, LinkHeader, LpPacket, TX_SEQUENCE_LEN, types};
 use weir_packet::tlv::{MAX_PACKET_SIZE, nni_element_len};
-use weir_packet::{DecodeError, LpHeader};
+use weir_packet::{DecodeError, LpHeader, SignalSet};
 
 use crate::reassembly::{Reassembler, ReassemblerConfig, ReassemblerCounters};
 use crate::reliability::{
@@ -75,6 +75,7 @@ pub struct LinkOptions {
 #[derive(Debug)]
 pub struct LinkService {
     options: LinkOptions,
+    known: SignalSet,
     fragmenter: Fragmenter,
     reassembler: Reassembler,
     reliability: Option<Box<Reliability>>,
@@ -216,6 +217,7 @@ impl LinkService {
             ReassemblerConfig { max_bytes: options.reassembly_bytes, ..ReassemblerConfig::default() };
         LinkService {
             options,
+            known: SignalSet::ALL,
             fragmenter,
             reassembler: Reassembler::new(bounds),
             reliability: (options.repair != Repair::Off).then(|| {
@@ -238,6 +240,13 @@ impl LinkService {
         }
     }
 
+    /// Says which signals the node knows; without it, all.
+    #[must_use]
+    pub fn knowing(mut self, known: SignalSet) -> LinkService {
+        self.known = known;
+        self
+    }
+
     /// Its options.
     pub fn options(&self) -> LinkOptions {
         self.options
@@ -249,7 +258,7 @@ impl LinkService {
             self.fragmenter.set_mtu(options.mtu.unwrap_or(MAX_PACKET_SIZE));
             self.options = options;
         } else {
-            *self = LinkService::new(options, first_sequence);
+            *self = LinkService::new(options, first_sequence).knowing(self.known);
         }
     }
 
@@ -269,7 +278,7 @@ impl LinkService {
         frame: &[u8],
         packet: &mut dyn FnMut(&LpHeader, &[u8]),
     ) -> Result<(), DecodeError> {
-        let frame = LpPacket::decode(frame)?;
+        let frame = LpPacket::decode_knowing(frame, &self.known)?;
         if let Some(reliability) = &mut self.reliability {
             for ack in frame.acks.iter() {
                 reliability.handle_ack(now, ack);

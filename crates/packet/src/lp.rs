@@ -10,7 +10,7 @@
 //! and makes the frame invalid otherwise. A bare Interest or Data is a frame without a header, and
 //! that is how one is sent.
 
-use crate::signal::{self, Signals};
+use crate::signal::{SignalSet, Signals};
 use crate::tlv::{
     self, DecodeError, DecodeErrorKind, Element, Reader, element_len, nni_element_len, put_element,
     put_header, put_nni_element, types as packet_types,
@@ -18,7 +18,7 @@ use crate::tlv::{
 use alloc::vec::Vec;
 use core::fmt;
 
-/// TLV-TYPE numbers of NDNLPv2; signals have numbers of their own ([`signal`]).
+/// TLV-TYPE numbers of NDNLPv2; signals have numbers of their own ([`crate::signal`]).
 pub mod types {
     /// LpPacket.
     pub const LP_PACKET: u32 = 100;
@@ -501,15 +501,20 @@ impl<'a> LpPacket<'a> {
     /// [`DecodeErrorKind::Repeated`], [`DecodeErrorKind::Critical`], [`DecodeErrorKind::BadFragment`],
     /// [`DecodeErrorKind::TooLarge`].
     pub fn decode(wire: &'a [u8]) -> Result<Self, DecodeError> {
+        Self::decode_knowing(wire, &SignalSet::ALL)
+    }
+
+    /// As [`LpPacket::decode`], for a node that knows these signals: the others are unknown fields.
+    pub fn decode_knowing(wire: &'a [u8], known: &SignalSet) -> Result<Self, DecodeError> {
         let outer = tlv::whole(wire)?;
         match outer.typ {
-            types::LP_PACKET => Self::decode_fields(&outer),
+            types::LP_PACKET => Self::decode_fields(&outer, known),
             packet_types::INTEREST | packet_types::DATA => Ok(Self::new(LpHeader::NONE, wire)),
             other => Err(DecodeErrorKind::Unexpected(other).at(0)),
         }
     }
 
-    fn decode_fields(outer: &Element<'a>) -> Result<Self, DecodeError> {
+    fn decode_fields(outer: &Element<'a>, known: &SignalSet) -> Result<Self, DecodeError> {
         let mut packet = LpPacket::default();
         let mut frag_index = None;
         let mut frag_count = None;
@@ -526,7 +531,7 @@ impl<'a> LpPacket<'a> {
                 return Err(DecodeErrorKind::OutOfOrder(typ).at(element.start));
             }
             // Whether an unknown field may be repeated, its definition says, which we do not have.
-            if place == last && typ != types::ACK && is_known(typ) {
+            if place == last && typ != types::ACK && (is_known(typ) || known.has_type(typ)) {
                 return Err(DecodeErrorKind::Repeated(typ).at(element.start));
             }
             last = place;
@@ -567,7 +572,7 @@ impl<'a> LpPacket<'a> {
                     header.non_discovery = true;
                 }
                 types::PREFIX_ANNOUNCEMENT => packet.prefix_announcement = Some(element.value),
-                _ if signal::is_signal(typ) => header.signals.set_type(typ, element.nni()?),
+                _ if known.has_type(typ) => header.signals.receive(typ, element.nni()?, known),
                 _ if is_ignorable(typ) => {}
                 _ => return Err(DecodeErrorKind::Critical(typ).at(element.start)),
             }
@@ -686,7 +691,7 @@ impl<'a> LpPacket<'a> {
     }
 }
 
-/// Whether we know this header field.
+/// Whether we know this header field, signals left out.
 fn is_known(typ: u32) -> bool {
     matches!(
         typ,
@@ -704,7 +709,7 @@ fn is_known(typ: u32) -> bool {
             | types::TX_SEQUENCE
             | types::NON_DISCOVERY
             | types::PREFIX_ANNOUNCEMENT
-    ) || signal::is_signal(typ)
+    )
 }
 
 /// The number in the element of type `typ` in a field that holds at most this one.

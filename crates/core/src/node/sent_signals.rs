@@ -108,7 +108,7 @@ mod tests {
     use crate::name::testing::{HASHER, name};
     use crate::tables::pit::Pit;
     use crate::units::Time;
-    use weir_packet::signal::{FIRST_TYPE, TYPES};
+    use weir_packet::signal::{CAPACITY, FIRST_TYPE};
 
     /// `n` signals of this value.
     fn signals(n: usize, value: u64) -> Signals {
@@ -126,7 +126,7 @@ mod tests {
         let all = [
             signals(0, 0),
             signals(3, 7),
-            signals(TYPES, 7),
+            signals(CAPACITY, 7),
             signals(2, u64::MAX),
             signals(0, 0),
             signals(1, u64::MAX),
@@ -146,7 +146,7 @@ mod tests {
         let mut insert = |i| pit.find_or_insert(&name(&format!("/a/{i}")), false, false, 0, Time::ZERO).0;
         let ids: Vec<PitId> = (0..20_000).map(&mut insert).collect();
         let mut table = SentSignals::new(1 << 24);
-        let large = signals(TYPES, u64::MAX);
+        let large = signals(CAPACITY, u64::MAX);
         ids.iter().for_each(|id| table.keep(*id, &large));
         let kept = ids.iter().filter(|id| table.of(**id) == large).count();
         let blocks = table.large.blocks.iter().flatten().count();

@@ -81,7 +81,7 @@ impl Engine {
             number,
             core,
             channel,
-            link: LinkService::new(link, self.first_sequence()),
+            link: LinkService::new(link, self.first_sequence()).knowing(self.node.known_signals()),
             remote: String::new(),
             local: String::new(),
             scope: FaceScope::NonLocal,

@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use mio::{Poll, Registry};
+use weir_packet::signal::{CAPACITY, FIRST_TYPE, LAST_TYPE};
 use weir_packet::{
     Data, Interest, LpHeader, LpPacket, NackReason, Name, ServiceClass, Signal, SignatureInfo, SignatureType,
 };
@@ -328,6 +329,34 @@ fn believed(engine: &mut Engine, slot: FaceSlot, nonce: u32) -> (ServiceClass, b
 }
 
 const DOWNSTREAM_RATE: u32 = 904;
+
+#[test]
+fn a_neighbour_that_sends_every_signal_keeps_out_none_of_the_nodes_own() {
+    let mut engine = engine("[scheme]\nname = \"qsccp\"\n");
+    let (downstream, _) = add(&mut engine, Script::default());
+    let number = face(&engine, downstream).number;
+    engine.change_options(number, FacePersistency::Permanent, &crate::config::FaceOptions::default());
+    let (upstream, sent) = add(&mut engine, Script::default());
+    let hop = face(&engine, upstream).number;
+    engine.add_next_hop(&name("/full"), hop, 0).unwrap();
+    // An LpPacket of 24 fields with a byte each, and an Interest: encoding has no room for so many.
+    let interest = interest("/full", 1);
+    let numbers = (FIRST_TYPE..=LAST_TYPE).step_by(4);
+    let fields = numbers.flat_map(|typ| [0xFD, (typ >> 8) as u8, typ as u8, 1, 0]);
+    let value: Vec<u8> = fields.chain([80, interest.len() as u8]).chain(interest).collect();
+    let frame: Vec<u8> = [100, value.len() as u8].into_iter().chain(value).collect();
+    engine.receive(downstream, 0, &frame);
+    engine.perform();
+    let sent = LpPacket::decode(&sent.borrow().sent[0]).unwrap().header.signals;
+    let sent: Vec<u32> = sent.iter().map(|(typ, _)| typ).collect();
+    let own = Signal::COMMON.iter().chain(weir_schemes::registry::find("qsccp").unwrap().signals);
+    let on_data = 908;
+    assert!(own.map(Signal::type_number).all(|typ| typ == on_data || sent.contains(&typ)), "{sent:?}");
+    let known = weir_schemes::registry::signals();
+    let is_known = |typ: &u32| known.iter().any(|(signal, _)| signal.type_number() == *typ);
+    assert!(sent.iter().all(is_known), "{sent:?}");
+    assert_eq!(sent.len(), CAPACITY, "{sent:?}");
+}
 
 #[test]
 fn neighbours_of_the_file_and_applications_with_rights_are_believed_and_others_are_not() {

@@ -219,7 +219,7 @@ proptest! {
         mark in option::of(number()),
         non_discovery in any::<bool>(),
         acks in vec(any::<u64>(), 0..5),
-        signals in vec((0..signal::TYPES as u32, number()), 0..4),
+        signals in vec((0..signal::TYPES as u32, number()), 0..20),
         name in name(1),
         seed in any::<usize>(),
     ) {
