@@ -25,6 +25,7 @@ pub mod resolve;
 mod rfa;
 mod rtt_measure;
 pub mod tcp_newreno;
+mod untold;
 #[cfg(test)]
 mod watched;
 mod window;

@@ -215,7 +215,7 @@ const VARIANTS: &[Variant] = &[
 parameters! {
     /// The parameters.
     #[derive(Clone, Debug)]
-    struct Settings {
+    pub(crate) struct Settings {
         /// the paper's scheme alone, or with what Weir adds
         _ = variant("variant", VARIANTS) default "weir"
             from "paper: article; assumed: weir, the page compares both";

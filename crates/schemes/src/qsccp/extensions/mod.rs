@@ -5,5 +5,4 @@ pub(crate) mod elsewhere;
 pub(crate) mod groups;
 pub(crate) mod sharing;
 pub(crate) mod start;
-pub(crate) mod untold;
 pub(crate) mod urgent;

@@ -6,8 +6,8 @@ use weir_packet::Signal;
 
 use crate::qsccp::Settings;
 use crate::qsccp::extensions::start::{Pending, Start};
-use crate::qsccp::extensions::untold::Untold;
 use crate::qsccp::signals::TARGET_RATE;
+use crate::untold::Untold;
 
 /// Interests lost within this part of a lifetime count as one loss.
 const LOST_TOGETHER: u64 = 16;

@@ -1,18 +1,18 @@
-//! A path on which no router says a rate, because none runs QSCCP.
+//! A path on which no router says a rate, because none runs the scheme. QSCCP and Sluice have it.
 //!
 //! ```text
-//!              a Data without TargetRate, and none with one for a lifetime, or ever
-//!   told ---------------------------------------------------------------------------> probing
-//!        <---------------------------------------------------------------------------
-//!              a Data with TargetRate: that is the rate
+//!              a Data without a rate, and none with one for a lifetime, or ever
+//!   told ----------------------------------------------------------------------> probing
+//!        <----------------------------------------------------------------------
+//!              a Data with a rate
 //! ```
 //!
 //! The consumer then probes by delay, losses and marks, as a responsible sender does on a path that it does not know: CUBIC
 //! (RFC 9438), whose slow start ends by delay (HyStart++, RFC 9406), and whose Interests leave at a pace (RFC 9002, section
-//! 7.7). So it shares with flows of TCP. A Data without TargetRate in between, as of the consumer's own content store,
-//! changes nothing.
+//! 7.7). So it shares with flows of TCP. A Data without a rate in between, as of the consumer's own content store, changes
+//! nothing.
 //!
-//! Parameters: `untold`, `unit`.
+//! The rate is QSCCP's TargetRate, or Sluice's Grant.
 
 use weir_core::seam::{DataReceived, FlowControl};
 use weir_core::units::Span;
@@ -59,7 +59,7 @@ impl Untold {
         self.probing.as_ref()
     }
 
-    /// A Data without TargetRate came; and whether none with one came for long.
+    /// A Data without a rate came; and whether none with one came for long.
     pub(crate) fn on_data(&mut self, ev: &mut DataReceived<'_>, for_long: bool) {
         if let Some(unit) = self.probes_by
             && self.probing.is_none()
@@ -74,7 +74,7 @@ impl Untold {
         }
     }
 
-    /// A Data with TargetRate came: says whether the probing ends with it.
+    /// A Data with a rate came: says whether the probing ends with it.
     pub(crate) fn end(&mut self) -> bool {
         self.was_told = true;
         self.probing.take().is_some()
@@ -84,24 +84,23 @@ impl Untold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qsccp::Settings;
-    use crate::qsccp::paper::cra::Cra;
-    use crate::qsccp::signals::TARGET_RATE;
+    use crate::qsccp::ENTRY;
     use crate::window::pipe::{self, Pipe};
     use weir_core::packet::Packet;
     use weir_core::random::Random;
-    use weir_core::seam::Gauge;
     use weir_core::seam::params::Params;
     use weir_core::seam::params::Value::{self, Text};
+    use weir_core::seam::{FlowConfig, Gauge};
     use weir_core::units::{Rate, Time};
 
     /// A consumer whose Interests live for so many seconds.
-    fn consumer(given: &[(&str, &str)], lifetime: u64) -> Cra {
+    fn consumer(given: &[(&str, &str)], lifetime: u64) -> Box<dyn FlowControl> {
         let given: Vec<(&str, Value)> =
             given.iter().map(|(key, value)| (*key, Text((*value).into()))).collect();
         let given = given.iter().map(|(key, value)| (*key, value));
-        let params = Params::resolve(Settings::PARAMETERS, given).unwrap();
-        Cra::new(&Settings::new(&params), Span::from_secs(lifetime))
+        let params = Params::resolve(ENTRY.parameters, given).unwrap();
+        let flow = FlowConfig { lifetime: Span::from_secs(lifetime), ..pipe::FLOW };
+        (ENTRY.build)(&params).flow_control(&flow)
     }
 
     /// The part of a link of so many Mb/s and this round trip, ms, that is used in 30 s, with the beginning; its buffer
@@ -109,7 +108,7 @@ mod tests {
     fn used(mbps: u64, rtt_ms: u64, limit: u32) -> f64 {
         let (rate, delay) = (Some(Rate::from_mbps(mbps)), Span::from_millis(rtt_ms));
         let pipe = Pipe { rate, delay, limit, content: 8000, early_loss: true, ..Pipe::default() };
-        let got = pipe.run(Box::new(consumer(&[("unit", "1448 B")], 4)), 30);
+        let got = pipe.run(consumer(&[("unit", "1448 B")], 4), 30);
         got.bits as f64 / (mbps as f64 * 1e6 * 30.0)
     }
 
@@ -129,10 +128,11 @@ mod tests {
     }
 
     /// A Data comes to a consumer, with this TargetRate if there is one.
-    fn hear(cra: &mut Cra, ms: u64, target: Option<u64>) {
+    fn hear(cra: &mut dyn FlowControl, ms: u64, target: Option<u64>) {
         let mut packet = Packet::default();
         if let Some(target) = target {
-            packet.header_mut().signals.set(&TARGET_RATE, target);
+            let signal = ENTRY.signals.iter().find(|signal| signal.name == "TargetRate");
+            packet.header_mut().signals.set(signal.unwrap(), target);
         }
         let random = &mut Random::named(1, "cra");
         let now = Time::ZERO + Span::from_millis(ms);
@@ -142,13 +142,13 @@ mod tests {
     #[test]
     fn a_target_rate_ends_the_probing_at_once_and_a_lifetime_without_one_begins_it() {
         let mut cra = consumer(&[], 2);
-        hear(&mut cra, 20, None);
+        hear(&mut *cra, 20, None);
         assert!(matches!(cra.gauge(), Gauge::Probing(_)), "{:?}", cra.gauge());
-        hear(&mut cra, 40, Some(3_000_000));
+        hear(&mut *cra, 40, Some(3_000_000));
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
-        hear(&mut cra, 2039, None);
+        hear(&mut *cra, 2039, None);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)), "as from a content store");
-        hear(&mut cra, 2040, None);
+        hear(&mut *cra, 2040, None);
         assert!(matches!(cra.gauge(), Gauge::Probing(_)));
     }
 
@@ -157,7 +157,7 @@ mod tests {
         let [mut probes, mut keeps] = ["probe", "keep"].map(|untold| consumer(&[("untold", untold)], 2));
         for ms in (20..1000).step_by(20) {
             for cra in [&mut probes, &mut keeps] {
-                hear(cra, ms, Some(1000 * ms));
+                hear(&mut **cra, ms, Some(1000 * ms));
             }
             assert_eq!(probes.gauge(), keeps.gauge());
         }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_consumer_that_does_not_probe_keeps_its_rate() {
         let mut cra = consumer(&[("untold", "keep"), ("initial_rate", "100 kb/s")], 2);
-        (1..500).for_each(|n| hear(&mut cra, 20 * n, None));
+        (1..500).for_each(|n| hear(&mut *cra, 20 * n, None));
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(100_000)));
     }
 }
