@@ -36,6 +36,13 @@ impl FlowIndex {
         self.rows[key.prefix.0 as usize][key.class as usize] = NONE;
     }
 
+    /// Removes the flows of a prefix.
+    pub(crate) fn remove_prefix(&mut self, prefix: PrefixId) {
+        if let Some(row) = self.rows.get_mut(prefix.0 as usize) {
+            *row = [NONE; CLASSES];
+        }
+    }
+
     /// The flows of a prefix.
     pub(crate) fn of_prefix(&self, prefix: PrefixId) -> impl Iterator<Item = u32> + use<> {
         let row = self.rows.get(prefix.0 as usize).copied().unwrap_or([NONE; CLASSES]);

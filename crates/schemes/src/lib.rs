@@ -23,7 +23,9 @@ pub mod qsccp;
 pub mod registry;
 pub mod resolve;
 mod rfa;
+mod round_trip;
 mod rtt_measure;
+pub mod sluice;
 pub mod tcp_newreno;
 mod untold;
 #[cfg(test)]

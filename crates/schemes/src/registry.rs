@@ -111,6 +111,7 @@ pub const SCHEMES: &[Entry] = &[
     crate::dpccp::ENTRY,
     crate::e2e_aqm::ENTRY,
     crate::ndn_qsf::ENTRY,
+    crate::sluice::ENTRY,
     crate::tcp_newreno::ENTRY,
     crate::window::reno::ENTRY,
     crate::window::bic::ENTRY,
@@ -168,6 +169,8 @@ impl core::fmt::Debug for Entry {
 mod tests {
     use super::*;
     use weir_core::seam::params::{ParameterKind, Value};
+    use weir_packet::Signals;
+    use weir_packet::signal::CAPACITY;
 
     #[test]
     fn every_header_field_has_a_number_and_a_name_of_its_own() {
@@ -184,6 +187,20 @@ mod tests {
         }
         for entry in SCHEMES {
             assert!(entry.signals.iter().all(|signal| !Signal::COMMON.contains(signal)), "{}", entry.name);
+        }
+    }
+
+    /// So there is room for the signals that the queues and the strategy of a node write.
+    #[test]
+    fn the_common_header_fields_and_those_of_any_two_schemes_fit_into_a_packet() {
+        for one in SCHEMES {
+            for other in SCHEMES {
+                let mut signals = Signals::NONE;
+                let both = || Signal::COMMON.iter().chain(one.signals).chain(other.signals);
+                both().for_each(|signal| signals.set(signal, u64::MAX));
+                let fit = both().all(|signal| signals.value(signal) == Some(u64::MAX));
+                assert!(fit, "{} and {}: more than {CAPACITY}", one.name, other.name);
+            }
         }
     }
 

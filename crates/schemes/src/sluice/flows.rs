@@ -1,0 +1,287 @@
+//! The flows of a face: what is known of each, and which of them are active.
+//!
+//! A flow without a group shares its class by itself. The flows of a group share as one: the group has an entry like a
+//! flow's, which *owns* them. Their Interests wait in its queue, and it has their weight together. So opening more flows
+//! does not get a group more.
+
+use core::ops::{Index, IndexMut};
+use std::collections::BTreeMap;
+
+use weir_core::ids::GroupId;
+use weir_core::packet::{FlowKey, Packet, PacketList};
+use weir_core::units::{Span, Time};
+
+use super::level::Level;
+use super::signals::Grant;
+use crate::flow_index::FlowIndex;
+
+/// A flow is active for so many of its usual gaps after an Interest, but in these bounds.
+const GAPS: u64 = 4;
+const LEAST_ACTIVE: Span = Span::from_millis(200);
+const MOST_ACTIVE: Span = Span::from_secs(10);
+/// So many Interests tell which part of them is answered.
+const ENOUGH: u32 = 8;
+/// In no list.
+const NONE: u32 = u32::MAX;
+
+/// A flow: a prefix in a class, in a group.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) key: FlowKey,
+    /// The number of the entry in which its Interests wait: its own or its group's.
+    pub(super) owner: u32,
+    /// Of an owner: the Interests that wait, the bits that it may still send for, the next owner that has Interests.
+    pub(super) queue: PacketList,
+    pub(super) deficit: f64,
+    pub(super) next: u32,
+    pub(super) weight: f64,
+    /// Of an owner: how many of its flows are active, and how many there are.
+    pub(super) active: u32,
+    members: u32,
+    /// Its own Interests that wait.
+    pub(super) waiting: u32,
+    /// Bits of its Data, smoothed.
+    pub(super) size: f64,
+    /// What upstream grants.
+    pub(super) granted: Grant,
+    /// Its place among the active flows.
+    place: u32,
+    /// When its latest Interest came, and the usual time between two.
+    seen: Time,
+    gap: Span,
+    answers: Answers,
+}
+
+impl Flow {
+    fn new(key: FlowKey, weight: f64, size: f64) -> Flow {
+        Flow {
+            key,
+            owner: NONE,
+            queue: PacketList::default(),
+            deficit: 0.0,
+            next: NONE,
+            weight,
+            active: 0,
+            members: 0,
+            waiting: 0,
+            size,
+            granted: Grant::UNLIMITED,
+            place: NONE,
+            seen: Time::ZERO,
+            gap: Span::ZERO,
+            answers: Answers::default(),
+        }
+    }
+
+    pub(super) fn class(&self) -> usize {
+        self.key.class as usize
+    }
+
+    /// The bits that an Interest will probably bring.
+    pub(super) fn expected(&self) -> f64 {
+        self.answers.part * self.size
+    }
+
+    /// An Interest leaves in this epoch: the bits that it will probably bring.
+    pub(super) fn charge(&mut self, epoch: u32) -> f64 {
+        self.answers.on_send(epoch) * self.size
+    }
+
+    /// A Data of so many bits came for an Interest that left in this epoch.
+    pub(super) fn settle(&mut self, epoch: u32, bits: f64) {
+        self.answers.on_data(epoch);
+        self.size += 0.25 * (bits - self.size);
+    }
+}
+
+/// Which part of a flow's Interests is answered. What nobody answers must not count as if it filled the link.
+#[derive(Clone, Copy, Debug)]
+struct Answers {
+    /// Interests sent in this epoch and in the one before, and how many of them were answered.
+    sent: [u32; 2],
+    came: [u32; 2],
+    epoch: u32,
+    part: f64,
+}
+
+impl Default for Answers {
+    fn default() -> Answers {
+        Answers { sent: [0; 2], came: [0; 2], epoch: 0, part: 1.0 }
+    }
+}
+
+impl Answers {
+    fn on_send(&mut self, epoch: u32) -> f64 {
+        if epoch != self.epoch {
+            // The Interests of the epoch before had a whole epoch to be answered.
+            let place = (epoch & 1) as usize;
+            if epoch == self.epoch + 1 && self.sent[place] >= ENOUGH {
+                self.part = (f64::from(self.came[place]) / f64::from(self.sent[place])).min(1.0);
+            } else if epoch != self.epoch + 1 {
+                (self.sent, self.came, self.part) = ([0; 2], [0; 2], 1.0);
+            }
+            (self.sent[place], self.came[place], self.epoch) = (0, 0, epoch);
+        }
+        self.sent[(epoch & 1) as usize] += 1;
+        self.part
+    }
+
+    fn on_data(&mut self, epoch: u32) {
+        self.came[(epoch & 1) as usize] += 1;
+    }
+}
+
+/// All flows of a face.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    flows: Vec<Flow>,
+    free: Vec<u32>,
+    index: FlowIndex,
+    groups: BTreeMap<(GroupId, usize), u32>,
+    active: Vec<u32>,
+}
+
+impl Index<u32> for Flows {
+    type Output = Flow;
+    fn index(&self, number: u32) -> &Flow {
+        &self.flows[number as usize]
+    }
+}
+
+impl IndexMut<u32> for Flows {
+    fn index_mut(&mut self, number: u32) -> &mut Flow {
+        &mut self.flows[number as usize]
+    }
+}
+
+impl Flows {
+    /// The number of a flow.
+    #[inline]
+    pub(super) fn find(&self, key: FlowKey) -> Option<u32> {
+        self.index.find(key)
+    }
+
+    /// The number of the flow of an Interest. If it is new, it begins with Data of so many bits, and with the weight of the
+    /// Interest's name.
+    pub(super) fn find_or_add(
+        &mut self,
+        interest: &Packet,
+        size: f64,
+        weight_of: impl Fn(&[u8]) -> f64,
+    ) -> u32 {
+        let key = interest.flow;
+        if let Some(number) = self.index.find(key) {
+            return number;
+        }
+        let number = self.add(Flow::new(key, weight_of(interest.name.wire()), size));
+        let owner = if key.group == GroupId::NONE {
+            number
+        } else {
+            let of_group = (key.group, key.class as usize);
+            let known = self.groups.get(&of_group).copied();
+            known.unwrap_or_else(|| {
+                let owner = self.add(Flow::new(key, 1.0, size));
+                self[owner].owner = owner;
+                self.groups.insert(of_group, owner);
+                owner
+            })
+        };
+        self[owner].members += 1;
+        self[number].owner = owner;
+        self.index.insert(key, number);
+        number
+    }
+
+    fn add(&mut self, flow: Flow) -> u32 {
+        match self.free.pop() {
+            Some(number) => {
+                self[number] = flow;
+                number
+            }
+            None => {
+                self.flows.push(flow);
+                self.flows.len() as u32 - 1
+            }
+        }
+    }
+
+    /// An Interest of a flow came.
+    #[inline]
+    pub(super) fn note_interest(&mut self, now: Time, number: u32, level: &mut Level) {
+        let flow = &mut self.flows[number as usize];
+        if flow.place == NONE {
+            flow.gap = Span::ZERO;
+            flow.place = self.active.len() as u32;
+            self.active.push(number);
+            let owner = flow.owner;
+            let owner = &mut self[owner];
+            owner.active += 1;
+            if owner.active == 1 {
+                level.join(owner.class(), owner.weight);
+            }
+        } else {
+            let gap = now.since(flow.seen).as_nanos();
+            flow.gap = Span::from_nanos((7 * flow.gap.as_nanos() + gap) / 8);
+        }
+        self[number].seen = now;
+    }
+
+    /// Flows that are silent for long are no longer active.
+    pub(super) fn end_silent(&mut self, now: Time, level: &mut Level) {
+        let mut place = 0;
+        while let Some(&number) = self.active.get(place) {
+            let flow = &self[number];
+            let memory = (flow.gap * GAPS).max(LEAST_ACTIVE).min(MOST_ACTIVE);
+            if flow.waiting == 0 && now.since(flow.seen) > memory {
+                self.deactivate(number, level);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    fn deactivate(&mut self, number: u32, level: &mut Level) {
+        let Flow { owner, place, .. } = self[number];
+        if place == NONE {
+            return;
+        }
+        self[number].place = NONE;
+        self.active.swap_remove(place as usize);
+        if let Some(&moved) = self.active.get(place as usize) {
+            self[moved].place = place;
+        }
+        let owner = &mut self[owner];
+        owner.active -= 1;
+        if owner.active == 0 {
+            level.join(owner.class(), -owner.weight);
+        }
+    }
+
+    /// The flows of a prefix.
+    pub(super) fn of_prefix(&self, prefix: weir_core::ids::PrefixId) -> impl Iterator<Item = u32> + use<> {
+        self.index.of_prefix(prefix)
+    }
+
+    /// Forgets a flow of which nothing waits. The number of its owner, if that goes with it.
+    pub(super) fn remove(&mut self, number: u32, level: &mut Level) {
+        self.deactivate(number, level);
+        let Flow { key, owner, .. } = self[number];
+        self.index.remove(key);
+        self.free.push(number);
+        self[owner].members -= 1;
+        if owner != number && self[owner].members == 0 {
+            self.groups.remove(&(key.group, key.class as usize));
+            self.free.push(owner);
+        }
+    }
+
+    /// Whether some flow is active.
+    pub(super) fn is_active(&self) -> bool {
+        !self.active.is_empty()
+    }
+
+    /// Nothing waits any more.
+    pub(super) fn clear(&mut self) {
+        self.flows.iter_mut().for_each(|flow| (flow.waiting, flow.deficit, flow.next) = (0, 0.0, NONE));
+    }
+}

@@ -1,0 +1,179 @@
+//! A bottleneck that tells no rate, between this node and the next one that takes part. It is found by the time of the hop
+//! (the measure of HbHCM): from an Interest's departure here to its Data, without the time that the next node says it took,
+//! and without that of the Data on the link.
+//!
+//! ```text
+//!   e = least time of a period − least time of the last 10 to 20 s        (queueing)
+//!   while e is large:   Ĥ = the most that came of late · (1 − e above its room)    (a full link gives its rate)
+//!   once e is gone:     Ĥ grows by 0.5 %, then faster                              (it may have become faster)
+//!   if e falls no more: it is no queue of ours: the path has become longer, or others fill it
+//! ```
+
+use weir_core::units::{Span, Time};
+
+/// Measures a period of this length, or the least time of the hop if that is longer.
+const PERIOD: Span = Span::from_millis(50);
+/// The least time is that of so long, to twice as long.
+const MEMORY: Span = Span::from_secs(10);
+/// Queueing of less is not seen: hosts are late by so much, s, and delays change by such a part. Of a link that others fill
+/// too the queue may be shorter than the time of this number of Data of ours.
+const LATENESS: f64 = 0.002;
+const CHANGES: f64 = 0.1;
+const DATA: f64 = 3.0;
+/// Samples of a period, at least.
+const SAMPLES: u32 = 6;
+/// First and largest growth of Ĥ, a period.
+const GROWTH: (f64, f64) = (0.005, 0.1);
+/// In so many periods in which less is asked for a queue of ours becomes shorter by this part at least.
+const STAYS: u32 = 8;
+const SHORTER: f64 = 0.1;
+/// The most that came in so many periods is the rate of a full link: in one of them less may come by chance.
+const RATES: usize = 4;
+/// So many periods of queueing show a link that is full, or one more where it says its rate. In a single one the host may be late.
+const QUEUED: u32 = 2;
+
+/// What is known of it.
+#[derive(Debug)]
+pub(super) struct Hidden {
+    /// Ĥ, the rate at which it is asked, bit/s; infinite while none is seen.
+    pub(super) rate: f64,
+    /// Its rate, as the Data came that it had queued.
+    cap: f64,
+    growth: f64,
+    /// The room for what is no queueing, s, and whether the last Data has waited for longer.
+    room: f64,
+    pub(super) waits: bool,
+    /// The least time of the hop: in the time remembered, in its newer half, and in this period.
+    base: Span,
+    newer: Span,
+    least: Span,
+    halved: Time,
+    samples: u32,
+    bits: f64,
+    since: Time,
+    /// Periods in a row with queueing, and with no less of it although less was asked for, which was this, s.
+    queued: u32,
+    stays: u32,
+    shortest: f64,
+    /// What came in the last periods, bit/s.
+    rates: [f64; RATES],
+}
+
+impl Hidden {
+    pub(super) fn new() -> Hidden {
+        Hidden {
+            rate: f64::INFINITY,
+            cap: f64::INFINITY,
+            growth: GROWTH.0,
+            room: f64::INFINITY,
+            waits: false,
+            base: Span::MAX,
+            newer: Span::MAX,
+            least: Span::MAX,
+            halved: Time::ZERO,
+            samples: 0,
+            bits: 0.0,
+            since: Time::ZERO,
+            queued: 0,
+            stays: 0,
+            shortest: 0.0,
+            rates: [0.0; RATES],
+        }
+    }
+
+    /// The link has become another one.
+    pub(super) fn forget(&mut self) {
+        (self.rate, self.cap) = (f64::INFINITY, f64::INFINITY);
+    }
+
+    /// A Data of so many bits came, if known after this time of the hop; the link says this rate, if any. A burst has so many bits.
+    pub(super) fn on_data(&mut self, now: Time, hop: Option<Span>, bits: f64, burst: f64, told: Option<f64>) {
+        self.bits += bits;
+        if let Some(hop) = hop {
+            self.base = self.base.min(hop);
+            self.newer = self.newer.min(hop);
+            self.least = self.least.min(hop);
+            self.samples += 1;
+            self.waits = hop.saturating_sub(self.base).as_secs_f64() > self.room;
+        }
+        let passed = now.since(self.since);
+        // Where nothing is known yet the rate doubles in a round trip: a quarter of it is soon enough.
+        let is_first = told.is_none() && self.cap.is_infinite();
+        let period = if is_first { self.base / 4 } else { self.base.max(PERIOD) };
+        if self.base == Span::MAX || passed < period || self.samples < SAMPLES {
+            return;
+        }
+        let comes = self.bits / passed.as_secs_f64();
+        self.rates.rotate_right(1);
+        self.rates[0] = comes;
+        let excess = self.least.saturating_sub(self.base).as_secs_f64();
+        let room = (DATA * burst / comes).min(CHANGES * self.base.as_secs_f64()).max(LATENESS);
+        self.room = room;
+        self.queued = if excess > room { self.queued + 1 } else { 0 };
+        // A link that says its rate may have a queue for a moment.
+        let is_seen = self.cap.is_finite() || self.queued >= QUEUED + u32::from(told.is_some());
+        let waits = is_seen && excess > 0.3 * room;
+        if !waits || self.stays == 0 || excess < (1.0 - SHORTER) * self.shortest {
+            (self.stays, self.shortest) = (u32::from(waits), excess);
+        } else {
+            self.stays += 1;
+        }
+        if self.stays > STAYS {
+            (self.base, self.newer, self.halved, self.stays) = (self.least, self.least, now, 0);
+        } else if waits {
+            let of_late = self.rates.iter().fold(0.0, |most: f64, rate| most.max(*rate));
+            (self.cap, self.growth) = (of_late.min(self.cap), GROWTH.0);
+        } else if self.cap.is_finite() && comes > 0.95 * self.rate && excess < 0.1 * room {
+            self.cap *= 1.0 + self.growth;
+            self.growth = (1.3 * self.growth).min(GROWTH.1);
+        }
+        self.rate = self.cap * (1.0 - ((excess - 0.3 * room) / 0.3).clamp(-0.02, 0.5));
+        if told.is_some_and(|told| self.cap > 1.1 * told) {
+            self.forget();
+        }
+        if now.since(self.halved) > MEMORY {
+            (self.base, self.newer, self.halved) = (self.newer, Span::MAX, now);
+        }
+        (self.least, self.samples, self.bits, self.since) = (Span::MAX, 0, 0.0, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link of some Mb/s behind 10 ms, which is asked for Data of 1 kB for so many seconds at Ĥ, or at this rate as long as none
+    /// is known. `path` is the time of the path without the queue, ms, by the second. Ĥ and the queue at the end, ms.
+    fn run(mbps: f64, asked: f64, seconds: f64, path: impl Fn(f64) -> f64) -> (f64, f64) {
+        let mut hidden = Hidden::new();
+        let (mut now, mut free) = (0.0, 0.0_f64);
+        while now < seconds {
+            free = free.max(now) + 8000.0 / (mbps * 1e6);
+            let hop = Span::from_secs_f64(free - now + path(now) / 1000.0);
+            let at = Time::ZERO + Span::from_secs_f64(free + path(now) / 1000.0);
+            hidden.on_data(at, Some(hop), 8000.0, 8000.0, None);
+            now += 8000.0 / hidden.rate.min(asked);
+        }
+        (hidden.rate, 1000.0 * (free - now).max(0.0))
+    }
+
+    #[test]
+    fn a_bottleneck_that_nobody_tells_of_is_found_and_keeps_a_queue_of_few_data() {
+        for mbps in [2.0, 10.0, 100.0] {
+            let (rate, queue) = run(mbps, 1.2e6 * mbps, 20.0, |_| 10.0);
+            assert!((0.9..1.1).contains(&(rate / mbps / 1e6)), "{mbps}: {rate}");
+            assert!(queue < 12.0, "{mbps}: {queue} ms");
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_not_full_is_none() {
+        assert_eq!(run(10.0, 8e6, 20.0, |_| 10.0).0, f64::INFINITY);
+    }
+
+    #[test]
+    fn a_path_that_becomes_longer_holds_nothing_up_for_long() {
+        let (rate, _) = run(10.0, 8e6, 20.0, |now| if now < 5.0 { 10.0 } else { 30.0 });
+        assert!(rate > 7.8e6, "{rate}");
+    }
+}
