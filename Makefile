@@ -127,6 +127,7 @@ paths: binary ## measure schemes on paths of the Internet; takes 15 minutes
 # Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
 qos: binary ## compare classes on real forwarders with the simulator; needs root
 	python3 tests/qos/qos.py
+	python3 tests/qos/sluice.py
 
 # How well faces keep their rates, and window laws on real sockets: what docs/use/forward.md says of them. It wants the
 # processors to itself, and the release.

@@ -3,8 +3,8 @@
 
 Three network namespaces: consumer, forwarder, producer. The load and the relay are ndnbench.c of the shared
 tools; ndnd's forwarder is measured too if its binary is given. Runs are interleaved, so that a busy machine
-disturbs all alike; what counts are the ratios. Weir is measured alone and under QSCCP, without a content store and
-with a full one that has no hits (`+store`). Then round-trip times of 1 kB at a steady rate: half of the
+disturbs all alike; what counts are the ratios. Weir is measured alone, under QSCCP and under Sluice, which is told no
+rate, without a content store and with a full one that has no hits (`+store`). Then round-trip times of 1 kB at a steady rate: half of the
 exchanges a second that weir has shown.
 
 usage: forwarder.py --weir target/release/weir --latency target/release/examples/latency
@@ -29,8 +29,15 @@ TICKS = os.sysconf("SC_CLK_TCK")
 CASES = [(1000, 64, False), (8000, 32, False), (8000, 32, True)]
 # Of all faces under QSCCP.
 RATE = "10 Gb/s"
-# What weir is measured with: Data that the content store holds, and the rate if it is under QSCCP.
-WEIR = {"weir": (0, None), "weir+store": (4000, None), "qsccp": (0, RATE), "qsccp+store": (4000, RATE)}
+# What weir is measured with: Data that the content store holds, the scheme, and the rate of faces.
+WEIR = {
+    "weir": (0, "fixed", None),
+    "weir+store": (4000, "fixed", None),
+    "qsccp": (0, "qsccp", RATE),
+    "qsccp+store": (4000, "qsccp", RATE),
+    "sluice": (0, "sluice", None),
+    "sluice+store": (4000, "sluice", None),
+}
 
 
 def sh(*command):
@@ -68,16 +75,15 @@ def resident_kb(pid):
 
 
 def weir(args, folder, fragments, kind="weir"):
-    store, rate = WEIR[kind]
+    store, scheme, rate = WEIR[kind]
     options = ('mtu = "1400 B"\n' if fragments else "") + (f'rate = "{rate}"\n' if rate else "")
-    scheme = '[scheme]\nname = "qsccp"\n' if rate else ""
     path = os.path.join(folder, "weir.toml")
     with open(path, "w") as file:
         file.write(
             f'[faces.unix]\npath = "{folder}/nfd.sock"\n[faces.tcp]\nlisten = []\n'
             f'[faces.udp]\nlisten = ["0.0.0.0:6363"]\n{options}'
             f'[[face]]\nname = "producer"\nremote = "udp4://{PRODUCER_IP}:7000"\n{options}'
-            f'[[route]]\nprefix = "/b"\nface = "producer"\n{scheme}'
+            f'[[route]]\nprefix = "/b"\nface = "producer"\n[scheme]\nname = "{scheme}"\n'
             f'[tables]\ncontent_store_packets = {store}\n[log]\nlevel = "warn"\n'
         )
     return inside(FORWARDER, args.weir, "forward", "--config", path)
@@ -149,6 +155,7 @@ def main():
     parser.add_argument("--ndnd", help="ndnd's binary; without it ndnd is left out")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--only", nargs="+", help="what is measured, such as weir sluice")
     args = parser.parse_args()
     for name, is_missing in (
         ("root", os.geteuid() != 0),
@@ -163,13 +170,13 @@ def main():
         sh("cc", "-O2", "-o", bench, args.ndnbench)
         try:
             set_up()
-            print(f"{'payload':>8} {'frames':>8} {'':11} {'us/exchange':>12} {'of relay':>9} {'memory':>9} {'exchanges/s':>12} {'lost':>6}")
+            print(f"{'payload':>8} {'frames':>8} {'':11} {'us/exchange':>12} {'of first':>9} {'memory':>9} {'exchanges/s':>12} {'lost':>6}")
             def starters(fragments):
                 kinds = {"relay": lambda: relay(bench)}
                 kinds |= {kind: lambda kind=kind: weir(args, folder, fragments, kind) for kind in WEIR}
                 if args.ndnd:
                     kinds["ndnd"] = lambda: ndnd(args, folder, fragments)
-                return kinds
+                return {kind: start for kind, start in kinds.items() if kind in (args.only or kinds)}
 
             half = 0
             for payload, window, fragments in CASES:
@@ -178,17 +185,20 @@ def main():
                 for _ in range(args.rounds):
                     for kind, start in kinds.items():
                         runs[kind].append(measure(start, bench, payload, window, fragments, args.seconds))
-                if payload == 1000:
+                if payload == 1000 and not args.only:
                     half = int(statistics.median(result[2] for result in runs["weir"]) / 2)
                 for kind, results in runs.items():
                     cpu, memory, rate, lost = (statistics.median(column) for column in zip(*results))
-                    ratios = [ours[0] / base[0] for ours, base in zip(results, runs["relay"])]
+                    base = next(iter(runs.values()))
+                    ratios = [ours[0] / first[0] for ours, first in zip(results, base)]
                     frames = "1400 B" if fragments else "whole"
                     print(
                         f"{payload:>8} {frames:>8} {kind:11} {cpu:>12.2f} {statistics.median(ratios):>9.2f}"
                         f" {memory / 1024:>6.1f} MB {rate:>12.0f} {lost:>6.0f}",
                         flush=True,
                     )
+            if args.only:
+                return
             print(f"\n1000 B at {half} exchanges/s {'p50, us':>12} {'p99, us':>9} {'answered':>9}")
             for kind, start in starters(False).items():
                 runs = [round_trips(start, bench, args.latency, half, args.seconds) for _ in range(args.rounds)]

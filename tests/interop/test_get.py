@@ -61,7 +61,7 @@ class TheirForwarder(unittest.TestCase):
     @row("ndnd", "`weir get` through ndnd's forwarder, with every scheme")
     def test_a_file_through_it_with_every_scheme(self):
         publish(self.host, self.ndnd.unix, "/get/file")
-        for scheme in ["bbr", "cubic", "reno", "bic", "qsccp", "pcon", "mircc", "omcc-rf", "e2e-aqm", "tcp-newreno", "fixed"]:
+        for scheme in ["bbr", "cubic", "reno", "bic", "qsccp", "sluice", "pcon", "mircc", "omcc-rf", "e2e-aqm", "tcp-newreno", "fixed"]:
             with self.subTest(scheme=scheme):
                 self.assertEqual(get(self.host, self.ndnd.unix, "/get/file", "--scheme", scheme), FILE)
         self.assertTrue(self.ndnd.is_running())
@@ -74,6 +74,29 @@ class TheirForwarder(unittest.TestCase):
         for socket in [self.ndnd.unix, "tcp://127.0.0.1:6363"]:
             with self.subTest(socket=socket):
                 self.assertEqual(get(self.host, socket, "/ndnts/unix/object"), OBJECT_OF_NDNTS)
+
+
+class TheirForwarderBetweenOurs(unittest.TestCase):
+    """ndnd's forwarder between two that run Sluice and have no rate. It does not pass on fields that it does not know."""
+
+    @row("ndnd", "ndnd's forwarder between two of Weir that run Sluice, over UDP: `weir get` (`sluice`, `bbr`)")
+    def test_a_file_under_sluice(self):
+        needs_ndnd()
+        lab = Lab()
+        self.addCleanup(lab.close)
+        near, middle, far = (lab.host(name) for name in ("near", "ndnd", "far"))
+        lab.link(near, middle, "10.4.0")
+        lab.link(middle, far, "10.4.1")
+        config = '[faces.udp]\nlisten = "0.0.0.0:6363"\nmtu = "1420 B"\n[scheme]\nname = "sluice"\n'
+        ours = [near.weir(config), far.weir(config)]
+        ndnd = middle.ndnd_forwarder()
+        ours[0].command("route", "add", "/far", "udp4://10.4.0.2:6363")
+        ndnd.command("route-add", "prefix=/far", "face=udp4://10.4.1.2:6363")
+        publish(far, ours[1].unix, "/far")
+        for scheme in ("sluice", "bbr"):
+            with self.subTest(scheme=scheme):
+                self.assertEqual(get(near, ours[0].unix, "/far", "--scheme", scheme), FILE)
+        self.assertTrue(ndnd.is_running() and all(weir.is_running() for weir in ours))
 
 
 if __name__ == "__main__":

@@ -150,24 +150,24 @@ class Neighbours(unittest.TestCase):
         self.assertEqual(came, FILE)
         self.assertEqual(self.fragmented(self.weir_host), 0)
 
-    @row("NFD", "`weir get` (`bbr`, `cubic`, `qsccp`) over Weir fetches 1 MB of `ndnputchunks` over NFD; UDP, MTU 1500, IP fragments of NFD")
+    @row("NFD", "`weir get` (`bbr`, `cubic`, `qsccp`, `sluice`) over Weir fetches 1 MB of `ndnputchunks` over NFD; UDP, MTU 1500, IP fragments of NFD")
     def test_a_file_of_nfd_comes_to_weir(self):
         self.start_weir("/movies")
         self.put_at_nfd("/movies/b")
-        for scheme in ("bbr", "cubic", "qsccp"):
+        for scheme in ("bbr", "cubic", "qsccp", "sluice"):
             with self.subTest(scheme):
                 to = self.weir_host.folder / scheme
                 get = [weir_binary(), "get", "/movies/b", "-o", to, "--scheme", scheme, "--socket", self.weir.unix]
                 self.weir_host.run(*get)
                 self.assertEqual(to.read_bytes(), FILE)
 
-    @row("NFD", "`weir put` and `weir get` (`bbr`, `qsccp`) over NFD alone")
+    @row("NFD", "`weir put` and `weir get` (`bbr`, `qsccp`, `sluice`) over NFD alone")
     def test_weirs_applications_work_over_nfd_alone(self):
         file, to = self.nfd_host.folder / "content", self.nfd_host.folder / "came"
         file.write_bytes(FILE)
         self.nfd_host.start(weir_binary(), "put", "/movies/c", file, "--socket", self.nfd, "--quiet")
         wait_for("the prefix", lambda: "/movies/c" in self.nfdc("route", "list"))
-        for scheme in ("bbr", "qsccp"):
+        for scheme in ("bbr", "qsccp", "sluice"):
             with self.subTest(scheme):
                 get = [weir_binary(), "get", "/movies/c", "-o", to, "--scheme", scheme, "--socket", self.nfd]
                 self.nfd_host.run(*get)

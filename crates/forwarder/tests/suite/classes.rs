@@ -1,4 +1,4 @@
-//! Strangers that name classes of others, under QSCCP, in simulated time: a node with a link of 10 Mb/s to a producer,
+//! Strangers that name classes of others, under QSCCP and Sluice, in simulated time: a node with a link of 10 Mb/s to a producer,
 //! a consumer that the file has as a neighbour, and a stranger that asks for more than the link carries.
 
 use std::collections::BTreeMap;
@@ -11,13 +11,16 @@ use weir_core::units::{Rate, Span, Time};
 use weir_forwarder::config::{ClassTreatments, Config, class_rules};
 use weir_forwarder::node::{Ingress, LinkConfig, Node};
 use weir_net::secrets::Secrets;
-use weir_packet::{Data, Interest, LpHeader, PitToken, ServiceClass};
+use weir_packet::{Data, Interest, LpHeader, PitToken, ServiceClass, Signal};
+use weir_schemes::registry;
 
 /// Of a Data, bytes of content.
 const CONTENT: usize = 1000;
 /// From the Interest's last bit to the arrival of its Data.
 const ROUND_TRIP: Span = Span::from_millis(20);
 const SECONDS: u64 = 20;
+/// Of the link to the producer.
+const RATE: Rate = Rate::from_mbps(10);
 
 enum Event {
     /// A consumer asks: which, in which class, how often.
@@ -37,10 +40,10 @@ struct World {
 }
 
 impl World {
-    fn new() -> World {
-        let config = Config::parse("[scheme]\nname = \"qsccp\"\n", "test").unwrap();
+    fn new(scheme: &str) -> World {
+        let config = Config::parse(&format!("[scheme]\nname = \"{scheme}\"\n"), "test").unwrap();
         let mut node = Node::new(&config, 1, Secrets::fixed(1));
-        let upstream = node.add_link(Time::ZERO, link(Rate::from_mbps(10)), None);
+        let upstream = node.add_link(Time::ZERO, link(RATE), None);
         node.add_route(&node.hashed(&name("/a")).unwrap(), upstream, 0);
         World { node, events: BTreeMap::new(), upstream, asked: 0, scheduled: 0, got: BTreeMap::new() }
     }
@@ -93,7 +96,9 @@ impl World {
                 self.schedule(now + every, Event::Ask { face, class, every });
             }
             Event::Answer { token, wire } => {
-                let header = LpHeader::with_token(token);
+                let mut header = LpHeader::with_token(token);
+                // QSCCP knows it of the face. Sluice is told by who sends the Data.
+                header.signals.set(&link_rate(), RATE.as_bps());
                 self.node.receive(now, self.upstream, &header, &wire).unwrap();
             }
         }
@@ -125,13 +130,19 @@ impl World {
     }
 }
 
+/// The field in which Sluice tells the rate of a link; others ignore it.
+fn link_rate() -> Signal {
+    let mut all = registry::signals().into_iter().map(|(signal, _)| signal);
+    all.find(|signal| signal.name == "LinkRate").unwrap()
+}
+
 fn link(rate: Rate) -> LinkConfig {
     LinkConfig { send_rate: Some(rate), receive_rate: Some(rate), limit: QueueLimit::Packets(1000) }
 }
 
 /// What an AF2 consumer of 7 Mb/s gets beside one that asks for 10 Mb/s in each of these classes, Mb/s.
-fn beside(classes: &[ServiceClass], is_believed: bool) -> f64 {
-    let mut world = World::new();
+fn beside(scheme: &str, classes: &[ServiceClass], is_believed: bool) -> f64 {
+    let mut world = World::new(scheme);
     let (consumer, stranger) = (world.neighbour(), world.neighbour());
     let classes_of_file = class_rules(&ClassTreatments::default(), is_believed);
     let ingress = Ingress { is_believed, classes: classes_of_file };
@@ -144,13 +155,22 @@ fn beside(classes: &[ServiceClass], is_believed: bool) -> f64 {
 /// AF2 has three quarters of the link beside best effort.
 #[test]
 fn a_stranger_takes_nothing_from_a_class_by_naming_others() {
+    check("qsccp");
+}
+
+#[test]
+fn a_stranger_takes_nothing_from_a_class_by_naming_others_under_sluice() {
+    check("sluice");
+}
+
+fn check(scheme: &str) {
     use ServiceClass::{Af1, Af2, Af3, Af4, Be, Cs6, Cs7, Ef};
-    let honest = beside(&[Be], true);
+    let honest = beside(scheme, &[Be], true);
     assert!(honest > 6.6, "{honest} Mb/s beside best effort");
     for classes in [&[Cs7, Cs6, Ef][..], &[Af1, Af2, Af3, Af4]] {
-        let (believed, not_believed) = (beside(classes, true), beside(classes, false));
+        let (believed, not_believed) = (beside(scheme, classes, true), beside(scheme, classes, false));
         println!(
-            "{classes:?}: {believed:.2} Mb/s if it is believed, {not_believed:.2} if not; {honest:.2} beside BE"
+            "{scheme}, {classes:?}: {believed:.2} Mb/s if it is believed, {not_believed:.2} if not; {honest:.2} beside BE"
         );
         assert!(believed < 0.75 * honest, "{classes:?}: {believed} Mb/s if it is believed");
         assert!(not_believed > 0.95 * honest, "{classes:?}: {not_believed} Mb/s if it is not");

@@ -404,14 +404,21 @@ fn steady(peer: &mut Peer, prefix: &str, per_second: u64, lasts: Duration, class
 /// less than half: the share that is its own. 10 000 Interests a second ask for names that nobody has.
 #[test]
 fn a_flood_of_interests_leaves_another_prefix_its_rate_and_tables_their_bounds() {
-    let (alone, beside) = beside_a_flood("flood", "", &["/video", "/flood"], (10_000, ""));
+    let (alone, beside) = beside_a_flood("flood", "qsccp", "", &["/video", "/flood"], (10_000, ""));
     assert!(beside * 10 >= alone * 9, "{beside} Data beside the flood, {alone} without");
 }
 
 /// The same where both are one flow: what tells them apart are their faces.
 #[test]
 fn a_flood_over_the_only_route_leaves_another_application_its_answers() {
-    let (alone, beside) = beside_a_flood("one-route", "", &["/"], (10_000, ""));
+    let (alone, beside) = beside_a_flood("one-route", "qsccp", "", &["/"], (10_000, ""));
+    assert!(beside * 20 >= alone * 19, "{beside} Data beside the flood, {alone} without");
+}
+
+/// The same under Sluice, to which nobody says the rate of the link by which Data come.
+#[test]
+fn a_flood_over_the_only_route_leaves_another_application_its_answers_under_sluice() {
+    let (alone, beside) = beside_a_flood("one-route-sluice", "sluice", "", &["/"], (10_000, ""));
     assert!(beside * 20 >= alone * 19, "{beside} Data beside the flood, {alone} without");
 }
 
@@ -419,15 +426,15 @@ fn a_flood_over_the_only_route_leaves_another_application_its_answers() {
 #[test]
 fn flows_without_end_leave_another_application_its_answers() {
     let (alone, beside) =
-        beside_a_flood("endless", "[scheme.qsccp]\nflow_prefix = 2\n", &["/"], (3000, "/0"));
+        beside_a_flood("endless", "qsccp", "[scheme.qsccp]\nflow_prefix = 2\n", &["/"], (3000, "/0"));
     assert!(beside * 20 >= alone * 19, "{beside} Data beside the flood, {alone} without");
 }
 
 /// The Data that an application has in three seconds of 300 Interests each without a flood by another one, and beside
 /// it. Both go to the second neighbour, by these routes.
-fn beside_a_flood(label: &str, more: &str, routes: &[&str], flood: (u64, &str)) -> (u64, u64) {
+fn beside_a_flood(label: &str, scheme: &str, more: &str, routes: &[&str], flood: (u64, &str)) -> (u64, u64) {
     let tables = format!(
-        "[scheme]\nname = \"qsccp\"\n{more}[tables]\npit_bytes = \"6 MB\"\ncontent_store_packets = 0\n"
+        "[scheme]\nname = \"{scheme}\"\n{more}[tables]\npit_bytes = \"6 MB\"\ncontent_store_packets = 0\n"
     );
     let world = world(label, &tables, "rate = \"8 Mb/s\"");
     let World { forwarder, b, a: _a, _folder } = world;

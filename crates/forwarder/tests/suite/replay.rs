@@ -104,6 +104,12 @@ fn qsccp() -> &'static [u8] {
     FILE.get_or_init(|| recording("replay-qsccp", "[scheme]\nname = \"qsccp\"\n", rate))
 }
 
+/// Without a rate: what it paces by, it measures.
+fn sluice() -> &'static [u8] {
+    static FILE: OnceLock<Vec<u8>> = OnceLock::new();
+    FILE.get_or_init(|| recording("replay-sluice", "[scheme]\nname = \"sluice\"\n", ""))
+}
+
 /// Its strategy chooses next hops at random.
 fn omcc_rf() -> &'static [u8] {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
@@ -136,6 +142,12 @@ fn what_best_route_was_told_gives_the_same_actions_again() {
 #[test]
 fn what_qsccp_was_told_gives_the_same_actions_again() {
     let replayed = check_identical(qsccp());
+    assert!(replayed.transmitted > 100, "{replayed:?}");
+}
+
+#[test]
+fn what_sluice_was_told_gives_the_same_actions_again() {
+    let replayed = check_identical(sluice());
     assert!(replayed.transmitted > 100, "{replayed:?}");
 }
 
