@@ -17,7 +17,7 @@ impl fmt::Display for FaceId {
 pub struct PrefixId(pub u32);
 
 /// The prefix of what matches no FIB entry.
-pub(crate) const NO_PREFIX: PrefixId = PrefixId(u32::MAX);
+pub const NO_PREFIX: PrefixId = PrefixId(u32::MAX);
 
 /// Faces of a node that share as one: the flows of a group have together what one flow outside of groups has. A small
 /// number, given by the world.

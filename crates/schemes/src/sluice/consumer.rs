@@ -145,6 +145,10 @@ mod tests {
         (ENTRY.build)(&article(&ENTRY)).flow_control(&FLOW)
     }
 
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
     /// A Data comes, with this grant if there is one.
     fn hear(consumer: &mut dyn FlowControl, ms: u64, granted: Option<f64>) {
         let mut packet = Packet::default();
@@ -152,8 +156,7 @@ mod tests {
             Grant { rate, load: super::super::signals::Load::Usual }.write(&mut packet);
         }
         let random = &mut Random::named(1, "consumer");
-        let now = Time::ZERO + Span::from_millis(ms);
-        consumer.on_data(&mut pipe::data(&packet, now, Span::from_millis(20), random));
+        consumer.on_data(&mut pipe::data(&packet, at(ms), Span::from_millis(20), random));
     }
 
     #[test]
@@ -169,6 +172,115 @@ mod tests {
         assert_eq!(consumer.gauge(), Gauge::Rate(rate), "as from a content store");
         hear(&mut *consumer, 4030, None);
         assert!(matches!(consumer.gauge(), Gauge::Probing(_)));
+    }
+
+    /// Whether an Interest may leave, where so many are pending whose Data have this size, bytes.
+    fn permit(consumer: &mut dyn FlowControl, ms: u64, pending: u32, size: u64) -> Permit {
+        let (random, expected_size) = (&mut Random::named(1, "consumer"), Bytes::new(size));
+        consumer.permit(&mut PermitEvent { now: at(ms), pending, expected_size, random })
+    }
+
+    fn send(consumer: &mut dyn FlowControl, ms: u64) -> Packet {
+        let (random, mut interest) = (&mut Random::named(1, "consumer"), Packet::default());
+        consumer.on_send(&mut SendEvent {
+            now: at(ms),
+            interest: &mut interest,
+            segment: 0,
+            retransmission: false,
+            is_permitted: true,
+            pending: 0,
+            expected_size: Bytes::new(1000),
+            random,
+        });
+        interest
+    }
+
+    fn lose(consumer: &mut dyn FlowControl, ms: u64) {
+        let random = &mut Random::named(1, "consumer");
+        let now = at(ms);
+        consumer.on_timeout(&mut LossEvent { now, segment: 0, tag: 0, pending: 1, highest_sent: 9, random });
+    }
+
+    fn rate(consumer: &dyn FlowControl) -> f64 {
+        let Gauge::Rate(rate) = consumer.gauge() else { panic!("{:?}", consumer.gauge()) };
+        rate.as_bps_f64()
+    }
+
+    fn near(measured: f64, right: f64) -> bool {
+        (measured / right - 1.0).abs() < 0.002
+    }
+
+    #[test]
+    fn before_a_grant_ten_interests_are_pending_or_those_of_14600_bytes() {
+        for (size, window) in [(0, 1), (200, 10), (1460, 10), (3000, 4), (8800, 1), (50_000, 1)] {
+            let mut consumer = consumer();
+            assert_eq!(permit(&mut *consumer, 1, 0, size), Permit::Now);
+            send(&mut *consumer, 1);
+            // One grant is not enough: of a node that may know less than the next Data.
+            for _ in 0..2 {
+                assert_eq!(permit(&mut *consumer, 1, window - 1, size), Permit::Now, "{size}");
+                assert_eq!(permit(&mut *consumer, 1, window, size), Permit::Blocked, "{size}");
+                hear(&mut *consumer, 2, Some(8e6));
+            }
+        }
+    }
+
+    #[test]
+    fn the_smaller_of_the_first_two_grants_is_the_rate_and_then_it_falls_at_once_and_rises_by_halves() {
+        let mut consumer = consumer();
+        let mut hear = |ms, granted| {
+            hear(&mut *consumer, ms, Some(granted));
+            consumer.gauge()
+        };
+        assert_eq!(hear(10, 4e6), Gauge::Window(10.0));
+        for (granted, right) in [(8e6, 4e6), (2e6, 2e6), (8e6, 5e6), (8e6, 6.5e6), (1e6, 1e6)] {
+            let Gauge::Rate(rate) = hear(20, granted) else { panic!("a rate") };
+            assert!(near(rate.as_bps_f64(), right), "{rate:?} for {right}");
+        }
+    }
+
+    #[test]
+    fn interests_leave_at_the_rate() {
+        let mut consumer = consumer();
+        (0..2).for_each(|_| hear(&mut *consumer, 10, Some(8e6)));
+        send(&mut *consumer, 20);
+        let Permit::At(next) = permit(&mut *consumer, 20, 100, 1000) else { panic!("a time") };
+        assert!(near(next.since(at(20)).as_secs_f64(), 1e-3), "{next:?}");
+    }
+
+    #[test]
+    fn a_rate_near_none_keeps_it_from_asking_for_eight_lifetimes_at_most() {
+        let mut consumer = consumer();
+        (0..2).for_each(|_| hear(&mut *consumer, 10, Some(0.0)));
+        send(&mut *consumer, 20);
+        assert_eq!(permit(&mut *consumer, 20, 0, 1_000_000), Permit::At(at(20 + 8 * 4000)));
+    }
+
+    #[test]
+    fn a_lifetime_of_timeouts_halves_the_rate_and_each_half_of_one_after_it() {
+        let mut consumer = consumer();
+        (0..2).for_each(|_| hear(&mut *consumer, 1000, Some(8e6)));
+        // Those lost while Data come are no reason.
+        (1000..=3000).for_each(|ms| lose(&mut *consumer, ms));
+        assert!(near(rate(&*consumer), 8e6));
+        for (from, right) in [(5000, 4e6), (7001, 2e6), (9002, 1e6)] {
+            (from..from + 2000).for_each(|ms| lose(&mut *consumer, ms));
+            assert!(near(rate(&*consumer), right), "{from}: {}", rate(&*consumer));
+        }
+        // It is granted anew, and is there in a few Data.
+        (0..8).for_each(|n| hear(&mut *consumer, 12_000 + n, Some(8e6)));
+        assert!(rate(&*consumer) > 7.8e6);
+    }
+
+    #[test]
+    fn each_eighth_interest_says_the_round_trip() {
+        let mut consumer = consumer();
+        hear(&mut *consumer, 10, Some(8e6));
+        let said: Vec<bool> = (0..24)
+            .map(|n| send(&mut *consumer, 20 + n).header().signals.value(&ROUND_TRIP).is_some())
+            .collect();
+        assert_eq!(said.iter().filter(|said| **said).count(), 3);
+        assert!(said[0] && said[8] && said[16]);
     }
 
     #[test]

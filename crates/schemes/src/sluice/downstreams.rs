@@ -21,11 +21,11 @@ const PERIOD: Span = Span::from_millis(100);
 const INTERESTS: u32 = 10;
 /// How fast m follows the part that is sent on, a period.
 const FOLLOW: f64 = 0.3;
-/// Gain and least of m of several, and its most as a multiple of the Interests that came for each sent on.
+/// Gain of m of several, and its most as a multiple of the Interests that came for each sent on. It is one of their number at
+/// least: one that asks for more than its grant takes no more from the others.
 const GAIN: f64 = 0.1;
-const LEAST: f64 = 0.01;
 const MOST: f64 = 1.25;
-/// a_k falls to a half, its least, for who is ahead by this. Less would make it starve beside one that can not go faster.
+/// a_k falls to a half, its least, for one that is ahead by this. With less it would starve beside one that cannot go faster.
 const AHEAD: f64 = 0.05;
 const LEAST_PART: f64 = 0.5;
 /// A Data of this age from the content store is granted twice.
@@ -70,8 +70,8 @@ impl Downstreams {
         self.all.len() > 1
     }
 
-    /// An Interest came, which is sent on or not.
-    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, is_sent: bool) {
+    /// An Interest came, which is sent on or not. Whether its downstream is new.
+    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, is_sent: bool) -> bool {
         self.came += 1;
         self.sent += u32::from(is_sent);
         if let Some(down) = self.of(face) {
@@ -79,11 +79,12 @@ impl Downstreams {
             if is_sent {
                 down.sent_on = Some(now);
             }
-            return;
+            return false;
         }
         self.all.retain(|down| now.since(down.heard) < MEMORY);
         let sent_on = is_sent.then_some(now);
         self.all.push(Downstream { face, heard: now, sent_on, behind: 0.0 });
+        true
     }
 
     fn present(&self, now: Time, within: Span) -> u32 {
@@ -112,12 +113,13 @@ impl Downstreams {
         }
         let used = f64::from(self.sent) * size / passed.as_secs_f64();
         if granted > 0.0 && granted.is_finite() && self.since > Time::ZERO {
-            if self.present(now, RECENT.max(passed)) <= 1 {
+            let present = self.present(now, RECENT.max(passed));
+            if present <= 1 {
                 self.follow_stores();
             } else {
                 let error = ((granted - used) / granted).clamp(-1.0, 1.0);
                 let most = (MOST * f64::from(self.came) / f64::from(self.sent.max(1))).max(1.0);
-                self.share = (self.share * (1.0 + GAIN * error)).clamp(LEAST, most);
+                self.share = (self.share * (1.0 + GAIN * error)).clamp(1.0 / f64::from(present.max(1)), most);
             }
         }
         (self.since, self.came, self.sent) = (now, 0, 0);
@@ -148,6 +150,10 @@ impl Downstreams {
             Answer::Aggregated | Answer::Cached(_) => 1.0,
         };
         part * self.share * granted
+    }
+
+    pub(super) fn faces(&self) -> impl Iterator<Item = FaceId> {
+        self.all.iter().map(|down| down.face)
     }
 
     pub(super) fn forget(&mut self, face: FaceId) {

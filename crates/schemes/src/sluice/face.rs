@@ -25,12 +25,14 @@ use super::outgoing::Outgoing;
 use super::schedule::Schedule;
 use super::signals::{Grant, Load, MOST, ROUND_TRIP, RTT_MEASURE, take_link_rate};
 
+/// A link is no slower, bit/s.
+const LEAST_RATE: f64 = 1000.0;
 /// Bits of a Data before one came.
 const USUAL_DATA: f64 = 8.0 * 1125.0;
 /// Periods of the level: a quarter of the horizon, but in these bounds, and so many Data.
 const PERIODS: (Span, Span) = (Span::from_millis(10), Span::from_millis(100));
 const DATA_OF_PERIOD: f64 = 20.0;
-/// And so many packets on the link, while which no Interest can leave.
+/// And so many of the longest packets on the link: while one leaves, no Interest can.
 const PACKETS_OF_PERIOD: u64 = 4;
 const LONGEST_PERIOD: Span = Span::from_secs(2);
 /// A round trip that a consumer says counts as no more.
@@ -73,7 +75,7 @@ pub(super) struct Face {
     /// Since when Interests wait.
     waits_since: Time,
     /// While none is: Interests of this epoch and of the one before that will probably be answered and are not yet, how many may
-    /// be, and when a Data last came.
+    /// be, and when a Data last came, or the first Interest after a silence left.
     pending: [f64; 2],
     window: f64,
     heard: Time,
@@ -136,7 +138,8 @@ impl Face {
 
     /// h: the time in which a change of the level is answered.
     fn horizon(&self) -> f64 {
-        let around = self.loop_rtt.or(self.rtt.map(|rtt| rtt * 2)).unwrap_or(Span::ZERO);
+        let hop = self.rtt.unwrap_or(Span::ZERO);
+        let around = self.loop_rtt.unwrap_or(hop * 2);
         around.scale(1.5).max(LEAST_HORIZON).max(self.period).as_secs_f64()
     }
 
@@ -161,7 +164,7 @@ impl Face {
         let flow = &self.flows[number];
         let owner = &self.flows[flow.owner];
         let part = owner.weight / f64::from(owner.active.max(1));
-        part * self.level.of(flow.class())
+        self.level.of(flow.class(), part)
     }
 
     /// What is offered while the link's rate is unknown: what the pending Interests bring that there may be.
@@ -202,15 +205,21 @@ impl Face {
         self.outgoing.end_period(self.settings.gain, passed, horizon, queue.max(0.0));
         if now.since(self.epoch_began) > SILENCE.max(self.rtt.unwrap_or(Span::ZERO) * 4) {
             (self.epoch, self.epoch_began) = (self.epoch + 1, now);
-            // Those of the epoch before last are not answered any more.
-            self.pending[(self.epoch & 1) as usize] = 0.0;
+            // Those of the epoch before last are not answered any more: so many did not fit.
+            let lost = core::mem::replace(&mut self.pending[(self.epoch & 1) as usize], 0.0);
+            self.window = (self.window - lost).max(FIRST_WINDOW);
+            if self.meter.is_none() {
+                self.offer_window();
+            }
         }
         let data = match self.meter {
             Some(meter) => Span::from_secs_f64(DATA_OF_PERIOD * self.burst() / meter.bits_per_second()),
             None => Span::ZERO,
         };
         let quarter = Span::from_secs_f64(horizon / 4.0).max(PERIODS.0).min(PERIODS.1);
-        self.period = quarter.max(data.min(LONGEST_PERIOD)).max(self.outgoing.longest * PACKETS_OF_PERIOD);
+        self.period = quarter
+            .max(data.min(LONGEST_PERIOD))
+            .max((self.outgoing.longest * PACKETS_OF_PERIOD).min(LONGEST_PERIOD));
     }
 
     /// How long packets on the link may have delayed an Interest.
@@ -222,11 +231,14 @@ impl Face {
     fn passes(&mut self, now: Time) -> Next {
         match &self.meter {
             Some(meter) => Next::At(meter.passes_at(0)),
-            None if self.pending[0] + self.pending[1] < self.window => Next::At(now),
             None if now.since(self.heard) > SILENCE => {
-                (self.pending, self.heard) = ([0.0; 2], now);
+                (self.pending, self.heard, self.window) = ([0.0; 2], now, FIRST_WINDOW);
+                self.offer_window();
+                self.hidden.on_silence(now);
+                self.set_rate(now);
                 Next::At(now)
             }
+            None if self.pending[0] + self.pending[1] < self.window => Next::At(now),
             None => Next::At(self.heard + SILENCE + Span::from_nanos(1)),
         }
     }
@@ -279,19 +291,19 @@ fn smooth(before: Option<Span>, sample: Span) -> Span {
 
 impl Queue for Face {
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        if self.next_deadline() == Time::NEVER {
+            self.began = ev.now;
+        }
         if !ev.pool[packet].is_interest() {
             let data = &ev.pool[packet];
             self.outgoing.on_data(data.flow, 8.0 * data.wire_len() as f64);
-            ev.keeps_prefix = ev.pool[packet].is_data();
+            ev.keeps_prefix = data.is_data() && !self.outgoing.knows(data.flow);
             return self.data.enqueue(ev, packet);
-        }
-        if !self.flows.is_active() {
-            self.began = ev.now;
         }
         let usual = if self.level.burst() > 0.0 { self.level.burst() } else { USUAL_DATA };
         let weight_of = |name: &[u8]| self.settings.flow_weights.of(name).unwrap_or(1.0);
+        ev.keeps_prefix = self.flows.find(ev.pool[packet].flow).is_none();
         let number = self.flows.find_or_add(&ev.pool[packet], usual, weight_of);
-        ev.keeps_prefix = true;
         self.flows.note_interest(ev.now, number, &mut self.level);
         self.note_loop(&ev.pool[packet]);
         let (flow, level) = (&self.flows[number], self.level_of(number));
@@ -348,7 +360,7 @@ impl Queue for Face {
             if self.told.is_none_or(|told| rate > 1.2 * told) {
                 self.hidden.forget();
             }
-            self.told = Some(rate);
+            self.told = Some(rate.max(LEAST_RATE));
             self.set_rate(now);
             ev.may_send = true;
         }
@@ -394,7 +406,7 @@ impl Queue for Face {
     /// On a shared medium what a neighbour measures is what others leave. The medium's own estimate counts.
     fn on_fair_rate(&mut self, rate: Rate, now: Time) {
         self.is_shared = true;
-        self.told = Some(rate.as_bps_f64());
+        self.told = Some(rate.as_bps_f64().max(LEAST_RATE));
         self.set_rate(now);
     }
 
@@ -424,5 +436,252 @@ impl Queue for Face {
         let (packets, bytes) = self.schedule.backlog();
         let data = self.data.backlog();
         Backlog { packets: packets + data.packets, bytes: bytes + data.bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::ids::{FaceId, PrefixId};
+    use weir_core::packet::{FlowKey, Kind, PacketPool};
+    use weir_core::random::Random;
+    use weir_core::seam::params::Params;
+    use weir_core::seam::{Departed, Drops, QueueLimit};
+    use weir_core::units::Bytes;
+
+    use super::super::signals::write_link_rate;
+    use super::*;
+
+    const DATA: u64 = 1000;
+    const MS: Span = Span::from_millis(1);
+
+    /// A face, and what it has sent.
+    struct Bench {
+        face: Face,
+        pool: PacketPool,
+        dropped: Drops,
+        random: Random,
+        now: Time,
+    }
+
+    impl Bench {
+        /// At a time when a forwarder has been up for a while.
+        fn new() -> Bench {
+            let settings = Settings::new(&Params::resolve(Settings::PARAMETERS, []).unwrap());
+            let limit = QueueLimit::Packets(100);
+            let config = FaceConfig { face: FaceId(0), send_rate: None, receive_rate: None, limit };
+            let (face, random) = (Face::new(&settings, &config), Random::named(1, "face"));
+            let now = Time::ZERO + Span::from_secs(100);
+            Bench { face, pool: PacketPool::new(), dropped: Drops::new(), random, now }
+        }
+
+        /// The same, after its neighbour has told this rate.
+        fn told(rate: f64) -> Bench {
+            let mut bench = Bench::new();
+            for _ in 0..2 {
+                bench.now += Span::from_secs_f64(8.0 * DATA as f64 / rate);
+                let mut packet = data(99);
+                write_link_rate(&mut packet, rate);
+                bench.receive(packet, DATA, None);
+            }
+            bench
+        }
+
+        fn ask(&mut self, prefix: u32) {
+            let id = self.pool.take();
+            let packet = &mut self.pool[id];
+            packet.flow.prefix = PrefixId(prefix);
+            (packet.net_len, packet.lifetime, packet.queued_at) = (50, Span::from_secs(4), self.now);
+            let Bench { face, pool, dropped, random, now } = self;
+            face.enqueue(&mut EnqueueEvent { now: *now, pool, dropped, random, keeps_prefix: false }, id);
+        }
+
+        /// The next Interest: its flow, and what the face noted.
+        fn next(&mut self) -> Result<(u32, Departed), Next> {
+            let Bench { face, pool, dropped, random, now } = self;
+            let mut ev = DequeueEvent { now: *now, pool, dropped, random, note: None };
+            let next = face.dequeue(&mut ev);
+            let Next::Packet(id) = next else { return Err(next) };
+            let departed = Departed { left: *now, note: ev.note.unwrap() };
+            let prefix = self.pool[id].flow.prefix.0;
+            self.pool.free(id);
+            Ok((prefix, departed))
+        }
+
+        /// How many Interests leave now.
+        fn leave(&mut self) -> usize {
+            core::iter::from_fn(|| self.next().ok()).count()
+        }
+
+        /// A packet comes: the grant with which it goes on.
+        fn receive(&mut self, mut packet: Packet, bytes: u64, departed: Option<Departed>) -> Option<Grant> {
+            self.face.on_receive(&mut ReceiveEvent {
+                now: self.now,
+                packet: &mut packet,
+                wire_len: Bytes::new(bytes),
+                rtt: departed.map(|departed| self.now.since(departed.left)),
+                departed,
+                random: &mut self.random,
+                may_send: false,
+            });
+            Grant::of(&packet)
+        }
+
+        /// Time passes, with periods as they end.
+        fn until(&mut self, end: Time) {
+            while self.face.next_deadline() <= end {
+                self.now = self.now.max(self.face.next_deadline());
+                self.face.on_deadline(self.now);
+            }
+            self.now = end;
+        }
+
+        /// Bits of Data asked for in so many seconds while Interests of these flows wait, each with Data of so many bytes, which
+        /// come at once. The link is busy with another packet for the second of these spans, each time the first has passed.
+        fn run(&mut self, flows: &[(u32, u64)], seconds: f64, busy: Option<(Span, Span)>) -> Vec<f64> {
+            let (mut bits, end) = (vec![0.0; flows.len()], self.now + Span::from_secs_f64(seconds));
+            flows.iter().for_each(|(prefix, _)| (0..10).for_each(|_| self.ask(*prefix)));
+            let mut next_busy = self.now;
+            while self.now < end {
+                if let Some((each, took)) = busy.filter(|_| self.now >= next_busy) {
+                    self.until(self.now + took);
+                    self.face.on_sent(&SentEvent { now: self.now, wire_len: Bytes::new(8000), took });
+                    next_busy = self.now + each;
+                }
+                match self.next() {
+                    Ok((prefix, departed)) => {
+                        let place = flows.iter().position(|flow| flow.0 == prefix).unwrap();
+                        bits[place] += 8.0 * flows[place].1 as f64;
+                        self.receive(data(prefix), flows[place].1, Some(departed));
+                        self.ask(prefix);
+                    }
+                    Err(Next::At(at)) => self.until(at.min(end)),
+                    Err(other) => panic!("{other:?} while Interests wait"),
+                }
+            }
+            bits
+        }
+    }
+
+    fn data(prefix: u32) -> Packet {
+        let flow = FlowKey { prefix: PrefixId(prefix), ..FlowKey::default() };
+        let mut data = Packet::default();
+        (data.kind, data.flow) = (Kind::Data, flow);
+        data
+    }
+
+    fn granting(prefix: u32, rate: f64) -> Packet {
+        let mut packet = data(prefix);
+        Grant { rate, load: Load::Usual }.write(&mut packet);
+        packet
+    }
+
+    #[test]
+    fn interests_leave_at_the_drain_part_of_the_rate_that_is_told_whatever_sizes_their_data_have() {
+        for (mbps, seconds) in [(1.0, 20.0), (10.0, 2.0), (200.0, 0.2)] {
+            let mut bench = Bench::told(1e6 * mbps);
+            bench.run(&[(1, DATA), (2, 64), (3, 8000)], 0.5 * seconds, None);
+            let bits: f64 = bench.run(&[(1, DATA), (2, 64), (3, 8000)], seconds, None).iter().sum();
+            let part = bits / (1e6 * mbps * seconds);
+            // Two of the largest Data more or less.
+            assert!((part - 0.999).abs() < 0.001 + 128e3 / (1e6 * mbps * seconds), "{mbps}: {part}");
+        }
+    }
+
+    #[test]
+    fn a_long_packet_on_the_link_loses_interests_no_time() {
+        // For 0.6 of the time the link is busy, for 6 ms or 60 ms at a time.
+        for (each, took) in [(4, 6), (40, 60)] {
+            let mut bench = Bench::told(10e6);
+            bench.run(&[(1, DATA)], 0.5, Some((MS * each, MS * took)));
+            let bits = bench.run(&[(1, DATA)], 4.0, Some((MS * each, MS * took)))[0];
+            assert!((bits / 40e6 - 0.999).abs() < 0.006, "{took}: {bits}");
+        }
+    }
+
+    #[test]
+    fn an_idle_face_saves_up_no_more_than_its_lateness() {
+        let mut bench = Bench::told(10e6);
+        bench.run(&[(1, DATA)], 0.5, None);
+        bench.until(bench.now + Span::from_secs(1));
+        (0..30).for_each(|_| bench.ask(1));
+        // Those that wait since before the pause leave as well, as late as they may be.
+        let left = bench.leave();
+        assert!(left <= 15, "{left}");
+    }
+
+    #[test]
+    fn before_a_rate_is_known_ten_interests_are_pending_and_one_more_for_each_data() {
+        let mut bench = Bench::new();
+        (0..30).for_each(|_| bench.ask(1));
+        let (_, departed) = bench.next().unwrap();
+        assert_eq!(bench.leave(), 9);
+        bench.until(bench.now + MS * 100);
+        assert_eq!(bench.leave(), 0);
+        bench.receive(data(1), DATA, Some(departed));
+        assert_eq!(bench.leave(), 2);
+        // Nobody answers the others: after a second or two they count as lost.
+        bench.until(bench.now + MS * 850);
+        assert_eq!(bench.leave(), 0);
+        bench.until(bench.now + MS * 1200);
+        assert!(bench.leave() > 0);
+    }
+
+    #[test]
+    fn a_rate_is_believed_once_two_packets_come_as_close_as_it_says() {
+        let mut bench = Bench::new();
+        let mut tell = |gap: Span| {
+            bench.now += gap;
+            let mut packet = data(99);
+            write_link_rate(&mut packet, 8e6);
+            bench.receive(packet, DATA, None);
+            bench.face.told
+        };
+        assert_eq!([tell(MS * 50), tell(MS * 2), tell(MS * 2)], [None; 3]);
+        assert_eq!(tell(MS), Some(8e6));
+    }
+
+    #[test]
+    fn a_data_grants_the_smaller_of_what_upstream_grants_and_the_level() {
+        let mut bench = Bench::told(10e6);
+        let ask = |bench: &mut Bench, prefix| {
+            bench.ask(prefix);
+            bench.until(bench.now + MS * 10);
+            bench.next().unwrap().1
+        };
+        let near = |grant: Option<Grant>, rate: f64| (grant.unwrap().rate / rate - 1.0).abs() < 0.002;
+        let departed = ask(&mut bench, 1);
+        assert!(near(bench.receive(data(1), DATA, Some(departed)), 0.995 * 10e6), "none of upstream: all");
+        let departed = ask(&mut bench, 1);
+        assert!(near(bench.receive(granting(1, 2e6), DATA, Some(departed)), 2e6));
+        let departed = ask(&mut bench, 1);
+        assert!(near(bench.receive(data(1), DATA, Some(departed)), 2e6), "as before");
+        let mut bench = Bench::told(10e6);
+        (1..=2).for_each(|prefix| bench.ask(prefix));
+        let (first, departed) = bench.next().unwrap();
+        assert!(near(bench.receive(granting(first, 8e6), DATA, Some(departed)), 0.995 * 5e6), "two flows");
+    }
+
+    #[test]
+    fn interests_of_the_other_side_have_their_part_of_the_link() {
+        let mut bench = Bench::told(10e6);
+        bench.run(&[(1, DATA)], 0.5, None);
+        // 2 Mb/s of them: an Interest of 250 bytes each millisecond.
+        let mut bits = 0.0;
+        for n in 0..500 {
+            bench.receive(Packet::default(), 250, None);
+            let got = bench.run(&[(1, DATA)], 1e-3, None)[0];
+            bits += if n < 100 { 0.0 } else { got };
+        }
+        let rate = bits / 0.4;
+        assert!((rate / 8e6 - 0.999).abs() < 0.02, "{rate}");
+    }
+
+    #[test]
+    fn an_interest_that_waited_for_most_of_its_lifetime_is_dropped() {
+        let mut bench = Bench::told(10e6);
+        bench.ask(1);
+        bench.now += Span::from_millis(3001);
+        assert_eq!(bench.next(), Err(Next::Empty));
+        assert_eq!((bench.dropped.len(), bench.face.backlog()), (1, Backlog::default()));
     }
 }

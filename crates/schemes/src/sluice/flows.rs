@@ -285,3 +285,90 @@ impl Flows {
         self.flows.iter_mut().for_each(|flow| (flow.waiting, flow.deficit, flow.next) = (0, 0.0, NONE));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weir_core::ids::PrefixId;
+    use weir_core::seam::params::Params;
+
+    use super::*;
+    use crate::sluice::Settings;
+
+    const SIZE: f64 = 8000.0;
+
+    fn level() -> Level {
+        let mut level = Level::new(&Settings::new(&Params::resolve(Settings::PARAMETERS, []).unwrap()));
+        level.offer(1e6);
+        level
+    }
+
+    fn interest(prefix: u32, group: u16) -> Packet {
+        let mut packet = Packet::default();
+        packet.flow = FlowKey { prefix: PrefixId(prefix), group: GroupId(group), ..FlowKey::default() };
+        packet
+    }
+
+    #[test]
+    fn a_flow_that_nobody_answers_is_charged_nothing_after_two_epochs_and_in_full_soon_after_answers() {
+        let mut flow = Flow::new(FlowKey::default(), 1.0, SIZE);
+        let mut charged = |epoch: u32, is_answered: bool| {
+            let bits: f64 = (0..10).map(|_| flow.charge(epoch)).sum();
+            (0..10).filter(|_| is_answered).for_each(|_| flow.settle(epoch & 1, SIZE));
+            bits / (10.0 * SIZE)
+        };
+        let unanswered: Vec<f64> = (0..5).map(|epoch| charged(epoch, false)).collect();
+        assert_eq!(unanswered, [1.0, 1.0, 0.0, 0.0, 0.0]);
+        let answered: Vec<f64> = (5..9).map(|epoch| charged(epoch, true)).collect();
+        assert_eq!(answered, [0.0, 0.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_flow_is_charged_the_size_of_its_data_times_the_part_that_is_answered() {
+        let mut flow = Flow::new(FlowKey::default(), 1.0, 9000.0);
+        for epoch in 0..4 {
+            for n in 0..20 {
+                flow.charge(epoch);
+                (n % 4 == 0).then(|| flow.settle(epoch & 1, SIZE));
+            }
+        }
+        assert!((flow.charge(4) / (0.25 * SIZE) - 1.0).abs() < 0.01, "{}", flow.expected());
+    }
+
+    #[test]
+    fn few_interests_say_nothing_of_the_part_that_is_answered() {
+        let mut flow = Flow::new(FlowKey::default(), 1.0, SIZE);
+        for epoch in 0..10 {
+            (0..ENOUGH - 1).for_each(|_| assert_eq!(flow.charge(epoch), SIZE));
+        }
+    }
+
+    #[test]
+    fn the_flows_of_a_group_count_as_one_and_its_number_is_used_again_once_all_are_gone() {
+        let (mut flows, mut level) = (Flows::default(), level());
+        let mut add = |flows: &mut Flows, packet: Packet| {
+            let number = flows.find_or_add(&packet, SIZE, |_| 1.0);
+            flows.note_interest(Time::ZERO, number, &mut level);
+            number
+        };
+        let of_group: Vec<u32> = (1..=3).map(|prefix| add(&mut flows, interest(prefix, 1))).collect();
+        let alone = add(&mut flows, interest(4, 0));
+        assert_eq!((level.active(), flows[alone].owner), (2.0, alone));
+        assert_eq!(flows[flows[of_group[0]].owner].active, 3);
+        of_group.iter().for_each(|number| flows.remove(*number, &mut level));
+        assert_eq!((level.active(), flows.groups.len(), flows.free.len()), (1.0, 0, 4));
+        assert_eq!(flows.find(interest(4, 0).flow), Some(alone));
+    }
+
+    #[test]
+    fn a_flow_counts_for_four_of_its_usual_gaps_after_an_interest() {
+        let (mut flows, mut level) = (Flows::default(), level());
+        let number = flows.find_or_add(&interest(1, 0), SIZE, |_| 1.0);
+        let at = |ms: u64| Time::ZERO + Span::from_millis(ms);
+        (0..60).for_each(|n| flows.note_interest(at(500 * n), number, &mut level));
+        let last = 500 * 59;
+        flows.end_silent(at(last + 1900), &mut level);
+        assert!(flows.is_active());
+        flows.end_silent(at(last + 2001), &mut level);
+        assert_eq!((flows.is_active(), level.active()), (false, 0.0));
+    }
+}

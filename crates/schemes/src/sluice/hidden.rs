@@ -86,6 +86,21 @@ impl Hidden {
         (self.rate, self.cap) = (f64::INFINITY, f64::INFINITY);
     }
 
+    /// Interests are pending, and no Data came for long. If the last one had waited, the link was full and has lost the others:
+    /// then the losses hide its queue, as the period lasts until Data come that have not waited.
+    pub(super) fn on_silence(&mut self, now: Time) {
+        let of_late = self.most_of_late();
+        if self.waits && self.cap.is_infinite() && of_late > 0.0 {
+            (self.cap, self.rate, self.growth) = (of_late, of_late, GROWTH.0);
+        }
+        (self.least, self.samples, self.bits, self.since) = (Span::MAX, 0, 0.0, now);
+    }
+
+    /// The most that came in one of the last periods, bit/s.
+    fn most_of_late(&self) -> f64 {
+        self.rates.iter().fold(0.0, |most: f64, rate| most.max(*rate))
+    }
+
     /// A Data of so many bits came, if known after this time of the hop; the link says this rate, if any. A burst has so many bits.
     pub(super) fn on_data(&mut self, now: Time, hop: Option<Span>, bits: f64, burst: f64, told: Option<f64>) {
         self.bits += bits;
@@ -121,8 +136,7 @@ impl Hidden {
         if self.stays > STAYS {
             (self.base, self.newer, self.halved, self.stays) = (self.least, self.least, now, 0);
         } else if waits {
-            let of_late = self.rates.iter().fold(0.0, |most: f64, rate| most.max(*rate));
-            (self.cap, self.growth) = (of_late.min(self.cap), GROWTH.0);
+            (self.cap, self.growth) = (self.most_of_late().min(self.cap), GROWTH.0);
         } else if self.cap.is_finite() && comes > 0.95 * self.rate && excess < 0.1 * room {
             self.cap *= 1.0 + self.growth;
             self.growth = (1.3 * self.growth).min(GROWTH.1);
@@ -164,6 +178,31 @@ mod tests {
             assert!((0.9..1.1).contains(&(rate / mbps / 1e6)), "{mbps}: {rate}");
             assert!(queue < 12.0, "{mbps}: {queue} ms");
         }
+    }
+
+    #[test]
+    fn a_link_that_loses_all_that_it_cannot_queue_has_shown_its_rate() {
+        let mut hidden = Hidden::new();
+        // Two periods at 10 Mb/s, and in the third one Data wait until none comes any more.
+        for n in 0..15_u64 {
+            let at = Time::ZERO + Span::from_micros(10_000 + 800 * n);
+            let waited = Span::from_millis(if n < 12 { 0 } else { 5 });
+            hidden.on_data(at, Some(Span::from_millis(10) + waited), 8000.0, 8000.0, None);
+        }
+        assert_eq!(hidden.rate, f64::INFINITY);
+        hidden.on_silence(Time::ZERO + Span::from_secs(2));
+        assert!((hidden.rate / 10e6 - 1.0).abs() < 0.1, "{}", hidden.rate);
+    }
+
+    #[test]
+    fn a_neighbour_that_stops_answering_is_no_full_link() {
+        let mut hidden = Hidden::new();
+        for n in 0..15_u64 {
+            let at = Time::ZERO + Span::from_micros(10_000 + 800 * n);
+            hidden.on_data(at, Some(Span::from_millis(10)), 8000.0, 8000.0, None);
+        }
+        hidden.on_silence(Time::ZERO + Span::from_secs(2));
+        assert_eq!(hidden.rate, f64::INFINITY);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   O ──┬─ CS7, CS6, EF:  B_c = δ_c·O                                  level_c = x_c·B_c/n_c
-//!       └─ AF4 ... BE:    B_c = x·s_c·O,  s_c = ω_c/Σω·(1 − U/O)
+//!       └─ AF4 ... BE:    B_c = min(1, x·s_c)·(O − U)  s_c = ω_c/Σω
 //! ```
 //!
 //! n_c makes the level right at once when flows come and go. Two slow integrators find what flows leave that need less: x_c
@@ -128,7 +128,7 @@ impl Level {
         self.squares += bits * bits;
     }
 
-    /// (1), (2): B_c, what a class may have, bit/s.
+    /// (2): B_c, what a class may have, bit/s.
     fn share(&self, class: usize) -> f64 {
         if class < URGENT {
             return self.delta[class] * self.offered;
@@ -145,10 +145,11 @@ impl Level {
         self.omega[class - URGENT] / all
     }
 
-    /// (3): the level of a class for a flow of weight 1, bit/s.
-    pub(super) fn of(&self, class: usize) -> f64 {
+    /// (3): the level of a class for a flow of this weight, bit/s.
+    pub(super) fn of(&self, class: usize, weight: f64) -> f64 {
         let Class { active, slack, .. } = self.classes[class];
-        (slack * self.share(class) / active.max(1.0)).min(self.offered)
+        let all = if active > 0.0 { active } else { weight };
+        (weight * slack * self.share(class) / all).min(self.offered)
     }
 
     /// (4), (5): moves the slacks at the end of a period.
@@ -212,7 +213,7 @@ mod tests {
         let mut granted = vec![[0.0; CLASSES]; delay];
         let (mut least, mut most, mut last) = (f64::INFINITY, 0.0_f64, Vec::new());
         for period in 0..periods {
-            granted.push(core::array::from_fn(|class| level.of(class)));
+            granted.push(core::array::from_fn(|class| level.of(class, 1.0)));
             let now = granted[granted.len() - 1 - delay];
             last = flows.iter().map(|(class, most)| now[*class].min(*most)).collect();
             flows.iter().zip(&last).for_each(|((class, _), rate)| level.ask(*class, rate * HORIZON / 4.0));
@@ -244,13 +245,13 @@ mod tests {
     fn flows_that_come_and_go_change_the_level_at_once() {
         let mut level = level(1e6);
         level.join(BE, 1.0);
-        assert_eq!(level.of(BE), 1e6);
+        assert_eq!(level.of(BE, 1.0), 1e6);
         level.join(BE, 3.0);
-        assert_eq!(level.of(BE), 2.5e5);
+        assert_eq!(level.of(BE, 1.0), 2.5e5);
         level.join(AF4, 1.0);
-        assert!((level.of(AF4) - 1e6 * 5.0 / 6.0).abs() < 1.0);
+        assert!((level.of(AF4, 1.0) - 1e6 * 5.0 / 6.0).abs() < 1.0);
         level.join(BE, -4.0);
-        assert_eq!((level.of(AF4), level.active()), (1e6, 1.0));
+        assert_eq!((level.of(AF4, 1.0), level.active()), (1e6, 1.0));
     }
 
     #[test]
@@ -261,6 +262,6 @@ mod tests {
             level.ask(BE, 1e6);
             level.end_period(&Measured { period: 0.1, horizon: 0.4, standing: [1e5; CLASSES] });
         }
-        assert!(level.of(BE) >= LEAST_SLACK * 2.5e5, "{}", level.of(BE));
+        assert!(level.of(BE, 1.0) >= LEAST_SLACK * 2.5e5, "{}", level.of(BE, 1.0));
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A link tells its level, and the lowest level on the way is the rate.
 //!
-//! Every face paces Interests so that their Data fit the link by which they come back. The neighbour, who sends these Data,
-//! measures the link and tells its rate. So Data neither wait nor get lost because of load. Each Data carries a grant: the
+//! Every face paces Interests so that their Data fit the link by which they come back. The neighbour sends these Data. It measures the
+//! link and tells its rate. So Data neither wait nor get lost because of load. Each Data carries a grant: the
 //! smallest level on its way, at which its consumer may ask. `docs/schemes/sluice.md` has the equations.
 //!
 //! ```text
@@ -80,7 +80,7 @@ parameters! {
             from "assumed: clocks differ by less";
         /// gain of the level: the part of an error that is mended in a horizon
         gain: f64 = number("gain", 0.01..=2.0) default "0.3"
-            from "assumed: stable for delays up to three horizons";
+            from "assumed: stable for delays up to two horizons";
         /// ω of AF4, AF3, AF2, AF1, BE.
         omega: [f64; CLASSES - URGENT] = [
             /// ω of class AF4

@@ -10,6 +10,7 @@ use weir_core::seam::best_route::{is_suppressed, least_severe};
 use weir_core::seam::{
     Answer, CachedEvent, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,
 };
+use weir_core::tables::pairs::Pairs;
 use weir_core::units::{Span, Time};
 use weir_packet::NackReason;
 
@@ -27,6 +28,7 @@ const NAMES_FOR: Span = Span::from_secs(2);
 /// With Data of the store, while next hops were asked and said nothing yet, bit/s. Else the level of the link to the
 /// consumer would be the first grant.
 const UNKNOWN: f64 = 1e5;
+
 /// Each so many Data say their time at this node, and the first ones, by which a neighbour learns the way.
 const TIMED_EACH: u32 = 8;
 const TIMED_FIRST: u32 = 128;
@@ -47,25 +49,46 @@ type Asked = (u32, FaceId, Time);
 pub(super) struct Node {
     flows: Vec<Flow>,
     index: FlowIndex,
+    /// The flows that have a face.
+    of_faces: Pairs,
     asked: Vec<Asked>,
     /// Data that left.
     data: u32,
 }
 
 impl Node {
-    fn flow(&mut self, key: FlowKey) -> &mut Flow {
-        let place = self.index.find(key).unwrap_or_else(|| {
+    fn place(&mut self, key: FlowKey) -> u32 {
+        self.index.find(key).unwrap_or_else(|| {
             self.flows.push(Flow::default());
             let place = self.flows.len() as u32 - 1;
             self.index.insert(key, place);
             place
-        });
+        })
+    }
+
+    fn flow(&mut self, key: FlowKey) -> &mut Flow {
+        let place = self.place(key);
         &mut self.flows[place as usize]
     }
 
+    /// The next hops of a flow, with these.
+    fn up(&mut self, key: FlowKey, faces: &[FaceId]) -> &mut Upstreams {
+        let place = self.place(key);
+        let up = &mut self.flows[place as usize].up;
+        for face in faces {
+            if up.add(*face) {
+                self.of_faces.add(face.0, place);
+            }
+        }
+        up
+    }
+
     fn note_interest(&mut self, now: Time, key: FlowKey, from: FaceId, is_sent: bool) -> &mut Flow {
-        let flow = self.flow(key);
-        flow.down.on_interest(now, from, is_sent);
+        let place = self.place(key);
+        let flow = &mut self.flows[place as usize];
+        if flow.down.on_interest(now, from, is_sent) {
+            self.of_faces.add(from.0, place);
+        }
         if let Some(used) = flow.down.end_period(now, flow.up.granted(), flow.size) {
             flow.up.coordinate(used);
         }
@@ -95,7 +118,6 @@ impl Strategy for Node {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         let (now, key, from) = (ev.now, ev.interest.flow, ev.interest.arrived_on);
         if is_suppressed(ev) {
-            self.note_interest(now, key, from, false);
             return Decision::Suppress;
         }
         self.note_interest(now, key, from, true);
@@ -109,7 +131,7 @@ impl Strategy for Node {
         if faces.is_empty() {
             return Decision::Nack(NackReason::NoRoute);
         }
-        let up = &mut self.flow(key).up;
+        let up = self.up(key, &faces);
         if faces.len() > 1 && ev.random.chance(PROBING) {
             let probed = faces[ev.random.below(faces.len() as u32) as usize];
             if now.since(up.heard(probed)) > PROBE_AFTER {
@@ -137,7 +159,9 @@ impl Strategy for Node {
     }
 
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
-        let flow = self.flow(ev.flow);
+        // A stored Data whose name has no route has no flow.
+        let Some(place) = self.index.find(ev.flow) else { return Grant::remove(ev.data) };
+        let flow = &mut self.flows[place as usize];
         let granted = flow.up.granted();
         if flow.up.is_waiting() && matches!(ev.answer, Answer::Cached(_)) {
             Grant { rate: UNKNOWN, load: Load::Usual }.write(ev.data);
@@ -163,7 +187,7 @@ impl Strategy for Node {
         let record = ev.entry.out_records.iter().find(|record| record.face == ev.face);
         let sent = record.map_or(ev.now, |record| record.sent);
         let faces: SmallVec<[FaceId; 8]> = ev.next_hops.iter().map(|hop| hop.face).collect();
-        let up = &mut self.flow(ev.entry.flow()).up;
+        let up = self.up(ev.entry.flow(), &faces);
         up.on_loss(ev.face, sent);
         if faces.is_empty() {
             return Decision::Nack(least_severe(ev));
@@ -181,7 +205,8 @@ impl Strategy for Node {
     }
 
     fn on_face(&mut self, face: FaceId, _up: bool, _now: Time) {
-        for flow in &mut self.flows {
+        for place in self.of_faces.take(face.0) {
+            let flow = &mut self.flows[place as usize];
             flow.up.forget(face);
             flow.down.forget(face);
         }
@@ -189,7 +214,143 @@ impl Strategy for Node {
 
     fn on_prefix_removed(&mut self, prefix: PrefixId) {
         for place in self.index.of_prefix(prefix) {
-            self.flows[place as usize] = Flow::default();
+            let Flow { up, down, .. } = core::mem::take(&mut self.flows[place as usize]);
+            up.faces().chain(down.faces()).for_each(|face| self.of_faces.remove(face.0, place));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::node::Input;
+    use weir_core::packet::PacketId;
+    use weir_core::producer::Producer;
+    use weir_core::seam::{DropTail, QueueLimit};
+    use weir_core::units::{Bytes, Rate};
+
+    use super::*;
+    use crate::bench::{Bench, LIFETIME, name};
+
+    const DOWN: [FaceId; 2] = [FaceId(0), FaceId(1)];
+    const UP: [FaceId; 2] = [FaceId(2), FaceId(3)];
+    const MS: Span = Span::from_millis(1);
+
+    /// Two downstreams, and two next hops for `/a`, over fast links. Own: the number of the next segment.
+    fn node() -> Bench<Node, u32> {
+        let mut node = Bench::of(Node::default(), 0);
+        for _ in 0..4 {
+            node.add_link(Box::new(DropTail::new(QueueLimit::Packets(1000))), Rate::from_mbps(100_000));
+        }
+        for face in UP {
+            node.forwarder.add_route(&name("/a"), face, 0);
+        }
+        node
+    }
+
+    impl Bench<Node, u32> {
+        fn ask(&mut self, from: FaceId, segment: u32) {
+            let packet = self.interest_of(&format!("/a/{segment}"));
+            self.handle(Input::Packet { face: from, packet });
+        }
+
+        fn ask_next(&mut self, from: FaceId) {
+            self.own += 1;
+            self.ask(from, self.own);
+        }
+
+        /// The next hop answers, with this grant, Mb/s.
+        fn give(&mut self, (face, packet): (FaceId, PacketId), mbps: f64) {
+            let size = Bytes::new(1000);
+            let producer = Producer { payload: size, freshness: Span::ZERO, signature: 32 };
+            producer.answer(&mut self.pool[packet]);
+            Grant { rate: 1e6 * mbps, load: Load::Usual }.write(&mut self.pool[packet]);
+            self.handle(Input::Packet { face, packet });
+        }
+
+        /// Each next hop that was asked answers with its grant.
+        fn give_all(&mut self, mbps: [f64; 2]) {
+            for sent in core::mem::take(&mut self.upstream) {
+                self.give(sent, mbps[usize::from(sent.0 == UP[1])]);
+            }
+        }
+
+        /// The grant of the Data that left last, Mb/s.
+        fn granted(&mut self) -> Option<f64> {
+            self.later(MS);
+            let (_, header) = self.headers.last()?;
+            let data = &mut weir_core::packet::Packet::default();
+            *data.header_mut() = *header;
+            Grant::of(data).map(|grant| grant.rate / 1e6)
+        }
+    }
+
+    #[test]
+    fn one_downstream_is_granted_the_sum_and_next_hops_are_asked_in_proportion() {
+        let mut node = node();
+        let mut asked = [0_u32; 2];
+        for n in 0..400 {
+            node.ask_next(DOWN[0]);
+            if n >= 40 {
+                asked[usize::from(node.upstream[0].0 == UP[1])] += 1;
+            }
+            node.give_all([6.0, 2.0]);
+            node.later(MS);
+        }
+        assert!(asked[0].abs_diff(270) <= 3, "{asked:?}");
+        let granted = node.granted().unwrap();
+        assert!((granted / 8.0 - 1.0).abs() < 0.002, "{granted}");
+    }
+
+    #[test]
+    fn several_downstreams_that_ask_for_different_names_are_granted_the_sum_together() {
+        let mut node = node();
+        // Two consumers that ask at their grants; each looks at its own after a millisecond.
+        let mut credit = [0.0; 2];
+        for _ in 0..3000 {
+            for (from, credit) in DOWN.into_iter().zip(&mut credit) {
+                let granted = node.granted().unwrap_or(4.0);
+                *credit += 1e6 * granted * 2e-3 / (8.0 * 1045.0);
+                while *credit >= 1.0 {
+                    node.ask_next(from);
+                    *credit -= 1.0;
+                }
+            }
+            node.give_all([6.0, 2.0]);
+        }
+        let granted = node.granted().unwrap();
+        assert!((granted / 4.0 - 1.0).abs() < 0.15, "{granted}");
+    }
+
+    #[test]
+    fn a_next_hop_that_loses_three_in_a_row_gets_probes_only_until_it_answers() {
+        let mut node = node();
+        for _ in 0..50 {
+            node.ask_next(DOWN[0]);
+            node.give_all([0.8, 0.8]);
+            node.later(MS * 5);
+        }
+        // 1.7 Mb/s are asked for: all that both grant.
+        let round = |node: &mut Bench<Node, u32>, answers: bool| {
+            let mut asked = 0;
+            for _ in 0..1000 {
+                node.ask_next(DOWN[0]);
+                let sent = node.upstream.pop().unwrap();
+                asked += u32::from(sent.0 == UP[1]);
+                match answers || sent.0 == UP[0] {
+                    true => node.give(sent, 0.8),
+                    false => node.pool.free(sent.1),
+                }
+                node.later(MS * 5);
+            }
+            asked
+        };
+        round(&mut node, false);
+        node.later(LIFETIME);
+        let probes = round(&mut node, false);
+        assert!((1..=30).contains(&probes), "{probes}");
+        let granted = node.granted().unwrap();
+        assert!((granted / 0.8 - 1.0).abs() < 0.01, "{granted}");
+        node.later(LIFETIME);
+        assert!(round(&mut node, true) > 300);
     }
 }

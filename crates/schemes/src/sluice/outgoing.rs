@@ -76,17 +76,17 @@ impl Outgoing {
         self.flows |= 1 << ((key.prefix.0 ^ key.class as u32) % u64::BITS);
     }
 
-    /// The neighbour asks for more than fits: what a flow may have follows what they leave. At first all have as much.
+    /// The neighbour asks for more than fits: what a flow may have follows what the others leave. At first all have as much.
     pub(super) fn end_period(&mut self, gain: f64, passed: f64, horizon: f64, queue: f64) {
+        let (bits, flows) = (core::mem::take(&mut self.bits), core::mem::take(&mut self.flows));
         let Some(rate) = self.rate else { return };
-        let error = ((rate - self.bits / passed - queue / horizon) / rate).clamp(-1.0, 1.0);
+        let error = ((rate - bits / passed - queue / horizon) / rate).clamp(-1.0, 1.0);
         if queue > 0.0 && error < 0.0 && self.level >= rate {
-            self.level = rate / f64::from(self.flows.count_ones().max(1));
+            self.level = rate / f64::from(flows.count_ones().max(1));
         } else {
             self.level =
                 (self.level.clamp(0.001 * rate, rate) * (1.0 + gain * passed / horizon * error)).min(rate);
         }
-        (self.bits, self.flows) = (0.0, 0);
     }
 
     /// A Data leaves: its grant is at most the level of this link, unless the neighbour sees to that by itself. It says how long
@@ -105,6 +105,11 @@ impl Outgoing {
         }
     }
 
+    /// Whether the neighbour has heard of grants for a flow.
+    pub(super) fn knows(&self, key: FlowKey) -> bool {
+        self.grants.knows(key)
+    }
+
     /// A packet leaves: it may say the rate of the link; 0 if that is not known.
     pub(super) fn tell_rate(&mut self, packet: &mut Packet) {
         if self.told < TOLD_FIRST || is_said(self.told, TOLD_EACH) {
@@ -116,5 +121,119 @@ impl Outgoing {
     /// A prefix is forgotten.
     pub(super) fn forget(&mut self, prefix: PrefixId) {
         self.grants.forget(prefix);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::packet::Kind;
+    use weir_core::units::{Bytes, Rate};
+
+    use super::super::signals::take_link_rate;
+    use super::*;
+
+    /// A packet of so many bytes took the time that a link of this rate takes for it.
+    fn send(outgoing: &mut Outgoing, mbps: u64, bytes: u64) {
+        let took = Rate::from_mbps(mbps).time_for(Bytes::new(bytes));
+        outgoing.on_sent(8.0 * bytes as f64, took);
+    }
+
+    /// What a packet says of the link's rate, Mb/s.
+    fn told(outgoing: &mut Outgoing) -> Option<f64> {
+        let mut packet = Packet::default();
+        outgoing.tell_rate(&mut packet);
+        take_link_rate(&mut packet).map(|rate| rate / 1e6)
+    }
+
+    /// The grant with which a Data leaves that has this one, and is to say that it took no time here.
+    fn finish(outgoing: &mut Outgoing, grant: f64, takes_part: bool) -> Option<f64> {
+        let mut data = Packet::default();
+        data.kind = Kind::Data;
+        Grant { rate: grant, load: Load::Usual }.write(&mut data);
+        outgoing.finish(Time::ZERO, &mut data, takes_part);
+        Grant::of(&data).map(|grant| grant.rate)
+    }
+
+    #[test]
+    fn the_rate_is_exact_after_two_packets_of_any_sizes_and_said_then() {
+        let mut outgoing = Outgoing::new();
+        assert_eq!(told(&mut outgoing), Some(0.0), "it takes part, and does not know the rate");
+        send(&mut outgoing, 10, 60);
+        send(&mut outgoing, 10, 8000);
+        assert_eq!(told(&mut outgoing), Some(10.0));
+    }
+
+    #[test]
+    fn the_rate_is_said_in_eight_packets_after_a_change_and_then_in_each_sixteenth() {
+        let mut outgoing = Outgoing::new();
+        send(&mut outgoing, 10, 1000);
+        let count = |outgoing: &mut Outgoing, n: u32| (0..n).filter_map(|_| told(outgoing)).count();
+        assert_eq!(count(&mut outgoing, 8), 8);
+        assert_eq!(count(&mut outgoing, 640), 40);
+        (0..2).for_each(|_| send(&mut outgoing, 20, 1000));
+        assert_eq!([(); 8].map(|()| told(&mut outgoing)), [Some(20.0); 8]);
+        let unsaid = (0..64).skip_while(|_| told(&mut outgoing).is_some()).count();
+        assert!(unsaid > 0 && told(&mut outgoing).is_none());
+        // A packet that took a little longer, as on a host, changes nothing.
+        outgoing.on_sent(8e3, Span::from_micros(402));
+        assert_eq!(told(&mut outgoing), None);
+    }
+
+    #[test]
+    fn on_a_medium_the_mean_time_of_a_bit_counts() {
+        let mut outgoing = Outgoing::new();
+        (0..200).for_each(|n| send(&mut outgoing, [5, 20][n % 2], 1000));
+        let rate = outgoing.rate.unwrap() / 1e6;
+        assert!((rate / 8.0 - 1.0).abs() < 0.1, "{rate}");
+    }
+
+    #[test]
+    fn data_without_a_changed_grant_carry_none_and_a_lost_one_is_said_again_at_once() {
+        let mut outgoing = Outgoing::new();
+        let says = |outgoing: &mut Outgoing, rate| finish(outgoing, rate, true).is_some();
+        let first: Vec<bool> = (0..64).map(|_| says(&mut outgoing, 5e6)).collect();
+        assert_eq!(first.iter().filter(|says| **says).count(), 8, "one of eight: {first:?}");
+        assert!(first[..4].iter().all(|says| *says), "{first:?}");
+        // Less than 0.2 % is no change.
+        while says(&mut outgoing, 5e6) {}
+        assert!(!says(&mut outgoing, 5.005e6));
+        // One of these is lost.
+        assert_eq!([(); 5].map(|()| says(&mut outgoing, 4e6)), [true, true, true, true, false]);
+        let silent = (0..100).take_while(|_| !says(&mut outgoing, 4e6)).count();
+        assert!(silent < 32, "even if all are lost it is said after {silent}");
+    }
+
+    #[test]
+    fn a_forgotten_prefix_is_told_its_grant_anew() {
+        let mut outgoing = Outgoing::new();
+        while finish(&mut outgoing, 5e6, true).is_some() {}
+        outgoing.forget(PrefixId::default());
+        assert!(finish(&mut outgoing, 5e6, true).is_some());
+    }
+
+    #[test]
+    fn who_takes_no_part_is_granted_what_fits_the_link() {
+        let mut outgoing = Outgoing::new();
+        send(&mut outgoing, 10, 1000);
+        let flow = |prefix| FlowKey { prefix: PrefixId(prefix), ..FlowKey::default() };
+        for _ in 0..200 {
+            // Two flows want 20 Mb/s, and obey.
+            let rate = outgoing.level.min(10e6);
+            (1..=2).for_each(|prefix| outgoing.on_data(flow(prefix), 0.025 * rate));
+            let queue = if rate > 5e6 { 1e5 } else { 0.0 };
+            outgoing.end_period(0.3, 0.025, 0.1, queue);
+        }
+        let granted = finish(&mut outgoing, 8e6, false).unwrap();
+        assert!((granted / 5e6 - 1.0).abs() < 0.03, "{granted}");
+        assert!(finish(&mut outgoing, 8e6, true).unwrap() > 7.9e6, "who takes part sees to that by itself");
+    }
+
+    #[test]
+    fn the_time_at_a_node_includes_the_wait_for_the_link() {
+        let mut data = Packet::default();
+        (data.kind, data.queued_at) = (Kind::Data, Time::from_nanos(1000));
+        data.header_mut().signals.set(&RTT_MEASURE, 500);
+        Outgoing::new().finish(Time::from_nanos(3000), &mut data, true);
+        assert_eq!(data.header().signals.value(&RTT_MEASURE), Some(2500));
     }
 }

@@ -193,7 +193,7 @@ impl Schedule {
         let owner = flows[number].owner;
         for _ in 0..flows[owner].queue.len() {
             let Some(packet) = flows[owner].queue.pop_front(pool) else { break };
-            if pool[packet].flow == flows[number].key {
+            if flows.find(pool[packet].flow) == Some(number) {
                 self.take_out(flows, number, packet, pool);
                 gone(packet);
             } else {
@@ -215,5 +215,215 @@ impl Schedule {
         }
         (self.packets, self.bytes) = (0, 0);
         flows.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+    use weir_core::ids::{GroupId, PrefixId};
+    use weir_core::packet::FlowKey;
+    use weir_core::seam::params::Params;
+    use weir_core::units::Span;
+    use weir_packet::ServiceClass::{self, Af1, Af2, Af3, Af4, Be, Cs7, Ef};
+
+    use super::*;
+    use crate::sluice::level::Level;
+
+    const LINK: f64 = 10e6;
+
+    /// A flow, bits of its Data, its weight.
+    type Asks = (FlowKey, f64, f64);
+
+    fn flow(prefix: u32, class: ServiceClass) -> FlowKey {
+        FlowKey { prefix: PrefixId(prefix), class, group: GroupId::NONE }
+    }
+
+    struct Bench {
+        schedule: Schedule,
+        flows: Flows,
+        level: Level,
+        pool: PacketPool,
+        now: Time,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let settings = Settings::new(&Params::resolve(Settings::PARAMETERS, []).unwrap());
+            let (mut schedule, level) = (Schedule::new(&settings), Level::new(&settings));
+            schedule.set_rate(Time::ZERO, LINK);
+            let now = Time::ZERO + Span::from_secs(1);
+            Bench { schedule, flows: Flows::default(), level, pool: PacketPool::new(), now }
+        }
+
+        fn ask(&mut self, (key, bits, weight): Asks) -> PacketId {
+            let id = self.pool.take();
+            self.pool[id].flow = key;
+            self.pool[id].net_len = 50;
+            let number = self.flows.find_or_add(&self.pool[id], bits, |_| weight);
+            self.flows.note_interest(self.now, number, &mut self.level);
+            self.schedule.push(&mut self.flows, number, id, &mut self.pool);
+            id
+        }
+
+        fn ask_all(&mut self, all: &[Asks]) {
+            for &asks in all {
+                self.ask(asks);
+            }
+        }
+
+        fn pop(&mut self, quantum: f64) -> Option<(PacketId, u32)> {
+            self.schedule.pop(self.now, quantum, &mut self.flows, &mut self.pool)
+        }
+
+        /// The bits that each flow gets of so many seconds of the link while Interests of all wait.
+        fn serve(&mut self, all: &[Asks], quantum: f64, seconds: f64) -> Vec<f64> {
+            for _ in 0..5 {
+                self.ask_all(all);
+            }
+            let (mut served, end) = (vec![0.0; all.len()], self.now + Span::from_secs_f64(seconds));
+            while self.now < end {
+                let (id, _) = self.pop(quantum).unwrap();
+                let key = self.pool[id].flow;
+                self.pool.free(id);
+                let place = all.iter().position(|asks| asks.0 == key).unwrap();
+                served[place] += all[place].1;
+                self.now += Span::from_secs_f64(all[place].1 / LINK);
+                self.ask(all[place]);
+            }
+            served
+        }
+    }
+
+    #[test]
+    fn flows_of_equal_weight_get_equal_bits_whatever_the_sizes_of_their_data_are() {
+        let (small, usual, large) = (8.0 * 64.0, 8.0 * 1125.0, 8.0 * 8000.0);
+        let flows = [(flow(1, Be), large, 1.0), (flow(2, Be), small, 1.0), (flow(3, Be), usual, 1.0)];
+        for quantum in [0.0, usual, large] {
+            let served = Bench::new().serve(&flows, quantum, 2.0);
+            for bits in &served {
+                // Deficit round robin: a turn, and the largest Data.
+                assert!((bits - 2.0 * LINK / 3.0).abs() < quantum + large, "{quantum}: {served:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_flow_gets_bits_by_its_weight() {
+        let flows = [(flow(1, Be), 8e3, 1.0), (flow(2, Be), 2e3, 3.0), (flow(3, Be), 6e4, 0.5)];
+        let served = Bench::new().serve(&flows, 8e3, 4.0);
+        for (bits, weight) in served.iter().zip([1.0, 3.0, 0.5]) {
+            assert!((bits / (4.0 * LINK) / (weight / 4.5) - 1.0).abs() < 0.02, "{served:?}");
+        }
+    }
+
+    #[test]
+    fn classes_share_by_their_weights_whatever_their_flows_and_sizes_are() {
+        let mut flows: Vec<Asks> =
+            [(Af4, 6e4), (Af3, 1e3), (Af2, 8e3), (Af1, 2e3)].map(|(c, bits)| (flow(0, c), bits, 1.0)).into();
+        flows.extend((1..=9).map(|prefix| (flow(prefix, Be), 8e3, 1.0)));
+        let served = Bench::new().serve(&flows, 8e3, 4.0);
+        let best_effort: f64 = served[4..].iter().sum();
+        for (bits, omega) in served[..4].iter().chain([&best_effort]).zip([5.0, 4.0, 3.0, 2.0, 1.0]) {
+            assert!((bits / (4.0 * LINK) / (omega / 15.0) - 1.0).abs() < 0.02, "{served:?}");
+        }
+    }
+
+    #[test]
+    fn urgent_classes_leave_first_up_to_their_parts() {
+        let mut bench = Bench::new();
+        let flows = [(flow(1, Be), 8e3, 1.0), (flow(2, Ef), 8e3, 1.0), (flow(3, Cs7), 8e3, 1.0)];
+        bench.ask_all(&flows);
+        let mut next = || bench.pop(8e3).map(|(id, _)| bench.pool[id].flow.class);
+        assert_eq!([next(), next(), next(), next()], [Some(Cs7), Some(Ef), Some(Be), None]);
+        let served = bench.serve(&flows, 8e3, 4.0);
+        for (bits, part) in served.iter().zip([0.5, 0.3, 0.2]) {
+            let right = part * 4.0 * LINK;
+            assert!((bits - right).abs() < 2.0 * URGENT_BURST as f64 + 1e4, "{served:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_of_a_hundred_flows_has_the_part_of_one() {
+        let of_group = |prefix| FlowKey { group: GroupId(1), ..flow(prefix, Be) };
+        let mut flows: Vec<Asks> = (1..=100).map(|prefix| (of_group(prefix), 8e3, 1.0)).collect();
+        flows.push((flow(0, Be), 8e3, 1.0));
+        let served = Bench::new().serve(&flows, 8e3, 4.0);
+        assert!((served[100] / (2.0 * LINK) - 1.0).abs() < 0.01, "{}", served[100]);
+        let (least, most) =
+            served[..100].iter().fold((f64::MAX, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+        assert!(most - least <= 8e3, "in a group they are served in turn: {least} to {most}");
+    }
+
+    /// Prefixes 0 to 2 are in no group, 3 to 5 in one, 6 and 7 in another. Two classes.
+    fn any_flow(number: u8) -> Asks {
+        let (prefix, class) = (u32::from(number % 8), [Be, Ef][usize::from(number / 8 % 2)]);
+        let group = GroupId([0, 0, 0, 1, 1, 1, 2, 2][prefix as usize]);
+        (FlowKey { group, ..flow(prefix, class) }, 500.0 * f64::from(1 + 7 * prefix), 1.0)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn interests_in_are_interests_out_removed_or_waiting(ops in prop::collection::vec(any::<(u8, u8)>(), 0..300)) {
+            let mut bench = Bench::new();
+            let mut model = vec![VecDeque::new(); 16];
+            for (op, number) in ops {
+                match op % 16 {
+                    0..8 => {
+                        let id = bench.ask(any_flow(number));
+                        model[usize::from(number % 16)].push_back(id);
+                    }
+                    8..14 => {
+                        bench.now += Span::from_micros(u64::from(number));
+                        let popped = bench.pop(8e3);
+                        prop_assert_eq!(popped.is_none(), model.iter().all(VecDeque::is_empty));
+                        if let Some((id, _)) = popped {
+                            let of_flow = model.iter_mut().find(|waits| waits.front() == Some(&id));
+                            prop_assert!(of_flow.is_some(), "the oldest of its flow");
+                            of_flow.unwrap().pop_front();
+                            bench.pool.free(id);
+                        }
+                    }
+                    14 => {
+                        for number in bench.flows.of_prefix(PrefixId(u32::from(number % 8))) {
+                            let Bench { schedule, flows, level, pool, .. } = &mut bench;
+                            let mut gone = VecDeque::new();
+                            schedule.remove(number, flows, pool, |id| gone.push_back(id));
+                            let FlowKey { prefix, class, .. } = flows[number].key;
+                            let place = prefix.0 as usize + if class == Ef { 8 } else { 0 };
+                            prop_assert_eq!(&gone, &model[place]);
+                            model[place].clear();
+                            flows.remove(number, level);
+                            gone.into_iter().for_each(|id| pool.free(id));
+                        }
+                    }
+                    _ if number < 32 => {
+                        let mut all = Vec::new();
+                        bench.schedule.clear(&mut bench.flows, &mut bench.pool, &mut all);
+                        prop_assert_eq!(all.len(), model.iter().map(VecDeque::len).sum::<usize>());
+                        model.iter_mut().for_each(VecDeque::clear);
+                        all.into_iter().for_each(|id| bench.pool.free(id));
+                    }
+                    _ => {
+                        bench.now += Span::from_secs(1);
+                        bench.flows.end_silent(bench.now, &mut bench.level);
+                    }
+                }
+                let waiting = model.iter().map(|waits| waits.len() as u32).sum::<u32>();
+                prop_assert_eq!(bench.schedule.backlog(), (waiting, 50 * u64::from(waiting)));
+            }
+            while let Some((id, number)) = bench.pop(8e3) {
+                let waits = model.iter_mut().find(|waits| waits.front() == Some(&id));
+                prop_assert!(waits.is_some_and(|waits| waits.pop_front().is_some()));
+                prop_assert!(bench.flows[number].waiting < 300);
+            }
+            prop_assert!(model.iter().all(VecDeque::is_empty));
+            bench.flows.end_silent(bench.now + Span::from_secs(100), &mut bench.level);
+            prop_assert!(!bench.flows.is_active() && bench.level.active() == 0.0);
+        }
     }
 }

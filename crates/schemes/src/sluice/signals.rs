@@ -1,7 +1,7 @@
 //! The header fields of Sluice, and the code of a grant.
 
-use weir_core::ids::PrefixId;
-use weir_core::packet::Packet;
+use weir_core::ids::{NO_PREFIX, PrefixId};
+use weir_core::packet::{FlowKey, Packet};
 use weir_packet::Signal;
 
 use crate::flow_index::FlowIndex;
@@ -116,9 +116,17 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// Whether it has heard of a flow.
+    pub(super) fn knows(&self, key: FlowKey) -> bool {
+        self.index.find(key).is_some()
+    }
+
     /// A Data leaves: removes its grant if the neighbour knows that.
     pub(super) fn leave_out(&mut self, data: &mut Packet) {
         let Some(grant) = Grant::of(data) else { return };
+        if data.flow.prefix == NO_PREFIX {
+            return;
+        }
         let code = grant.code();
         let place = self.index.find(data.flow).unwrap_or_else(|| {
             let place = self.free.pop().unwrap_or_else(|| {
@@ -148,11 +156,14 @@ impl Said {
     }
 }
 
+/// A link is no faster, bit/s: a neighbour that says so does not tell the truth.
+const MOST_LINK: f64 = 1e12;
+
 /// Takes the rate of its link out of a packet, bit/s; 0 if the neighbour does not know it.
 pub(super) fn take_link_rate(packet: &mut Packet) -> Option<f64> {
     let rate = packet.header().signals.value(&LINK_RATE)?;
     packet.header_mut().signals.clear(&LINK_RATE);
-    Some(rate as f64)
+    Some((rate as f64).min(MOST_LINK))
 }
 
 /// Writes the rate of the link by which a packet leaves, bit/s; 0 if it is not known.

@@ -40,20 +40,29 @@ struct Upstream {
 pub(super) struct Upstreams(SmallVec<[Upstream; 2]>);
 
 impl Upstreams {
-    fn of(&mut self, face: FaceId) -> &mut Upstream {
-        let place = self.0.iter().position(|up| up.face == face).unwrap_or_else(|| {
+    fn of(&mut self, face: FaceId) -> Option<&mut Upstream> {
+        self.0.iter_mut().find(|up| up.face == face)
+    }
+
+    /// A next hop may be asked: whether it is new.
+    pub(super) fn add(&mut self, face: FaceId) -> bool {
+        let is_new = self.of(face).is_none();
+        if is_new {
             let (grant, heard, credit, losses, rtt, weight) = (None, Time::ZERO, 0.0, 0, None, 1.0);
             self.0.push(Upstream { face, grant, heard, credit, losses, rtt, weight });
-            self.0.len() - 1
-        });
-        &mut self.0[place]
+        }
+        is_new
+    }
+
+    /// Those that gave a Data in the time remembered before the latest one.
+    fn recent(&self) -> impl Iterator<Item = &Upstream> {
+        let latest = self.0.iter().map(|up| up.heard).max().unwrap_or(Time::ZERO);
+        self.0.iter().filter(move |up| latest.since(up.heard) <= MEMORY)
     }
 
     /// S, what they grant together, bit/s: 0 if nothing came, infinite if one limits nothing.
     pub(super) fn granted(&self) -> f64 {
-        let latest = self.0.iter().map(|up| up.heard).max().unwrap_or(Time::ZERO);
-        let counts = |up: &&Upstream| latest.since(up.heard) <= MEMORY;
-        self.0.iter().filter(counts).filter_map(|up| up.grant).map(|grant| grant.rate).sum()
+        self.recent().filter_map(|up| up.grant).map(|grant| grant.rate).sum()
     }
 
     /// Whether some were asked, and none has answered.
@@ -64,9 +73,9 @@ impl Upstreams {
     /// How full the links are that limit them.
     pub(super) fn load(&self) -> Load {
         let is = |load| move |up: &Upstream| up.grant.is_some_and(|grant| grant.load == load);
-        if self.0.iter().any(is(Load::Free)) {
+        if self.recent().any(is(Load::Free)) {
             Load::Free
-        } else if self.0.iter().all(is(Load::Full)) {
+        } else if self.recent().all(is(Load::Full)) {
             Load::Full
         } else {
             Load::Usual
@@ -75,12 +84,12 @@ impl Upstreams {
 
     /// When a next hop last gave a Data.
     pub(super) fn heard(&mut self, face: FaceId) -> Time {
-        self.of(face).heard
+        self.of(face).map_or(Time::ZERO, |up| up.heard)
     }
 
     /// A Data came from a next hop, with a grant or as before.
     pub(super) fn on_data(&mut self, now: Time, face: FaceId, granted: Option<Grant>, rtt: Option<Span>) {
-        let up = self.of(face);
+        let Some(up) = self.of(face) else { return };
         up.grant = granted.or(up.grant.filter(|grant| grant.rate > 0.0)).or(Some(Grant::UNLIMITED));
         (up.heard, up.losses) = (now, 0);
         if let Some(rtt) = rtt {
@@ -91,7 +100,7 @@ impl Upstreams {
 
     /// An Interest that was sent to a next hop at this time brought nothing.
     pub(super) fn on_loss(&mut self, face: FaceId, sent: Time) {
-        let up = self.of(face);
+        let Some(up) = self.of(face) else { return };
         if up.heard < sent {
             up.losses = up.losses.saturating_add(1);
             if up.losses >= LOSSES {
@@ -100,17 +109,20 @@ impl Upstreams {
         }
     }
 
+    pub(super) fn faces(&self) -> impl Iterator<Item = FaceId> {
+        self.0.iter().map(|up| up.face)
+    }
+
     pub(super) fn forget(&mut self, face: FaceId) {
         self.0.retain(|up| up.face != face);
     }
 
-    /// The next hop for an Interest: of several, by weights.
+    /// The next hop for an Interest: of several that were added, by weights.
     pub(super) fn choose(&mut self, faces: &[FaceId]) -> FaceId {
         if let [only] = faces {
-            self.of(*only);
             return *only;
         }
-        let ups: SmallVec<[Upstream; 8]> = faces.iter().map(|&face| *self.of(face)).collect();
+        let ups: SmallVec<[Upstream; 8]> = faces.iter().filter_map(|&face| self.of(face).copied()).collect();
         let rate = |up: &Upstream| up.grant.map(|grant| grant.rate);
         if let Some(up) = ups.iter().find(|up| rate(up) == Some(f64::INFINITY)) {
             return up.face;
@@ -124,7 +136,7 @@ impl Upstreams {
         for up in &ups {
             let part = weigh(up) / all;
             let credit = (up.credit + part).clamp(-1.0, 1.0);
-            self.of(up.face).credit = credit;
+            self.of(up.face).into_iter().for_each(|up| up.credit = credit);
             if part > 0.0 && credit > best.1 {
                 best = (up.face, credit);
             }
@@ -135,7 +147,7 @@ impl Upstreams {
 
     /// An Interest goes to a next hop.
     pub(super) fn charge(&mut self, face: FaceId) {
-        self.of(face).credit -= 1.0;
+        self.of(face).into_iter().for_each(|up| up.credit -= 1.0);
     }
 
     /// Moves v_u, where `used` bit/s of S are asked for. A flow that needs less than it may have keeps to its nearest next hop
@@ -149,9 +161,9 @@ impl Upstreams {
         let has_room = |up: &&Upstream| {
             up.grant.is_some_and(|grant| grant.load != Load::Full && used < ROOM * grant.rate)
         };
-        let nearest = self.0.iter().filter(has_room).filter_map(|up| Some((up.rtt?, up.face))).min();
+        let nearest = self.recent().filter(has_room).filter_map(|up| Some((up.rtt?, up.face))).min();
         let nearest = nearest.filter(|_| needs_less).map(|(_, face)| face);
-        let any = |load| self.0.iter().any(|up| up.grant.is_some_and(|grant| grant.load == load));
+        let any = |load| self.recent().any(|up| up.grant.is_some_and(|grant| grant.load == load));
         let shifts = needs_less && any(Load::Full) && any(Load::Free);
         for up in &mut self.0 {
             let leaves = match nearest {
@@ -164,5 +176,121 @@ impl Upstreams {
                 up.weight += STEP * (1.0 - up.weight);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FACES: [FaceId; 3] = [FaceId(1), FaceId(2), FaceId(3)];
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn says(rate: f64, load: Load) -> Option<Grant> {
+        Some(Grant { rate, load })
+    }
+
+    /// Next hops with these grants, Mb/s.
+    fn ups(grants: &[f64]) -> Upstreams {
+        let mut ups = Upstreams::default();
+        for (face, mbps) in FACES.into_iter().zip(grants) {
+            ups.add(face);
+            ups.on_data(
+                at(1000),
+                face,
+                says(1e6 * mbps, Load::Usual),
+                Some(Span::from_millis(u64::from(face.0))),
+            );
+        }
+        ups
+    }
+
+    /// How many of so many Interests go to each.
+    fn divided<const N: usize>(ups: &mut Upstreams, faces: [FaceId; N], interests: u32) -> [u32; N] {
+        let mut to = [0; N];
+        for face in faces {
+            ups.add(face);
+        }
+        for _ in 0..interests {
+            let chosen = ups.choose(&faces);
+            to[faces.iter().position(|face| *face == chosen).unwrap()] += 1;
+        }
+        to
+    }
+
+    #[test]
+    fn next_hops_get_interests_in_proportion_to_their_grants_in_any_row() {
+        let mut three = ups(&[6.0, 3.0, 1.0]);
+        for row in [10, 20, 50] {
+            let to = divided(&mut three, FACES, row);
+            for (got, grant) in to.iter().zip([6, 3, 1]) {
+                assert!(got.abs_diff(row * grant / 10) <= 1, "{to:?} of {row}");
+            }
+        }
+        assert_eq!(three.granted(), 10e6);
+    }
+
+    #[test]
+    fn one_of_which_nothing_is_known_is_asked_as_much_as_the_mean() {
+        let to = divided(&mut ups(&[6.0, 2.0]), FACES, 120);
+        assert_eq!(to, [60, 20, 40]);
+        assert_eq!(divided(&mut Upstreams::default(), FACES, 120), [40; 3]);
+    }
+
+    #[test]
+    fn three_losses_in_a_row_end_a_next_hop_until_it_gives_a_data() {
+        let mut two = ups(&[6.0, 3.0]);
+        let faces = [FACES[0], FACES[1]];
+        (0..5).for_each(|_| two.on_loss(FACES[0], at(900)));
+        assert_eq!(two.granted(), 9e6, "their Interests left before its latest Data");
+        (0..2).for_each(|_| two.on_loss(FACES[0], at(1100)));
+        two.on_data(at(1200), FACES[0], None, None);
+        (0..2).for_each(|_| two.on_loss(FACES[0], at(1300)));
+        assert_eq!(two.granted(), 9e6, "a Data came in between");
+        two.on_loss(FACES[0], at(1300));
+        assert_eq!((two.granted(), divided(&mut two, faces, 50)), (3e6, [0, 50]));
+        two.on_data(at(2000), FACES[0], says(6e6, Load::Usual), None);
+        assert_eq!(two.granted(), 9e6);
+        let [first, second] = divided(&mut two, faces, 90);
+        assert!(first.abs_diff(60) <= 2 && second.abs_diff(30) <= 2, "{first} {second}");
+    }
+
+    #[test]
+    fn if_all_are_lost_all_are_asked() {
+        let mut two = ups(&[6.0, 3.0]);
+        let faces = [FACES[0], FACES[1]];
+        faces.iter().for_each(|face| (0..3).for_each(|_| two.on_loss(*face, at(1100))));
+        let to = divided(&mut two, faces, 40);
+        assert!(two.granted() == 0.0 && to[0].abs_diff(20) <= 2, "{to:?}");
+    }
+
+    #[test]
+    fn a_next_hop_that_is_silent_for_long_while_others_give_data_has_no_part_in_the_sum() {
+        let mut two = ups(&[6.0, 3.0]);
+        two.on_data(at(11_000), FACES[1], None, None);
+        assert_eq!(two.granted(), 9e6);
+        two.on_data(at(11_001), FACES[1], None, None);
+        assert_eq!(two.granted(), 3e6);
+    }
+
+    #[test]
+    fn a_flow_that_needs_less_keeps_to_its_nearest_next_hop_with_room_and_one_that_needs_all_to_both() {
+        let mut two = ups(&[6.0, 3.0]);
+        let faces = [FACES[0], FACES[1]];
+        (0..100).for_each(|_| two.coordinate(2e6));
+        let to = divided(&mut two, faces, 100);
+        assert!(to[0] >= 99, "{to:?}");
+        (0..100).for_each(|_| two.coordinate(8.5e6));
+        let to = divided(&mut two, faces, 90);
+        assert!(to[0].abs_diff(60) <= 2, "{to:?}");
+        // The nearest link is full of what others want.
+        two.on_data(at(1000), FACES[0], says(6e6, Load::Full), None);
+        two.on_data(at(1000), FACES[1], says(6e6, Load::Free), None);
+        (0..100).for_each(|_| two.coordinate(2e6));
+        let to = divided(&mut two, faces, 100);
+        assert!(to[1] >= 98, "{to:?}");
     }
 }
