@@ -28,8 +28,10 @@ const MOST: f64 = 1.25;
 /// a_k falls to a half, its least, for one that is ahead by this. With less it would starve beside one that cannot go faster.
 const AHEAD: f64 = 0.05;
 const LEAST_PART: f64 = 0.5;
-/// A Data of this age from the content store is granted twice.
+/// A Data of this age from the content store is granted twice. One that is younger than the second is granted no more: soon the
+/// store has no more, and what is asked for then comes from afar.
 const CATCH_UP: f64 = 0.2;
+const CLOSE: Span = Span::from_secs(2);
 
 /// A downstream.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +148,10 @@ impl Downstreams {
                     self.all.iter().filter(asks_beyond).map(|down| down.behind).fold(own.behind, f64::max);
                 (1.0 / (1.0 + (last - own.behind) / AHEAD)).max(LEAST_PART)
             }
-            Answer::Cached(age) if !asks_beyond(&own) => 1.0 + age.as_secs_f64() / CATCH_UP,
+            Answer::Cached(age) if !asks_beyond(&own) => {
+                let factor = 1.0 + age.as_secs_f64() / CATCH_UP;
+                if age < CLOSE { factor.min(2.0) } else { factor }
+            }
             Answer::Aggregated | Answer::Cached(_) => 1.0,
         };
         part * self.share * granted

@@ -39,9 +39,6 @@ const LONGEST_PERIOD: Span = Span::from_secs(2);
 const LONGEST_LOOP: Span = Span::from_secs(2);
 /// The horizon is at least this.
 const LEAST_HORIZON: Span = Span::from_millis(40);
-/// LinkRate is believed once two packets come so close together: another one's neighbour may say it, through a node that
-/// takes no part.
-const CLOSE: f64 = 1.05;
 /// Interests that may be pending while the link's rate is unknown; one more for each Data.
 const FIRST_WINDOW: f64 = 10.0;
 /// After so long without an answer they count as lost.
@@ -60,13 +57,10 @@ pub(super) struct Face {
     flows: Flows,
     schedule: Schedule,
     level: Level,
-    /// LinkRate, bit/s, as it came; and C, the rate of the link from the neighbour, once it is believed.
-    said: Option<f64>,
+    /// C, bit/s: the rate of the link from the neighbour, as that says.
     told: Option<f64>,
     /// On a shared medium C is the medium's estimate.
     is_shared: bool,
-    /// When a packet last came.
-    arrived: Time,
     /// The neighbour takes part: it paces what it asks for.
     takes_part: bool,
     hidden: Hidden,
@@ -99,10 +93,8 @@ impl Face {
             flows: Flows::default(),
             schedule: Schedule::new(settings),
             level: Level::new(settings),
-            said: None,
             told: None,
             is_shared: false,
-            arrived: Time::ZERO,
             takes_part: false,
             hidden: Hidden::new(),
             meter: None,
@@ -348,14 +340,10 @@ impl Queue for Face {
 
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
         let now = ev.now;
-        if let Some(rate) = take_link_rate(ev.packet) {
-            self.takes_part = true;
-            self.said = if rate > 0.0 { Some(rate) } else { self.said };
-        }
-        let gap = now.since(core::mem::replace(&mut self.arrived, now)).as_secs_f64();
-        if let Some(rate) = self.said.filter(|_| !self.is_shared)
+        let said = take_link_rate(ev.packet);
+        self.takes_part |= said.is_some();
+        if let Some(rate) = said.filter(|rate| *rate > 0.0 && !self.is_shared)
             && self.told.is_none_or(|told| (told / rate - 1.0).abs() > 0.001)
-            && (self.told.is_some() || gap * rate < CLOSE * ev.wire_len.bits() as f64)
         {
             if self.told.is_none_or(|told| rate > 1.2 * told) {
                 self.hidden.forget();
