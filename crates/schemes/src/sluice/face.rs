@@ -615,17 +615,15 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_believed_once_two_packets_come_as_close_as_it_says() {
+    fn a_rate_that_the_neighbour_says_counts_at_once_and_none_is_below_the_least() {
         let mut bench = Bench::new();
-        let mut tell = |gap: Span| {
-            bench.now += gap;
+        let mut tell = |rate: f64| {
             let mut packet = data(99);
-            write_link_rate(&mut packet, 8e6);
+            write_link_rate(&mut packet, rate);
             bench.receive(packet, DATA, None);
             bench.face.told
         };
-        assert_eq!([tell(MS * 50), tell(MS * 2), tell(MS * 2)], [None; 3]);
-        assert_eq!(tell(MS), Some(8e6));
+        assert_eq!([tell(0.0), tell(8e6), tell(1.0)], [None, Some(8e6), Some(LEAST_RATE)]);
     }
 
     #[test]
