@@ -15,7 +15,13 @@ use crate::tlv::{nni_len, var_len};
 pub const FIRST_TYPE: u32 = 864;
 
 /// TLV-TYPE of the last signal: beyond 959 a node must not ignore what it does not know.
+///
+/// Its signal says something of the link by which the packet comes, so it is for the next node alone: the core removes it once
+/// the face has seen it, also where no scheme knows it. Otherwise it would say the same of the next link.
 pub const LAST_TYPE: u32 = 956;
+
+/// The bit of that signal.
+const OF_LINK: u32 = 1 << (TYPES - 1);
 
 /// How many type numbers there are for signals: every fourth.
 pub const TYPES: usize = ((LAST_TYPE - FIRST_TYPE) / 4 + 1) as usize;
@@ -243,6 +249,12 @@ impl Signals {
         let Some(at) = self.passing.checked_ilog2() else { return false };
         self.clear_bit(1 << at);
         true
+    }
+
+    /// Removes the signal of [`LAST_TYPE`], which is for the next node alone.
+    #[inline]
+    pub fn clear_of_link(&mut self) {
+        self.clear_bit(OF_LINK);
     }
 
     /// Removes a signal.

@@ -24,7 +24,10 @@ impl Forwarder {
         if let FaceKind::Link(link) = self.faces[face.0 as usize].kind {
             let packet = &mut out.pool[id];
             let wire_len = Bytes::new(packet.wire_len());
-            match self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt, departed) {
+            let may_send =
+                self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt, departed);
+            packet.header_mut().signals.clear_of_link();
+            match may_send {
                 true => self.serve(link, out),
                 false => self.set_link_timer(link),
             }
