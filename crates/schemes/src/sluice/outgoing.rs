@@ -81,12 +81,11 @@ impl Outgoing {
         let (bits, flows) = (core::mem::take(&mut self.bits), core::mem::take(&mut self.flows));
         let Some(rate) = self.rate else { return };
         let error = ((rate - bits / passed - queue / horizon) / rate).clamp(-1.0, 1.0);
-        if queue > 0.0 && error < 0.0 && self.level >= rate {
-            self.level = rate / f64::from(flows.count_ones().max(1));
-        } else {
-            self.level =
-                (self.level.clamp(0.001 * rate, rate) * (1.0 + gain * passed / horizon * error)).min(rate);
-        }
+        let begins = queue > 0.0 && error < 0.0 && self.level >= rate;
+        let equal = rate / f64::from(flows.count_ones().max(1));
+        let level = if begins { equal } else { self.level.clamp(0.001 * rate, rate) };
+        // The step also where it begins: one flow alone would keep the whole link for ever.
+        self.level = (level * (1.0 + gain * passed / horizon * error)).min(rate);
     }
 
     /// A Data leaves: its grant is at most the level of this link, unless the neighbour sees to that by itself. It says how long
@@ -226,6 +225,20 @@ mod tests {
         let granted = finish(&mut outgoing, 8e6, false).unwrap();
         assert!((granted / 5e6 - 1.0).abs() < 0.03, "{granted}");
         assert!(finish(&mut outgoing, 8e6, true).unwrap() > 7.9e6, "who takes part sees to that by itself");
+    }
+
+    #[test]
+    fn one_flow_that_asks_for_too_much_is_granted_what_fits_too() {
+        let mut outgoing = Outgoing::new();
+        send(&mut outgoing, 10, 1000);
+        for _ in 0..400 {
+            // It wants 20 Mb/s, and obeys.
+            let rate = outgoing.level.min(20e6);
+            outgoing.on_data(FlowKey::default(), 0.025 * rate);
+            outgoing.end_period(0.3, 0.025, 0.1, if rate > 9.8e6 { 1e5 } else { 0.0 });
+        }
+        let granted = finish(&mut outgoing, 20e6, false).unwrap();
+        assert!((9e6..9.9e6).contains(&granted), "{granted}");
     }
 
     #[test]
