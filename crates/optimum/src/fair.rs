@@ -45,8 +45,8 @@ const USED_UP: f64 = 1e-9;
 const WHOLE_STEPS: usize = 200;
 /// The largest number of rounds over single paths.
 const ROUNDS: usize = 600;
-/// With several classes loads may swing between two links. They do, if they change by as much as two rounds before, within
-/// this part of the change. Then the rounds make half steps.
+/// With several classes, loads may swing between two links. A load swings if it changes by as much as it did two rounds before,
+/// to within this part of the change. Then the rounds make half steps.
 const SWINGS: f64 = 1e-6;
 /// The largest number of rounds of what changes. Two links whose spare rates are nearly the same may settle in many small steps.
 const ROUNDS_OF_CHANGES: usize = 2000;

@@ -353,7 +353,7 @@ fn over_a_forwarder_that_knows_nothing(scheme: &str) -> [Value; 2] {
     [&real, &simulated].map(|document| flow(&document["windows"][0], "C", "/over").clone())
 }
 
-/// With no delay but the queue's, all Data are marked in the end, and the window comes to 32.
+/// The queue is the only delay here. So at the end every Data is marked, and the window is 32.
 #[test]
 fn hbhcm_measures_across_a_forwarder_that_knows_nothing_of_it_as_in_the_simulator() {
     let [real, simulated] = over_a_forwarder_that_knows_nothing("hbhcm");

@@ -325,7 +325,7 @@ fn a_queue_hears_how_long_its_link_took_where_the_link_knows() {
     assert_eq!(send(&mut serial, at(5), 1000), [sent(at(5), 1000, 8)]);
     serial.set_rate(at(6), Some(Rate::from_mbps(2)));
     assert_eq!(send(&mut serial, at(20), 500), [sent(at(20), 500, 2)]);
-    // Without a rate: never.
+    // A link without a rate never says how long it took.
     let mut unknown = Link::new(queue(), None, random());
     assert_eq!(send(&mut unknown, at(5), 1000), []);
     unknown.release(at(6));

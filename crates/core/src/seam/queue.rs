@@ -152,7 +152,7 @@ pub struct ReceiveEvent<'a> {
     pub wire_len: Bytes,
     /// For a Data: time since the Interest was sent by this face; `None` if it was sent more than once.
     pub rtt: Option<Span>,
-    /// For a Data: what the queue noted when the Interest left; `None` if it noted nothing, or where `rtt` is.
+    /// For a Data: the queue's note from when the Interest left. `None` if the queue made no note, or if `rtt` is `None`.
     pub departed: Option<Departed>,
     /// The face's random stream.
     pub random: &'a mut Random,

@@ -19,7 +19,7 @@ const CONTENT: usize = 1000;
 /// From the Interest's last bit to the arrival of its Data.
 const ROUND_TRIP: Span = Span::from_millis(20);
 const SECONDS: u64 = 20;
-/// Of the link to the producer.
+/// The rate of the link to the producer.
 const RATE: Rate = Rate::from_mbps(10);
 
 enum Event {

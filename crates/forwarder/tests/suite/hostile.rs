@@ -415,7 +415,7 @@ fn a_flood_over_the_only_route_leaves_another_application_its_answers() {
     assert!(beside * 20 >= alone * 19, "{beside} Data beside the flood, {alone} without");
 }
 
-/// The same under Sluice, to which nobody says the rate of the link by which Data come.
+/// The same under Sluice. No node tells it the rate of the link that brings the Data.
 #[test]
 fn a_flood_over_the_only_route_leaves_another_application_its_answers_under_sluice() {
     let (alone, beside) = beside_a_flood("one-route-sluice", "sluice", "", &["/"], (10_000, ""));

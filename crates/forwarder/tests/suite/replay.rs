@@ -104,7 +104,7 @@ fn qsccp() -> &'static [u8] {
     FILE.get_or_init(|| recording("replay-qsccp", "[scheme]\nname = \"qsccp\"\n", rate))
 }
 
-/// Without a rate: what it paces by, it measures.
+/// The file has no rate. The forwarder paces by what it measures.
 fn sluice() -> &'static [u8] {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     FILE.get_or_init(|| recording("replay-sluice", "[scheme]\nname = \"sluice\"\n", ""))

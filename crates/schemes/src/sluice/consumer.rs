@@ -1,5 +1,5 @@
-//! The consumer asks at the rate that it is granted. Before it hears of one, it has a few Interests pending. Where nobody
-//! grants, it probes for a rate (`untold.rs`).
+//! The consumer asks at the rate that it is granted. Before the first grant, it keeps a few Interests pending. If no node grants
+//! a rate, the consumer probes for one (`untold.rs`).
 
 use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
@@ -267,7 +267,7 @@ mod tests {
             (from..from + 2000).for_each(|ms| lose(&mut *consumer, ms));
             assert!(near(rate(&*consumer), right), "{from}: {}", rate(&*consumer));
         }
-        // It is granted anew, and is there in a few Data.
+        // A new grant comes. A few Data later the consumer asks at that rate.
         (0..8).for_each(|n| hear(&mut *consumer, 12_000 + n, Some(8e6)));
         assert!(rate(&*consumer) > 7.8e6);
     }

@@ -30,12 +30,15 @@ pub(super) struct Flow {
     pub(super) key: FlowKey,
     /// The number of the entry in which its Interests wait: its own or its group's.
     pub(super) owner: u32,
-    /// Of an owner: the Interests that wait, the bits that it may still send for, the next owner that has Interests.
+    /// The Interests that wait in this entry. This and the next five fields are used only in an owner.
     pub(super) queue: PacketList,
+    /// Bits of Data that it may still ask for in its turn.
     pub(super) deficit: f64,
+    /// The next entry in the ring of its class.
     pub(super) next: u32,
+    /// w.
     pub(super) weight: f64,
-    /// Of an owner: how many of its flows are active, and how many there are.
+    /// The number of its active flows, and of all its flows.
     pub(super) active: u32,
     members: u32,
     /// Its own Interests that wait.

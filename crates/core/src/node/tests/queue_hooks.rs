@@ -93,7 +93,7 @@ fn a_queue_is_shown_with_the_data_when_their_interest_left_and_its_own_number() 
     bench.later(5);
     bench.data(up, "/a/2");
     assert_eq!(shown(&told), Some(Departed { left: opens, note: u32::MAX }));
-    // Of what it did not note it is shown nothing.
+    // The queue notes nothing, so it is shown nothing.
     told.lock().unwrap().notes = false;
     bench.interest(down, "/a/3", 3);
     bench.data(up, "/a/3");
@@ -110,7 +110,7 @@ fn of_an_interest_that_was_sent_more_than_once_no_departure_is_shown() {
     }
     bench.data(up, "/a/1");
     assert_eq!(shown(&told), None);
-    // By another face it was sent once.
+    // The other face sent the Interest once.
     bench.interest(down, "/a/2", 3);
     bench.later(100);
     bench.node.add_route(&name("/a"), other, 2);
