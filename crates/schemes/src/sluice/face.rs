@@ -82,6 +82,8 @@ pub(super) struct Face {
     loop_rtt: Option<Span>,
     epoch: u32,
     epoch_began: Time,
+    /// The most that a flow which sends in this epoch was answered, as a part of its Interests.
+    answered: Option<f64>,
     outgoing: Outgoing,
     data: DropTail,
 }
@@ -109,6 +111,7 @@ impl Face {
             loop_rtt: None,
             epoch: 0,
             epoch_began: Time::ZERO,
+            answered: None,
             outgoing: Outgoing::new(),
             data: DropTail::new(face.limit),
         };
@@ -166,6 +169,17 @@ impl Face {
         self.level.offer(self.window * size / rtt);
     }
 
+    /// Whether Ĥ is what limits: then a Data that does not come may have filled the link all the same.
+    fn is_hidden(&self) -> bool {
+        self.hidden.rate < self.told.unwrap_or(f64::INFINITY)
+    }
+
+    /// The bits that an Interest of a flow will probably put on the link.
+    fn expected(&self, number: u32) -> f64 {
+        let flow = &self.flows[number];
+        if self.is_hidden() { flow.size } else { flow.expected() }
+    }
+
     /// What a Data of a flow grants: its level, less what drains its queue in a horizon.
     fn grant(&self, number: u32) -> Grant {
         let (flow, level) = (&self.flows[number], self.level_of(number));
@@ -200,6 +214,8 @@ impl Face {
             // Those of the epoch before last are not answered any more: so many did not fit.
             let lost = core::mem::replace(&mut self.pending[(self.epoch & 1) as usize], 0.0);
             self.window = (self.window - lost).max(FIRST_WINDOW);
+            self.hidden.on_epoch(self.answered.take());
+            self.set_rate(now);
             if self.meter.is_none() {
                 self.offer_window();
             }
@@ -250,7 +266,9 @@ impl Face {
                 ev.dropped.push(Dropped { packet, reason: DropReason::Expired, nack: None });
                 continue;
             }
-            let (charge, lateness) = (self.flows[number].charge(self.epoch), self.lateness());
+            self.flows[number].on_send(self.epoch);
+            self.answered = self.answered.into_iter().chain(self.flows[number].answered()).reduce(f64::max);
+            let (charge, lateness) = (self.expected(number), self.lateness());
             self.pending[(self.epoch & 1) as usize] += charge / self.flows[number].size;
             let bits = charge as u64;
             if let Some(meter) = &mut self.meter {
@@ -299,7 +317,7 @@ impl Queue for Face {
         self.flows.note_interest(ev.now, number, &mut self.level);
         self.note_loop(&ev.pool[packet]);
         let (flow, level) = (&self.flows[number], self.level_of(number));
-        self.level.ask(flow.class(), flow.expected());
+        self.level.ask(flow.class(), self.expected(number));
         let room =
             (level * self.settings.room.as_secs_f64() / flow.size).clamp(self.settings.least_room, MOST);
         let of_group = self.flows[flow.owner].queue.len();

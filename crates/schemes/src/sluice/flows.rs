@@ -80,14 +80,19 @@ impl Flow {
         self.key.class as usize
     }
 
-    /// The bits that an Interest will probably bring.
-    pub(super) fn expected(&self) -> f64 {
-        self.answers.part * self.size
+    /// The part of its Interests that was answered of late, if enough were sent.
+    pub(super) fn answered(&self) -> Option<f64> {
+        self.answers.part
     }
 
-    /// An Interest leaves in this epoch: the bits that it will probably bring.
-    pub(super) fn charge(&mut self, epoch: u32) -> f64 {
-        self.answers.on_send(epoch) * self.size
+    /// The bits that an Interest will probably bring.
+    pub(super) fn expected(&self) -> f64 {
+        self.answers.part.unwrap_or(1.0) * self.size
+    }
+
+    /// An Interest leaves in this epoch.
+    pub(super) fn on_send(&mut self, epoch: u32) {
+        self.answers.on_send(epoch);
     }
 
     /// A Data of so many bits came for an Interest that left in this epoch.
@@ -104,29 +109,28 @@ struct Answers {
     sent: [u32; 2],
     came: [u32; 2],
     epoch: u32,
-    part: f64,
+    part: Option<f64>,
 }
 
 impl Default for Answers {
     fn default() -> Answers {
-        Answers { sent: [0; 2], came: [0; 2], epoch: 0, part: 1.0 }
+        Answers { sent: [0; 2], came: [0; 2], epoch: 0, part: None }
     }
 }
 
 impl Answers {
-    fn on_send(&mut self, epoch: u32) -> f64 {
+    fn on_send(&mut self, epoch: u32) {
         if epoch != self.epoch {
             // The Interests of the epoch before had a whole epoch to be answered.
             let place = (epoch & 1) as usize;
             if epoch == self.epoch + 1 && self.sent[place] >= ENOUGH {
-                self.part = (f64::from(self.came[place]) / f64::from(self.sent[place])).min(1.0);
+                self.part = Some((f64::from(self.came[place]) / f64::from(self.sent[place])).min(1.0));
             } else if epoch != self.epoch + 1 {
-                (self.sent, self.came, self.part) = ([0; 2], [0; 2], 1.0);
+                (self.sent, self.came, self.part) = ([0; 2], [0; 2], None);
             }
             (self.sent[place], self.came[place], self.epoch) = (0, 0, epoch);
         }
         self.sent[(epoch & 1) as usize] += 1;
-        self.part
     }
 
     fn on_data(&mut self, epoch: u32) {
@@ -311,11 +315,16 @@ mod tests {
         packet
     }
 
+    fn charge(flow: &mut Flow, epoch: u32) -> f64 {
+        flow.on_send(epoch);
+        flow.expected()
+    }
+
     #[test]
     fn a_flow_that_nobody_answers_is_charged_nothing_after_two_epochs_and_in_full_soon_after_answers() {
         let mut flow = Flow::new(FlowKey::default(), 1.0, SIZE);
         let mut charged = |epoch: u32, is_answered: bool| {
-            let bits: f64 = (0..10).map(|_| flow.charge(epoch)).sum();
+            let bits: f64 = (0..10).map(|_| charge(&mut flow, epoch)).sum();
             (0..10).filter(|_| is_answered).for_each(|_| flow.settle(epoch & 1, SIZE));
             bits / (10.0 * SIZE)
         };
@@ -330,18 +339,18 @@ mod tests {
         let mut flow = Flow::new(FlowKey::default(), 1.0, 9000.0);
         for epoch in 0..4 {
             for n in 0..20 {
-                flow.charge(epoch);
+                charge(&mut flow, epoch);
                 (n % 4 == 0).then(|| flow.settle(epoch & 1, SIZE));
             }
         }
-        assert!((flow.charge(4) / (0.25 * SIZE) - 1.0).abs() < 0.01, "{}", flow.expected());
+        assert!((charge(&mut flow, 4) / (0.25 * SIZE) - 1.0).abs() < 0.01, "{}", flow.expected());
     }
 
     #[test]
     fn few_interests_say_nothing_of_the_part_that_is_answered() {
         let mut flow = Flow::new(FlowKey::default(), 1.0, SIZE);
         for epoch in 0..10 {
-            (0..ENOUGH - 1).for_each(|_| assert_eq!(flow.charge(epoch), SIZE));
+            (0..ENOUGH - 1).for_each(|_| assert_eq!(charge(&mut flow, epoch), SIZE));
         }
     }
 

@@ -24,6 +24,12 @@ const DATA: f64 = 3.0;
 const SAMPLES: u32 = 6;
 /// First and largest growth of Ĥ, a period.
 const GROWTH: (f64, f64) = (0.005, 0.1);
+/// If no flow has more of its Interests answered, the link loses most Data.
+const LEAST_ANSWERED: f64 = 0.5;
+/// What is asked for shows in the answers after so many epochs.
+const EPOCHS: u32 = 3;
+/// It grows for so many periods at once, at most.
+const MOST_GROWN: f64 = 7.0;
 /// In so many periods in which less is asked for a queue of ours becomes shorter by this part at least.
 const STAYS: u32 = 8;
 const SHORTER: f64 = 0.1;
@@ -55,6 +61,9 @@ pub(super) struct Hidden {
     queued: u32,
     stays: u32,
     shortest: f64,
+    /// The link loses most Data; and the epochs since it was asked for half.
+    loses: bool,
+    halved_before: u32,
     /// What came in the last periods, bit/s.
     rates: [f64; RATES],
 }
@@ -77,7 +86,21 @@ impl Hidden {
             queued: 0,
             stays: 0,
             shortest: 0.0,
+            loses: false,
+            halved_before: EPOCHS,
             rates: [0.0; RATES],
+        }
+    }
+
+    /// An epoch has ended: the most that a flow was answered in the one before the last, as a part of its Interests, if known.
+    /// If that is less than half, the link loses most Data, and those that come do not tell its rate: packets of several
+    /// fragments are lost if one fragment is.
+    pub(super) fn on_epoch(&mut self, answered: Option<f64>) {
+        self.loses = answered.is_some_and(|most| most < LEAST_ANSWERED);
+        self.halved_before = self.halved_before.saturating_add(1);
+        if self.loses && self.halved_before >= EPOCHS {
+            (self.cap, self.growth, self.halved_before) = (0.5 * self.cap, GROWTH.0, 0);
+            self.rate = self.rate.min(self.cap);
         }
     }
 
@@ -121,6 +144,8 @@ impl Hidden {
         let comes = self.bits / passed.as_secs_f64();
         self.rates.rotate_right(1);
         self.rates[0] = comes;
+        // One Data more or less is chance.
+        let is_used = self.bits + burst > 0.95 * self.rate * passed.as_secs_f64();
         let excess = self.least.saturating_sub(self.base).as_secs_f64();
         let room = (DATA * burst / comes).min(CHANGES * self.base.as_secs_f64()).max(LATENESS);
         self.room = room;
@@ -136,9 +161,12 @@ impl Hidden {
         if self.stays > STAYS {
             (self.base, self.newer, self.halved, self.stays) = (self.least, self.least, now, 0);
         } else if waits {
-            (self.cap, self.growth) = (self.most_of_late().min(self.cap), GROWTH.0);
-        } else if self.cap.is_finite() && comes > 0.95 * self.rate && excess < 0.1 * room {
-            self.cap *= 1.0 + self.growth;
+            let of_late = if self.loses { f64::INFINITY } else { self.most_of_late() };
+            (self.cap, self.growth) = (of_late.min(self.cap), GROWTH.0);
+        } else if self.cap.is_finite() && is_used && excess < 0.1 * room {
+            // At a low rate a period is long, since few Data come.
+            let periods = (passed.as_secs_f64() / period.as_secs_f64()).min(MOST_GROWN);
+            self.cap *= libm::pow(1.0 + self.growth, periods);
             self.growth = (1.3 * self.growth).min(GROWTH.1);
         }
         self.rate = self.cap * (1.0 - ((excess - 0.3 * room) / 0.3).clamp(-0.02, 0.5));
@@ -192,6 +220,38 @@ mod tests {
         assert_eq!(hidden.rate, f64::INFINITY);
         hidden.on_silence(Time::ZERO + Span::from_secs(2));
         assert!((hidden.rate / 10e6 - 1.0).abs() < 0.1, "{}", hidden.rate);
+    }
+
+    #[test]
+    fn a_link_that_loses_most_of_its_data_is_asked_for_half_until_it_loses_less() {
+        let mut hidden = Hidden::new();
+        (hidden.cap, hidden.rate) = (50e6, 50e6);
+        let rates: Vec<f64> = (0..5)
+            .map(|_| {
+                hidden.on_epoch(Some(0.1));
+                hidden.rate / 1e6
+            })
+            .collect();
+        // What it asks for shows after three epochs.
+        assert_eq!(rates, [25.0, 25.0, 25.0, 12.5, 12.5]);
+        // Few Data come through its full queue of 50 ms: what comes is far below its rate.
+        let mut at = Time::ZERO;
+        for n in 0..24_u64 {
+            at = Time::ZERO + Span::from_millis(100 * n);
+            let waited = Span::from_millis(if n < 6 { 0 } else { 50 });
+            hidden.on_data(at, Some(Span::from_millis(2) + waited), 64e3, 64e3, None);
+        }
+        assert_eq!(hidden.cap, 12.5e6);
+        hidden.on_epoch(Some(0.9));
+        // Later it loses nothing: its rate is found in seconds, although few Data come at first.
+        hidden.cap = 0.3e6;
+        hidden.rate = 0.3e6;
+        let begun = at;
+        while hidden.rate < 5e6 && at < begun + Span::from_secs(60) {
+            at += Span::from_secs_f64(64e3 / hidden.rate);
+            hidden.on_data(at, Some(Span::from_millis(2)), 64e3, 64e3, None);
+        }
+        assert!(at.since(begun) < Span::from_secs(15), "{}", at.since(begun));
     }
 
     #[test]
