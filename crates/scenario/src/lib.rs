@@ -33,11 +33,13 @@ pub mod reference;
 mod routing;
 mod set;
 mod sizes;
+mod traffic;
 
 pub use builtin::{builtin, builtins};
 pub use error::ScenarioError;
 pub use model::*;
 pub use names::covers;
 pub use set::Override;
+pub use traffic::{Activity, Arrivals, Distribution, MOST_DATA, Popularity, Request, Requests};
 pub use weir_core::seam::QueueLimit;
 pub use weir_document::{Location, Param, ParamValue, did_you_mean, nearest, text};

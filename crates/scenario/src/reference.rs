@@ -164,6 +164,10 @@ fn shape(shape: Shape) -> Value {
             let one = json!({ "type": "integer", "minimum": 1 });
             json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
         }
+        Shape::WholeEachOr(..) => {
+            let one = json!({ "type": "integer", "minimum": 1 });
+            json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }, text()] })
+        }
         Shape::Position => {
             let one = two(json!({ "type": "number" }));
             json!({ "anyOf": [one, { "type": "array", "items": one }] })
