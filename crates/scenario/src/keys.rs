@@ -526,7 +526,7 @@ pub const KEYS: &[Key] = &[
         "The link, or pair of stations on a medium, that changes: `\"R1-R2\"`, or one direction of its rate or delay: `\"R1->R2\"`.",
     ),
     fixed("event", "node", Shape::Text, NONE, "The node that changes."),
-    key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on."),
+    key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on; `\"0 b/s\"`: it sends no new Interests."),
     key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
     key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on."),
     key(

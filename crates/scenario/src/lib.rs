@@ -23,6 +23,7 @@ mod builtin;
 mod error;
 mod expand;
 mod faults;
+mod files;
 mod generate;
 mod keys;
 mod load;
@@ -37,6 +38,7 @@ mod traffic;
 
 pub use builtin::{builtin, builtins};
 pub use error::ScenarioError;
+pub use files::{named_files, with_files};
 pub use model::*;
 pub use names::covers;
 pub use set::Override;

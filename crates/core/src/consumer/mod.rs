@@ -407,6 +407,7 @@ impl Consumer {
             return Time::NEVER;
         }
         let wanted = match (self.config.source.rate(), self.last_sent) {
+            (Some(Rate::ZERO), _) => return Time::NEVER,
             // Only a Data tells how many make up the rate: the first goes alone.
             (Some(_), Some(_)) if self.config.expected_size == Bytes::ZERO && self.segments.pending() > 0 => {
                 return Time::NEVER;
