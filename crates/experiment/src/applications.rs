@@ -87,7 +87,7 @@ pub(crate) fn source(source: SourceRate) -> Source {
 }
 
 /// What an application knows of the size of its Data: that of its first segment, on the wire.
-pub(crate) fn expected_size(flow: &Flow) -> Bytes {
+fn expected_size(flow: &Flow) -> Bytes {
     let mut data = Packet::default();
     data.name = first_name(flow);
     data.content_len = flow.payload.as_u64() as u32;
@@ -111,14 +111,6 @@ fn first_name(flow: &Flow) -> HashedName {
     // Cannot fail: a scenario's prefixes leave room for a segment.
     let _ = name.push(&HASHER, TYPE_GENERIC, &[0]);
     name
-}
-
-/// The length of an Interest of a flow on a link, without what a scheme adds.
-pub(crate) fn interest_size(flow: &Flow) -> Bytes {
-    let mut interest = Packet::default();
-    interest.name = first_name(flow);
-    interest.lifetime = flow.lifetime;
-    Bytes::new(u64::from(wire::interest_len(&interest)))
 }
 
 /// A prefix of a scenario, hashed by [`HASHER`]. It was checked when the scenario was read.

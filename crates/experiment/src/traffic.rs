@@ -7,7 +7,6 @@ use weir_core::random::Random;
 use weir_core::units::{Span, Time};
 use weir_scenario::{Activity, Arrivals, Distribution, Flow, FlowId, MOST_DATA, Popularity, Requests, covers};
 
-use crate::applications::{expected_size, interest_size};
 use crate::experiment::Experiment;
 
 /// A request: a consumer that fetches one object and ends.
@@ -270,7 +269,7 @@ impl Experiment {
     pub fn unloaded(&self, flow: FlowId) -> Option<Unloaded> {
         let scenario = self.scenario();
         let flow = &scenario.flows[flow.index()];
-        let (data, interest) = (expected_size(flow), interest_size(flow));
+        let [interest, data] = flow.packet_lengths();
         let mut unloaded = Unloaded { first: Span::ZERO, per_data: Span::ZERO };
         let mut at = flow.consumer;
         for _ in 0..scenario.nodes.len() {

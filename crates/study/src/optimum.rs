@@ -43,6 +43,12 @@ pub struct ScenarioOptimum {
 
 /// Refuses a scenario whose consumers the seed draws: each seed has another optimum.
 pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
+    if let Some(flow) = scenario.flows.iter().find(|flow| flow.activity.is_some() && flow.requests.is_none()) {
+        return Err(StudyError::Invalid(format!(
+            "flow {} pauses at random times, so there is no steady optimum: leave its `activity` out",
+            flow.name
+        )));
+    }
     if let Some(flow) = scenario.flows.iter().find(|flow| flow.requests.is_some()) {
         return Err(StudyError::Invalid(format!(
             "flow {} has random requests, which have no steady optimum: `weir run` has what each request would have if links were shared ideally",

@@ -69,6 +69,9 @@ pub(crate) fn add_ideal(
     windows: &[(Span, Span)],
     document: &mut RunDocument,
 ) -> Result<(), StudyError> {
+    if scenario.flows.iter().any(|flow| flow.activity.is_some() && flow.requests.is_none()) {
+        return Err(StudyError::Invalid("a flow pauses at random times".to_owned()));
+    }
     let setup = Setup { seed: document.seed, with_series: false, windows: windows.to_vec(), ..Setup::default() };
     let experiment = Experiment::new(Arc::clone(scenario), &setup)?;
     let Some((expanded, drawn)) = as_flows(&experiment) else { return Ok(()) };
@@ -136,4 +139,31 @@ pub(crate) fn add_ideal(
         document.optimum = Some(row(0, &document.flows));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean slowdown of processor sharing is 1/(1 − ρ), whatever the distribution of sizes (Kleinrock, 1976).
+    #[test]
+    fn ideal_sharing_has_the_slowdown_of_processor_sharing() {
+        for (load, tolerance) in [(0.3, 0.05), (0.6, 0.1), (0.8, 0.2)] {
+            // Of 1024 B of content 1120 B are on the wire; Data of 0.9 ms, requests of 100 on average.
+            let flow = format!(
+                "title = \"PS\"\nduration = \"400 s\"\n[scheme]\ndefault = \"fixed\"\n[[node]]\nname = [\"C\", \"P\"]\n\
+                 [[link]]\nends = [\"C\", \"P\"]\nrate = [\"10 Gb/s\", \"10 Mb/s\"]\ndelay = \"1 us\"\n\
+                 [[flow]]\nname = \"web\"\nconsumer = \"C\"\nproducer = \"P\"\nprefix = \"/web\"\n\
+                 arrivals = \"poisson {}/s\"\namount = \"exponential 100\"\n",
+                load / 0.0886
+            );
+            let scenario = Arc::new(Scenario::parse("PS", "PS", &flow, &[]).unwrap_or_else(|error| panic!("{error}")));
+            let row = weir_measure::RequestRow { group: "web".into(), size: "all".into(), ..Default::default() };
+            let mut document = RunDocument { seed: 3, requests: vec![row], ..RunDocument::default() };
+            add_ideal(&scenario, &[], &mut document).unwrap_or_else(|error| panic!("{error}"));
+            let found = document.requests[0].ideal_slowdown.and_then(|s| s.mean).unwrap_or_default();
+            let wanted = 1.0 / (1.0 - load);
+            assert!((found / wanted - 1.0).abs() < tolerance, "{load}: {found}, not {wanted}");
+        }
+    }
 }
