@@ -117,6 +117,7 @@ impl Flows {
             hint,
             expected_size,
             early_loss: fetch.early_loss,
+            source_jitter: 0.0,
         };
         let consumer = Consumer::new(config, control, random);
         let id = self.free_id();

@@ -65,6 +65,8 @@ pub enum Shape {
     SpanEach,
     /// A whole number from 1, or a list with one for each flow.
     WholeEach,
+    /// As [`Shape::WholeEach`], or a text with a special form: its name for the reference, and the help of an error.
+    WholeEachOr(&'static str, &'static str),
     /// A list of two numbers.
     Position,
     /// A list of values.
@@ -144,6 +146,7 @@ impl Shape {
             Shape::Pair => "a list of two names, such as [\"R1\", \"R2\"]".into(),
             Shape::SpanEach => "a time such as \"10 s\", or a list with one for each flow".into(),
             Shape::WholeEach => "a whole number from 1, or a list with one for each flow".into(),
+            Shape::WholeEachOr(_, wanted) => wanted.into(),
             Shape::Position => "a list of two numbers, such as [2, 0.5]".into(),
             Shape::Values => "a list of values, such as [0.0, 0.5, 1.0]".into(),
             Shape::Window => "the name of a window, or a list of two times".into(),

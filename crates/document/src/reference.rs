@@ -63,6 +63,7 @@ fn label(shape: Shape) -> String {
         Shape::Pair => "two names".into(),
         Shape::SpanEach => "time, or a list".into(),
         Shape::WholeEach => "whole number from 1, or a list".into(),
+        Shape::WholeEachOr(name, _) => format!("whole number from 1, a list, or a {name}"),
         Shape::Position => "two numbers".into(),
         Shape::Values => "list of values".into(),
         Shape::Window => "window's name, or two times".into(),

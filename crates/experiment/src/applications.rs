@@ -7,7 +7,7 @@ use weir_core::packet::wire;
 use weir_core::producer::Producer;
 use weir_core::seam::FlowConfig;
 use weir_core::units::{Bytes, Span, Time};
-use weir_measure::FlowInfo;
+use weir_measure::{FlowInfo, RequestInfo};
 use weir_packet::Name;
 use weir_scenario::{Flow, FlowId, SourceRate};
 
@@ -24,6 +24,12 @@ impl Experiment {
             class: flow.class,
             start: Time::ZERO + flow.start,
         }
+    }
+
+    /// What the accounts of requests need to know of the flows.
+    pub fn request_infos(&self) -> Vec<RequestInfo> {
+        let info = |flow: &Flow| RequestInfo { group: flow.name.clone(), is_source: flow.requests.is_some() };
+        self.scenario().flows.iter().map(info).collect()
     }
 
     /// What a flow's flow control may know when it is made.
@@ -44,12 +50,20 @@ impl Experiment {
             amount: flow.amount,
             reorder: REORDER_BOUND,
             source: source(flow.source),
+            source_jitter: flow.source_jitter,
             lifetime: flow.lifetime,
             must_be_fresh: flow.freshness.is_some(),
             hint: None,
             expected_size: expected_size(flow),
             early_loss: flow.early_loss.unwrap_or(early_loss),
         }
+    }
+
+    /// The settings of the consumer of one request: it fetches an object below the flow's prefix.
+    pub fn request_consumer(&self, flow: FlowId, object: u64, amount: u64) -> ConsumerConfig {
+        let mut config = ConsumerConfig { amount: Some(amount), ..self.consumer(flow) };
+        add_object(&mut config.prefix, object);
+        config
     }
 
     /// The settings of a flow's producers.
@@ -74,15 +88,29 @@ pub(crate) fn source(source: SourceRate) -> Source {
 
 /// What an application knows of the size of its Data: that of its first segment, on the wire.
 fn expected_size(flow: &Flow) -> Bytes {
-    let mut name = name_of(&flow.prefix);
-    // Cannot fail: a scenario's prefixes leave room for a segment.
-    let _ = name.push(&HASHER, TYPE_GENERIC, &[0]);
     let mut data = Packet::default();
-    data.name = name;
+    data.name = first_name(flow);
     data.content_len = flow.payload.as_u64() as u32;
     data.freshness = flow.freshness.unwrap_or(Span::ZERO);
     data.signature_len = flow.signature;
     Bytes::new(u64::from(wire::data_len(&data)))
+}
+
+/// Adds the number of an object to a name, in digits.
+fn add_object(name: &mut HashedName, object: u64) {
+    // Cannot fail: a scenario's prefixes leave room for an object and a segment.
+    let _ = name.push(&HASHER, TYPE_GENERIC, object.to_string().as_bytes());
+}
+
+/// The name of the first segment that a flow fetches, or of the first object of its requests.
+fn first_name(flow: &Flow) -> HashedName {
+    let mut name = name_of(&flow.prefix);
+    if flow.requests.is_some() {
+        add_object(&mut name, 0);
+    }
+    // Cannot fail: a scenario's prefixes leave room for a segment.
+    let _ = name.push(&HASHER, TYPE_GENERIC, &[0]);
+    name
 }
 
 /// A prefix of a scenario, hashed by [`HASHER`]. It was checked when the scenario was read.

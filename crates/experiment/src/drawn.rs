@@ -1,4 +1,5 @@
-//! What the seed draws of the scenario itself, before the run: delays of links, starts of flows, nodes of consumers.
+//! What the seed draws of the scenario itself, before the run: delays of links, starts and amounts of flows,
+//! nodes of consumers.
 
 use std::sync::Arc;
 
@@ -6,10 +7,14 @@ use weir_core::random::Random;
 use weir_core::units::Span;
 use weir_scenario::{Flow, Link, Scenario};
 
+use crate::traffic::drawn_amount;
+
 /// The scenario of the run with this seed, and whether the seed has drawn something of it. Nothing is left to draw.
 pub fn drawn(scenario: Arc<Scenario>, seed: u64) -> (Arc<Scenario>, bool) {
     let is_drawn = scenario.links.iter().any(|link| link.delay_jitter > 0.0)
-        || scenario.flows.iter().any(|flow| flow.start_jitter > Span::ZERO || !flow.drawn_from.is_empty());
+        || scenario.flows.iter().any(|flow| {
+            flow.start_jitter > Span::ZERO || !flow.drawn_from.is_empty() || flow.amount_drawn.is_some()
+        });
     if !is_drawn {
         return (scenario, false);
     }
@@ -25,6 +30,9 @@ pub fn drawn(scenario: Arc<Scenario>, seed: u64) -> (Arc<Scenario>, bool) {
         flow.start_jitter = Span::ZERO;
     }
     for group in drawn.flows.chunk_by_mut(|a, b| a.name == b.name) {
+        draw_amounts(group, seed);
+    }
+    for group in drawn.flows.chunk_by_mut(|a, b| a.name == b.name) {
         draw_consumers(group, seed);
     }
     (Arc::new(drawn), true)
@@ -35,6 +43,15 @@ fn draw_delay(link: &mut Link, mut random: Random) {
         let factor = 1.0 + link.delay_jitter * (2.0 * random.unit() - 1.0);
         link.delay = link.delay.map(|delay| part(delay, factor));
         link.delay_jitter = 0.0;
+    }
+}
+
+fn draw_amounts(group: &mut [Flow], seed: u64) {
+    let mut random = Random::named(seed, &format!("amounts of {}", group[0].name));
+    for flow in group {
+        if let Some(distribution) = flow.amount_drawn.take() {
+            flow.amount = Some(drawn_amount(&distribution, &mut random));
+        }
     }
 }
 

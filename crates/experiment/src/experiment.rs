@@ -147,9 +147,9 @@ impl Experiment {
         self.seed
     }
 
-    /// Whether the seed has drawn something of the scenario itself: delays, starts, or the nodes of consumers.
+    /// Whether the seed draws something of the scenario itself: delays, starts, nodes of consumers, or traffic.
     pub fn is_drawn(&self) -> bool {
-        self.is_drawn
+        self.is_drawn || self.has_random_traffic()
     }
 
     /// Whether time series are wanted.

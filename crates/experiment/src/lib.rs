@@ -15,6 +15,7 @@ mod probe;
 mod report;
 mod resolve;
 mod script;
+mod traffic;
 
 pub use applications::name_of;
 pub use drawn::drawn;
@@ -25,3 +26,4 @@ pub use probe::Probe;
 pub use report::{Dropped, Measured};
 pub use resolve::{check_schemes, scheme_for};
 pub use script::Change;
+pub use traffic::{Arrival, RequestStream, Unloaded};

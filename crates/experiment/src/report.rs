@@ -3,7 +3,7 @@
 use weir_core::consumer::ConsumerCounters;
 use weir_core::seam::DropReason;
 use weir_measure::{
-    DropRow, FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RunDocument, Series, Topology, WindowRow,
+    DropRow, FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RequestAccounts, RequestRow, RunDocument, Series, Topology, WindowRow,
 };
 
 use crate::experiment::Experiment;
@@ -16,6 +16,8 @@ pub struct Measured<'a> {
     pub flows: FlowAccounts,
     /// Accounts of the links; `None` in a world that does not see them.
     pub links: Option<LinkAccounts>,
+    /// Accounts of requests; `None` in a world without them.
+    pub requests: Option<RequestAccounts>,
     /// What was seen for the expectations and the further probes.
     pub observers: &'a Observers,
     /// Events handled.
@@ -59,6 +61,10 @@ impl Measured<'_> {
         (rows, if all == 0 { 0.0 } else { thrown_away as f64 / all as f64 })
     }
 
+    fn request_rows(&self, place: usize) -> Vec<RequestRow> {
+        self.requests.as_ref().map_or_else(Vec::new, |requests| requests.rows(place))
+    }
+
     fn link_rows(&self, place: usize, interval: &Interval) -> Vec<LinkRow> {
         self.links.as_ref().map_or_else(Vec::new, |links| links.rows(place, interval.seconds()))
     }
@@ -78,6 +84,7 @@ impl Experiment {
             classes: flows.class_rows(interval),
             groups: flows.group_rows(interval),
             links: measured.link_rows(1 + window, interval),
+            requests: measured.request_rows(1 + window),
             optimum: None,
         });
         let (drops, data_thrown_away) = measured.drops();
@@ -97,6 +104,7 @@ impl Experiment {
             classes: flows.class_rows(whole),
             groups: flows.group_rows(whole),
             links: measured.link_rows(0, whole),
+            requests: measured.request_rows(0),
             windows: windows.collect(),
             expectations: measured.observers.rows(flows, measured.links.as_ref()),
             ..RunDocument::default()
@@ -117,7 +125,8 @@ impl Experiment {
         let (flows, classes, samples) = measured.flows.take_series();
         let step_s = if self.with_series() { self.scenario().sample.as_secs_f64() } else { 0.0 };
         let links = measured.links.as_mut().map_or_else(Vec::new, LinkAccounts::take_series);
-        Series { step_s, samples, flows, classes, links }
+        let requests = measured.requests.as_mut().map_or_else(Vec::new, RequestAccounts::take_samples);
+        Series { step_s, samples, flows, classes, links, requests }
     }
 
     /// The scenario's numbers, each with where it comes from.

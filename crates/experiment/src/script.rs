@@ -37,6 +37,12 @@ impl Experiment {
             if let Some(stop) = flow.stop {
                 script.push((Time::ZERO + stop, Change::Stop(FlowId(index))));
             }
+            for (from, to) in self.pauses(FlowId(index)) {
+                script.push((from, Change::Stop(FlowId(index))));
+                if flow.stop.is_none_or(|stop| to < Time::ZERO + stop) {
+                    script.push((to, Change::Start(FlowId(index))));
+                }
+            }
         }
         for event in &self.scenario().events {
             let at = Time::ZERO + event.at;

@@ -8,6 +8,7 @@ mod document;
 mod links;
 mod model;
 mod optimum;
+mod requests;
 mod series;
 mod stats;
 
@@ -16,11 +17,12 @@ pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
     Bound, ClassRow, DelayMs, DistanceRow, DropRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
-    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, SlowdownRow, TargetRow, TrafficFigures,
+    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures,
     WindowRow,
 };
+pub use requests::{RequestAccounts, RequestInfo};
 pub use series::{
-    ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
+    ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, RequestSample, Role, Series, Topology,
     TopologyLink, TopologyMedium, TopologyNode,
 };
 pub use stats::{DelayHistogram, jain, unfairness};

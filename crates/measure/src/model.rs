@@ -58,6 +58,9 @@ pub struct RunDocument {
     pub groups: Vec<GroupRow>,
     /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
+    /// Requests of flows with `arrivals`, by group and size; left out without such flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestRow>,
     /// The same rows over parts of the run.
     pub windows: Vec<WindowRow>,
     /// The optimum over the whole run, if the run has no window; `None` if it is not known.
@@ -132,6 +135,39 @@ pub struct GroupRow {
     /// What its flows got; without a delay where there are too many flows for percentiles of each.
     #[serde(flatten)]
     pub figures: TrafficFigures,
+}
+
+/// The requests of a group for objects of some sizes. A request belongs to the windows in which it came.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestRow {
+    /// Name of the group.
+    pub group: String,
+    /// The sizes of the objects in Data, such as `10-99`, or `all`.
+    pub size: String,
+    /// Requests that came.
+    pub came: u64,
+    /// Those of them that were complete at the end of the run; the figures below are of these alone.
+    pub completed: u64,
+    /// From the request to its last Data.
+    pub completion_ms: DelayMs,
+    /// The completion over the time that the request would take alone in the network.
+    pub slowdown: SlowdownFigures,
+    /// The same if links were shared ideally: weighted max-min without queues; `None` if it is not known.
+    #[serde(default)]
+    pub ideal_slowdown: Option<SlowdownFigures>,
+}
+
+/// Mean and percentiles of a slowdown; `None` without samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowdownFigures {
+    /// Mean over the requests.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
 }
 
 /// What some flows got together.
@@ -218,6 +254,9 @@ pub struct WindowRow {
     pub groups: Vec<GroupRow>,
     /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
+    /// Requests that came in it, by group and size; left out without flows with `arrivals`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestRow>,
     /// The optimum and the flows' distance from it; `None` if it is not known.
     #[serde(default)]
     pub optimum: Option<OptimumRow>,

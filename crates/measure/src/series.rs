@@ -39,6 +39,23 @@ pub struct Series {
     pub classes: Vec<ClassSeries>,
     /// As `RunDocument::links`: one entry for each direction.
     pub links: Vec<LinkSeries>,
+    /// Requests that have ended, in the order of their ends.
+    pub requests: Vec<RequestSample>,
+}
+
+/// A request that has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RequestSample {
+    /// Its flow: the place in `RunDocument::flows`.
+    pub flow: u32,
+    /// When it came, s.
+    pub came_s: f64,
+    /// The Data that it fetched.
+    pub amount: u64,
+    /// The time until its last Data, s.
+    pub completion_s: f64,
+    /// That over the time that it would take alone; NaN if that is not known.
+    pub slowdown: f64,
 }
 
 /// One flow over time.
@@ -130,6 +147,7 @@ impl Series {
             flows: (0..flows).map(|_| FlowSeries::with_room(samples)).collect(),
             classes: Vec::new(),
             links: (0..links).map(|_| LinkSeries::with_room(samples)).collect(),
+            requests: Vec::new(),
         }
     }
 

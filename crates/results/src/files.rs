@@ -5,7 +5,7 @@ use crate::html::report_html;
 use crate::model::{ComparisonDocument, ReproductionDocument, SummaryDocument};
 use crate::schema::{self, Column, Kind, METADATA, Table};
 use crate::sweep::SweepDocument;
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use weir_measure::RunDocument;
-use weir_measure::{Report, Series, to_json};
+use weir_measure::{Report, RequestSample, Series, to_json};
 
 /// A file of results that could not be written.
 #[derive(Debug)]
@@ -189,6 +189,41 @@ pub fn write_parquet(report: &Report, dir: impl AsRef<Path>) -> Result<(), Write
         let file = fs::File::create(&path).map_err(WriteError::file(&path))?;
         write_table(report, table, io::BufWriter::new(file)).map_err(WriteError::table(&path))?;
     }
+    if !report.series.requests.is_empty() {
+        let path = dir.join(format!("{}.parquet", schema::REQUESTS.name));
+        let file = fs::File::create(&path).map_err(WriteError::file(&path))?;
+        write_requests(report, io::BufWriter::new(file)).map_err(WriteError::table(&path))?;
+    }
+    Ok(())
+}
+
+fn write_requests<W: io::Write + Send>(report: &Report, to: W) -> Result<(), ParquetError> {
+    let table = schema::REQUESTS;
+    let requests = &report.series.requests;
+    let mut file = columns::file_writer(to, table.name, table.columns, metadata(report))?;
+    let mut rows = file.next_row_group()?;
+    for column in table.columns {
+        let no_column = || ParquetError::General(format!("no column `{}`", column.name));
+        let mut writer = rows.next_column()?.ok_or_else(no_column)?;
+        let floats = |of: fn(&RequestSample) -> f64| requests.iter().map(move |r| Some(of(r)).filter(|x| x.is_finite()));
+        match &*column.name {
+            "flow" => {
+                let flows = requests.iter().map(|r| Some(r.flow.cast_signed()));
+                write_values::<Int32Type>(&mut writer, column, flows)?;
+            }
+            "amount" => {
+                let amounts = requests.iter().map(|r| Some(r.amount.cast_signed()));
+                write_values::<Int64Type>(&mut writer, column, amounts)?;
+            }
+            "came_s" => write_values::<DoubleType>(&mut writer, column, floats(|r| r.came_s))?,
+            "completion_s" => write_values::<DoubleType>(&mut writer, column, floats(|r| r.completion_s))?,
+            "slowdown" => write_values::<DoubleType>(&mut writer, column, floats(|r| r.slowdown))?,
+            _ => return Err(ParquetError::General(format!("nothing fills `{}`", column.name))),
+        }
+        writer.close()?;
+    }
+    rows.close()?;
+    file.close()?;
     Ok(())
 }
 

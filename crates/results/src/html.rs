@@ -345,6 +345,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         classes: window.classes.clone(),
         groups: Vec::new(),
         links: link_rows(&window.links),
+        requests: window.requests.clone(),
         optimum: window.optimum.as_ref().map(optimum),
     };
     RunDocument {
@@ -362,6 +363,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         groups: Vec::new(),
         links: link_rows(&document.links),
         windows: document.windows.iter().map(window).collect(),
+        requests: document.requests.clone(),
         slowdowns: Vec::new(),
         expectations: document.expectations.clone(),
         ..*document

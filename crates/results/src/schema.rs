@@ -129,6 +129,18 @@ pub const LINKS: Table = Table {
     ],
 };
 
+/// Requests that have ended, in the order of their ends; written if flows have `arrivals`.
+pub const REQUESTS: Table = Table {
+    name: "requests",
+    columns: &[
+        column("flow", Kind::U32, "index of the flow in the document's `flows`"),
+        column("came_s", Kind::F64, "when it came, s"),
+        column("amount", Kind::U64, "the Data that it fetched"),
+        column("completion_s", Kind::F64, "the time until its last Data, s"),
+        nullable("slowdown", Kind::F64, "that over the time that it would take alone; null if that is not known"),
+    ],
+};
+
 /// The tables of a run.
 pub const TABLES: [Table; 3] = [FLOWS, CLASSES, LINKS];
 

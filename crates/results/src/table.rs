@@ -5,7 +5,7 @@ use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
 use crate::optimum;
 use crate::thrown;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument};
+use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, OptimumRow, RequestRow, RunDocument};
 
 /// Rows of links shown; the others are counted.
 const LINKS_SHOWN: usize = 12;
@@ -42,10 +42,13 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
     text += &section("Classes, whole run", classes(&document.classes, width));
     text += &distances(document, document.optimum.as_ref(), width);
     text += &completions(document, width);
+    text += &section("Requests, whole run", requests(&document.requests, width));
     for window in &document.windows {
         let title = format!("Classes, {}", format::period(window.from_s, window.to_s));
         text += &section(&title, classes(&window.classes, width));
         text += &distances(document, window.optimum.as_ref(), width);
+        let title = format!("Requests that came, {}", format::period(window.from_s, window.to_s));
+        text += &section(&title, requests(&window.requests, width));
     }
     let (shown, hidden) = busiest(&document.links);
     let title = match hidden {
@@ -112,6 +115,35 @@ pub fn table(header: &[&str], numbers: impl IntoIterator<Item = usize>, width: O
         }
     }
     table
+}
+
+fn requests(rows: &[RequestRow], width: Option<u16>) -> Option<Table> {
+    if rows.is_empty() {
+        return None;
+    }
+    let has_ideal = rows.iter().any(|row| row.ideal_slowdown.is_some());
+    let mut header = vec!["group", "Data", "came", "complete", "completion mean ms", "p99 ms", "slowdown mean", "p99"];
+    header.extend(if has_ideal { &["ideal mean", "p99"][..] } else { &[] });
+    let mut table = table(&header, 1..header.len(), width);
+    let number = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), |value| Quantity::Plain.format(value));
+    for row in rows {
+        let mut cells = vec![
+            row.group.clone(),
+            row.size.clone(),
+            grouped(row.came as i64),
+            grouped(row.completed as i64),
+            millis_or_none(row.completion_ms.mean),
+            millis_or_none(row.completion_ms.p99),
+            number(row.slowdown.mean),
+            number(row.slowdown.p99),
+        ];
+        if has_ideal {
+            let ideal = row.ideal_slowdown.unwrap_or_default();
+            cells.extend([number(ideal.mean), number(ideal.p99)]);
+        }
+        table.add_row(cells);
+    }
+    Some(table)
 }
 
 fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {

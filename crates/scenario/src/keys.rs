@@ -55,6 +55,11 @@ pub const METRICS: &[&str] = &[
     "settle",
 ];
 const MAX: i64 = i64::MAX;
+const DISTRIBUTION: &str = "a whole number from 1, a list with one for each flow, or a distribution such as \"exponential 50\", \"pareto 50 shape 1.5\", \"pareto 3 to 3000 shape 1.1\", \"lognormal 50 sigma 1.2\", \"uniform 10 to 90\", \"one of 10, 20, 50\" or \"file NAME\"";
+const ARRIVALS: &str = "a process of arrivals such as \"poisson 5/s\", \"every 200 ms\" or \"file NAME\"";
+const POPULARITY: &str = "a popularity such as \"zipf 0.8\", \"zipf 0.8 shift 5\" or \"uniform\"";
+const ACTIVITY: &str = "an activity such as \"on exponential 1 s off pareto 3 s shape 1.5\"";
+
 
 /// Every table, in the order of the reference.
 pub const SECTIONS: &[Section] = &[
@@ -100,6 +105,12 @@ pub const SECTIONS: &[Section] = &[
         written: "[defaults.node], [defaults.link], [defaults.flow]",
         address: "defaults.link.KEY",
         meaning: "Default values for the tables of that kind. Keys that name a node, link or flow are not allowed here.",
+    },
+    Section {
+        name: "files",
+        written: "[files]",
+        address: "",
+        meaning: "The content of files that other keys name, as texts: `\"sizes.txt\" = \"10\\n20\"`. If a scenario file has no such table, Weir reads the named files from its folder, and keeps their content in the results.",
     },
     Section {
         name: "routing",
@@ -380,9 +391,37 @@ pub const KEYS: &[Key] = &[
     key(
         "flow",
         "amount",
-        Shape::WholeEach,
+        Shape::WholeEachOr("distribution", DISTRIBUTION),
         NONE,
-        "The number of segments that it fetches; by default it never ends.",
+        "The number of segments that it fetches; by default it never ends. A text is a distribution, from which the seed draws the amount of each flow, or with `arrivals` that of each object: `\"exponential 50\"`, `\"pareto 50 shape 1.5\"` (mean 50), `\"pareto 3 to 3000 shape 1.1\"`, `\"lognormal 50 sigma 1.2\"` (mean 50), `\"uniform 10 to 90\"`, `\"one of 10, 20, 50\"`, or `\"file sizes.txt\"` with one value on each line. Draws are rounded to whole segments, at least one.",
+    ),
+    key(
+        "flow",
+        "arrivals",
+        Shape::TextOf("arrivals", ARRIVALS),
+        NONE,
+        "Makes the flow a source of requests, each by a consumer of its own that fetches one object, `PREFIX/OBJECT/SEGMENT`, and ends. `\"poisson 5/s\"`; `\"every 200 ms\"`, the first at `start`; or `\"file requests.csv\"` with a line `time,object,amount` for each request, the time in seconds from `start`.",
+    ),
+    key(
+        "flow",
+        "objects",
+        Shape::Whole(1, 10_000_000),
+        NONE,
+        "With `arrivals`: the number of objects below the prefix. An object has the same amount each time. Without it each request is for a new object.",
+    ),
+    key(
+        "flow",
+        "popularity",
+        Shape::TextOf("popularity", POPULARITY),
+        NONE,
+        "With `objects`: which are requested. `\"uniform\"`; `\"zipf 0.8\"`, the object of rank k in proportion to 1/k^0.8; `\"zipf 0.8 shift 5\"` (Zipf-Mandelbrot), in proportion to 1/(k + 5)^0.8. Object 0 has rank 1. By default uniform.",
+    ),
+    key(
+        "flow",
+        "activity",
+        Shape::TextOf("activity", ACTIVITY),
+        NONE,
+        "When the application is active and when it pauses, in turns from `start` on, with times drawn by the seed: `\"on exponential 1 s off pareto 3 s shape 1.5\"`. In a pause it sends no new Interests, and with `arrivals` no request comes.",
     ),
     key(
         "flow",
@@ -390,6 +429,13 @@ pub const KEYS: &[Key] = &[
         Shape::SourceRate,
         "\"elastic\"",
         "Rate at which the application asks for Data, counting all bits of the packets. `\"elastic\"`: as fast as the scheme allows.",
+    ),
+    key(
+        "flow",
+        "source_jitter",
+        Shape::Number(0.0, 1.0),
+        "0.0",
+        "With a `source_rate`: the seed draws a factor between 1 − `source_jitter` and 1 + `source_jitter` for the time between two Interests.",
     ),
     key(
         "flow",
@@ -480,7 +526,7 @@ pub const KEYS: &[Key] = &[
         "The link, or pair of stations on a medium, that changes: `\"R1-R2\"`, or one direction of its rate or delay: `\"R1->R2\"`.",
     ),
     fixed("event", "node", Shape::Text, NONE, "The node that changes."),
-    key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on."),
+    key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on; `\"0 b/s\"`: it sends no new Interests."),
     key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
     key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on."),
     key(

@@ -8,6 +8,7 @@ use weir_document::{Location, Param, ParamValue};
 use weir_packet::signal::ServiceClass;
 
 use crate::names::covers;
+use crate::traffic::{Activity, Distribution, Requests};
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -214,8 +215,16 @@ pub struct Flow {
     pub stop: Option<Span>,
     /// Segments to fetch, after which the flow is complete; `None`: as many as it can.
     pub amount: Option<u64>,
+    /// From which the seed draws `amount`.
+    pub amount_drawn: Option<Arc<Distribution>>,
+    /// Its requests, if it is a source of requests instead of one consumer.
+    pub requests: Option<Arc<Requests>>,
+    /// When it pauses.
+    pub activity: Option<Arc<Activity>>,
     /// How much the application asks for.
     pub source: SourceRate,
+    /// The seed draws a factor for each time between two Interests of a source with a rate, at most this far from 1; 0 to 1.
+    pub source_jitter: f64,
     /// Bytes of content in each segment, also in the last one.
     pub payload: Bytes,
     /// Length of the value of each segment's signature, bytes.

@@ -1,6 +1,6 @@
 //! Values that exist only in scenarios: service classes, offered rates, positions, names with ranges.
 
-use weir_core::units::Span;
+use weir_core::units::{Rate, Span};
 use weir_document::{DocumentError, Item, Kind, Origin, Shape, Value};
 use weir_packet::signal::ServiceClass;
 
@@ -78,7 +78,9 @@ impl ScenarioItem for Item<'_> {
         if value.as_text().is_some_and(|t| t.chars().all(char::is_alphabetic)) {
             return Err(self.wrong("source_rate", &value));
         }
-        let rate = self.rate("source_rate")?;
+        // An event may silence a flow, which a later one wakes.
+        let is_silence = self.section == "event" && value.as_text().and_then(|text| text.parse().ok()) == Some(Rate::ZERO);
+        let rate = if is_silence { Rate::ZERO } else { self.rate("source_rate")? };
         Ok(if unresponsive { SourceRate::Unresponsive(rate) } else { SourceRate::Limited(rate) })
     }
 

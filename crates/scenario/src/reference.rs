@@ -82,6 +82,10 @@ pub fn schema() -> String {
         "defaults".into(),
         json!({ "type": "object", "properties": defaults, "additionalProperties": false, "description": meaning("defaults") }),
     );
+    properties.insert(
+        "files".into(),
+        json!({ "type": "object", "additionalProperties": { "type": "string" }, "description": meaning("files") }),
+    );
     let out = top.as_object_mut().expect("a table is an object");
     out["required"].as_array_mut().expect("some keys are required").push(json!("scheme"));
     out.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
@@ -163,6 +167,10 @@ fn shape(shape: Shape) -> Value {
         Shape::WholeEach => {
             let one = json!({ "type": "integer", "minimum": 1 });
             json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+        }
+        Shape::WholeEachOr(..) => {
+            let one = json!({ "type": "integer", "minimum": 1 });
+            json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }, text()] })
         }
         Shape::Position => {
             let one = two(json!({ "type": "number" }));

@@ -15,7 +15,10 @@ impl Flow {
         let hasher = NameHasher::new(0);
         let name: Name = self.prefix.parse().expect("a scenario's prefixes are checked");
         let mut name = HashedName::parse(&hasher, name.value()).expect("a scenario's prefixes are checked");
-        // Cannot fail: a scenario's prefixes leave room for a segment.
+        // Cannot fail: a scenario's prefixes leave room for an object and a segment.
+        if self.requests.is_some() {
+            let _ = name.push(&hasher, TYPE_GENERIC, b"0");
+        }
         let _ = name.push(&hasher, TYPE_GENERIC, &[0]);
         let mut packet = Packet::default();
         packet.name = name;

@@ -13,13 +13,14 @@ use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::tables::simulated_cache::SimulatedCache;
 use weir_core::units::Time;
-use weir_experiment::{Experiment, ExperimentError, HASHER, SimulatedCacheConfig, name_of};
+use weir_experiment::{Experiment, ExperimentError, HASHER, RequestStream, SimulatedCacheConfig, name_of};
 use weir_medium::phy::MAX_PACKET;
 use weir_medium::{Medium, Pair};
 use weir_scenario::{self as scenario, FlowId, NodeId, Scenario};
 
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
+use crate::requests::{FlowSchemes, RequestSource};
 use crate::world::{Channel, FaceKind, FlowApp, Node, Parts, World};
 
 impl World {
@@ -75,8 +76,9 @@ impl<'e> Builder<'e> {
         let flows = self.add_consumers();
         self.add_routes();
         self.set_groups();
+        let (sources, schemes) = self.request_sources();
         let Builder { nodes, channels, media, seed_use, .. } = self;
-        Parts { nodes, channels, media, flows, measure, seed_use }
+        Parts { nodes, channels, media, flows, sources, schemes, measure, seed_use }
     }
 
     fn random(&self, name: &str) -> Random {
@@ -246,9 +248,22 @@ impl<'e> Builder<'e> {
             let number = streams.entry((node, flow.prefix.as_str())).and_modify(|n| *n += 1).or_insert(1);
             let random = self.flow_random(flow, *number);
             let consumer = Consumer::new(self.experiment.consumer(id), control, random);
-            flows.push(FlowApp { consumer, node: node as u32, face, event });
+            flows.push(FlowApp { consumer, node: node as u32, face, event, flow: index as u32, request: None });
         }
         flows
+    }
+
+    /// The sources of requests, none if no flow is one, and what makes their flow controls.
+    fn request_sources(&mut self) -> (Vec<Option<Box<RequestSource>>>, FlowSchemes) {
+        let streams = self.experiment.request_streams();
+        let has_any = streams.iter().any(Option::is_some);
+        let of_run = core::mem::replace(&mut self.scheme, self.experiment.inactive_scheme().build());
+        let schemes = FlowSchemes::new(of_run, self.experiment, &streams);
+        let source = |(index, stream): (usize, Option<RequestStream>)| {
+            Some(Box::new(RequestSource::new(stream?, self.experiment.unloaded(FlowId(index)))))
+        };
+        let sources = if has_any { streams.into_iter().enumerate().map(source).collect() } else { Vec::new() };
+        (sources, schemes)
     }
 
     /// Who is first among flows that do something at the same instant. The world notes where that decides something.

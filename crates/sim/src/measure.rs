@@ -6,9 +6,10 @@ use weir_core::packet::Packet;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Dropped, Experiment, ExperimentError, Measured, Observers, name_of};
-use weir_measure::{FlowAccounts, LinkAccounts, Report};
+use weir_measure::{FlowAccounts, LinkAccounts, Report, RequestAccounts};
 use weir_scenario::FlowId;
 
+use crate::requests::{RequestSource, add};
 use crate::world::FlowApp;
 
 /// All accounts of a run. A channel's place is that of its direction among the links.
@@ -17,6 +18,7 @@ pub(crate) struct Measurements {
     flows: FlowAccounts,
     links: LinkAccounts,
     observers: Observers,
+    requests: RequestAccounts,
     drops: [Dropped; DropReason::ALL.len()],
     packet_hops: u64,
     flow_of_prefix: HashTable<(u64, u32)>,
@@ -36,9 +38,10 @@ impl Measurements {
         let extent = experiment.extent(&observers);
         let infos = (0..flows.len()).map(|flow| experiment.flow_info(FlowId(flow))).collect();
         let flows = FlowAccounts::new(infos, &extent);
+        let requests = RequestAccounts::new(experiment.request_infos(), &extent);
         let links = LinkAccounts::new(experiment.link_infos(), &flows, &extent);
         let drops = [Dropped::default(); DropReason::ALL.len()];
-        Ok(Measurements { flows, links, observers, drops, packet_hops: 0, flow_of_prefix })
+        Ok(Measurements { flows, links, observers, requests, drops, packet_hops: 0, flow_of_prefix })
     }
 
     /// Packets put on links so far.
@@ -69,6 +72,22 @@ impl Measurements {
     #[inline]
     pub(crate) fn on_delivery(&mut self, flow: u32, delivery: &Delivery, now: Time) {
         self.flows.on_delivery(flow as usize, delivery, now);
+    }
+
+    /// A segment of a request arrived.
+    pub(crate) fn on_request_delivery(&mut self, flow: u32, delivery: &Delivery, now: Time) {
+        // The flow goes on when a request is complete.
+        self.flows.on_delivery(flow as usize, &Delivery { complete: false, ..*delivery }, now);
+    }
+
+    /// A request came.
+    pub(crate) fn on_request(&mut self, flow: u32, now: Time, amount: u64) {
+        self.requests.on_request(flow as usize, now, amount);
+    }
+
+    /// A request was complete; `alone` is the time that it would take alone.
+    pub(crate) fn on_request_end(&mut self, flow: u32, came: Time, amount: u64, took: Span, alone: Option<Span>) {
+        self.requests.on_end(flow as usize, came, amount, took, alone);
     }
 
     /// A packet was dropped; `channel` is that of its face.
@@ -106,11 +125,17 @@ impl Measurements {
     }
 
     /// The end of a step, or an end of an interval.
-    pub(crate) fn step(&mut self, apps: &[FlowApp]) {
+    pub(crate) fn step(&mut self, apps: &[FlowApp], sources: &[Option<Box<RequestSource>>]) {
         let (now, is_sample) = (self.flows.next_step(), self.flows.is_sample());
         self.links.end_step(now, is_sample);
-        for (index, app) in apps.iter().enumerate() {
+        for (index, app) in apps[..self.flows.flows()].iter().enumerate() {
             self.flows.set_counters(index, *app.consumer.counters());
+        }
+        for (index, source) in sources.iter().enumerate().filter_map(|(at, s)| Some((at, s.as_ref()?))) {
+            let mut sum = source.ended;
+            let live = source.apps().iter().map(|app| &apps[*app as usize]).filter(|app| app.request.is_some());
+            live.for_each(|app| add(&mut sum, app.consumer.counters()));
+            self.flows.set_counters(index, sum);
         }
         self.flows.end_step();
         if is_sample {
@@ -120,20 +145,21 @@ impl Measurements {
     }
 
     /// The end of the run: what would have happened at `until`.
-    pub(crate) fn finish(&mut self, until: Time, apps: &[FlowApp]) {
+    pub(crate) fn finish(&mut self, until: Time, apps: &[FlowApp], sources: &[Option<Box<RequestSource>>]) {
         while self.next_step() < until {
-            self.step(apps);
+            self.step(apps, sources);
         }
         self.flows.end_at(until);
-        self.step(apps);
+        self.step(apps, sources);
     }
 
     /// The report, after [`Measurements::finish`].
     pub(crate) fn report(self, experiment: &Experiment, events: u64) -> Report {
-        let Measurements { flows, links, observers, drops, packet_hops, .. } = self;
+        let Measurements { flows, links, observers, requests, drops, packet_hops, .. } = self;
         experiment.report(Measured {
             flows,
             links: Some(links),
+            requests: Some(requests),
             observers: &observers,
             events,
             packet_hops,

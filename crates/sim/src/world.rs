@@ -20,6 +20,7 @@ use weir_scenario::LinkId;
 
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
+use crate::requests::{FlowSchemes, LiveRequest, RequestSource};
 
 /// One direction of a link: the packets in flight, oldest first.
 pub(crate) struct Channel {
@@ -57,13 +58,17 @@ pub(crate) struct Node {
     pub(crate) last_turn: (Time, u32),
 }
 
-/// A consumer flow and the face it is behind.
+/// A consumer and the face it is behind: that of a flow, or of a request.
 pub(crate) struct FlowApp {
     pub(crate) consumer: Consumer,
     pub(crate) node: u32,
     pub(crate) face: FaceId,
-    /// Where its event is in the order of events: a shuffle by the seed.
+    /// Its event. Those of flows are in an order that the seed shuffles.
     pub(crate) event: u32,
+    /// The scenario's flow.
+    pub(crate) flow: u32,
+    /// The request that it is for.
+    pub(crate) request: Option<LiveRequest>,
 }
 
 /// Reported now and then while a run goes on.
@@ -118,16 +123,21 @@ pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 
 /// A simulated network.
 pub struct World {
-    experiment: Arc<Experiment>,
+    pub(crate) experiment: Arc<Experiment>,
     pub(crate) now: Time,
     pub(crate) until: Time,
     pub(crate) pool: PacketPool,
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
+    /// The scenario's flows, and after them the consumers of requests.
     pub(crate) flows: Vec<FlowApp>,
     /// Flow of each flow event.
     pub(crate) flow_of_event: Vec<u32>,
+    /// The flows that are sources of requests; empty if there are none.
+    pub(crate) sources: Vec<Option<Box<RequestSource>>>,
+    /// Makes the flow controls of requests.
+    pub(crate) schemes: FlowSchemes,
     pub(crate) script: VecDeque<(Time, Change)>,
     pub(crate) events: Deadlines,
     pub(crate) measure: Measurements,
@@ -152,17 +162,21 @@ pub(crate) struct Parts {
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
     pub(crate) flows: Vec<FlowApp>,
+    pub(crate) sources: Vec<Option<Box<RequestSource>>>,
+    pub(crate) schemes: FlowSchemes,
     pub(crate) measure: Measurements,
     pub(crate) seed_use: SeedUse,
 }
 
 impl World {
     pub(crate) fn new(experiment: Arc<Experiment>, parts: Parts) -> World {
-        let Parts { nodes, channels, media, flows, measure, seed_use } = parts;
-        let count = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + flows.len() + nodes.len();
+        let Parts { nodes, channels, media, mut flows, sources, schemes, measure, seed_use } = parts;
+        let first_flow = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len();
+        let count = first_flow + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
-        for (index, flow) in flows.iter().enumerate() {
+        for (index, flow) in flows.iter_mut().enumerate() {
             flow_of_event[flow.event as usize] = index as u32;
+            flow.event += first_flow as u32;
         }
         let mut world = World {
             now: Time::ZERO,
@@ -173,6 +187,8 @@ impl World {
             media,
             flows,
             flow_of_event,
+            sources,
+            schemes,
             script: experiment.script().into(),
             experiment,
             events: Deadlines::new(count),
@@ -198,12 +214,12 @@ impl World {
         FIRST_CHANNEL_EVENT + self.channels.len() as u32 + medium
     }
 
-    fn flow_event(&self, event: u32) -> u32 {
-        self.medium_event(self.media.len() as u32) + event
+    fn first_flow_event(&self) -> u32 {
+        self.medium_event(self.media.len() as u32)
     }
 
     fn node_event(&self, node: u32) -> u32 {
-        self.flow_event(self.flows.len() as u32) + node
+        self.first_flow_event() + self.flow_of_event.len() as u32 + node
     }
 
     fn schedule_script(&mut self) {
@@ -225,8 +241,10 @@ impl World {
     /// As [`World::run`].
     pub fn run_until(&mut self, end: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
         let first_medium = self.medium_event(0);
-        let first_flow = self.flow_event(0);
+        let first_flow = self.first_flow_event();
         let first_node = self.node_event(0);
+        let first_request = self.node_event(self.nodes.len() as u32);
+        let scenario_flows = self.flow_of_event.len() as u32;
         while let Some((at, event)) = self.events.next_id() {
             if at >= end {
                 break;
@@ -235,7 +253,9 @@ impl World {
             self.now = at;
             // The steps of measurement are no events of the network: what is measured does not change their number.
             self.event_count += u64::from(event != SCRIPT_EVENT);
-            if event >= first_node {
+            if event >= first_request {
+                self.flow_deadline(event - first_request + scenario_flows);
+            } else if event >= first_node {
                 self.input(event - first_node, Input::Deadline);
                 self.settle(event - first_node);
             } else if event >= first_flow {
@@ -278,7 +298,7 @@ impl World {
 
     /// Ends the run and makes up the accounts.
     pub fn finish(mut self) -> Outcome {
-        self.measure.finish(self.until, &self.flows);
+        self.measure.finish(self.until, &self.flows, &self.sources);
         let wire_checks = self.wire_check.map_or(0, |check| check.checked);
         let mut report = self.measure.report(&self.experiment, self.event_count);
         report.document.seed_matters = self.seed_use.is_noted();
@@ -300,6 +320,9 @@ impl World {
     }
 
     fn flow_deadline(&mut self, index: u32) {
+        if self.is_source(index) {
+            return self.request_comes(index);
+        }
         let node = self.flows[index as usize].node;
         self.note_turn(node, index);
         self.flows[index as usize].consumer.handle_deadline(self.now);
@@ -318,7 +341,7 @@ impl World {
 
     fn scripted(&mut self) {
         while self.measure.next_step() <= self.now {
-            self.measure.step(&self.flows);
+            self.measure.step(&self.flows, &self.sources);
         }
         while self.script.front().is_some_and(|(at, _)| *at <= self.now) {
             let (_, change) = self.script.pop_front().expect("there is a first");
@@ -330,6 +353,13 @@ impl World {
 
     fn carry_out(&mut self, change: Change) {
         match change {
+            Change::Start(flow) if self.is_source(flow.index() as u32) => {
+                self.schedule_source(flow.index() as u32);
+            }
+            Change::Stop(flow) if self.is_source(flow.index() as u32) => self.stop_requests(flow.index() as u32),
+            Change::Source(flow, source) if self.is_source(flow.index() as u32) => {
+                self.set_request_source(flow.index() as u32, source);
+            }
             Change::Start(flow) => {
                 self.flows[flow.index()].consumer.start(self.now);
                 self.schedule_flow(flow.index() as u32);
@@ -487,7 +517,15 @@ impl World {
         let packet = &self.pool[id];
         if packet.is_data() {
             if let Some(delivery) = flow.consumer.handle_data(self.now, packet) {
-                self.measure.on_delivery(index, &delivery, self.now);
+                if let Some(request) = flow.request {
+                    self.measure.on_request_delivery(flow.flow, &delivery, self.now);
+                    if delivery.complete {
+                        self.pool.free(id);
+                        return self.request_ends(index, request);
+                    }
+                } else {
+                    self.measure.on_delivery(index, &delivery, self.now);
+                }
             }
         } else {
             flow.consumer.handle_nack(self.now, packet);
@@ -497,7 +535,7 @@ impl World {
     }
 
     /// Hands a consumer's Interests to its node.
-    fn send_interests(&mut self, index: u32) {
+    pub(crate) fn send_interests(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let (node, face) = (flow.node, flow.face);
         while let Some(packet) = flow.consumer.poll_send(self.now, &mut self.pool) {
@@ -509,10 +547,9 @@ impl World {
 
     /// A timeout that shrank may have been over before now: then it is over now.
     #[inline]
-    fn schedule_flow(&mut self, index: u32) {
+    pub(crate) fn schedule_flow(&mut self, index: u32) {
         let flow = &self.flows[index as usize];
-        let event = self.flow_event(flow.event);
-        self.events.set(event, flow.consumer.next_deadline().max(self.now));
+        self.events.set(flow.event, flow.consumer.next_deadline().max(self.now));
     }
 
     pub(crate) fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {

@@ -22,6 +22,7 @@ mod program;
 mod propagation;
 mod queue;
 mod reproduce;
+mod requests;
 mod run;
 mod seeds;
 mod source;

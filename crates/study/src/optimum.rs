@@ -43,11 +43,23 @@ pub struct ScenarioOptimum {
 
 /// Refuses a scenario whose consumers the seed draws: each seed has another optimum.
 pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
-    let drawn = scenario.flows.iter().find(|flow| !flow.drawn_from.is_empty());
+    if let Some(flow) = scenario.flows.iter().find(|flow| flow.activity.is_some() && flow.requests.is_none()) {
+        return Err(StudyError::Invalid(format!(
+            "flow {} pauses at random times, so there is no steady optimum: leave its `activity` out",
+            flow.name
+        )));
+    }
+    if let Some(flow) = scenario.flows.iter().find(|flow| flow.requests.is_some()) {
+        return Err(StudyError::Invalid(format!(
+            "flow {} has random requests, which have no steady optimum: `weir run` has what each request would have if links were shared ideally",
+            flow.name
+        )));
+    }
+    let drawn = scenario.flows.iter().find(|flow| !flow.drawn_from.is_empty() || flow.amount_drawn.is_some());
     let refused = |flow: &weir_scenario::Flow| {
         let name = &flow.name;
         StudyError::Invalid(format!(
-            "the seed draws the consumers of flow {name}: each seed has its own optimum, so name one (--seed)"
+            "the seed draws the consumers or the amounts of flow {name}: each seed has its own optimum, so name one (--seed)"
         ))
     };
     drawn.map_or(Ok(()), |flow| Err(refused(flow)))

@@ -10,6 +10,7 @@ use crate::error::StudyError;
 use crate::optimum::ScenarioOptimum;
 use crate::policy;
 use crate::propagation::shortest_ways;
+use crate::requests;
 use crate::source::Source;
 
 /// A scenario with what is set in it, and the measuring windows of its runs.
@@ -26,6 +27,11 @@ pub struct Point {
     optimum: OnceLock<Option<ScenarioOptimum>>,
     /// The targets of schemes, by the part of the links' rates.
     targets: Mutex<Vec<(f64, Option<Arc<ScenarioOptimum>>)>>,
+}
+
+/// Whether each seed has another optimum, since it draws consumers or amounts.
+fn is_drawn(flow: &weir_scenario::Flow) -> bool {
+    !flow.drawn_from.is_empty() || flow.amount_drawn.is_some()
 }
 
 impl Point {
@@ -46,7 +52,10 @@ impl Point {
     /// Adds the optimum to what a run measured, and the distance from it. Where the seed draws the consumers, each run has an
     /// optimum of its own.
     pub fn add_optimum(&self, document: &mut RunDocument) {
-        if self.scenario.flows.iter().any(|flow| !flow.drawn_from.is_empty()) {
+        if requests::has_requests(&self.scenario) {
+            // Where theory does not know it, the figures stay without it.
+            let _ = requests::add_ideal(&self.scenario, &self.windows, document);
+        } else if self.scenario.flows.iter().any(is_drawn) {
             let (drawn, _) = weir_experiment::drawn(Arc::clone(&self.scenario), document.seed);
             if let Some(optimum) = ScenarioOptimum::of(&drawn, &self.windows) {
                 optimum.add_to(document);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weir_core::units::Span;
-use weir_scenario::{Override, Scenario, builtin, builtins, nearest};
+use weir_scenario::{Override, Scenario, builtin, builtins, named_files, nearest, with_files};
 
 use crate::error::StudyError;
 use crate::papers;
@@ -123,7 +123,27 @@ fn file(name: &str) -> Result<String, String> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(format!("{name} is larger than {} MB, too large for a scenario", MAX_BYTES / 1_000_000));
     }
-    weir_scenario::text(bytes).map_err(|wrong| format!("{name}:{wrong}"))
+    let text = weir_scenario::text(bytes).map_err(|wrong| format!("{name}:{wrong}"))?;
+    let mut files = Vec::new();
+    let mut left = MAX_BYTES - text.len() as u64;
+    for file in named_files(&text) {
+        let at = path.parent().unwrap_or(Path::new("")).join(&file);
+        let content = content(&at, left).map_err(|error| format!("{name}: the file `{file}`: {error}"))?;
+        left -= content.len() as u64;
+        files.push((file, content));
+    }
+    Ok(with_files(&text, &files))
+}
+
+/// The text of a file that a scenario names, of at most so many bytes.
+fn content(path: &Path, most: u64) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let opened = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    opened.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("with it the scenario is larger than {} MB", MAX_BYTES / 1_000_000));
+    }
+    weir_scenario::text(bytes).map_err(|wrong| format!("{}:{wrong}", path.display()))
 }
 
 fn not_found(name: &str) -> String {

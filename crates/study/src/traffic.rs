@@ -89,6 +89,22 @@ impl<'a, E> Connection<'a, E> {
     }
 }
 
+/// Refuses random traffic, which only the simulator makes.
+fn refuse_random(flow: &Flow) -> Result<(), StudyError> {
+    let keys = [
+        ("arrivals", flow.requests.is_some()),
+        ("activity", flow.activity.is_some()),
+        ("source_jitter", flow.source_jitter > 0.0),
+    ];
+    match keys.iter().find(|(_, is_given)| *is_given) {
+        Some((key, _)) => Err(StudyError::Invalid(format!(
+            "flow {} has `{key}`, which only the simulator does: leave out the flow with --set flow.{}.count=0",
+            flow.name, flow.name
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// All applications of a scenario that run here.
 #[derive(Debug)]
 pub struct Plan<'a, E> {
@@ -128,6 +144,7 @@ impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
         };
         for (index, flow) in scenario.flows.iter().enumerate() {
             if nodes.contains(&flow.consumer) {
+                refuse_random(flow)?;
                 plan.places[index] = Some(plan.flows.len());
                 plan.flows.push(experiment.flow_info(FlowId(index)));
             }

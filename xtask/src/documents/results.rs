@@ -1,7 +1,7 @@
 //! The reference of results: the tables of a run, and the documents as their models have them.
 
 use weir_results::schema::{
-    AXES_BEHIND, METADATA, Metric, Object, STUDY_METADATA, STUDY_TABLES, TABLES, Table, axis, axis_number,
+    AXES_BEHIND, METADATA, Metric, Object, REQUESTS, STUDY_METADATA, STUDY_TABLES, TABLES, Table, axis, axis_number,
     metric,
 };
 
@@ -13,7 +13,7 @@ const PAGE: &str = "docs/reference/results.md";
 /// The generated parts of the page.
 pub fn documents() -> Result<Vec<Document>> {
     Ok(vec![
-        Document::part(PAGE, "tables", reference_of(&TABLES, "run", "", &METADATA)),
+        Document::part(PAGE, "tables", reference_of(&[&TABLES[..], &[REQUESTS]].concat(), "run", "", &METADATA)),
         Document::part(PAGE, "study", study()),
         Document::part(PAGE, "document", models()?),
     ])

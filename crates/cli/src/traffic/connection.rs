@@ -283,6 +283,8 @@ fn fetch(experiment: &Experiment, consumed: &Consumed<'_>) -> Result<Fetch, Fail
         must_be_fresh,
         expected_size,
         early_loss,
+        // The plan refuses it.
+        source_jitter: _,
         // A scenario has no hints. The connection hashes names in its own way.
         hint: _,
         prefix: _,

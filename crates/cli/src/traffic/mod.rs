@@ -215,6 +215,7 @@ fn report(run: &Run<'_>, parts: Vec<Part>, observers: &mut Observers) -> Report 
     let measured = Measured {
         flows: accounts,
         links: None,
+        requests: None,
         observers,
         events,
         packet_hops: 0,

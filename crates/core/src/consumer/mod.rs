@@ -77,6 +77,8 @@ pub struct ConsumerConfig {
     pub reorder: u64,
     /// How much the application wants.
     pub source: Source,
+    /// The time between two Interests of a source with a rate is drawn, at most this part from its mean; 0 to 1.
+    pub source_jitter: f64,
     /// Lifetime of its Interests.
     pub lifetime: Span,
     /// Whether cached Data must be fresh.
@@ -141,6 +143,8 @@ pub struct Consumer {
     /// When the newest Interest was sent that was answered, of those that were sent once.
     answered_sent: Time,
     last_sent: Option<Time>,
+    /// The factor of the time until the next Interest of a source with a rate.
+    gap: f64,
     /// When the last Data came.
     heard_at: Time,
     send_at: Time,
@@ -173,6 +177,7 @@ impl Consumer {
             backed_off_at: Time::ZERO,
             answered_sent: Time::ZERO,
             last_sent: None,
+            gap: 1.0,
             heard_at: Time::ZERO,
             send_at: Time::NEVER,
             probes: 0,
@@ -261,7 +266,7 @@ impl Consumer {
 
     /// A Data came. `None` if nothing was waiting for it.
     pub fn handle_data(&mut self, now: Time, data: &Packet) -> Option<Delivery> {
-        let segment = data.name.segment().filter(|_| data.name.len() == self.config.prefix.len() + 1);
+        let segment = data.name.segment().filter(|_| self.is_own(&data.name));
         let found = segment.and_then(|segment| Some((segment, self.segments.finish(segment)?)));
         let Some((segment, Segment { state, first_sent, sent, times_sent, tag })) = found else {
             self.counters.duplicates += 1;
@@ -303,10 +308,17 @@ impl Consumer {
         Some(Delivery { segment, delay, content, complete })
     }
 
+    /// Whether a name is that of one of its segments.
+    #[inline]
+    fn is_own(&self, name: &HashedName) -> bool {
+        let len = self.config.prefix.len();
+        name.len() == len + 1 && name.hash_of(len) == self.config.prefix.hash()
+    }
+
     /// An Interest came back as a Nack: it is lost, and will be sent again after a round trip, and 10 ms at least; after
     /// twice as long, up to a second, each time that this comes back too.
     pub fn handle_nack(&mut self, now: Time, nack: &Packet) {
-        let Some(segment) = nack.name.segment() else { return };
+        let Some(segment) = nack.name.segment().filter(|_| self.is_own(&nack.name)) else { return };
         self.counters.nacks += 1;
         let sent = self.segments.get(segment).map_or(now, |known| known.sent);
         if let Some(tag) = self.segments.lose(segment) {
@@ -384,6 +396,9 @@ impl Consumer {
         let sendings = if is_repeat { &mut self.repeats } else { &mut self.sendings };
         sendings.push_back((segment, now));
         self.last_sent = Some(now);
+        if self.config.source_jitter > 0.0 {
+            self.gap = 1.0 + self.config.source_jitter * (2.0 * self.random.unit() - 1.0);
+        }
     }
 
     /// When the next Interest may leave: now, later, or at an event.
@@ -392,11 +407,12 @@ impl Consumer {
             return Time::NEVER;
         }
         let wanted = match (self.config.source.rate(), self.last_sent) {
+            (Some(Rate::ZERO), _) => return Time::NEVER,
             // Only a Data tells how many make up the rate: the first goes alone.
             (Some(_), Some(_)) if self.config.expected_size == Bytes::ZERO && self.segments.pending() > 0 => {
                 return Time::NEVER;
             }
-            (Some(rate), Some(last)) => last + rate.time_for(self.config.expected_size),
+            (Some(rate), Some(last)) => last + self.gap_at(rate),
             _ => now,
         };
         let wanted = wanted.max(self.paused_until);
@@ -414,6 +430,12 @@ impl Consumer {
             Permit::At(time) => wanted.max(time),
             Permit::Blocked => Time::NEVER,
         }
+    }
+
+    /// The time between two Interests of a source with this rate.
+    fn gap_at(&self, rate: Rate) -> Span {
+        let mean = rate.time_for(self.config.expected_size);
+        if self.gap == 1.0 { mean } else { Span::from_nanos((mean.as_nanos() as f64 * self.gap) as u64) }
     }
 
     fn has_work(&self) -> bool {

@@ -116,6 +116,7 @@ impl Bench {
             must_be_fresh: false,
             hint: None,
             expected_size: Bytes::new(1000),
+            source_jitter: 0.0,
             early_loss: false,
         };
         let mut consumer = Consumer::new(config, control, Random::named(1, "flow"));

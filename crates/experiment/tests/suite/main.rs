@@ -2,3 +2,4 @@
 
 mod experiment;
 mod files;
+mod requests;

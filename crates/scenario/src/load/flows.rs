@@ -44,7 +44,7 @@ impl Loader<'_> {
                 faults.push(self.doc.error(item.origin_of("name"), item.path_of("name"), message, help));
             }
             let begin = flows.len();
-            add_group(&item, &name, network, &mut flows, faults);
+            self.add_group(&item, &name, network, &mut flows);
             for (i, flow) in flows.iter().enumerate().skip(begin) {
                 faults.or(self.check_times(&item, flow), ());
                 match first_of_prefix.entry(flow.prefix.clone()) {
@@ -59,6 +59,69 @@ impl Loader<'_> {
             groups.push(Group { name, flows: begin..flows.len() });
         }
         (flows, groups)
+    }
+
+    /// Appends the flows of one `[[flow]]`, or nothing if a node or a prefix is missing.
+    fn add_group(&self, item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flow>) {
+        let faults = self.faults;
+        let class = faults.or(item.class("class"), ServiceClass::Be);
+        let spread = faults.or(item.span("start_spread"), Span::ZERO);
+        let start_jitter = faults.or(item.span("start_jitter"), Span::ZERO);
+        let source = faults.or(item.source_rate(), SourceRate::Elastic);
+        let source_jitter = faults.or(source_jitter(item, source), 0.0);
+        let Some(random) = faults.keep(self.random_traffic(item)) else { return };
+        let payload = faults.or(payload(item), Bytes::new(1));
+        let signature = faults.or(signature(item), 0);
+        let lifetime = faults.or(item.positive_span("lifetime"), Span::MAX);
+        let early_loss = faults.or(item.opt_switch("early_loss"), None);
+        let freshness = faults.or(item.opt_span("freshness"), None);
+        let scheme = faults.or(item.opt_text("scheme"), None);
+        let Some(count) = faults.keep(item.opt_whole("count")) else { return };
+        let count = count.map(|n| n as usize);
+        let Some(steps) = Steps::read(item, count, faults) else { return };
+        let Some(n) = faults.keep(steps.flows(item, count)) else { return };
+        if steps.producers.is_empty() && n > 0 {
+            let (at, path) = (item.origin_of("producer"), item.path_of("producer"));
+            let help = "a flow has at least one producer";
+            faults.keep::<()>(Err(item.doc.error(at, path, "an empty list", help)));
+            return;
+        }
+        if flows.len() + n > MAX_FLOWS {
+            faults.keep::<()>(Err(item.error_here(format!("there are more than {MAX_FLOWS} flows"), "")));
+            return;
+        }
+        for i in 0..n {
+            // The next ones would have the same error.
+            let Some((consumer, prefix, producers)) = steps.ends(item, network, i, faults) else { return };
+            let amount = steps.amounts.as_ref().map(|amounts| *nth(amounts, i));
+            let later = Span::from_nanos((spread.as_nanos() as u128 * i as u128 / n as u128) as u64);
+            flows.push(Flow {
+                name: name.to_owned(),
+                consumer,
+                producers,
+                prefix,
+                class,
+                start: *nth(&steps.starts, i) + later,
+                start_jitter,
+                drawn_from: Arc::default(),
+                stop: steps.stops.as_ref().map(|stops| *nth(stops, i)),
+                amount: amount.filter(|_| random.arrivals.is_none()),
+                amount_drawn: random.amount.clone().filter(|_| random.arrivals.is_none()),
+                requests: random.requests(amount),
+                activity: random.activity.clone(),
+                source,
+                source_jitter,
+                payload,
+                signature,
+                lifetime,
+                early_loss,
+                freshness,
+                scheme: scheme.clone(),
+            });
+        }
+        let group = flows.len() - n;
+        let drawn_from = faults.or(drawn_from(item, network, &flows[group..]), Arc::default());
+        flows[group..].iter_mut().for_each(|flow| flow.drawn_from = Arc::clone(&drawn_from));
     }
 
     fn check_times(&self, item: &Item<'_>, flow: &Flow) -> Result<()> {
@@ -132,7 +195,8 @@ impl Steps {
         let producers = faults.keep(producers());
         let starts = faults.or(item.spans_each("start"), None);
         let stops = faults.or(item.spans_each("stop"), None);
-        let amounts = faults.or(item.wholes_each("amount"), Some(vec![1]));
+        let is_text = item.given("amount").is_some_and(|value| value.as_text().is_some());
+        let amounts = if is_text { None } else { faults.or(item.wholes_each("amount"), Some(vec![1])) };
         Some(Steps {
             consumers: consumers?,
             prefixes: prefixes?,
@@ -209,61 +273,6 @@ impl Steps {
     }
 }
 
-/// Appends the flows of one `[[flow]]`, or nothing if a node or a prefix is missing.
-fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flow>, faults: &Faults) {
-    let class = faults.or(item.class("class"), ServiceClass::Be);
-    let spread = faults.or(item.span("start_spread"), Span::ZERO);
-    let start_jitter = faults.or(item.span("start_jitter"), Span::ZERO);
-    let source = faults.or(item.source_rate(), SourceRate::Elastic);
-    let payload = faults.or(payload(item), Bytes::new(1));
-    let signature = faults.or(signature(item), 0);
-    let lifetime = faults.or(item.positive_span("lifetime"), Span::MAX);
-    let early_loss = faults.or(item.opt_switch("early_loss"), None);
-    let freshness = faults.or(item.opt_span("freshness"), None);
-    let scheme = faults.or(item.opt_text("scheme"), None);
-    let Some(count) = faults.keep(item.opt_whole("count")) else { return };
-    let count = count.map(|n| n as usize);
-    let Some(steps) = Steps::read(item, count, faults) else { return };
-    let Some(n) = faults.keep(steps.flows(item, count)) else { return };
-    if steps.producers.is_empty() && n > 0 {
-        let (at, path) = (item.origin_of("producer"), item.path_of("producer"));
-        let help = "a flow has at least one producer";
-        faults.keep::<()>(Err(item.doc.error(at, path, "an empty list", help)));
-        return;
-    }
-    if flows.len() + n > MAX_FLOWS {
-        faults.keep::<()>(Err(item.error_here(format!("there are more than {MAX_FLOWS} flows"), "")));
-        return;
-    }
-    for i in 0..n {
-        // The next ones would have the same error.
-        let Some((consumer, prefix, producers)) = steps.ends(item, network, i, faults) else { return };
-        let later = Span::from_nanos((spread.as_nanos() as u128 * i as u128 / n as u128) as u64);
-        flows.push(Flow {
-            name: name.to_owned(),
-            consumer,
-            producers,
-            prefix,
-            class,
-            start: *nth(&steps.starts, i) + later,
-            start_jitter,
-            drawn_from: Arc::default(),
-            stop: steps.stops.as_ref().map(|stops| *nth(stops, i)),
-            amount: steps.amounts.as_ref().map(|amounts| *nth(amounts, i)),
-            source,
-            payload,
-            signature,
-            lifetime,
-            early_loss,
-            freshness,
-            scheme: scheme.clone(),
-        });
-    }
-    let group = flows.len() - n;
-    let drawn_from = faults.or(drawn_from(item, network, &flows[group..]), Arc::default());
-    flows[group..].iter_mut().for_each(|flow| flow.drawn_from = Arc::clone(&drawn_from));
-}
-
 /// The nodes from which the seed draws the consumers of a group.
 fn drawn_from(item: &Item<'_>, network: &Network, flows: &[Flow]) -> Result<Arc<[NodeId]>> {
     const KEY: &str = "drawn_from";
@@ -288,6 +297,16 @@ fn drawn_from(item: &Item<'_>, network: &Network, flows: &[Flow]) -> Result<Arc<
         return Err(item.error(KEY, value, message, "no node is drawn twice: name more nodes"));
     }
     Ok(nodes.into())
+}
+
+fn source_jitter(item: &Item<'_>, source: SourceRate) -> Result<f64> {
+    let jitter = item.number("source_jitter")?;
+    if jitter > 0.0 && source == SourceRate::Elastic {
+        let value = item.value("source_jitter")?;
+        let message = "an elastic flow has no rate, so its times have no jitter";
+        return Err(item.error("source_jitter", &value, message, "give its rate: source_rate = \"10 Mb/s\""));
+    }
+    Ok(jitter)
 }
 
 fn payload(item: &Item<'_>) -> Result<Bytes> {

@@ -11,6 +11,7 @@ mod routes;
 mod sample;
 mod scheme;
 mod settings;
+mod traffic;
 mod windows;
 
 use std::sync::Arc;

@@ -742,3 +742,27 @@ fn names_may_have_dashes_blanks_and_commas() {
     assert_eq!(rates, [[3, 4], [6, 5]]);
     assert!(parse(&["flow.to the west, fast.start=1 s"]).is_ok());
 }
+
+#[test]
+fn random_traffic_that_cannot_be_is_refused() {
+    let wrong = |keys: &str, part: &str| {
+        let message = small(&format!("{LINK}{FLOW}{keys}\n"));
+        assert!(message.contains(part), "{keys}: {message}");
+    };
+    wrong("arrivals = \"often\"", "no process of arrivals");
+    wrong("arrivals = \"often\"", "poisson 5/s");
+    wrong("arrivals = \"poisson 5\"\namount = 1", "no rate of requests");
+    wrong("arrivals = \"poisson 5/s\"", "the requests have no amount");
+    wrong("amount = \"pareto 5 shape 1\"", "has no mean");
+    wrong("amount = \"normal 5\"", "exponential 50");
+    wrong("objects = 5", "with `arrivals` only");
+    wrong("arrivals = \"every 1 s\"\namount = 1\npopularity = \"zipf 1\"", "with `objects` only");
+    wrong("arrivals = \"every 1 s\"\namount = 1\nobjects = 9\npopularity = \"zeta 1\"", "zipf 0.8");
+    wrong("activity = \"now and then\"", "on exponential 1 s off");
+    wrong("source_jitter = 0.5", "an elastic flow has no rate");
+    wrong("arrivals = \"file a\"\namount = 1", "there is no file `a`");
+    wrong("arrivals = \"file a\"\namount = 1\n[files]\nb = \"1\"", "the table [files] has: b");
+    wrong("arrivals = \"file a\"\namount = 1\n[files]\na = \"2\\n1\"", "line 2");
+    wrong("arrivals = \"file a\"\namount = 1\nobjects = 2\n[files]\na = \"1,2\"", "object 2 is requested");
+    wrong("arrivals = \"poisson 5/s\"\namount = \"exponential 5\"\nobjects = 9\npopularity = \"zipf 0.8\"", "fine");
+}

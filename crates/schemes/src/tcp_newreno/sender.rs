@@ -393,6 +393,7 @@ mod tests {
                 must_be_fresh: false,
                 hint: None,
                 expected_size: Bytes::new(1100),
+                source_jitter: 0.0,
                 early_loss: false,
             };
             let control = Box::new(sender.clone());

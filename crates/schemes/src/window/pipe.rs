@@ -220,6 +220,7 @@ pub(crate) fn consumer(control: Box<dyn FlowControl>, source: Source, early_loss
         must_be_fresh: false,
         hint: None,
         expected_size: FLOW.expected_size,
+        source_jitter: 0.0,
         early_loss,
     };
     let mut consumer = Consumer::new(config, control, Random::named(1, "consumer"));

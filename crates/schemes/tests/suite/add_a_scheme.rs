@@ -78,6 +78,7 @@ impl Pair {
             must_be_fresh: false,
             hint: None,
             expected_size,
+            source_jitter: 0.0,
             early_loss: false,
         };
         let mut consumer = Consumer::new(config, control, Random::named(1, "consumer"));

@@ -19,6 +19,7 @@ mod qsccp_dynamics;
 mod qsccp_faults;
 mod qsccp_protection;
 mod queueing;
+mod random_traffic;
 mod shared_medium;
 mod shared_prefix;
 mod simulated_cache;

@@ -1,0 +1,204 @@
+//! Accounts of requests: completions and slowdowns by group and size.
+
+use weir_core::units::{Span, Time};
+
+use crate::accounts::Extent;
+use crate::model::{RequestRow, SlowdownFigures};
+use crate::series::RequestSample;
+use crate::stats::DelayHistogram;
+
+/// The least number of Data of each class of sizes.
+const SIZES: [u64; 5] = [1, 10, 100, 1_000, 10_000];
+/// A slowdown of 1 is recorded as so many ns: the histogram is precise to 0.00005 then.
+const ONE: f64 = 1e9;
+/// So many requests have a row each.
+const MOST_SAMPLES: usize = 2_000_000;
+
+/// The class of sizes of a request.
+fn size_of(amount: u64) -> usize {
+    SIZES.iter().rposition(|least| amount >= *least).unwrap_or(0)
+}
+
+fn name_of_size(size: usize) -> String {
+    match SIZES.get(size + 1) {
+        Some(next) => format!("{}-{}", SIZES[size], next - 1),
+        None => format!("{}-", SIZES[size]),
+    }
+}
+
+/// The group of a flow, and whether it is a source of requests.
+#[derive(Clone, Debug)]
+pub struct RequestInfo {
+    /// Its group.
+    pub group: String,
+    /// Whether it is a source of requests.
+    pub is_source: bool,
+}
+
+/// Requests of one group and size that came in one interval.
+#[derive(Clone, Debug, Default)]
+struct Cell {
+    came: u64,
+    completed: u64,
+    completion: DelayHistogram,
+    slowdown: DelayHistogram,
+}
+
+impl Cell {
+    fn merge(&mut self, other: &Cell) {
+        self.came += other.came;
+        self.completed += other.completed;
+        self.completion.merge(&other.completion);
+        self.slowdown.merge(&other.slowdown);
+    }
+
+    fn row(&self, group: &str, size: String) -> RequestRow {
+        let slowdown = self.slowdown.delay_ms();
+        let part = |ms: Option<f64>| ms.map(|ms| ms * 1e6 / ONE);
+        RequestRow {
+            group: group.to_owned(),
+            size,
+            came: self.came,
+            completed: self.completed,
+            completion_ms: self.completion.delay_ms(),
+            slowdown: SlowdownFigures {
+                mean: part(slowdown.mean),
+                p50: part(slowdown.p50),
+                p95: part(slowdown.p95),
+                p99: part(slowdown.p99),
+            },
+            ideal_slowdown: None,
+        }
+    }
+}
+
+/// All requests of a run. A request belongs to the intervals in which it came, whenever it is complete.
+#[derive(Clone, Debug, Default)]
+pub struct RequestAccounts {
+    groups: Vec<String>,
+    /// The group of each flow.
+    group_of: Vec<usize>,
+    /// The whole run, then the windows.
+    intervals: Vec<(Time, Time)>,
+    /// By interval, group and size.
+    cells: Vec<Cell>,
+    /// The requests that have ended, if a row is wanted for each.
+    samples: Option<Vec<RequestSample>>,
+}
+
+impl RequestAccounts {
+    /// Accounts of a run of these flows.
+    pub fn new(flows: Vec<RequestInfo>, extent: &Extent) -> RequestAccounts {
+        let mut groups: Vec<String> = Vec::new();
+        let mut group_of = Vec::with_capacity(flows.len());
+        for flow in flows {
+            if flow.is_source && groups.last() != Some(&flow.group) {
+                groups.push(flow.group);
+            }
+            group_of.push(groups.len().saturating_sub(1));
+        }
+        let whole = core::iter::once((Time::ZERO, extent.until));
+        let intervals: Vec<_> = whole.chain(extent.windows.iter().copied()).collect();
+        let cells = vec![Cell::default(); intervals.len() * groups.len() * SIZES.len()];
+        let samples = (extent.with_series && !groups.is_empty()).then(Vec::new);
+        RequestAccounts { groups, group_of, intervals, cells, samples }
+    }
+
+    fn cells_at(&mut self, flow: usize, came: Time, amount: u64) -> impl Iterator<Item = &mut Cell> {
+        let (group, size) = (self.group_of[flow], size_of(amount));
+        let per_interval = self.groups.len() * SIZES.len();
+        let of_intervals = self.cells.chunks_mut(per_interval).zip(&self.intervals);
+        let within = of_intervals.filter(move |(_, (from, to))| (*from..*to).contains(&came));
+        within.map(move |(cells, _)| &mut cells[group * SIZES.len() + size])
+    }
+
+    /// A request came for so many Data.
+    pub fn on_request(&mut self, flow: usize, came: Time, amount: u64) {
+        self.cells_at(flow, came, amount).for_each(|cell| cell.came += 1);
+    }
+
+    /// A request that came then was complete; `alone` is the time that it would take alone in the network.
+    pub fn on_end(&mut self, flow: usize, came: Time, amount: u64, took: Span, alone: Option<Span>) {
+        let slowdown = alone.filter(|alone| *alone > Span::ZERO).map(|alone| took.as_secs_f64() / alone.as_secs_f64());
+        for cell in self.cells_at(flow, came, amount) {
+            cell.completed += 1;
+            cell.completion.record(took.as_nanos());
+            if let Some(slowdown) = slowdown {
+                cell.slowdown.record((slowdown * ONE) as u64);
+            }
+        }
+        if let Some(samples) = self.samples.as_mut().filter(|samples| samples.len() < MOST_SAMPLES) {
+            samples.push(RequestSample {
+                flow: flow as u32,
+                came_s: came.as_secs_f64(),
+                amount,
+                completion_s: took.as_secs_f64(),
+                slowdown: slowdown.map_or(f64::NAN, |slowdown| slowdown),
+            });
+        }
+    }
+
+    /// The rows of an interval, the whole run first: for each group its sizes, and all of them together.
+    pub fn rows(&self, interval: usize) -> Vec<RequestRow> {
+        let per_interval = self.groups.len() * SIZES.len();
+        let cells = self.cells.get(interval * per_interval..).unwrap_or_default();
+        let mut rows = Vec::new();
+        for (group, cells) in self.groups.iter().zip(cells.chunks(SIZES.len())) {
+            let mut all = Cell::default();
+            for (size, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.came > 0) {
+                rows.push(cell.row(group, name_of_size(size)));
+                all.merge(cell);
+            }
+            rows.push(all.row(group, "all".to_owned()));
+        }
+        rows
+    }
+
+    /// The requests that have ended, in the order of their ends; none if no time series are wanted.
+    pub fn take_samples(&mut self) -> Vec<RequestSample> {
+        self.samples.take().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Span::from_secs(seconds)
+    }
+
+    fn accounts() -> RequestAccounts {
+        let info = |group: &str, is_source| RequestInfo { group: group.to_owned(), is_source };
+        let extent = Extent {
+            until: at(100),
+            windows: vec![(at(10), at(20))],
+            others: Vec::new(),
+            step: Span::from_secs(1),
+            with_series: true,
+        };
+        RequestAccounts::new(vec![info("long", false), info("web", true), info("web", true), info("ftp", true)], &extent)
+    }
+
+    #[test]
+    fn a_request_counts_where_it_came_by_its_group_and_size() {
+        let mut accounts = accounts();
+        for (flow, came, amount) in [(1, 5, 1), (2, 10, 9), (2, 19, 10), (3, 20, 99_999)] {
+            accounts.on_request(flow, at(came), amount);
+            if flow < 3 {
+                accounts.on_end(flow, at(came), amount, Span::from_secs(2), Some(Span::from_millis(500)));
+            }
+        }
+        let shown = |interval| -> Vec<(String, String, u64, u64)> {
+            accounts.rows(interval).into_iter().map(|row| (row.group, row.size, row.came, row.completed)).collect()
+        };
+        let row = |group: &str, size: &str, came, completed| (group.to_owned(), size.to_owned(), came, completed);
+        let of_run = [row("web", "1-9", 2, 2), row("web", "10-99", 1, 1), row("web", "all", 3, 3), row("ftp", "10000-", 1, 0), row("ftp", "all", 1, 0)];
+        assert_eq!(shown(0), of_run);
+        assert_eq!(shown(1), [row("web", "1-9", 1, 1), row("web", "10-99", 1, 1), row("web", "all", 2, 2), row("ftp", "all", 0, 0)]);
+        let web = &accounts.rows(0)[2];
+        assert_eq!((web.completion_ms.mean, web.slowdown.mean), (Some(2000.0), Some(4.0)));
+        assert_eq!(accounts.rows(0)[4].slowdown.mean, None);
+        assert_eq!(accounts.take_samples().len(), 3);
+    }
+}

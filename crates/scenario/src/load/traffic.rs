@@ -1,0 +1,125 @@
+//! Random traffic of `[[flow]]`, and the files that keys name.
+
+use std::sync::Arc;
+
+use weir_document::{Item, list};
+
+use super::{Loader, Result};
+use crate::traffic::{self, Activity, Arrivals, Distribution, Popularity, Requests};
+
+/// The random traffic of a group of flows.
+#[derive(Default)]
+pub(super) struct RandomTraffic {
+    pub(super) amount: Option<Arc<Distribution>>,
+    pub(super) arrivals: Option<Arrivals>,
+    pub(super) activity: Option<Arc<Activity>>,
+    objects: Option<u64>,
+    popularity: Popularity,
+}
+
+impl RandomTraffic {
+    /// The requests of one of the flows, with its `amount` where that is a number.
+    pub(super) fn requests(&self, amount: Option<u64>) -> Option<Arc<Requests>> {
+        let fixed = || Distribution::Fixed(amount.unwrap_or(1) as f64);
+        Some(Arc::new(Requests {
+            arrivals: self.arrivals.clone()?,
+            amount: self.amount.as_deref().cloned().unwrap_or_else(fixed),
+            objects: self.objects,
+            popularity: self.popularity,
+        }))
+    }
+}
+
+impl Loader<'_> {
+    pub(super) fn random_traffic(&self, item: &Item<'_>) -> Result<RandomTraffic> {
+        let arrivals = self.read(item, "arrivals", str::parse, Arrivals::of_lines)?;
+        let objects = item.opt_whole("objects")?;
+        let popularity = self.read(item, "popularity", str::parse, |_| Err(String::new()))?;
+        let is_text = item.given("amount").is_some_and(|value| value.as_text().is_some());
+        let number: &dyn Fn(&str) -> core::result::Result<f64, String> = &traffic::data;
+        let amount = if is_text {
+            let parse = |text: &str| Distribution::parse(text, number);
+            self.read(item, "amount", parse, |text| Distribution::of_lines(text, number))?
+        } else {
+            None
+        };
+        let needs = |key: &str, other: &str| {
+            let value = item.value(key)?;
+            let message = format!("`{key}` has a meaning with `{other}` only");
+            Err(item.error(key, &value, message, format!("give the flow `{other}` too, or leave out `{key}`")))
+        };
+        if arrivals.is_none() && objects.is_some() {
+            return needs("objects", "arrivals");
+        }
+        if objects.is_none() && popularity.is_some() {
+            return needs("popularity", "objects");
+        }
+        if let Some(arrivals) = &arrivals {
+            check_requests(item, arrivals, objects)?;
+        }
+        Ok(RandomTraffic {
+            amount: amount.map(Arc::new),
+            arrivals,
+            activity: self.read(item, "activity", str::parse, |_| Err(String::new()))?.map(Arc::new),
+            objects,
+            popularity: popularity.unwrap_or_default(),
+        })
+    }
+
+    /// A value that a text states, or a file that it names.
+    fn read<T>(
+        &self,
+        item: &Item<'_>,
+        key: &str,
+        parse: impl Fn(&str) -> core::result::Result<T, String>,
+        of_file: impl Fn(&str) -> core::result::Result<T, String>,
+    ) -> Result<Option<T>> {
+        let Some(value) = item.given(key) else { return Ok(None) };
+        let Some(text) = value.as_text() else { return Err(item.wrong(key, value)) };
+        if let Some(name) = text.trim().strip_prefix("file ") {
+            let content = self.file(item, key, name.trim())?;
+            let wrong = |message| item.error(key, value, format!("{}: {message}", name.trim()), "");
+            return of_file(content).map(Some).map_err(wrong);
+        }
+        let wrong = |message| item.error(key, value, message, item.wrong(key, value).message().to_owned());
+        parse(text).map(Some).map_err(wrong)
+    }
+
+    /// The content of a file that a key names.
+    pub(super) fn file(&self, item: &Item<'_>, key: &str, name: &str) -> Result<&str> {
+        let files = self.root.value("files").and_then(|files| files.as_table());
+        if let Some(content) = files.and_then(|files| files.value(name)).and_then(|value| value.as_text()) {
+            return Ok(content);
+        }
+        let known = files.map(|files| list(files.keys())).filter(|known| !known.is_empty());
+        let help = match known {
+            Some(known) => format!("the table [files] has: {known}"),
+            None => "it is read from the folder of the scenario's file; a scenario without a file has its content in a table [files]".to_owned(),
+        };
+        Err(item.doc.error(item.origin_of(key), item.path_of(key), format!("there is no file `{name}`"), help))
+    }
+}
+
+/// Refuses requests without an amount, and objects that there are not.
+fn check_requests(item: &Item<'_>, arrivals: &Arrivals, objects: Option<u64>) -> Result<()> {
+    let value = item.value("arrivals")?;
+    let error = |message: String, help: &str| Err(item.error("arrivals", &value, message, help));
+    let has_amount = item.given("amount").is_some();
+    match arrivals {
+        Arrivals::Listed(requests) => {
+            if !has_amount && requests.iter().any(|request| request.amount.is_none()) {
+                return error("a request has no amount".to_owned(), "give each its amount, or the flow an `amount`");
+            }
+            let outside = |object: u64| objects.is_some_and(|objects| object >= objects);
+            if let Some(object) = requests.iter().filter_map(|request| request.object).find(|o| outside(*o)) {
+                let most = objects.unwrap_or_default();
+                return error(format!("object {object} is requested, but there are {most}"), "objects count from 0");
+            }
+            Ok(())
+        }
+        _ if !has_amount => {
+            error("the requests have no amount".to_owned(), "give the flow an `amount`: a number of segments, or a distribution")
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,201 @@
+//! Requests of random traffic: consumers that come, fetch one object and go.
+//!
+//! A consumer of a request has a face of its own, as an application has. The face serves the next request after this one has
+//! ended. So memory follows the requests that are live at a time, and not all that come.
+
+use std::collections::BTreeMap;
+use std::iter::Peekable;
+
+use weir_core::consumer::{Consumer, ConsumerCounters, Source};
+use weir_core::ids::GroupId;
+use weir_core::random::Random;
+use weir_core::seam::{FlowControl, Scheme};
+use weir_core::units::Time;
+use weir_experiment::{Arrival, Experiment, RequestStream, Unloaded};
+use weir_scenario::FlowId;
+
+use crate::world::{FaceKind, FlowApp, World};
+
+/// A flow that is a source of requests.
+pub(crate) struct RequestSource {
+    stream: Peekable<RequestStream>,
+    unloaded: Option<Unloaded>,
+    /// Consumers whose requests have ended.
+    idle: Vec<u32>,
+    /// All its consumers, in the order in which they got their faces.
+    apps: Vec<u32>,
+    /// What the consumers of ended requests have counted.
+    pub(crate) ended: ConsumerCounters,
+    /// What the application asks for, if an event has changed it.
+    source: Option<Source>,
+    number: u64,
+}
+
+impl RequestSource {
+    pub(crate) fn new(stream: RequestStream, unloaded: Option<Unloaded>) -> RequestSource {
+        RequestSource {
+            stream: stream.peekable(),
+            unloaded,
+            idle: Vec::new(),
+            apps: Vec::new(),
+            ended: ConsumerCounters::default(),
+            source: None,
+            number: 0,
+        }
+    }
+
+    fn next_at(&mut self) -> Time {
+        self.stream.peek().map_or(Time::NEVER, |arrival| arrival.at)
+    }
+
+    /// All its consumers: those of live requests, and idle ones.
+    pub(crate) fn apps(&self) -> &[u32] {
+        &self.apps
+    }
+}
+
+/// The request that a consumer is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LiveRequest {
+    came: Time,
+    amount: u64,
+}
+
+/// Makes the flow controls of requests.
+pub(crate) struct FlowSchemes {
+    of_run: Box<dyn Scheme>,
+    /// Of flows with a scheme of their own.
+    own: BTreeMap<u32, Box<dyn Scheme>>,
+}
+
+impl FlowSchemes {
+    pub(crate) fn new(
+        of_run: Box<dyn Scheme>,
+        experiment: &Experiment,
+        streams: &[Option<RequestStream>],
+    ) -> FlowSchemes {
+        let sources = streams.iter().enumerate().filter(|(_, stream)| stream.is_some());
+        let own = sources.filter_map(|(flow, _)| {
+            Some((flow as u32, experiment.own_scheme_of_flow(FlowId(flow))?.build()))
+        });
+        FlowSchemes { own: own.collect(), of_run }
+    }
+
+    fn flow_control(&self, experiment: &Experiment, flow: u32) -> Box<dyn FlowControl> {
+        let scheme = self.own.get(&flow).unwrap_or(&self.of_run);
+        scheme.flow_control(&experiment.flow_config(FlowId(flow as usize)))
+    }
+}
+
+impl World {
+    /// Whether a flow is a source of requests.
+    #[inline]
+    pub(crate) fn is_source(&self, flow: u32) -> bool {
+        self.sources.get(flow as usize).is_some_and(Option::is_some)
+    }
+
+    fn source(&mut self, flow: u32) -> &mut RequestSource {
+        self.sources[flow as usize].as_mut().expect("the flow is a source of requests")
+    }
+
+    pub(crate) fn schedule_source(&mut self, flow: u32) {
+        let at = self.source(flow).next_at();
+        self.events.set(self.flows[flow as usize].event, at);
+    }
+
+    /// The next request of a source is due.
+    pub(crate) fn request_comes(&mut self, flow: u32) {
+        let source = self.source(flow);
+        let Some(Arrival { at, object, amount }) = source.stream.next() else { return };
+        debug_assert_eq!(at, self.now, "a request comes at its time");
+        let source = self.source(flow);
+        source.number += 1;
+        let (number, changed) = (source.number, source.source);
+        let app = self.app_of_request(flow);
+        let id = FlowId(flow as usize);
+        let mut config = self.experiment.request_consumer(id, object, amount);
+        config.source = changed.unwrap_or(config.source);
+        let control = self.schemes.flow_control(&self.experiment, flow);
+        let random = Random::named(self.experiment.seed(), &format!("request {number} of flow {flow}"));
+        self.flows[app as usize].consumer = Consumer::new(config, control, random);
+        self.flows[app as usize].request = Some(LiveRequest { came: self.now, amount });
+        self.flows[app as usize].consumer.start(self.now);
+        self.measure.on_request(flow, self.now, amount);
+        self.schedule_source(flow);
+        self.send_interests(app);
+        self.settle(self.flows[app as usize].node);
+    }
+
+    /// A consumer for a request: an idle one, or a new one with a face of its own.
+    fn app_of_request(&mut self, flow: u32) -> u32 {
+        if let Some(app) = self.source(flow).idle.pop() {
+            return app;
+        }
+        let app = self.flows.len() as u32;
+        let node = self.flows[flow as usize].node;
+        let at = &mut self.nodes[node as usize];
+        let face = at.forwarder.add_application(self.now);
+        // A face that was removed would leave its place; none is.
+        debug_assert_eq!(face.0 as usize, at.faces.len(), "faces follow each other");
+        at.faces.push(FaceKind::Consumer(app));
+        if self.experiment.scenario().nodes[node as usize].share_by_face {
+            at.forwarder.set_group(face, GroupId((face.0 % u32::from(u16::MAX)) as u16 + 1));
+        }
+        let event = self.events.push();
+        // A consumer that the request replaces at once.
+        let consumer = Consumer::new(
+            self.experiment.consumer(FlowId(flow as usize)),
+            self.schemes.flow_control(&self.experiment, flow),
+            Random::named(0, ""),
+        );
+        self.flows.push(FlowApp { consumer, node, face, event, flow, request: None });
+        self.source(flow).apps.push(app);
+        app
+    }
+
+    /// The last Data of a request has come.
+    pub(crate) fn request_ends(&mut self, app: u32, request: LiveRequest) {
+        let FlowApp { consumer, flow, .. } = &self.flows[app as usize];
+        let (counters, flow) = (*consumer.counters(), *flow);
+        let took = self.now - request.came;
+        let source = self.source(flow);
+        add(&mut source.ended, &counters);
+        source.idle.push(app);
+        let alone = source.unloaded.map(|unloaded| unloaded.time(request.amount));
+        self.flows[app as usize].request = None;
+        self.measure.on_request_end(flow, request.came, request.amount, took, alone);
+        self.events.set(self.flows[app as usize].event, Time::NEVER);
+    }
+
+    /// A source stops: what its consumers wait for may still come.
+    pub(crate) fn stop_requests(&mut self, flow: u32) {
+        self.events.set(self.flows[flow as usize].event, Time::NEVER);
+        for at in 0..self.source(flow).apps.len() {
+            let app = self.source(flow).apps[at];
+            self.flows[app as usize].consumer.stop();
+            self.schedule_flow(app);
+        }
+    }
+
+    /// The application of a source asks for something else, for its live requests and those that come.
+    pub(crate) fn set_request_source(&mut self, flow: u32, source: Source) {
+        self.source(flow).source = Some(source);
+        for at in 0..self.source(flow).apps.len() {
+            let app = self.source(flow).apps[at];
+            if self.flows[app as usize].request.is_some() {
+                self.flows[app as usize].consumer.set_source(self.now, source);
+                self.schedule_flow(app);
+            }
+        }
+    }
+}
+
+/// Adds the counters of a consumer to a sum.
+pub(crate) fn add(sum: &mut ConsumerCounters, other: &ConsumerCounters) {
+    sum.sent += other.sent;
+    sum.delivered += other.delivered;
+    sum.retransmitted += other.retransmitted;
+    sum.timeouts += other.timeouts;
+    sum.nacks += other.nacks;
+    sum.duplicates += other.duplicates;
+}
