@@ -38,6 +38,7 @@ pub use builtin::{builtin, builtins};
 pub use error::ScenarioError;
 pub use model::*;
 pub use names::covers;
+pub use routing::NetworkView;
 pub use set::Override;
 pub use weir_core::seam::QueueLimit;
 pub use weir_document::{Location, Param, ParamValue, did_you_mean, nearest, text};

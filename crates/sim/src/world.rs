@@ -18,6 +18,8 @@ use weir_experiment::{Change, Experiment, HASHER};
 use weir_medium::MediumAction;
 use weir_scenario::LinkId;
 
+use crate::build::Produced;
+use crate::failures::Failures;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 
@@ -29,6 +31,8 @@ pub(crate) struct Channel {
     pub(crate) to: (u32, FaceId),
     /// The medium that it is on, and its direction there.
     pub(crate) medium: Option<(u32, u32)>,
+    /// What the file or an event says; on a medium, that of its frames.
+    pub(crate) rate: Rate,
     pub(crate) delay: Span,
     pub(crate) loss: f64,
     pub(crate) up: bool,
@@ -50,6 +54,12 @@ pub(crate) struct Node {
     pub(crate) forwarder: Forwarder,
     /// Whether its strategy keeps to one next hop of a prefix.
     pub(crate) keeps_to_one: bool,
+    /// Whether it works. The forwarder of a node that has failed is not used any more.
+    pub(crate) up: bool,
+    /// How often it has started.
+    pub(crate) starts: u32,
+    /// Of its simulated cache.
+    pub(crate) cache_ratio: f64,
     pub(crate) faces: Vec<FaceKind>,
     /// When its event is.
     pub(crate) scheduled: Time,
@@ -118,7 +128,7 @@ pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 
 /// A simulated network.
 pub struct World {
-    experiment: Arc<Experiment>,
+    pub(crate) experiment: Arc<Experiment>,
     pub(crate) now: Time,
     pub(crate) until: Time,
     pub(crate) pool: PacketPool,
@@ -129,12 +139,13 @@ pub struct World {
     /// Flow of each flow event.
     pub(crate) flow_of_event: Vec<u32>,
     pub(crate) script: VecDeque<(Time, Change)>,
+    pub(crate) failures: Failures,
     pub(crate) events: Deadlines,
     pub(crate) measure: Measurements,
     pub(crate) event_count: u64,
-    seed_use: SeedUse,
+    pub(crate) seed_use: SeedUse,
     pub(crate) wire_check: Option<WireCheck>,
-    actions: Vec<Action>,
+    pub(crate) actions: Vec<Action>,
     pub(crate) medium_actions: Vec<MediumAction>,
 }
 
@@ -152,13 +163,14 @@ pub(crate) struct Parts {
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
     pub(crate) flows: Vec<FlowApp>,
+    pub(crate) produced: Vec<Produced>,
     pub(crate) measure: Measurements,
     pub(crate) seed_use: SeedUse,
 }
 
 impl World {
     pub(crate) fn new(experiment: Arc<Experiment>, parts: Parts) -> World {
-        let Parts { nodes, channels, media, flows, measure, seed_use } = parts;
+        let Parts { nodes, channels, media, flows, produced, measure, seed_use } = parts;
         let count = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
         for (index, flow) in flows.iter().enumerate() {
@@ -174,6 +186,7 @@ impl World {
             flows,
             flow_of_event,
             script: experiment.script().into(),
+            failures: Failures::new(experiment.scenario(), produced),
             experiment,
             events: Deadlines::new(count),
             measure,
@@ -202,7 +215,7 @@ impl World {
         self.medium_event(self.media.len() as u32) + event
     }
 
-    fn node_event(&self, node: u32) -> u32 {
+    pub(crate) fn node_event(&self, node: u32) -> u32 {
         self.flow_event(self.flows.len() as u32) + node
     }
 
@@ -355,28 +368,37 @@ impl World {
             Change::Loss(link, loss) => {
                 channels_of(link).into_iter().for_each(|channel| self.set_loss(channel, loss));
             }
-            Change::Up(link, up) => {
-                channels_of(link).into_iter().for_each(|channel| self.set_up(channel, up));
-            }
+            Change::Up(link, up) => self.set_link_up(link, up),
+            Change::NodeUp(node, up) => self.set_node_up(node.index() as u32, up),
+            Change::Produce(event) => self.produce(event),
+            Change::Learn(event) => self.learn(event),
+            Change::Reroute => self.reroute(),
             Change::CacheRatio(node, ratio) => {
-                self.nodes[node.index()].forwarder.set_cache_ratio(ratio);
+                let node = &mut self.nodes[node.index()];
+                node.cache_ratio = ratio;
+                node.forwarder.set_cache_ratio(ratio);
             }
         }
     }
 
     fn set_rate(&mut self, channel: u32, rate: Rate) {
         let Channel { from, to, medium, .. } = self.channels[channel as usize];
+        self.channels[channel as usize].rate = rate;
         if let Some((medium, direction)) = medium {
             self.media[medium as usize].medium.set_rate(self.now, direction, rate);
             self.measure.set_link_rate(channel, rate);
             return self.schedule_medium(medium);
         }
         let (node, face) = from;
-        self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
-        self.settle(node);
+        if self.nodes[node as usize].up {
+            self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+            self.settle(node);
+        }
         let (node, face) = to;
-        self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
-        self.settle(node);
+        if self.nodes[node as usize].up {
+            self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
+            self.settle(node);
+        }
         self.measure.set_link_rate(channel, rate);
     }
 
@@ -387,7 +409,7 @@ impl World {
         }
     }
 
-    fn set_up(&mut self, channel: u32, up: bool) {
+    pub(crate) fn set_up(&mut self, channel: u32, up: bool) {
         let Channel { from: (node, face), medium, .. } = self.channels[channel as usize];
         if let Some((medium, direction)) = medium {
             self.media[medium as usize].medium.set_up(direction, up);
@@ -396,8 +418,10 @@ impl World {
         if !up {
             self.lose_in_flight(channel);
         }
-        self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
-        self.settle(node);
+        if self.nodes[node as usize].up {
+            self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
+            self.settle(node);
+        }
     }
 
     fn lose_in_flight(&mut self, channel: u32) {
@@ -500,6 +524,9 @@ impl World {
     fn send_interests(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let (node, face) = (flow.node, flow.face);
+        if !self.nodes[node as usize].up {
+            return self.lose_interests(index);
+        }
         while let Some(packet) = flow.consumer.poll_send(self.now, &mut self.pool) {
             let forwarder = &mut self.nodes[node as usize].forwarder;
             forwarder.handle(self.now, Input::Packet { face, packet }, &mut self.pool, &mut self.actions);
@@ -509,7 +536,7 @@ impl World {
 
     /// A timeout that shrank may have been over before now: then it is over now.
     #[inline]
-    fn schedule_flow(&mut self, index: u32) {
+    pub(crate) fn schedule_flow(&mut self, index: u32) {
         let flow = &self.flows[index as usize];
         let event = self.flow_event(flow.event);
         self.events.set(event, flow.consumer.next_deadline().max(self.now));
@@ -529,7 +556,7 @@ impl World {
 }
 
 /// The channels of both directions of a link.
-fn channels_of(link: LinkId) -> [u32; 2] {
+pub(crate) fn channels_of(link: LinkId) -> [u32; 2] {
     [0, 1].map(|direction| (2 * link.index() + direction) as u32)
 }
 

@@ -23,9 +23,10 @@ impl Loader<'_> {
             let delay_jitter = faults.or(item.number("delay_jitter"), 0.0);
             let queue = faults.or(item.queue("queue"), QueueLimit::Packets(u32::MAX));
             let loss = faults.or(item.number("loss"), 0.0);
+            let cost = faults.or(item.numbers("cost"), [1.0; 2]).map(thousandths);
             let Some((a, b, at)) = faults.keep(ends(&item, network)) else { continue };
             if faults.keep(add_link(&item, "ends", network, (a, b), at, links.len())).is_some() {
-                links.push(Link { a, b, rate, delay, delay_jitter, queue, loss, medium: None });
+                links.push(Link { a, b, rate, delay, delay_jitter, queue, loss, cost, medium: None });
             }
         }
         links
@@ -57,7 +58,8 @@ impl Loader<'_> {
                     let added = add_link(&item, "stations", network, (a, b), at, links.len());
                     if faults.keep(added).is_some() {
                         let delay = [Span::ZERO; 2];
-                        links.push(Link { a, b, rate, delay, delay_jitter: 0.0, queue, loss, medium });
+                        let cost = [thousandths(1.0); 2];
+                        links.push(Link { a, b, rate, delay, delay_jitter: 0.0, queue, loss, cost, medium });
                     }
                 }
             }
@@ -65,6 +67,11 @@ impl Loader<'_> {
         }
         media
     }
+}
+
+/// A cost in thousandths.
+fn thousandths(cost: f64) -> u64 {
+    ((cost * 1000.0).round() as u64).max(1)
 }
 
 /// The two nodes of a link, and where the first stands.

@@ -33,7 +33,7 @@ fn dumbbell(overrides: &[&str]) -> Scenario {
 fn hops<'s>(s: &'s Scenario, node: &str, prefix: &str) -> Vec<&'s str> {
     let node = s.node(node).unwrap();
     let route = s.routes.iter().find(|r| r.node == node && r.prefix == prefix);
-    route.map_or(Vec::new(), |r| r.next_hops.iter().map(|h| s.nodes[h.0.index()].name.as_str()).collect())
+    route.map_or(Vec::new(), |r| r.next_hops.iter().map(|h| s.nodes[h.node.index()].name.as_str()).collect())
 }
 
 #[test]
@@ -508,7 +508,7 @@ const DIAMOND: [(&str, &str); 3] = [
 fn fib(s: &Scenario, prefix: &str) -> Vec<String> {
     let name = |node: NodeId| s.nodes[node.index()].name.as_str();
     let entries = s.routes.iter().filter(|r| r.prefix == prefix).map(|r| {
-        let next_hops: Vec<_> = r.next_hops.iter().map(|h| name(h.0)).collect();
+        let next_hops: Vec<_> = r.next_hops.iter().map(|h| name(h.node)).collect();
         format!("{}→{}", name(r.node), next_hops.join("|"))
     });
     let mut entries: Vec<String> = entries.collect();
@@ -552,7 +552,8 @@ fn ways(s: &Scenario, flow: &Flow) -> Vec<Vec<NodeId>> {
             continue;
         }
         let route = s.routes.iter().find(|r| r.node == at && r.prefix == flow.prefix);
-        for &(next, _) in &route.unwrap_or_else(|| panic!("{}: {way:?} ends", flow.prefix)).next_hops {
+        for hop in &route.unwrap_or_else(|| panic!("{}: {way:?} ends", flow.prefix)).next_hops {
+            let next = hop.node;
             assert!(!way.contains(&next), "{}: {way:?} comes back to {next:?}", flow.prefix);
             begun.push([&way[..], &[next]].concat());
         }
@@ -600,7 +601,7 @@ fn no_way_of_qsccp_runs_in_a_circle_and_paths_are_as_long_as_the_paper_says() {
 fn maximum_flow(s: &Scenario, flow: &Flow) -> u64 {
     let mut left: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
     for route in s.routes.iter().filter(|r| r.prefix == flow.prefix) {
-        for &(next, _) in &route.next_hops {
+        for next in route.next_hops.iter().map(|hop| hop.node) {
             let link = s.link_between(next, route.node).unwrap();
             left.insert((route.node, next), s.links[link.link.index()].rate[link.direction].as_bps());
             left.entry((next, route.node)).or_default();
@@ -660,7 +661,8 @@ fn schemes_that_keep_to_one_path_have_the_widest() {
                 way.windows(2).all(|pair| {
                     let covers = |r: &&Route| r.node == pair[0] && r.prefix == flow.prefix;
                     let route = s.routes.iter().find(covers).unwrap();
-                    pair[1] == route.single.unwrap_or(route.next_hops[0].0)
+                    let kept = route.single.unwrap_or(route.next_hops[0].link);
+                    pair[1] == s.ends(kept).1
                 })
             };
             let kept = ways.iter().find(|way| is_kept_to(way)).unwrap();
