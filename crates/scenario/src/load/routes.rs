@@ -119,16 +119,9 @@ impl Loader<'_> {
             _ => RoutingMetric::Hops,
         };
         let converge = faults.or(item.opt_span("converge"), None);
-        let wrong = |key: &str, message: &str, help: &str| {
-            let value = item.given(key).cloned().unwrap_or_else(|| Value::text("", item.origin));
-            faults.push(item.error(key, &value, message.to_owned(), help));
-        };
-        let has_k = matches!(policy, Some(RoutingPolicy::KShortest(_) | RoutingPolicy::KDisjoint(_)));
-        if item.given("k").is_some() && !has_k {
-            wrong("k", "this policy has no `k`", "policies with `k`: k-shortest, k-disjoint");
-        }
-        if converge.is_some() && policy.is_none() {
-            wrong("converge", "given routes do not change", "choose a policy that computes routes");
+        if let Some(value) = item.given("converge").filter(|_| policy.is_none()) {
+            let help = "choose a policy that computes routes, such as \"shortest-path\"";
+            faults.push(item.error("converge", value, "given routes do not change", help));
         }
         let routing = Routing {
             policy: policy.unwrap_or(RoutingPolicy::ShortestPath),

@@ -46,7 +46,7 @@ fn an_unknown_key_names_the_one_that_was_meant_and_those_there_are() {
         format!(
             "dumbbell.toml:{line}: link.R2-R3: unknown key `ratee`; did you mean `rate`?\n{margin} |\n\
              {line} | ratee = \"10 Mb/s\"\n{margin} | ^^^^^\n  \
-             = keys here: ends, between, rate, delay, delay_jitter, queue, loss, source"
+             = keys here: ends, between, rate, delay, delay_jitter, queue, loss, cost, source"
         )
     );
 }
@@ -120,7 +120,7 @@ fn an_override_of_nothing_lists_what_could_be_set() {
         set(&["link.R2-R9.rate=10Mb/s"]).unwrap_err(),
         "--set link.R2-R9.rate=10Mb/s: there is no link `R2-R9`; did you mean `R2-R3`?\n  \
          = links here: C1-R1, C2-R1, C3-R1, C4-R1, R1-R2, R3-R4, R2-R3, R4-P1, R4-P2, R4-P3, R4-P4; \
-         settable in each: rate, delay, delay_jitter, queue, loss"
+         settable in each: rate, delay, delay_jitter, queue, loss, cost"
     );
     assert_eq!(
         set(&["flow.EF.cuont=20"]).unwrap_err(),
@@ -136,7 +136,7 @@ fn an_override_of_nothing_lists_what_could_be_set() {
     );
     assert_eq!(
         set(&["link.R2-R3.ends=x"]).unwrap_err(),
-        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, delay_jitter, queue, loss"
+        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, delay_jitter, queue, loss, cost"
     );
     for bad in [
         "",
