@@ -93,15 +93,16 @@ fn a_node_that_fails_loses_its_store_and_keeps_no_packet() {
         world.run(&mut |_| ()).unwrap();
         let in_use = world.packets_in_use();
         let report = world.finish().report;
-        let link = report.document.whole.links.iter().find(|link| link.from == "P" && link.to == "R2");
-        (in_use, link.unwrap().data_packets)
+        let link = report.document.links.iter().find(|link| link.from == "P" && link.to == "R2");
+        (in_use, link.unwrap().utilisation)
     };
     let (_, with_store) = at_r("");
     let fails = event(6.0, "node = \"R\"", "up = false") + &event(6.5, "node = \"R\"", "up = true");
     let (in_use, after_failure) = at_r(&fails);
-    assert!(after_failure >= with_store + 50, "{with_store} {after_failure}");
-    // What is left at the end: 60 packets in R's store, which is not full again, and none that nobody owns.
-    assert!(in_use <= 60, "{in_use}");
+    // 60 and 50 packets instead of 60.
+    assert!((after_failure / with_store - 110.0 / 60.0).abs() < 0.01, "{with_store} {after_failure}");
+    // The 50 are in the new store, and nothing is left of the old one.
+    assert_eq!(in_use, 50);
 }
 
 fn text_with_store(rest: &str) -> String {
