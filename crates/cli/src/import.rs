@@ -41,7 +41,8 @@ pub struct Args {
 
 fn rate(text: &str) -> Result<Rate, String> {
     let rate: Option<Rate> = text.parse().ok();
-    rate.filter(|rate| rate.as_bps() > 0).ok_or_else(|| "write a rate with its unit, such as 1Gb/s".to_owned())
+    rate.filter(|rate| rate.as_bps() > 0)
+        .ok_or_else(|| "write a rate with its unit, such as 1Gb/s".to_owned())
 }
 
 fn flow(text: &str) -> Result<(String, String), String> {

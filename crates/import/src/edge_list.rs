@@ -44,7 +44,8 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
             None => match fields.get(2).filter(|field| !field.is_empty()) {
                 Some(field) => {
                     let number = number(field).and_then(cost);
-                    let wrong = || reader.error(at, format!("`{field}` is not a cost: a number from 0.001 to 1e9"));
+                    let wrong =
+                        || reader.error(at, format!("`{field}` is not a cost: a number from 0.001 to 1e9"));
                     Stated { cost: Some(number.ok_or_else(wrong)?), ..Stated::default() }
                 }
                 None => Stated::default(),

@@ -125,7 +125,11 @@ fn text_of<'t>(attributes: &Attributes<'t>, key: &str) -> Option<&'t str> {
 
 /// The few entities that GML has.
 fn unescaped(text: &str) -> String {
-    text.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    text.replace("&quot;", "\"")
+        .replace("&apos;", "'")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&")
 }
 
 pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {

@@ -12,7 +12,8 @@ use crate::topology::{Kind, Reader};
 const MOST_ELEMENTS: u32 = 4_000_000;
 
 pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_ELEMENTS, ..ParsingOptions::default() };
+    let options =
+        ParsingOptions { allow_dtd: false, nodes_limit: MOST_ELEMENTS, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
         .map_err(|error| reader.error(error.pos().row as usize, format!("this is not XML: {error}")))?;
     let line = |node: Node<'_, '_>| document.text_pos_at(node.range().start).row as usize;

@@ -159,7 +159,9 @@ impl FromStr for Delay {
                 _ => Err(format!("`{text}` is not km/200: 1 to 300 km a millisecond")),
             };
         }
-        text.parse().map(Delay::Each).map_err(|_| format!("`{text}` is not a time such as \"10 ms\", nor km/200"))
+        text.parse()
+            .map(Delay::Each)
+            .map_err(|_| format!("`{text}` is not a time such as \"10 ms\", nor km/200"))
     }
 }
 

@@ -49,7 +49,6 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-
 fn stated<'t>(
     words: impl Iterator<Item = &'t str>,
     reader: &mut Reader<'_>,

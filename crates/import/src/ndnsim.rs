@@ -32,7 +32,9 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
                 let ends = [end(from)?, end(to)?];
                 reader.edge(ends, Kind::Both, stated, at)?;
             }
-            (_, "link") => return Err(reader.error(at, "a link has two ends: from to bandwidth metric delay queue")),
+            (_, "link") => {
+                return Err(reader.error(at, "a link has two ends: from to bandwidth metric delay queue"));
+            }
             _ => return Err(reader.error(at, "a section `router` or `link` begins the file")),
         }
     }
@@ -42,7 +44,8 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
 fn stated(words: &[&str], reader: &mut Reader<'_>) -> Result<Stated, String> {
     let mut of = Stated::default();
     if let Some(text) = words.first() {
-        of.rate = Some(rate(text, true).ok_or_else(|| format!("`{text}` is not a bandwidth such as 10Mbps"))?);
+        of.rate =
+            Some(rate(text, true).ok_or_else(|| format!("`{text}` is not a bandwidth such as 10Mbps"))?);
     }
     if let Some(text) = words.get(1) {
         let wrong = || format!("`{text}` is not a metric: a number from 0.001 to 1e9");

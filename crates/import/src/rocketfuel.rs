@@ -21,12 +21,15 @@ pub fn read_map(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> 
         let words: Vec<&str> = line.split_whitespace().collect();
         let uid = words[0];
         if uid.parse::<u32>().is_err() {
-            let message = format!("`{uid}` is not the number of a router: uid @location … -> <uid> … =name rn");
+            let message =
+                format!("`{uid}` is not the number of a router: uid @location … -> <uid> … =name rn");
             return Err(reader.error(at, message));
         }
         let node = reader.node(uid, at)?;
-        let location = words.get(1).and_then(|word| word.strip_prefix('@')).filter(|l| !matches!(*l, "" | "?" | "T"));
-        reader.topology.nodes[node].label = location.map(|location| format!("{} {uid}", location.replace('+', " ")));
+        let location =
+            words.get(1).and_then(|word| word.strip_prefix('@')).filter(|l| !matches!(*l, "" | "?" | "T"));
+        reader.topology.nodes[node].label =
+            location.map(|location| format!("{} {uid}", location.replace('+', " ")));
         for word in words.iter().skip_while(|word| **word != "->") {
             if let Some(other) = word.strip_prefix('<').and_then(|word| word.strip_suffix('>')) {
                 edges.push((node, other.to_owned(), at));

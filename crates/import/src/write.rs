@@ -36,7 +36,8 @@ pub fn write(
     let file = sources.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>().join(" and ");
     let formats = sources.iter().map(|(_, format)| *format).collect::<Vec<_>>().join(" and ");
     let parts = topology.parts();
-    let flows = flows(&topology, &names, &parts, options).map_err(|message| ImportError::of_file(&file, message))?;
+    let flows =
+        flows(&topology, &names, &parts, options).map_err(|message| ImportError::of_file(&file, message))?;
     let links = Links::new(&topology, options);
     let notes = notes(&topology, &parts, &names, &links);
 
@@ -48,7 +49,8 @@ pub fn write(
     for note in &notes {
         let _ = writeln!(text, "# {}", one_line(note));
     }
-    let _ = write!(text, "\n[scheme]\ndefault = {}\n\n", quoted(options.scheme.as_deref().unwrap_or("sluice")));
+    let _ =
+        write!(text, "\n[scheme]\ndefault = {}\n\n", quoted(options.scheme.as_deref().unwrap_or("sluice")));
     text += &links.defaults(&file);
     if !names.mapped.is_empty() {
         text += "\n# Names in the file, and here:\n";
@@ -140,13 +142,15 @@ fn flows(
     parts: &[Vec<usize>],
     options: &Options,
 ) -> Result<Vec<[usize; 2]>, String> {
-    let part_of: BTreeMap<usize, usize> =
-        parts.iter().enumerate().flat_map(|(part, nodes)| nodes.iter().map(move |node| (*node, part))).collect();
+    let part_of: BTreeMap<usize, usize> = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(part, nodes)| nodes.iter().map(move |node| (*node, part)))
+        .collect();
     let find = |name: &str| {
         let by_name = names.names.iter().position(|known| known == name);
-        let by_file = || {
-            topology.nodes.iter().position(|node| node.id == name || node.label.as_deref() == Some(name))
-        };
+        let by_file =
+            || topology.nodes.iter().position(|node| node.id == name || node.label.as_deref() == Some(name));
         by_name.or_else(by_file).ok_or_else(|| {
             let some = names.names.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", ");
             format!("--flow: there is no node `{name}`; nodes: {some}, …")
@@ -158,7 +162,9 @@ fn flows(
     let flow = |(consumer, producer): &(String, String)| {
         let ends = [find(consumer)?, find(producer)?];
         if ends[0] == ends[1] {
-            return Err(format!("--flow {consumer}->{producer}: consumer and producer must be different nodes"));
+            return Err(format!(
+                "--flow {consumer}->{producer}: consumer and producer must be different nodes"
+            ));
         }
         if part_of[&ends[0]] != part_of[&ends[1]] {
             return Err(format!("--flow {consumer}->{producer}: no links join them"));
@@ -176,7 +182,11 @@ fn sample(topology: &Topology, part: &[usize]) -> Vec<[usize; 2]> {
         let (mut last, mut now) = (from, vec![from]);
         while !now.is_empty() {
             last = *now.iter().min().unwrap_or(&last);
-            now = now.iter().flat_map(|at| neighbours[*at].iter().copied()).filter(|to| seen.insert(*to)).collect();
+            now = now
+                .iter()
+                .flat_map(|at| neighbours[*at].iter().copied())
+                .filter(|to| seen.insert(*to))
+                .collect();
         }
         last
     };
@@ -230,7 +240,9 @@ impl Links {
             let by_distance = match rule {
                 Delay::Distance(speed) => {
                     let km = link.stated[0].distance.or_else(|| distance(places));
-                    km.map(|km| (speed, SHORTEST.max(Span::from_micros((km / speed * 1000.0).round() as u64))))
+                    km.map(|km| {
+                        (speed, SHORTEST.max(Span::from_micros((km / speed * 1000.0).round() as u64)))
+                    })
                 }
                 Delay::Each(_) => None,
             };
@@ -238,7 +250,8 @@ impl Links {
             if let Some((speed, _)) = by_distance.filter(|_| !is_stated) {
                 links.has_distances = Some(speed);
             }
-            links.nowhere += usize::from(!is_stated && by_distance.is_none() && matches!(rule, Delay::Distance(_)));
+            links.nowhere +=
+                usize::from(!is_stated && by_distance.is_none() && matches!(rule, Delay::Distance(_)));
             links.delays.push(link.stated.map(|of| of.delay.or(by_distance.map(|(_, delay)| delay))));
         }
         links
@@ -270,7 +283,8 @@ impl Links {
         if sources.is_empty() {
             return String::new();
         }
-        let sources: Vec<String> = sources.iter().map(|(key, source)| format!("{key} = {}", quoted(source))).collect();
+        let sources: Vec<String> =
+            sources.iter().map(|(key, source)| format!("{key} = {}", quoted(source))).collect();
         let _ = writeln!(text, "source = {{ {} }}", sources.join(", "));
         text
     }
@@ -315,7 +329,9 @@ fn both(text: &mut String, key: &str, [there, back]: [String; 2]) {
 
 /// The distance of two places on the earth, km.
 fn distance(places: [Option<Place>; 2]) -> Option<f64> {
-    let [Some(Place::OnEarth(lat_a, lon_a)), Some(Place::OnEarth(lat_b, lon_b))] = places else { return None };
+    let [Some(Place::OnEarth(lat_a, lon_a)), Some(Place::OnEarth(lat_b, lon_b))] = places else {
+        return None;
+    };
     let [lat_a, lon_a, lat_b, lon_b] = [lat_a, lon_a, lat_b, lon_b].map(f64::to_radians);
     let half = |angle: f64| libm::pow(libm::sin(angle / 2.0), 2.0);
     let chord = half(lat_b - lat_a) + libm::cos(lat_a) * libm::cos(lat_b) * half(lon_b - lon_a);
@@ -355,7 +371,8 @@ fn notes(topology: &Topology, parts: &[Vec<usize>], names: &Names, links: &Links
         ));
     }
     if topology.loops > 0 {
-        let edges = count(topology.loops, "edge that joins a node to itself", "edges that join a node to itself");
+        let edges =
+            count(topology.loops, "edge that joins a node to itself", "edges that join a node to itself");
         notes.push(format!("{edges}: dropped"));
     }
     if parts.len() > 1 {
@@ -379,7 +396,9 @@ fn notes(topology: &Topology, parts: &[Vec<usize>], names: &Names, links: &Links
         notes.push(format!("not used: {what} ({often})"));
     }
     let of = topology.links.len();
-    for (missing, what) in links.missing.iter().zip(["rate", "delay", "queue"]).filter(|(missing, _)| **missing > 0) {
+    for (missing, what) in
+        links.missing.iter().zip(["rate", "delay", "queue"]).filter(|(missing, _)| **missing > 0)
+    {
         notes.push(format!("{missing} of {of} links without a stated {what}: assumed, see `source`"));
     }
     if links.has_distances.is_some() && links.nowhere > 0 {

@@ -80,7 +80,7 @@ pub const SECTIONS: &[Section] = &[
         name: "link",
         written: "[[link]]",
         address: "link.A-B.KEY",
-        meaning: "A full-duplex link between two nodes, or a range of links. Two nodes have at most one link.",
+        meaning: "A full-duplex link between two nodes, or a range of links. Further links between the same nodes have a `name`; such a link is called `A-B:NAME`, and its directions `A->B:NAME`, wherever a link is named.",
     },
     Section {
         name: "medium",
@@ -252,6 +252,13 @@ pub const KEYS: &[Key] = &[
         Shape::Texts,
         NONE,
         "Instead of `ends`, a list of links with the same values: `[\"R1-R2\", \"R2-R3\"]`. Ranges step together.",
+    ),
+    fixed(
+        "link",
+        "name",
+        Shape::Text,
+        NONE,
+        "Its name, if there are several links between its nodes. `A-B` without `:NAME` means the link without a name, or the only link; in `--set` also all of several that have names.",
     ),
     key(
         "link",

@@ -152,10 +152,11 @@ pub enum CachePolicy {
     Fifo,
 }
 
-/// A full-duplex point-to-point link, or two stations that talk over a shared medium. Between two nodes
-/// there is at most one.
+/// A full-duplex point-to-point link, or two stations that talk over a shared medium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
+    /// Its name, if it has one: of several links between two nodes at most one has none.
+    pub name: Option<String>,
     /// The end that the file names first; direction 0 leads away from it.
     pub a: NodeId,
     /// The end that the file names second; direction 1 leads away from it.
@@ -600,7 +601,7 @@ impl Scenario {
         self.nodes.iter().position(|n| n.name == name).map(NodeId)
     }
 
-    /// The link between two nodes, in the direction from the first to the second.
+    /// The first link between two nodes, in the direction from the first to the second.
     pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<DirectedLink> {
         self.links.iter().enumerate().find_map(|(i, l)| match (l.a, l.b) {
             (a, b) if a == from && b == to => Some(DirectedLink { link: LinkId(i), direction: 0 }),
@@ -613,6 +614,14 @@ impl Scenario {
     pub fn ends(&self, link: DirectedLink) -> (NodeId, NodeId) {
         let Link { a, b, .. } = self.links[link.link.index()];
         if link.direction == 0 { (a, b) } else { (b, a) }
+    }
+
+    /// What scenarios call a link: `A-B`, or `A-B:NAME` if it has a name.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let Link { a, b, name, .. } = &self.links[link.index()];
+        let name = name.iter().map(|name| format!(":{name}"));
+        let ends = format!("{}-{}", self.nodes[a.index()].name, self.nodes[b.index()].name);
+        core::iter::once(ends).chain(name).collect()
     }
 
     /// The names of the flow groups, in the file's order.

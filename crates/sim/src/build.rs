@@ -173,7 +173,7 @@ impl<'e> Builder<'e> {
                 stations: [station(link.a), station(link.b)],
                 rate: link.rate,
                 loss: link.loss,
-                random: [self.link_random(link.a, link.b), self.link_random(link.b, link.a)],
+                random: [self.link_random(link, [link.a, link.b]), self.link_random(link, [link.b, link.a])],
             };
             let streams = medium.stations.iter().map(|station| {
                 let station = &self.scenario.nodes[station.index()].name;
@@ -187,9 +187,9 @@ impl<'e> Builder<'e> {
         }
     }
 
-    fn link_random(&self, from: NodeId, to: NodeId) -> Random {
-        let name = |node| self.experiment.node_name(node);
-        self.random(&format!("link {} to {}", name(from), name(to)))
+    fn link_random(&self, link: &scenario::Link, [from, to]: [NodeId; 2]) -> Random {
+        let node = |node| self.experiment.node_name(node);
+        self.random(&format!("link {} to {}{}", node(from), node(to), suffix(link)))
     }
 
     fn add_links(&mut self) {
@@ -198,7 +198,7 @@ impl<'e> Builder<'e> {
             let faces = [0, 1].map(|direction| self.add_link_face(link, ends, direction));
             for direction in [0, 1] {
                 let [from, to] = [direction, 1 - direction].map(|end| (ends[end].index() as u32, faces[end]));
-                let random = self.link_random(ends[direction], ends[1 - direction]);
+                let random = self.link_random(link, [ends[direction], ends[1 - direction]]);
                 self.channels.push(Channel {
                     from,
                     to,
@@ -234,7 +234,7 @@ impl<'e> Builder<'e> {
             None => [link.rate[direction], link.rate[1 - direction]],
         };
         let name = |node| self.experiment.node_name(node);
-        let stream = format!("face of {} to {}", name(from), name(to));
+        let stream = format!("face of {} to {}{}", name(from), name(to), suffix(link));
         let made = self.link(&LinkFace { link, ends: [from, to], face, rates, stream });
         let kind = match on_medium {
             Some((medium, direction)) => FaceKind::Medium { medium, direction },
@@ -324,6 +324,11 @@ impl<'e> Builder<'e> {
             add_route(&mut node.forwarder, node.keeps_to_one, &self.channels, route, prefix);
         }
     }
+}
+
+/// Tells the random streams of links between the same nodes apart.
+pub(crate) fn suffix(link: &scenario::Link) -> String {
+    link.name.as_ref().map_or(String::new(), |name| format!(":{name}"))
 }
 
 /// Each face is a group of its own.

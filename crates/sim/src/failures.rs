@@ -9,7 +9,7 @@ use weir_core::units::Time;
 use weir_experiment::name_of;
 use weir_scenario::{Event, FlowId, LinkId, NetworkView, NodeId, Route, Scenario};
 
-use crate::build::{Builder, LinkFace, Produced, add_route, face_of, set_groups};
+use crate::build::{Builder, LinkFace, Produced, add_route, face_of, set_groups, suffix};
 use crate::world::{FaceKind, World, channels_of};
 
 /// What a world knows of its links, producers and routes beside the nodes.
@@ -107,12 +107,17 @@ impl World {
                 }
             };
             let other = self.channels[channel as usize].to.0 as usize;
+            let of = &scenario.links[channel as usize / 2];
             let link = builder.link(&LinkFace {
-                link: &scenario.links[channel as usize / 2],
+                link: of,
                 ends: [NodeId(index), NodeId(other)],
                 face: FaceId(at as u32),
                 rates,
-                stream: format!("face of {name} to {}, start {start}", scenario.nodes[other].name),
+                stream: format!(
+                    "face of {name} to {}{}, start {start}",
+                    scenario.nodes[other].name,
+                    suffix(of)
+                ),
             });
             forwarder.add_link(now, link);
         }

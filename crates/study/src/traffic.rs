@@ -256,10 +256,7 @@ fn endpoints<E: Clone + fmt::Display>(
 
 /// Events of the scenario that applications have no part in, and caches that no forwarder has.
 fn not_done(scenario: &Scenario) -> Vec<String> {
-    let link = |id: weir_scenario::LinkId| {
-        let link = &scenario.links[id.index()];
-        format!("{}-{}", name(scenario, link.a), name(scenario, link.b))
-    };
+    let link = |id: weir_scenario::LinkId| scenario.link_name(id);
     let line = |event: &weir_scenario::TimedEvent| {
         let what = match &event.what {
             Event::FlowSource { .. } => return None,

@@ -83,11 +83,18 @@ fn ndnsim_states_everything() {
     assert_eq!((link.rate, link.delay), ([Rate::from_mbps(10); 2], [Span::from_millis(2); 2]));
     assert_eq!((link.cost, link.queue, link.loss), ([5000; 2], QueueLimit::Packets(200), 0.1));
     assert_eq!(s.nodes[0].position, Some((2.0, -1.0)));
-    let model = text.replace("200 0.1", "ns3::RedQueue,A=1 ns3::RateErrorModel,ErrorUnit=ERROR_UNIT_PACKET,ErrorRate=0.3");
+    let model = text.replace(
+        "200 0.1",
+        "ns3::RedQueue,A=1 ns3::RateErrorModel,ErrorUnit=ERROR_UNIT_PACKET,ErrorRate=0.3",
+    );
     let (other, noted) = scenario("topo.txt", &model, &Options::default());
     assert_eq!((other.links[0].loss, other.links[0].queue), (0.3, QueueLimit::Packets(100)));
     assert!(noted.notes[0].contains("classes of queues"), "{:?}", noted.notes);
-    assert!(!imported.scenario.contains("assumed: topo") && imported.notes.is_empty(), "{:?}", imported.notes);
+    assert!(
+        !imported.scenario.contains("assumed: topo") && imported.notes.is_empty(),
+        "{:?}",
+        imported.notes
+    );
 }
 
 #[test]
@@ -146,7 +153,13 @@ fn what_a_file_does_not_say_is_an_option() {
     assert!(!imported.scenario.contains("a sample"));
     assert_eq!(s.nodes[s.flows[0].producers[0].index()].name, "Munich");
     let options = Options { delay: Some(Delay::Each(Span::from_millis(3))), ..Options::default() };
-    assert!(scenario("zoo.graphml", GRAPHML, &options).0.links.iter().all(|link| link.delay == [Span::from_millis(3); 2]));
+    assert!(
+        scenario("zoo.graphml", GRAPHML, &options)
+            .0
+            .links
+            .iter()
+            .all(|link| link.delay == [Span::from_millis(3); 2])
+    );
 }
 
 #[test]

@@ -48,5 +48,8 @@ fn what_is_deep_or_large_is_refused() {
     assert!(imported("x.graphml", bomb, &Options::default()).is_err());
     let many: String = (0..20_001).map(|n| format!("{n} x\n")).collect();
     let said = imported("x.txt", &many, &Options::default()).unwrap_err();
-    assert_eq!((said.line(), said.to_string()), (Some(20_000), "x.txt:20000: there are more than 20000 nodes".into()));
+    assert_eq!(
+        (said.line(), said.to_string()),
+        (Some(20_000), "x.txt:20000: there are more than 20000 nodes".into())
+    );
 }

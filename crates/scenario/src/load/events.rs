@@ -189,7 +189,12 @@ impl Targets<'_> {
             if let Some(node) = consumers().find(|node| producers.contains(node)) {
                 let name = self.network.name(*node);
                 let message = format!("{name} is the consumer of {} and its producer", flow.prefix);
-                return Err(item.error(KEY, &value, message, "consumer and producer must be different nodes"));
+                return Err(item.error(
+                    KEY,
+                    &value,
+                    message,
+                    "consumer and producer must be different nodes",
+                ));
             }
             all.push((FlowId(i), producers.to_vec()));
         }

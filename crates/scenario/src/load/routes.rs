@@ -206,7 +206,8 @@ impl Loader<'_> {
                 return wrong(format!("{name} has more than one single next hop"), String::new());
             };
             if !known.contains(&single) {
-                let help = format!("next hops of {name}: {}", list(known.iter().map(|hop| network.name(hop.0))));
+                let help =
+                    format!("next hops of {name}: {}", list(known.iter().map(|hop| network.name(hop.0))));
                 return wrong(format!("{} is no next hop of {name} in `hops`", network.name(single.0)), help);
             }
             if of_nodes.insert(*node, single.1).is_some() {
@@ -307,6 +308,7 @@ fn add_hops(
     let from = item.expand(key, names::unquoted(from), at, None)?;
     let mut next_hops = vec![Vec::new(); from.len()];
     for to in to.split('|') {
+        let (to, name) = names::link_and_name(to);
         let to = item.expand(key, names::unquoted(to), at, None)?;
         let pairs: Vec<_> = zip(&from, &to).map_err(wrong)?.collect();
         if pairs.len() != from.len() {
@@ -314,7 +316,7 @@ fn add_hops(
         }
         for (i, (a, b)) in pairs.into_iter().enumerate() {
             let (a, b) = (network.node(item, key, a, at)?, network.node(item, key, b, at)?);
-            next_hops[i].push((b, network.link(item, key, a, b, at)?));
+            next_hops[i].push((b, network.link(item, key, (a, b, name), at)?));
         }
     }
     for (node, next_hops) in from.iter().zip(next_hops) {
@@ -328,7 +330,11 @@ fn given_routes(given: &Given) -> Vec<Route> {
     let mut routes = Vec::new();
     for (prefix, nodes) in given {
         for (&node, GivenHops { next_hops, single }) in nodes {
-            let hop = |(i, &(node, link)): (usize, &(NodeId, DirectedLink))| NextHop { node, link, cost: i as u64 + 1 };
+            let hop = |(i, &(node, link)): (usize, &(NodeId, DirectedLink))| NextHop {
+                node,
+                link,
+                cost: i as u64 + 1,
+            };
             let next_hops = next_hops.iter().enumerate().map(hop).collect();
             routes.push(Route { node, prefix: prefix.clone(), next_hops, single: *single });
         }

@@ -335,6 +335,7 @@ mod tests {
 
     fn link(a: usize, b: usize, ms: u64) -> Link {
         Link {
+            name: None,
             a: NodeId(a),
             b: NodeId(b),
             rate: [Rate::from_mbps(1); 2],
@@ -463,7 +464,9 @@ mod tests {
         let by_hops = graph(3, links.clone(), RoutingMetric::Hops);
         let by_delay = graph(3, links, RoutingMetric::Delay);
         let first = |graph: &Graph| {
-            graph.next_hops(0, Search::new(graph).distances(&[NodeId(2)], None), RoutingPolicy::ShortestPath)[0].node
+            graph.next_hops(0, Search::new(graph).distances(&[NodeId(2)], None), RoutingPolicy::ShortestPath)
+                [0]
+            .node
         };
         assert_eq!(first(&by_hops), NodeId(2));
         assert_eq!(first(&by_delay), NodeId(1));

@@ -35,7 +35,6 @@ impl<'g> Paths<'g> {
         }
     }
 
-
     fn length(&self, path: &[Way]) -> u64 {
         path.iter().map(|way| self.graph.cost(*way)).sum()
     }
@@ -48,8 +47,11 @@ impl<'g> Paths<'g> {
             let by = |n: &&super::Neighbour| {
                 (self.distance[n.node as usize].saturating_add(self.graph.cost(n.way)), n.node, n.way)
             };
-            let nearer =
-                self.graph.neighbours(at).iter().filter(|n| self.distance[n.node as usize] < self.distance[at]);
+            let nearer = self
+                .graph
+                .neighbours(at)
+                .iter()
+                .filter(|n| self.distance[n.node as usize] < self.distance[at]);
             let Some(next) = nearer.min_by_key(by) else { break };
             path.push(next.way);
             at = next.node as usize;

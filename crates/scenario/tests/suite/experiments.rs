@@ -848,3 +848,40 @@ fn stations_of_a_medium_are_neighbours_by_links_that_share_it() {
     let setting = star.settings.iter().find(|s| s.path == "medium.wifi.rate").unwrap();
     assert_eq!(setting.value, "12 Mb/s");
 }
+
+#[test]
+fn links_between_the_same_nodes_have_names() {
+    let text = "title = \"t\"\nduration = \"10 s\"\n[scheme]\ndefault = \"fixed\"\n[[node]]\nname = [\"A\", \"B\", \"C\"]\n\
+        [defaults.link]\nrate = \"1 Mb/s\"\ndelay = \"10 ms\"\n[[link]]\nends = [\"A\", \"B\"]\ncost = 2\n\
+        [[link]]\nends = [\"B\", \"A\"]\nname = \"upper\"\ncost = [9, 0.5]\n[[link]]\nends = [\"B\", \"C\"]\nname = \"only\"\n\
+        [routing]\nmetric = \"cost\"\npolicy = \"multipath\"\n\
+        [[flow]]\nname = \"f\"\nconsumer = \"A\"\nproducer = \"C\"\nprefix = \"/a\"\n\
+        [[flow]]\nname = \"g\"\nconsumer = \"A\"\nproducer = \"C\"\nprefix = \"/g\"\n\
+        [[route]]\nprefix = \"/g\"\nhops = [\"A->B:upper|B\", \"B->C\"]\n\
+        [[event]]\nat = \"1 s\"\nlink = \"A->B:upper\"\nrate = \"3 Mb/s\"\n\
+        [[event]]\nat = \"2 s\"\nlink = \"A-B\"\nup = false\n";
+    let read = |set: &[&str]| {
+        let set: Vec<Override> = set.iter().map(|set| Override::parse(set).unwrap()).collect();
+        Scenario::parse("t", "t.toml", text, &set).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let s = read(&[]);
+    let names = [0, 1, 2].map(|link| s.link_name(LinkId(link)));
+    assert_eq!(names, ["A-B", "B-A:upper", "B-C:only"]);
+    let hops = |prefix: &str| -> Vec<(usize, usize, u64)> {
+        let route = s.routes.iter().find(|route| route.prefix == prefix && route.node == NodeId(0)).unwrap();
+        route.next_hops.iter().map(|hop| (hop.link.link.index(), hop.link.direction, hop.cost)).collect()
+    };
+    // Interests from A to B cost 0.5 by the upper link, and 2 by the other; then 1.
+    assert_eq!(hops("/a"), [(1, 1, 1500), (0, 0, 3000)]);
+    assert_eq!(hops("/g"), [(1, 1, 1), (0, 0, 2)]);
+    let rate = [Rate::from_mbps(1), Rate::from_mbps(3)];
+    assert_eq!(s.events[0].what, Event::LinkRate { link: LinkId(1), rate });
+    assert_eq!(s.events[1].what, Event::LinkDown { link: LinkId(0) });
+    let rates = |set: &str| {
+        read(&[set]).links.iter().map(|link| link.rate[0].as_bps() / 1_000_000).collect::<Vec<_>>()
+    };
+    assert_eq!(rates("link.A-B.rate=7 Mb/s"), [7, 1, 1]);
+    assert_eq!(rates("link.A-B:upper.rate=7 Mb/s"), [1, 7, 1]);
+    assert_eq!(rates("link.C-B.rate=7 Mb/s"), [1, 1, 7]);
+    assert_eq!(rates("link.*.rate=7 Mb/s"), [7, 7, 7]);
+}

@@ -44,7 +44,8 @@ fn every_scheme_goes_on_when_nodes_fail_and_return_links_flap_and_the_producer_m
     let rest = CONVERGE.to_owned() + &happens.concat();
     for scheme in SCHEMES {
         let scenario = ring(scheme.name, &rest);
-        let report = run_checking_wire(&scenario, &measuring(&[(2, 4), (6, 8), (10, 12), (14, 15), (18, 20)]));
+        let report =
+            run_checking_wire(&scenario, &measuring(&[(2, 4), (6, 8), (10, 12), (14, 15), (18, 20)]));
         let rates = of_windows(&report);
         // Consumers with a timeout of 200 ms or more and no probe come back slowly.
         assert!(rates.iter().all(|rate| *rate > 0.5 * rates[0] && *rate > 0.5), "{}: {rates:?}", scheme.name);
@@ -72,7 +73,8 @@ fn a_network_that_falls_apart_comes_together_again() {
     for node in ["R", "C", "P"] {
         for routing in [CONVERGE, ""] {
             let what = format!("node = \"{node}\"");
-            let rest = routing.to_owned() + &event(4.0, &what, "up = false") + &event(8.0, &what, "up = true");
+            let rest =
+                routing.to_owned() + &event(4.0, &what, "up = false") + &event(8.0, &what, "up = true");
             for scheme in ["sluice", "qsccp", "cubic", "fixed"] {
                 let report = run(&ring(scheme, &rest), &measuring(&[(2, 4), (5, 8), (14, 20)]));
                 let rates = of_windows(&report);
@@ -87,7 +89,9 @@ fn a_node_that_fails_loses_its_store_and_keeps_no_packet() {
     // A second consumer asks for the same a second later, and is answered by R's store, unless R has failed meanwhile.
     let flows = "[[flow]]\nname = \"g\"\nconsumer = \"R3\"\nproducer = \"P\"\nprefix = \"/a\"\nstart = \"8 s\"\namount = 50\n";
     let at_r = |fails: &str| {
-        let rest = format!("{flows}{fails}[[route]]\nprefix = \"/a\"\nhops = [\"C->R\", \"R->R2\", \"R3->R\", \"R2->P\"]\n");
+        let rest = format!(
+            "{flows}{fails}[[route]]\nprefix = \"/a\"\nhops = [\"C->R\", \"R->R2\", \"R3->R\", \"R2->P\"]\n"
+        );
         let scenario = parse("ring", &text_with_store(&rest), &[]);
         let mut world = world(crate::common::experiment(&scenario, &Setup::default()));
         world.run(&mut |_| ()).unwrap();
@@ -126,4 +130,20 @@ fn a_failed_station_of_a_medium_returns() {
         + &event(4.0, "node = \"AP\"", "up = true");
     let rates = of_windows(&run(&parse("wifi", &text, &[]), &measuring(&[(1, 2), (3, 4), (8, 10)])));
     assert!(rates[1] == 0.0 && rates[2] > 0.8 * rates[0], "{rates:?}");
+}
+
+#[test]
+fn two_links_between_the_same_nodes_are_two_ways() {
+    let text = "title = \"two links\"\nsource = \"assumed: a test\"\nduration = \"12 s\"\n[scheme]\ndefault = \"qsccp\"\n\
+         [[node]]\nname = [\"A\", \"B\"]\n[defaults.link]\nrate = \"2 Mb/s\"\ndelay = \"5 ms\"\n\
+         [[link]]\nends = [\"A\", \"B\"]\n[[link]]\nends = [\"B\", \"A\"]\nname = \"upper\"\n\
+         [[flow]]\nname = \"f\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/a\"\n[routing]\npolicy = \"multipath\"\n"
+        .to_owned()
+        + &event(6.0, "link = \"A-B:upper\"", "up = false");
+    let report = run(&parse("links", &text, &[]), &measuring(&[(3, 6), (9, 12)]));
+    let rates = of_windows(&report);
+    assert!(rates[0] > 3.3 && (1.6..2.0).contains(&rates[1]), "{rates:?}");
+    let names: Vec<String> =
+        report.document.links.iter().map(|link| link.from.clone() + "->" + &link.end()).collect();
+    assert_eq!(names, ["A->B", "B->A", "B->A:upper", "A->B:upper"]);
 }
