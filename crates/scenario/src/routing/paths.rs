@@ -135,7 +135,9 @@ impl<'g> Paths<'g> {
     /// paths of a flow of `k` units, in which the second unit on a link costs more than any path (as J. W. Suurballe and
     /// R. E. Tarjan, Networks 14, 1984, for two). A flow of least cost has no circle.
     pub fn k_disjoint(&self, from: usize, k: usize) -> Vec<Path> {
-        let mut flow = Flow { paths: self, on: BTreeMap::new(), potential: vec![0; self.distance.len()] };
+        // The way to a producer without the flow: so a search goes straight there.
+        let potential = self.distance.iter().map(|distance| -i128::from(*distance)).collect();
+        let mut flow = Flow { paths: self, on: BTreeMap::new(), potential };
         let mut units = 0;
         while units < k && flow.augment(from) {
             units += 1;
@@ -156,7 +158,7 @@ struct Flow<'p> {
     paths: &'p Paths<'p>,
     /// Units on each way that has some.
     on: BTreeMap<Way, u32>,
-    /// Makes the costs of ways, also back, no less than 0.
+    /// Makes the costs of ways, also back, no less than 0. All producers have the same.
     potential: Vec<i128>,
 }
 
@@ -166,13 +168,11 @@ impl Flow<'_> {
         i128::from(self.paths.graph.cost(way)) + if others > 0 { SHARED } else { 0 }
     }
 
-    /// What one more unit costs by a way; it takes back one in the other direction, if there is one. Units do not go on from a
-    /// producer.
-    fn cost_of_more(&self, from: usize, way: Way) -> Option<i128> {
+    /// What one more unit costs by a way; it takes back one in the other direction, if there is one.
+    fn cost_of_more(&self, way: Way) -> i128 {
         match self.on.get(&(way ^ 1)) {
-            Some(units) => Some(-self.cost(way ^ 1, units - 1)),
-            None if self.paths.distance[from] == 0 => None,
-            None => Some(self.cost(way, self.on.get(&way).copied().unwrap_or(0))),
+            Some(units) => -self.cost(way ^ 1, units - 1),
+            None => self.cost(way, self.on.get(&way).copied().unwrap_or(0)),
         }
     }
 
@@ -182,22 +182,18 @@ impl Flow<'_> {
         let (mut cost, mut came_by) = (vec![UNREACHED; n], vec![None; n]);
         let mut heap = BinaryHeap::from([Reverse((0i128, from))]);
         cost[from] = 0;
-        // The producer at which the unit ends: with the potentials undone, since it is one sink for all of them.
-        let mut end: Option<(i128, usize)> = None;
-        let mut furthest = 0;
+        let mut end = None;
         while let Some(Reverse((at_cost, at))) = heap.pop() {
             if at_cost > cost[at] {
                 continue;
             }
-            furthest = at_cost;
             if self.paths.distance[at] == 0 {
-                let plain = at_cost + self.potential[at] - self.potential[from];
-                end = Some(end.map_or((plain, at), |known| known.min((plain, at))));
+                end = Some((at_cost, at));
+                break;
             }
             for n in self.paths.graph.neighbours(at) {
                 let next = n.node as usize;
-                let Some(more) = self.cost_of_more(at, n.way) else { continue };
-                let through = at_cost + more + self.potential[at] - self.potential[next];
+                let through = at_cost + self.cost_of_more(n.way) + self.potential[at] - self.potential[next];
                 if through < cost[next] {
                     cost[next] = through;
                     came_by[next] = Some((n.way, at));
@@ -205,9 +201,9 @@ impl Flow<'_> {
                 }
             }
         }
-        let Some((_, mut at)) = end else { return false };
+        let Some((length, mut at)) = end else { return false };
         for (potential, cost) in self.potential.iter_mut().zip(&cost) {
-            *potential += (*cost).min(furthest);
+            *potential += (*cost).min(length);
         }
         while let Some((way, before)) = came_by[at].filter(|_| at != from) {
             match self.on.get_mut(&(way ^ 1)) {
