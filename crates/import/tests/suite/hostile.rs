@@ -1,9 +1,23 @@
 //! No file causes a panic, and what is imported is a scenario.
 
+use std::fs;
+use std::path::Path;
+
 use proptest::prelude::*;
 use weir_import::{File, Format, Options, import};
 
 use crate::{imported, read};
+
+#[path = "../../../../fuzz/src/import.rs"]
+mod harness;
+
+#[test]
+fn the_corpus_of_topologies_is_imported_or_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/import_topology");
+    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let refused: Vec<_> = files.filter(|file| !harness::topology(&fs::read(file).unwrap())).collect();
+    assert_eq!(refused, [folder.join("broken")]);
+}
 
 fn words() -> impl Strategy<Value = String> {
     let words = "graph [ ] node edge id source target label directed 0 1 2 -1 1e308 NaN \"a\" \"b \"\" # | , ; : = { } < > @A -> \

@@ -1,4 +1,5 @@
 //! Files in the form of each format, made for these tests.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod errors;
 mod formats;
