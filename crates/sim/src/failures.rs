@@ -17,8 +17,8 @@ pub(crate) struct Failures {
     /// Of each link, whatever its ends do.
     link_up: Vec<bool>,
     produced: Vec<Produced>,
-    /// What routing knows.
-    view: NetworkView,
+    /// What routing knows, if it has learned something.
+    view: Option<NetworkView>,
     /// The entries that routing has computed and that nodes have now, in the order of prefixes and nodes.
     routes: Vec<Route>,
 }
@@ -28,12 +28,7 @@ impl Failures {
         let is_computed = |route: &&Route| !scenario.routing.given.contains(&route.prefix);
         let follows = scenario.routing.converge.is_some();
         let routes = scenario.routes.iter().filter(|route| follows && is_computed(route)).cloned();
-        Failures {
-            link_up: vec![true; scenario.links.len()],
-            produced,
-            view: NetworkView::new(scenario),
-            routes: routes.collect(),
-        }
+        Failures { link_up: vec![true; scenario.links.len()], produced, view: None, routes: routes.collect() }
     }
 }
 
@@ -201,14 +196,17 @@ impl World {
 
     /// Routing takes note of an event.
     pub(crate) fn learn(&mut self, event: usize) {
-        self.failures.view.learn(&self.experiment.scenario().events[event].what);
+        let scenario = self.experiment.scenario();
+        let view = self.failures.view.get_or_insert_with(|| NetworkView::new(scenario));
+        view.learn(&scenario.events[event].what);
     }
 
     /// Installs the next hops of the network as routing knows it.
     pub(crate) fn reroute(&mut self) {
         let experiment = self.experiment.clone();
         let scenario = experiment.scenario();
-        let mut new = self.failures.view.routes(scenario, &self.failures.routes);
+        let Some(view) = &self.failures.view else { return };
+        let mut new = view.routes(scenario, &self.failures.routes);
         // A node that has failed meanwhile takes none.
         new.retain(|route| self.nodes[route.node.index()].up);
         let old = core::mem::take(&mut self.failures.routes);
