@@ -8,7 +8,7 @@ use weir_scenario::Scenario;
 pub fn topology(bytes: &[u8]) -> bool {
     let Some((&first, bytes)) = bytes.split_first() else { return false };
     let format = Format::ALL.get(usize::from(first.wrapping_sub(b'0'))).map(|(format, _)| *format);
-    match import(&[File { name: "fuzzed", bytes }], &Options { format, ..Options::default() }) {
+    match import(&[File { name: "fuzzed", bytes }], &Options { format, ..Options::new("fixed") }) {
         Ok(imported) => {
             let read = Scenario::parse("fuzzed", "fuzzed.toml", &imported.scenario, &[]);
             assert!(read.is_ok(), "{read:?}\n{}", imported.scenario);

@@ -53,9 +53,8 @@ fn flow(text: &str) -> Result<(String, String), String> {
 
 /// Makes it.
 pub fn import(args: &Args) -> Result<(), Failure> {
-    if let Some(scheme) = &args.scheme {
-        weir_schemes::known(scheme)?;
-    }
+    let scheme = args.scheme.as_deref().unwrap_or(weir_schemes::OWN);
+    weir_schemes::known(scheme)?;
     let mut contents = Vec::new();
     for file in &args.file {
         contents.push(fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?);
@@ -69,7 +68,7 @@ pub fn import(args: &Args) -> Result<(), Failure> {
         delay: args.delay,
         queue: args.queue,
         flows: args.flows.clone(),
-        scheme: args.scheme.clone(),
+        scheme: scheme.to_owned(),
     };
     let imported = weir_import::import(&files, &options)?;
     for note in &imported.notes {

@@ -7,7 +7,7 @@
 //! use weir_import::{File, Options, import};
 //!
 //! let file = File { name: "net.conf", bytes: b"[nodes]\na: _\nb: _\n[links]\na:b delay=10ms bw=100\n" };
-//! let imported = import(&[file], &Options::default())?;
+//! let imported = import(&[file], &Options::new("fixed"))?;
 //! assert!(imported.scenario.contains("rate = \"100 Mb/s\""));
 //! # Ok::<(), weir_import::ImportError>(())
 //! ```
@@ -175,8 +175,10 @@ impl fmt::Display for Delay {
 }
 
 /// What a file does not say.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
+    /// The scheme that the scenario names.
+    pub scheme: String,
     /// The format of all files; recognised if `None`.
     pub format: Option<Format>,
     /// Of links without a rate; 100 Mb/s if `None`.
@@ -187,8 +189,14 @@ pub struct Options {
     pub queue: Option<u32>,
     /// Consumers and producers by their names in the file or here; two sample flows if empty.
     pub flows: Vec<(String, String)>,
-    /// The scheme that the scenario names; Sluice if `None`.
-    pub scheme: Option<String>,
+}
+
+impl Options {
+    /// With nothing said but the scheme.
+    pub fn new(scheme: &str) -> Options {
+        let scheme = scheme.to_owned();
+        Options { scheme, format: None, rate: None, delay: None, queue: None, flows: Vec::new() }
+    }
 }
 
 /// What came of a file.

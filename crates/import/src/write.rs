@@ -49,8 +49,7 @@ pub fn write(
     for note in &notes {
         let _ = writeln!(text, "# {}", one_line(note));
     }
-    let _ =
-        write!(text, "\n[scheme]\ndefault = {}\n\n", quoted(options.scheme.as_deref().unwrap_or("sluice")));
+    let _ = write!(text, "\n[scheme]\ndefault = {}\n\n", quoted(&options.scheme));
     text += &links.defaults(&file);
     if !names.mapped.is_empty() {
         text += "\n# Names in the file, and here:\n";

@@ -906,5 +906,5 @@ fn a_topology_is_imported_and_runs_under_any_scheme() {
     refused(&["import", file, "--delay", "far"], &["10 ms", "km/200"]);
     refused(&["import", file, "--flow", "a->x"], &["net.csv", "no node `x`"]);
     fs::write(folder.join("bad.gml"), "graph [\n node [ id\n").unwrap();
-    refused(&["import", folder.join("bad.gml").to_str().unwrap()], &["bad.gml:3", "GML"]);
+    refused(&["import", folder.join("bad.gml").to_str().unwrap()], &["bad.gml:2", "`id` has no value"]);
 }

@@ -5,7 +5,7 @@ use weir_import::{Delay, Format, Options};
 use crate::imported;
 
 fn said(name: &str, text: &str) -> String {
-    imported(name, text, &Options::default()).unwrap_err().to_string()
+    imported(name, text, &Options::new("fixed")).unwrap_err().to_string()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn an_error_has_the_file_the_line_and_what_would_be_right() {
 #[test]
 fn wrong_options_say_what_would_be_right() {
     let flow = |a: &str, b: &str| {
-        let options = Options { flows: vec![(a.into(), b.into())], ..Options::default() };
+        let options = Options { flows: vec![(a.into(), b.into())], ..Options::new("fixed") };
         imported("e.txt", "a b\nc d\n", &options).unwrap_err().to_string()
     };
     assert_eq!(flow("a", "x"), "e.txt: --flow: there is no node `x`; nodes: a, b, c, d, …");

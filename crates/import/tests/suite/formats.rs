@@ -31,7 +31,7 @@ const GRAPHML: &str = r#"<?xml version="1.0" encoding="utf-8"?>
 
 #[test]
 fn graphml_has_places_labels_and_speeds() {
-    let (s, imported) = scenario("zoo.graphml", GRAPHML, &Options::default());
+    let (s, imported) = scenario("zoo.graphml", GRAPHML, &Options::new("fixed"));
     let names: Vec<&str> = s.nodes.iter().map(|node| node.name.as_str()).collect();
     assert_eq!(names, ["Berlin _ Co_", "Munich", "Munich 2", "3"]);
     assert!(imported.scenario.contains("#   Berlin & Co. (0) = Berlin _ Co_\n"), "{}", imported.scenario);
@@ -63,7 +63,7 @@ fn gml_has_the_same() {
                 node [ id 1 label \"B\" graphics [ x 3 y 4 ] ]\n  # both directions\n  \
                 edge [ source 0 target 1 LinkSpeed \"10\" LinkSpeedUnits \"G\" delay \"3ms\" weight 2 ]\n  \
                 edge [ source 1 target 0 capacity 5 delay \"4ms\" weight 2.5 ]\n]\n";
-    let options = Options { rate: Some(Rate::from_mbps(7)), queue: Some(30), ..Options::default() };
+    let options = Options { rate: Some(Rate::from_mbps(7)), queue: Some(30), ..Options::new("fixed") };
     let (s, imported) = scenario("x.gml", text, &options);
     assert_eq!(ends(&s, 0), ["A_1", "B"]);
     let link = &s.links[0];
@@ -78,7 +78,7 @@ fn gml_has_the_same() {
 #[test]
 fn ndnsim_states_everything() {
     let text = "# a comment\nrouter\n#name city y x\na NA 1 2 1\nb NA 3 -4\nlink\na b 10Mbps 5 2ms 200 0.1\n";
-    let (s, imported) = scenario("topo.txt", text, &Options::default());
+    let (s, imported) = scenario("topo.txt", text, &Options::new("fixed"));
     let link = &s.links[0];
     assert_eq!((link.rate, link.delay), ([Rate::from_mbps(10); 2], [Span::from_millis(2); 2]));
     assert_eq!((link.cost, link.queue, link.loss), ([5000; 2], QueueLimit::Packets(200), 0.1));
@@ -87,7 +87,7 @@ fn ndnsim_states_everything() {
         "200 0.1",
         "ns3::RedQueue,A=1 ns3::RateErrorModel,ErrorUnit=ERROR_UNIT_PACKET,ErrorRate=0.3",
     );
-    let (other, noted) = scenario("topo.txt", &model, &Options::default());
+    let (other, noted) = scenario("topo.txt", &model, &Options::new("fixed"));
     assert_eq!((other.links[0].loss, other.links[0].queue), (0.3, QueueLimit::Packets(100)));
     assert!(noted.notes[0].contains("classes of queues"), "{:?}", noted.notes);
     assert!(
@@ -100,7 +100,7 @@ fn ndnsim_states_everything() {
 #[test]
 fn mini_ndn_has_rates_in_mbps() {
     let text = "[nodes]\na: _ network=/world radius=1.0 angle=0.0\nb: _\n\n[links]\na:b delay=10ms bw=100 loss=1 max_queue_size=50\n";
-    let (s, _) = scenario("default.conf", text, &Options::default());
+    let (s, _) = scenario("default.conf", text, &Options::new("fixed"));
     let link = &s.links[0];
     assert_eq!((link.rate, link.delay), ([Rate::from_mbps(100); 2], [Span::from_millis(10); 2]));
     assert_eq!((link.loss, link.queue), (0.01, QueueLimit::Packets(50)));
@@ -111,7 +111,7 @@ fn mini_ndn_has_rates_in_mbps() {
 fn rocketfuel_has_maps_and_weights_with_latencies() {
     let map = "1 @San+Jose,+CA + bb (2) -> <2> <3> =a.net! r0\n2 @Reno (1) &1 -> <1> {-9} =b.net r0\n\
                3 @? (1) -> <1> <7> =c.net r1\n-9 =1.2.3.4 r1\n";
-    let (s, imported) = scenario("1.cch", map, &Options::default());
+    let (s, imported) = scenario("1.cch", map, &Options::new("fixed"));
     assert_eq!((ends(&s, 0), ends(&s, 1)), (["San Jose, CA 1", "Reno 2"], ["San Jose, CA 1", "3"]));
     assert_eq!(s.links.len(), 2);
     assert!(imported.notes.join("\n").contains("not used: links to routers without a line (1)"));
@@ -119,7 +119,7 @@ fn rocketfuel_has_maps_and_weights_with_latencies() {
     let latencies = "A,+X B 4\nB A,+X 4\n";
     let files = [("weights.intra", weights), ("latencies.intra", latencies)];
     let files = files.map(|(name, text)| File { name, bytes: text.as_bytes() });
-    let s = read(&import(&files, &Options::default()).unwrap());
+    let s = read(&import(&files, &Options::new("fixed")).unwrap());
     assert_eq!(ends(&s, 0), ["A, X", "B"]);
     assert_eq!((s.links[0].cost, s.links[0].delay), ([2000, 3500], [Span::from_millis(4); 2]));
 }
@@ -133,7 +133,7 @@ fn edge_lists_have_several_separators() {
         ("edges.csv", "a,b,4\nb,c,4\n", 4000),
         ("edges.csv", "\"source\",\"target\",\"weight\"\n\"a\",\"b\",4\nb,c,4\n", 4000),
     ] {
-        let (s, _) = scenario(name, text, &Options::default());
+        let (s, _) = scenario(name, text, &Options::new("fixed"));
         assert_eq!((ends(&s, 0), ends(&s, 1), s.links.len()), (["a", "b"], ["b", "c"], 2), "{text}");
         assert_eq!(s.links[0].cost, [cost; 2], "{text}");
     }
@@ -144,15 +144,15 @@ fn what_a_file_does_not_say_is_an_option() {
     let options = Options {
         delay: Some("km/100".parse().unwrap()),
         flows: vec![("0".into(), "Munich".into())],
-        scheme: Some("cubic".into()),
-        ..Options::default()
+        scheme: "cubic".into(),
+        ..Options::new("fixed")
     };
     let (s, imported) = scenario("zoo.graphml", GRAPHML, &options);
     assert!((s.links[0].delay[0].as_millis_f64() - 5.04).abs() < 0.02);
     assert_eq!((s.flows.len(), s.scheme.as_str()), (1, "cubic"));
     assert!(!imported.scenario.contains("a sample"));
     assert_eq!(s.nodes[s.flows[0].producers[0].index()].name, "Munich");
-    let options = Options { delay: Some(Delay::Each(Span::from_millis(3))), ..Options::default() };
+    let options = Options { delay: Some(Delay::Each(Span::from_millis(3))), ..Options::new("fixed") };
     assert!(
         scenario("zoo.graphml", GRAPHML, &options)
             .0

@@ -33,7 +33,7 @@ proptest! {
     #[test]
     fn any_words_are_a_scenario_or_an_error(text in words(), format in prop::sample::select(Format::ALL.to_vec())) {
         for format in [Some(format.0), None] {
-            let options = Options { format, ..Options::default() };
+            let options = Options { format, ..Options::new("fixed") };
             match imported("x", &text, &options) {
                 Ok(imported) => drop(read(&imported)),
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
@@ -44,7 +44,7 @@ proptest! {
     #[test]
     fn any_bytes_are_a_scenario_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         for (format, _) in Format::ALL {
-            let options = Options { format: Some(format), ..Options::default() };
+            let options = Options { format: Some(format), ..Options::new("fixed") };
             if let Ok(imported) = import(&[File { name: "x", bytes: &bytes }], &options) {
                 read(&imported);
             }
@@ -55,13 +55,13 @@ proptest! {
 #[test]
 fn what_is_deep_or_large_is_refused() {
     let deep = "<graphml>".repeat(100_000);
-    assert!(imported("x.graphml", &deep, &Options::default()).is_err());
+    assert!(imported("x.graphml", &deep, &Options::new("fixed")).is_err());
     let deep = "graph [ ".repeat(100_000);
-    assert!(imported("x.gml", &deep, &Options::default()).unwrap_err().to_string().contains("too deep"));
+    assert!(imported("x.gml", &deep, &Options::new("fixed")).unwrap_err().to_string().contains("too deep"));
     let bomb = "<!DOCTYPE g [<!ENTITY a \"aaaa\">]><graphml>&a;</graphml>";
-    assert!(imported("x.graphml", bomb, &Options::default()).is_err());
+    assert!(imported("x.graphml", bomb, &Options::new("fixed")).is_err());
     let many: String = (0..20_001).map(|n| format!("{n} x\n")).collect();
-    let said = imported("x.txt", &many, &Options::default()).unwrap_err();
+    let said = imported("x.txt", &many, &Options::new("fixed")).unwrap_err();
     assert_eq!(
         (said.line(), said.to_string()),
         (Some(20_000), "x.txt:20000: there are more than 20000 nodes".into())
