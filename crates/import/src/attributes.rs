@@ -69,7 +69,7 @@ pub type Attributes<'t> = Vec<(&'t str, &'t str)>;
 
 fn get<'t>(attributes: &Attributes<'t>, names: &[&str]) -> Option<&'t str> {
     let named = |name: &&str| attributes.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-    names.iter().find_map(|name| named(&name)).map(|(_, text)| text.trim()).filter(|text| !text.is_empty())
+    names.iter().find_map(named).map(|(_, text)| text.trim()).filter(|text| !text.is_empty())
 }
 
 /// What people call a node.

@@ -13,13 +13,16 @@ use crate::read::ScenarioItem;
 
 const MAX_NODES: usize = 20_000;
 
+/// A direction of a link, with the link's name if it has one.
+type NamedLink = (Option<String>, DirectedLink);
+
 /// Nodes by name, and links by the nodes at their ends.
 pub(super) struct Network {
     nodes: BTreeMap<String, NodeId>,
     /// Names of the nodes, by their number.
     pub(super) names: Vec<String>,
     /// The links from a node to another, each with its name.
-    pub(super) links: BTreeMap<(NodeId, NodeId), Vec<(Option<String>, DirectedLink)>>,
+    pub(super) links: BTreeMap<(NodeId, NodeId), Vec<NamedLink>>,
     /// Whether a node or link is missing because of an error: what refers to it is in error because of that.
     pub(super) has_gaps: bool,
 }
@@ -71,7 +74,7 @@ impl Network {
                     Some(name) => format!("no link between {a_name} and {b_name} is called `{name}`"),
                     None => format!("there are several links between {a_name} and {b_name}"),
                 };
-                let full = |(of, _): &(Option<String>, _)| match of {
+                let full = |(of, _): &NamedLink| match of {
                     Some(of) => format!("{a_name}-{b_name}:{of}"),
                     None => format!("{a_name}-{b_name}"),
                 };
