@@ -76,8 +76,8 @@ impl fmt::Display for OptimumError {
             ),
             OptimumError::RoutesChange { at } => write!(
                 f,
-                "next hops change at {at} (`routing.converge`), and the optimum is known only until then: give windows that \
-                 end by {at}, and no flow an `amount`"
+                "next hops change at {at} (`routing.converge`), and the optimum is known only until then: all windows, \
+                 those of the scenario too, have to end by {at}, and no flow may have an `amount`"
             ),
             OptimumError::Unsolved { objective, why } => {
                 write!(
