@@ -8,6 +8,7 @@ mod hostile;
 use weir_import::{File, ImportError, Imported, Options, import};
 use weir_scenario::Scenario;
 
+/// What a file gives.
 pub fn imported(name: &str, text: &str, options: &Options) -> Result<Imported, ImportError> {
     import(&[File { name, bytes: text.as_bytes() }], options)
 }
@@ -18,6 +19,7 @@ pub fn scenario(name: &str, text: &str, options: &Options) -> (Scenario, Importe
     (read(&imported), imported)
 }
 
+/// What is imported, as Weir reads it.
 pub fn read(imported: &Imported) -> Scenario {
     let read = Scenario::parse("imported", "imported.toml", &imported.scenario, &[]);
     read.unwrap_or_else(|error| panic!("{error}\n{}", imported.scenario))

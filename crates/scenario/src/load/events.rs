@@ -22,8 +22,7 @@ struct Targets<'s> {
     flows: &'s [Flow],
     groups: &'s [Group],
     links: &'s [Link],
-    /// Whether routes follow what changes.
-    converges: bool,
+    routing: &'s Routing,
     rates: Vec<[Rate; 2]>,
     delays: Vec<[Span; 2]>,
 }
@@ -45,7 +44,7 @@ impl Loader<'_> {
             flows,
             groups,
             links,
-            converges: routing.converge.is_some(),
+            routing,
             rates: links.iter().map(|l| l.rate).collect(),
             delays: links.iter().map(|l| l.delay).collect(),
         };
@@ -160,7 +159,7 @@ impl Targets<'_> {
     fn producers(&self, item: &Item<'_>, flows: &[FlowId]) -> Result<Vec<(FlowId, Vec<NodeId>)>> {
         const KEY: &str = "producer";
         let value = item.value(KEY)?;
-        if !self.converges {
+        if self.routing.converge.is_none() {
             let help = "give the time in which routes follow: [routing] converge = \"200 ms\"";
             return Err(item.error(KEY, &value, "no route would lead to the new producer", help));
         }
@@ -185,6 +184,10 @@ impl Targets<'_> {
         let mut all = Vec::new();
         for (i, flow) in self.flows.iter().enumerate() {
             let Some(&producers) = moved.get(flow.prefix.as_str()) else { continue };
+            if let Some(given) = self.routing.given.iter().find(|given| names::covers(given, &flow.prefix)) {
+                let message = format!("the routes that [[route]] gives for {given} stay");
+                return Err(item.error(KEY, &value, message, "leave the prefix to the policy of [routing]"));
+            }
             let consumers = || core::iter::once(&flow.consumer).chain(flow.drawn_from.iter());
             if let Some(node) = consumers().find(|node| producers.contains(node)) {
                 let name = self.network.name(*node);

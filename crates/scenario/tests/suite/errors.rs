@@ -356,6 +356,10 @@ fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
         ("[routing]\nk = 0\n", "0 is not a whole number from 1 to 16"),
         ("[routing]\npolicy = \"k-shortst\"\n", "did you mean \"k-shortest\"?"),
         (&moves("A"), "A is the consumer of /a and its producer"),
+        (
+            &(moves("C") + "[[route]]\nprefix = \"/\"\nhops = [\"A->B\"]\n"),
+            "the routes that [[route]] gives for / stay",
+        ),
         (&moves("X"), "there is no node `X`"),
         (&moves("{A,B}"), "2 producers for 1 flows"),
         ("[[event]]\nat = \"1 s\"\nlink = \"A-B:x\"\nup = false\n", "no link between A and B is called `x`"),
