@@ -2,6 +2,7 @@
 
 pub mod forwarder;
 pub mod get;
+pub mod import;
 mod input;
 pub mod keychain;
 pub mod link;

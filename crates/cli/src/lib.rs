@@ -9,6 +9,7 @@ mod cs;
 mod face;
 mod forward;
 mod get;
+mod import;
 mod key;
 mod list;
 mod load;
@@ -55,6 +56,7 @@ enum Command {
     Reproduce(reproduce::Args),
     Sweep(sweep::Args),
     Optimum(optimum::Args),
+    Import(import::Args),
     Forward(forward::Args),
     Put(put::Args),
     Get(get::Args),
@@ -83,6 +85,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
+        Command::Import(args) => import::import(&args).map(|()| ExitCode::SUCCESS),
         Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
         Command::Put(args) => put::put(&args).map(|()| ExitCode::SUCCESS),
         Command::Get(args) => get::get(&args),

@@ -49,6 +49,8 @@ pub enum Shape {
     Rates,
     /// A time, or a list of two times, one for each direction.
     Spans,
+    /// A number from the first to the second, both included, or a list of two, one for each direction.
+    Numbers(f64, f64),
     /// A range of rates: one, or a list of the lowest and the highest.
     RateRange,
     /// A range of times: one, or a list of the shortest and the longest.
@@ -138,6 +140,7 @@ impl Shape {
             Shape::Size => "a size with its unit, such as \"1024 B\"".into(),
             Shape::Rates => "a rate such as \"10 Mb/s\", or two: [\"10 Mb/s\", \"1 Mb/s\"]".into(),
             Shape::Spans => "a time such as \"10 ms\", or two: [\"10 ms\", \"20 ms\"]".into(),
+            Shape::Numbers(from, to) => format!("a number from {from} to {to}, or two: [{from}, {to}]"),
             Shape::RateRange => "a rate such as \"10 Mb/s\", or a range: [\"10 Mb/s\", \"1 Gb/s\"]".into(),
             Shape::SpanRange => "a time such as \"10 ms\", or a range: [\"1 ms\", \"20 ms\"]".into(),
             Shape::SourceRate => "a rate such as \"100 kb/s\", or \"elastic\"".into(),

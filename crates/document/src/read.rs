@@ -440,6 +440,26 @@ impl<'a> Item<'a> {
         self.pair(key, &value, |v| self.unit(key, v, Shape::Spans))
     }
 
+    /// Reads the numbers of both directions of a link within the bounds of its [`Shape::Numbers`]: one for both, or a list
+    /// of two.
+    ///
+    /// # Errors
+    /// One of them is no such number, or the value is missing.
+    pub fn numbers(&self, key: &str) -> Result<[f64; 2]> {
+        let value = self.value(key)?;
+        self.pair(key, &value, |v| {
+            let number = match v.kind {
+                Kind::Int(n) => n as f64,
+                Kind::Float(x) => x,
+                _ => return Err(self.wrong(key, v)),
+            };
+            match self.key(key).shape {
+                Shape::Numbers(from, to) if (from..=to).contains(&number) => Ok(number),
+                _ => Err(self.wrong(key, v)),
+            }
+        })
+    }
+
     /// Reads a time for all flows of a group, or a list with one for each; none if there is neither value
     /// nor default.
     ///

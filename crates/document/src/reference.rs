@@ -55,6 +55,7 @@ fn label(shape: Shape) -> String {
         Shape::Size => "size".into(),
         Shape::Rates => "rate, or two".into(),
         Shape::Spans => "time, or two".into(),
+        Shape::Numbers(from, to) => format!("number, {from} to {to}, or two"),
         Shape::RateRange => "rate, or a range of two".into(),
         Shape::SpanRange => "time, or a range of two".into(),
         Shape::SourceRate => "rate, or `\"elastic\"`".into(),

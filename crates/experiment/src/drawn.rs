@@ -21,7 +21,8 @@ pub fn drawn(scenario: Arc<Scenario>, seed: u64) -> (Arc<Scenario>, bool) {
     let mut drawn = Scenario::clone(&scenario);
     for link in &mut drawn.links {
         let names = [link.a, link.b].map(|node| scenario.nodes[node.index()].name.as_str());
-        draw_delay(link, Random::named(seed, &format!("delay of {}", names.join("-"))));
+        let name = link.name.as_ref().map_or(String::new(), |name| format!(":{name}"));
+        draw_delay(link, Random::named(seed, &format!("delay of {}{name}", names.join("-"))));
     }
     for flow in drawn.flows.iter_mut().filter(|flow| flow.start_jitter > Span::ZERO) {
         let consumer = &scenario.nodes[flow.consumer.index()].name;

@@ -220,6 +220,7 @@ impl Experiment {
             [(link.a, link.b, 0), (link.b, link.a, 1)].map(|(from, to, direction)| LinkInfo {
                 from: self.node_name(from).to_owned(),
                 to: self.node_name(to).to_owned(),
+                name: link.name.clone(),
                 rate: link.rate[direction],
             })
         };

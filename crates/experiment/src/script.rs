@@ -24,8 +24,17 @@ pub enum Change {
     Loss(LinkId, f64),
     /// A link works, or fails: then what is on it is lost.
     Up(LinkId, bool),
+    /// A node works, with empty tables, or fails: then it loses all that it has, and what is on its links is lost.
+    NodeUp(NodeId, bool),
+    /// The producers of prefixes move: the event of this number ([`Scenario::events`](weir_scenario::Scenario::events)).
+    Produce(usize),
     /// The hit ratio of a node's simulated cache, 0 to 1.
     CacheRatio(NodeId, f64),
+    /// Routing takes note of the event of this number ([`NetworkView::learn`](weir_scenario::NetworkView::learn)).
+    Learn(usize),
+    /// Next hops are computed anew from what routing knows, and installed
+    /// ([`NetworkView::routes`](weir_scenario::NetworkView::routes)).
+    Reroute,
 }
 
 impl Experiment {
@@ -44,7 +53,7 @@ impl Experiment {
                 }
             }
         }
-        for event in &self.scenario().events {
+        for (number, event) in self.scenario().events.iter().enumerate() {
             let at = Time::ZERO + event.at;
             match &event.what {
                 Event::FlowSource { flows, source: rate } => {
@@ -55,10 +64,25 @@ impl Experiment {
                 Event::LinkLoss { link, loss } => script.push((at, Change::Loss(*link, *loss))),
                 Event::LinkDown { link } => script.push((at, Change::Up(*link, false))),
                 Event::LinkUp { link } => script.push((at, Change::Up(*link, true))),
+                Event::NodeDown { node } => script.push((at, Change::NodeUp(*node, false))),
+                Event::NodeUp { node } => script.push((at, Change::NodeUp(*node, true))),
+                Event::FlowProducers { .. } => script.push((at, Change::Produce(number))),
                 Event::NodeCacheRatio { node, ratio } => script.push((at, Change::CacheRatio(*node, *ratio))),
             }
         }
+        self.add_reroutes(&mut script);
         script.sort_by_key(|(at, _)| *at);
         script
+    }
+
+    /// What routing learns, and after all that it learns at one time, the new next hops.
+    fn add_reroutes(&self, script: &mut Vec<(Time, Change)>) {
+        let mut times = Vec::new();
+        for (at, number) in self.scenario().learned() {
+            script.push((Time::ZERO + at, Change::Learn(number)));
+            times.push(Time::ZERO + at);
+        }
+        times.dedup();
+        script.extend(times.into_iter().map(|at| (at, Change::Reroute)));
     }
 }

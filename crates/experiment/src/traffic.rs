@@ -278,14 +278,13 @@ impl Experiment {
             }
             let covering = scenario.routes.iter().filter(|route| route.node == at && covers(&route.prefix, &flow.prefix));
             let route = covering.max_by_key(|route| route.prefix.len())?;
-            let (next, _) = *route.next_hops.first()?;
-            let there = scenario.link_between(at, next)?;
+            let there = route.next_hops.first()?.link;
             let link = &scenario.links[there.link.index()];
             let (out, back) = (there.direction, 1 - there.direction);
             let of_data = link.rate[back].time_for(data);
             unloaded.first = unloaded.first + link.delay[out] + link.delay[back] + link.rate[out].time_for(interest) + of_data;
             unloaded.per_data = unloaded.per_data.max(of_data);
-            at = next;
+            at = if out == 0 { link.b } else { link.a };
         }
         None
     }

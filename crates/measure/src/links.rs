@@ -16,6 +16,8 @@ pub struct LinkInfo {
     pub from: String,
     /// The receiving node.
     pub to: String,
+    /// The name of the link, if it has one.
+    pub name: Option<String>,
     /// Its current rate.
     pub rate: Rate,
 }
@@ -229,6 +231,7 @@ impl LinkAccounts {
             LinkRow {
                 from: info.from.clone(),
                 to: info.to.clone(),
+                name: info.name.clone(),
                 rate_bps: info.rate.as_bps_f64(),
                 utilisation: totals.busy.as_secs_f64() / seconds,
                 drops: totals.drops,

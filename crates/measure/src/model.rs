@@ -213,6 +213,9 @@ pub struct LinkRow {
     pub from: String,
     /// The receiving node.
     pub to: String,
+    /// The name of the link, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its rate, bit/s.
     pub rate_bps: f64,
     /// The share of time in which it was sending, 0 to 1.
@@ -227,6 +230,13 @@ pub struct LinkRow {
     pub down: u64,
     /// Queueing delay of the link; packets that the node's strategy held count for their outgoing link.
     pub queue_ms: QueueMs,
+}
+
+impl LinkRow {
+    /// The receiving node, with `:NAME` if the link has a name: what tells the links of two nodes apart.
+    pub fn end(&self) -> String {
+        self.name.as_ref().map_or_else(|| self.to.clone(), |name| format!("{}:{name}", self.to))
+    }
 }
 
 /// Mean and 99th percentile of a queueing delay, ms; `None` without samples.

@@ -7,7 +7,7 @@ use weir_core::seam::SharingPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_medium::{Saturation, phy};
 use weir_packet::ServiceClass;
-use weir_scenario::{DirectedLink, Event, MediumId, Scenario, SourceRate};
+use weir_scenario::{DirectedLink, Event, MediumId, NextHop, Scenario, SourceRate};
 
 use crate::OptimumError;
 use crate::optimum::Copies;
@@ -336,19 +336,13 @@ struct Routes<'s> {
 
 impl<'s> Routes<'s> {
     fn new(scenario: &'s Scenario) -> Routes<'s> {
-        let mut towards = BTreeMap::new();
-        for (index, link) in scenario.links.iter().enumerate() {
-            let (a, b) = (link.a.index(), link.b.index());
-            towards.insert((a, b), (2 * index, 2 * index + 1));
-            towards.insert((b, a), (2 * index + 1, 2 * index));
-        }
         let mut fibs = vec![BTreeMap::new(); scenario.nodes.len()];
         for route in &scenario.routes {
-            let hop = |(next, _): &(weir_scenario::NodeId, u64)| {
-                let (there, back) = *towards.get(&(route.node.index(), next.index()))?;
-                Some((next.index(), there, back))
+            let hop = |hop: &NextHop| {
+                let there = 2 * hop.link.link.index() + hop.link.direction;
+                (hop.node.index(), there, there ^ 1)
             };
-            let hops: Vec<_> = route.next_hops.iter().filter_map(hop).collect();
+            let hops: Vec<_> = route.next_hops.iter().map(hop).collect();
             fibs[route.node.index()].insert(route.prefix.as_str(), hops);
         }
         let mut producers: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -470,7 +464,9 @@ pub(crate) enum Change {
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     rate: Vec<f64>,
+    /// Of each link and each node, whether it works; a link carries something if it and its ends do.
     up: Vec<bool>,
+    node_up: Vec<bool>,
     /// For each link.
     loss: Vec<f64>,
     /// The rate of each flow's source, bit/s.
@@ -496,6 +492,7 @@ impl State {
         let mut state = State {
             rate: rates.map(|rate| rate.as_bps_f64()).collect(),
             up: vec![true; scenario.links.len()],
+            node_up: vec![true; scenario.nodes.len()],
             loss: scenario.links.iter().map(|link| link.loss).collect(),
             source: scenario.flows.iter().map(|flow| demand(flow.source)).collect(),
             running: vec![false; scenario.flows.len()],
@@ -512,7 +509,7 @@ impl State {
             changed: Changed::all(),
             is_air_old: true,
         };
-        (0..scenario.links.len()).for_each(|link| state.link_changes(link));
+        (0..scenario.links.len()).for_each(|link| state.link_changes(network, link));
         state.caches_change(network);
         state
     }
@@ -538,25 +535,35 @@ impl State {
                 for (direction, rate) in rate.iter().enumerate() {
                     self.rate[2 * link.index() + direction] = rate.as_bps_f64();
                 }
-                self.link_changes(link.index());
+                self.link_changes(network, link.index());
             }
             Change::Event(Event::LinkDown { link }) => {
                 self.up[link.index()] = false;
-                self.link_changes(link.index());
+                self.link_changes(network, link.index());
             }
             Change::Event(Event::LinkUp { link }) => {
                 self.up[link.index()] = true;
-                self.link_changes(link.index());
+                self.link_changes(network, link.index());
             }
             Change::Event(Event::LinkLoss { link, loss }) => {
                 self.loss[link.index()] = *loss;
-                self.link_changes(link.index());
+                self.link_changes(network, link.index());
             }
             Change::Event(Event::NodeCacheRatio { node, ratio }) => {
                 self.cache_ratio[node.index()] = *ratio;
                 self.caches_change(network);
             }
-            Change::Event(Event::LinkDelay { .. }) => {}
+            Change::Event(Event::NodeDown { node }) => self.node_changes(network, node.index(), false),
+            Change::Event(Event::NodeUp { node }) => self.node_changes(network, node.index(), true),
+            // Where next hops follow, nothing is computed from then on.
+            Change::Event(Event::LinkDelay { .. } | Event::FlowProducers { .. }) => {}
+        }
+    }
+
+    fn node_changes(&mut self, network: &Network, node: usize, up: bool) {
+        self.node_up[node] = up;
+        for link in (0..self.up.len()).filter(|link| network.ends[2 * link].contains(&node)) {
+            self.link_changes(network, link);
         }
     }
 
@@ -575,9 +582,9 @@ impl State {
     }
 
     /// A link that loses all packets carries no Data: no Interest over it is answered.
-    fn link_changes(&mut self, link: usize) {
+    fn link_changes(&mut self, network: &Network, link: usize) {
         for channel in [2 * link, 2 * link + 1] {
-            let carries = if self.loss[link] < 1.0 { self.rate(channel) } else { 0.0 };
+            let carries = if self.loss[link] < 1.0 { self.rate(network, channel) } else { 0.0 };
             let capacity = self.utilisation * carries;
             if self.conditions.capacity[channel] != capacity {
                 self.conditions.capacity[channel] = capacity;
@@ -592,8 +599,13 @@ impl State {
     }
 
     /// The rate of a channel, bit/s; 0 while it is down.
-    pub fn rate(&self, channel: Channel) -> f64 {
-        if self.up[channel / 2] { self.rate[channel] } else { 0.0 }
+    pub fn rate(&self, network: &Network, channel: Channel) -> f64 {
+        if self.is_up(network, channel) { self.rate[channel] } else { 0.0 }
+    }
+
+    /// Whether a channel carries something: its link and both ends work.
+    fn is_up(&self, network: &Network, channel: Channel) -> bool {
+        self.up[channel / 2] && network.ends[channel].iter().all(|node| self.node_up[*node])
     }
 
     pub fn conditions(&mut self, network: &Network) -> &Conditions {
@@ -664,7 +676,7 @@ impl State {
                 most = most.max(1.0 / self.conditions.air[arc]);
             }
             if most > 0.0 {
-                let is_up = self.up[channel / 2] && self.loss[channel / 2] < 1.0;
+                let is_up = self.is_up(network, channel) && self.loss[channel / 2] < 1.0;
                 self.conditions.capacity[channel] = if is_up { self.utilisation * most } else { 0.0 };
             }
         }

@@ -48,6 +48,11 @@ pub enum OptimumError {
         /// The run's length.
         duration: Span,
     },
+    /// Next hops follow a failure or a move from then on.
+    RoutesChange {
+        /// When the first ones change.
+        at: Span,
+    },
     /// The solver gave up.
     Unsolved {
         /// On which objective.
@@ -68,6 +73,11 @@ impl fmt::Display for OptimumError {
             OptimumError::Window { from, to, duration } => write!(
                 f,
                 "the window {from} to {to} is not within the run: it must begin before it ends, and end by {duration}"
+            ),
+            OptimumError::RoutesChange { at } => write!(
+                f,
+                "next hops change at {at} (`routing.converge`), and the optimum is known only until then: all windows, \
+                 those of the scenario too, have to end by {at}, and no flow may have an `amount`"
             ),
             OptimumError::Unsolved { objective, why } => {
                 write!(

@@ -195,6 +195,9 @@ impl<'s> Theory<'s> {
                 return Err(OptimumError::Window { from, to, duration });
             }
         }
+        if let Some(at) = self.scenario.routes_change_at().filter(|at| *at < until) {
+            return Err(OptimumError::RoutesChange { at });
+        }
         let overlap = |window: &(Span, Span), from: Span, to: Span| window.1.min(to) - window.0.max(from);
         let needed = |from, to| windows.iter().any(|window| overlap(window, from, to) > Span::ZERO);
         let timeline =
@@ -285,15 +288,23 @@ impl<'s> Theory<'s> {
         let mut add = |state: &State, channel: usize, until: Span| {
             let (since, until) = (&mut since[channel], until.clamp(from, to));
             let part = (until - *since).as_secs_f64() / (to - from).as_secs_f64();
-            optimum.links[channel].rate_bps += part * state.rate(channel);
+            optimum.links[channel].rate_bps += part * state.rate(&self.network, channel);
             *since = until;
         };
         for (at, change) in changes(self.scenario) {
-            use Event::{LinkDown, LinkRate, LinkUp};
-            if let Change::Event(LinkRate { link, .. } | LinkDown { link } | LinkUp { link }) = &change {
-                (0..2).for_each(|direction| add(&state, 2 * link.index() + direction, at));
-                state.apply(&self.network, &change);
+            use Event::{LinkDown, LinkRate, LinkUp, NodeDown, NodeUp};
+            match &change {
+                Change::Event(LinkRate { link, .. } | LinkDown { link } | LinkUp { link }) => {
+                    (0..2).for_each(|direction| add(&state, 2 * link.index() + direction, at));
+                }
+                Change::Event(NodeDown { node } | NodeUp { node }) => {
+                    let ends = self.network.ends.iter().enumerate();
+                    let of_node = ends.filter(|(_, ends)| ends.contains(&node.index()));
+                    of_node.for_each(|(channel, _)| add(&state, channel, at));
+                }
+                _ => continue,
             }
+            state.apply(&self.network, &change);
         }
         (0..self.network.channels.len()).for_each(|channel| add(&state, channel, to));
     }
@@ -349,7 +360,7 @@ impl<'s> Theory<'s> {
                 state.apply(&self.network, &change);
             }
         }
-        (0..self.network.channels.len()).map(|channel| state.rate(channel)).collect()
+        (0..self.network.channels.len()).map(|channel| state.rate(&self.network, channel)).collect()
     }
 }
 

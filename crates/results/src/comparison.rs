@@ -207,7 +207,7 @@ fn link<'a>(scheme: &str, runs: impl Iterator<Item = &'a LinkRow>) -> LinkCompar
     let mean = |of: fn(&LinkRow) -> Option<f64>| estimate(runs.iter().map(|run| of(run)));
     LinkComparison {
         from: runs.first().map_or_else(String::new, |run| run.from.clone()),
-        to: runs.first().map_or_else(String::new, |run| run.to.clone()),
+        to: runs.first().map_or_else(String::new, |run| run.end()),
         scheme: scheme.to_owned(),
         rate_bps: runs.first().map_or(0.0, |run| run.rate_bps),
         utilisation: mean(|run| Some(run.utilisation)),

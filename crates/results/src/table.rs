@@ -258,7 +258,7 @@ fn links(rows: &[&LinkRow], width: Option<u16>) -> Option<Table> {
     let mut table = table(&header, 1..header.len(), width);
     for row in rows {
         let mut cells = vec![
-            format!("{} → {}", row.from, row.to),
+            format!("{} → {}", row.from, row.end()),
             rate(row.rate_bps),
             format!("{:.1} %", row.utilisation * 100.0),
             grouped(row.drops as i64),

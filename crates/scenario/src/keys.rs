@@ -85,7 +85,7 @@ pub const SECTIONS: &[Section] = &[
         name: "link",
         written: "[[link]]",
         address: "link.A-B.KEY",
-        meaning: "A full-duplex link between two nodes, or a range of links. Two nodes have at most one link.",
+        meaning: "A full-duplex link between two nodes, or a range of links. Further links between the same nodes have a `name`; such a link is called `A-B:NAME`, and its directions `A->B:NAME`, wherever a link is named.",
     },
     Section {
         name: "medium",
@@ -116,7 +116,7 @@ pub const SECTIONS: &[Section] = &[
         name: "routing",
         written: "[routing]",
         address: "routing.KEY",
-        meaning: "The routing policy for prefixes that no `[[route]]` covers. Routes are static: they do not change when a link fails.",
+        meaning: "The routing policy for prefixes that no `[[route]]` covers. Without `converge`, routes do not change when a link fails.",
     },
     Section {
         name: "route",
@@ -264,6 +264,13 @@ pub const KEYS: &[Key] = &[
         NONE,
         "Instead of `ends`, a list of links with the same values: `[\"R1-R2\", \"R2-R3\"]`. Ranges step together.",
     ),
+    fixed(
+        "link",
+        "name",
+        Shape::Text,
+        NONE,
+        "Its name, if there are several links between its nodes. `A-B` without `:NAME` means the link without a name, or the only link; in `--set` also all of several that have names.",
+    ),
     key(
         "link",
         "rate",
@@ -286,6 +293,13 @@ pub const KEYS: &[Key] = &[
         Shape::Number(0.0, 1.0),
         "0.0",
         "Probability that a packet is lost on it, each direction.",
+    ),
+    key(
+        "link",
+        "cost",
+        Shape::Numbers(0.001, 1e9),
+        "1.0",
+        "What routing by `metric = \"cost\"` sums up along a path, or `[forward, backward]`: a direction's cost is that of Interests in this direction. To three digits after the point.",
     ),
     fixed("link", "source", Shape::Source, NONE, SOURCE),
     // medium
@@ -479,16 +493,30 @@ pub const KEYS: &[Key] = &[
     key(
         "routing",
         "policy",
-        Shape::Choice(&["shortest-path", "equal-cost", "multipath", "given"]),
+        Shape::Choice(&["shortest-path", "equal-cost", "multipath", "k-shortest", "k-disjoint", "given"]),
         "\"shortest-path\"",
-        "`shortest-path`: one next hop, on a shortest path to the nearest producer (of equal paths, the node that comes first in the file). `equal-cost`: all next hops on such paths. `multipath`: every neighbour that is strictly nearer to the nearest producer. `given`: only the routes of `[[route]]`.",
+        "`shortest-path`: one next hop, on a shortest path to the nearest producer (of equal paths, the node that comes first in the file). `equal-cost`: all next hops on such paths. `multipath`: every neighbour that is strictly nearer to the nearest producer. `k-shortest`: the next hops on the `k` shortest paths of each consumer. `k-disjoint`: those on `k` paths of each consumer that share as few links as possible. `given`: only the routes of `[[route]]`.",
+    ),
+    key(
+        "routing",
+        "k",
+        Shape::Whole(1, 16),
+        "2",
+        "`k-shortest` and `k-disjoint`: the number of paths of each consumer.",
     ),
     key(
         "routing",
         "metric",
-        Shape::Choice(&["hops", "delay"]),
+        Shape::Choice(&["hops", "delay", "cost"]),
         "\"hops\"",
-        "The length that a shortest path minimises: links (hops) or round-trip delay.",
+        "The length that a shortest path minimises: links (hops), round-trip delay, or the sum of the links' `cost` in the direction of Interests.",
+    ),
+    key(
+        "routing",
+        "converge",
+        Shape::Span,
+        NONE,
+        "The time that routing takes to react: next hops are always those of the network as it was this time ago. Then they follow links and nodes that fail and return, and producers that move. Without it, next hops never change.",
     ),
     fixed("routing", "source", Shape::Source, NONE, SOURCE),
     // route
@@ -537,7 +565,20 @@ pub const KEYS: &[Key] = &[
         "Link: its delay from now on; not on a medium, which has none.",
     ),
     key("event", "loss", Shape::Number(0.0, 1.0), NONE, "Link: its random loss from now on."),
-    key("event", "up", Shape::Switch, NONE, "Link: `false` when it fails, `true` when it works again."),
+    key(
+        "event",
+        "up",
+        Shape::Switch,
+        NONE,
+        "Link or node: `false` when it fails, `true` when it works again. A node that fails loses its PIT, content store, queues, scheme state and the packets on its links; its applications go on, and lose what they send.",
+    ),
+    fixed(
+        "event",
+        "producer",
+        Shape::Texts,
+        NONE,
+        "Flow: the node with the producer from now on, as in `[[flow]]`. It is the producer of the group's prefixes, also for other groups that fetch them. Needs `routing.converge`.",
+    ),
     key("event", "cache_ratio", Shape::Number(0.0, 1.0), NONE, "Node: as in `[[node]]`, from now on."),
     fixed("event", "source", Shape::Source, NONE, SOURCE),
     // window

@@ -72,6 +72,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// The FIB: at most one entry for a node and prefix, ordered by prefix (as the flows come), then node.
     pub routes: Vec<Route>,
+    /// How next hops are computed, and whether they follow failures.
+    pub routing: Routing,
     /// Timed events, in order of time.
     pub events: Vec<TimedEvent>,
     /// Parts of the run that are measured beside the whole, in the file's order.
@@ -151,10 +153,11 @@ pub enum CachePolicy {
     Fifo,
 }
 
-/// A full-duplex point-to-point link, or two stations that talk over a shared medium. Between two nodes
-/// there is at most one.
+/// A full-duplex point-to-point link, or two stations that talk over a shared medium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
+    /// Its name, if it has one: of several links between two nodes at most one has none.
+    pub name: Option<String>,
     /// The end that the file names first; direction 0 leads away from it.
     pub a: NodeId,
     /// The end that the file names second; direction 1 leads away from it.
@@ -170,6 +173,8 @@ pub struct Link {
     /// Probability that a packet put on the link is lost; 0 to 1, each direction. On a shared medium:
     /// that a frame is, which is then sent again.
     pub loss: f64,
+    /// Cost of an Interest from `a` to `b`, and from `b` to `a`, in thousandths; 1 or more.
+    pub cost: [u64; 2],
     /// The medium that it shares with others. Its rate is then that of a frame's bits, and its delay 0.
     pub medium: Option<MediumId>,
 }
@@ -260,11 +265,68 @@ pub struct Route {
     pub node: NodeId,
     /// URI of the prefix.
     pub prefix: String,
-    /// Neighbours with their costs, cheapest first (ties by node): hops or nanoseconds, as the
-    /// metric; 1, 2, … for the next hops of a given route.
-    pub next_hops: Vec<(NodeId, u64)>,
+    /// Cheapest first; those of equal cost in the order of nodes, then of links.
+    pub next_hops: Vec<NextHop>,
     /// Which of them is the cheapest for a strategy that keeps to one, where that is another than the first.
-    pub single: Option<NodeId>,
+    pub single: Option<DirectedLink>,
+}
+
+/// A next hop of a FIB entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHop {
+    /// The neighbour.
+    pub node: NodeId,
+    /// The direction of the link that leads there.
+    pub link: DirectedLink,
+    /// Of the way by it to the nearest producer: hops, nanoseconds or thousandths of costs, as the metric; 1, 2, … for the
+    /// next hops of a given route.
+    pub cost: u64,
+}
+
+/// How the next hops of prefixes without given routes are computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routing {
+    /// Which next hops a node has.
+    pub policy: RoutingPolicy,
+    /// What a shortest path minimises.
+    pub metric: RoutingMetric,
+    /// Next hops are those of the network as it was so long ago; `None`: as it is at the start, always.
+    pub converge: Option<Span>,
+    /// The prefixes of given routes. These routes stay.
+    pub given: Vec<String>,
+}
+
+impl Default for Routing {
+    fn default() -> Routing {
+        let (policy, metric) = (RoutingPolicy::ShortestPath, RoutingMetric::Hops);
+        Routing { policy, metric, converge: None, given: Vec::new() }
+    }
+}
+
+/// Which next hops a node has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutingPolicy {
+    /// One on a shortest path.
+    ShortestPath,
+    /// All on shortest paths.
+    EqualCost,
+    /// All neighbours that are nearer to a producer.
+    Multipath,
+    /// Those on so many shortest paths of each consumer.
+    KShortest(usize),
+    /// Those on so many paths of each consumer that share as few links as can be.
+    KDisjoint(usize),
+}
+
+/// What the length of a path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutingMetric {
+    /// The number of its links.
+    Hops,
+    /// Its delay there and back, ns.
+    Delay,
+    /// The sum of [`Link::cost`] in the direction of Interests.
+    Cost,
 }
 
 /// Something that happens during a run.
@@ -319,6 +381,21 @@ pub enum Event {
     LinkUp {
         /// Number of the link.
         link: LinkId,
+    },
+    /// A node fails: it loses its tables, queues and scheme state, and what is on its links.
+    NodeDown {
+        /// Number of the node.
+        node: NodeId,
+    },
+    /// A node works again, with empty tables.
+    NodeUp {
+        /// Number of the node.
+        node: NodeId,
+    },
+    /// The producers of some flows' prefixes move.
+    FlowProducers {
+        /// Numbers of the flows, each with its nodes with a producer from now on.
+        flows: Vec<(FlowId, Vec<NodeId>)>,
     },
     /// A node's simulated cache answers with another probability.
     NodeCacheRatio {
@@ -533,7 +610,7 @@ impl Scenario {
         self.nodes.iter().position(|n| n.name == name).map(NodeId)
     }
 
-    /// The link between two nodes, in the direction from the first to the second.
+    /// The first link between two nodes, in the direction from the first to the second.
     pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<DirectedLink> {
         self.links.iter().enumerate().find_map(|(i, l)| match (l.a, l.b) {
             (a, b) if a == from && b == to => Some(DirectedLink { link: LinkId(i), direction: 0 }),
@@ -546,6 +623,14 @@ impl Scenario {
     pub fn ends(&self, link: DirectedLink) -> (NodeId, NodeId) {
         let Link { a, b, .. } = self.links[link.link.index()];
         if link.direction == 0 { (a, b) } else { (b, a) }
+    }
+
+    /// What scenarios call a link: `A-B`, or `A-B:NAME` if it has a name.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let Link { a, b, name, .. } = &self.links[link.index()];
+        let name = name.iter().map(|name| format!(":{name}"));
+        let ends = format!("{}-{}", self.nodes[a.index()].name, self.nodes[b.index()].name);
+        core::iter::once(ends).chain(name).collect()
     }
 
     /// The names of the flow groups, in the file's order.

@@ -99,6 +99,14 @@ pub fn unquoted(text: &str) -> &str {
     within('\'').or(within('"')).unwrap_or(text)
 }
 
+/// A link, and its name if the text has one: `A-B:upper` is A-B and upper. No node's name has a colon.
+pub fn link_and_name(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((link, name)) => (link, Some(name.trim())),
+        None => (text, None),
+    }
+}
+
 /// Every way to read two names with a `-` between them: `A-B-C` is A and B-C, or A-B and C. Names may be quoted: `'A-B'-C`
 /// is only the second.
 pub fn pairs(text: &str) -> Vec<(&str, &str)> {

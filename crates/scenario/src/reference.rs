@@ -145,6 +145,7 @@ fn shape(shape: Shape) -> Value {
         Shape::Whole(from, i64::MAX) => json!({ "type": "integer", "minimum": from }),
         Shape::Whole(from, to) => json!({ "type": "integer", "minimum": from, "maximum": to }),
         Shape::Number(from, to) => json!({ "type": "number", "minimum": from, "maximum": to }),
+        Shape::Numbers(from, to) => or_two(json!({ "type": "number", "minimum": from, "maximum": to })),
         Shape::Span | Shape::SpanFrom(_) => span(),
         Shape::Rate => rate(),
         Shape::Size => size(),

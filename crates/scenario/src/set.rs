@@ -167,13 +167,12 @@ fn apply_named(doc: &Document, root: &mut Table, change: &Change, segments: &[&s
     let items = root.value(section).and_then(Value::as_list).unwrap_or(&[]);
     // No name has quotes: they only show where one ends.
     let plain = name.replace(['\'', '"'], "");
-    let hit = |(i, value): (usize, &Value)| {
-        let straight = names::fits(&plain, &known[i]);
-        let reversed = || ends(value).filter(|_| section == "link").map(|[a, b]| format!("{b}-{a}"));
-        let back = !straight && reversed().is_some_and(|reversed| names::fits(&plain, &reversed));
-        (straight || back).then_some((i, back))
+    let hits = |named: bool| -> Vec<(usize, bool)> {
+        let all = items.iter().enumerate();
+        all.filter_map(|(i, value)| Some((i, is_meant(section, &plain, &known[i], value, named)?))).collect()
     };
-    let hits: Vec<(usize, bool)> = items.iter().enumerate().filter_map(hit).collect();
+    // Without a name, all links between two nodes are meant, unless one of them has none.
+    let hits = Some(hits(true)).filter(|hits| !hits.is_empty()).unwrap_or_else(|| hits(false));
     if hits.is_empty() {
         if section == "link"
             && let Some(medium) = medium_of(root, name)
@@ -203,6 +202,20 @@ fn apply_named(doc: &Document, root: &mut Table, change: &Change, segments: &[&s
         }
     }
     Ok(())
+}
+
+/// Whether a text means an item: a link by its ends in either order, and if `named` with its name. Then, whether the order is
+/// the other one.
+fn is_meant(section: &str, text: &str, known: &str, value: &Value, named: bool) -> Option<bool> {
+    let Some([a, b]) = ends(value).filter(|_| section == "link") else {
+        return names::fits(text, known).then_some(false);
+    };
+    let full = |a: &str, b: &str| match names::link_and_name(known).1.filter(|_| named) {
+        Some(name) => format!("{a}-{b}:{name}"),
+        None => format!("{a}-{b}"),
+    };
+    let straight = names::fits(text, &full(a, b));
+    (straight || names::fits(text, &full(b, a))).then_some(!straight)
 }
 
 fn apply_scheme(doc: &Document, root: &mut Table, change: &Change, segments: &[&str]) -> Result<()> {
@@ -343,7 +356,9 @@ pub fn item_names(root: &Table, section: &str) -> Vec<String> {
 pub fn item_name(section: &str, index: usize, value: &Value) -> String {
     let Some(table) = value.as_table() else { return index.to_string() };
     if section == "link" {
-        return ends(value).map_or_else(|| index.to_string(), |[a, b]| format!("{a}-{b}"));
+        let name = table.value("name").and_then(Value::as_text);
+        let name = name.map_or(String::new(), |name| format!(":{name}"));
+        return ends(value).map_or_else(|| index.to_string(), |[a, b]| format!("{a}-{b}{name}"));
     }
     match table.value("name").and_then(Value::as_text) {
         Some(name) => name.to_owned(),

@@ -32,6 +32,6 @@ mod untold;
 mod watched;
 mod window;
 
-pub use registry::{Entry, FETCHING, PLAIN, SCHEMES, find};
+pub use registry::{Entry, FETCHING, OWN, PLAIN, SCHEMES, find};
 pub use resolve::{Resolved, SchemeError, UnknownScheme, WrongParameter, known, resolve};
 pub use window::{Congestion, LARGEST_WINDOW, Sign, WindowLaw, own_law};

@@ -76,6 +76,9 @@ pub const PLAIN: &str = crate::fixed::ENTRY.name;
 /// measurements).
 pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 
+/// The scheme that a new scenario names if nobody says another: Weir's own.
+pub const OWN: &str = crate::sluice::ENTRY.name;
+
 /// Parameters that differ on the paths of applications, where most schemes' defaults are of simulations with Data of one
 /// packet.
 ///

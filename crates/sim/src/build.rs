@@ -12,11 +12,11 @@ use weir_core::random::{Random, SeedUse};
 use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::tables::simulated_cache::SimulatedCache;
-use weir_core::units::Time;
+use weir_core::units::{Rate, Time};
 use weir_experiment::{Experiment, ExperimentError, HASHER, RequestStream, SimulatedCacheConfig, name_of};
 use weir_medium::phy::MAX_PACKET;
 use weir_medium::{Medium, Pair};
-use weir_scenario::{self as scenario, FlowId, NodeId, Scenario};
+use weir_scenario::{self as scenario, DirectedLink, FlowId, NextHop, NodeId, Scenario};
 
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
@@ -37,7 +37,7 @@ impl World {
     }
 }
 
-struct Builder<'e> {
+pub(crate) struct Builder<'e> {
     experiment: &'e Experiment,
     scenario: &'e Scenario,
     scheme: Box<dyn Scheme>,
@@ -46,22 +46,49 @@ struct Builder<'e> {
     nodes: Vec<Node>,
     channels: Vec<Channel>,
     media: Vec<SharedMedium>,
-    /// Face of a node towards a neighbour.
-    towards: BTreeMap<(usize, usize), FaceId>,
+    produced: Vec<Produced>,
+}
+
+/// An application that produces a prefix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Produced {
+    pub(crate) node: u32,
+    pub(crate) face: FaceId,
+    /// A flow that fetches the prefix.
+    pub(crate) flow: FlowId,
+    /// Whether the node still produces it.
+    pub(crate) is_here: bool,
+}
+
+/// A link that is to be made for a face.
+pub(crate) struct LinkFace<'s> {
+    pub(crate) link: &'s scenario::Link,
+    /// The node at which it is, and the other end.
+    pub(crate) ends: [NodeId; 2],
+    pub(crate) face: FaceId,
+    /// By which it sends, and receives.
+    pub(crate) rates: [Rate; 2],
+    /// Names its random stream.
+    pub(crate) stream: String,
 }
 
 impl<'e> Builder<'e> {
     fn new(experiment: &'e Experiment) -> Builder<'e> {
+        Builder::noting(experiment, SeedUse::default())
+    }
+
+    /// For a world that is there, which notes so what its random numbers are used for.
+    pub(crate) fn noting(experiment: &'e Experiment, seed_use: SeedUse) -> Builder<'e> {
         Builder {
             experiment,
             scenario: experiment.scenario(),
             scheme: experiment.scheme().build(),
             inactive: experiment.inactive_scheme().build(),
-            seed_use: SeedUse::default(),
+            seed_use,
             nodes: Vec::new(),
             channels: Vec::new(),
             media: Vec::new(),
-            towards: BTreeMap::new(),
+            produced: Vec::new(),
         }
     }
 
@@ -77,8 +104,8 @@ impl<'e> Builder<'e> {
         self.add_routes();
         self.set_groups();
         let (sources, schemes) = self.request_sources();
-        let Builder { nodes, channels, media, seed_use, .. } = self;
-        Parts { nodes, channels, media, flows, sources, schemes, measure, seed_use }
+        let Builder { nodes, channels, media, produced, seed_use, .. } = self;
+        Parts { nodes, channels, media, flows, sources, schemes, produced, measure, seed_use }
     }
 
     fn random(&self, name: &str) -> Random {
@@ -97,27 +124,36 @@ impl<'e> Builder<'e> {
 
     fn add_nodes(&mut self) {
         for (index, node) in self.scenario.nodes.iter().enumerate() {
-            let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
-            let keeps_to_one = strategy.keeps_to_one();
-            let random = self.random(&format!("node {}", node.name));
-            let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
-            forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
-            forwarder.set_reforward_after(node.reforward_after);
-            forwarder.set_next_hop_timeout(node.next_hop_timeout);
-            if let Some(store) = self.experiment.store(NodeId(index)) {
-                forwarder.set_content_store(ContentStore::new(store.policy, store.packets, store.bytes));
-            }
-            if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
-                forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));
-            }
+            let (forwarder, keeps_to_one) = self.forwarder(index, &format!("node {}", node.name));
             self.nodes.push(Node {
                 forwarder,
                 keeps_to_one,
+                up: true,
+                starts: 1,
+                cache_ratio: node.cache_ratio,
                 faces: Vec::new(),
                 scheduled: Time::NEVER,
                 last_turn: (Time::NEVER, 0),
             });
         }
+    }
+
+    /// A node without faces and routes, and whether its strategy keeps to one next hop.
+    pub(crate) fn forwarder(&self, index: usize, stream: &str) -> (Forwarder, bool) {
+        let node = &self.scenario.nodes[index];
+        let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
+        let keeps_to_one = strategy.keeps_to_one();
+        let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, self.random(stream));
+        forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
+        forwarder.set_reforward_after(node.reforward_after);
+        forwarder.set_next_hop_timeout(node.next_hop_timeout);
+        if let Some(store) = self.experiment.store(NodeId(index)) {
+            forwarder.set_content_store(ContentStore::new(store.policy, store.packets, store.bytes));
+        }
+        if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
+            forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));
+        }
+        (forwarder, keeps_to_one)
     }
 
     fn simulated_cache(&self, node: &str, config: &SimulatedCacheConfig) -> SimulatedCache {
@@ -139,7 +175,7 @@ impl<'e> Builder<'e> {
                 stations: [station(link.a), station(link.b)],
                 rate: link.rate,
                 loss: link.loss,
-                random: [self.link_random(link.a, link.b), self.link_random(link.b, link.a)],
+                random: [self.link_random(link, [link.a, link.b]), self.link_random(link, [link.b, link.a])],
             };
             let streams = medium.stations.iter().map(|station| {
                 let station = &self.scenario.nodes[station.index()].name;
@@ -153,9 +189,9 @@ impl<'e> Builder<'e> {
         }
     }
 
-    fn link_random(&self, from: NodeId, to: NodeId) -> Random {
-        let name = |node| self.experiment.node_name(node);
-        self.random(&format!("link {} to {}", name(from), name(to)))
+    fn link_random(&self, link: &scenario::Link, [from, to]: [NodeId; 2]) -> Random {
+        let node = |node| self.experiment.node_name(node);
+        self.random(&format!("link {} to {}{}", node(from), node(to), suffix(link)))
     }
 
     fn add_links(&mut self) {
@@ -164,11 +200,12 @@ impl<'e> Builder<'e> {
             let faces = [0, 1].map(|direction| self.add_link_face(link, ends, direction));
             for direction in [0, 1] {
                 let [from, to] = [direction, 1 - direction].map(|end| (ends[end].index() as u32, faces[end]));
-                let random = self.link_random(ends[direction], ends[1 - direction]);
+                let random = self.link_random(link, [ends[direction], ends[1 - direction]]);
                 self.channels.push(Channel {
                     from,
                     to,
                     medium: self.on_medium(link, self.channels.len() as u32),
+                    rate: link.rate[direction],
                     delay: link.delay[direction],
                     // On a medium it is the frames that are lost.
                     loss: if link.medium.is_some() { 0.0 } else { link.loss },
@@ -198,21 +235,29 @@ impl<'e> Builder<'e> {
             }
             None => [link.rate[direction], link.rate[1 - direction]],
         };
-        let (send_rate, receive_rate) = (Some(rates[0]), Some(rates[1]));
-        let limit = self.experiment.queue_limit(link);
-        let queue = self.scheme_of(from.index()).queue(&FaceConfig { face, send_rate, receive_rate, limit });
         let name = |node| self.experiment.node_name(node);
-        let random = self.random(&format!("face of {} to {}", name(from), name(to)));
-        let (link, kind) = match on_medium {
-            Some((medium, direction)) => {
-                (Link::shared(queue, random), FaceKind::Medium { medium, direction })
-            }
-            None => (Link::new(queue, send_rate, random), FaceKind::Channel(channel)),
+        let stream = format!("face of {} to {}{}", name(from), name(to), suffix(link));
+        let made = self.link(&LinkFace { link, ends: [from, to], face, rates, stream });
+        let kind = match on_medium {
+            Some((medium, direction)) => FaceKind::Medium { medium, direction },
+            None => FaceKind::Channel(channel),
         };
-        self.nodes[from.index()].forwarder.add_link(Time::ZERO, link);
+        self.nodes[from.index()].forwarder.add_link(Time::ZERO, made);
         self.nodes[from.index()].faces.push(kind);
-        self.towards.insert((from.index(), to.index()), face);
         face
+    }
+
+    /// The sending end of a link.
+    pub(crate) fn link(&self, of: &LinkFace<'_>) -> Link {
+        let [send_rate, receive_rate] = of.rates.map(Some);
+        let (face, limit) = (of.face, self.experiment.queue_limit(of.link));
+        let config = FaceConfig { face, send_rate, receive_rate, limit };
+        let queue = self.scheme_of(of.ends[0].index()).queue(&config);
+        let random = self.random(&of.stream);
+        match of.link.medium {
+            Some(_) => Link::shared(queue, random),
+            None => Link::new(queue, send_rate, random),
+        }
     }
 
     /// One application for each node and prefix, however many consumers fetch it.
@@ -225,6 +270,8 @@ impl<'e> Builder<'e> {
                     let face = node.forwarder.add_application(Time::ZERO);
                     node.faces.push(FaceKind::Producer(self.experiment.producer(FlowId(index))));
                     node.forwarder.add_route(&name_of(&flow.prefix), face, 0);
+                    let (node, flow) = (producer.index() as u32, FlowId(index));
+                    self.produced.push(Produced { node, face, flow, is_here: true });
                 }
             }
         }
@@ -280,9 +327,7 @@ impl<'e> Builder<'e> {
     fn set_groups(&mut self) {
         let nodes = self.nodes.iter_mut().zip(&self.scenario.nodes);
         for (node, _) in nodes.filter(|(_, scenario)| scenario.share_by_face) {
-            for face in 0..node.faces.len() as u32 {
-                node.forwarder.set_group(FaceId(face), GroupId((face % u32::from(u16::MAX)) as u16 + 1));
-            }
+            set_groups(&mut node.forwarder, node.faces.len());
         }
     }
 
@@ -290,20 +335,47 @@ impl<'e> Builder<'e> {
         let mut names: BTreeMap<&str, HashedName> = BTreeMap::new();
         for route in &self.scenario.routes {
             let prefix = names.entry(&route.prefix).or_insert_with(|| name_of(&route.prefix));
-            let node = route.node.index();
-            let single = route.single.filter(|_| self.nodes[node].keeps_to_one);
-            let next_hops = route.next_hops.iter().map(|&(neighbour, cost)| {
-                // Those of a given route cost 1, 2, …
-                let cost = if single == Some(neighbour) { 0 } else { cost };
-                (self.towards[&(node, neighbour.index())], cost)
-            });
-            // Those of equal cost stand in the order of their faces.
-            let in_order: BTreeMap<FaceId, u64> = next_hops.collect();
-            for (face, cost) in in_order {
-                self.nodes[node].forwarder.add_route(prefix, face, cost);
-            }
+            let node = &mut self.nodes[route.node.index()];
+            add_route(&mut node.forwarder, node.keeps_to_one, &self.channels, route, prefix);
         }
     }
+}
+
+/// Tells the random streams of links between the same nodes apart.
+pub(crate) fn suffix(link: &scenario::Link) -> String {
+    link.name.as_ref().map_or(String::new(), |name| format!(":{name}"))
+}
+
+/// Each face is a group of its own.
+pub(crate) fn set_groups(forwarder: &mut Forwarder, faces: usize) {
+    for face in 0..faces as u32 {
+        forwarder.set_group(FaceId(face), GroupId((face % u32::from(u16::MAX)) as u16 + 1));
+    }
+}
+
+/// Gives a node the next hops of an entry, those of equal cost in the order of their faces.
+pub(crate) fn add_route(
+    forwarder: &mut Forwarder,
+    keeps_to_one: bool,
+    channels: &[Channel],
+    route: &scenario::Route,
+    prefix: &HashedName,
+) {
+    let single = route.single.filter(|_| keeps_to_one);
+    let next_hops = route.next_hops.iter().map(|hop| {
+        // Those of a given route cost 1, 2, …
+        let cost = if single == Some(hop.link) { 0 } else { hop.cost };
+        (face_of(channels, hop.link), cost)
+    });
+    let in_order: BTreeMap<FaceId, u64> = next_hops.collect();
+    for (face, cost) in in_order {
+        forwarder.add_route(prefix, face, cost);
+    }
+}
+
+/// The face that sends in a direction of a link.
+pub(crate) fn face_of(channels: &[Channel], link: DirectedLink) -> FaceId {
+    channels[2 * link.link.index() + link.direction].from.1
 }
 
 /// Headers of a link that a Data may have beside its own length, bytes: more than any scheme's.
@@ -326,10 +398,7 @@ fn refuse_long_data(experiment: &Experiment) -> Result<(), ExperimentError> {
 }
 
 fn crosses_medium(scenario: &Scenario, flow: &scenario::Flow) -> bool {
-    let is_on_medium = |from, to: NodeId| {
-        let link = scenario.link_between(from, to);
-        link.is_some_and(|link| scenario.links[link.link.index()].medium.is_some())
-    };
+    let is_on_medium = |hop: &NextHop| scenario.links[hop.link.link.index()].medium.is_some();
     let routes = scenario.routes.iter().filter(|route| scenario::covers(&route.prefix, &flow.prefix));
-    routes.into_iter().any(|route| route.next_hops.iter().any(|(to, _)| is_on_medium(route.node, *to)))
+    routes.into_iter().any(|route| route.next_hops.iter().any(is_on_medium))
 }

@@ -9,6 +9,7 @@
 //! same instant, the seed decides who is first.
 
 mod build;
+mod failures;
 mod measure;
 mod medium;
 mod requests;

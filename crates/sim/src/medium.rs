@@ -52,6 +52,10 @@ impl World {
             MediumAction::Receive { link, packet, at } => {
                 let channel = first_channel + link;
                 self.sent_on_medium(channel, packet);
+                if !self.nodes[self.channels[channel as usize].to.0 as usize].up {
+                    let (node, face) = self.channels[channel as usize].from;
+                    return self.drop_packet(node, face, packet, DropReason::FaceDown);
+                }
                 self.channels[channel as usize].in_flight.push_back((at, packet));
                 // One frame at a time is received, and has arrived before the next begins.
                 self.events.set(FIRST_CHANNEL_EVENT + channel, at);
@@ -62,18 +66,24 @@ impl World {
                     self.sent_on_medium(first_channel + link, packet);
                     self.drop_packet(node, face, packet, DropReason::LinkLoss);
                 }
-                self.input(node, Input::Sent(face));
-                self.settle(node);
+                if self.nodes[node as usize].up {
+                    self.input(node, Input::Sent(face));
+                    self.settle(node);
+                }
             }
             MediumAction::Rate { link, rate, fair } => {
                 let Channel { from: (node, face), to, .. } = self.channels[(first_channel + link) as usize];
-                self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
-                self.settle(node);
+                if self.nodes[node as usize].up {
+                    self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+                    self.settle(node);
+                }
                 let (node, face) = to;
-                let forwarder = &mut self.nodes[node as usize].forwarder;
-                forwarder.set_fair_rate(self.now, face, fair);
-                forwarder.set_receive_rate(self.now, face, Some(rate));
-                self.settle(node);
+                if self.nodes[node as usize].up {
+                    let forwarder = &mut self.nodes[node as usize].forwarder;
+                    forwarder.set_fair_rate(self.now, face, fair);
+                    forwarder.set_receive_rate(self.now, face, Some(rate));
+                    self.settle(node);
+                }
             }
         }
     }

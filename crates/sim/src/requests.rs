@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 
 use weir_core::consumer::{Consumer, ConsumerCounters, Source};
-use weir_core::ids::GroupId;
+use weir_core::ids::{FaceId, GroupId};
 use weir_core::random::Random;
 use weir_core::seam::{FlowControl, Scheme};
 use weir_core::units::Time;
@@ -134,12 +134,15 @@ impl World {
         let app = self.flows.len() as u32;
         let node = self.flows[flow as usize].node;
         let at = &mut self.nodes[node as usize];
-        let face = at.forwarder.add_application(self.now);
-        // A face that was removed would leave its place; none is.
-        debug_assert_eq!(face.0 as usize, at.faces.len(), "faces follow each other");
+        let face = FaceId(at.faces.len() as u32);
         at.faces.push(FaceKind::Consumer(app));
-        if self.experiment.scenario().nodes[node as usize].share_by_face {
-            at.forwarder.set_group(face, GroupId((face.0 % u32::from(u16::MAX)) as u16 + 1));
+        // A node that has failed gets all its faces when it starts again.
+        if at.up {
+            let added = at.forwarder.add_application(self.now);
+            debug_assert_eq!(face, added, "faces follow each other, since none is removed");
+            if self.experiment.scenario().nodes[node as usize].share_by_face {
+                at.forwarder.set_group(face, GroupId((face.0 % u32::from(u16::MAX)) as u16 + 1));
+            }
         }
         let event = self.events.push();
         // A consumer that the request replaces at once.

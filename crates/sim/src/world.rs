@@ -18,6 +18,8 @@ use weir_experiment::{Change, Experiment, HASHER};
 use weir_medium::MediumAction;
 use weir_scenario::LinkId;
 
+use crate::build::Produced;
+use crate::failures::Failures;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 use crate::requests::{FlowSchemes, LiveRequest, RequestSource};
@@ -30,6 +32,8 @@ pub(crate) struct Channel {
     pub(crate) to: (u32, FaceId),
     /// The medium that it is on, and its direction there.
     pub(crate) medium: Option<(u32, u32)>,
+    /// What the file or an event says; on a medium, that of its frames.
+    pub(crate) rate: Rate,
     pub(crate) delay: Span,
     pub(crate) loss: f64,
     pub(crate) up: bool,
@@ -51,6 +55,12 @@ pub(crate) struct Node {
     pub(crate) forwarder: Forwarder,
     /// Whether its strategy keeps to one next hop of a prefix.
     pub(crate) keeps_to_one: bool,
+    /// Whether it works. The forwarder of a node that has failed is not used any more.
+    pub(crate) up: bool,
+    /// How often it has started.
+    pub(crate) starts: u32,
+    /// Of its simulated cache.
+    pub(crate) cache_ratio: f64,
     pub(crate) faces: Vec<FaceKind>,
     /// When its event is.
     pub(crate) scheduled: Time,
@@ -139,12 +149,13 @@ pub struct World {
     /// Makes the flow controls of requests.
     pub(crate) schemes: FlowSchemes,
     pub(crate) script: VecDeque<(Time, Change)>,
+    pub(crate) failures: Failures,
     pub(crate) events: Deadlines,
     pub(crate) measure: Measurements,
     pub(crate) event_count: u64,
-    seed_use: SeedUse,
+    pub(crate) seed_use: SeedUse,
     pub(crate) wire_check: Option<WireCheck>,
-    actions: Vec<Action>,
+    pub(crate) actions: Vec<Action>,
     pub(crate) medium_actions: Vec<MediumAction>,
 }
 
@@ -164,13 +175,14 @@ pub(crate) struct Parts {
     pub(crate) flows: Vec<FlowApp>,
     pub(crate) sources: Vec<Option<Box<RequestSource>>>,
     pub(crate) schemes: FlowSchemes,
+    pub(crate) produced: Vec<Produced>,
     pub(crate) measure: Measurements,
     pub(crate) seed_use: SeedUse,
 }
 
 impl World {
     pub(crate) fn new(experiment: Arc<Experiment>, parts: Parts) -> World {
-        let Parts { nodes, channels, media, mut flows, sources, schemes, measure, seed_use } = parts;
+        let Parts { nodes, channels, media, mut flows, sources, schemes, produced, measure, seed_use } = parts;
         let first_flow = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len();
         let count = first_flow + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
@@ -190,6 +202,7 @@ impl World {
             sources,
             schemes,
             script: experiment.script().into(),
+            failures: Failures::new(experiment.scenario(), produced),
             experiment,
             events: Deadlines::new(count),
             measure,
@@ -218,7 +231,7 @@ impl World {
         self.medium_event(self.media.len() as u32)
     }
 
-    fn node_event(&self, node: u32) -> u32 {
+    pub(crate) fn node_event(&self, node: u32) -> u32 {
         self.first_flow_event() + self.flow_of_event.len() as u32 + node
     }
 
@@ -385,28 +398,37 @@ impl World {
             Change::Loss(link, loss) => {
                 channels_of(link).into_iter().for_each(|channel| self.set_loss(channel, loss));
             }
-            Change::Up(link, up) => {
-                channels_of(link).into_iter().for_each(|channel| self.set_up(channel, up));
-            }
+            Change::Up(link, up) => self.set_link_up(link, up),
+            Change::NodeUp(node, up) => self.set_node_up(node.index() as u32, up),
+            Change::Produce(event) => self.produce(event),
+            Change::Learn(event) => self.learn(event),
+            Change::Reroute => self.reroute(),
             Change::CacheRatio(node, ratio) => {
-                self.nodes[node.index()].forwarder.set_cache_ratio(ratio);
+                let node = &mut self.nodes[node.index()];
+                node.cache_ratio = ratio;
+                node.forwarder.set_cache_ratio(ratio);
             }
         }
     }
 
     fn set_rate(&mut self, channel: u32, rate: Rate) {
         let Channel { from, to, medium, .. } = self.channels[channel as usize];
+        self.channels[channel as usize].rate = rate;
         if let Some((medium, direction)) = medium {
             self.media[medium as usize].medium.set_rate(self.now, direction, rate);
             self.measure.set_link_rate(channel, rate);
             return self.schedule_medium(medium);
         }
         let (node, face) = from;
-        self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
-        self.settle(node);
+        if self.nodes[node as usize].up {
+            self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+            self.settle(node);
+        }
         let (node, face) = to;
-        self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
-        self.settle(node);
+        if self.nodes[node as usize].up {
+            self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
+            self.settle(node);
+        }
         self.measure.set_link_rate(channel, rate);
     }
 
@@ -417,7 +439,7 @@ impl World {
         }
     }
 
-    fn set_up(&mut self, channel: u32, up: bool) {
+    pub(crate) fn set_up(&mut self, channel: u32, up: bool) {
         let Channel { from: (node, face), medium, .. } = self.channels[channel as usize];
         if let Some((medium, direction)) = medium {
             self.media[medium as usize].medium.set_up(direction, up);
@@ -426,8 +448,10 @@ impl World {
         if !up {
             self.lose_in_flight(channel);
         }
-        self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
-        self.settle(node);
+        if self.nodes[node as usize].up {
+            self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
+            self.settle(node);
+        }
     }
 
     fn lose_in_flight(&mut self, channel: u32) {
@@ -538,6 +562,9 @@ impl World {
     pub(crate) fn send_interests(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let (node, face) = (flow.node, flow.face);
+        if !self.nodes[node as usize].up {
+            return self.lose_interests(index);
+        }
         while let Some(packet) = flow.consumer.poll_send(self.now, &mut self.pool) {
             let forwarder = &mut self.nodes[node as usize].forwarder;
             forwarder.handle(self.now, Input::Packet { face, packet }, &mut self.pool, &mut self.actions);
@@ -566,7 +593,7 @@ impl World {
 }
 
 /// The channels of both directions of a link.
-fn channels_of(link: LinkId) -> [u32; 2] {
+pub(crate) fn channels_of(link: LinkId) -> [u32; 2] {
     [0, 1].map(|direction| (2 * link.index() + direction) as u32)
 }
 

@@ -143,7 +143,9 @@ fn window_row(
 ) -> OptimumWindowRow {
     let ends = |link: DirectedLink| {
         let (from, to) = scenario.ends(link);
-        [from, to].map(|node| scenario.nodes[node.index()].name.clone())
+        let [from, to] = [from, to].map(|node| scenario.nodes[node.index()].name.clone());
+        let name = scenario.links[link.link.index()].name.as_ref().map(|name| format!(":{name}"));
+        [from, to + &name.unwrap_or_default()]
     };
     let name = |held: Held| match held {
         Held::BySource => "source".to_owned(),

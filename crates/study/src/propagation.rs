@@ -2,7 +2,7 @@
 //! estimate of the length of a run.
 
 use weir_core::units::Span;
-use weir_scenario::{Event, Flow, NodeId, Route, Scenario, covers};
+use weir_scenario::{Event, Flow, NextHop, NodeId, Route, Scenario, covers};
 
 /// The shortest way of a flow to one of its producers along the FIB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,10 @@ pub fn shortest_ways(scenario: &Scenario) -> Vec<Option<ShortestWay>> {
 }
 
 /// For each flow the propagation delay there and back, ms; `None` where that is nothing or unknown, and of all where the
-/// scenario changes delays.
+/// scenario changes delays or routes.
 pub fn round_trips_ms(scenario: &Scenario) -> Vec<Option<f64>> {
-    let changes = scenario.events.iter().any(|event| matches!(event.what, Event::LinkDelay { .. }));
+    let changes = scenario.events.iter().any(|event| matches!(event.what, Event::LinkDelay { .. }))
+        || scenario.routes_change_at().is_some();
     let of_way = |way: ShortestWay| way.round_trip.as_millis_f64();
     let ways = shortest_ways(scenario).into_iter();
     ways.map(|way| way.map(of_way).filter(|delay| *delay > 0.0 && !changes)).collect()
@@ -61,8 +62,7 @@ fn shortest_way(scenario: &Scenario, flow: &Flow, routes: &[Option<&Route>]) -> 
             return Some(way);
         }
         is_done[at] = true;
-        for (next, _) in routes[at].iter().flat_map(|route| &route.next_hops) {
-            let Some(link) = scenario.link_between(NodeId(at), *next) else { continue };
+        for NextHop { node: next, link, .. } in routes[at].iter().flat_map(|route| &route.next_hops) {
             let [there, back] = scenario.links[link.link.index()].delay;
             let further = ShortestWay { round_trip: way.round_trip + there + back, hops: way.hops + 1 };
             if known[next.index()].is_none_or(|known| further.round_trip < known.round_trip) {
@@ -90,7 +90,7 @@ mod tests {
             let (mut there, mut hops) = (Span::ZERO, 0);
             while !flow.producers.contains(&at) {
                 let routes = routes_of(&scenario, &flow.prefix);
-                let (next, _) = routes[at.index()].expect("a route").next_hops[0];
+                let next = routes[at.index()].expect("a route").next_hops[0].node;
                 let link = scenario.link_between(at, next).expect("a link");
                 let [a, b] = scenario.links[link.link.index()].delay;
                 (there, hops, at) = (there + a + b, hops + 1, next);

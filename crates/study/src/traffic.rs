@@ -1,7 +1,7 @@
 //! The plan of a scenario's traffic on forwarders: nodes with applications here, their connections, and the times of their
 //! changes. How a forwarder is reached is an `E`, which nothing here looks into.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -273,10 +273,7 @@ fn endpoints<E: Clone + fmt::Display>(
 
 /// Events of the scenario that applications have no part in, and caches that no forwarder has.
 fn not_done(scenario: &Scenario) -> Vec<String> {
-    let link = |id: weir_scenario::LinkId| {
-        let link = &scenario.links[id.index()];
-        format!("{}-{}", name(scenario, link.a), name(scenario, link.b))
-    };
+    let link = |id: weir_scenario::LinkId| scenario.link_name(id);
     let line = |event: &weir_scenario::TimedEvent| {
         let what = match &event.what {
             Event::FlowSource { .. } => return None,
@@ -285,6 +282,14 @@ fn not_done(scenario: &Scenario) -> Vec<String> {
             Event::LinkLoss { link: id, .. } => format!("the loss of link {} changes", link(*id)),
             Event::LinkDown { link: id } => format!("link {} fails", link(*id)),
             Event::LinkUp { link: id } => format!("link {} works again", link(*id)),
+            Event::NodeDown { node } => format!("node {} fails", name(scenario, *node)),
+            Event::NodeUp { node } => format!("node {} works again", name(scenario, *node)),
+            Event::FlowProducers { flows } => {
+                let prefixes: BTreeSet<&str> =
+                    flows.iter().map(|(flow, _)| scenario.flows[flow.index()].prefix.as_str()).collect();
+                let prefixes: Vec<&str> = prefixes.into_iter().collect();
+                format!("the producers of {} move", prefixes.join(", "))
+            }
             Event::NodeCacheRatio { node, .. } => {
                 format!("the hit ratio of the cache of {} changes", name(scenario, *node))
             }

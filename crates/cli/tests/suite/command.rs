@@ -875,3 +875,36 @@ fn the_check_of_a_forwarders_file_finds_users_groups_and_keys_that_this_host_doe
         "{said}"
     );
 }
+
+#[test]
+fn a_topology_is_imported_and_runs_under_any_scheme() {
+    let folder = folder("import");
+    let (file, scenario) = (folder.join("net.csv"), folder.join("net.toml"));
+    fs::write(&file, "source,target,bandwidth,cost\na,b,2Mb/s,1\nb,c,2Mb/s,1\na,c,,5\n").unwrap();
+    let (file, scenario) = (file.to_str().unwrap(), scenario.to_str().unwrap());
+    let output =
+        weir(&["import", file, "--rate", "1Mb/s", "--delay", "5ms", "--flow", "a->c", "-o", scenario]);
+    assert!(
+        output.status.success() && text(&output.stderr).contains("note: 1 of 3 links without a stated rate")
+    );
+    for scheme in ["fixed", "cubic", "qsccp", "sluice"] {
+        let run: Value = serde_json::from_str(&printed(&weir(&[
+            "run",
+            scenario,
+            "--scheme",
+            scheme,
+            "--json",
+            "--set",
+            "duration=2s",
+        ])))
+        .unwrap();
+        // By b, which costs less: 2 Mb/s, and not 1.
+        let goodput = run["flows"][0]["goodput_bps"].as_f64().unwrap();
+        assert!(goodput > 1e6, "{scheme}: {goodput}");
+    }
+    refused(&["import", file, "--format", "gexf"], &["gexf", "graphml"]);
+    refused(&["import", file, "--delay", "far"], &["10 ms", "km/200"]);
+    refused(&["import", file, "--flow", "a->x"], &["net.csv", "no node `x`"]);
+    fs::write(folder.join("bad.gml"), "graph [\n node [ id\n").unwrap();
+    refused(&["import", folder.join("bad.gml").to_str().unwrap()], &["bad.gml:2", "`id` has no value"]);
+}

@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-document", &["weir-core"]),
     ("weir-scenario", &["weir-core", "weir-document", "weir-medium", "weir-packet"]),
     ("weir-optimum", &["weir-core", "weir-medium", "weir-packet", "weir-scenario"]),
+    ("weir-import", &["weir-core"]),
     ("weir-net", &["weir-core", "weir-packet"]),
     ("weir-management", &["weir-core", "weir-net", "weir-packet"]),
     (
@@ -59,6 +60,7 @@ const MAY_USE_ALL: &[&str] = &["weir", "weir-python"];
 /// all schemes.
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("weir-app", &["weir-forwarder"]),
+    ("weir-import", &["weir-scenario"]),
     ("weir-optimum", &["weir-schemes"]),
     ("weir-sim", &["weir-schemes"]),
 ];
@@ -73,6 +75,7 @@ const SANS_IO: &[&str] = &[
     "weir-document",
     "weir-scenario",
     "weir-optimum",
+    "weir-import",
     "weir-experiment",
 ];
 

@@ -60,6 +60,23 @@ impl Forwarder {
         face
     }
 
+    /// The node fails: gives all packets that it has to `actions`, as dropped. It must not be used any more.
+    pub fn fail(&mut self, now: Time, pool: &mut PacketPool, actions: &mut Vec<super::Action>) {
+        let mut out = Out { now, pool, actions };
+        let mut cleared = Vec::new();
+        for LinkFace { face, link, .. } in &mut self.links {
+            link.clear(now, out.pool, &mut cleared);
+            cleared.drain(..).for_each(|packet| out.drop(*face, packet, DropReason::FaceDown));
+        }
+        for (_, entry) in self.pit.iter() {
+            if let Some(held) = entry.held {
+                out.drop(out.pool[held].arrived_on, held, DropReason::FaceDown);
+            }
+            entry.kept.into_iter().for_each(|kept| out.pool.free(kept));
+        }
+        self.set_content_store_limits(0, 0, pool);
+    }
+
     /// Removes a face, its routes, the packets in its queue, and what it waits for. Many routes and pending Interests end in
     /// parts, the next ones at deadlines.
     pub fn remove_face(

@@ -545,3 +545,26 @@ fn what_cannot_be_computed_is_said() {
         assert!(error.contains("above 0"), "{error}");
     }
 }
+
+#[test]
+fn a_node_that_fails_carries_nothing_and_nothing_is_known_after_next_hops_change() {
+    let text = flow("A", "D", "/a", "BE", "")
+        + &flow("B", "D", "/b", "BE", "")
+        + "[[event]]\nat = \"4 s\"\nnode = \"B\"\nup = false\n[[event]]\nat = \"6 s\"\nnode = \"B\"\nup = true\n";
+    let links = ["A-B 4", "B-D 10", "A-C 3", "C-D 3"];
+    let scenario = network(&links, &text);
+    let found = |from, to| mbps(&optimum(&scenario, LINK_FAIR, from, to));
+    assert_near(&found(0, 4), &[4.0, 6.0], 1e-9);
+    assert_near(&found(4, 6), &[0.0, 0.0], 1e-9);
+    assert_near(&found(5, 7), &[2.0, 3.0], 1e-9);
+    let all = optimum(&scenario, LINK_FAIR, 0, 10);
+    assert_near(&[all.links[2].rate_bps / 1e6, all.links[4].rate_bps / 1e6], &[8.0, 3.0], 1e-9);
+
+    let scenario = network(&links, &(text + "[routing]\nconverge = \"500 ms\"\n"));
+    let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
+    let window = |from, to| theory.windows(&[(Span::from_millis(from), Span::from_millis(to))]);
+    assert_near(&mbps(&window(3500, 4500).unwrap()[0]), &[2.0, 3.0], 1e-9);
+    let said = window(4000, 4501).unwrap_err().to_string();
+    assert!(said.starts_with("next hops change at 4.5 s"), "{said}");
+    assert!(theory.completions().is_err());
+}

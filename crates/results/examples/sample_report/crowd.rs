@@ -73,6 +73,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         links.push(LinkRow {
             from: from.clone(),
             to: to.clone(),
+            name: None,
             rate_bps: *rate_bps,
             utilisation: used,
             drops: if used > 0.98 { 7 } else { 0 },

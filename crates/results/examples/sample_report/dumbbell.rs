@@ -109,6 +109,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             links.push(LinkRow {
                 from: from.clone(),
                 to: to.clone(),
+                name: None,
                 rate_bps: link.rate_bps,
                 utilisation: used / samples.max(1) as f64,
                 drops: dropped,

@@ -101,7 +101,7 @@ impl<'a> Part<'a> {
         for class in self.classes {
             figures.extend(of_object(Object::Class, &class.class, traffic(&class.figures)));
         }
-        let names = numbered(self.links.iter().map(|link| format!("{}->{}", link.from, link.to)));
+        let names = numbered(self.links.iter().map(|link| format!("{}->{}", link.from, link.end())));
         for (link, name) in self.links.iter().zip(names) {
             figures.extend(of_object(Object::Link, name, of_link(link)));
         }

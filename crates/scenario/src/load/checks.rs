@@ -9,7 +9,7 @@ use weir_document::{Origin, list};
 
 use super::nodes::Network;
 use super::{Listed, Loader, first_of};
-use crate::model::{Flow, Link, NodeId, Route};
+use crate::model::{Flow, Link, NextHop, NodeId, Route};
 
 /// Of how many flows lifetimes are compared with round trips: of more it would take longer than reading them.
 const MOST_LIFETIMES: usize = 10_000;
@@ -31,7 +31,7 @@ impl<'s> Fibs<'s> {
     }
 
     /// The next hops of a node for the longest prefix of `name`.
-    fn next_hops(&self, node: NodeId, name: &str) -> impl Iterator<Item = NodeId> + use<'s> {
+    fn next_hops(&self, node: NodeId, name: &str) -> impl Iterator<Item = NextHop> + use<'s> {
         let parents = core::iter::successors(Some(name), |name| match name.rfind('/')? {
             0 if name.len() > 1 => Some("/"),
             0 => None,
@@ -39,7 +39,7 @@ impl<'s> Fibs<'s> {
         });
         let route: Option<&'s Route> =
             parents.into_iter().find_map(|prefix| self.0.get(&(node, prefix)).copied());
-        route.into_iter().flat_map(|route| route.next_hops.iter().map(|hop| hop.0))
+        route.into_iter().flat_map(|route| route.next_hops.iter().copied())
     }
 }
 
@@ -56,8 +56,8 @@ impl Checked<'_> {
         let mut seen: BTreeSet<NodeId> = to_visit.iter().copied().collect();
         let mut links = BTreeSet::new();
         while let Some(node) = to_visit.pop().filter(|node| !flow.producers.contains(node)) {
-            for next in fibs.next_hops(node, &flow.prefix) {
-                links.extend(self.network.links.get(&(node, next)).map(|link| link.link.index()));
+            for NextHop { node: next, link, .. } in fibs.next_hops(node, &flow.prefix) {
+                links.insert(link.link.index());
                 if seen.insert(next) {
                     to_visit.push(next);
                 }
@@ -77,8 +77,7 @@ impl Checked<'_> {
             if !done.insert(node) {
                 continue;
             }
-            for next in fibs.next_hops(node, &flow.prefix) {
-                let Some(&way) = self.network.links.get(&(node, next)) else { continue };
+            for NextHop { node: next, link: way, .. } in fibs.next_hops(node, &flow.prefix) {
                 let (link, there, back) = (&self.links[way.link.index()], way.direction, 1 - way.direction);
                 let out = link.delay[there] + link.rate[there].time_for(interest);
                 let home = link.delay[back] + link.rate[back].time_for(data);

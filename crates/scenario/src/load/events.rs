@@ -1,5 +1,7 @@
 //! `[[event]]`: changes of flows, links and nodes during a run.
 
+use std::collections::BTreeMap;
+
 use weir_core::units::{Rate, Span};
 use weir_document::Item;
 use weir_medium::phy::RATES;
@@ -9,7 +11,7 @@ use super::links::link_text;
 use super::nodes::Network;
 use super::{Listed, Loader, Result};
 use crate::keys;
-use crate::model::{DirectedLink, Event, FlowId, Link, TimedEvent};
+use crate::model::{DirectedLink, Event, Flow, FlowId, Link, NodeId, Routing, TimedEvent};
 use crate::names;
 use crate::read::ScenarioItem;
 
@@ -17,21 +19,32 @@ use crate::read::ScenarioItem;
 /// only one direction of a link.
 struct Targets<'s> {
     network: &'s Network,
+    flows: &'s [Flow],
     groups: &'s [Group],
     links: &'s [Link],
+    routing: &'s Routing,
     rates: Vec<[Rate; 2]>,
     delays: Vec<[Span; 2]>,
 }
 
 impl Loader<'_> {
     /// The events in the order in which they happen.
-    pub(super) fn events(&mut self, network: &Network, links: &[Link], groups: &[Group]) -> Vec<TimedEvent> {
+    pub(super) fn events(
+        &mut self,
+        network: &Network,
+        links: &[Link],
+        flows: &[Flow],
+        groups: &[Group],
+        routing: &Routing,
+    ) -> Vec<TimedEvent> {
         let all = self.all("event");
         let times = self.event_times(&all);
         let mut targets = Targets {
             network,
+            flows,
             groups,
             links,
+            routing,
             rates: links.iter().map(|l| l.rate).collect(),
             delays: links.iter().map(|l| l.delay).collect(),
         };
@@ -75,12 +88,13 @@ impl Loader<'_> {
 }
 
 /// What the key of an event happens to.
-fn happens_to(key: &str) -> Option<&'static str> {
+fn happens_to(key: &str) -> &'static [&'static str] {
     match key {
-        "source_rate" | "unresponsive" => Some("flow"),
-        "rate" | "delay" | "loss" | "up" => Some("link"),
-        "cache_ratio" => Some("node"),
-        _ => None,
+        "source_rate" | "unresponsive" | "producer" => &["flow"],
+        "rate" | "delay" | "loss" => &["link"],
+        "up" => &["link", "node"],
+        "cache_ratio" => &["node"],
+        _ => &[],
     }
 }
 
@@ -96,7 +110,9 @@ fn target(item: &Item<'_>) -> Result<&'static str> {
         return Err(item.error_here(message, "name one of: flow, link, node"));
     };
     for entry in &item.table.0 {
-        if let Some(of) = happens_to(&entry.key).filter(|of| *of != target) {
+        let of = happens_to(&entry.key);
+        if !of.is_empty() && !of.contains(&target) {
+            let of = of.join(" or ");
             let message = format!("`{}` is a key of events of a {of}, not of a {target}", entry.key);
             return Err(item.doc.error(entry.key_origin, item.path_of(&entry.key), message, ""));
         }
@@ -116,7 +132,7 @@ impl Targets<'_> {
         };
         if events.is_empty() {
             let keys = keys::of("event").into_iter().map(|k| k.key);
-            let keys: Vec<&str> = keys.filter(|k| happens_to(k) == Some(target)).collect();
+            let keys: Vec<&str> = keys.filter(|k| happens_to(k).contains(&target)).collect();
             let help = format!("keys for a {target}: {}", keys.join(", "));
             return Err(item.error_here("the event changes nothing", help));
         }
@@ -128,11 +144,67 @@ impl Targets<'_> {
         if hit.is_empty() {
             return Err(no_group(item, "flow", name, self.groups));
         }
-        if item.given("source_rate").is_none() {
-            return Ok(Vec::new());
+        let flows: Vec<FlowId> = hit.iter().flat_map(|g| g.flows.clone().map(FlowId)).collect();
+        let mut events = Vec::new();
+        if item.given("producer").is_some() {
+            events.push(Event::FlowProducers { flows: self.producers(item, &flows)? });
         }
-        let flows = hit.iter().flat_map(|g| g.flows.clone().map(FlowId)).collect();
-        Ok(vec![Event::FlowSource { flows, source: item.source_rate()? }])
+        if item.given("source_rate").is_some() {
+            events.push(Event::FlowSource { flows, source: item.source_rate()? });
+        }
+        Ok(events)
+    }
+
+    /// Where the prefixes of some flows are produced from this event on: also those of other flows that fetch the same.
+    fn producers(&self, item: &Item<'_>, flows: &[FlowId]) -> Result<Vec<(FlowId, Vec<NodeId>)>> {
+        const KEY: &str = "producer";
+        let value = item.value(KEY)?;
+        if self.routing.converge.is_none() {
+            let help = "give the time in which routes follow: [routing] converge = \"200 ms\"";
+            return Err(item.error(KEY, &value, "no route would lead to the new producer", help));
+        }
+        let mut of_flows: Vec<Vec<NodeId>> = vec![Vec::new(); flows.len()];
+        for (text, at) in item.texts(KEY)? {
+            let names = item.expand(KEY, &text, at, Some(flows.len()))?;
+            if names.len() != 1 && names.len() != flows.len() {
+                let message = format!("{} producers for {} flows", names.len(), flows.len());
+                return Err(item.error(KEY, &value, message, "one for all flows, or one for each"));
+            }
+            for (i, of_flow) in of_flows.iter_mut().enumerate() {
+                let node = self.network.node(item, KEY, &names[i.min(names.len() - 1)], at)?;
+                if !of_flow.contains(&node) {
+                    of_flow.push(node);
+                }
+            }
+        }
+        let mut moved: BTreeMap<&str, &[NodeId]> = BTreeMap::new();
+        for (flow, producers) in flows.iter().zip(&of_flows) {
+            moved.insert(&self.flows[flow.index()].prefix, producers);
+        }
+        let mut all = Vec::new();
+        for (i, flow) in self.flows.iter().enumerate() {
+            let Some(&producers) = moved.get(flow.prefix.as_str()) else { continue };
+            if let Some(given) = self.routing.given.iter().find(|given| names::covers(given, &flow.prefix)) {
+                let message = format!("the routes that [[route]] gives for {given} stay");
+                return Err(item.error(KEY, &value, message, "leave the prefix to the policy of [routing]"));
+            }
+            let consumers = || core::iter::once(&flow.consumer).chain(flow.drawn_from.iter());
+            if let Some(node) = consumers().find(|node| producers.contains(node)) {
+                let name = self.network.name(*node);
+                let message = format!("{name} is the consumer of {} and its producer", flow.prefix);
+                return Err(item.error(
+                    KEY,
+                    &value,
+                    message,
+                    "consumer and producer must be different nodes",
+                ));
+            }
+            all.push((FlowId(i), producers.to_vec()));
+        }
+        if all.is_empty() || of_flows.iter().any(Vec::is_empty) {
+            return Err(item.error(KEY, &value, "an empty list", "a flow has at least one producer"));
+        }
+        Ok(all)
     }
 
     fn change_link(&mut self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
@@ -180,8 +252,10 @@ impl Targets<'_> {
 
     fn change_node(&self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
         let node = self.network.node(item, "node", name, item.origin_of("node"))?;
-        let ratio = item.opt_number("cache_ratio")?;
-        Ok(ratio.map(|ratio| Event::NodeCacheRatio { node, ratio }).into_iter().collect())
+        let ratio = item.opt_number("cache_ratio")?.map(|ratio| Event::NodeCacheRatio { node, ratio });
+        let up = item.opt_switch("up")?;
+        let up = up.map(|up| if up { Event::NodeUp { node } } else { Event::NodeDown { node } });
+        Ok(ratio.into_iter().chain(up).collect())
     }
 }
 

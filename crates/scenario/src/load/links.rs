@@ -23,9 +23,12 @@ impl Loader<'_> {
             let delay_jitter = faults.or(item.number("delay_jitter"), 0.0);
             let queue = faults.or(item.queue("queue"), QueueLimit::Packets(u32::MAX));
             let loss = faults.or(item.number("loss"), 0.0);
+            let cost = faults.or(item.numbers("cost"), [1.0; 2]).map(thousandths);
             let Some((a, b, at)) = faults.keep(ends(&item, network)) else { continue };
-            if faults.keep(add_link(&item, "ends", network, (a, b), at, links.len())).is_some() {
-                links.push(Link { a, b, rate, delay, delay_jitter, queue, loss, medium: None });
+            let Some(name) = faults.keep(name(&item)) else { continue };
+            let added = add_link(&item, "ends", network, (a, b, name.clone()), at, links.len());
+            if faults.keep(added).is_some() {
+                links.push(Link { name, a, b, rate, delay, delay_jitter, queue, loss, cost, medium: None });
             }
         }
         links
@@ -54,10 +57,23 @@ impl Loader<'_> {
                     if access_point.is_some_and(|ap| a != ap && b != ap) {
                         continue;
                     }
-                    let added = add_link(&item, "stations", network, (a, b), at, links.len());
+                    let added = add_link(&item, "stations", network, (a, b, None), at, links.len());
                     if faults.keep(added).is_some() {
                         let delay = [Span::ZERO; 2];
-                        links.push(Link { a, b, rate, delay, delay_jitter: 0.0, queue, loss, medium });
+                        let cost = [thousandths(1.0); 2];
+                        let name = None;
+                        links.push(Link {
+                            name,
+                            a,
+                            b,
+                            rate,
+                            delay,
+                            delay_jitter: 0.0,
+                            queue,
+                            loss,
+                            cost,
+                            medium,
+                        });
                     }
                 }
             }
@@ -65,6 +81,22 @@ impl Loader<'_> {
         }
         media
     }
+}
+
+/// The name of a link, if it has one: without what its full name separates.
+fn name(item: &Item<'_>) -> Result<Option<String>> {
+    let Some(value) = item.given("name") else { return Ok(None) };
+    let name = item.label("name")?;
+    if name.contains([':', '-', ',']) {
+        let message = format!("`{name}` is not a link's name: letters, digits, `_`, `+` and blanks within");
+        return Err(item.error("name", value, message, ""));
+    }
+    Ok(Some(name))
+}
+
+/// A cost in thousandths.
+fn thousandths(cost: f64) -> u64 {
+    ((cost * 1000.0).round() as u64).max(1)
 }
 
 /// The two nodes of a link, and where the first stands.
@@ -121,25 +153,30 @@ fn add_link(
     item: &Item<'_>,
     key: &str,
     network: &mut Network,
-    (a, b): (NodeId, NodeId),
+    (a, b, name): (NodeId, NodeId, Option<String>),
     at: Origin,
     index: usize,
 ) -> Result<()> {
-    if network.links.contains_key(&(a, b)) {
-        let message = format!("there is already a link between {} and {}", network.name(a), network.name(b));
-        let help = "two nodes have at most one link; for a second path, add a node";
+    let between = network.links.get(&(a, b));
+    if between.is_some_and(|between| between.iter().any(|(of, _)| *of == name)) {
+        let called = name.map_or(String::new(), |name| format!(" called `{name}`"));
+        let ends = [a, b].map(|node| network.name(node));
+        let message = format!("there is already a link between {} and {}{called}", ends[0], ends[1]);
+        let help = "give each further link between two nodes its own name: name = \"upper\"";
         return Err(item.doc.error(at, item.path_of(key), message, help));
     }
     if index >= names::MAX_NAMES {
         return Err(item.error_here(format!("there are more than {} links", names::MAX_NAMES), ""));
     }
     let link = LinkId(index);
-    network.links.insert((a, b), DirectedLink { link, direction: 0 });
-    network.links.insert((b, a), DirectedLink { link, direction: 1 });
+    for (ends, direction) in [((a, b), 0), ((b, a), 1)] {
+        let between = network.links.entry(ends).or_default();
+        between.push((name.clone(), DirectedLink { link, direction }));
+    }
     Ok(())
 }
 
-/// The link of `A-B` or `A->B`; also whether the text is of the second form, which means one direction.
+/// The link of `A-B` or `A->B`, with `:NAME` if it has one; also whether the text is of the second form, which means one direction.
 pub(super) fn link_text(
     item: &Item<'_>,
     key: &str,
@@ -148,6 +185,7 @@ pub(super) fn link_text(
     network: &Network,
 ) -> Result<(DirectedLink, bool)> {
     let wrong = |message: String| item.doc.error(at, item.path_of(key), message, "");
+    let (text, name) = names::link_and_name(text);
     let ((a, b), one_way) = match text.split_once("->") {
         Some((a, b)) => ((names::unquoted(a), names::unquoted(b)), true),
         None if names::pairs(text).is_empty() => {
@@ -158,5 +196,5 @@ pub(super) fn link_text(
         None => (names::pair(text, |a, b| network.has(a) && network.has(b)).map_err(wrong)?, false),
     };
     let (a, b) = (network.node(item, key, a, at)?, network.node(item, key, b, at)?);
-    Ok((network.link(item, key, a, b, at)?, one_way))
+    Ok((network.link(item, key, (a, b, name), at)?, one_way))
 }

@@ -226,16 +226,16 @@ impl<'a> Loader<'a> {
         schemes.extend(self.schemes_of_flows_and_expectations());
         // What is missing in error would be missed here again.
         let is_whole = !faults.has_gaps();
-        let mut routes = Vec::new();
+        let (mut routes, mut routing) = (Vec::new(), Routing::default());
         if is_whole {
             self.check_cached_prefixes(&nodes, &flows);
-            routes = self.routes(&network, &links, &flows);
+            (routes, routing) = self.routes(&network, &links, &flows);
         }
         // Without faults the tables of the file and what was read are in the same order.
         if faults.is_empty() {
             self.check(&Checked { network: &network, links: &links, flows: &flows, routes: &routes });
         }
-        let events = self.events(&network, &links, &groups);
+        let events = self.events(&network, &links, &flows, &groups, &routing);
         let windows = self.windows();
         let axes = self.axes();
         let settings = self.settings(&scheme_params);
@@ -264,6 +264,7 @@ impl<'a> Loader<'a> {
             media,
             flows,
             routes,
+            routing,
             events,
             windows: windows.into_iter().flatten().collect(),
             expectations,

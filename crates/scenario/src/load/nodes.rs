@@ -13,13 +13,16 @@ use crate::read::ScenarioItem;
 
 const MAX_NODES: usize = 20_000;
 
+/// A direction of a link, with the link's name if it has one.
+type NamedLink = (Option<String>, DirectedLink);
+
 /// Nodes by name, and links by the nodes at their ends.
 pub(super) struct Network {
     nodes: BTreeMap<String, NodeId>,
     /// Names of the nodes, by their number.
     pub(super) names: Vec<String>,
-    /// Each link twice, once for each direction.
-    pub(super) links: BTreeMap<(NodeId, NodeId), DirectedLink>,
+    /// The links from a node to another, each with its name.
+    pub(super) links: BTreeMap<(NodeId, NodeId), Vec<NamedLink>>,
     /// Whether a node or link is missing because of an error: what refers to it is in error because of that.
     pub(super) has_gaps: bool,
 }
@@ -49,17 +52,36 @@ impl Network {
         &self.names[node.index()]
     }
 
-    /// The direction from `a` to `b` of the link between them, which `key` names at `at`.
+    /// The direction from `a` to `b` of the link of this name between them, which `key` names at `at`. Without a name: the
+    /// one without, or the only one.
     pub(super) fn link(
         &self,
         item: &Item<'_>,
         key: &str,
-        a: NodeId,
-        b: NodeId,
+        (a, b, name): (NodeId, NodeId, Option<&str>),
         at: Origin,
     ) -> Result<DirectedLink> {
-        self.links.get(&(a, b)).copied().ok_or_else(|| {
+        let between = self.links.get(&(a, b)).map_or(&[][..], |links| links);
+        let named = between.iter().find(|(of, _)| of.as_deref() == name);
+        let found = match (named, between) {
+            (None, [only]) if name.is_none() => Some(only),
+            _ => named,
+        };
+        found.map(|(_, link)| *link).ok_or_else(|| {
             let (a_name, b_name) = (self.name(a), self.name(b));
+            if !between.is_empty() {
+                let message = match name {
+                    Some(name) => format!("no link between {a_name} and {b_name} is called `{name}`"),
+                    None => format!("there are several links between {a_name} and {b_name}"),
+                };
+                let full = |(of, _): &NamedLink| match of {
+                    Some(of) => format!("{a_name}-{b_name}:{of}"),
+                    None => format!("{a_name}-{b_name}"),
+                };
+                let known: Vec<String> = between.iter().map(full).collect();
+                let help = format!("links: {}", list(known.iter().map(String::as_str)));
+                return item.doc.error(at, item.path_of(key), message, help).following(self.has_gaps);
+            }
             let of_a = self.links.range((a, NodeId(0))..=(a, NodeId(usize::MAX)));
             let message = format!("there is no link between {a_name} and {b_name}");
             let help = format!("{a_name} has links to: {}", list(of_a.map(|(ends, _)| self.name(ends.1))));

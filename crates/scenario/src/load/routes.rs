@@ -9,10 +9,10 @@ use super::flows::MAX_FLOWS;
 use super::nodes::Network;
 use super::{Loader, Result};
 use crate::expand::zip;
-use crate::model::{Flow, Link, NodeId, Route};
+use crate::model::{DirectedLink, Flow, Link, NextHop, NodeId, Route, Routing, RoutingMetric, RoutingPolicy};
 use crate::names;
 use crate::read::ScenarioItem;
-use crate::routing::{FAR, Given, GivenHops, Graph, Policy, Search, lookup};
+use crate::routing::{Demand, Given, GivenHops, Graph, lookup, routes};
 
 /// The routes that `[[route]]` may give in all.
 const MAX_ROUTES: usize = 20 * MAX_FLOWS;
@@ -41,13 +41,58 @@ fn prefixes(flows: &[Flow]) -> Vec<Prefix<'_>> {
 /// Next hops of some nodes, as a hop `R6->R7|R5` of a `[[route]]` gives them, and where it stands.
 struct Hop {
     node: NodeId,
-    next_hops: Vec<NodeId>,
+    next_hops: Vec<(NodeId, DirectedLink)>,
     at: Origin,
 }
 
 impl Loader<'_> {
-    /// Given routes, then those that the policy makes for prefixes without.
-    pub(super) fn routes(&self, network: &Network, links: &[Link], flows: &[Flow]) -> Vec<Route> {
+    /// Given routes, then those that the policy makes for prefixes without; and how it makes them.
+    pub(super) fn routes(&self, network: &Network, links: &[Link], flows: &[Flow]) -> (Vec<Route>, Routing) {
+        let faults = self.faults;
+        let (policy, mut routing) = self.routing();
+        // Consumers may be drawn from several nodes: each of them needs routes.
+        let drawn = flows
+            .iter()
+            .flat_map(|flow| flow.drawn_from.iter().map(|&consumer| Flow { consumer, ..flow.clone() }));
+        let flows = &flows.iter().cloned().chain(drawn).collect::<Vec<Flow>>()[..];
+        let graph = Graph::new(network.names.len(), links, routing.metric, |_| true);
+        let given = self.given(network);
+        // A wrong route leaves a gap, which is no error of the flows.
+        if faults.has_gaps() {
+            return (Vec::new(), routing);
+        }
+        routing.given = given.keys().cloned().collect();
+        let prefixes = prefixes(flows);
+        let mut demands = Vec::new();
+        // For each demand its prefix.
+        let mut searched = Vec::new();
+        for prefix in &prefixes {
+            let producers = prefix.flows.iter().flat_map(|&i| flows[i].producers.iter().copied());
+            let producers: BTreeSet<NodeId> = producers.collect();
+            let producers: Vec<NodeId> = producers.into_iter().collect();
+            if given.keys().any(|g| names::covers(g, prefix.name)) {
+                for &i in &prefix.flows {
+                    faults.or(self.check_given(network, &given, &flows[i], &producers), ());
+                }
+            } else if policy.is_some() {
+                let consumers = prefix.flows.iter().map(|&i| flows[i].consumer).collect();
+                demands.push(Demand { name: prefix.name, producers, consumers, others: Vec::new() });
+                searched.push(prefix);
+            } else {
+                faults.push(self.not_given(&flows[prefix.flows[0]], &given));
+            }
+        }
+        let made = routes(&graph, routing.policy, &demands, |demand, consumer| {
+            let flow = &flows[searched[demand].flows[consumer]];
+            faults.push(self.unreachable(network, &graph, flow));
+        });
+        let mut routes = given_routes(&given);
+        routes.extend(made.into_iter().flatten());
+        (routes, routing)
+    }
+
+    /// What `[routing]` says; no policy if only given routes are wanted.
+    fn routing(&self) -> (Option<RoutingPolicy>, Routing) {
         let faults = self.faults;
         let empty = Table::default();
         let value = self.root.value("routing");
@@ -59,98 +104,32 @@ impl Loader<'_> {
             origin: value.map_or(Origin::Default, |v| v.origin),
         };
         faults.keys(&item);
+        let k = faults.or(item.whole("k"), 1) as usize;
         let policy = match faults.or(item.choice("policy"), "shortest-path") {
-            "shortest-path" => Some(Policy::ShortestPath),
-            "equal-cost" => Some(Policy::EqualCost),
-            "multipath" => Some(Policy::Multipath),
+            "shortest-path" => Some(RoutingPolicy::ShortestPath),
+            "equal-cost" => Some(RoutingPolicy::EqualCost),
+            "multipath" => Some(RoutingPolicy::Multipath),
+            "k-shortest" => Some(RoutingPolicy::KShortest(k)),
+            "k-disjoint" => Some(RoutingPolicy::KDisjoint(k)),
             _ => None,
         };
-        // Consumers may be drawn from several nodes: each of them needs routes.
-        let drawn = flows
-            .iter()
-            .flat_map(|flow| flow.drawn_from.iter().map(|&consumer| Flow { consumer, ..flow.clone() }));
-        let flows = &flows.iter().cloned().chain(drawn).collect::<Vec<Flow>>()[..];
-        let by_delay = faults.or(item.choice("metric"), "") == "delay";
-        let graph = Graph::new(network.names.len(), links, by_delay);
-        let given = self.given(network);
-        // A wrong route leaves a gap, which is no error of the flows.
-        if faults.has_gaps() {
-            return Vec::new();
+        let metric = match faults.or(item.choice("metric"), "") {
+            "delay" => RoutingMetric::Delay,
+            "cost" => RoutingMetric::Cost,
+            _ => RoutingMetric::Hops,
+        };
+        let converge = faults.or(item.opt_span("converge"), None);
+        if let Some(value) = item.given("converge").filter(|_| policy.is_none()) {
+            let help = "choose a policy that computes routes, such as \"shortest-path\"";
+            faults.push(item.error("converge", value, "given routes do not change", help));
         }
-        let prefixes = prefixes(flows);
-        // Those to search routes for, by their producers: there is one search for each set of these.
-        let mut by_producers: BTreeMap<Vec<NodeId>, Vec<usize>> = BTreeMap::new();
-        for (number, prefix) in prefixes.iter().enumerate() {
-            let producers = prefix.flows.iter().flat_map(|&i| flows[i].producers.iter().copied());
-            let producers: BTreeSet<NodeId> = producers.collect();
-            let producers: Vec<NodeId> = producers.into_iter().collect();
-            if given.keys().any(|g| names::covers(g, prefix.name)) {
-                for &i in &prefix.flows {
-                    faults.or(self.check_given(network, &given, &flows[i], &producers), ());
-                }
-            } else if policy.is_some() {
-                by_producers.entry(producers).or_default().push(number);
-            } else {
-                faults.push(self.not_given(&flows[prefix.flows[0]], &given));
-            }
-        }
-        let policy = policy.unwrap_or(Policy::ShortestPath);
-        let made = self.search(network, &graph, policy, flows, &prefixes, by_producers);
-        let mut routes = given_routes(&given);
-        routes.extend(made.into_iter().flatten());
-        routes
-    }
-
-    /// The routes of each prefix by the policy, in the order of the nodes.
-    fn search(
-        &self,
-        network: &Network,
-        graph: &Graph,
-        policy: Policy,
-        flows: &[Flow],
-        prefixes: &[Prefix<'_>],
-        by_producers: BTreeMap<Vec<NodeId>, Vec<usize>>,
-    ) -> Vec<Vec<Route>> {
-        let mut made: Vec<Vec<Route>> = vec![Vec::new(); prefixes.len()];
-        let mut search = Search::new(graph);
-        // The last prefix, from 1, that an Interest for it can bring to each node.
-        let mut seen = vec![0usize; network.names.len()];
-        for (producers, numbers) in by_producers {
-            let of = numbers.iter().flat_map(|&number| &prefixes[number].flows);
-            let consumers: Vec<usize> = of.map(|&i| flows[i].consumer.index()).collect();
-            let distance = search.distances(&producers, Some(&consumers));
-            for number in numbers {
-                let prefix = &prefixes[number];
-                let mut first_visit = |node: usize| mem::replace(&mut seen[node], number + 1) != number + 1;
-                let mut to_visit = Vec::new();
-                for &i in &prefix.flows {
-                    let consumer = flows[i].consumer.index();
-                    if distance[consumer] == FAR {
-                        self.faults.push(self.unreachable(network, graph, &flows[i]));
-                        continue;
-                    }
-                    if first_visit(consumer) {
-                        to_visit.push(consumer);
-                    }
-                }
-                // Only the nodes that an Interest can come to have an entry.
-                while let Some(node) = to_visit.pop() {
-                    let next_hops = graph.next_hops(node, distance, policy);
-                    to_visit
-                        .extend(next_hops.iter().map(|(next, _)| next.index()).filter(|&n| first_visit(n)));
-                    if !next_hops.is_empty() {
-                        made[number].push(Route {
-                            node: NodeId(node),
-                            prefix: prefix.name.to_owned(),
-                            next_hops,
-                            single: None,
-                        });
-                    }
-                }
-                made[number].sort_by_key(|r| r.node);
-            }
-        }
-        made
+        let routing = Routing {
+            policy: policy.unwrap_or(RoutingPolicy::ShortestPath),
+            metric,
+            converge: converge.filter(|_| policy.is_some()),
+            given: Vec::new(),
+        };
+        (policy, routing)
     }
 
     /// What the tables `[[route]]` give.
@@ -204,7 +183,12 @@ impl Loader<'_> {
     }
 
     /// The next hops of `single`, by their nodes.
-    fn singles(&self, item: &Item<'_>, network: &Network, hops: &[Hop]) -> Result<BTreeMap<NodeId, NodeId>> {
+    fn singles(
+        &self,
+        item: &Item<'_>,
+        network: &Network,
+        hops: &[Hop],
+    ) -> Result<BTreeMap<NodeId, DirectedLink>> {
         let mut singles = Vec::new();
         if item.given("single").is_some() {
             for (text, at) in item.texts("single")? {
@@ -222,10 +206,11 @@ impl Loader<'_> {
                 return wrong(format!("{name} has more than one single next hop"), String::new());
             };
             if !known.contains(&single) {
-                let help = format!("next hops of {name}: {}", list(known.iter().map(|&n| network.name(n))));
-                return wrong(format!("{} is no next hop of {name} in `hops`", network.name(single)), help);
+                let help =
+                    format!("next hops of {name}: {}", list(known.iter().map(|hop| network.name(hop.0))));
+                return wrong(format!("{} is no next hop of {name} in `hops`", network.name(single.0)), help);
             }
-            if of_nodes.insert(*node, single).is_some() {
+            if of_nodes.insert(*node, single.1).is_some() {
                 return wrong(format!("{name} has its single next hop already"), String::new());
             }
         }
@@ -246,7 +231,7 @@ impl Loader<'_> {
             let Some(next_hops) = lookup(given, &flow.prefix, node) else {
                 return Err(self.dead_end(network, flow, node, before));
             };
-            for &next in next_hops {
+            for &(next, _) in next_hops {
                 if !mem::replace(&mut seen[next.index()], true) {
                     to_visit.push((next, node));
                 }
@@ -323,6 +308,7 @@ fn add_hops(
     let from = item.expand(key, names::unquoted(from), at, None)?;
     let mut next_hops = vec![Vec::new(); from.len()];
     for to in to.split('|') {
+        let (to, name) = names::link_and_name(to);
         let to = item.expand(key, names::unquoted(to), at, None)?;
         let pairs: Vec<_> = zip(&from, &to).map_err(wrong)?.collect();
         if pairs.len() != from.len() {
@@ -330,8 +316,7 @@ fn add_hops(
         }
         for (i, (a, b)) in pairs.into_iter().enumerate() {
             let (a, b) = (network.node(item, key, a, at)?, network.node(item, key, b, at)?);
-            network.link(item, key, a, b, at)?;
-            next_hops[i].push(b);
+            next_hops[i].push((b, network.link(item, key, (a, b, name), at)?));
         }
     }
     for (node, next_hops) in from.iter().zip(next_hops) {
@@ -345,7 +330,12 @@ fn given_routes(given: &Given) -> Vec<Route> {
     let mut routes = Vec::new();
     for (prefix, nodes) in given {
         for (&node, GivenHops { next_hops, single }) in nodes {
-            let next_hops = next_hops.iter().enumerate().map(|(i, &n)| (n, i as u64 + 1)).collect();
+            let hop = |(i, &(node, link)): (usize, &(NodeId, DirectedLink))| NextHop {
+                node,
+                link,
+                cost: i as u64 + 1,
+            };
+            let next_hops = next_hops.iter().enumerate().map(hop).collect();
             routes.push(Route { node, prefix: prefix.clone(), next_hops, single: *single });
         }
     }

@@ -46,7 +46,7 @@ fn an_unknown_key_names_the_one_that_was_meant_and_those_there_are() {
         format!(
             "dumbbell.toml:{line}: link.R2-R3: unknown key `ratee`; did you mean `rate`?\n{margin} |\n\
              {line} | ratee = \"10 Mb/s\"\n{margin} | ^^^^^\n  \
-             = keys here: ends, between, rate, delay, delay_jitter, queue, loss, source"
+             = keys here: ends, between, name, rate, delay, delay_jitter, queue, loss, cost, source"
         )
     );
 }
@@ -120,7 +120,7 @@ fn an_override_of_nothing_lists_what_could_be_set() {
         set(&["link.R2-R9.rate=10Mb/s"]).unwrap_err(),
         "--set link.R2-R9.rate=10Mb/s: there is no link `R2-R9`; did you mean `R2-R3`?\n  \
          = links here: C1-R1, C2-R1, C3-R1, C4-R1, R1-R2, R3-R4, R2-R3, R4-P1, R4-P2, R4-P3, R4-P4; \
-         settable in each: rate, delay, delay_jitter, queue, loss"
+         settable in each: rate, delay, delay_jitter, queue, loss, cost"
     );
     assert_eq!(
         set(&["flow.EF.cuont=20"]).unwrap_err(),
@@ -136,7 +136,7 @@ fn an_override_of_nothing_lists_what_could_be_set() {
     );
     assert_eq!(
         set(&["link.R2-R3.ends=x"]).unwrap_err(),
-        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, delay_jitter, queue, loss"
+        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, delay_jitter, queue, loss, cost"
     );
     for bad in [
         "",
@@ -192,6 +192,19 @@ fn what_is_missing_is_named() {
 fn links_and_nodes_that_cannot_be_are_refused() {
     for (text, part) in [
         (format!("{LINK}{LINK}"), "there is already a link between A and B"),
+        (format!("{LINK}cost = 0\n"), "0 is not a number from 0.001 to 1000000000, or two"),
+        (format!("{LINK}cost = [1, 2, 3]\n"), "a list of 3 is not a number"),
+        (format!("{LINK}name = \"x:y\"\n"), "`x:y` is not a link's name"),
+        (
+            format!("{LINK}name = \"x\"\n{LINK}name = \"x\"\n"),
+            "there is already a link between A and B called `x`",
+        ),
+        (
+            format!(
+                "{LINK}name = \"x\"\n{LINK}name = \"y\"\n[[event]]\nat = \"1 s\"\nlink = \"A-B\"\nup = false\n"
+            ),
+            "there are several links between A and B\n",
+        ),
         (LINK.replace("\"B\"", "\"A\""), "the link joins A to itself"),
         (LINK.replace("\"1 Mb/s\"", "\"0 b/s\""), "the rate must be above 0 b/s"),
         (LINK.replace("\"1 Mb/s\"", "[\"1 Mb/s\"]"), "a list of 1 is not a rate"),
@@ -315,10 +328,41 @@ fn a_single_next_hop_is_one_of_those_of_its_node() {
 
 #[test]
 fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
+    let moves = |to: &str| {
+        format!("[routing]\nconverge = \"1 s\"\n[[event]]\nat = \"1 s\"\nflow = \"f\"\nproducer = \"{to}\"\n")
+    };
     for (text, part) in [
         ("[[event]]\nat = \"1 s\"\n", "the event does not name a flow, link or node"),
         ("[[event]]\nat = \"1 s\"\nflow = \"f\"\nlink = \"A-B\"\n", "it has flow and link"),
         ("[[event]]\nat = \"1 s\"\nlink = \"A-B\"\n", "the event changes nothing"),
+        ("[[event]]\nat = \"1 s\"\nnode = \"A\"\n", "keys for a node: up, cache_ratio"),
+        (
+            "[[event]]\nat = \"1 s\"\nnode = \"A\"\nloss = 0.1\n",
+            "`loss` is a key of events of a link, not of a node",
+        ),
+        (
+            "[[event]]\nat = \"1 s\"\nflow = \"f\"\nup = false\n",
+            "`up` is a key of events of a link or node, not of a flow",
+        ),
+        (
+            "[[event]]\nat = \"1 s\"\nflow = \"f\"\nproducer = \"C\"\n",
+            "no route would lead to the new producer\n",
+        ),
+        (
+            "[routing]\npolicy = \"given\"\nconverge = \"1 s\"\n",
+            "routing.converge: given routes do not change",
+        ),
+        ("[routing]\nconverge = 1\n", "routing.converge: 1 is not a time with its unit"),
+        ("[routing]\nk = 0\n", "0 is not a whole number from 1 to 16"),
+        ("[routing]\npolicy = \"k-shortst\"\n", "did you mean \"k-shortest\"?"),
+        (&moves("A"), "A is the consumer of /a and its producer"),
+        (
+            &(moves("C") + "[[route]]\nprefix = \"/\"\nhops = [\"A->B\"]\n"),
+            "the routes that [[route]] gives for / stay",
+        ),
+        (&moves("X"), "there is no node `X`"),
+        (&moves("{A,B}"), "2 producers for 1 flows"),
+        ("[[event]]\nat = \"1 s\"\nlink = \"A-B:x\"\nup = false\n", "no link between A and B is called `x`"),
         ("[[event]]\nat = \"1 s\"\nlink = \"A-C\"\nup = false\n", "there is no link between A and C"),
         ("[[event]]\nat = \"1 s\"\nlink = \"A->B\"\nrate = [\"1 b/s\", \"2 b/s\"]\n", "is one direction"),
         (

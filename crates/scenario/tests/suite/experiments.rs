@@ -33,7 +33,7 @@ fn dumbbell(overrides: &[&str]) -> Scenario {
 fn hops<'s>(s: &'s Scenario, node: &str, prefix: &str) -> Vec<&'s str> {
     let node = s.node(node).unwrap();
     let route = s.routes.iter().find(|r| r.node == node && r.prefix == prefix);
-    route.map_or(Vec::new(), |r| r.next_hops.iter().map(|h| s.nodes[h.0.index()].name.as_str()).collect())
+    route.map_or(Vec::new(), |r| r.next_hops.iter().map(|h| s.nodes[h.node.index()].name.as_str()).collect())
 }
 
 #[test]
@@ -508,7 +508,7 @@ const DIAMOND: [(&str, &str); 3] = [
 fn fib(s: &Scenario, prefix: &str) -> Vec<String> {
     let name = |node: NodeId| s.nodes[node.index()].name.as_str();
     let entries = s.routes.iter().filter(|r| r.prefix == prefix).map(|r| {
-        let next_hops: Vec<_> = r.next_hops.iter().map(|h| name(h.0)).collect();
+        let next_hops: Vec<_> = r.next_hops.iter().map(|h| name(h.node)).collect();
         format!("{}→{}", name(r.node), next_hops.join("|"))
     });
     let mut entries: Vec<String> = entries.collect();
@@ -552,7 +552,8 @@ fn ways(s: &Scenario, flow: &Flow) -> Vec<Vec<NodeId>> {
             continue;
         }
         let route = s.routes.iter().find(|r| r.node == at && r.prefix == flow.prefix);
-        for &(next, _) in &route.unwrap_or_else(|| panic!("{}: {way:?} ends", flow.prefix)).next_hops {
+        for hop in &route.unwrap_or_else(|| panic!("{}: {way:?} ends", flow.prefix)).next_hops {
+            let next = hop.node;
             assert!(!way.contains(&next), "{}: {way:?} comes back to {next:?}", flow.prefix);
             begun.push([&way[..], &[next]].concat());
         }
@@ -600,7 +601,7 @@ fn no_way_of_qsccp_runs_in_a_circle_and_paths_are_as_long_as_the_paper_says() {
 fn maximum_flow(s: &Scenario, flow: &Flow) -> u64 {
     let mut left: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
     for route in s.routes.iter().filter(|r| r.prefix == flow.prefix) {
-        for &(next, _) in &route.next_hops {
+        for next in route.next_hops.iter().map(|hop| hop.node) {
             let link = s.link_between(next, route.node).unwrap();
             left.insert((route.node, next), s.links[link.link.index()].rate[link.direction].as_bps());
             left.entry((next, route.node)).or_default();
@@ -660,7 +661,8 @@ fn schemes_that_keep_to_one_path_have_the_widest() {
                 way.windows(2).all(|pair| {
                     let covers = |r: &&Route| r.node == pair[0] && r.prefix == flow.prefix;
                     let route = s.routes.iter().find(covers).unwrap();
-                    pair[1] == route.single.unwrap_or(route.next_hops[0].0)
+                    let kept = route.single.unwrap_or(route.next_hops[0].link);
+                    pair[1] == s.ends(kept).1
                 })
             };
             let kept = ways.iter().find(|way| is_kept_to(way)).unwrap();
@@ -845,4 +847,41 @@ fn stations_of_a_medium_are_neighbours_by_links_that_share_it() {
     assert_eq!((star.media[0].name.as_str(), &star.media[0].stations), ("wifi", &stations));
     let setting = star.settings.iter().find(|s| s.path == "medium.wifi.rate").unwrap();
     assert_eq!(setting.value, "12 Mb/s");
+}
+
+#[test]
+fn links_between_the_same_nodes_have_names() {
+    let text = "title = \"t\"\nduration = \"10 s\"\n[scheme]\ndefault = \"fixed\"\n[[node]]\nname = [\"A\", \"B\", \"C\"]\n\
+        [defaults.link]\nrate = \"1 Mb/s\"\ndelay = \"10 ms\"\n[[link]]\nends = [\"A\", \"B\"]\ncost = 2\n\
+        [[link]]\nends = [\"B\", \"A\"]\nname = \"upper\"\ncost = [9, 0.5]\n[[link]]\nends = [\"B\", \"C\"]\nname = \"only\"\n\
+        [routing]\nmetric = \"cost\"\npolicy = \"multipath\"\n\
+        [[flow]]\nname = \"f\"\nconsumer = \"A\"\nproducer = \"C\"\nprefix = \"/a\"\n\
+        [[flow]]\nname = \"g\"\nconsumer = \"A\"\nproducer = \"C\"\nprefix = \"/g\"\n\
+        [[route]]\nprefix = \"/g\"\nhops = [\"A->B:upper|B\", \"B->C\"]\n\
+        [[event]]\nat = \"1 s\"\nlink = \"A->B:upper\"\nrate = \"3 Mb/s\"\n\
+        [[event]]\nat = \"2 s\"\nlink = \"A-B\"\nup = false\n";
+    let read = |set: &[&str]| {
+        let set: Vec<Override> = set.iter().map(|set| Override::parse(set).unwrap()).collect();
+        Scenario::parse("t", "t.toml", text, &set).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let s = read(&[]);
+    let names = [0, 1, 2].map(|link| s.link_name(LinkId(link)));
+    assert_eq!(names, ["A-B", "B-A:upper", "B-C:only"]);
+    let hops = |prefix: &str| -> Vec<(usize, usize, u64)> {
+        let route = s.routes.iter().find(|route| route.prefix == prefix && route.node == NodeId(0)).unwrap();
+        route.next_hops.iter().map(|hop| (hop.link.link.index(), hop.link.direction, hop.cost)).collect()
+    };
+    // Interests from A to B cost 0.5 by the upper link, and 2 by the other; then 1.
+    assert_eq!(hops("/a"), [(1, 1, 1500), (0, 0, 3000)]);
+    assert_eq!(hops("/g"), [(1, 1, 1), (0, 0, 2)]);
+    let rate = [Rate::from_mbps(1), Rate::from_mbps(3)];
+    assert_eq!(s.events[0].what, Event::LinkRate { link: LinkId(1), rate });
+    assert_eq!(s.events[1].what, Event::LinkDown { link: LinkId(0) });
+    let rates = |set: &str| {
+        read(&[set]).links.iter().map(|link| link.rate[0].as_bps() / 1_000_000).collect::<Vec<_>>()
+    };
+    assert_eq!(rates("link.A-B.rate=7 Mb/s"), [7, 1, 1]);
+    assert_eq!(rates("link.A-B:upper.rate=7 Mb/s"), [1, 7, 1]);
+    assert_eq!(rates("link.C-B.rate=7 Mb/s"), [1, 1, 7]);
+    assert_eq!(rates("link.*.rate=7 Mb/s"), [7, 7, 7]);
 }

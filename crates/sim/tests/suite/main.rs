@@ -9,6 +9,7 @@ mod determinism;
 mod dpccp;
 mod dumbbell_claims;
 mod e2e_aqm;
+mod failures;
 mod hbhcm;
 mod losses;
 mod near_cache;

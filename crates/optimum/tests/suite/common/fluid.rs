@@ -128,7 +128,7 @@ impl Fluid {
     pub fn new(scenario: &Scenario, omega: [f64; 5], eta: f64, interest_ratio: f64, rules: Rules) -> Fluid {
         let mut fibs = BTreeMap::new();
         for route in &scenario.routes {
-            let hops: Vec<usize> = route.next_hops.iter().map(|(node, _)| node.index()).collect();
+            let hops: Vec<usize> = route.next_hops.iter().map(|hop| hop.node.index()).collect();
             fibs.insert((route.prefix.as_str(), route.node.index()), hops);
         }
         let (mut flows, mut hops) = (Vec::new(), 0);

@@ -1,0 +1,240 @@
+//! What is read of a file: nodes, and links with what is stated of them.
+
+use std::collections::BTreeMap;
+
+use weir_core::units::{Rate, Span};
+
+use crate::ImportError;
+
+/// As many as a scenario may have.
+const MOST_NODES: usize = 20_000;
+const MOST_LINKS: usize = 100_000;
+/// Longest name of a node, characters.
+const LONGEST_NAME: usize = 200;
+
+/// The nodes and links of the files.
+#[derive(Debug, Default)]
+pub struct Topology {
+    pub nodes: Vec<Node>,
+    /// No two join the same nodes.
+    pub links: Vec<Link>,
+    /// By the file's name for a node.
+    by_id: BTreeMap<String, usize>,
+    /// By the nodes, the smaller first.
+    by_ends: BTreeMap<(usize, usize), usize>,
+    pub loops: usize,
+    pub merged: usize,
+    /// What could not be used, with how often.
+    pub unused: BTreeMap<String, usize>,
+}
+
+/// A node.
+#[derive(Debug)]
+pub struct Node {
+    /// The file's name for it.
+    pub id: String,
+    /// What people call it, if that is another.
+    pub label: Option<String>,
+    pub place: Option<Place>,
+}
+
+/// Where a node is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// Latitude and longitude, degrees.
+    OnEarth(f64, f64),
+    /// In a drawing: to the right, and down.
+    Drawn(f64, f64),
+}
+
+/// What is stated of one direction of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stated {
+    pub rate: Option<Rate>,
+    pub delay: Option<Span>,
+    pub cost: Option<f64>,
+    /// Packets.
+    pub queue: Option<u32>,
+    /// 0 to 1.
+    pub loss: Option<f64>,
+    /// Of the ends, km.
+    pub distance: Option<f64>,
+}
+
+/// A link: what is stated of it from its first end to its second, and back.
+#[derive(Debug)]
+pub struct Link {
+    pub ends: [usize; 2],
+    pub stated: [Stated; 2],
+    /// Whether an edge for each direction was there.
+    seen: [bool; 2],
+}
+
+/// How an edge of a file stands for a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It is both directions.
+    Both,
+    /// It is one direction; the other one may be there too, and else is the same.
+    OneWay,
+}
+
+/// Adds what one file says.
+pub struct Reader<'a> {
+    pub file: &'a str,
+    pub topology: &'a mut Topology,
+    /// The links of earlier files: this one says more of them.
+    earlier: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(file: &'a str, topology: &'a mut Topology) -> Reader<'a> {
+        let earlier = topology.links.len();
+        Reader { file, topology, earlier }
+    }
+
+    pub fn error(&self, line: usize, message: impl Into<String>) -> ImportError {
+        ImportError::at(self.file, line, message.into())
+    }
+
+    /// The node of this name, added if it is new.
+    pub fn node(&mut self, id: &str, line: usize) -> Result<usize, ImportError> {
+        if let Some(known) = self.topology.by_id.get(id) {
+            return Ok(*known);
+        }
+        if id.is_empty() || id.chars().count() > LONGEST_NAME {
+            return Err(self.error(line, format!("a node's name has 1 to {LONGEST_NAME} characters")));
+        }
+        if self.topology.nodes.len() == MOST_NODES {
+            return Err(self.error(line, format!("there are more than {MOST_NODES} nodes")));
+        }
+        let number = self.topology.nodes.len();
+        self.topology.nodes.push(Node { id: id.to_owned(), label: None, place: None });
+        self.topology.by_id.insert(id.to_owned(), number);
+        Ok(number)
+    }
+
+    /// The node of this name, if it is there.
+    pub fn known(&self, id: &str) -> Option<usize> {
+        self.topology.by_id.get(id).copied()
+    }
+
+    /// Something that cannot be used.
+    pub fn unused(&mut self, what: impl Into<String>) {
+        *self.topology.unused.entry(what.into()).or_default() += 1;
+    }
+
+    /// Adds an edge. Two edges between the same nodes become one link: their rates add up, of delay, cost and queue the
+    /// smallest counts.
+    pub fn edge(
+        &mut self,
+        [a, b]: [usize; 2],
+        kind: Kind,
+        stated: Stated,
+        line: usize,
+    ) -> Result<(), ImportError> {
+        if a == b {
+            self.topology.loops += 1;
+            return Ok(());
+        }
+        let key = (a.min(b), a.max(b));
+        let Some(&at) = self.topology.by_ends.get(&key) else {
+            if self.topology.links.len() == MOST_LINKS {
+                return Err(self.error(line, format!("there are more than {MOST_LINKS} links")));
+            }
+            self.topology.by_ends.insert(key, self.topology.links.len());
+            let seen = [true, kind == Kind::Both];
+            self.topology.links.push(Link { ends: [a, b], stated: [stated; 2], seen });
+            return Ok(());
+        };
+        let link = &mut self.topology.links[at];
+        let there = usize::from(link.ends[0] != a);
+        if at < self.earlier {
+            let directions = if kind == Kind::Both { 0..2 } else { there..there + 1 };
+            directions.for_each(|direction| link.stated[direction].complete(&stated));
+            return Ok(());
+        }
+        if kind == Kind::OneWay && !link.seen[there] {
+            link.seen[there] = true;
+            link.stated[there] = stated;
+            return Ok(());
+        }
+        self.topology.merged += usize::from(kind == Kind::Both || there == 0);
+        let directions = if kind == Kind::Both { 0..2 } else { there..there + 1 };
+        directions.for_each(|direction| link.stated[direction].join(&stated));
+        Ok(())
+    }
+}
+
+impl Stated {
+    /// Of two links beside each other.
+    fn join(&mut self, other: &Stated) {
+        let least = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            _ => a.or(b),
+        };
+        self.rate = match (self.rate, other.rate) {
+            (Some(a), Some(b)) => Some(Rate::from_bps(a.as_bps().saturating_add(b.as_bps()).min(MOST_BPS))),
+            (a, b) => a.or(b),
+        };
+        self.delay = match (self.delay, other.delay) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.queue = self.queue.into_iter().chain(other.queue).min();
+        self.cost = least(self.cost, other.cost);
+        self.loss = least(self.loss, other.loss);
+        self.distance = least(self.distance, other.distance);
+    }
+
+    /// What was not stated before.
+    fn complete(&mut self, other: &Stated) {
+        self.rate = self.rate.or(other.rate);
+        self.delay = self.delay.or(other.delay);
+        self.cost = self.cost.or(other.cost);
+        self.queue = self.queue.or(other.queue);
+        self.loss = self.loss.or(other.loss);
+        self.distance = self.distance.or(other.distance);
+    }
+}
+
+/// The largest rate that is believed, 100 Tb/s.
+pub const MOST_BPS: u64 = 100_000_000_000_000;
+
+impl Topology {
+    /// The parts that no links join, the largest first; each its nodes, in order.
+    pub fn parts(&self) -> Vec<Vec<usize>> {
+        let neighbours = self.neighbours();
+        let mut seen = vec![false; self.nodes.len()];
+        let mut parts = Vec::new();
+        for start in 0..self.nodes.len() {
+            if seen[start] {
+                continue;
+            }
+            seen[start] = true;
+            let mut part = vec![start];
+            let mut next = 0;
+            while let Some(&at) = part.get(next) {
+                next += 1;
+                for &to in &neighbours[at] {
+                    if !std::mem::replace(&mut seen[to], true) {
+                        part.push(to);
+                    }
+                }
+            }
+            part.sort_unstable();
+            parts.push(part);
+        }
+        parts.sort_by_key(|part| (std::cmp::Reverse(part.len()), part[0]));
+        parts
+    }
+
+    pub fn neighbours(&self) -> Vec<Vec<usize>> {
+        let mut neighbours = vec![Vec::new(); self.nodes.len()];
+        for Link { ends: [a, b], .. } in &self.links {
+            neighbours[*a].push(*b);
+            neighbours[*b].push(*a);
+        }
+        neighbours
+    }
+}

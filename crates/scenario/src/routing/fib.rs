@@ -1,0 +1,205 @@
+//! The FIB entries of prefixes, by the policy.
+
+use std::collections::BTreeMap;
+use std::mem;
+
+use super::paths::{Path, Paths};
+use super::{FAR, Graph, Search, Way, directed};
+use crate::model::{NextHop, NodeId, Route, RoutingPolicy};
+
+/// A prefix that Interests are forwarded for.
+pub struct Demand<'a> {
+    /// Its URI.
+    pub name: &'a str,
+    /// The nodes with a producer, in order, each once.
+    pub producers: Vec<NodeId>,
+    /// The nodes with a consumer.
+    pub consumers: Vec<NodeId>,
+    /// Further nodes that need an entry: Interests may be under way to them.
+    pub others: Vec<NodeId>,
+}
+
+/// The entries of each prefix, in the order of the nodes: of all nodes that its Interests can come to. `unreachable` hears of
+/// consumers without a path: the prefix and the consumer by their places.
+pub fn routes(
+    graph: &Graph,
+    policy: RoutingPolicy,
+    demands: &[Demand<'_>],
+    mut unreachable: impl FnMut(usize, usize),
+) -> Vec<Vec<Route>> {
+    // There is one search for each set of producers.
+    let mut by_producers: BTreeMap<&[NodeId], Vec<usize>> = BTreeMap::new();
+    for (number, demand) in demands.iter().enumerate() {
+        by_producers.entry(&demand.producers).or_default().push(number);
+    }
+    let mut made: Vec<Vec<Route>> = vec![Vec::new(); demands.len()];
+    let mut search = Search::new(graph);
+    // The last prefix, from 1, that an Interest for it can bring to each node.
+    let mut seen = vec![0usize; graph.nodes()];
+    for (producers, numbers) in by_producers {
+        let from = |number: &usize| {
+            let demand = &demands[*number];
+            demand.consumers.iter().chain(&demand.others).map(|node| node.index())
+        };
+        let wanted: Vec<usize> = numbers.iter().flat_map(from).collect();
+        let many = matches!(policy, RoutingPolicy::KShortest(_) | RoutingPolicy::KDisjoint(_));
+        let distance = search.distances(producers, (!many).then_some(&wanted[..]));
+        let mut paths = many.then(|| Paths::new(graph, distance));
+        for number in numbers {
+            let demand = &demands[number];
+            let lost = demand.consumers.iter().enumerate().filter(|(_, node)| distance[node.index()] == FAR);
+            lost.for_each(|(place, _)| unreachable(number, place));
+            let hops = match &mut paths {
+                Some(paths) => by_paths(graph, paths, distance, policy, demand),
+                None => {
+                    let from = from(&number).filter(|node| distance[*node] != FAR);
+                    by_distance(graph, distance, policy, from, |node| {
+                        mem::replace(&mut seen[node], number + 1) != number + 1
+                    })
+                }
+            };
+            let route = |(node, next_hops)| Route {
+                node: NodeId(node),
+                prefix: demand.name.to_owned(),
+                next_hops,
+                single: None,
+            };
+            made[number] = hops.into_iter().map(route).collect();
+        }
+    }
+    made
+}
+
+/// The next hops of the nodes that Interests can come to, by their distance alone.
+fn by_distance(
+    graph: &Graph,
+    distance: &[u64],
+    policy: RoutingPolicy,
+    from: impl Iterator<Item = usize>,
+    mut first_visit: impl FnMut(usize) -> bool,
+) -> Vec<(usize, Vec<NextHop>)> {
+    let mut made = Vec::new();
+    let mut to_visit: Vec<usize> = from.filter(|&node| first_visit(node)).collect();
+    while let Some(node) = to_visit.pop() {
+        let next_hops = graph.next_hops(node, distance, policy);
+        to_visit.extend(next_hops.iter().map(|hop| hop.node.index()).filter(|&n| first_visit(n)));
+        if !next_hops.is_empty() {
+            made.push((node, next_hops));
+        }
+    }
+    made.sort_by_key(|(node, _)| *node);
+    made
+}
+
+/// The next hops that the paths of all consumers give together. The first paths of all consumers come before the second
+/// ones, and so on. A path that would, with those before, lead an Interest back to a node is left out.
+fn by_paths(
+    graph: &Graph,
+    paths: &mut Paths<'_>,
+    distance: &[u64],
+    policy: RoutingPolicy,
+    demand: &Demand<'_>,
+) -> Vec<(usize, Vec<NextHop>)> {
+    let mut consumers: Vec<usize> = demand.consumers.iter().map(|node| node.index()).collect();
+    consumers.sort_unstable();
+    consumers.dedup();
+    consumers.retain(|&node| distance[node] != FAR && distance[node] != 0);
+    let of_each: Vec<Vec<Path>> = consumers
+        .iter()
+        .map(|&from| match policy {
+            RoutingPolicy::KDisjoint(k) => paths.k_disjoint(from, k),
+            RoutingPolicy::KShortest(k) => paths.k_shortest(from, k),
+            _ => vec![paths.shortest(from, |_| false)],
+        })
+        .collect();
+    let mut hops = Hops { graph, distance, of: BTreeMap::new() };
+    for rank in 0..of_each.iter().map(Vec::len).max().unwrap_or(0) {
+        for (&from, own) in consumers.iter().zip(&of_each) {
+            if let Some(path) = own.get(rank) {
+                hops.add(from, path);
+            }
+        }
+    }
+    // A consumer whose paths were all left out, and nodes on no path: until they meet a node with next hops.
+    let others = demand.others.iter().map(|node| node.index());
+    for from in consumers.into_iter().chain(others).filter(|&node| distance[node] != FAR) {
+        if !hops.of.contains_key(&from) {
+            let path = paths.shortest(from, |node| hops.of.contains_key(&node));
+            hops.add(from, &path);
+        }
+    }
+    hops.with_costs()
+}
+
+/// Next hops of nodes, without a circle.
+struct Hops<'g> {
+    graph: &'g Graph,
+    /// 0 at a producer.
+    distance: &'g [u64],
+    of: BTreeMap<usize, Vec<Way>>,
+}
+
+impl Hops<'_> {
+    /// Adds a path, unless it makes a circle.
+    fn add(&mut self, from: usize, path: &[Way]) {
+        let nodes = self.graph.nodes_of(from, path);
+        let place: BTreeMap<usize, usize> = nodes.iter().enumerate().map(|(at, &node)| (node, at)).collect();
+        // A circle would go from a node of the path, by hops that are there, to one that is before it on the path.
+        let leads_back = |after: usize| {
+            let mut to_visit = vec![nodes[after]];
+            let mut seen = std::collections::BTreeSet::new();
+            while let Some(node) = to_visit.pop() {
+                if place.get(&node).is_some_and(|&at| at < after) {
+                    return true;
+                }
+                let next = self.of.get(&node).into_iter().flatten().map(|way| self.graph.head(*way));
+                to_visit.extend(next.filter(|node| seen.insert(*node)));
+            }
+            false
+        };
+        if (1..nodes.len()).any(leads_back) {
+            return;
+        }
+        for (&node, &way) in nodes.iter().zip(path) {
+            let ways = self.of.entry(node).or_default();
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+    }
+
+    /// The next hops with what the cheapest way by each costs, cheapest first.
+    fn with_costs(self) -> Vec<(usize, Vec<NextHop>)> {
+        let mut cost: BTreeMap<usize, u64> = BTreeMap::new();
+        for &start in self.of.keys() {
+            // A node has its cost after all that it leads to.
+            let mut stack = vec![start];
+            while let Some(&node) = stack.last() {
+                let ways = || self.of.get(&node).into_iter().flatten();
+                let open = ways().map(|way| self.graph.head(*way)).find(|next| !cost.contains_key(next));
+                if self.distance[node] == 0 {
+                    cost.insert(node, 0);
+                    stack.pop();
+                } else if let Some(open) = open {
+                    stack.push(open);
+                } else {
+                    let by = |way: &Way| self.graph.cost(*way).saturating_add(cost[&self.graph.head(*way)]);
+                    let least = ways().map(by).min().unwrap_or(FAR);
+                    cost.insert(node, least);
+                    stack.pop();
+                }
+            }
+        }
+        let hop = |way: &Way| {
+            let node = self.graph.head(*way);
+            let cost = self.graph.cost(*way).saturating_add(cost[&node]);
+            NextHop { node: NodeId(node), link: directed(*way), cost }
+        };
+        let sorted = |(node, ways): (&usize, &Vec<Way>)| {
+            let mut hops: Vec<NextHop> = ways.iter().map(hop).collect();
+            hops.sort_by_key(|hop| (hop.cost, hop.node, hop.link));
+            (*node, hops)
+        };
+        self.of.iter().map(sorted).collect()
+    }
+}
