@@ -20,6 +20,7 @@ mod passphrase;
 mod ping;
 mod progress;
 mod put;
+mod record;
 mod replay;
 mod reproduce;
 mod route;

@@ -3,7 +3,8 @@
 use weir_core::consumer::ConsumerCounters;
 use weir_core::seam::DropReason;
 use weir_measure::{
-    DropRow, FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RunDocument, Series, Topology, WindowRow,
+    DistributionRow, DropRow, FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RunDocument, Series,
+    Topology, WindowRow,
 };
 
 use crate::experiment::Experiment;
@@ -59,6 +60,12 @@ impl Measured<'_> {
         (rows, if all == 0 { 0.0 } else { thrown_away as f64 / all as f64 })
     }
 
+    fn distributions(&self, place: usize, interval: &Interval) -> Vec<DistributionRow> {
+        let mut rows = self.flows.delay_distributions(interval);
+        rows.extend(self.links.iter().flat_map(|links| links.distributions(place)));
+        rows
+    }
+
     fn link_rows(&self, place: usize, interval: &Interval) -> Vec<LinkRow> {
         self.links.as_ref().map_or_else(Vec::new, |links| links.rows(place, interval.seconds()))
     }
@@ -78,9 +85,12 @@ impl Experiment {
             classes: flows.class_rows(interval),
             groups: flows.group_rows(interval),
             links: measured.link_rows(1 + window, interval),
+            distributions: measured.distributions(1 + window, interval),
             optimum: None,
         });
         let (drops, data_thrown_away) = measured.drops();
+        let mut distributions = measured.distributions(0, whole);
+        distributions.extend(flows.completion_distributions());
         let document = RunDocument {
             schema: RunDocument::SCHEMA,
             scenario: scenario.name.clone(),
@@ -97,6 +107,7 @@ impl Experiment {
             classes: flows.class_rows(whole),
             groups: flows.group_rows(whole),
             links: measured.link_rows(0, whole),
+            distributions,
             windows: windows.collect(),
             expectations: measured.observers.rows(flows, measured.links.as_ref()),
             ..RunDocument::default()

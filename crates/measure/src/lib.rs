@@ -4,14 +4,17 @@
 //! tables and files of them.
 
 mod accounts;
+mod distribution;
 mod document;
 mod links;
 mod model;
 mod optimum;
 mod series;
 mod stats;
+mod trace;
 
 pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Interval};
+pub use distribution::{Distribution, DistributionRow};
 pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
@@ -20,7 +23,8 @@ pub use model::{
     WindowRow,
 };
 pub use series::{
-    ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
-    TopologyLink, TopologyMedium, TopologyNode,
+    ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role,
+    Series, Topology, TopologyLink, TopologyMedium, TopologyNode,
 };
 pub use stats::{DelayHistogram, jain, unfairness};
+pub use trace::{Trace, TraceEvent, TraceWhat};

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::distribution::DistributionRow;
+
 /// Everything a run has measured, over the whole run and over its windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
@@ -58,6 +60,10 @@ pub struct RunDocument {
     pub groups: Vec<GroupRow>,
     /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
+    /// Histograms over the whole run: of each class; of each group, flow and direction of a link where they are few; and
+    /// of all links together.
+    #[serde(default)]
+    pub distributions: Vec<DistributionRow>,
     /// The same rows over parts of the run.
     pub windows: Vec<WindowRow>,
     /// The optimum over the whole run, if the run has no window; `None` if it is not known.
@@ -218,6 +224,9 @@ pub struct WindowRow {
     pub groups: Vec<GroupRow>,
     /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
+    /// Histograms of delays and queueing delays in it; those of completions and slowdowns are of the whole run.
+    #[serde(default)]
+    pub distributions: Vec<DistributionRow>,
     /// The optimum and the flows' distance from it; `None` if it is not known.
     #[serde(default)]
     pub optimum: Option<OptimumRow>,

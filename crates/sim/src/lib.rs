@@ -11,6 +11,7 @@
 mod build;
 mod measure;
 mod medium;
+mod trace;
 mod world;
 
 pub use world::{Outcome, Progress, RunError, World};

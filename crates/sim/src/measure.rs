@@ -6,7 +6,7 @@ use weir_core::packet::Packet;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Dropped, Experiment, ExperimentError, Measured, Observers, name_of};
-use weir_measure::{FlowAccounts, LinkAccounts, Report};
+use weir_measure::{ControlSample, FlowAccounts, LinkAccounts, Report};
 use weir_scenario::FlowId;
 
 use crate::world::FlowApp;
@@ -111,6 +111,11 @@ impl Measurements {
         self.links.end_step(now, is_sample);
         for (index, app) in apps.iter().enumerate() {
             self.flows.set_counters(index, *app.consumer.counters());
+        }
+        if self.flows.wants_control() {
+            for (index, app) in apps.iter().enumerate() {
+                self.flows.set_control(index, &ControlSample::of(&app.consumer));
+            }
         }
         self.flows.end_step();
         if is_sample {

@@ -15,6 +15,7 @@ use weir_core::random::{Random, SeedUse};
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Change, Experiment, HASHER};
+use weir_measure::{Trace, TraceEvent, TraceWhat};
 use weir_medium::MediumAction;
 use weir_scenario::LinkId;
 
@@ -99,12 +100,15 @@ pub enum RunError {
         /// What is wrong.
         error: WireError,
     },
+    /// A trace cannot be written.
+    Trace(String),
 }
 
 impl core::fmt::Display for RunError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             RunError::Wire { at, error } => write!(f, "a packet sent at {at} fails the wire check: {error}"),
+            RunError::Trace(error) => f.write_str(error),
         }
     }
 }
@@ -118,7 +122,7 @@ pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 
 /// A simulated network.
 pub struct World {
-    experiment: Arc<Experiment>,
+    pub(crate) experiment: Arc<Experiment>,
     pub(crate) now: Time,
     pub(crate) until: Time,
     pub(crate) pool: PacketPool,
@@ -134,7 +138,8 @@ pub struct World {
     pub(crate) event_count: u64,
     seed_use: SeedUse,
     pub(crate) wire_check: Option<WireCheck>,
-    actions: Vec<Action>,
+    pub(crate) trace: Option<Box<dyn Trace>>,
+    pub(crate) actions: Vec<Action>,
     pub(crate) medium_actions: Vec<MediumAction>,
 }
 
@@ -180,6 +185,7 @@ impl World {
             event_count: 0,
             seed_use,
             wire_check: None,
+            trace: None,
             actions: Vec::new(),
             medium_actions: Vec::new(),
         };
@@ -191,6 +197,13 @@ impl World {
     #[must_use]
     pub fn checking_wire(mut self) -> World {
         self.wire_check = Some(WireCheck::default());
+        self
+    }
+
+    /// Tells what happens to each packet from now on.
+    #[must_use]
+    pub fn tracing(mut self, trace: Box<dyn Trace>) -> World {
+        self.trace = Some(trace);
         self
     }
 
@@ -214,7 +227,7 @@ impl World {
     /// Runs to the end, or until something is wrong; `progress` is called at each sample.
     ///
     /// # Errors
-    /// A packet that fails the wire check.
+    /// A packet that fails the wire check, or a trace that cannot be written.
     pub fn run(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
         self.run_until(self.until, progress)
     }
@@ -247,13 +260,30 @@ impl World {
             } else {
                 self.scripted();
                 progress(self.progress());
-                if let Some(failed) = self.wire_check.as_mut().and_then(|check| check.failed.take()) {
-                    return Err(failed);
-                }
+                self.failed()?;
             }
         }
         self.now = end.min(self.until);
-        self.wire_check.as_mut().and_then(|check| check.failed.take()).map_or(Ok(()), Err)
+        self.failed()
+    }
+
+    /// What went wrong with the codec or a trace.
+    fn failed(&mut self) -> Result<(), RunError> {
+        if let Some(failed) = self.wire_check.as_mut().and_then(|check| check.failed.take()) {
+            return Err(failed);
+        }
+        match self.trace.as_mut().and_then(|trace| trace.failure()) {
+            Some(failure) => Err(RunError::Trace(failure)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the trace, before [`World::finish`].
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn end_trace(&mut self) -> Result<(), RunError> {
+        self.trace.take().map_or(Ok(()), |mut trace| trace.finish()).map_err(RunError::Trace)
     }
 
     fn progress(&self) -> Progress {
@@ -295,6 +325,7 @@ impl World {
         let coming = [0, 1, 2].map(|at| channel.in_flight.get(at).map(|(_, packet)| *packet));
         self.nodes[node as usize].forwarder.prefetch(&self.pool, coming);
         self.events.set(FIRST_CHANNEL_EVENT + index, next);
+        self.trace(node, face, TraceWhat::Receive, packet);
         self.input(node, Input::Packet { face, packet });
         self.settle(node);
     }
@@ -302,7 +333,12 @@ impl World {
     fn flow_deadline(&mut self, index: u32) {
         let node = self.flows[index as usize].node;
         self.note_turn(node, index);
-        self.flows[index as usize].consumer.handle_deadline(self.now);
+        let consumer = &mut self.flows[index as usize].consumer;
+        let timeouts = self.trace.is_some().then(|| consumer.counters().timeouts);
+        consumer.handle_deadline(self.now);
+        if let Some(before) = timeouts {
+            self.trace_timeouts(index, before);
+        }
         self.send_interests(index);
         self.settle(node);
     }
@@ -401,7 +437,9 @@ impl World {
     }
 
     fn lose_in_flight(&mut self, channel: u32) {
+        let (node, face) = self.channels[channel as usize].from;
         while let Some((_, packet)) = self.channels[channel as usize].in_flight.pop_front() {
+            self.trace(node, face, TraceWhat::Drop(DropReason::FaceDown), packet);
             self.measure.on_drop(&self.pool[packet], Some(channel), DropReason::FaceDown);
             self.pool.free(packet);
         }
@@ -412,6 +450,9 @@ impl World {
 
     #[inline]
     pub(crate) fn input(&mut self, node: u32, input: Input) {
+        if self.trace.is_some() {
+            return self.traced_input(node, input);
+        }
         self.nodes[node as usize].forwarder.handle(self.now, input, &mut self.pool, &mut self.actions);
     }
 
@@ -456,6 +497,10 @@ impl World {
         }
         self.measure.on_use(index, self.now, until);
         self.measure.on_sent(index, &self.pool[packet], waited);
+        if let Some(trace) = &mut self.trace {
+            let (neighbour, what) = (Some(channel.to.0), TraceWhat::Send { waited });
+            trace.on_event(&TraceEvent { at: self.now, node, neighbour, what, packet: &self.pool[packet] });
+        }
         if channel.loss > 0.0 && channel.random.chance(channel.loss) {
             return self.drop_packet(node, face, packet, DropReason::LinkLoss);
         }
@@ -468,6 +513,7 @@ impl World {
     }
 
     fn deliver(&mut self, node: u32, face: FaceId, packet: PacketId) {
+        self.trace(node, face, TraceWhat::Deliver, packet);
         match self.nodes[node as usize].faces[face.0 as usize] {
             FaceKind::Consumer(flow) => self.deliver_to_consumer(flow, packet),
             FaceKind::Producer(producer) => {
@@ -500,6 +546,10 @@ impl World {
     fn send_interests(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let (node, face) = (flow.node, flow.face);
+        if self.trace.is_some() {
+            self.send_traced(index);
+            return self.schedule_flow(index);
+        }
         while let Some(packet) = flow.consumer.poll_send(self.now, &mut self.pool) {
             let forwarder = &mut self.nodes[node as usize].forwarder;
             forwarder.handle(self.now, Input::Packet { face, packet }, &mut self.pool, &mut self.actions);
@@ -524,6 +574,7 @@ impl World {
             FaceKind::Consumer(_) | FaceKind::Producer(_) => None,
         };
         self.measure.on_drop(&self.pool[packet], channel, reason);
+        self.trace(node, face, TraceWhat::Drop(reason), packet);
         self.pool.free(packet);
     }
 }

@@ -2,14 +2,14 @@
 
 use core::fmt;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use weir_core::units::{Span, Time};
 use weir_experiment::{Experiment, Probe, Setup};
-use weir_measure::{ProbeValue, Report, RunDocument, Series};
+use weir_measure::{ProbeValue, Report, RunDocument, Series, Trace};
 use weir_results::{ThinnedSeries, grouped};
 use weir_sim::World;
 
@@ -123,13 +123,36 @@ pub struct Run {
     pub with_series: bool,
     /// Whether every packet goes through the codec.
     pub check_wire: bool,
+    /// Takes the run's events, if somebody wants them.
+    pub trace: Option<Tracing>,
+}
+
+/// A trace for one run, which takes it when it is made.
+#[derive(Clone)]
+pub struct Tracing(Arc<Mutex<Option<Box<dyn Trace>>>>);
+
+impl Tracing {
+    /// For the next run that has it.
+    pub fn new(trace: Box<dyn Trace>) -> Tracing {
+        Tracing(Arc::new(Mutex::new(Some(trace))))
+    }
+
+    fn take(&self) -> Option<Box<dyn Trace>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for Tracing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tracing")
+    }
 }
 
 impl Run {
     /// A run at a point, without series, probes or check of the codec.
     pub fn new(point: &Arc<Point>, scheme: &str, seed: u64) -> Run {
         let (point, scheme) = (Arc::clone(point), scheme.to_owned());
-        Run { point, scheme, seed, probes: Arc::new([]), with_series: false, check_wire: false }
+        Run { point, scheme, seed, probes: Arc::new([]), with_series: false, check_wire: false, trace: None }
     }
 
     /// The same as plain data.
@@ -238,6 +261,9 @@ impl Run {
         if self.check_wire {
             world = world.checking_wire();
         }
+        if let Some(trace) = self.trace.as_ref().and_then(Tracing::take) {
+            world = world.tracing(trace);
+        }
         let until = Time::ZERO + self.point.scenario.duration;
         // The user can end a run between two slices.
         let slice = (self.point.scenario.duration / SLICES).max(Span::from_nanos(1));
@@ -250,6 +276,7 @@ impl Run {
             world.run_until(now, &mut |_| ())?;
             progress((now - Time::ZERO).as_secs_f64() / self.point.scenario.duration.as_secs_f64());
         }
+        world.end_trace()?;
         let outcome = world.finish();
         let mut report = outcome.report;
         report.document.wall_s = wall.elapsed_s();
