@@ -216,7 +216,9 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]: ...
     @staticmethod
-    def _restore(name: str, text: str, set: Sequence[str], is_named: bool) -> Scenario: ...
+    def _restore(
+        name: str, text: str, set: Sequence[str], is_named: bool, files: Sequence[tuple[str, str]]
+    ) -> Scenario: ...
 
 @final
 class Distribution:

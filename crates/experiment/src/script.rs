@@ -22,6 +22,10 @@ pub enum Change {
     Delay(LinkId, [Span; 2]),
     /// The loss ratio of a link, 0 to 1.
     Loss(LinkId, f64),
+    /// The mean length of a link's bursts of losses, packets.
+    LossBurst(LinkId, f64),
+    /// The bound of a link's jitter, for packets put on it from now on.
+    Jitter(LinkId, Span),
     /// A link works, or fails: then what is on it is lost.
     Up(LinkId, bool),
     /// The hit ratio of a node's simulated cache, 0 to 1.
@@ -47,6 +51,8 @@ impl Experiment {
                 Event::LinkRate { link, rate } => script.push((at, Change::Rate(*link, *rate))),
                 Event::LinkDelay { link, delay } => script.push((at, Change::Delay(*link, *delay))),
                 Event::LinkLoss { link, loss } => script.push((at, Change::Loss(*link, *loss))),
+                Event::LinkLossBurst { link, length } => script.push((at, Change::LossBurst(*link, *length))),
+                Event::LinkJitter { link, jitter } => script.push((at, Change::Jitter(*link, *jitter))),
                 Event::LinkDown { link } => script.push((at, Change::Up(*link, false))),
                 Event::LinkUp { link } => script.push((at, Change::Up(*link, true))),
                 Event::NodeCacheRatio { node, ratio } => script.push((at, Change::CacheRatio(*node, *ratio))),

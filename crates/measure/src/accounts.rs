@@ -8,8 +8,7 @@ use weir_core::consumer::{ConsumerCounters, Delivery};
 use weir_core::units::{Span, Time};
 use weir_packet::ServiceClass;
 
-use crate::distribution::DistributionRow;
-use crate::model::{ClassRow, FlowRow, GroupRow, TrafficFigures};
+use crate::model::{ClassRow, DistributionRow, FlowRow, GroupRow, TrafficFigures};
 use crate::series::{ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries};
 use crate::stats::{DelayHistogram, jain};
 

@@ -1,28 +1,9 @@
 //! Distributions of a run's document: histograms that can be added, over seeds or over groups of flows.
 
-use serde::{Deserialize, Serialize};
+use crate::model::{Distribution, DistributionRow};
 
 /// The smallest buckets are those below this many steps; from there on, each doubling has half as many buckets.
 const EXACT: u64 = 256;
-
-/// A histogram with buckets of a bounded error: [`DelayHistogram::coarse`](crate::DelayHistogram::coarse) has the same.
-///
-/// A value counts as a whole number of steps, rounded. Numbers below 256 have a bucket each; above, a bucket that begins
-/// at `b` has 2^(⌊log₂ b⌋ − 7) numbers. So a value is off by half a step or by 0.4 %, whichever is more. Two
-/// histograms of the same unit and step are added by adding the counts of buckets with the same beginning.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Distribution {
-    /// Unit of the values: `ms`, `s`, or `1` for ratios.
-    pub unit: String,
-    /// The width of the smallest buckets, in `unit`.
-    pub step: f64,
-    /// The number of values.
-    pub count: u64,
-    /// Their mean, exact, in `unit`; `None` without values.
-    pub mean: Option<f64>,
-    /// For each bucket with values, in order: where it begins, in steps, and how many values it has.
-    pub counts: Vec<(u64, u64)>,
-}
 
 impl Distribution {
     /// An empty one, of values in this unit, whose smallest buckets are `step` wide.
@@ -102,23 +83,6 @@ fn bucket(steps: u64) -> u64 {
 /// The numbers in the bucket of this number.
 fn width(steps: u64) -> u64 {
     if steps < EXACT { 1 } else { 1 << (steps.ilog2() - 7) }
-}
-
-/// A distribution with what it is of.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DistributionRow {
-    /// The measured quantity: `delay` from the first transmission of an Interest to its Data; `queueing`, the queueing delay
-    /// of a packet in front of a link; `completion`, from a flow's start to its last Data; `slowdown`, a completion over the
-    /// time that the flow would take alone on an empty network.
-    pub what: String,
-    /// What it is of: `class`, `group`, `flow` or `link`; `links` for all links together.
-    pub kind: String,
-    /// Which one: the name of the class or group, the flow as `C1 /A`, the direction of a link as `R1->R2`; empty for
-    /// `links`.
-    pub of: String,
-    /// The histogram.
-    #[serde(flatten)]
-    pub distribution: Distribution,
 }
 
 impl DistributionRow {

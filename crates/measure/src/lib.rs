@@ -14,13 +14,12 @@ mod stats;
 mod trace;
 
 pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Interval};
-pub use distribution::{Distribution, DistributionRow};
 pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
-    Bound, ClassRow, DelayMs, DistanceRow, DropRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
-    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, SlowdownRow, TargetRow, TrafficFigures,
-    WindowRow,
+    Bound, ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate, ExpectationRow,
+    FlowRow, GroupRow, LinkRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, SlowdownRow,
+    TargetRow, TrafficFigures, WindowRow,
 };
 pub use series::{
     ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role,

@@ -5,8 +5,7 @@ use weir_core::seam::{DropPlace, DropReason};
 use weir_core::units::{Rate, Span, Time};
 
 use crate::accounts::{Extent, FlowAccounts, Interval};
-use crate::distribution::{Distribution, DistributionRow};
-use crate::model::LinkRow;
+use crate::model::{Distribution, DistributionRow, LinkRow};
 use crate::series::{LinkSample, LinkSeries};
 use crate::stats::DelayHistogram;
 

@@ -4,8 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::DistributionRow;
-
 /// Everything a run has measured, over the whole run and over its windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
@@ -206,6 +204,42 @@ pub struct QueueMs {
     pub mean: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
+}
+
+/// A histogram of a measured quantity, with what it is of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DistributionRow {
+    /// The measured quantity: `delay` from the first transmission of an Interest to its Data; `queueing`, the queueing delay
+    /// of a packet in front of a link; `completion`, from a flow's start to its last Data; `slowdown`, a completion over the
+    /// time that the flow would take alone on an empty network.
+    pub what: String,
+    /// What it is of: `class`, `group`, `flow` or `link`; `links` for all links together.
+    pub kind: String,
+    /// Which one: the name of the class or group, the flow as `C1 /A`, the direction of a link as `R1->R2`; empty for
+    /// `links`.
+    pub of: String,
+    /// The histogram.
+    #[serde(flatten)]
+    pub distribution: Distribution,
+}
+
+/// A histogram with buckets of a bounded error.
+///
+/// A value counts as a whole number of steps, rounded. Numbers below 256 have a bucket each; above, a bucket that begins
+/// at `b` has 2^(⌊log₂ b⌋ − 7) numbers. So a value is off by half a step or by 0.4 %, whichever is more. Two
+/// histograms of the same unit and step are added by adding the counts of buckets with the same beginning.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Unit of the values: `ms`, `s`, or `1` for ratios.
+    pub unit: String,
+    /// The width of the smallest buckets, in `unit`.
+    pub step: f64,
+    /// The number of values.
+    pub count: u64,
+    /// Their mean, exact, in `unit`; `None` without values.
+    pub mean: Option<f64>,
+    /// For each bucket with values, in order: where it begins, in steps, and how many values it has.
+    pub counts: Vec<(u64, u64)>,
 }
 
 /// The rows over one measuring window.

@@ -1,7 +1,6 @@
 //! Summary statistics: percentiles of delays, fairness, and means over several seeds.
 
-use crate::distribution::Distribution;
-use crate::model::{DelayMs, Estimate, QueueMs};
+use crate::model::{DelayMs, Distribution, Estimate, QueueMs};
 use hdrhistogram::Histogram;
 
 /// What one count of the histogram stands for, ns.

@@ -366,37 +366,32 @@ fn curves(document: &RunDocument) -> Vec<Curves<'_>> {
             None => all.push((&row.what, vec![row])),
         }
     }
-    let of = |(what, rows): (_, Vec<&'_ DistributionRow>)| {
-        let mut ends: Vec<f64> = rows.iter().flat_map(|row| row.distribution.cdf().map(|(x, _)| x)).collect();
-        ends.sort_by(f64::total_cmp);
-        ends.dedup();
-        let each = ends.len().div_ceil(POINTS).max(1);
-        // The last one is that of all values.
-        let mut at: Vec<f64> = ends.iter().rev().step_by(each).copied().collect();
-        at.reverse();
-        let curve = |row: &&'_ DistributionRow| {
-            let mut points = row.distribution.cdf().peekable();
-            let mut part = 0.0;
-            let parts = at.iter().map(|x| {
-                while let Some((_, up_to)) = points.next_if(|(end, _)| end <= x) {
-                    part = up_to;
-                }
-                (part * 1e5).round() / 1e5
-            });
-            parts.collect::<Vec<f64>>()
-        };
-        let parts: Vec<Vec<f64>> = rows.iter().map(curve).collect();
-        let unit = rows[0].distribution.unit.as_str();
-        let curves = rows.iter().zip(parts).map(|(row, parts)| Curve {
-            kind: &row.kind,
-            of: &row.of,
-            count: row.distribution.count,
-            parts,
+    all.into_iter().map(|(what, rows)| curves_of(what, &rows)).collect()
+}
+
+fn curves_of<'d>(what: &'d str, rows: &[&'d DistributionRow]) -> Curves<'d> {
+    let mut ends: Vec<f64> = rows.iter().flat_map(|row| row.distribution.cdf().map(|(x, _)| x)).collect();
+    ends.sort_by(f64::total_cmp);
+    ends.dedup();
+    let each = ends.len().div_ceil(POINTS).max(1);
+    // The last one is that of all values.
+    let mut at: Vec<f64> = ends.iter().rev().step_by(each).copied().collect();
+    at.reverse();
+    let curve = |row: &&'d DistributionRow| {
+        let mut points = row.distribution.cdf().peekable();
+        let mut part = 0.0;
+        let parts = at.iter().map(|x| {
+            while let Some((_, up_to)) = points.next_if(|(end, _)| end <= x) {
+                part = up_to;
+            }
+            (part * 1e5_f64).round() / 1e5
         });
-        let curves = curves.collect();
-        Curves { what, unit, at, curves }
+        let parts = parts.collect();
+        Curve { kind: &row.kind, of: &row.of, count: row.distribution.count, parts }
     };
-    all.into_iter().map(of).collect()
+    let curves = rows.iter().map(curve).collect();
+    let unit = rows.first().map_or("", |row| row.distribution.unit.as_str());
+    Curves { what, unit, at, curves }
 }
 
 /// The document with these rows of flows and links and no others; the page shows no groups.

@@ -23,6 +23,7 @@ mod builtin;
 mod error;
 mod expand;
 mod faults;
+mod files;
 mod generate;
 mod keys;
 mod load;
@@ -36,6 +37,7 @@ mod sizes;
 
 pub use builtin::{builtin, builtins};
 pub use error::ScenarioError;
+pub use files::{Files, NoFiles};
 pub use model::*;
 pub use names::covers;
 pub use set::Override;

@@ -287,6 +287,11 @@ mod tests {
             delay_jitter: 0.0,
             queue: QueueLimit::Packets(1),
             loss: 0.0,
+            loss_burst: None,
+            jitter: Span::ZERO,
+            reorder: false,
+            rate_trace: None,
+            half_duplex: false,
             medium: None,
         }
     }

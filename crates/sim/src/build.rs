@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
-use weir_core::link::Link;
+use weir_core::link::{HalfDuplex, Link, Way};
 use weir_core::name::HashedName;
 use weir_core::node::{Forwarder, TableLimits};
 use weir_core::random::{Random, SeedUse};
 use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::tables::simulated_cache::SimulatedCache;
-use weir_core::units::Time;
+use weir_core::units::{Span, Time};
 use weir_experiment::{Experiment, ExperimentError, HASHER, SimulatedCacheConfig, name_of};
 use weir_medium::phy::MAX_PACKET;
 use weir_medium::{Medium, Pair};
 use weir_scenario::{self as scenario, FlowId, NodeId, Scenario};
 
+use crate::half_duplex::Wire;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 use crate::world::{Channel, FaceKind, FlowApp, Node, Parts, World};
@@ -45,6 +46,7 @@ struct Builder<'e> {
     nodes: Vec<Node>,
     channels: Vec<Channel>,
     media: Vec<SharedMedium>,
+    wires: Vec<Wire>,
     /// Face of a node towards a neighbour.
     towards: BTreeMap<(usize, usize), FaceId>,
 }
@@ -60,6 +62,7 @@ impl<'e> Builder<'e> {
             nodes: Vec::new(),
             channels: Vec::new(),
             media: Vec::new(),
+            wires: Vec::new(),
             towards: BTreeMap::new(),
         }
     }
@@ -75,8 +78,8 @@ impl<'e> Builder<'e> {
         let flows = self.add_consumers();
         self.add_routes();
         self.set_groups();
-        let Builder { nodes, channels, media, seed_use, .. } = self;
-        Parts { nodes, channels, media, flows, measure, seed_use }
+        let Builder { nodes, channels, media, wires, seed_use, .. } = self;
+        Parts { nodes, channels, media, wires, flows, measure, seed_use }
     }
 
     fn random(&self, name: &str) -> Random {
@@ -162,20 +165,36 @@ impl<'e> Builder<'e> {
             let faces = [0, 1].map(|direction| self.add_link_face(link, ends, direction));
             for direction in [0, 1] {
                 let [from, to] = [direction, 1 - direction].map(|end| (ends[end].index() as u32, faces[end]));
-                let random = self.link_random(ends[direction], ends[1 - direction]);
                 self.channels.push(Channel {
                     from,
                     to,
                     medium: self.on_medium(link, self.channels.len() as u32),
-                    delay: link.delay[direction],
-                    // On a medium it is the frames that are lost.
-                    loss: if link.medium.is_some() { 0.0 } else { link.loss },
+                    way: self.way(link, direction),
                     up: true,
-                    random,
                     in_flight: VecDeque::new(),
                 });
             }
+            if link.half_duplex {
+                let wire = HalfDuplex::new(link.rate);
+                self.wires.push(Wire { link: wire, first_channel: self.channels.len() as u32 - 2 });
+            }
         }
+    }
+
+    /// The way from one end of a link to the other.
+    fn way(&self, link: &scenario::Link, direction: usize) -> Way {
+        let ends = [link.a, link.b];
+        let (from, to) = (ends[direction], ends[1 - direction]);
+        // On a medium it is the frames that are lost.
+        let loss = if link.medium.is_some() { 0.0 } else { link.loss };
+        let mut way = Way::new(link.delay[direction], loss, self.link_random(from, to));
+        way.set_burst(link.loss_burst);
+        if link.jitter == Span::ZERO {
+            return way;
+        }
+        let name = |node| self.experiment.node_name(node);
+        let random = self.random(&format!("jitter of link {} to {}", name(from), name(to)));
+        way.with_jitter(link.jitter, link.reorder, random)
     }
 
     /// The medium and direction of a channel, if it is one.
@@ -201,11 +220,18 @@ impl<'e> Builder<'e> {
         let queue = self.scheme_of(from.index()).queue(&FaceConfig { face, send_rate, receive_rate, limit });
         let name = |node| self.experiment.node_name(node);
         let random = self.random(&format!("face of {} to {}", name(from), name(to)));
-        let (link, kind) = match on_medium {
-            Some((medium, direction)) => {
+        let (link, kind) = match (on_medium, &link.rate_trace) {
+            (Some((medium, direction)), _) => {
                 (Link::shared(queue, random), FaceKind::Medium { medium, direction })
             }
-            None => (Link::new(queue, send_rate, random), FaceKind::Channel(channel)),
+            (None, _) if link.half_duplex => {
+                let (wire, direction) = (self.wires.len() as u32, direction as u32);
+                (Link::shared(queue, random), FaceKind::HalfDuplex { wire, direction })
+            }
+            (None, Some(traces)) => {
+                (Link::traced(queue, Arc::clone(&traces[direction]), random), FaceKind::Channel(channel))
+            }
+            (None, None) => (Link::new(queue, send_rate, random), FaceKind::Channel(channel)),
         };
         self.nodes[from.index()].forwarder.add_link(Time::ZERO, link);
         self.nodes[from.index()].faces.push(kind);

@@ -9,6 +9,7 @@
 //! same instant, the seed decides who is first.
 
 mod build;
+mod half_duplex;
 mod measure;
 mod medium;
 mod trace;

@@ -29,6 +29,7 @@ impl World {
         let channel = match self.nodes[node as usize].faces[face.0 as usize] {
             FaceKind::Channel(channel) => channel,
             FaceKind::Medium { medium, direction } => self.media[medium as usize].first_channel + direction,
+            FaceKind::HalfDuplex { wire, direction } => self.wires[wire as usize].first_channel + direction,
             FaceKind::Consumer(_) | FaceKind::Producer(_) => return None,
         };
         Some(self.channels[channel as usize].to.0)
@@ -77,7 +78,8 @@ impl World {
             return;
         }
         let prefix = name_of(&self.experiment.scenario().flows[index as usize].prefix);
-        let packet = Packet { name: prefix, ..Packet::default() };
+        let mut packet = Packet::default();
+        packet.name = prefix;
         let (node, what) = (flow.node, TraceWhat::Timeout { interests });
         let Some(trace) = &mut self.trace else { return };
         trace.on_event(&TraceEvent { at: self.now, node, neighbour: None, what, packet: &packet });

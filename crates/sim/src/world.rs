@@ -7,11 +7,12 @@ use std::sync::Arc;
 use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
 use weir_core::ids::FaceId;
+use weir_core::link::Way;
 use weir_core::node::{Action, Forwarder, Input};
 use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
-use weir_core::random::{Random, SeedUse};
+use weir_core::random::SeedUse;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Change, Experiment, HASHER};
@@ -19,6 +20,7 @@ use weir_measure::{Trace, TraceEvent, TraceWhat};
 use weir_medium::MediumAction;
 use weir_scenario::LinkId;
 
+use crate::half_duplex::Wire;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 
@@ -30,10 +32,8 @@ pub(crate) struct Channel {
     pub(crate) to: (u32, FaceId),
     /// The medium that it is on, and its direction there.
     pub(crate) medium: Option<(u32, u32)>,
-    pub(crate) delay: Span,
-    pub(crate) loss: f64,
+    pub(crate) way: Way,
     pub(crate) up: bool,
-    pub(crate) random: Random,
     pub(crate) in_flight: VecDeque<(Time, PacketId)>,
 }
 
@@ -42,6 +42,7 @@ pub(crate) struct Channel {
 pub(crate) enum FaceKind {
     Channel(u32),
     Medium { medium: u32, direction: u32 },
+    HalfDuplex { wire: u32, direction: u32 },
     Consumer(u32),
     Producer(Producer),
 }
@@ -129,6 +130,7 @@ pub struct World {
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
+    pub(crate) wires: Vec<Wire>,
     pub(crate) flows: Vec<FlowApp>,
     /// Flow of each flow event.
     pub(crate) flow_of_event: Vec<u32>,
@@ -156,6 +158,7 @@ pub(crate) struct Parts {
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
+    pub(crate) wires: Vec<Wire>,
     pub(crate) flows: Vec<FlowApp>,
     pub(crate) measure: Measurements,
     pub(crate) seed_use: SeedUse,
@@ -163,8 +166,9 @@ pub(crate) struct Parts {
 
 impl World {
     pub(crate) fn new(experiment: Arc<Experiment>, parts: Parts) -> World {
-        let Parts { nodes, channels, media, flows, measure, seed_use } = parts;
-        let count = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + flows.len() + nodes.len();
+        let Parts { nodes, channels, media, wires, flows, measure, seed_use } = parts;
+        let links = channels.len() + media.len() + wires.len();
+        let count = FIRST_CHANNEL_EVENT as usize + links + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
         for (index, flow) in flows.iter().enumerate() {
             flow_of_event[flow.event as usize] = index as u32;
@@ -176,6 +180,7 @@ impl World {
             nodes,
             channels,
             media,
+            wires,
             flows,
             flow_of_event,
             script: experiment.script().into(),
@@ -211,8 +216,12 @@ impl World {
         FIRST_CHANNEL_EVENT + self.channels.len() as u32 + medium
     }
 
+    pub(crate) fn wire_event(&self, wire: u32) -> u32 {
+        self.medium_event(self.media.len() as u32) + wire
+    }
+
     fn flow_event(&self, event: u32) -> u32 {
-        self.medium_event(self.media.len() as u32) + event
+        self.wire_event(self.wires.len() as u32) + event
     }
 
     fn node_event(&self, node: u32) -> u32 {
@@ -238,6 +247,7 @@ impl World {
     /// As [`World::run`].
     pub fn run_until(&mut self, end: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
         let first_medium = self.medium_event(0);
+        let first_wire = self.wire_event(0);
         let first_flow = self.flow_event(0);
         let first_node = self.node_event(0);
         while let Some((at, event)) = self.events.next_id() {
@@ -253,6 +263,8 @@ impl World {
                 self.settle(event - first_node);
             } else if event >= first_flow {
                 self.flow_deadline(self.flow_of_event[(event - first_flow) as usize]);
+            } else if event >= first_wire {
+                self.wire_deadline(event - first_wire);
             } else if event >= first_medium {
                 self.medium_deadline(event - first_medium);
             } else if event >= FIRST_CHANNEL_EVENT {
@@ -385,11 +397,21 @@ impl World {
             }
             Change::Delay(link, [there, back]) => {
                 let [first, second] = channels_of(link);
-                self.channels[first as usize].delay = there;
-                self.channels[second as usize].delay = back;
+                self.channels[first as usize].way.set_delay(there);
+                self.channels[second as usize].way.set_delay(back);
             }
             Change::Loss(link, loss) => {
                 channels_of(link).into_iter().for_each(|channel| self.set_loss(channel, loss));
+            }
+            Change::LossBurst(link, length) => {
+                for channel in channels_of(link) {
+                    self.channels[channel as usize].way.set_burst(Some(length));
+                }
+            }
+            Change::Jitter(link, jitter) => {
+                for channel in channels_of(link) {
+                    self.channels[channel as usize].way.set_jitter(jitter);
+                }
             }
             Change::Up(link, up) => {
                 channels_of(link).into_iter().for_each(|channel| self.set_up(channel, up));
@@ -408,6 +430,9 @@ impl World {
             return self.schedule_medium(medium);
         }
         let (node, face) = from;
+        if let FaceKind::HalfDuplex { wire, direction } = self.nodes[node as usize].faces[face.0 as usize] {
+            self.set_wire_rate(wire, direction, rate);
+        }
         self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
         self.settle(node);
         let (node, face) = to;
@@ -419,7 +444,7 @@ impl World {
     fn set_loss(&mut self, channel: u32, loss: f64) {
         match self.channels[channel as usize].medium {
             Some((medium, direction)) => self.media[medium as usize].medium.set_loss(direction, loss),
-            None => self.channels[channel as usize].loss = loss,
+            None => self.channels[channel as usize].way.set_loss(loss),
         }
     }
 
@@ -431,6 +456,10 @@ impl World {
         self.channels[channel as usize].up = up;
         if !up {
             self.lose_in_flight(channel);
+            if let FaceKind::HalfDuplex { wire, direction } = self.nodes[node as usize].faces[face.0 as usize]
+            {
+                self.clear_wire(wire, direction);
+            }
         }
         self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
         self.settle(node);
@@ -443,6 +472,7 @@ impl World {
             self.measure.on_drop(&self.pool[packet], Some(channel), DropReason::FaceDown);
             self.pool.free(packet);
         }
+        self.channels[channel as usize].way.clear();
         self.events.set(FIRST_CHANNEL_EVENT + channel, Time::NEVER);
     }
 
@@ -486,6 +516,9 @@ impl World {
             FaceKind::Medium { medium, direction } => {
                 return self.offer(node, face, packet, medium, direction);
             }
+            FaceKind::HalfDuplex { wire, direction } => {
+                return self.offer_wire(node, face, packet, wire, direction);
+            }
             FaceKind::Consumer(_) | FaceKind::Producer(_) => unreachable!("only links transmit"),
         };
         let channel = &mut self.channels[index as usize];
@@ -501,15 +534,41 @@ impl World {
             let (neighbour, what) = (Some(channel.to.0), TraceWhat::Send { waited });
             trace.on_event(&TraceEvent { at: self.now, node, neighbour, what, packet: &self.pool[packet] });
         }
-        if channel.loss > 0.0 && channel.random.chance(channel.loss) {
-            return self.drop_packet(node, face, packet, DropReason::LinkLoss);
+        match channel.way.pass(until) {
+            Some(arrival) => self.put_in_flight(index, packet, arrival),
+            None => self.drop_packet(node, face, packet, DropReason::LinkLoss),
         }
-        // A delay that was cut does not make packets overtake each other.
-        let arrival = (until + channel.delay).max(channel.in_flight.back().map_or(Time::ZERO, |(at, _)| *at));
-        if channel.in_flight.is_empty() {
+    }
+
+    /// A packet has left by a channel, unless it is lost.
+    pub(crate) fn carry(&mut self, index: u32, packet: PacketId, until: Time) {
+        let channel = &mut self.channels[index as usize];
+        let (node, face) = channel.from;
+        match channel.way.pass(until) {
+            Some(arrival) => self.put_in_flight(index, packet, arrival),
+            None => self.drop_packet(node, face, packet, DropReason::LinkLoss),
+        }
+    }
+
+    #[inline]
+    fn put_in_flight(&mut self, index: u32, packet: PacketId, arrival: Time) {
+        let channel = &mut self.channels[index as usize];
+        // With reordering a packet may come before others that left earlier.
+        let is_first = match channel.in_flight.back() {
+            Some((last, _)) if *last > arrival => {
+                let at = channel.in_flight.partition_point(|(at, _)| *at <= arrival);
+                channel.in_flight.insert(at, (arrival, packet));
+                at == 0
+            }
+            last => {
+                let is_first = last.is_none();
+                channel.in_flight.push_back((arrival, packet));
+                is_first
+            }
+        };
+        if is_first {
             self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
         }
-        channel.in_flight.push_back((arrival, packet));
     }
 
     fn deliver(&mut self, node: u32, face: FaceId, packet: PacketId) {
@@ -524,7 +583,9 @@ impl World {
                     self.pool.free(packet);
                 }
             }
-            FaceKind::Channel(_) | FaceKind::Medium { .. } => unreachable!("links transmit"),
+            FaceKind::Channel(_) | FaceKind::Medium { .. } | FaceKind::HalfDuplex { .. } => {
+                unreachable!("links transmit")
+            }
         }
     }
 
@@ -570,6 +631,9 @@ impl World {
             FaceKind::Channel(index) => Some(index),
             FaceKind::Medium { medium, direction } => {
                 Some(self.media[medium as usize].first_channel + direction)
+            }
+            FaceKind::HalfDuplex { wire, direction } => {
+                Some(self.wires[wire as usize].first_channel + direction)
             }
             FaceKind::Consumer(_) | FaceKind::Producer(_) => None,
         };

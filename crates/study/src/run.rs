@@ -53,6 +53,9 @@ pub struct Request {
     pub seed: u64,
     /// Measuring windows besides the scenario's own, ns from and to.
     pub windows: Vec<(u64, u64)>,
+    /// The other files that the scenario names: path and text of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<(String, String)>,
 }
 
 /// What the digest covers, in this order.
@@ -64,10 +67,12 @@ struct Keyed<'a> {
     scheme: &'a str,
     seed: u64,
     windows: &'a [(u64, u64)],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: &'a [(String, String)],
 }
 
 impl Request {
-    /// Its key: a digest of the text, the settings and the program's sources ([`program::SOURCES`]).
+    /// Its key: a digest of the texts, the settings and the program's sources ([`program::SOURCES`]).
     pub fn key(&self) -> Key {
         let keyed = Keyed {
             sources: program::SOURCES,
@@ -76,6 +81,7 @@ impl Request {
             scheme: &self.scheme,
             seed: self.seed,
             windows: &self.windows,
+            files: &self.files,
         };
         let text = serde_json::to_vec(&keyed).expect("plain data have a text");
         Key(Sha256::digest(&text).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
@@ -102,7 +108,7 @@ impl Request {
     pub fn run(&self) -> Result<Run, StudyError> {
         let windows: Vec<(Span, Span)> =
             self.windows.iter().map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to))).collect();
-        let source = Source::of_text(self.name.clone(), self.text.clone());
+        let source = Source::of_text(self.name.clone(), self.text.clone()).with_files(self.files.clone());
         let point = Point::new(source, self.set.clone(), windows)?;
         Ok(Run::new(&Arc::new(point), &self.scheme, self.seed))
     }
@@ -165,6 +171,7 @@ impl Run {
             scheme: self.scheme.clone(),
             seed: self.seed,
             windows: self.point.windows.iter().map(nanos).collect(),
+            files: self.point.scenario.file_texts(),
         }
     }
 

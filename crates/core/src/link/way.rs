@@ -203,9 +203,8 @@ mod tests {
     fn jitter_with_reordering_is_uniform_up_to_its_bound() {
         let jitter = Random::named(3, "jitter");
         let mut way = way(0.0, None, 3).with_jitter(Span::from_millis(2), true, jitter);
-        let mut delays: Vec<u64> = (0..100_000)
-            .map(|k| way.pass(at(k)).expect("nothing is lost").since(at(k)).as_nanos())
-            .collect();
+        let mut delays: Vec<u64> =
+            (0..100_000).map(|k| way.pass(at(k)).expect("nothing is lost").since(at(k)).as_nanos()).collect();
         delays.sort_unstable();
         // Kolmogorov and Smirnov: less than 1.95 / √n apart with a probability of 0.999.
         for (k, delay) in delays.iter().enumerate() {

@@ -10,6 +10,7 @@ mod dpccp;
 mod dumbbell_claims;
 mod e2e_aqm;
 mod hbhcm;
+mod links;
 mod losses;
 mod near_cache;
 mod no_allocation;
