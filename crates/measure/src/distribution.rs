@@ -132,7 +132,8 @@ mod tests {
         let mut delays = Distribution::new("ms", 0.05);
         (0..10_000).for_each(|k| delays.record(f64::from(k) * 0.01));
         for (x, part) in delays.cdf() {
-            assert!((part - x / 100.0).abs() < 0.003, "{part} up to {x} ms");
+            // Of a bucket of 0.4 ms at most, the last of which has no values behind 100 ms.
+            assert!((part - x / 100.0).abs() < 0.005, "{part} up to {x} ms");
         }
         assert_eq!(delays.cdf().last().map(|(_, part)| part), Some(1.0));
         assert_eq!(Distribution::new("ms", 0.05).quantile(0.5), None);

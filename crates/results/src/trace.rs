@@ -43,7 +43,8 @@ pub struct TraceNames {
 pub struct TraceFile {
     path: PathBuf,
     filter: TraceFilter,
-    names: TraceNames,
+    nodes: Vec<Value>,
+    signals: Vec<(u32, &'static str)>,
     /// None once it has failed or is complete.
     to: Option<TableFiles>,
     failure: Option<String>,
@@ -64,12 +65,13 @@ impl TraceFile {
         let metadata = TRACE_METADATA.iter().zip(values).map(|((key, _), value)| (*key, value)).collect();
         let to = TableFiles::create_one(path, TRACE.name, TRACE.columns.to_vec(), metadata);
         let to = Some(to.map_err(|error| error.to_string())?);
-        Ok(TraceFile { path: path.to_owned(), filter, names, to, failure: None })
+        let nodes = names.nodes.iter().map(|name| Value::from(name.as_str())).collect();
+        Ok(TraceFile { path: path.to_owned(), filter, nodes, signals: names.signals, to, failure: None })
     }
 
     fn row(&self, event: &TraceEvent<'_>) -> Vec<Value> {
         let TraceEvent { at, node, neighbour, what, packet } = *event;
-        let node_name = |node: u32| self.names.nodes.get(node as usize).map_or("", String::as_str);
+        let node_name = |node: u32| self.nodes.get(node as usize).cloned().unwrap_or(Value::Null);
         let is_timeout = matches!(what, TraceWhat::Timeout { .. });
         let (wait_ms, reason, count) = match what {
             TraceWhat::Send { waited } => (Some(waited.as_millis_f64()), None, 1),
@@ -86,8 +88,8 @@ impl TraceFile {
         let name = NameRef::from_value(packet.name.wire()).map(|name| name.to_string()).unwrap_or_default();
         vec![
             Value::from((at - Time::ZERO).as_secs_f64()),
-            Value::from(node_name(node)),
-            Value::from(neighbour.map(node_name)),
+            node_name(node),
+            neighbour.map_or(Value::Null, node_name),
             Value::from(what.name()),
             Value::from(kind),
             Value::from(name.as_str()),
@@ -105,7 +107,7 @@ impl TraceFile {
         let header = packet.header();
         let mut text = String::new();
         for (number, value) in header.signals.iter() {
-            let known = self.names.signals.iter().find(|(known, _)| *known == number);
+            let known = self.signals.iter().find(|(known, _)| *known == number);
             // To a text nothing fails.
             let _ = match known {
                 Some((_, name)) => write!(text, " {name}={value}"),

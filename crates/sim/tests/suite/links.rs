@@ -81,8 +81,8 @@ fn losses_in_bursts_hit_interests_and_data_with_their_mean_and_length() {
 #[test]
 fn events_change_losses_and_jitter() {
     let link = "rate = \"100 Mb/s\"\njitter = \"1 us\"\nreorder = true";
-    let events = "[[event]]\nat = \"20 s\"\nlink = \"A-B\"\nloss = 0.1\nloss_burst = 10\njitter = \"40 ms\"\n\
-                  [[event]]\nat = \"40 s\"\nlink = \"A-B\"\nloss = 0\njitter = \"0 s\"\n";
+    let events = "[[event]]\nat = \"20 s\"\nlink = \"A-B\"\njitter = \"40 ms\"\n\
+                  [[event]]\nat = \"40 s\"\nlink = \"A-B\"\nloss = 0.1\nloss_burst = 10\njitter = \"0 s\"\n";
     let windows = "[[window]]\nname = \"a\"\nfrom = \"1 s\"\nto = \"20 s\"\n\
                    [[window]]\nname = \"b\"\nfrom = \"21 s\"\nto = \"40 s\"\n\
                    [[window]]\nname = \"c\"\nfrom = \"41 s\"\nto = \"60 s\"\n";
@@ -91,8 +91,8 @@ fn events_change_losses_and_jitter() {
     let lost = |at: usize| report.document.windows[at].links.iter().map(|row| row.lost).sum::<u64>();
     assert!((delay(0) - 20.0).abs() < 0.5 && (delay(2) - 20.0).abs() < 0.5, "{} {}", delay(0), delay(2));
     // Two ways with 0 to 40 ms each: 40 ms on average.
-    assert!((delay(1) - 60.0).abs() < 3.0, "{}", delay(1));
-    assert!(lost(0) == 0 && lost(1) > 2000 && lost(2) == 0);
+    assert!((delay(1) - 60.0).abs() < 1.0, "{}", delay(1));
+    assert!(lost(0) == 0 && lost(1) == 0 && lost(2) > 2000);
 }
 
 #[test]
@@ -142,12 +142,12 @@ fn a_trace_of_rates_delivers_its_bytes_and_nothing_in_its_seconds_of_silence() {
 fn the_directions_of_a_half_duplex_link_share_its_rate() {
     let other = "[[flow]]\nname = \"g\"\nconsumer = \"B\"\nproducer = \"A\"\nprefix = \"/g\"\nsource_rate = \"8 Mb/s\"\n\
                  unresponsive = true\nlifetime = \"500 ms\"\n[[window]]\nname = \"w\"\nfrom = \"10 s\"\nto = \"60 s\"\n";
-    let set = ["flow.*.signature=0 B"];
+    let set = ["flow.*.unresponsive=false", "flow.*.source_rate=elastic", "scheme.fixed.window=400"];
     let half = parse("t", &text("rate = \"6 Mb/s\"\nduplex = \"half\"", other), &set);
     let (report, events) = traced(&half);
     let window = &report.document.windows[0];
     let used: Vec<f64> = window.links.iter().map(|row| row.utilisation).collect();
-    assert!((used[0] + used[1] - 1.0).abs() < 0.001, "{used:?}");
+    assert!((used[0] + used[1] - 1.0).abs() < 0.002, "{used:?}");
     // Never two at a time: one begins to leave when the one before has left.
     let sent = events.iter().filter(|event| matches!(event.2, TraceWhat::Send { .. }));
     let times: Vec<Time> = sent.map(|event| event.0).collect();
