@@ -142,7 +142,12 @@ fn a_trace_of_rates_delivers_its_bytes_and_nothing_in_its_seconds_of_silence() {
 fn the_directions_of_a_half_duplex_link_share_its_rate() {
     let other = "[[flow]]\nname = \"g\"\nconsumer = \"B\"\nproducer = \"A\"\nprefix = \"/g\"\nsource_rate = \"8 Mb/s\"\n\
                  unresponsive = true\nlifetime = \"500 ms\"\n[[window]]\nname = \"w\"\nfrom = \"10 s\"\nto = \"60 s\"\n";
-    let set = ["flow.*.unresponsive=false", "flow.*.source_rate=elastic", "scheme.fixed.window=400"];
+    let set = [
+        "flow.*.unresponsive=false",
+        "flow.*.source_rate=elastic",
+        "scheme.fixed.window=400",
+        "flow.*.lifetime=4 s",
+    ];
     let half = parse("t", &text("rate = \"6 Mb/s\"\nduplex = \"half\"", other), &set);
     let (report, events) = traced(&half);
     let window = &report.document.windows[0];
