@@ -51,7 +51,7 @@ export function controlPanels(flows: (FlowColumns | null)[], unit: string): Pane
     has(column) ? [{ id: column, title, unit, height: 150, fromZero: true }] : [];
   return [
     ...panel("window", "Window", "packets"),
-    ...panel("rate_bps", "Rate of the flow control", unit),
+    ...panel("rate_bps", "Rate", unit),
     ...panel("pending", "Pending Interests", "packets"),
     ...panel("srtt_ms", "Smoothed round-trip time", "ms"),
   ];
