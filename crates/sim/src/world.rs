@@ -37,6 +37,27 @@ pub(crate) struct Channel {
     pub(crate) in_flight: VecDeque<(Time, PacketId)>,
 }
 
+impl Channel {
+    /// A packet is on its way; whether it is the next to arrive.
+    #[inline]
+    fn put_in_flight(&mut self, packet: PacketId, arrival: Time) -> bool {
+        if self.way.reorders() {
+            return self.put_in_order(packet, arrival);
+        }
+        let is_first = self.in_flight.is_empty();
+        self.in_flight.push_back((arrival, packet));
+        is_first
+    }
+
+    /// It may arrive before others that left earlier.
+    #[cold]
+    fn put_in_order(&mut self, packet: PacketId, arrival: Time) -> bool {
+        let place = self.in_flight.partition_point(|(at, _)| *at <= arrival);
+        self.in_flight.insert(place, (arrival, packet));
+        place == 0
+    }
+}
+
 /// What a face of a node leads to.
 #[derive(Clone, Copy)]
 pub(crate) enum FaceKind {
@@ -535,7 +556,11 @@ impl World {
             trace.on_event(&TraceEvent { at: self.now, node, neighbour, what, packet: &self.pool[packet] });
         }
         match channel.way.pass(until) {
-            Some(arrival) => self.put_in_flight(index, packet, arrival),
+            Some(arrival) => {
+                if channel.put_in_flight(packet, arrival) {
+                    self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
+                }
+            }
             None => self.drop_packet(node, face, packet, DropReason::LinkLoss),
         }
     }
@@ -545,29 +570,12 @@ impl World {
         let channel = &mut self.channels[index as usize];
         let (node, face) = channel.from;
         match channel.way.pass(until) {
-            Some(arrival) => self.put_in_flight(index, packet, arrival),
+            Some(arrival) => {
+                if channel.put_in_flight(packet, arrival) {
+                    self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
+                }
+            }
             None => self.drop_packet(node, face, packet, DropReason::LinkLoss),
-        }
-    }
-
-    #[inline]
-    fn put_in_flight(&mut self, index: u32, packet: PacketId, arrival: Time) {
-        let channel = &mut self.channels[index as usize];
-        // With reordering a packet may come before others that left earlier.
-        let is_first = match channel.in_flight.back() {
-            Some((last, _)) if *last > arrival => {
-                let at = channel.in_flight.partition_point(|(at, _)| *at <= arrival);
-                channel.in_flight.insert(at, (arrival, packet));
-                at == 0
-            }
-            last => {
-                let is_first = last.is_none();
-                channel.in_flight.push_back((arrival, packet));
-                is_first
-            }
-        };
-        if is_first {
-            self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
         }
     }
 

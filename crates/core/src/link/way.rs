@@ -25,6 +25,8 @@ pub struct Way {
     random: Random,
     burst: Option<Burst>,
     jitter: Option<Box<Jitter>>,
+    /// Whether packets may overtake each other because of it.
+    reorders: bool,
     /// The latest arrival so far.
     latest: Time,
 }
@@ -41,7 +43,6 @@ struct Burst {
 #[derive(Debug)]
 struct Jitter {
     bound: Span,
-    reorder: bool,
     random: Random,
 }
 
@@ -53,7 +54,7 @@ pub fn least_burst(loss: f64) -> f64 {
 impl Way {
     /// A way with this propagation delay and independent losses. `random` decides about losses.
     pub fn new(delay: Span, loss: f64, random: Random) -> Way {
-        Way { delay, loss, random, burst: None, jitter: None, latest: Time::ZERO }
+        Way { delay, loss, random, burst: None, jitter: None, reorders: false, latest: Time::ZERO }
     }
 
     /// Has losses come in bursts of this mean length, packets; at least [`least_burst`]. `None`: they are independent.
@@ -65,7 +66,8 @@ impl Way {
     /// Adds a delay, uniform from 0 up to `bound`, which `random` draws. With `reorder` packets may overtake each other.
     #[must_use]
     pub fn with_jitter(mut self, bound: Span, reorder: bool, random: Random) -> Way {
-        self.jitter = Some(Box::new(Jitter { bound, reorder, random }));
+        self.jitter = Some(Box::new(Jitter { bound, random }));
+        self.reorders = reorder;
         self
     }
 
@@ -86,6 +88,12 @@ impl Way {
         self.loss = loss;
     }
 
+    /// Whether a packet may arrive before one that left earlier.
+    #[inline]
+    pub fn reorders(&self) -> bool {
+        self.reorders
+    }
+
     /// All that is on the way is lost.
     pub fn clear(&mut self) {
         self.latest = Time::ZERO;
@@ -97,17 +105,15 @@ impl Way {
         if self.loss > 0.0 && self.is_lost() {
             return None;
         }
-        let arrival = until + self.delay;
+        let mut arrival = until + self.delay;
         if let Some(jitter) = &mut self.jitter {
-            let arrival = arrival + jitter.draw();
-            if jitter.reorder {
+            arrival += jitter.draw();
+            if self.reorders {
                 return Some(arrival);
             }
-            self.latest = arrival.max(self.latest);
-        } else {
-            // A delay that was cut does not make packets overtake each other.
-            self.latest = arrival.max(self.latest);
         }
+        // Neither jitter nor a delay that was cut makes packets overtake each other.
+        self.latest = arrival.max(self.latest);
         Some(self.latest)
     }
 
