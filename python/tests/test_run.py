@@ -173,3 +173,20 @@ def test_what_there_is_is_listed():
     weir.run("examples/minimal", "reno", set={"scheme.reno.beta": 0.7})
     with pytest.raises(weir.SchemeError, match="did you mean `reno`"):
         weir.schemes("rno")
+
+
+def test_distributions_are_arrays_for_a_plot_and_add_up(dumbbell):
+    delay = dumbbell.distribution("delay")
+    values, parts = delay.cdf()
+    assert len(values) == len(parts) and parts[-1] == 1 and values == sorted(values)
+    classes = {row["class"] for row in dumbbell.classes.rows()}
+    of_classes = [dumbbell.distribution("delay", name) for name in classes]
+    assert sum(one.count for one in of_classes) == delay.count
+    assert (delay + delay).count == 2 * delay.count and delay.unit == "ms"
+    row = next(row for row in dumbbell.classes.rows() if row["window"] == "20:30")
+    part = dumbbell.distribution("delay", row["class"], "20:30")
+    assert part.quantile(0.95) == pytest.approx(row["delay_ms_p95"], rel=0.005)
+    with pytest.raises(weir.WeirError, match="there are: delay"):
+        dumbbell.distribution("delays")
+    with pytest.raises(weir.WeirError, match="20:30"):
+        dumbbell.distribution("delay", window="1:2")

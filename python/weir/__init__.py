@@ -9,7 +9,7 @@ processors. Tables have units in the names of their columns: `goodput_bps` is in
 bit/s, `delay_ms_p95` in milliseconds, `completion_s` in seconds.
 """
 
-from ._native import VERSION, Optimum, Result, Scenario, Series, Study, Table, scenarios, schemes
+from ._native import VERSION, Distribution, Optimum, Result, Scenario, Series, Study, Table, scenarios, schemes
 from ._optimum import optimum
 from ._run import Progress, run
 from ._study import compare, reproduce, sweep
@@ -21,6 +21,7 @@ __version__ = VERSION.split(" ")[0]
 
 __all__ = [
     "VERSION",
+    "Distribution",
     "Optimum",
     "Progress",
     "Result",

@@ -216,7 +216,33 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]: ...
     @staticmethod
-    def _restore(name: str, text: str, set: Sequence[str], is_named: bool) -> Scenario: ...
+    def _restore(
+        name: str, text: str, set: Sequence[str], is_named: bool, files: Sequence[tuple[str, str]]
+    ) -> Scenario: ...
+
+@final
+class Distribution:
+    """A histogram of a run. `+` adds those of several runs, over seeds for example."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of the values: `ms`, `s`, or `1` for ratios."""
+
+    @property
+    def count(self) -> int:
+        """The number of values."""
+
+    @property
+    def mean(self) -> float | None:
+        """Their mean, exact."""
+
+    def cdf(self) -> tuple[list[float], list[float]]:
+        """The points of the cumulative distribution: values, and the part of all values up to each, 0 to 1."""
+
+    def quantile(self, part: float) -> float | None:
+        """The value that this part (0 to 1) of all values does not exceed; off by half a step or 0.4 %."""
+
+    def __add__(self, other: Distribution) -> Distribution: ...
 
 @final
 class Result:
@@ -287,6 +313,14 @@ class Result:
     @property
     def series(self) -> Series:
         """The figures over time."""
+
+    def distribution(self, what: str, of: str | None = None, window: str = "run") -> Distribution:
+        """The histogram of a measured quantity: `delay`, `queueing`, `completion` or `slowdown`.
+
+        `of` is the name of a class, of a group, of a flow as `C1 /A`, or of the direction of a link as `R1->R2`; without
+        it, that of all flows or all links. `window` is a window as in the tables, such as `20:120`; without it, that of the
+        whole run.
+        """
 
     @property
     def document(self) -> dict[str, Any]:

@@ -107,11 +107,29 @@ export interface TrafficColumns {
   retransmitted: Column;
 }
 
+/** A flow has what its flow control steers by besides, at the ends of steps. */
+export interface FlowColumns extends TrafficColumns {
+  window: Column;
+  rate_bps: Column;
+  pending: Column;
+  srtt_ms: Column;
+}
+
 export interface LinkColumns {
   utilisation: Column;
   queue_packets: Column;
   queue_ms: Column;
   drops: Column;
+}
+
+/** Cumulative distributions of one quantity over the whole run. */
+export interface Curves {
+  what: string;
+  unit: string;
+  /** Values, in `unit`, common to all curves. */
+  at: number[];
+  /** Each with the part of the values up to each of `at`, 0 to 1. */
+  curves: { kind: string; of: string; count: number; parts: number[] }[];
 }
 
 export interface Page {
@@ -125,9 +143,10 @@ export interface Page {
   verdicts: { kind: string; stated: string; measured: string; tolerance: string }[];
   time: { step_s: number; points: number; merged: number };
   /** Beside the rows of the document; null for what is not plotted. */
-  flows: (TrafficColumns | null)[];
+  flows: (FlowColumns | null)[];
   classes: TrafficColumns[];
   links: (LinkColumns | null)[];
+  distributions: Curves[];
   nodes: { name: string; role: "consumer" | "router" | "producer" | "peer"; x: number; y: number }[];
   /** Among them the pairs of stations of each medium, which is its place among those. */
   edges: { from: string; to: string; rate_bps: number; delay_ms: number; medium: number | null }[];

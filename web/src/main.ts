@@ -6,12 +6,12 @@ import "./report.css";
 import type cytoscape from "cytoscape";
 import { type ClassRow, type DropRow, type Expectation, type FlowRow, type LinkRow, type Rows, readPage, unpack } from "./data";
 import { choice, h, section, select } from "./dom";
-import { count, large, millis, percent, rate, seconds } from "./format";
-import { Board, type Line, TimeRange, drawn } from "./plots";
+import { count, large, millis, percent, rate, seconds, significant } from "./format";
+import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
 import { type Column, table } from "./tables";
 import { classColour, dash, paletteColour, startTheme, themeButton } from "./theme";
 import { directions, network, rowsOnMedium } from "./topology";
-import { resetButton, trafficPanels, trafficValues } from "./traffic";
+import { controlPanels, controlValues, resetButton, trafficPanels, trafficValues } from "./traffic";
 
 declare global {
   interface Window {
@@ -245,9 +245,10 @@ function traffic(): HTMLElement {
   const classes = doc.classes.map((row) => row.class);
   const forClasses = trafficPanels(doc.classes, step);
   const forFlows = trafficPanels(doc.flows, step);
+  const control = controlPanels(page.flows, forFlows.panels[0]!.unit);
   const boards = {
     classes: new Board("classes", times, forClasses.panels, range),
-    flows: new Board("flows", times, forFlows.panels, range),
+    flows: new Board("flows", times, [...forFlows.panels, ...control], range),
   };
   boards.classes.show(
     doc.classes.map((row, i) => ({
@@ -302,7 +303,7 @@ function traffic(): HTMLElement {
     } else {
       status.textContent = "";
     }
-    boards.flows.show(flowLines(flows, forFlows.scale, flowName));
+    boards.flows.show(flowLines(flows, forFlows.scale, flowName, control));
   };
   const chooser = select(
     "Flows to plot",
@@ -351,7 +352,7 @@ function traffic(): HTMLElement {
  * Flows of several classes have the colour of their class and differ in their dashes; flows of one
  * class have colours of their own.
  */
-function flowLines(flows: number[], scale: number, name: (flow: number) => string): Line[] {
+function flowLines(flows: number[], scale: number, name: (flow: number) => string, control: Panel[]): Line[] {
   const classes = doc.classes.map((row) => row.class);
   const several = new Set(flows.map((i) => doc.flows[i]!.class)).size > 1;
   const before = new Map<string, number>();
@@ -365,7 +366,10 @@ function flowLines(flows: number[], scale: number, name: (flow: number) => strin
       note: own,
       colour: several ? classColour(own, classes.indexOf(own)) : paletteColour(place),
       dash: several ? dash(inClass) : dash(Math.floor(place / 8)),
-      values: trafficValues(page.flows[i], page.time.points, scale),
+      values: [
+        ...trafficValues(page.flows[i], page.time.points, scale),
+        ...controlValues(page.flows[i], control, page.time.points, scale),
+      ],
     };
   });
 }
@@ -468,6 +472,54 @@ function links(): HTMLElement {
   );
 }
 
+/** Names of what has distributions, and what the curves of each are. */
+const QUANTITIES: Record<string, [title: string, about: string]> = {
+  delay: ["Delay", "From the first transmission of an Interest to its Data, each Data."],
+  queueing: ["Queueing delay", "Each packet in front of a link."],
+  completion: ["Completion", "From the start of a flow to its last Data, each flow that completed."],
+  slowdown: ["Slowdown", "The completion over the time that the flow would take alone on an empty network, each flow that completed."],
+};
+
+/** Cumulative distributions, one quantity at a time. */
+function distributions(): HTMLElement | null {
+  if (page.distributions.length === 0) return null;
+  const place = h("div");
+  const show = (what: string) => {
+    const { unit, at, curves } = page.distributions.find((one) => one.what === what)!;
+    const [title, about] = QUANTITIES[what] ?? [what, ""];
+    const suffix = unit === "1" ? "" : ` ${unit}`;
+    const text = (value: number) => significant(value, 4) + suffix;
+    const last = Math.max(at[at.length - 1] ?? 0, 1e-9);
+    const board = new Board(
+      "distribution",
+      at,
+      [{ id: what, title: "Part of the values", unit: "%", height: 240, fromZero: true, top: 100 }],
+      new TimeRange(0, last, last / 1000),
+      {
+        label: unit === "1" ? title.toLowerCase() : `${title.toLowerCase()}, ${unit}`,
+        sync: "weir-distribution",
+        idle: "the part of the values up to the crosshair",
+        text,
+      },
+    );
+    board.show(
+      curves.map((curve, place) => ({
+        id: `${curve.kind} ${curve.of}`,
+        name: curve.of === "" ? "all links" : curve.of.replace("->", " → "),
+        note: `${curve.kind === "links" ? "" : `${curve.kind}, `}${large(curve.count)}`,
+        colour: curve.kind === "class" ? classColour(curve.of, place) : paletteColour(place),
+        dash: dash(curve.kind === "class" ? 0 : Math.floor(place / 8)),
+        values: [curve.parts.map((part) => part * 100)],
+      })),
+    );
+    place.replaceChildren(h("p", {}, about), board.element);
+  };
+  const names = page.distributions.map(({ what }): [string, string] => [what, (QUANTITIES[what] ?? [what])[0]]);
+  show(names[0]![0]);
+  const tools = names.length > 1 ? select("Quantity", names, names[0]![0], show) : null;
+  return section("distributions", "Distributions", [tools, h("span", { class: "hint" }, "run.json has the histograms")], place);
+}
+
 function drops(): HTMLElement | null {
   const rows = doc.drops;
   // Real forwarders do not say why.
@@ -533,6 +585,7 @@ root.replaceChildren(
   ...(times.length > 0 ? [traffic(), ...(isReal ? [] : [links()])] : []),
   overWindows("flows", "Flows", flowTable),
   ...(isReal ? [] : [overWindows("link-figures", "Links", linkTable)]),
+  ...[distributions()].filter((part) => part !== null),
   ...[drops()].filter((part) => part !== null),
   provenance(),
   h("footer", {}, `weir ${page.version}`),

@@ -42,6 +42,18 @@ export interface Panel {
 
 const SYNC = "weir";
 
+/** What boards are drawn over, if not time. */
+export interface Abscissa {
+  /** Its label, with its unit. */
+  label: string;
+  /** Boards with the same one share the crosshair. */
+  sync: string;
+  /** What the table of readings says while there is no crosshair. */
+  idle: string;
+  /** A value of it in words. */
+  text: (value: number) => string;
+}
+
 /** The range of time that all plots show, and who follows it. */
 export class TimeRange {
   from: number;
@@ -109,6 +121,7 @@ export class Board {
     private readonly times: number[],
     private readonly panels: Panel[],
     private readonly range: TimeRange,
+    private readonly over?: Abscissa,
   ) {
     this.element = h("div", { class: "board", id: `board-${name}` }, this.stack, this.readings);
     this.resized = new ResizeObserver(() => this.fit());
@@ -152,7 +165,7 @@ export class Board {
       tabindex: "0",
       role: "group",
       "aria-label":
-        `${panel.title} in ${panel.unit} over time. Arrow keys move the crosshair, plus and minus zoom, Escape shows everything.`,
+        `${panel.title} in ${panel.unit} over ${this.over?.label ?? "time"}. Arrow keys move the crosshair, plus and minus zoom, Escape shows everything.`,
     });
     this.stack.append(h("figure", {}, title, place));
     const plot = new uPlot(this.options(panel, index), this.data(index), place);
@@ -194,7 +207,7 @@ export class Board {
       legend: { show: false },
       focus: { alpha: 0.2 },
       cursor: {
-        sync: { key: SYNC, setSeries: false },
+        sync: { key: this.over?.sync ?? SYNC, setSeries: false },
         drag: { x: true, y: false, setScale: false },
         points: { size: 7 },
         y: false,
@@ -213,12 +226,12 @@ export class Board {
       axes: [
         {
           ...axis,
-          label: "time, s",
+          label: this.over?.label ?? "time, s",
           labelSize: 16,
           labelGap: 0,
           size: 24,
           gap: 3,
-          values: (_plot, splits) => splits.map((split) => seconds(split)),
+          values: (_plot, splits) => splits.map((split) => (this.over ? String(parseFloat(split.toPrecision(6))) : seconds(split))),
         },
         {
           ...axis,
@@ -413,6 +426,7 @@ export class Board {
 
   /** Fills the table: values under the crosshair, or over the range that is shown. */
   private read(): void {
+    if (this.over) return this.readOver(this.over);
     const { from, to } = this.range;
     const first = this.times.findIndex((t) => t >= from);
     const after = this.times.findIndex((t) => t > to);
@@ -433,6 +447,17 @@ export class Board {
         const value =
           this.cursor === null ? summary(values, first, end, panel.counts ?? false, weights) : values[this.cursor];
         this.cells[i]![p]!.textContent = panel.counts ? count(value) : significant(value, 4);
+      });
+    });
+  }
+
+  /** The same where there is no time: values under the crosshair only. */
+  private readOver(over: Abscissa): void {
+    const at = this.cursor;
+    this.caption.textContent = at === null ? over.idle : `up to ${over.text(this.times[at]!)}`;
+    this.lines.forEach((line, i) => {
+      this.panels.forEach((_, p) => {
+        this.cells[i]![p]!.textContent = at === null ? "" : significant(line.values[p]![at], 4);
       });
     });
   }

@@ -21,6 +21,7 @@ mod passphrase;
 mod ping;
 mod progress;
 mod put;
+mod record;
 mod replay;
 mod reproduce;
 mod route;

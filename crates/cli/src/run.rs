@@ -9,10 +9,11 @@ use weir_measure::to_json;
 use weir_measure::{Report, RunDocument, Series};
 use weir_results::{ComparisonDocument, summary, terminal_width, write_all};
 use weir_scenario::Scenario;
-use weir_study::{Made, Run, RunStore, ScenarioOptimum, Seeds, refuse_idle, stem};
+use weir_study::{Made, Run, RunStore, ScenarioOptimum, Seeds, Tracing, refuse_idle, stem};
 
 use crate::out::{self, Out};
 use crate::progress::{Execution, Jobs};
+use crate::record::Record;
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario, print the results, and write a report
@@ -48,6 +49,8 @@ pub struct Args {
     /// Encode and decode every packet, and stop if one changes
     #[arg(long)]
     check_wire: bool,
+    #[command(flatten)]
+    record: Record,
 }
 
 impl Args {
@@ -76,7 +79,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let out = Out::open(args.out.as_deref(), args.json, &format!("{}-{scheme}", stem(&scenario.name)))?;
     let (with_series, check_wire) = (out.dir().is_some(), args.check_wire);
     let run = |&seed: &u64| Run { with_series, check_wire, ..Run::new(&point, scheme, seed) };
-    let runs: Arc<[Run]> = seeds.list().iter().map(run).collect();
+    let mut runs: Vec<Run> = seeds.list().iter().map(run).collect();
+    let is_recorded = args.record.is_wanted();
+    if is_recorded {
+        let [run] = &mut runs[..] else {
+            return Err("--trace and --pcap write the packets of one run: give one --seed".into());
+        };
+        run.trace = Some(Tracing::new(args.record.begin(scenario, &run.command().text())?));
+    }
+    let runs: Arc<[Run]> = runs.into();
     let optimum = terminal::while_waiting("computing the optimum", || point.optimum());
     let shared = shared_prefixes(scenario);
     let store = Arc::new(RunStore::of_results(None));
@@ -102,7 +113,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         jobs: args.jobs.number(),
         left: LOST,
         // Files and tables are made of a run's report, which is not kept.
-        is_needed: &|_| !args.json || with_series || check_wire,
+        is_needed: &|_| !args.json || with_series || check_wire || is_recorded,
         on_made: &on_made,
         on_kept: &|| (),
     };

@@ -322,6 +322,11 @@ impl FlowRtt {
         self.smoothed.map(|smoothed| smoothed.srtt)
     }
 
+    /// The mean of the shortest round trips of all Data, once there is a sample.
+    pub fn mean_base(&self) -> Option<Span> {
+        self.responders.mean_base()
+    }
+
     /// The longest of all responders.
     fn longest(&self, of_one: impl Fn(Smoothed) -> Span) -> Span {
         let all = self.responders.known.iter().map(|of| of_one(of.smoothed));

@@ -3,7 +3,8 @@
 use weir_core::consumer::ConsumerCounters;
 use weir_core::seam::DropReason;
 use weir_measure::{
-    DropRow, FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RequestAccounts, RequestRow, RunDocument, Series, Topology, WindowRow,
+    DistributionRow, DropRow, FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RequestAccounts, RequestRow, RunDocument,
+    Series, Topology, WindowRow,
 };
 
 use crate::experiment::Experiment;
@@ -65,6 +66,12 @@ impl Measured<'_> {
         self.requests.as_ref().map_or_else(Vec::new, |requests| requests.rows(place))
     }
 
+    fn distributions(&self, place: usize, interval: &Interval) -> Vec<DistributionRow> {
+        let mut rows = self.flows.delay_distributions(interval);
+        rows.extend(self.links.iter().flat_map(|links| links.distributions(place)));
+        rows
+    }
+
     fn link_rows(&self, place: usize, interval: &Interval) -> Vec<LinkRow> {
         self.links.as_ref().map_or_else(Vec::new, |links| links.rows(place, interval.seconds()))
     }
@@ -85,9 +92,12 @@ impl Experiment {
             groups: flows.group_rows(interval),
             links: measured.link_rows(1 + window, interval),
             requests: measured.request_rows(1 + window),
+            distributions: measured.distributions(1 + window, interval),
             optimum: None,
         });
         let (drops, data_thrown_away) = measured.drops();
+        let mut distributions = measured.distributions(0, whole);
+        distributions.extend(flows.completion_distributions());
         let document = RunDocument {
             schema: RunDocument::SCHEMA,
             scenario: scenario.name.clone(),
@@ -105,6 +115,7 @@ impl Experiment {
             groups: flows.group_rows(whole),
             links: measured.link_rows(0, whole),
             requests: measured.request_rows(0),
+            distributions,
             windows: windows.collect(),
             expectations: measured.observers.rows(flows, measured.links.as_ref()),
             ..RunDocument::default()

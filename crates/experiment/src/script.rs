@@ -22,6 +22,10 @@ pub enum Change {
     Delay(LinkId, [Span; 2]),
     /// The loss ratio of a link, 0 to 1.
     Loss(LinkId, f64),
+    /// The mean length of a link's bursts of losses, packets.
+    LossBurst(LinkId, f64),
+    /// The bound of a link's jitter, for packets put on it from now on.
+    Jitter(LinkId, Span),
     /// A link works, or fails: then what is on it is lost.
     Up(LinkId, bool),
     /// A node works, with empty tables, or fails: then it loses all that it has, and what is on its links is lost.
@@ -62,6 +66,8 @@ impl Experiment {
                 Event::LinkRate { link, rate } => script.push((at, Change::Rate(*link, *rate))),
                 Event::LinkDelay { link, delay } => script.push((at, Change::Delay(*link, *delay))),
                 Event::LinkLoss { link, loss } => script.push((at, Change::Loss(*link, *loss))),
+                Event::LinkLossBurst { link, length } => script.push((at, Change::LossBurst(*link, *length))),
+                Event::LinkJitter { link, jitter } => script.push((at, Change::Jitter(*link, *jitter))),
                 Event::LinkDown { link } => script.push((at, Change::Up(*link, false))),
                 Event::LinkUp { link } => script.push((at, Change::Up(*link, true))),
                 Event::NodeDown { node } => script.push((at, Change::NodeUp(*node, false))),

@@ -8,8 +8,8 @@ use weir_core::consumer::{ConsumerCounters, Delivery};
 use weir_core::units::{Span, Time};
 use weir_packet::ServiceClass;
 
-use crate::model::{ClassRow, FlowRow, GroupRow, TrafficFigures};
-use crate::series::{ClassSeries, FlowSample, FlowSeries};
+use crate::model::{ClassRow, DistributionRow, FlowRow, GroupRow, TrafficFigures};
+use crate::series::{ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries};
 use crate::stats::{DelayHistogram, jain};
 
 /// With more flows than this, percentiles are kept by class only: a table a flow would be most of
@@ -17,6 +17,8 @@ use crate::stats::{DelayHistogram, jain};
 const FLOWS_WITH_PERCENTILES: usize = 5_000;
 /// With more flows than this, time series are kept by class only.
 const FLOWS_WITH_SERIES: usize = 2_000;
+/// With more groups, or more flows, than this, the document has no histograms of each: it would be mostly these.
+const WITH_DISTRIBUTIONS: usize = 16;
 
 /// The properties of a flow that the accounts need.
 #[derive(Clone, Debug)]
@@ -310,6 +312,22 @@ impl FlowAccounts {
         self.totals[flow].counters = counters;
     }
 
+    /// Whether [`FlowAccounts::set_control`] is wanted: a step of the series of each flow ends.
+    pub fn wants_control(&self) -> bool {
+        self.with_series && self.is_sample() && !self.flow_series.is_empty()
+    }
+
+    /// Takes the flow control of a flow at the end of a step.
+    pub fn set_control(&mut self, flow: usize, sample: &ControlSample) {
+        if let Some(series) = self.flow_series.get_mut(flow) {
+            if series.control.window.is_empty() {
+                let room = series.goodput_bps.capacity();
+                series.control = ControlSeries::with_room(room);
+            }
+            series.control.push(sample);
+        }
+    }
+
     // ---- Time
 
     /// The time at which [`FlowAccounts::end_step`] must be called.
@@ -490,6 +508,68 @@ impl FlowAccounts {
             GroupRow { group: group(flows[0]).clone(), figures }
         };
         indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
+    }
+
+    /// The flows of each group, in their order.
+    fn groups(&self) -> Vec<(&str, Vec<usize>)> {
+        let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (flow, info) in self.flows.iter().enumerate() {
+            match groups.last_mut() {
+                Some((group, flows)) if *group == info.group => flows.push(flow),
+                _ => groups.push((&info.group, vec![flow])),
+            }
+        }
+        groups
+    }
+
+    /// Classes, groups and flows that have histograms: the kind and the name of each, with its flows. A group that is a
+    /// class has none of its own, and neither has a flow that is a group.
+    pub fn with_distributions(&self) -> Vec<(&'static str, String, Vec<usize>)> {
+        let members = |class: &ServiceClass| -> Vec<usize> {
+            (0..self.flows.len()).filter(|&flow| self.flows[flow].class == *class).collect()
+        };
+        let mut all: Vec<(&'static str, String, Vec<usize>)> =
+            self.classes.iter().map(|class| ("class", class.name().to_owned(), members(class))).collect();
+        let groups = self.groups();
+        if groups.len() <= WITH_DISTRIBUTIONS {
+            let group = |(name, flows): (&str, Vec<usize>)| ("group", name.to_owned(), flows);
+            all.extend(groups.into_iter().map(group));
+        }
+        if self.flows.len() <= WITH_DISTRIBUTIONS {
+            let name = |info: &FlowInfo| format!("{} {}", info.consumer, info.prefix);
+            all.extend(self.flows.iter().enumerate().map(|(flow, info)| ("flow", name(info), vec![flow])));
+        }
+        let mut known: Vec<Vec<usize>> = Vec::new();
+        all.retain(|(_, _, flows)| {
+            let is_new = !known.contains(flows);
+            known.push(flows.clone());
+            is_new
+        });
+        all
+    }
+
+    /// Histograms of the delays in an interval; none where there are too many flows for those of a group.
+    pub fn delay_distributions(&self, interval: &Interval) -> Vec<DistributionRow> {
+        let row = |(kind, name, flows): (&'static str, String, Vec<usize>)| {
+            let delays = match kind {
+                "class" => interval.class_delays(self.flows[flows[0]].class, &flows),
+                _ => interval.delays_of(&flows),
+            };
+            DistributionRow::of("delay", kind, name, delays.distribution())
+        };
+        self.with_distributions().into_iter().filter_map(row).collect()
+    }
+
+    /// Histograms of the completions of flows that have an end, over the whole run.
+    pub fn completion_distributions(&self) -> Vec<DistributionRow> {
+        let row = |(kind, name, flows): (&'static str, String, Vec<usize>)| {
+            let mut completions = DelayHistogram::new();
+            let ends = flows.iter().filter_map(|&flow| self.completion[flow]);
+            ends.for_each(|completion| completions.record(completion.after.as_nanos()));
+            DistributionRow::of("completion", kind, name, completions.distribution())
+        };
+        let rows = self.with_distributions().into_iter().filter(|(kind, ..)| *kind != "flow");
+        rows.filter_map(row).collect()
     }
 
     /// Jain's index of the flows that take part: one that has not begun, or is over, is not treated unfairly. One flow is

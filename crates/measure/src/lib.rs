@@ -4,6 +4,7 @@
 //! tables and files of them.
 
 mod accounts;
+mod distribution;
 mod document;
 mod links;
 mod model;
@@ -11,18 +12,20 @@ mod optimum;
 mod requests;
 mod series;
 mod stats;
+mod trace;
 
 pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Interval};
 pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
-    Bound, ClassRow, DelayMs, DistanceRow, DropRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
-    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures,
-    WindowRow,
+    Bound, ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate, ExpectationRow,
+    FlowRow, GroupRow, LinkRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RequestRow, RunDocument,
+    SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures, WindowRow,
 };
 pub use requests::{RequestAccounts, RequestInfo};
 pub use series::{
-    ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, RequestSample, Role, Series, Topology,
-    TopologyLink, TopologyMedium, TopologyNode,
+    ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report,
+    RequestSample, Role, Series, Topology, TopologyLink, TopologyMedium, TopologyNode,
 };
 pub use stats::{DelayHistogram, jain, unfairness};
+pub use trace::{Trace, TraceEvent, TraceWhat};

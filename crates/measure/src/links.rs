@@ -5,9 +5,12 @@ use weir_core::seam::{DropPlace, DropReason};
 use weir_core::units::{Rate, Span, Time};
 
 use crate::accounts::{Extent, FlowAccounts, Interval};
-use crate::model::LinkRow;
+use crate::model::{Distribution, DistributionRow, LinkRow};
 use crate::series::{LinkSample, LinkSeries};
 use crate::stats::DelayHistogram;
+
+/// With more directions of links than this, the document has only the histogram of all together.
+const WITH_DISTRIBUTIONS: usize = 32;
 
 /// The properties of one direction of a link that the accounts need.
 #[derive(Clone, Debug)]
@@ -241,6 +244,24 @@ impl LinkAccounts {
             }
         };
         self.links.iter().enumerate().map(row).collect()
+    }
+
+    /// Histograms of the queueing delays over the interval with this index: of all links together, and of each where they
+    /// are few.
+    pub fn distributions(&self, place: usize) -> Vec<DistributionRow> {
+        let interval = &self.intervals[place];
+        let mut all = Distribution::new("ms", 0.0);
+        let mut rows = Vec::new();
+        for (index, info) in self.links.iter().enumerate() {
+            let queueing = interval.queueing(index).distribution();
+            all.step = queueing.step;
+            all.merge(&queueing);
+            if self.links.len() <= WITH_DISTRIBUTIONS {
+                let name = format!("{}->{}", info.from, info.to);
+                rows.extend(DistributionRow::of("queueing", "link", name, queueing));
+            }
+        }
+        DistributionRow::of("queueing", "links", String::new(), all).into_iter().chain(rows).collect()
     }
 
     /// Takes out the time series.

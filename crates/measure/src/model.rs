@@ -61,6 +61,10 @@ pub struct RunDocument {
     /// Requests of flows with `arrivals`, by group and size; left out without such flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestRow>,
+    /// Histograms over the whole run: of each class; of each group, flow and direction of a link where they are few; and
+    /// of all links together.
+    #[serde(default)]
+    pub distributions: Vec<DistributionRow>,
     /// The same rows over parts of the run.
     pub windows: Vec<WindowRow>,
     /// The optimum over the whole run, if the run has no window; `None` if it is not known.
@@ -248,6 +252,42 @@ pub struct QueueMs {
     pub p99: Option<f64>,
 }
 
+/// A histogram of a measured quantity, with what it is of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DistributionRow {
+    /// The measured quantity: `delay` from the first transmission of an Interest to its Data; `queueing`, the queueing delay
+    /// of a packet in front of a link; `completion`, from a flow's start to its last Data; `slowdown`, a completion over the
+    /// time that the flow would take alone on an empty network.
+    pub what: String,
+    /// What it is of: `class`, `group`, `flow` or `link`; `links` for all links together.
+    pub kind: String,
+    /// Which one: the name of the class or group, the flow as `C1 /A`, the direction of a link as `R1->R2`; empty for
+    /// `links`.
+    pub of: String,
+    /// The histogram.
+    #[serde(flatten)]
+    pub distribution: Distribution,
+}
+
+/// A histogram with buckets of a bounded error.
+///
+/// A value counts as a whole number of steps, rounded. Numbers below 256 have a bucket each; above, a bucket that begins
+/// at `b` has 2^(⌊log₂ b⌋ − 7) numbers. So a value is off by half a step or by 0.4 %, whichever is more. Two
+/// histograms of the same unit and step are added by adding the counts of buckets with the same beginning.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Unit of the values: `ms`, `s`, or `1` for ratios.
+    pub unit: String,
+    /// The width of the smallest buckets, in `unit`.
+    pub step: f64,
+    /// The number of values.
+    pub count: u64,
+    /// Their mean, exact, in `unit`; `None` without values.
+    pub mean: Option<f64>,
+    /// For each bucket with values, in order: where it begins, in steps, and how many values it has.
+    pub counts: Vec<(u64, u64)>,
+}
+
 /// The rows over one measuring window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowRow {
@@ -267,6 +307,9 @@ pub struct WindowRow {
     /// Requests that came in it, by group and size; left out without flows with `arrivals`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestRow>,
+    /// Histograms of delays and queueing delays in it; those of completions and slowdowns are of the whole run.
+    #[serde(default)]
+    pub distributions: Vec<DistributionRow>,
     /// The optimum and the flows' distance from it; `None` if it is not known.
     #[serde(default)]
     pub optimum: Option<OptimumRow>,

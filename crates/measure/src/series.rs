@@ -3,6 +3,10 @@
 //! Time is cut into steps of `step_s`; sample `k` covers `[k * step_s, (k + 1) * step_s)`. All
 //! vectors have capacity for a whole run, so filling them allocates nothing.
 
+use weir_core::consumer::Consumer;
+use weir_core::seam::Gauge;
+use weir_core::units::Span;
+
 use crate::model::{ProbeValue, RunDocument};
 
 /// All results of one run.
@@ -71,6 +75,53 @@ pub struct FlowSeries {
     pub lost: Vec<u32>,
     /// Retransmitted Interests.
     pub retransmitted: Vec<u32>,
+    /// What its flow control steers by and its consumer knows, at the end of each step.
+    pub control: ControlSeries,
+}
+
+/// The flow control of one flow over time, at the end of each step. Empty if not recorded; NaN where there is no value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ControlSeries {
+    /// Congestion window, packets; NaN while the flow control steers by a rate.
+    pub window: Vec<f32>,
+    /// Rate of Data, bit/s; NaN while the flow control steers by a window.
+    pub rate_bps: Vec<f32>,
+    /// Pending Interests.
+    pub pending: Vec<f32>,
+    /// Smoothed round-trip time, ms; NaN before the first sample.
+    pub srtt_ms: Vec<f32>,
+    /// Retransmission timeout, ms.
+    pub rto_ms: Vec<f32>,
+    /// The shortest round trip: the mean over the responders by their answers, ms; NaN before the first sample.
+    pub base_rtt_ms: Vec<f32>,
+}
+
+/// The flow control of a flow at one time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ControlSample {
+    /// Its window or its rate.
+    pub gauge: Gauge,
+    /// Pending Interests.
+    pub pending: u32,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Span>,
+    /// Retransmission timeout.
+    pub rto: Span,
+    /// The shortest round trip; `None` before the first sample.
+    pub base_rtt: Option<Span>,
+}
+
+impl ControlSample {
+    /// That of a consumer now.
+    pub fn of(consumer: &Consumer) -> ControlSample {
+        ControlSample {
+            gauge: consumer.gauge(),
+            pending: consumer.pending(),
+            srtt: consumer.srtt(),
+            rto: consumer.rto(),
+            base_rtt: consumer.base_rtt(),
+        }
+    }
 }
 
 /// One step of a flow.
@@ -246,6 +297,7 @@ impl FlowSeries {
             sent_rate: Vec::with_capacity(samples),
             lost: Vec::with_capacity(samples),
             retransmitted: Vec::with_capacity(samples),
+            control: ControlSeries::default(),
         }
     }
 
@@ -257,6 +309,30 @@ impl FlowSeries {
         self.sent_rate.push(sample.sent_rate);
         self.lost.push(sample.lost);
         self.retransmitted.push(sample.retransmitted);
+    }
+}
+
+impl ControlSeries {
+    /// Empty, with room for `samples` steps.
+    pub fn with_room(samples: usize) -> ControlSeries {
+        let room = || Vec::with_capacity(samples);
+        let [window, rate_bps, pending, srtt_ms, rto_ms, base_rtt_ms] = [(); 6].map(|()| room());
+        ControlSeries { window, rate_bps, pending, srtt_ms, rto_ms, base_rtt_ms }
+    }
+
+    /// Adds the next step.
+    pub fn push(&mut self, sample: &ControlSample) {
+        let (window, rate) = match sample.gauge {
+            Gauge::Window(window) | Gauge::Probing(window) => (window as f32, f32::NAN),
+            Gauge::Rate(rate) => (f32::NAN, rate.as_bps_f64() as f32),
+        };
+        let millis = |span: Option<Span>| span.map_or(f32::NAN, |span| span.as_millis_f64() as f32);
+        self.window.push(window);
+        self.rate_bps.push(rate);
+        self.pending.push(sample.pending as f32);
+        self.srtt_ms.push(millis(sample.srtt));
+        self.rto_ms.push(millis(Some(sample.rto)));
+        self.base_rtt_ms.push(millis(sample.base_rtt));
     }
 }
 

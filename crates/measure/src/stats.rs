@@ -1,6 +1,6 @@
 //! Summary statistics: percentiles of delays, fairness, and means over several seeds.
 
-use crate::model::{DelayMs, Estimate, QueueMs};
+use crate::model::{DelayMs, Distribution, Estimate, QueueMs};
 use hdrhistogram::Histogram;
 
 /// What one count of the histogram stands for, ns.
@@ -114,6 +114,20 @@ impl DelayHistogram {
         // The table gives the upper end of a cell; its middle is nearer on average.
         let middle = (counts.lowest_equivalent(units) + counts.highest_equivalent(units)) as f64 / 2.0;
         Some(middle * UNIT_NS as f64 / 1e6)
+    }
+
+    /// The histogram for the document, ms: as fine as a [`DelayHistogram::coarse`] one.
+    pub fn distribution(&self) -> Distribution {
+        let mut all = Distribution::new("ms", UNIT_NS as f64 / 1e6);
+        if self.zeros > 0 {
+            all.add(0, self.zeros);
+        }
+        for cell in self.counts.iter().flat_map(|counts| counts.iter_recorded()) {
+            // A cell of this table is within one bucket of that.
+            all.add(cell.value_iterated_to(), cell.count_at_value().into());
+        }
+        (all.count, all.mean) = (self.count, self.mean_ms());
+        all
     }
 
     /// Mean and percentiles, for a row of flows or classes.
@@ -252,6 +266,21 @@ mod tests {
         one.merge(&DelayHistogram::new());
         assert_eq!(one.delay_ms(), both.delay_ms());
         assert_eq!(one.count(), 10_000);
+    }
+
+    #[test]
+    fn the_documents_histogram_has_the_same_delays_and_as_many() {
+        for mut delays in [DelayHistogram::new(), DelayHistogram::coarse()] {
+            delays.record_zeros(10);
+            (0..200_000_u64).for_each(|k| delays.record(k * 20_011));
+            let all = delays.distribution();
+            assert_eq!(all.counts.iter().map(|(_, n)| n).sum::<u64>(), 200_010);
+            assert_eq!((all.count, all.mean), (200_010, delays.mean_ms()));
+            for quantile in [0.001, 0.1, 0.5, 0.99, 1.0] {
+                near(all.quantile(quantile), delays.quantile_ms(quantile).unwrap(), 0.004);
+            }
+        }
+        assert_eq!(DelayHistogram::new().distribution().quantile(0.5), None);
     }
 
     #[test]

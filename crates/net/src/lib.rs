@@ -10,13 +10,14 @@
 //! - [`codec`]: conversion between encoded packets and the core's packets.
 //! - [`outside`]: the trait through which a forwarder uses sockets and clocks; [`clock`]: the time, and a timer to wake up
 //!   by; [`secrets`]: keys from the operating system; [`user`]: who is
-//!   behind a Unix socket; [`memory`]: how much of it there is.
+//!   behind a Unix socket; [`pcapng`]: captures for Wireshark; [`memory`]: how much of it there is.
 
 pub mod clock;
 pub mod codec;
 pub mod link_service;
 pub mod memory;
 pub mod outside;
+pub mod pcapng;
 pub mod reassembly;
 pub mod reliability;
 pub mod scope;

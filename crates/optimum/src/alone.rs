@@ -13,7 +13,7 @@ use crate::timeline::{amounts, time};
 pub(crate) fn alone(scenario: &Scenario, network: &Network, utilisation: f64) -> Vec<Option<Alone>> {
     let mut left = amounts(scenario, network);
     let mut found: Vec<Option<Alone>> = vec![None; left.len()];
-    let mut delay: Vec<Span> = scenario.links.iter().flat_map(|link| link.delay).collect();
+    let mut delay: Vec<Span> = scenario.links.iter().flat_map(|link| link.mean_delay()).collect();
     let mut state = State::new(scenario, network, utilisation);
     let mut paths = Paths::default();
     let mut open: Vec<usize> = Vec::new();

@@ -143,8 +143,10 @@ pub(crate) struct Network {
     pub data_on: Vec<Vec<(usize, usize)>>,
     /// For each channel the arcs whose Interests go by it.
     pub interests_on: Vec<Vec<(usize, usize)>>,
-    /// For each medium its channels; they follow each other.
+    /// For each medium its channels; they follow each other. After the media of IEEE 802.11 each half-duplex link is one.
     pub media: Vec<core::ops::Range<Channel>>,
+    /// How many of them are media of IEEE 802.11.
+    shared_by_802_11: usize,
     /// For each channel its medium, if it is on one.
     pub medium_of: Vec<Option<usize>>,
     /// Bits of a Data of each flow.
@@ -248,7 +250,8 @@ impl Network {
             data_on: vec![Vec::new(); channels.len()],
             interests_on: vec![Vec::new(); channels.len()],
             media: media(scenario),
-            medium_of: scenario.links.iter().flat_map(|l| [l.medium.map(MediumId::index); 2]).collect(),
+            medium_of: medium_of(scenario),
+            shared_by_802_11: scenario.media.len(),
             ends: scenario.links.iter().flat_map(|l| [[l.a.index(), l.b.index()]; 2]).collect(),
             streams,
             channels,
@@ -311,16 +314,29 @@ impl Network {
     }
 }
 
-/// The channels of each medium.
+/// The channels of each medium, and then those of each half-duplex link.
 fn media(scenario: &Scenario) -> Vec<core::ops::Range<Channel>> {
     let on = |medium: usize| {
         let links = scenario.links.iter().enumerate();
         links.filter(move |(_, link)| link.medium == Some(MediumId(medium))).map(|(index, _)| index)
     };
     let first = |medium| on(medium).next().unwrap_or(scenario.links.len());
-    (0..scenario.media.len())
-        .map(|medium| 2 * first(medium)..2 * (first(medium) + on(medium).count()))
-        .collect()
+    let shared =
+        (0..scenario.media.len()).map(|medium| 2 * first(medium)..2 * (first(medium) + on(medium).count()));
+    let half_duplex = scenario.links.iter().enumerate().filter(|(_, link)| link.half_duplex);
+    shared.chain(half_duplex.map(|(index, _)| 2 * index..2 * index + 2)).collect()
+}
+
+/// For each channel the medium that it is on, as [`media`] counts them.
+fn medium_of(scenario: &Scenario) -> Vec<Option<usize>> {
+    let mut half_duplex = scenario.media.len()..;
+    let of_link = |link: &weir_scenario::Link| match link.medium {
+        Some(medium) => Some(medium.index()),
+        None if link.half_duplex => half_duplex.next(),
+        None => None,
+    };
+    let of_links: Vec<Option<usize>> = scenario.links.iter().map(of_link).collect();
+    of_links.into_iter().flat_map(|medium| [medium; 2]).collect()
 }
 
 /// A next hop with the channels of Interests and Data.
@@ -555,8 +571,13 @@ impl State {
             }
             Change::Event(Event::NodeDown { node }) => self.node_changes(network, node.index(), false),
             Change::Event(Event::NodeUp { node }) => self.node_changes(network, node.index(), true),
-            // Where next hops follow, nothing is computed from then on.
-            Change::Event(Event::LinkDelay { .. } | Event::FlowProducers { .. }) => {}
+            // Bursts change no mean. Where next hops follow, nothing is computed from then on.
+            Change::Event(
+                Event::LinkDelay { .. }
+                | Event::LinkLossBurst { .. }
+                | Event::LinkJitter { .. }
+                | Event::FlowProducers { .. },
+            ) => {}
         }
     }
 
@@ -611,8 +632,12 @@ impl State {
     pub fn conditions(&mut self, network: &Network) -> &Conditions {
         if self.is_air_old && !network.media.is_empty() {
             self.changed.all = true;
-            for medium in &network.media {
-                self.share_air(network, medium.clone());
+            for (index, medium) in network.media.iter().enumerate() {
+                if index < network.shared_by_802_11 {
+                    self.share_air(network, medium.clone());
+                } else {
+                    self.share_time(network, medium.clone());
+                }
             }
         }
         self.is_air_old = false;
@@ -677,6 +702,23 @@ impl State {
             }
             if most > 0.0 {
                 let is_up = self.is_up(network, channel) && self.loss[channel / 2] < 1.0;
+                self.conditions.capacity[channel] = if is_up { self.utilisation * most } else { 0.0 };
+            }
+        }
+    }
+
+    /// What Data cost on a half-duplex link: their own time, and that of their Interests.
+    fn share_time(&mut self, network: &Network, link: core::ops::Range<Channel>) {
+        for channel in link {
+            let [forward, back] = [channel, channel ^ 1].map(|channel| self.rate(network, channel));
+            let is_up = forward > 0.0 && back > 0.0 && self.loss[channel / 2] < 1.0;
+            let mut most = 0.0f64;
+            for &(stream, arc) in &network.data_on[channel] {
+                let air = 1.0 / forward + network.streams[stream].interest_ratio / back;
+                self.conditions.air[arc] = if is_up { air } else { 0.0 };
+                most = most.max(1.0 / air);
+            }
+            if !is_up || most > 0.0 {
                 self.conditions.capacity[channel] = if is_up { self.utilisation * most } else { 0.0 };
             }
         }

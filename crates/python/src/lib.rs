@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use crate::optimum::{Optimum, optimum};
     #[pymodule_export]
-    use crate::result::{Result, Series};
+    use crate::result::{Distribution, Result, Series};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

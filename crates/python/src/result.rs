@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use weir_measure::{
-    Bound as Relation, ClassRow, DelayMs, FlowRow, GroupRow, LinkRow, Report, RunDocument, TopologyNode,
-    TrafficFigures, to_json,
+    Bound as Relation, ClassRow, DelayMs, DistributionRow, FlowRow, GroupRow, LinkRow, Report, RunDocument,
+    TopologyNode, TrafficFigures, to_json,
 };
 use weir_results::write_html;
 
@@ -210,6 +210,46 @@ impl Result {
         Series { report: Arc::clone(&self.report) }
     }
 
+    /// The histogram of a measured quantity: `delay`, `queueing`, `completion` or `slowdown`. `of` is the name of a class, of a
+    /// group, of a flow as `C1 /A`, or of the direction of a link as `R1->R2`; without it, that of all flows or all links.
+    /// `window` is a window as in the tables, such as `20:120`; without it, that of the whole run.
+    #[pyo3(signature = (what, of=None, window="run"))]
+    fn distribution(&self, what: &str, of: Option<&str>, window: &str) -> PyResult<Distribution> {
+        let document = &self.report.document;
+        let windows = || document.windows.iter().map(|row| (Part::window(row).label, &row.distributions));
+        let rows = match window {
+            "run" => &document.distributions,
+            _ => windows().find(|(label, _)| label == window).map(|(_, rows)| rows).ok_or_else(|| {
+                let known: Vec<String> = windows().map(|(label, _)| label).collect();
+                WeirError::new_err(format!(
+                    "there is no window `{window}`; there are: run, {}",
+                    known.join(", ")
+                ))
+            })?,
+        };
+        let is_meant = |row: &&DistributionRow| match of {
+            Some(of) => row.of == of,
+            None => matches!(row.kind.as_str(), "class" | "links"),
+        };
+        let mut found: Option<weir_measure::Distribution> = None;
+        // A group may have the name of a class, which then comes first and alone.
+        let meant = rows.iter().filter(|row| row.what == what).filter(is_meant);
+        for row in meant.take(if of.is_some() { 1 } else { usize::MAX }) {
+            match &mut found {
+                Some(sum) => sum.merge(&row.distribution),
+                None => found = Some(row.distribution.clone()),
+            }
+        }
+        found.map(Distribution).ok_or_else(|| {
+            let known: Vec<String> = rows.iter().map(|row| format!("{} {}", row.what, row.of)).collect();
+            let of = of.map_or(String::new(), |of| format!(" of `{of}`"));
+            WeirError::new_err(format!(
+                "there is no distribution `{what}`{of}; there are: {}",
+                known.join(", ")
+            ))
+        })
+    }
+
     /// The document of the run, a dict: what `weir run --json` prints.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -244,6 +284,55 @@ impl Result {
         format!(
             "weir.Result({scenario} under {scheme}, seed {seed}: {flows} flows, {simulated_s} s, {windows} windows)"
         )
+    }
+}
+
+/// A histogram of a run. `+` adds those of several runs, over seeds for example.
+#[pyclass(frozen, module = "weir")]
+pub struct Distribution(weir_measure::Distribution);
+
+#[pymethods]
+impl Distribution {
+    /// Unit of the values: `ms`, `s`, or `1` for ratios.
+    #[getter]
+    fn unit(&self) -> &str {
+        &self.0.unit
+    }
+
+    /// The number of values.
+    #[getter]
+    fn count(&self) -> u64 {
+        self.0.count
+    }
+
+    /// Their mean, exact.
+    #[getter]
+    fn mean(&self) -> Option<f64> {
+        self.0.mean
+    }
+
+    /// The points of the cumulative distribution: values, and the part of all values up to each, 0 to 1.
+    fn cdf(&self) -> (Vec<f64>, Vec<f64>) {
+        self.0.cdf().unzip()
+    }
+
+    /// The value that this part (0 to 1) of all values does not exceed; off by half a step or 0.4 %.
+    fn quantile(&self, part: f64) -> Option<f64> {
+        self.0.quantile(part)
+    }
+
+    fn __add__(&self, other: &Distribution) -> PyResult<Distribution> {
+        if (&self.0.unit, self.0.step) != (&other.0.unit, other.0.step) {
+            return Err(WeirError::new_err("distributions of different quantities have no sum"));
+        }
+        let mut sum = self.0.clone();
+        sum.merge(&other.0);
+        Ok(Distribution(sum))
+    }
+
+    fn __repr__(&self) -> String {
+        let weir_measure::Distribution { unit, count, .. } = &self.0;
+        format!("weir.Distribution({count} values, unit {unit})")
     }
 }
 

@@ -159,7 +159,7 @@ impl Scenario {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, this) = (slf.py(), slf.get());
         let Point { source, set, .. } = &*this.point;
-        let state = (source.name(), source.text(), set, this.is_named);
+        let state = (source.name(), source.text(), set, this.is_named, this.point.scenario.file_texts());
         Ok((slf.get_type().getattr("_restore")?, state.into_pyobject(py)?))
     }
 
@@ -170,10 +170,14 @@ impl Scenario {
         text: String,
         set: Vec<String>,
         is_named: bool,
+        files: Vec<(String, String)>,
     ) -> PyResult<Scenario> {
         let is_listed = builtin(name).is_some_and(|known| known == text);
         let found = if is_listed { Source::find(name) } else { Ok(Source::of_text(name, text)) };
-        let source = found.map_err(|error| study_error(py, &error))?;
+        let mut source = found.map_err(|error| study_error(py, &error))?;
+        if !files.is_empty() {
+            source = source.with_files(files);
+        }
         Scenario::read(py, source, set, is_named)
     }
 }

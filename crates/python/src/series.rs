@@ -21,6 +21,12 @@ pub fn flows(report: &Report) -> Table {
         .with(|columns| rows.count(columns, "lost", |at| &all[at].lost))
         .with(|columns| rows.count(columns, "retransmitted", |at| &all[at].retransmitted))
         .with(|columns| rows.maybe(columns, "sent_rate", |at| &all[at].sent_rate))
+        .with(|columns| rows.maybe(columns, "window", |at| &all[at].control.window))
+        .with(|columns| rows.maybe(columns, "rate_bps", |at| &all[at].control.rate_bps))
+        .with(|columns| rows.maybe(columns, "pending", |at| &all[at].control.pending))
+        .with(|columns| rows.maybe(columns, "srtt_ms", |at| &all[at].control.srtt_ms))
+        .with(|columns| rows.maybe(columns, "rto_ms", |at| &all[at].control.rto_ms))
+        .with(|columns| rows.maybe(columns, "base_rtt_ms", |at| &all[at].control.base_rtt_ms))
         .table()
 }
 

@@ -256,6 +256,12 @@ fn cells<'a>(report: &'a Report, table: &str, name: &str, i: usize) -> Option<Ce
                 "lost" => Cells::U32(&flow.lost),
                 "retransmitted" => Cells::U32(&flow.retransmitted),
                 "sent_rate" => Cells::F32(&flow.sent_rate),
+                "window" => Cells::F32(&flow.control.window),
+                "rate_bps" => Cells::F32(&flow.control.rate_bps),
+                "pending" => Cells::F32(&flow.control.pending),
+                "srtt_ms" => Cells::F32(&flow.control.srtt_ms),
+                "rto_ms" => Cells::F32(&flow.control.rto_ms),
+                "base_rtt_ms" => Cells::F32(&flow.control.base_rtt_ms),
                 _ => return None,
             }
         }
@@ -502,6 +508,15 @@ mod tests {
             "queue_ms",
             "mean",
             "p99",
+            "distributions",
+            "what",
+            "kind",
+            "of",
+            "unit",
+            "step",
+            "count",
+            "mean",
+            "counts",
             "windows",
             "from_s",
             "to_s",
@@ -525,12 +540,13 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 21);
+        assert_eq!(value.as_object().unwrap().len(), 22);
         assert_eq!(value["drops"][0].as_object().unwrap().len(), 4);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 9);
         assert_eq!(value["groups"][0].as_object().unwrap().len(), 9);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 8);
+        assert_eq!(value["distributions"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["expectations"][0].as_object().unwrap().len(), 8);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());
     }

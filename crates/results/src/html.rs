@@ -20,7 +20,7 @@ use crate::thrown;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use weir_measure::{ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument, WindowRow};
+use weir_measure::{DistributionRow, ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument, WindowRow};
 use weir_measure::{Report, Series, Topology, TopologyLink};
 
 /// Steps shown at most.
@@ -56,9 +56,11 @@ struct Page<'a> {
     verdicts: Vec<Verdict>,
     time: Steps,
     /// Beside the rows of the document; null for those that are not plotted.
-    flows: Vec<Option<Traffic>>,
+    flows: Vec<Option<FlowTraffic>>,
     classes: Vec<Traffic>,
     links: Vec<Option<Link>>,
+    /// One for each measured quantity.
+    distributions: Vec<Curves<'a>>,
     nodes: Vec<Node<'a>>,
     edges: Vec<Edge<'a>>,
     media: Vec<Medium<'a>>,
@@ -105,12 +107,42 @@ pub(crate) struct Traffic {
     retransmitted: Column,
 }
 
+/// A flow has what its flow control steers by besides.
+#[derive(Serialize)]
+struct FlowTraffic {
+    #[serde(flatten)]
+    traffic: Traffic,
+    window: Column,
+    rate_bps: Column,
+    pending: Column,
+    srtt_ms: Column,
+}
+
 #[derive(Serialize)]
 struct Link {
     utilisation: Column,
     queue_packets: Column,
     queue_ms: Column,
     drops: Column,
+}
+
+/// Cumulative distributions of one quantity over the whole run.
+#[derive(Serialize)]
+struct Curves<'a> {
+    what: &'a str,
+    unit: &'a str,
+    /// Values, in `unit`, common to all curves.
+    at: Vec<f64>,
+    curves: Vec<Curve<'a>>,
+}
+
+#[derive(Serialize)]
+struct Curve<'a> {
+    kind: &'a str,
+    of: &'a str,
+    count: u64,
+    /// The part of the values up to each of `at`, 0 to 1.
+    parts: Vec<f64>,
 }
 
 #[derive(Serialize)]
@@ -325,6 +357,43 @@ fn notes(report: &Report) -> Vec<String> {
         .collect()
 }
 
+/// The cumulative distributions of each quantity, at [`POINTS`] values at most.
+fn curves(document: &RunDocument) -> Vec<Curves<'_>> {
+    let mut all: Vec<(&str, Vec<&DistributionRow>)> = Vec::new();
+    for row in &document.distributions {
+        match all.iter_mut().find(|(what, _)| *what == row.what) {
+            Some((_, rows)) => rows.push(row),
+            None => all.push((&row.what, vec![row])),
+        }
+    }
+    all.into_iter().map(|(what, rows)| curves_of(what, &rows)).collect()
+}
+
+fn curves_of<'d>(what: &'d str, rows: &[&'d DistributionRow]) -> Curves<'d> {
+    let mut ends: Vec<f64> = rows.iter().flat_map(|row| row.distribution.cdf().map(|(x, _)| x)).collect();
+    ends.sort_by(f64::total_cmp);
+    ends.dedup();
+    let each = ends.len().div_ceil(POINTS).max(1);
+    // The last one is that of all values.
+    let mut at: Vec<f64> = ends.iter().rev().step_by(each).copied().collect();
+    at.reverse();
+    let curve = |row: &&'d DistributionRow| {
+        let mut points = row.distribution.cdf().peekable();
+        let mut part = 0.0;
+        let parts = at.iter().map(|x| {
+            while let Some((_, up_to)) = points.next_if(|(end, _)| end <= x) {
+                part = up_to;
+            }
+            (part * 1e5_f64).round() / 1e5
+        });
+        let parts = parts.collect();
+        Curve { kind: &row.kind, of: &row.of, count: row.distribution.count, parts }
+    };
+    let curves = rows.iter().map(curve).collect();
+    let unit = rows.first().map_or("", |row| row.distribution.unit.as_str());
+    Curves { what, unit, at, curves }
+}
+
 /// The document with these rows of flows and links and no others; the page shows no groups.
 fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDocument {
     fn some<Row: Clone>(rows: &[Row], which: &[usize]) -> Vec<Row> {
@@ -346,6 +415,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         groups: Vec::new(),
         links: link_rows(&window.links),
         requests: window.requests.clone(),
+        distributions: Vec::new(),
         optimum: window.optimum.as_ref().map(optimum),
     };
     RunDocument {
@@ -362,6 +432,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         classes: document.classes.clone(),
         groups: Vec::new(),
         links: link_rows(&document.links),
+        distributions: Vec::new(),
         windows: document.windows.iter().map(window).collect(),
         requests: document.requests.clone(),
         slowdowns: Vec::new(),
@@ -418,7 +489,14 @@ fn data(report: &Report) -> String {
     let flows_plotted = most_telling(document.flows.len(), plotted.min(ROWS), &orders);
     let flow_series = |i: &usize| {
         let flow = series.flows.get(*i).filter(|_| flows_plotted.binary_search(i).is_ok())?;
-        Some(thin.traffic(&flow.goodput_bps, &flow.delay_ms, &flow.lost, &flow.retransmitted))
+        let control = &flow.control;
+        Some(FlowTraffic {
+            traffic: thin.traffic(&flow.goodput_bps, &flow.delay_ms, &flow.lost, &flow.retransmitted),
+            window: thin.means(&control.window),
+            rate_bps: thin.means(&control.rate_bps),
+            pending: thin.means(&control.pending),
+            srtt_ms: thin.means(&control.srtt_ms),
+        })
     };
     let orders = link_orders(&document.links);
     let links = most_telling(document.links.len(), ROWS, &orders);
@@ -455,6 +533,7 @@ fn data(report: &Report) -> String {
             .map(|class| thin.traffic(&class.goodput_bps, &class.delay_ms, &class.lost, &class.retransmitted))
             .collect(),
         links: links.iter().map(link_series).collect(),
+        distributions: curves(document),
         nodes,
         edges: if is_drawn { edges(topology) } else { Vec::new() },
         media,

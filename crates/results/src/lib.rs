@@ -26,6 +26,7 @@ mod sweep;
 mod table;
 mod thinned;
 mod thrown;
+mod trace;
 
 pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
@@ -51,6 +52,7 @@ pub use summary::{SettleTime, SummaryContext, SummaryRun};
 pub use sweep::{SweepAxis, SweepDocument, SweepPeriod, SweepRow};
 pub use table::{figures, summary, table, terminal_width};
 pub use thinned::ThinnedSeries;
+pub use trace::{TraceFile, TraceFilter, TraceNames};
 
 #[cfg(test)]
 use crate as results;

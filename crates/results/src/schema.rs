@@ -104,6 +104,24 @@ pub const FLOWS: Table = Table {
         LOST,
         RETRANSMITTED,
         nullable("sent_rate", Kind::F32, "Interests sent, 1/s; null if not recorded"),
+        nullable(
+            "window",
+            Kind::F32,
+            "congestion window at the end of the step, packets; null while the flow control steers by a rate",
+        ),
+        nullable(
+            "rate_bps",
+            Kind::F32,
+            "rate of Data at the end of the step, bit/s; null while the flow control steers by a window",
+        ),
+        nullable("pending", Kind::F32, "pending Interests at the end of the step"),
+        nullable("srtt_ms", Kind::F32, "smoothed round-trip time at the end of the step, ms"),
+        nullable("rto_ms", Kind::F32, "retransmission timeout at the end of the step, ms"),
+        nullable(
+            "base_rtt_ms",
+            Kind::F32,
+            "shortest round trip at the end of the step, ms: the mean over the responders by their answers",
+        ),
     ],
 };
 
@@ -140,6 +158,48 @@ pub const REQUESTS: Table = Table {
         nullable("slowdown", Kind::F64, "that over the time that it would take alone; null if that is not known"),
     ],
 };
+
+/// The events of a trace (`weir run --trace`), one row an event, in order of time.
+pub const TRACE: Table = Table {
+    name: "trace",
+    columns: &[
+        column("t_s", Kind::F64, "when, s"),
+        column("node", Kind::Text, "the node"),
+        nullable("neighbour", Kind::Text, "the node at the other end of the face; null for an application"),
+        column("what", Kind::Text, "what happens, see below"),
+        column("kind", Kind::Text, "`Interest`, `Data` or `Nack`"),
+        column("name", Kind::Text, "its name; of a timeout the prefix of the flow"),
+        nullable("class", Kind::Text, "service class; null for a timeout"),
+        nullable("size", Kind::U64, "length of the whole frame on a link, bytes; null for a timeout"),
+        nullable("wait_ms", Kind::F64, "of `send`: its waiting time at this node, ms"),
+        nullable(
+            "signals",
+            Kind::Text,
+            "header fields of schemes and the congestion mark, `NAME=VALUE` with blanks between; null without any",
+        ),
+        nullable("reason", Kind::Text, "of `drop`: the reason, as in the document's `drops`"),
+        column("count", Kind::U64, "of `timeout`: Interests taken for lost; otherwise 1"),
+    ],
+};
+
+/// The values of column `what` of [`TRACE`], and what they say.
+pub const TRACE_EVENTS: [(&str, &str); 8] = [
+    ("express", "a consumer expresses an Interest"),
+    ("send", "the packet begins to leave by a link; on a shared medium it has left, or is given up"),
+    ("receive", "it has arrived by a link"),
+    ("deliver", "an application gets it: a consumer its Data or Nack, a producer an Interest"),
+    ("hit", "the node's content store or simulated cache answers the Interest"),
+    ("aggregate", "the Interest is not forwarded, because one of its name is pending"),
+    ("drop", "it is thrown away"),
+    ("timeout", "a consumer takes Interests for lost"),
+];
+
+/// Keys of the metadata of a trace as Parquet, and what they hold.
+pub const TRACE_METADATA: [(&str, &str); 3] = [
+    OF_SCHEMA,
+    ("weir.command", "the command that makes the run"),
+    ("weir.version", "the version that wrote the file"),
+];
 
 /// The tables of a run.
 pub const TABLES: [Table; 3] = [FLOWS, CLASSES, LINKS];

@@ -4,7 +4,7 @@ use crate::html::Thinning;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use weir_measure::{ClassSeries, FlowSeries, Series};
+use weir_measure::{ClassSeries, ControlSeries, FlowSeries, Series};
 
 /// The series of classes and flows, thinned to the number of steps that a page shows. Thinning them again does not
 /// change them, so a page made from them equals the page made from the run.
@@ -56,6 +56,7 @@ impl ThinnedSeries {
                 sent_rate: Vec::new(),
                 lost: counts(&columns.lost)?,
                 retransmitted: counts(&columns.retransmitted)?,
+                control: ControlSeries::default(),
             })
         };
         let class = |(class, columns): &(String, Columns)| {

@@ -11,7 +11,7 @@ use crate::read::ScenarioItem;
 type Result<T> = core::result::Result<T, DocumentError>;
 
 const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
-const TABLES: &[&str] = &["scheme", "defaults", "files", "routing", "generate"];
+const TABLES: &[&str] = &["scheme", "defaults", "routing", "generate"];
 
 /// Refuses unknown keys at the top and sections of the wrong kind; one of these is a gap.
 pub fn check_sections(doc: &Document, root: &Table, faults: &Faults) {

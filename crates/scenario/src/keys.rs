@@ -107,12 +107,6 @@ pub const SECTIONS: &[Section] = &[
         meaning: "Default values for the tables of that kind. Keys that name a node, link or flow are not allowed here.",
     },
     Section {
-        name: "files",
-        written: "[files]",
-        address: "",
-        meaning: "The content of files that other keys name, as texts: `\"sizes.txt\" = \"10\\n20\"`. If a scenario file has no such table, Weir reads the named files from its folder, and keeps their content in the results.",
-    },
-    Section {
         name: "routing",
         written: "[routing]",
         address: "routing.KEY",
@@ -276,7 +270,7 @@ pub const KEYS: &[Key] = &[
         "rate",
         Shape::Rates,
         REQUIRED,
-        "Its rate in both directions, or `[forward, backward]` in the order of its ends.",
+        "Its rate in both directions, or `[forward, backward]` in the order of its ends. A link with a `rate_trace` needs none.",
     ),
     key("link", "delay", Shape::Spans, REQUIRED, "Its one-way propagation delay, or `[forward, backward]`."),
     key(
@@ -300,6 +294,41 @@ pub const KEYS: &[Key] = &[
         Shape::Numbers(0.001, 1e9),
         "1.0",
         "What routing by `metric = \"cost\"` sums up along a path, or `[forward, backward]`: a direction's cost is that of Interests in this direction. To three digits after the point.",
+    ),
+    key(
+        "link",
+        "loss_burst",
+        Shape::Number(1.0, 1e9),
+        NONE,
+        "Mean number of packets in a row that are lost, with the mean of `loss` (the model of Gilbert and Elliott). Without it, losses are independent. At least `loss` / (1 − `loss`).",
+    ),
+    key(
+        "link",
+        "jitter",
+        Shape::Span,
+        "\"0 ms\"",
+        "Makes the seed matter: each packet is delayed by a further time, uniform from 0 to `jitter`, in each direction. The optimum counts the mean.",
+    ),
+    key(
+        "link",
+        "reorder",
+        Shape::Switch,
+        "false",
+        "Whether packets overtake each other because of `jitter`. If not, one that would arrive before an earlier one arrives together with it.",
+    ),
+    key(
+        "link",
+        "rate_trace",
+        Shape::Texts,
+        NONE,
+        "In place of `rate`, a file in Mahimahi's format: each line is a time in milliseconds, at which 1504 bytes may leave; after the last line it begins again. One file for both directions, or `[forward, backward]`. A path is relative to the scenario's file. Schemes and the optimum know only the mean rate.",
+    ),
+    key(
+        "link",
+        "duplex",
+        Shape::Choice(&["full", "half"]),
+        "\"full\"",
+        "`half`: both directions share the link's time, a packet at a time; if both have one, they take turns. Schemes are told the whole rate in each direction.",
     ),
     fixed("link", "source", Shape::Source, NONE, SOURCE),
     // medium
@@ -556,7 +585,7 @@ pub const KEYS: &[Key] = &[
     fixed("event", "node", Shape::Text, NONE, "The node that changes."),
     key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on; `\"0 b/s\"`: it sends no new Interests."),
     key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
-    key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on."),
+    key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on, also in place of a `rate_trace`."),
     key(
         "event",
         "delay",
@@ -565,6 +594,20 @@ pub const KEYS: &[Key] = &[
         "Link: its delay from now on; not on a medium, which has none.",
     ),
     key("event", "loss", Shape::Number(0.0, 1.0), NONE, "Link: its random loss from now on."),
+    key(
+        "event",
+        "loss_burst",
+        Shape::Number(1.0, 1e9),
+        NONE,
+        "Link: as in `[[link]]`, from now on; 1 / (1 − `loss`) is what independent losses have. Not on a medium.",
+    ),
+    key(
+        "event",
+        "jitter",
+        Shape::Span,
+        NONE,
+        "Link: as in `[[link]]`, from now on; only of a link that has a `jitter`.",
+    ),
     key(
         "event",
         "up",

@@ -38,7 +38,7 @@ mod traffic;
 
 pub use builtin::{builtin, builtins};
 pub use error::ScenarioError;
-pub use files::{named_files, with_files};
+pub use files::{Files, NoFiles};
 pub use model::*;
 pub use names::covers;
 pub use routing::NetworkView;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weir_core::link::RateTrace;
 use weir_core::seam::QueueLimit;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_document::{Location, Param, ParamValue};
@@ -88,6 +89,8 @@ pub struct Scenario {
     pub notes: Vec<String>,
     /// Every key that names a scheme, so that a caller can check the names.
     pub schemes: Vec<NamedScheme>,
+    /// The other files that it was made from, by their paths as the scenario has them, with their texts.
+    pub files: Vec<(String, Arc<str>)>,
     pub(crate) scheme_params: Vec<SchemeParams>,
     pub(crate) text: Arc<str>,
 }
@@ -175,8 +178,25 @@ pub struct Link {
     pub loss: f64,
     /// Cost of an Interest from `a` to `b`, and from `b` to `a`, in thousandths; 1 or more.
     pub cost: [u64; 2],
+    /// Mean number of packets in a row that are lost; `None`: losses are independent.
+    pub loss_burst: Option<f64>,
+    /// Bound of a further delay of each packet, uniform from 0.
+    pub jitter: Span,
+    /// Whether packets overtake each other because of it.
+    pub reorder: bool,
+    /// Where its rates come from, if they change all the time; [`Link::rate`] then has the means.
+    pub rate_trace: Option<[Arc<RateTrace>; 2]>,
+    /// Whether its two directions share its time.
+    pub half_duplex: bool,
     /// The medium that it shares with others. Its rate is then that of a frame's bits, and its delay 0.
     pub medium: Option<MediumId>,
+}
+
+impl Link {
+    /// The mean delay of a packet, both directions: that of propagation, and half of the jitter.
+    pub fn mean_delay(&self) -> [Span; 2] {
+        self.delay.map(|delay| delay + self.jitter / 2)
+    }
 }
 
 /// A half-duplex medium that stations share as IEEE 802.11's distributed coordination function says.
@@ -371,6 +391,20 @@ pub enum Event {
         link: LinkId,
         /// Its [`Link::loss`] from now on, 0 to 1.
         loss: f64,
+    },
+    /// A link's losses come in bursts of another mean length.
+    LinkLossBurst {
+        /// Number of the link.
+        link: LinkId,
+        /// Its [`Link::loss_burst`] from now on.
+        length: f64,
+    },
+    /// A link's jitter changes, for packets put on it from now on.
+    LinkJitter {
+        /// Number of the link.
+        link: LinkId,
+        /// Its [`Link::jitter`] from now on.
+        jitter: Span,
     },
     /// A link fails: what is on it is lost.
     LinkDown {

@@ -82,10 +82,6 @@ pub fn schema() -> String {
         "defaults".into(),
         json!({ "type": "object", "properties": defaults, "additionalProperties": false, "description": meaning("defaults") }),
     );
-    properties.insert(
-        "files".into(),
-        json!({ "type": "object", "additionalProperties": { "type": "string" }, "description": meaning("files") }),
-    );
     let out = top.as_object_mut().expect("a table is an object");
     out["required"].as_array_mut().expect("some keys are required").push(json!("scheme"));
     out.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));

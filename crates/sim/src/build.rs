@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
-use weir_core::link::Link;
+use weir_core::link::{HalfDuplex, Link, Way};
 use weir_core::name::HashedName;
 use weir_core::node::{Forwarder, TableLimits};
 use weir_core::random::{Random, SeedUse};
 use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::tables::simulated_cache::SimulatedCache;
-use weir_core::units::{Rate, Time};
+use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Experiment, ExperimentError, HASHER, RequestStream, SimulatedCacheConfig, name_of};
 use weir_medium::phy::MAX_PACKET;
 use weir_medium::{Medium, Pair};
 use weir_scenario::{self as scenario, DirectedLink, FlowId, NextHop, NodeId, Scenario};
 
+use crate::half_duplex::Wire;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 use crate::requests::{FlowSchemes, RequestSource};
@@ -46,6 +47,7 @@ pub(crate) struct Builder<'e> {
     nodes: Vec<Node>,
     channels: Vec<Channel>,
     media: Vec<SharedMedium>,
+    wires: Vec<Wire>,
     produced: Vec<Produced>,
 }
 
@@ -88,6 +90,7 @@ impl<'e> Builder<'e> {
             nodes: Vec::new(),
             channels: Vec::new(),
             media: Vec::new(),
+            wires: Vec::new(),
             produced: Vec::new(),
         }
     }
@@ -104,8 +107,8 @@ impl<'e> Builder<'e> {
         self.add_routes();
         self.set_groups();
         let (sources, schemes) = self.request_sources();
-        let Builder { nodes, channels, media, produced, seed_use, .. } = self;
-        Parts { nodes, channels, media, flows, sources, schemes, produced, measure, seed_use }
+        let Builder { nodes, channels, media, wires, produced, seed_use, .. } = self;
+        Parts { nodes, channels, media, wires, flows, sources, schemes, produced, measure, seed_use }
     }
 
     fn random(&self, name: &str) -> Random {
@@ -200,21 +203,37 @@ impl<'e> Builder<'e> {
             let faces = [0, 1].map(|direction| self.add_link_face(link, ends, direction));
             for direction in [0, 1] {
                 let [from, to] = [direction, 1 - direction].map(|end| (ends[end].index() as u32, faces[end]));
-                let random = self.link_random(link, [ends[direction], ends[1 - direction]]);
                 self.channels.push(Channel {
                     from,
                     to,
                     medium: self.on_medium(link, self.channels.len() as u32),
                     rate: link.rate[direction],
-                    delay: link.delay[direction],
-                    // On a medium it is the frames that are lost.
-                    loss: if link.medium.is_some() { 0.0 } else { link.loss },
+                    way: self.way(link, direction),
                     up: true,
-                    random,
                     in_flight: VecDeque::new(),
                 });
             }
+            if link.half_duplex {
+                let wire = HalfDuplex::new(link.rate);
+                self.wires.push(Wire { link: wire, first_channel: self.channels.len() as u32 - 2 });
+            }
         }
+    }
+
+    /// The way from one end of a link to the other.
+    fn way(&self, link: &scenario::Link, direction: usize) -> Way {
+        let ends = [link.a, link.b];
+        let (from, to) = (ends[direction], ends[1 - direction]);
+        // On a medium it is the frames that are lost.
+        let loss = if link.medium.is_some() { 0.0 } else { link.loss };
+        let mut way = Way::new(link.delay[direction], loss, self.link_random(link, [from, to]));
+        way.set_burst(link.loss_burst);
+        if link.jitter == Span::ZERO {
+            return way;
+        }
+        let name = |node| self.experiment.node_name(node);
+        let random = self.random(&format!("jitter of link {} to {}{}", name(from), name(to), suffix(link)));
+        way.with_jitter(link.jitter, link.reorder, random)
     }
 
     /// The medium and direction of a channel, if it is one.
@@ -240,6 +259,9 @@ impl<'e> Builder<'e> {
         let made = self.link(&LinkFace { link, ends: [from, to], face, rates, stream });
         let kind = match on_medium {
             Some((medium, direction)) => FaceKind::Medium { medium, direction },
+            None if link.half_duplex => {
+                FaceKind::HalfDuplex { wire: self.wires.len() as u32, direction: direction as u32 }
+            }
             None => FaceKind::Channel(channel),
         };
         self.nodes[from.index()].forwarder.add_link(Time::ZERO, made);
@@ -254,8 +276,12 @@ impl<'e> Builder<'e> {
         let config = FaceConfig { face, send_rate, receive_rate, limit };
         let queue = self.scheme_of(of.ends[0].index()).queue(&config);
         let random = self.random(&of.stream);
-        match of.link.medium {
-            Some(_) => Link::shared(queue, random),
+        match &of.link.rate_trace {
+            _ if of.link.medium.is_some() || of.link.half_duplex => Link::shared(queue, random),
+            Some(traces) => {
+                let direction = usize::from(of.ends[0] != of.link.a);
+                Link::traced(queue, Arc::clone(&traces[direction]), random)
+            }
             None => Link::new(queue, send_rate, random),
         }
     }

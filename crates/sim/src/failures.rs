@@ -95,6 +95,10 @@ impl World {
                 FaceKind::Channel(channel) => {
                     (channel, [channel, channel ^ 1].map(|of| self.channels[of as usize].rate))
                 }
+                FaceKind::HalfDuplex { wire, direction } => {
+                    let channel = self.wires[wire as usize].first_channel + direction;
+                    (channel, [channel, channel ^ 1].map(|of| self.channels[of as usize].rate))
+                }
                 FaceKind::Medium { medium, direction } => {
                     let medium = &self.media[medium as usize];
                     let rates = [direction, direction ^ 1].map(|of| medium.medium.rate(of));

@@ -10,9 +10,11 @@
 
 mod build;
 mod failures;
+mod half_duplex;
 mod measure;
 mod medium;
 mod requests;
+mod trace;
 mod world;
 
 pub use world::{Outcome, Progress, RunError, World};

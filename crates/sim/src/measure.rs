@@ -6,7 +6,7 @@ use weir_core::packet::Packet;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Dropped, Experiment, ExperimentError, Measured, Observers, name_of};
-use weir_measure::{FlowAccounts, LinkAccounts, Report, RequestAccounts};
+use weir_measure::{ControlSample, FlowAccounts, LinkAccounts, Report, RequestAccounts};
 use weir_scenario::FlowId;
 
 use crate::requests::{RequestSource, add};
@@ -136,6 +136,12 @@ impl Measurements {
             let live = source.apps().iter().map(|app| &apps[*app as usize]).filter(|app| app.request.is_some());
             live.for_each(|app| add(&mut sum, app.consumer.counters()));
             self.flows.set_counters(index, sum);
+        }
+        if self.flows.wants_control() {
+            // A source of requests has no window of its own.
+            for (index, app) in apps[..self.flows.flows()].iter().enumerate() {
+                self.flows.set_control(index, &ControlSample::of(&app.consumer));
+            }
         }
         self.flows.end_step();
         if is_sample {

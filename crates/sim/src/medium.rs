@@ -4,6 +4,7 @@ use weir_core::ids::FaceId;
 use weir_core::node::Input;
 use weir_core::packet::PacketId;
 use weir_core::seam::DropReason;
+use weir_measure::TraceWhat;
 use weir_medium::{Medium, MediumAction};
 
 use crate::world::{Channel, FIRST_CHANNEL_EVENT, World};
@@ -90,6 +91,11 @@ impl World {
 
     /// What a packet waited for on a medium was its turn too.
     fn sent_on_medium(&mut self, channel: u32, packet: PacketId) {
+        if self.trace.is_some() {
+            let (node, face) = self.channels[channel as usize].from;
+            let waited = self.now - self.pool[packet].queued_at;
+            self.trace(node, face, TraceWhat::Send { waited }, packet);
+        }
         let packet = &self.pool[packet];
         self.measure.on_sent(channel, packet, self.now - packet.queued_at);
     }

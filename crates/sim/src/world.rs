@@ -7,19 +7,22 @@ use std::sync::Arc;
 use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
 use weir_core::ids::FaceId;
+use weir_core::link::Way;
 use weir_core::node::{Action, Forwarder, Input};
 use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
-use weir_core::random::{Random, SeedUse};
+use weir_core::random::SeedUse;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Change, Experiment, HASHER};
+use weir_measure::{Trace, TraceEvent, TraceWhat};
 use weir_medium::MediumAction;
 use weir_scenario::LinkId;
 
 use crate::build::Produced;
 use crate::failures::Failures;
+use crate::half_duplex::Wire;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 use crate::requests::{FlowSchemes, LiveRequest, RequestSource};
@@ -34,11 +37,30 @@ pub(crate) struct Channel {
     pub(crate) medium: Option<(u32, u32)>,
     /// What the file or an event says; on a medium, that of its frames.
     pub(crate) rate: Rate,
-    pub(crate) delay: Span,
-    pub(crate) loss: f64,
+    pub(crate) way: Way,
     pub(crate) up: bool,
-    pub(crate) random: Random,
     pub(crate) in_flight: VecDeque<(Time, PacketId)>,
+}
+
+impl Channel {
+    /// A packet is on its way; whether it is the next to arrive.
+    #[inline]
+    fn put_in_flight(&mut self, packet: PacketId, arrival: Time) -> bool {
+        if self.way.reorders() {
+            return self.put_in_order(packet, arrival);
+        }
+        let is_first = self.in_flight.is_empty();
+        self.in_flight.push_back((arrival, packet));
+        is_first
+    }
+
+    /// It may arrive before others that left earlier.
+    #[cold]
+    fn put_in_order(&mut self, packet: PacketId, arrival: Time) -> bool {
+        let place = self.in_flight.partition_point(|(at, _)| *at <= arrival);
+        self.in_flight.insert(place, (arrival, packet));
+        place == 0
+    }
 }
 
 /// What a face of a node leads to.
@@ -46,6 +68,7 @@ pub(crate) struct Channel {
 pub(crate) enum FaceKind {
     Channel(u32),
     Medium { medium: u32, direction: u32 },
+    HalfDuplex { wire: u32, direction: u32 },
     Consumer(u32),
     Producer(Producer),
 }
@@ -114,12 +137,15 @@ pub enum RunError {
         /// What is wrong.
         error: WireError,
     },
+    /// A trace cannot be written.
+    Trace(String),
 }
 
 impl core::fmt::Display for RunError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             RunError::Wire { at, error } => write!(f, "a packet sent at {at} fails the wire check: {error}"),
+            RunError::Trace(error) => f.write_str(error),
         }
     }
 }
@@ -140,6 +166,7 @@ pub struct World {
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
+    pub(crate) wires: Vec<Wire>,
     /// The scenario's flows, and after them the consumers of requests.
     pub(crate) flows: Vec<FlowApp>,
     /// Flow of each flow event.
@@ -155,6 +182,7 @@ pub struct World {
     pub(crate) event_count: u64,
     pub(crate) seed_use: SeedUse,
     pub(crate) wire_check: Option<WireCheck>,
+    pub(crate) trace: Option<Box<dyn Trace>>,
     pub(crate) actions: Vec<Action>,
     pub(crate) medium_actions: Vec<MediumAction>,
 }
@@ -172,6 +200,7 @@ pub(crate) struct Parts {
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
+    pub(crate) wires: Vec<Wire>,
     pub(crate) flows: Vec<FlowApp>,
     pub(crate) sources: Vec<Option<Box<RequestSource>>>,
     pub(crate) schemes: FlowSchemes,
@@ -182,8 +211,8 @@ pub(crate) struct Parts {
 
 impl World {
     pub(crate) fn new(experiment: Arc<Experiment>, parts: Parts) -> World {
-        let Parts { nodes, channels, media, mut flows, sources, schemes, produced, measure, seed_use } = parts;
-        let first_flow = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len();
+        let Parts { nodes, channels, media, wires, mut flows, sources, schemes, produced, measure, seed_use } = parts;
+        let first_flow = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + wires.len();
         let count = first_flow + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
         for (index, flow) in flows.iter_mut().enumerate() {
@@ -197,6 +226,7 @@ impl World {
             nodes,
             channels,
             media,
+            wires,
             flows,
             flow_of_event,
             sources,
@@ -209,6 +239,7 @@ impl World {
             event_count: 0,
             seed_use,
             wire_check: None,
+            trace: None,
             actions: Vec::new(),
             medium_actions: Vec::new(),
         };
@@ -223,12 +254,23 @@ impl World {
         self
     }
 
+    /// Tells what happens to each packet from now on.
+    #[must_use]
+    pub fn tracing(mut self, trace: Box<dyn Trace>) -> World {
+        self.trace = Some(trace);
+        self
+    }
+
     pub(crate) fn medium_event(&self, medium: u32) -> u32 {
         FIRST_CHANNEL_EVENT + self.channels.len() as u32 + medium
     }
 
+    pub(crate) fn wire_event(&self, wire: u32) -> u32 {
+        self.medium_event(self.media.len() as u32) + wire
+    }
+
     fn first_flow_event(&self) -> u32 {
-        self.medium_event(self.media.len() as u32)
+        self.wire_event(self.wires.len() as u32)
     }
 
     pub(crate) fn node_event(&self, node: u32) -> u32 {
@@ -243,7 +285,7 @@ impl World {
     /// Runs to the end, or until something is wrong; `progress` is called at each sample.
     ///
     /// # Errors
-    /// A packet that fails the wire check.
+    /// A packet that fails the wire check, or a trace that cannot be written.
     pub fn run(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
         self.run_until(self.until, progress)
     }
@@ -254,6 +296,7 @@ impl World {
     /// As [`World::run`].
     pub fn run_until(&mut self, end: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
         let first_medium = self.medium_event(0);
+        let first_wire = self.wire_event(0);
         let first_flow = self.first_flow_event();
         let first_node = self.node_event(0);
         let first_request = self.node_event(self.nodes.len() as u32);
@@ -273,6 +316,8 @@ impl World {
                 self.settle(event - first_node);
             } else if event >= first_flow {
                 self.flow_deadline(self.flow_of_event[(event - first_flow) as usize]);
+            } else if event >= first_wire {
+                self.wire_deadline(event - first_wire);
             } else if event >= first_medium {
                 self.medium_deadline(event - first_medium);
             } else if event >= FIRST_CHANNEL_EVENT {
@@ -280,13 +325,30 @@ impl World {
             } else {
                 self.scripted();
                 progress(self.progress());
-                if let Some(failed) = self.wire_check.as_mut().and_then(|check| check.failed.take()) {
-                    return Err(failed);
-                }
+                self.failed()?;
             }
         }
         self.now = end.min(self.until);
-        self.wire_check.as_mut().and_then(|check| check.failed.take()).map_or(Ok(()), Err)
+        self.failed()
+    }
+
+    /// What went wrong with the codec or a trace.
+    fn failed(&mut self) -> Result<(), RunError> {
+        if let Some(failed) = self.wire_check.as_mut().and_then(|check| check.failed.take()) {
+            return Err(failed);
+        }
+        match self.trace.as_mut().and_then(|trace| trace.failure()) {
+            Some(failure) => Err(RunError::Trace(failure)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the trace, before [`World::finish`].
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn end_trace(&mut self) -> Result<(), RunError> {
+        self.trace.take().map_or(Ok(()), |mut trace| trace.finish()).map_err(RunError::Trace)
     }
 
     fn progress(&self) -> Progress {
@@ -328,6 +390,7 @@ impl World {
         let coming = [0, 1, 2].map(|at| channel.in_flight.get(at).map(|(_, packet)| *packet));
         self.nodes[node as usize].forwarder.prefetch(&self.pool, coming);
         self.events.set(FIRST_CHANNEL_EVENT + index, next);
+        self.trace(node, face, TraceWhat::Receive, packet);
         self.input(node, Input::Packet { face, packet });
         self.settle(node);
     }
@@ -338,7 +401,12 @@ impl World {
         }
         let node = self.flows[index as usize].node;
         self.note_turn(node, index);
-        self.flows[index as usize].consumer.handle_deadline(self.now);
+        let consumer = &mut self.flows[index as usize].consumer;
+        let timeouts = self.trace.is_some().then(|| consumer.counters().timeouts);
+        consumer.handle_deadline(self.now);
+        if let Some(before) = timeouts {
+            self.trace_timeouts(index, before);
+        }
         self.send_interests(index);
         self.settle(node);
     }
@@ -392,11 +460,21 @@ impl World {
             }
             Change::Delay(link, [there, back]) => {
                 let [first, second] = channels_of(link);
-                self.channels[first as usize].delay = there;
-                self.channels[second as usize].delay = back;
+                self.channels[first as usize].way.set_delay(there);
+                self.channels[second as usize].way.set_delay(back);
             }
             Change::Loss(link, loss) => {
                 channels_of(link).into_iter().for_each(|channel| self.set_loss(channel, loss));
+            }
+            Change::LossBurst(link, length) => {
+                for channel in channels_of(link) {
+                    self.channels[channel as usize].way.set_burst(Some(length));
+                }
+            }
+            Change::Jitter(link, jitter) => {
+                for channel in channels_of(link) {
+                    self.channels[channel as usize].way.set_jitter(jitter);
+                }
             }
             Change::Up(link, up) => self.set_link_up(link, up),
             Change::NodeUp(node, up) => self.set_node_up(node.index() as u32, up),
@@ -420,6 +498,9 @@ impl World {
             return self.schedule_medium(medium);
         }
         let (node, face) = from;
+        if let FaceKind::HalfDuplex { wire, direction } = self.nodes[node as usize].faces[face.0 as usize] {
+            self.set_wire_rate(wire, direction, rate);
+        }
         if self.nodes[node as usize].up {
             self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
             self.settle(node);
@@ -435,7 +516,7 @@ impl World {
     fn set_loss(&mut self, channel: u32, loss: f64) {
         match self.channels[channel as usize].medium {
             Some((medium, direction)) => self.media[medium as usize].medium.set_loss(direction, loss),
-            None => self.channels[channel as usize].loss = loss,
+            None => self.channels[channel as usize].way.set_loss(loss),
         }
     }
 
@@ -447,6 +528,10 @@ impl World {
         self.channels[channel as usize].up = up;
         if !up {
             self.lose_in_flight(channel);
+            if let FaceKind::HalfDuplex { wire, direction } = self.nodes[node as usize].faces[face.0 as usize]
+            {
+                self.clear_wire(wire, direction);
+            }
         }
         if self.nodes[node as usize].up {
             self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
@@ -455,10 +540,13 @@ impl World {
     }
 
     fn lose_in_flight(&mut self, channel: u32) {
+        let (node, face) = self.channels[channel as usize].from;
         while let Some((_, packet)) = self.channels[channel as usize].in_flight.pop_front() {
+            self.trace(node, face, TraceWhat::Drop(DropReason::FaceDown), packet);
             self.measure.on_drop(&self.pool[packet], Some(channel), DropReason::FaceDown);
             self.pool.free(packet);
         }
+        self.channels[channel as usize].way.clear();
         self.events.set(FIRST_CHANNEL_EVENT + channel, Time::NEVER);
     }
 
@@ -466,6 +554,9 @@ impl World {
 
     #[inline]
     pub(crate) fn input(&mut self, node: u32, input: Input) {
+        if self.trace.is_some() {
+            return self.traced_input(node, input);
+        }
         self.nodes[node as usize].forwarder.handle(self.now, input, &mut self.pool, &mut self.actions);
     }
 
@@ -499,6 +590,9 @@ impl World {
             FaceKind::Medium { medium, direction } => {
                 return self.offer(node, face, packet, medium, direction);
             }
+            FaceKind::HalfDuplex { wire, direction } => {
+                return self.offer_wire(node, face, packet, wire, direction);
+            }
             FaceKind::Consumer(_) | FaceKind::Producer(_) => unreachable!("only links transmit"),
         };
         let channel = &mut self.channels[index as usize];
@@ -510,18 +604,36 @@ impl World {
         }
         self.measure.on_use(index, self.now, until);
         self.measure.on_sent(index, &self.pool[packet], waited);
-        if channel.loss > 0.0 && channel.random.chance(channel.loss) {
-            return self.drop_packet(node, face, packet, DropReason::LinkLoss);
+        if let Some(trace) = &mut self.trace {
+            let (neighbour, what) = (Some(channel.to.0), TraceWhat::Send { waited });
+            trace.on_event(&TraceEvent { at: self.now, node, neighbour, what, packet: &self.pool[packet] });
         }
-        // A delay that was cut does not make packets overtake each other.
-        let arrival = (until + channel.delay).max(channel.in_flight.back().map_or(Time::ZERO, |(at, _)| *at));
-        if channel.in_flight.is_empty() {
-            self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
+        match channel.way.pass(until) {
+            Some(arrival) => {
+                if channel.put_in_flight(packet, arrival) {
+                    self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
+                }
+            }
+            None => self.drop_packet(node, face, packet, DropReason::LinkLoss),
         }
-        channel.in_flight.push_back((arrival, packet));
+    }
+
+    /// A packet has left by a channel, unless it is lost.
+    pub(crate) fn carry(&mut self, index: u32, packet: PacketId, until: Time) {
+        let channel = &mut self.channels[index as usize];
+        let (node, face) = channel.from;
+        match channel.way.pass(until) {
+            Some(arrival) => {
+                if channel.put_in_flight(packet, arrival) {
+                    self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
+                }
+            }
+            None => self.drop_packet(node, face, packet, DropReason::LinkLoss),
+        }
     }
 
     fn deliver(&mut self, node: u32, face: FaceId, packet: PacketId) {
+        self.trace(node, face, TraceWhat::Deliver, packet);
         match self.nodes[node as usize].faces[face.0 as usize] {
             FaceKind::Consumer(flow) => self.deliver_to_consumer(flow, packet),
             FaceKind::Producer(producer) => {
@@ -532,7 +644,9 @@ impl World {
                     self.pool.free(packet);
                 }
             }
-            FaceKind::Channel(_) | FaceKind::Medium { .. } => unreachable!("links transmit"),
+            FaceKind::Channel(_) | FaceKind::Medium { .. } | FaceKind::HalfDuplex { .. } => {
+                unreachable!("links transmit")
+            }
         }
     }
 
@@ -565,6 +679,10 @@ impl World {
         if !self.nodes[node as usize].up {
             return self.lose_interests(index);
         }
+        if self.trace.is_some() {
+            self.send_traced(index);
+            return self.schedule_flow(index);
+        }
         while let Some(packet) = flow.consumer.poll_send(self.now, &mut self.pool) {
             let forwarder = &mut self.nodes[node as usize].forwarder;
             forwarder.handle(self.now, Input::Packet { face, packet }, &mut self.pool, &mut self.actions);
@@ -585,9 +703,13 @@ impl World {
             FaceKind::Medium { medium, direction } => {
                 Some(self.media[medium as usize].first_channel + direction)
             }
+            FaceKind::HalfDuplex { wire, direction } => {
+                Some(self.wires[wire as usize].first_channel + direction)
+            }
             FaceKind::Consumer(_) | FaceKind::Producer(_) => None,
         };
         self.measure.on_drop(&self.pool[packet], channel, reason);
+        self.trace(node, face, TraceWhat::Drop(reason), packet);
         self.pool.free(packet);
     }
 }

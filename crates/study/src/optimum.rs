@@ -2,7 +2,8 @@
 
 use weir_core::units::Span;
 use weir_measure::{
-    FlowRow, OptimumFlowRow, OptimumRow, RunDocument, SlowdownRow, TargetRow, jain, unfairness,
+    Distribution, DistributionRow, FlowRow, OptimumFlowRow, OptimumRow, RunDocument, SlowdownRow, TargetRow,
+    jain, unfairness,
 };
 use weir_optimum::{Alone, Copies, FlowOptimum, Objective, Optimum, Options, Theory};
 use weir_scenario::{
@@ -225,6 +226,7 @@ impl ScenarioOptimum {
         document.optimum = self.whole.as_ref().map(|best| row(best, &document.flows));
         let rows = document.flows.iter().enumerate().filter_map(|(at, flow)| self.slowdown(at, flow));
         document.slowdowns = rows.collect();
+        add_slowdown_distributions(document);
     }
 
     /// The slowdown of a flow, measured and in the optimum; `None` of one without an amount, or whose Data would never come.
@@ -239,6 +241,25 @@ impl ScenarioOptimum {
             optimum_slowdown: completion.and_then(|time| alone.slowdown(time)),
         })
     }
+}
+
+/// Adds the histograms of the measured slowdowns, of each class and each group that have one of completions.
+fn add_slowdown_distributions(document: &mut RunDocument) {
+    document.distributions.retain(|row| row.what != "slowdown");
+    let RunDocument { flows, slowdowns, distributions, .. } = document;
+    let row = |completions: &DistributionRow| {
+        let (kind, name) = (&completions.kind, &completions.of);
+        let is_of = |flow: &FlowRow| match kind.as_str() {
+            "class" => flow.class == *name,
+            _ => flow.group == *name,
+        };
+        let mut all = Distribution::of_slowdowns();
+        let own = slowdowns.iter().filter(|row| flows.get(row.flow as usize).is_some_and(is_of));
+        own.filter_map(|row| row.slowdown).for_each(|slowdown| all.record(slowdown));
+        DistributionRow::of("slowdown", kind, name.clone(), all)
+    };
+    let rows: Vec<_> = distributions.iter().filter(|row| row.what == "completion").filter_map(row).collect();
+    distributions.extend(rows);
 }
 
 /// Greedy flows are those that no scheme can have its optimum with.

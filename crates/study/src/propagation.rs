@@ -63,7 +63,7 @@ fn shortest_way(scenario: &Scenario, flow: &Flow, routes: &[Option<&Route>]) -> 
         }
         is_done[at] = true;
         for NextHop { node: next, link, .. } in routes[at].iter().flat_map(|route| &route.next_hops) {
-            let [there, back] = scenario.links[link.link.index()].delay;
+            let [there, back] = scenario.links[link.link.index()].mean_delay();
             let further = ShortestWay { round_trip: way.round_trip + there + back, hops: way.hops + 1 };
             if known[next.index()].is_none_or(|known| further.round_trip < known.round_trip) {
                 known[next.index()] = Some(further);

@@ -2,14 +2,14 @@
 
 use core::fmt;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use weir_core::units::{Span, Time};
 use weir_experiment::{Experiment, Probe, Setup};
-use weir_measure::{ProbeValue, Report, RunDocument, Series};
+use weir_measure::{ProbeValue, Report, RunDocument, Series, Trace};
 use weir_results::{ThinnedSeries, grouped};
 use weir_sim::World;
 
@@ -53,6 +53,9 @@ pub struct Request {
     pub seed: u64,
     /// Measuring windows besides the scenario's own, ns from and to.
     pub windows: Vec<(u64, u64)>,
+    /// The other files that the scenario names: path and text of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<(String, String)>,
 }
 
 /// What the digest covers, in this order.
@@ -64,10 +67,12 @@ struct Keyed<'a> {
     scheme: &'a str,
     seed: u64,
     windows: &'a [(u64, u64)],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: &'a [(String, String)],
 }
 
 impl Request {
-    /// Its key: a digest of the text, the settings and the program's sources ([`program::SOURCES`]).
+    /// Its key: a digest of the texts, the settings and the program's sources ([`program::SOURCES`]).
     pub fn key(&self) -> Key {
         let keyed = Keyed {
             sources: program::SOURCES,
@@ -76,6 +81,7 @@ impl Request {
             scheme: &self.scheme,
             seed: self.seed,
             windows: &self.windows,
+            files: &self.files,
         };
         let text = serde_json::to_vec(&keyed).expect("plain data have a text");
         Key(Sha256::digest(&text).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
@@ -102,7 +108,7 @@ impl Request {
     pub fn run(&self) -> Result<Run, StudyError> {
         let windows: Vec<(Span, Span)> =
             self.windows.iter().map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to))).collect();
-        let source = Source::of_text(self.name.clone(), self.text.clone());
+        let source = Source::of_text(self.name.clone(), self.text.clone()).with_files(self.files.clone());
         let point = Point::new(source, self.set.clone(), windows)?;
         Ok(Run::new(&Arc::new(point), &self.scheme, self.seed))
     }
@@ -123,13 +129,36 @@ pub struct Run {
     pub with_series: bool,
     /// Whether every packet goes through the codec.
     pub check_wire: bool,
+    /// Takes the run's events, if somebody wants them.
+    pub trace: Option<Tracing>,
+}
+
+/// A trace for one run, which takes it when it is made.
+#[derive(Clone)]
+pub struct Tracing(Arc<Mutex<Option<Box<dyn Trace>>>>);
+
+impl Tracing {
+    /// For the next run that has it.
+    pub fn new(trace: Box<dyn Trace>) -> Tracing {
+        Tracing(Arc::new(Mutex::new(Some(trace))))
+    }
+
+    fn take(&self) -> Option<Box<dyn Trace>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for Tracing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tracing")
+    }
 }
 
 impl Run {
     /// A run at a point, without series, probes or check of the codec.
     pub fn new(point: &Arc<Point>, scheme: &str, seed: u64) -> Run {
         let (point, scheme) = (Arc::clone(point), scheme.to_owned());
-        Run { point, scheme, seed, probes: Arc::new([]), with_series: false, check_wire: false }
+        Run { point, scheme, seed, probes: Arc::new([]), with_series: false, check_wire: false, trace: None }
     }
 
     /// The same as plain data.
@@ -142,6 +171,7 @@ impl Run {
             scheme: self.scheme.clone(),
             seed: self.seed,
             windows: self.point.windows.iter().map(nanos).collect(),
+            files: self.point.scenario.file_texts(),
         }
     }
 
@@ -238,6 +268,9 @@ impl Run {
         if self.check_wire {
             world = world.checking_wire();
         }
+        if let Some(trace) = self.trace.as_ref().and_then(Tracing::take) {
+            world = world.tracing(trace);
+        }
         let until = Time::ZERO + self.point.scenario.duration;
         // The user can end a run between two slices.
         let slice = (self.point.scenario.duration / SLICES).max(Span::from_nanos(1));
@@ -250,6 +283,7 @@ impl Run {
             world.run_until(now, &mut |_| ())?;
             progress((now - Time::ZERO).as_secs_f64() / self.point.scenario.duration.as_secs_f64());
         }
+        world.end_trace()?;
         let outcome = world.finish();
         let mut report = outcome.report;
         report.document.wall_s = wall.elapsed_s();

@@ -2,11 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::units::Span;
-use weir_scenario::{Override, Scenario, builtin, builtins, named_files, nearest, with_files};
+use weir_scenario::{Files, Override, Scenario, builtin, builtins, nearest};
 
 use crate::error::StudyError;
 use crate::papers;
@@ -23,6 +23,33 @@ pub struct Source {
     text: Arc<str>,
     /// Whether a command finds it by its name.
     is_named: bool,
+    files: FilesOf,
+}
+
+/// Where the other files come from that a scenario names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum FilesOf {
+    /// This folder.
+    Folder(PathBuf),
+    /// A run that was asked for elsewhere, with their texts.
+    Given(Arc<[(String, Arc<str>)]>),
+}
+
+impl Files for FilesOf {
+    fn read(&self, path: &str) -> Result<Arc<str>, String> {
+        match self {
+            FilesOf::Folder(folder) => {
+                let path = folder.join(path);
+                text_of(&path, &path.display().to_string()).map(Arc::from)
+            }
+            FilesOf::Given(given) => {
+                let known = given.iter().find(|(known, _)| known == path);
+                known
+                    .map(|(_, text)| Arc::clone(text))
+                    .ok_or_else(|| format!("the file {path} was not sent along"))
+            }
+        }
+    }
 }
 
 impl Source {
@@ -33,16 +60,27 @@ impl Source {
     pub fn find(name: &str) -> Result<Source, StudyError> {
         if let Some(text) = builtin(name) {
             let label = format!("built-in scenario {name}");
-            return Ok(Source { name: name.to_owned(), label, text: text.into(), is_named: true });
+            let files = FilesOf::Folder(PathBuf::new());
+            return Ok(Source { name: name.to_owned(), label, text: text.into(), is_named: true, files });
         }
         let text = file(name).map_err(StudyError::Invalid)?;
-        Ok(Source { is_named: true, ..Source::of_text(name, text) })
+        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+        let files = FilesOf::Folder(folder.to_owned());
+        Ok(Source { is_named: true, files, ..Source::of_text(name, text) })
     }
 
     /// A scenario of this text, called so in results and in messages. No command has it.
     pub fn of_text(name: impl Into<String>, text: impl Into<Arc<str>>) -> Source {
         let name = name.into();
-        Source { label: name.clone(), name, text: text.into(), is_named: false }
+        let files = FilesOf::Folder(PathBuf::new());
+        Source { label: name.clone(), name, text: text.into(), is_named: false, files }
+    }
+
+    /// The same with the texts of the other files that it names, by their paths in it.
+    #[must_use]
+    pub fn with_files(self, files: impl IntoIterator<Item = (String, String)>) -> Source {
+        let files = files.into_iter().map(|(path, text)| (path, Arc::from(text)));
+        Source { files: FilesOf::Given(files.collect()), ..self }
     }
 
     /// Its built-in name or the path of its file.
@@ -68,7 +106,7 @@ impl Source {
         let overrides: Vec<Override> =
             set.iter().map(|text| Override::parse(text)).collect::<Result<_, _>>()?;
         let check = |scenario: &Scenario| weir_experiment::check_schemes(scenario).err();
-        Ok(Scenario::parse_with(&self.name, &self.label, &self.text, &overrides, check)?)
+        Ok(Scenario::parse_with_files(&self.name, &self.label, &self.text, &overrides, &self.files, check)?)
     }
 }
 
@@ -113,37 +151,33 @@ fn file(name: &str) -> Result<String, String> {
     if path.is_dir() {
         return Err(folder(path));
     }
-    let mut bytes = Vec::new();
-    // No more than may be: what is read need not be a file with an end.
-    match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(not_found(name)),
-        Err(error) => return Err(format!("cannot read {name}: {error}")),
-        Ok(_) => {}
+    match read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(not_found(name)),
+        read => checked(read, name),
     }
+}
+
+/// The text of another file that a scenario names.
+fn text_of(path: &Path, name: &str) -> Result<String, String> {
+    if path.is_dir() {
+        return Err(format!("{name} is a folder, not a file"));
+    }
+    checked(read(path), name)
+}
+
+/// No more than may be: what is read need not be a file with an end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))?;
+    Ok(bytes)
+}
+
+fn checked(read: io::Result<Vec<u8>>, name: &str) -> Result<String, String> {
+    let bytes = read.map_err(|error| format!("cannot read {name}: {error}"))?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(format!("{name} is larger than {} MB, too large for a scenario", MAX_BYTES / 1_000_000));
     }
-    let text = weir_scenario::text(bytes).map_err(|wrong| format!("{name}:{wrong}"))?;
-    let mut files = Vec::new();
-    let mut left = MAX_BYTES - text.len() as u64;
-    for file in named_files(&text) {
-        let at = path.parent().unwrap_or(Path::new("")).join(&file);
-        let content = content(&at, left).map_err(|error| format!("{name}: the file `{file}`: {error}"))?;
-        left -= content.len() as u64;
-        files.push((file, content));
-    }
-    Ok(with_files(&text, &files))
-}
-
-/// The text of a file that a scenario names, of at most so many bytes.
-fn content(path: &Path, most: u64) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let opened = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
-    opened.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    if bytes.len() as u64 > most {
-        return Err(format!("with it the scenario is larger than {} MB", MAX_BYTES / 1_000_000));
-    }
-    weir_scenario::text(bytes).map_err(|wrong| format!("{}:{wrong}", path.display()))
+    weir_scenario::text(bytes).map_err(|wrong| format!("{name}:{wrong}"))
 }
 
 fn not_found(name: &str) -> String {

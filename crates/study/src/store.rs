@@ -186,6 +186,28 @@ mod tests {
     }
 
     #[test]
+    fn the_files_that_a_scenario_names_are_in_the_key_and_go_with_the_request() {
+        let dir = folder("files");
+        fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("mine.toml");
+        let text = Source::find("examples/minimal").unwrap().text().to_owned();
+        fs::write(&path, text.replacen("rate = \"10 Mb/s\"", "rate_trace = \"a.trace\"", 1)).unwrap();
+        let with_trace = |trace: &str| {
+            fs::write(dir.join("a.trace"), trace).unwrap();
+            let source = Source::find(path.to_str().unwrap()).unwrap();
+            Run::new(&Arc::new(Point::new(source, Vec::new(), Vec::new()).unwrap()), "qsccp", 1).request()
+        };
+        let (one, other) = (with_trace("1\n"), with_trace("1\n2\n3\n"));
+        assert_ne!(one.key(), other.key());
+        assert_eq!(one.key(), with_trace("1\n").key());
+        fs::remove_dir_all(dir).unwrap();
+        // Elsewhere there is no such file.
+        let sent = Request::from_bytes(&other.to_bytes()).unwrap();
+        let rate = sent.run().unwrap().point.scenario.links[0].rate[0];
+        assert_eq!((sent.key(), rate.as_bps_f64()), (other.key(), 1504.0 * 8.0 * 1000.0));
+    }
+
+    #[test]
     fn a_truncated_file_and_the_file_of_another_run_are_none() {
         let dir = folder("damaged");
         let (one, other) = (run("a.toml", &[], 1), run("a.toml", &[], 2));

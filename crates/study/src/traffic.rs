@@ -280,6 +280,8 @@ fn not_done(scenario: &Scenario) -> Vec<String> {
             Event::LinkRate { link: id, .. } => format!("the rate of link {} changes", link(*id)),
             Event::LinkDelay { link: id, .. } => format!("the delay of link {} changes", link(*id)),
             Event::LinkLoss { link: id, .. } => format!("the loss of link {} changes", link(*id)),
+            Event::LinkLossBurst { link: id, .. } => format!("the losses of link {} change", link(*id)),
+            Event::LinkJitter { link: id, .. } => format!("the jitter of link {} changes", link(*id)),
             Event::LinkDown { link: id } => format!("link {} fails", link(*id)),
             Event::LinkUp { link: id } => format!("link {} works again", link(*id)),
             Event::NodeDown { node } => format!("node {} fails", name(scenario, *node)),

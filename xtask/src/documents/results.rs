@@ -1,8 +1,8 @@
 //! The reference of results: the tables of a run, and the documents as their models have them.
 
 use weir_results::schema::{
-    AXES_BEHIND, METADATA, Metric, Object, REQUESTS, STUDY_METADATA, STUDY_TABLES, TABLES, Table, axis, axis_number,
-    metric,
+    AXES_BEHIND, METADATA, Metric, Object, REQUESTS, STUDY_METADATA, STUDY_TABLES, TABLES, TRACE, TRACE_EVENTS,
+    Table, axis, axis_number, metric,
 };
 
 use crate::page::Document;
@@ -13,7 +13,11 @@ const PAGE: &str = "docs/reference/results.md";
 /// The generated parts of the page.
 pub fn documents() -> Result<Vec<Document>> {
     Ok(vec![
-        Document::part(PAGE, "tables", reference_of(&[&TABLES[..], &[REQUESTS]].concat(), "run", "", &METADATA)),
+        Document::part(
+            PAGE,
+            "tables",
+            reference_of(&[&TABLES[..], &[REQUESTS]].concat(), "run", "", &METADATA) + &trace(),
+        ),
         Document::part(PAGE, "study", study()),
         Document::part(PAGE, "document", models()?),
     ])
@@ -35,6 +39,20 @@ fn reference_of(tables: &[Table], of: &str, axes: &str, metadata: &[(&str, &str)
     text += &format!("### Metadata of each file of a {of}\n\n| key | value |\n|---|---|\n");
     for (key, about) in metadata {
         text += &format!("| `{key}` | {about} |\n");
+    }
+    text
+}
+
+/// The table of a trace.
+fn trace() -> String {
+    let mut text = "\n### A trace (`weir run --trace`)\n\n".to_owned();
+    text += "| column | stored as | what it says |\n|---|---|---|\n";
+    for column in TRACE.columns {
+        text += &format!("| `{}` | {} | {} |\n", column.name, column.stored(), column.about);
+    }
+    text += "\n| `what` | what happens |\n|---|---|\n";
+    for (name, about) in TRACE_EVENTS {
+        text += &format!("| `{name}` | {about} |\n");
     }
     text
 }
@@ -157,6 +175,7 @@ fn in_json(kind: &str) -> String {
         "Vec<u64>" => "list of whole numbers".to_owned(),
         "Vec<f64>" => "list of numbers".to_owned(),
         "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
+        "Vec<(u64, u64)>" => "list of pairs of whole numbers".to_owned(),
         "bool" => "`true`, `false`".to_owned(),
         "Bound" => "`about`, `at_most`, `at_least`, `more_than`, `less_than`".to_owned(),
         _ => match (inside(kind, "Option"), inside(kind, "Vec")) {

@@ -12,6 +12,7 @@ mod key;
 mod many;
 mod qsccp_optimum;
 mod sweep;
+mod trace;
 
 /// What the example of a scheme finds at this path where it is a module of `weir-schemes`.
 mod registry {

@@ -264,6 +264,17 @@ impl Consumer {
         self.rtt.srtt()
     }
 
+    /// The retransmission timeout.
+    pub fn rto(&self) -> Span {
+        self.rtt.rto()
+    }
+
+    /// The mean of the shortest round trips of its responders, each as often as it has answered lately, once there is a
+    /// sample.
+    pub fn base_rtt(&self) -> Option<Span> {
+        self.rtt.mean_base()
+    }
+
     /// A Data came. `None` if nothing was waiting for it.
     pub fn handle_data(&mut self, now: Time, data: &Packet) -> Option<Delivery> {
         let segment = data.name.segment().filter(|_| self.is_own(&data.name));

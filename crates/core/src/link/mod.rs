@@ -11,7 +11,16 @@
 //! finds it free is on the link at once. Where a medium is shared (802.11) nobody knows that
 //! beforehand: the world says so when the packet has left.
 
+mod half_duplex;
 pub mod marking;
+mod rate_trace;
+mod way;
+
+pub use half_duplex::{HalfDuplex, Sending};
+pub use rate_trace::{OPPORTUNITY, RateTrace, RateTraceError};
+pub use way::{Way, least_burst};
+
+use std::sync::Arc;
 
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Random;
@@ -21,6 +30,7 @@ use crate::seam::{
     ReceiveEvent, SentEvent,
 };
 use crate::units::{Bytes, Rate, Span, Time};
+use rate_trace::Opportunities;
 
 /// The sending end of a link.
 pub struct Link {
@@ -37,12 +47,14 @@ pub struct Link {
 }
 
 /// How long a packet keeps the transmitter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Pace {
     /// As long as it takes at this rate; `None`: no time.
     Rate(Option<Rate>),
     /// Until [`Link::release`].
     Shared,
+    /// Until a trace of rates has delivered it.
+    Trace(Box<Opportunities>),
 }
 
 /// A packet that begins to leave.
@@ -72,6 +84,11 @@ impl Link {
         Link::with_pace(queue, Pace::Shared, random)
     }
 
+    /// A free link whose rate changes as a trace says. Its queue is told the mean rate.
+    pub fn traced(queue: Box<dyn Queue>, trace: Arc<RateTrace>, random: Random) -> Link {
+        Link::with_pace(queue, Pace::Trace(Box::new(Opportunities::new(trace))), random)
+    }
+
     /// A link that takes nothing: what is left of one that was removed.
     pub(crate) fn closed() -> Link {
         let nothing = DropTail::new(QueueLimit::Packets(0));
@@ -84,10 +101,10 @@ impl Link {
     }
 
     /// Changes the rate, from the next packet on. At rate 0 nothing leaves until the rate changes again. On a shared
-    /// medium this is the rate that the queue may expect; it does not pace packets.
+    /// medium this is the rate that the queue may expect; it does not pace packets. It takes the place of a trace.
     pub fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
-        if let Pace::Rate(pace) = &mut self.pace {
-            *pace = rate;
+        if !matches!(self.pace, Pace::Shared) {
+            self.pace = Pace::Rate(rate);
             self.start_or_stop(now, rate);
         }
         self.queue.on_send_rate(rate, now);
@@ -95,7 +112,7 @@ impl Link {
 
     /// On a shared medium: the packet that left last has left, or is lost. The next one may go.
     pub fn release(&mut self, now: Time) {
-        if self.pace == Pace::Shared {
+        if matches!(self.pace, Pace::Shared) {
             self.busy_until = now;
             if let Some((given, wire_len)) = self.leaving.take() {
                 self.queue.on_sent(&SentEvent { now, wire_len, took: now.since(given) });
@@ -166,7 +183,7 @@ impl Link {
                 let note = ev.note;
                 let len = Bytes::new(pool[packet].measure());
                 debug_assert_eq!(len.as_u64(), crate::packet::wire::frame_len(&pool[packet]));
-                self.busy_until = match self.pace {
+                self.busy_until = match &mut self.pace {
                     Pace::Rate(Some(rate)) => {
                         let took = rate.time_for(len);
                         self.queue.on_sent(&SentEvent { now, wire_len: len, took });
@@ -176,6 +193,11 @@ impl Link {
                     Pace::Shared => {
                         self.leaving = Some((now, len));
                         Time::NEVER
+                    }
+                    Pace::Trace(opportunities) => {
+                        let until = opportunities.send(now, len);
+                        self.queue.on_sent(&SentEvent { now, wire_len: len, took: until.since(now) });
+                        until
                     }
                 };
                 let waiting = self.queue.backlog().packets > 0;

@@ -125,6 +125,7 @@ impl Forwarder {
         let Some(fib) = route(&self.fib, &out.pool[id]) else {
             if aggregated {
                 // It waits for what another Interest asked for, which had an earlier route.
+                self.fates.aggregated += 1;
                 return out.pool.free(id);
             }
             return self.refuse(pit, face, id, NackReason::NoRoute, out);
@@ -250,7 +251,10 @@ impl Forwarder {
                     out.pool.free(earlier);
                 }
             }
-            Decision::Suppress => out.pool.free(id),
+            Decision::Suppress => {
+                self.fates.aggregated += 1;
+                out.pool.free(id);
+            }
             Decision::Nack(reason) => self.refuse(pit, face, id, reason, out),
         }
     }

@@ -266,6 +266,16 @@ pub struct Forwarder {
     satisfied: u64,
     unsatisfied: u64,
     evicted_interests: u64,
+    fates: Fates,
+}
+
+/// What became of Interests that were not forwarded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fates {
+    /// Those that the content store or the simulated cache answered.
+    pub answered: u64,
+    /// Those that wait for what another one has asked for.
+    pub aggregated: u64,
 }
 
 /// A key that follows from a random stream, and takes nothing from it.
@@ -352,6 +362,7 @@ impl Forwarder {
             satisfied: 0,
             unsatisfied: 0,
             evicted_interests: 0,
+            fates: Fates::default(),
         }
     }
 
@@ -399,6 +410,11 @@ impl Forwarder {
     /// for a Data of that name by its digest.
     pub fn set_digest(&mut self, digest: ImplicitDigest) {
         self.digest = Some(digest);
+    }
+
+    /// What became of Interests that were not forwarded.
+    pub fn fates(&self) -> Fates {
+        self.fates
     }
 
     /// Prefixes and their next hops.

@@ -118,6 +118,7 @@ impl Forwarder {
         Stored { data, age }: Stored,
         out: &mut Out<'_>,
     ) {
+        self.fates.answered += 1;
         self.set_flow(id, out);
         let interest = &mut out.pool[id];
         let flow = interest.flow;

@@ -2,9 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weir_experiment::{Arrival, Experiment, Setup};
-use weir_scenario::{Scenario, builtin};
+use weir_scenario::{Files, Scenario, builtin};
+
+/// The files that a scenario here may name.
+struct Beside;
+
+impl Files for Beside {
+    fn read(&self, path: &str) -> Result<Arc<str>, String> {
+        Ok(if path == "r" { "0.5,3,20\n1,8" } else { "7" }.into())
+    }
+}
 
 /// The requests of the last two flows of the smallest scenario with these flows.
 fn requests(seed: u64, keys: &str) -> Vec<Arrival> {
@@ -17,7 +27,8 @@ fn streams(seed: u64, keys: &str) -> Vec<Vec<Arrival>> {
     );
     let text = builtin("examples/minimal").unwrap().to_owned() + &flow;
     let text = text.replacen("duration = \"10 s\"", "duration = \"2000 s\"", 1);
-    let scenario = Scenario::parse("test", "test", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::parse_with_files("test", "test", &text, &[], &Beside, |_| None);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     assert!(scenario.duration.as_secs_f64() >= 100.0, "{}", scenario.duration);
     let experiment = Experiment::new(scenario, &Setup { seed, ..Setup::default() }).unwrap();
     experiment.request_streams().into_iter().flatten().map(Iterator::collect).collect()
@@ -76,7 +87,7 @@ fn no_request_comes_in_a_pause() {
 
 #[test]
 fn requests_of_a_file_come_as_it_says() {
-    let keys = "arrivals = \"file r\"\namount = \"file s\"\nobjects = 9\nstart = \"2 s\"\n[files]\nr = \"0.5,3,20\\n1,8\"\ns = \"7\"";
+    let keys = "arrivals = \"file r\"\namount = \"file s\"\nobjects = 9\nstart = \"2 s\"";
     let found: Vec<_> = requests(1, keys).iter().map(|r| (r.at.as_secs_f64(), r.object, r.amount)).collect();
     assert_eq!(found, [(2.5, 3, 20), (3.0, 8, 7)]);
 }

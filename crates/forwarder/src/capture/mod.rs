@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use crate::output::Output;
 use weir_management::status::FaceNumber;
+use weir_net::pcapng;
 
 /// The direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,22 +67,6 @@ struct Face {
     interface: u32,
 }
 
-const SECTION_HEADER: u32 = 0x0A0D_0D0A;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
-const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
-const LINKTYPE_ETHERNET: u16 = 1;
-
-const OPT_END: u16 = 0;
-const SHB_USERAPPL: u16 = 4;
-const IF_NAME: u16 = 2;
-const IF_TSRESOL: u16 = 9;
-const EPB_FLAGS: u16 = 2;
-
-/// 10⁻⁹ s.
-const NANOSECONDS: u8 = 9;
-const ETHERTYPE_NDN: u16 = 0x8624;
-const ETHERNET_HEADER: usize = 14;
 /// The Ethernet address that stands for the forwarder.
 const FORWARDER: [u8; 6] = [2, 0, 0, 0, 0, 0];
 
@@ -131,7 +116,15 @@ impl Capture {
             self.rotate();
         }
         let interface = self.faces[at].interface;
-        let taken = self.output.append(|out| packet(out, interface, unix_ns, face, direction, frame));
+        let taken = self.output.append(|out| {
+            let [.., a, b, c, d] = face.to_be_bytes();
+            let peer = [2, 1, a, b, c, d];
+            let (to, from) = match direction {
+                Direction::Received => (FORWARDER, peer),
+                Direction::Sent => (peer, FORWARDER),
+            };
+            pcapng::frame(out, interface, unix_ns, [to, from], direction as u32, frame);
+        });
         *(if taken { &mut self.counters.frames } else { &mut self.counters.lost }) += 1;
     }
 
@@ -149,17 +142,7 @@ impl Capture {
         self.counters.files += 1;
         self.interfaces = 0;
         let software = &self.software;
-        self.output.append(|out| {
-            block(out, SECTION_HEADER, |out| {
-                put32(out, BYTE_ORDER_MAGIC);
-                put16(out, 1);
-                put16(out, 0);
-                // The length of the section: not known.
-                out.extend_from_slice(&u64::MAX.to_le_bytes());
-                option(out, SHB_USERAPPL, software.as_bytes());
-                option(out, OPT_END, &[]);
-            });
-        });
+        self.output.append(|out| pcapng::section(out, software));
         (0..self.faces.len()).for_each(|at| self.describe(at));
     }
 
@@ -168,17 +151,7 @@ impl Capture {
         face.interface = self.interfaces;
         self.interfaces += 1;
         let name = &face.name;
-        self.output.append(|out| {
-            block(out, INTERFACE_DESCRIPTION, |out| {
-                put16(out, LINKTYPE_ETHERNET);
-                put16(out, 0);
-                // The longest frame: no bound.
-                put32(out, 0);
-                option(out, IF_NAME, name.as_bytes());
-                option(out, IF_TSRESOL, &[NANOSECONDS]);
-                option(out, OPT_END, &[]);
-            });
-        });
+        self.output.append(|out| pcapng::interface(out, name));
     }
 
     fn rotate(&mut self) {
@@ -198,68 +171,4 @@ impl Capture {
             Err(error) => self.output.fail(&error),
         }
     }
-}
-
-fn packet(
-    out: &mut Vec<u8>,
-    interface: u32,
-    unix_ns: u64,
-    face: FaceNumber,
-    direction: Direction,
-    frame: &[u8],
-) {
-    block(out, ENHANCED_PACKET, |out| {
-        put32(out, interface);
-        put32(out, (unix_ns >> 32) as u32);
-        put32(out, unix_ns as u32);
-        let length = (ETHERNET_HEADER + frame.len()) as u32;
-        put32(out, length);
-        put32(out, length);
-        let [.., a, b, c, d] = face.to_be_bytes();
-        let peer = [2, 1, a, b, c, d];
-        let (to, from) = match direction {
-            Direction::Received => (FORWARDER, peer),
-            Direction::Sent => (peer, FORWARDER),
-        };
-        out.extend_from_slice(&to);
-        out.extend_from_slice(&from);
-        out.extend_from_slice(&ETHERTYPE_NDN.to_be_bytes());
-        out.extend_from_slice(frame);
-        pad(out, length as usize);
-        option(out, EPB_FLAGS, &(direction as u32).to_le_bytes());
-        option(out, OPT_END, &[]);
-    });
-}
-
-/// A block: its type, its length, what is in it, its length again.
-fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
-    let from = out.len();
-    put32(out, kind);
-    put32(out, 0);
-    body(out);
-    let length = (out.len() - from + 4) as u32;
-    out[from + 4..from + 8].copy_from_slice(&length.to_le_bytes());
-    put32(out, length);
-}
-
-fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
-    // What is longer than an option can be is a name: its beginning does.
-    let value = &value[..value.len().min(usize::from(u16::MAX))];
-    put16(out, code);
-    put16(out, value.len() as u16);
-    out.extend_from_slice(value);
-    pad(out, value.len());
-}
-
-/// Zeros after `length` bytes, to a multiple of four.
-fn pad(out: &mut Vec<u8>, length: usize) {
-    out.extend_from_slice(&[0; 3][..length.next_multiple_of(4) - length]);
-}
-
-fn put16(out: &mut Vec<u8>, value: u16) {
-    out.extend_from_slice(&value.to_le_bytes());
-}
-
-fn put32(out: &mut Vec<u8>, value: u32) {
-    out.extend_from_slice(&value.to_le_bytes());
 }

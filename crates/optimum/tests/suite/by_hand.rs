@@ -568,3 +568,24 @@ fn a_node_that_fails_carries_nothing_and_nothing_is_known_after_next_hops_change
     assert!(said.starts_with("next hops change at 4.5 s"), "{said}");
     assert!(theory.completions().is_err());
 }
+
+#[test]
+fn the_directions_of_a_half_duplex_link_share_its_time() {
+    let half = "[defaults.link]\nduplex = \"half\"\n";
+    let flows = flow("A", "B", "/a", "BE", "") + &flow("B", "A", "/b", "BE", "");
+    let both = network(&["A-B 10"], &format!("{half}{flows}"));
+    let found = optimum(&both, Objective::LinkFair, 0, 10);
+    let [interest, data] = both.flows[0].packet_lengths().map(|size| size.as_u64() as f64);
+    // Each Data and its Interest take their time once, in whichever direction.
+    let each = 10e6 / 2.0 / (1.0 + interest / data);
+    for flow in &found.flows {
+        assert!((flow.rate_bps / each - 1.0).abs() < 1e-3, "{} is not {each}", flow.rate_bps);
+    }
+    let alone = network(&["A-B 10"], &format!("{half}{}", flow("A", "B", "/a", "BE", "")));
+    let found = optimum(&alone, Objective::LinkFair, 0, 10);
+    assert!((found.flows[0].rate_bps / (2.0 * each) - 1.0).abs() < 1e-3, "{}", found.flows[0].rate_bps);
+    // In a second of failure it carries nothing.
+    let down = format!("{half}{flows}[[event]]\nat = \"0 s\"\nlink = \"A-B\"\nup = false\n");
+    let found = optimum(&network(&["A-B 10"], &down), Objective::LinkFair, 0, 10);
+    assert!(found.flows.iter().all(|flow| flow.rate_bps < 1.0));
+}

@@ -99,6 +99,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         classes: classes.clone(),
         groups: Vec::new(),
         links: links.clone(),
+        distributions: Vec::new(),
         optimum: None,
     };
     let provenance = provenance(&topology, &ends, &class_of);
@@ -130,6 +131,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             classes,
             groups: Vec::new(),
             links,
+            distributions: Vec::new(),
             windows: vec![window],
             optimum: None,
             slowdowns: Vec::new(),

@@ -1,10 +1,12 @@
 //! A run that never was: four classes over a dumbbell with a bottleneck of 10 Mb/s, with a
 //! transient at the start, a greedy flow in the middle, and losses where it pushes too hard.
 
+use weir_core::seam::Gauge;
+use weir_core::units::Span;
 use weir_measure::{
-    Bound, ClassRow, DelayHistogram, DropRow, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow,
-    LinkSample, OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink,
-    TopologyMedium, TopologyNode, TrafficFigures, WindowRow,
+    Bound, ClassRow, ControlSample, DelayHistogram, Distribution, DistributionRow, DropRow, ExpectationRow,
+    FlowRow, FlowSample, GroupRow, LinkRow, LinkSample, OptimumFlowRow, OptimumRow, Report, Role,
+    RunDocument, Series, Topology, TopologyLink, TopologyMedium, TopologyNode, TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -55,6 +57,13 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
                 delays[i].record((mean * 1e6) as u64);
             }
             let lost = u32::from(greedy && noise.unit() < 0.25) * (1 + (noise.unit() * 3.0) as u32);
+            flow.control.push(&ControlSample {
+                gauge: Gauge::Window(4.0 + goodput / 2e5),
+                pending: (goodput / 2e5) as u32,
+                srtt: (k > 0).then(|| Span::from_millis(mean as u64)),
+                rto: Span::from_millis(200),
+                base_rtt: (k > 0).then(|| Span::from_millis(delay as u64)),
+            });
             flow.push(FlowSample {
                 goodput_bps: goodput as f32,
                 delay_ms: (k > 0).then_some(mean as f32),
@@ -209,6 +218,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         classes: class_rows.clone(),
         groups: groups.clone(),
         links: links.clone(),
+        distributions: Vec::new(),
         optimum: Some(optimum(&flow_rows)),
     };
     Report {
@@ -247,6 +257,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             classes: class_rows,
             groups,
             links,
+            distributions: distributions(),
             windows: vec![window],
             optimum: None,
             slowdowns: Vec::new(),
@@ -361,4 +372,14 @@ fn topology() -> Topology {
 
 fn group_row(row: &ClassRow) -> GroupRow {
     GroupRow { group: row.class.clone(), figures: row.figures.clone() }
+}
+
+/// Delays around 60 ms and 80 ms.
+fn distributions() -> Vec<DistributionRow> {
+    let row = |(name, least): (&str, f64)| {
+        let mut delays = Distribution::new("ms", 0.05);
+        (1..1000).for_each(|k| delays.record(least - 10.0 * (f64::from(k) / 1000.0).ln()));
+        DistributionRow::of("delay", "class", name.to_owned(), delays)
+    };
+    [("EF", 50.0), ("BE", 70.0)].into_iter().filter_map(row).collect()
 }

@@ -16,7 +16,7 @@ pub use rows::Value;
 
 use crate::files::WriteError;
 use crate::schema::{self, Column, RESULTS, RUNS, STUDY_METADATA, Table};
-use rows::TableFiles;
+pub(crate) use rows::TableFiles;
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt;

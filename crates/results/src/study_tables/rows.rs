@@ -119,15 +119,13 @@ impl Value {
     }
 }
 
-/// The files of one table.
-pub(super) struct TableFiles {
+/// The files of one table: as Parquet, as CSV, or both.
+pub(crate) struct TableFiles {
     columns: Vec<Column>,
     /// The rows of the present row group, column by column.
     group: Vec<Vec<Value>>,
-    parquet: SerializedFileWriter<NewFile>,
-    parquet_path: PathBuf,
-    csv: csv::Writer<NewFile>,
-    csv_path: PathBuf,
+    parquet: Option<(SerializedFileWriter<NewFile>, PathBuf)>,
+    csv: Option<(csv::Writer<NewFile>, PathBuf)>,
 }
 
 impl TableFiles {
@@ -138,23 +136,64 @@ impl TableFiles {
         columns: Vec<Column>,
         metadata: Vec<(&str, String)>,
     ) -> Result<TableFiles, WriteError> {
-        let parquet_path = dir.join(format!("{name}.parquet"));
-        let parquet = file_writer(NewFile::create(&parquet_path)?, name, &columns, metadata)
-            .map_err(WriteError::table(&parquet_path))?;
-        let csv_path = dir.join(format!("{name}.csv"));
-        let mut csv = csv::Writer::from_writer(NewFile::create(&csv_path)?);
-        csv.write_record(columns.iter().map(|column| column.name.as_bytes())).map_err(of_csv(&csv_path))?;
+        let mut files = TableFiles::of(columns);
+        files.begin_parquet(dir.join(format!("{name}.parquet")), name, metadata)?;
+        files.begin_csv(dir.join(format!("{name}.csv")))?;
+        Ok(files)
+    }
+
+    /// Begins one file, `path`, as CSV if that is its extension, or else as Parquet.
+    pub(crate) fn create_one(
+        path: &Path,
+        name: &str,
+        columns: Vec<Column>,
+        metadata: Vec<(&str, String)>,
+    ) -> Result<TableFiles, WriteError> {
+        let mut files = TableFiles::of(columns);
+        match path.extension() {
+            Some(extension) if extension == "csv" => files.begin_csv(path.to_owned())?,
+            _ => files.begin_parquet(path.to_owned(), name, metadata)?,
+        }
+        Ok(files)
+    }
+
+    fn of(columns: Vec<Column>) -> TableFiles {
         let group = vec![Vec::new(); columns.len()];
-        Ok(TableFiles { columns, group, parquet, parquet_path, csv, csv_path })
+        TableFiles { columns, group, parquet: None, csv: None }
+    }
+
+    fn begin_parquet(
+        &mut self,
+        path: PathBuf,
+        name: &str,
+        metadata: Vec<(&str, String)>,
+    ) -> Result<(), WriteError> {
+        let writer = file_writer(NewFile::create(&path)?, name, &self.columns, metadata)
+            .map_err(WriteError::table(&path))?;
+        self.parquet = Some((writer, path));
+        Ok(())
+    }
+
+    fn begin_csv(&mut self, path: PathBuf) -> Result<(), WriteError> {
+        let mut csv = csv::Writer::from_writer(NewFile::create(&path)?);
+        let names = self.columns.iter().map(|column| column.name.as_bytes());
+        csv.write_record(names).map_err(of_csv(&path))?;
+        self.csv = Some((csv, path));
+        Ok(())
     }
 
     /// Appends a row: a value for each column, in their order.
-    pub(super) fn push(&mut self, row: Vec<Value>) -> Result<(), WriteError> {
-        self.check(&row).map_err(WriteError::table(&self.parquet_path))?;
-        for value in &row {
-            value.write_csv(&mut self.csv).map_err(of_csv(&self.csv_path))?;
+    pub(crate) fn push(&mut self, row: Vec<Value>) -> Result<(), WriteError> {
+        self.check(&row).map_err(WriteError::table(self.path()))?;
+        if let Some((csv, path)) = &mut self.csv {
+            for value in &row {
+                value.write_csv(csv).map_err(of_csv(path))?;
+            }
+            csv.write_record(None::<&[u8]>).map_err(of_csv(path))?;
         }
-        self.csv.write_record(None::<&[u8]>).map_err(of_csv(&self.csv_path))?;
+        if self.parquet.is_none() {
+            return Ok(());
+        }
         for (column, value) in self.group.iter_mut().zip(row) {
             // Rows are alike: what a row has in common with the one before is in memory once.
             let same = column.last().filter(|last| **last == value).cloned();
@@ -164,6 +203,12 @@ impl TableFiles {
             self.write_group()?;
         }
         Ok(())
+    }
+
+    /// What messages call the table.
+    fn path(&self) -> &Path {
+        let parquet = self.parquet.as_ref().map(|(_, path)| path);
+        parquet.or(self.csv.as_ref().map(|(_, path)| path)).map_or(Path::new(""), PathBuf::as_path)
     }
 
     fn check(&self, row: &[Value]) -> Result<(), ParquetError> {
@@ -180,8 +225,9 @@ impl TableFiles {
     }
 
     fn write_group(&mut self) -> Result<(), WriteError> {
-        let of_table = WriteError::table(&self.parquet_path);
-        let mut rows = self.parquet.next_row_group().map_err(&of_table)?;
+        let Some((parquet, path)) = &mut self.parquet else { return Ok(()) };
+        let of_table = WriteError::table(path);
+        let mut rows = parquet.next_row_group().map_err(&of_table)?;
         for (column, values) in self.columns.iter().zip(&mut self.group) {
             let writer = rows.next_column().map_err(&of_table)?;
             let mut writer = writer
@@ -194,16 +240,21 @@ impl TableFiles {
         Ok(())
     }
 
-    /// Completes both files and puts them in their places.
-    pub(super) fn finish(mut self) -> Result<(), WriteError> {
+    /// Completes the files and puts them in their places.
+    pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         if !self.group[0].is_empty() {
             self.write_group()?;
         }
-        let csv =
-            self.csv.into_inner().map_err(|error| WriteError::file(&self.csv_path)(error.into_error()))?;
-        let parquet = self.parquet.into_inner().map_err(WriteError::table(&self.parquet_path))?;
-        csv.finish()?;
-        parquet.finish()
+        let of_csv = |(csv, path): (csv::Writer<NewFile>, PathBuf)| {
+            csv.into_inner().map_err(|error| WriteError::file(&path)(error.into_error()))
+        };
+        let of_parquet = |(parquet, path): (SerializedFileWriter<NewFile>, PathBuf)| {
+            parquet.into_inner().map_err(WriteError::table(&path))
+        };
+        let csv = self.csv.map(of_csv).transpose()?;
+        let parquet = self.parquet.map(of_parquet).transpose()?;
+        csv.map_or(Ok(()), NewFile::finish)?;
+        parquet.map_or(Ok(()), NewFile::finish)
     }
 }
 

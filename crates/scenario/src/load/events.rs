@@ -7,7 +7,7 @@ use weir_document::Item;
 use weir_medium::phy::RATES;
 
 use super::flows::{Group, no_group};
-use super::links::link_text;
+use super::links::{check_burst, link_text};
 use super::nodes::Network;
 use super::{Listed, Loader, Result};
 use crate::keys;
@@ -25,6 +25,8 @@ struct Targets<'s> {
     routing: &'s Routing,
     rates: Vec<[Rate; 2]>,
     delays: Vec<[Span; 2]>,
+    /// Loss ratio and mean length of bursts.
+    losses: Vec<(f64, Option<f64>)>,
 }
 
 impl Loader<'_> {
@@ -47,6 +49,7 @@ impl Loader<'_> {
             routing,
             rates: links.iter().map(|l| l.rate).collect(),
             delays: links.iter().map(|l| l.delay).collect(),
+            losses: links.iter().map(|l| (l.loss, l.loss_burst)).collect(),
         };
         let mut events = Vec::new();
         for (at, i) in times {
@@ -91,7 +94,7 @@ impl Loader<'_> {
 fn happens_to(key: &str) -> &'static [&'static str] {
     match key {
         "source_rate" | "unresponsive" | "producer" => &["flow"],
-        "rate" | "delay" | "loss" => &["link"],
+        "rate" | "delay" | "loss" | "loss_burst" | "jitter" => &["link"],
         "up" => &["link", "node"],
         "cache_ratio" => &["node"],
         _ => &[],
@@ -219,8 +222,25 @@ impl Targets<'_> {
             let delay = self.delay(item, name, directed, one_way)?;
             events.push(Event::LinkDelay { link, delay });
         }
-        if let Some(loss) = item.opt_number("loss")? {
-            events.push(Event::LinkLoss { link, loss });
+        let (loss, length) = (item.opt_number("loss")?, item.opt_number("loss_burst")?);
+        let now = &mut self.losses[link.index()];
+        *now = (loss.unwrap_or(now.0), length.or(now.1));
+        let key = if length.is_some() { "loss_burst" } else { "loss" };
+        check_burst(item, key, now.0, now.1)?;
+        events.extend(loss.map(|loss| Event::LinkLoss { link, loss }));
+        if let Some(length) = length {
+            self.refuse_medium(item, "loss_burst", name, directed)?;
+            events.push(Event::LinkLossBurst { link, length });
+        }
+        if let Some(jitter) = item.opt_span("jitter")? {
+            self.refuse_medium(item, "jitter", name, directed)?;
+            if self.links[link.index()].jitter == Span::ZERO {
+                let value = item.value("jitter")?;
+                let message = format!("{name} has no jitter that could change");
+                let help = "give the link a `jitter`, which may be as small as \"1 ns\"";
+                return Err(item.error("jitter", &value, message, help));
+            }
+            events.push(Event::LinkJitter { link, jitter });
         }
         match item.opt_switch("up")? {
             Some(true) => events.push(Event::LinkUp { link }),
@@ -228,6 +248,15 @@ impl Targets<'_> {
             None => {}
         }
         Ok(events)
+    }
+
+    /// Refuses what a medium does not have.
+    fn refuse_medium(&self, item: &Item<'_>, key: &str, name: &str, of: DirectedLink) -> Result<()> {
+        if self.links[of.link.index()].medium.is_none() {
+            return Ok(());
+        }
+        let value = item.value(key)?;
+        Err(item.error(key, &value, format!("{name} is on a medium, which has no `{key}`"), ""))
     }
 
     /// The link's rates from this event on.

@@ -1,5 +1,8 @@
 //! `[[link]]` and `[[medium]]`: point-to-point links, and links between the stations of a medium.
 
+use std::sync::Arc;
+
+use weir_core::link::{RateTrace, least_burst};
 use weir_core::seam::QueueLimit;
 use weir_core::units::{Rate, Span};
 use weir_document::{Item, Origin, list};
@@ -18,17 +21,42 @@ impl Loader<'_> {
         for listed in &self.all("link") {
             let item = self.item(listed);
             faults.keys(&item);
-            let rate = faults.or(item.rates("rate"), [Rate::from_bps(1); 2]);
+            let rate_trace = faults.or(self.rate_traces(&item), None);
+            let rate = match &rate_trace {
+                Some(traces) => traces.each_ref().map(|trace| trace.mean_rate()),
+                None if item.given("rate_trace").is_some() => [Rate::from_bps(1); 2],
+                None => faults.or(item.rates("rate"), [Rate::from_bps(1); 2]),
+            };
             let delay = faults.or(item.spans("delay"), [Span::ZERO; 2]);
             let delay_jitter = faults.or(item.number("delay_jitter"), 0.0);
             let queue = faults.or(item.queue("queue"), QueueLimit::Packets(u32::MAX));
             let loss = faults.or(item.number("loss"), 0.0);
             let cost = faults.or(item.numbers("cost"), [1.0; 2]).map(thousandths);
+            let loss_burst = faults.or(burst(&item, loss), None);
+            let jitter = faults.or(item.span("jitter"), Span::ZERO);
+            let reorder = faults.or(item.switch("reorder"), false);
+            let half_duplex = faults.or(half_duplex(&item), false);
             let Some((a, b, at)) = faults.keep(ends(&item, network)) else { continue };
             let Some(name) = faults.keep(name(&item)) else { continue };
             let added = add_link(&item, "ends", network, (a, b, name.clone()), at, links.len());
             if faults.keep(added).is_some() {
-                links.push(Link { name, a, b, rate, delay, delay_jitter, queue, loss, cost, medium: None });
+                links.push(Link {
+                    name,
+                    a,
+                    b,
+                    rate,
+                    delay,
+                    delay_jitter,
+                    queue,
+                    loss,
+                    cost,
+                    loss_burst,
+                    jitter,
+                    reorder,
+                    rate_trace,
+                    half_duplex,
+                    medium: None,
+                });
             }
         }
         links
@@ -72,6 +100,11 @@ impl Loader<'_> {
                             queue,
                             loss,
                             cost,
+                            loss_burst: None,
+                            jitter: Span::ZERO,
+                            reorder: false,
+                            rate_trace: None,
+                            half_duplex: false,
                             medium,
                         });
                     }
@@ -97,6 +130,63 @@ fn name(item: &Item<'_>) -> Result<Option<String>> {
 /// A cost in thousandths.
 fn thousandths(cost: f64) -> u64 {
     ((cost * 1000.0).round() as u64).max(1)
+}
+
+impl Loader<'_> {
+    /// The traces of a link's rates in both directions, if it has any.
+    fn rate_traces(&self, item: &Item<'_>) -> Result<Option<[Arc<RateTrace>; 2]>> {
+        let key = "rate_trace";
+        let Some(value) = item.given(key) else { return Ok(None) };
+        let mut traces = Vec::new();
+        for (path, at) in item.texts(key)? {
+            let wrong = |message: String, help: &str| item.doc.error(at, item.path_of(key), message, help);
+            let text = self
+                .files
+                .read(&path)
+                .map_err(|why| wrong(why, "a path is relative to the scenario's file"))?;
+            let trace = RateTrace::parse(&text).map_err(|error| {
+                let help = "each line is a time in ms, at which 1504 bytes may leave, such as 12";
+                wrong(format!("{path}, {error}"), help)
+            })?;
+            traces.push(Arc::new(trace));
+        }
+        match &traces[..] {
+            [both] => Ok(Some([Arc::clone(both), Arc::clone(both)])),
+            [forward, backward] => Ok(Some([Arc::clone(forward), Arc::clone(backward)])),
+            _ => Err(item.error(key, value, "a link has one trace for both directions, or one for each", "")),
+        }
+    }
+}
+
+/// The mean length of bursts of losses, if they come in bursts.
+fn burst(item: &Item<'_>, loss: f64) -> Result<Option<f64>> {
+    let length = item.opt_number("loss_burst")?;
+    check_burst(item, "loss_burst", loss, length)?;
+    Ok(length)
+}
+
+/// Refuses bursts that are too short for a loss ratio. The key is that which the error is at.
+pub(super) fn check_burst(item: &Item<'_>, key: &str, loss: f64, length: Option<f64>) -> Result<()> {
+    let least = least_burst(loss);
+    match length {
+        Some(length) if loss < 1.0 && length < least => {
+            let message =
+                format!("a part of {loss} is lost, so {least:.1} packets in a row and more, not {length}");
+            let value = item.value(key)?;
+            Err(item.error(key, &value, message, "loss / (1 - loss) is the least"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn half_duplex(item: &Item<'_>) -> Result<bool> {
+    let is_half = item.choice("duplex")? == "half";
+    if is_half && item.given("rate_trace").is_some() {
+        let value = item.value("duplex")?;
+        let help = "remove one of the two keys";
+        return Err(item.error("duplex", &value, "a link with a `rate_trace` is full duplex", help));
+    }
+    Ok(is_half)
 }
 
 /// The two nodes of a link, and where the first stands.

@@ -23,6 +23,7 @@ use self::checks::Checked;
 use crate::error::ScenarioError;
 use crate::expand::{check_sections, expand, items};
 use crate::faults::Faults;
+use crate::files::{Files, NoFiles, Noted};
 use crate::generate::generate;
 use crate::keys;
 use crate::model::*;
@@ -57,11 +58,26 @@ impl Scenario {
         overrides: &[Override],
         check: impl Fn(&Scenario) -> Option<ScenarioError>,
     ) -> core::result::Result<Scenario, ScenarioError> {
-        let (scenario, errors) = match Scenario::read(name, file, text, overrides) {
+        Scenario::parse_with_files(name, file, text, overrides, &NoFiles, check)
+    }
+
+    /// As [`Scenario::parse_with`], with the files that the text may name.
+    ///
+    /// # Errors
+    /// As there, and those of these files.
+    pub fn parse_with_files(
+        name: &str,
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+        files: &dyn Files,
+        check: impl Fn(&Scenario) -> Option<ScenarioError>,
+    ) -> core::result::Result<Scenario, ScenarioError> {
+        let (scenario, errors) = match Scenario::read(name, file, text, overrides, files) {
             Ok((scenario, errors)) => (Some(scenario), errors),
             Err(errors) => (None, errors),
         };
-        let own = ScenarioError::of(blame_overrides(errors, name, file, text, overrides));
+        let own = ScenarioError::of(blame_overrides(errors, name, file, text, overrides, files));
         let checked = scenario.as_ref().and_then(check);
         match (own, checked, scenario) {
             (Some(own), Some(checked), _) => Err(own.and(checked)),
@@ -76,7 +92,9 @@ impl Scenario {
         file: &str,
         text: &str,
         overrides: &[Override],
+        files: &dyn Files,
     ) -> core::result::Result<(Scenario, Vec<DocumentError>), Vec<DocumentError>> {
+        let files = Noted::new(files);
         let faults = Faults::default();
         let mut doc = Document::new(keys::FORMAT, file, text);
         let mut root = doc.tree_or_errors()?;
@@ -95,7 +113,7 @@ impl Scenario {
             faults.or(apply(&doc, &mut root, change, false), ());
         }
         let changed = changes.iter().map(|c| c.path.as_str()).collect();
-        let scenario = Loader::new(&doc, &root, changed, &faults).scenario(name);
+        let scenario = Loader::new(&doc, &root, changed, &faults, &files).scenario(name);
         Ok((scenario, faults.take()))
     }
 
@@ -129,6 +147,7 @@ fn blame_overrides(
     file: &str,
     text: &str,
     overrides: &[Override],
+    files: &dyn Files,
 ) -> Vec<DocumentError> {
     let is_of_file = |error: &DocumentError| matches!(error.location(), Location::File { .. });
     if !errors.iter().any(is_of_file) {
@@ -138,7 +157,7 @@ fn blame_overrides(
     let without = |left_out: usize| {
         let mut rest = overrides.to_vec();
         rest.remove(left_out);
-        Scenario::read(name, file, text, &rest).map_or_else(|errors| errors, |(_, errors)| errors)
+        Scenario::read(name, file, text, &rest, files).map_or_else(|errors| errors, |(_, errors)| errors)
     };
     let without: Vec<Vec<DocumentError>> = (0..overrides.len()).map(without).collect();
     let blame = |error: DocumentError| {
@@ -165,6 +184,7 @@ struct Loader<'a> {
     /// What was left out or cut, and why.
     notes: Vec<String>,
     faults: &'a Faults,
+    files: &'a Noted<'a>,
 }
 
 /// One of the tables of a section such as `[[link]]`.
@@ -185,12 +205,18 @@ impl Listed<'_> {
 }
 
 impl<'a> Loader<'a> {
-    fn new(doc: &'a Document, root: &'a Table, changed: Vec<&'a str>, faults: &'a Faults) -> Loader<'a> {
+    fn new(
+        doc: &'a Document,
+        root: &'a Table,
+        changed: Vec<&'a str>,
+        faults: &'a Faults,
+        files: &'a Noted<'a>,
+    ) -> Loader<'a> {
         let top = Item { doc, section: "", path: "", table: root, origin: Origin::Default };
         // Everything else is within a run that is long enough.
         let duration = faults.or(top.positive_span("duration"), Span::MAX);
         let shortened = matches!(top.given("duration").map(|v| v.origin), Some(Origin::Set(_)));
-        Loader { doc, root, changed, duration, shortened, notes: Vec::new(), faults }
+        Loader { doc, root, changed, duration, shortened, notes: Vec::new(), faults, files }
     }
 
     /// The tables of a section, in the order of the file.
@@ -271,6 +297,7 @@ impl<'a> Loader<'a> {
             axes,
             settings,
             notes: self.notes,
+            files: self.files.take(),
             scheme_params,
             schemes,
             text: Arc::clone(&self.doc.text),

@@ -1,8 +1,8 @@
-//! Random traffic of `[[flow]]`, and the files that keys name.
+//! Random traffic of `[[flow]]`.
 
 use std::sync::Arc;
 
-use weir_document::{Item, list};
+use weir_document::Item;
 
 use super::{Loader, Result};
 use crate::traffic::{self, Activity, Arrivals, Distribution, Popularity, Requests};
@@ -77,26 +77,13 @@ impl Loader<'_> {
         let Some(value) = item.given(key) else { return Ok(None) };
         let Some(text) = value.as_text() else { return Err(item.wrong(key, value)) };
         if let Some(name) = text.trim().strip_prefix("file ") {
-            let content = self.file(item, key, name.trim())?;
+            let no_file = |why| item.error(key, value, why, "a path is relative to the scenario's file");
+            let content = self.files.read(name.trim()).map_err(no_file)?;
             let wrong = |message| item.error(key, value, format!("{}: {message}", name.trim()), "");
-            return of_file(content).map(Some).map_err(wrong);
+            return of_file(&content).map(Some).map_err(wrong);
         }
         let wrong = |message| item.error(key, value, message, item.wrong(key, value).message().to_owned());
         parse(text).map(Some).map_err(wrong)
-    }
-
-    /// The content of a file that a key names.
-    pub(super) fn file(&self, item: &Item<'_>, key: &str, name: &str) -> Result<&str> {
-        let files = self.root.value("files").and_then(|files| files.as_table());
-        if let Some(content) = files.and_then(|files| files.value(name)).and_then(|value| value.as_text()) {
-            return Ok(content);
-        }
-        let known = files.map(|files| list(files.keys())).filter(|known| !known.is_empty());
-        let help = match known {
-            Some(known) => format!("the table [files] has: {known}"),
-            None => "it is read from the folder of the scenario's file; a scenario without a file has its content in a table [files]".to_owned(),
-        };
-        Err(item.doc.error(item.origin_of(key), item.path_of(key), format!("there is no file `{name}`"), help))
     }
 }
 

@@ -46,7 +46,8 @@ fn an_unknown_key_names_the_one_that_was_meant_and_those_there_are() {
         format!(
             "dumbbell.toml:{line}: link.R2-R3: unknown key `ratee`; did you mean `rate`?\n{margin} |\n\
              {line} | ratee = \"10 Mb/s\"\n{margin} | ^^^^^\n  \
-             = keys here: ends, between, name, rate, delay, delay_jitter, queue, loss, cost, source"
+             = keys here: ends, between, name, rate, delay, delay_jitter, queue, loss, cost, loss_burst, jitter, \
+             reorder, rate_trace, duplex, source"
         )
     );
 }
@@ -120,7 +121,8 @@ fn an_override_of_nothing_lists_what_could_be_set() {
         set(&["link.R2-R9.rate=10Mb/s"]).unwrap_err(),
         "--set link.R2-R9.rate=10Mb/s: there is no link `R2-R9`; did you mean `R2-R3`?\n  \
          = links here: C1-R1, C2-R1, C3-R1, C4-R1, R1-R2, R3-R4, R2-R3, R4-P1, R4-P2, R4-P3, R4-P4; \
-         settable in each: rate, delay, delay_jitter, queue, loss, cost"
+         settable in each: rate, delay, delay_jitter, queue, loss, cost, loss_burst, jitter, reorder, \
+         rate_trace, duplex"
     );
     assert_eq!(
         set(&["flow.EF.cuont=20"]).unwrap_err(),
@@ -136,7 +138,8 @@ fn an_override_of_nothing_lists_what_could_be_set() {
     );
     assert_eq!(
         set(&["link.R2-R3.ends=x"]).unwrap_err(),
-        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, delay_jitter, queue, loss, cost"
+        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, delay_jitter, queue, loss, cost, loss_burst, jitter, reorder, \
+         rate_trace, duplex"
     );
     for bad in [
         "",
@@ -804,9 +807,74 @@ fn random_traffic_that_cannot_be_is_refused() {
     wrong("arrivals = \"every 1 s\"\namount = 1\nobjects = 9\npopularity = \"zeta 1\"", "zipf 0.8");
     wrong("activity = \"now and then\"", "on exponential 1 s off");
     wrong("source_jitter = 0.5", "an elastic flow has no rate");
-    wrong("arrivals = \"file a\"\namount = 1", "there is no file `a`");
-    wrong("arrivals = \"file a\"\namount = 1\n[files]\nb = \"1\"", "the table [files] has: b");
-    wrong("arrivals = \"file a\"\namount = 1\n[files]\na = \"2\\n1\"", "line 2");
-    wrong("arrivals = \"file a\"\namount = 1\nobjects = 2\n[files]\na = \"1,2\"", "object 2 is requested");
+    wrong("arrivals = \"file a\"\namount = 1", "names no other files");
     wrong("arrivals = \"poisson 5/s\"\namount = \"exponential 5\"\nobjects = 9\npopularity = \"zipf 0.8\"", "fine");
+}
+
+/// What is said about a link with these keys, of a scenario beside these files.
+fn of_link(keys: &str, event: &str) -> String {
+    struct Beside;
+    impl weir_scenario::Files for Beside {
+        fn read(&self, path: &str) -> Result<std::sync::Arc<str>, String> {
+            match path {
+                "good.trace" => Ok("1\n2\n".into()),
+                "bad.trace" => Ok("1\n2\nx\n".into()),
+                _ => Err(format!("cannot read {path}: no such file")),
+            }
+        }
+    }
+    let text = format!(
+        "title = \"t\"\nduration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\", \"C\"]\n\
+         [[link]]\nends = [\"A\", \"B\"]\ndelay = \"1 ms\"\n{keys}\n{FLOW}{event}"
+    );
+    match Scenario::parse_with_files("small", "small.toml", &text, &[], &Beside, |_| None) {
+        Ok(_) => "fine".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn losses_in_bursts_jitter_traces_and_duplex_are_checked() {
+    let rate = |keys: &str| format!("rate = \"1 Mb/s\"\n{keys}");
+    let event = |keys: &str| format!("[[event]]\nat = \"1 s\"\nlink = \"A-B\"\n{keys}\n");
+    for (keys, event, expected) in [
+        (rate("loss = 0.01\nloss_burst = 5"), String::new(), "fine"),
+        (rate("loss_burst = 0.5"), String::new(), "0.5 is not a number from 1 to"),
+        (rate("loss = 0.9\nloss_burst = 2"), String::new(), "9.0 packets in a row and more, not 2"),
+        (rate("loss_burst = 2"), event("loss = 0.9"), "9.0 packets in a row and more, not 2"),
+        (rate(""), event("loss = 0.5\nloss_burst = 5"), "fine"),
+        (rate("jitter = \"2 ms\"\nreorder = true"), event("jitter = \"3 ms\""), "fine"),
+        (rate("jitter = 2"), String::new(), "link.A-B.jitter: 2 is not a time"),
+        (rate("reorder = 1"), String::new(), "link.A-B.reorder"),
+        (rate(""), event("jitter = \"3 ms\""), "A-B has no jitter that could change"),
+        (rate("duplex = \"half\""), String::new(), "fine"),
+        (rate("duplex = \"both\""), String::new(), "`both` is not one of"),
+        (rate("duplex = \"half\"\nrate_trace = \"good.trace\""), String::new(), "is full duplex"),
+        ("rate_trace = \"good.trace\"".to_owned(), event("rate = \"1 Mb/s\""), "fine"),
+        ("rate_trace = [\"good.trace\", \"good.trace\"]".to_owned(), String::new(), "fine"),
+        (rate("rate_trace = \"good.trace\""), String::new(), "fine"),
+        ("rate_trace = []".to_owned(), String::new(), "one trace for both directions"),
+        (
+            "rate_trace = \"none.trace\"".to_owned(),
+            String::new(),
+            "link.A-B.rate_trace: cannot read none.trace",
+        ),
+        (
+            "rate_trace = \"bad.trace\"".to_owned(),
+            String::new(),
+            "bad.trace, line 3: a line is one whole number",
+        ),
+        (String::new(), String::new(), "the key `rate` is missing"),
+    ] {
+        let said = of_link(&keys, &event);
+        assert!(said.contains(expected), "{keys}\n{event}\n{said}");
+    }
+    let said = small(&format!("{LINK}rate_trace = \"x\"\n{FLOW}"));
+    assert!(said.contains("names no other files"), "{said}");
+    let medium =
+        "[[medium]]\nname = \"W\"\nstandard = \"802.11a\"\nstations = [\"A\", \"B\"]\nrate = \"24 Mb/s\"\n";
+    let said = small(&format!("{medium}{FLOW}{}", event("loss_burst = 3")));
+    assert!(said.contains("A-B is on a medium, which has no `loss_burst`"), "{said}");
+    let said = small(&format!("{medium}jitter = \"1 ms\"\n{FLOW}"));
+    assert!(said.contains("unknown key `jitter`"), "{said}");
 }

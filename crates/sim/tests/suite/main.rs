@@ -11,6 +11,7 @@ mod dumbbell_claims;
 mod e2e_aqm;
 mod failures;
 mod hbhcm;
+mod links;
 mod losses;
 mod near_cache;
 mod no_allocation;
