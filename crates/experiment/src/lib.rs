@@ -22,6 +22,6 @@ pub use error::ExperimentError;
 pub use experiment::{Experiment, HASHER, Setup, SimulatedCacheConfig, StoreConfig};
 pub use observe::{Observers, bound};
 pub use probe::Probe;
-pub use report::{Dropped, Measured};
+pub use report::Measured;
 pub use resolve::{check_schemes, scheme_for};
 pub use script::Change;

@@ -10,7 +10,7 @@ use weir_packet::ServiceClass;
 
 use crate::model::{ClassRow, FlowRow, GroupRow, TrafficFigures};
 use crate::series::{ClassSeries, FlowSample, FlowSeries};
-use crate::stats::{DelayHistogram, jain};
+use crate::stats::{DelayHistogram, HopCounts, jain};
 
 /// With more flows than this, percentiles are kept by class only: a table a flow would be most of
 /// the memory of a run.
@@ -75,6 +75,8 @@ pub struct Interval {
     flows: [Vec<FlowTotals>; 2],
     flow_delays: Vec<DelayHistogram>,
     class_delays: Vec<DelayHistogram>,
+    /// Beside the delays: by flow, or by class where there are too many flows. Empty while no world says any.
+    hops: Vec<HopCounts>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +96,7 @@ impl Interval {
             flows: [vec![FlowTotals::default(); flows], vec![FlowTotals::default(); flows]],
             flow_delays: vec![DelayHistogram::new(); if by_flow { flows } else { 0 }],
             class_delays: vec![DelayHistogram::new(); if by_flow { 0 } else { ServiceClass::ALL.len() }],
+            hops: Vec::new(),
         }
     }
 
@@ -139,6 +142,24 @@ impl Interval {
             sum.merge(delays);
         }
         sum
+    }
+
+    /// How far the Data of some flows came; `None` in a world that does not say it, and where there are too many flows.
+    pub fn hops_of(&self, flows: &[usize]) -> Option<HopCounts> {
+        if self.flow_delays.is_empty() || self.hops.is_empty() {
+            return None;
+        }
+        let mut sum = HopCounts::default();
+        flows.iter().for_each(|&flow| sum.merge(&self.hops[flow]));
+        Some(sum)
+    }
+
+    fn class_hops(&self, class: ServiceClass, flows: &[usize]) -> Option<HopCounts> {
+        if self.class_delays.is_empty() {
+            self.hops_of(flows)
+        } else {
+            self.hops.get(class as usize).cloned()
+        }
     }
 
     /// Takes in that of some flows, which are at these places.
@@ -292,6 +313,20 @@ impl FlowAccounts {
                 Some(delays) => delays.record(delivery.delay.as_nanos()),
                 None => interval.class_delays[class].record(delivery.delay.as_nanos()),
             }
+        }
+    }
+
+    /// The segment that arrived came over so many links.
+    #[inline]
+    pub fn on_hops(&mut self, flow: usize, hops: u8) {
+        let class = self.flows[flow].class as usize;
+        for interval in self.intervals.iter_mut().filter(|i| i.state == State::Active) {
+            if interval.hops.is_empty() {
+                let places = interval.flow_delays.len().max(interval.class_delays.len());
+                interval.hops.resize(places, HopCounts::default());
+            }
+            let place = if interval.class_delays.is_empty() { flow } else { class };
+            interval.hops[place].record(hops);
         }
     }
 
@@ -466,6 +501,7 @@ impl FlowAccounts {
                 retransmitted: totals.counters.retransmitted,
                 timeouts: totals.counters.timeouts,
                 completion_s: self.completion[index].map(|c| c.after.as_secs_f64()),
+                hops: interval.hops_of(&[index]).map(|counts| counts.hops()),
             }
         };
         self.flows.iter().enumerate().map(row).collect()
@@ -476,7 +512,9 @@ impl FlowAccounts {
         let row = |&class: &ServiceClass| {
             let flows: Vec<_> = (0..self.flows.len()).filter(|&f| self.flows[f].class == class).collect();
             let delays = interval.class_delays(class, &flows);
-            ClassRow { class: class.name().to_owned(), figures: self.sum(interval, &flows, &delays) }
+            let hops = interval.class_hops(class, &flows);
+            let figures = self.sum(interval, &flows, &delays, hops.as_ref());
+            ClassRow { class: class.name().to_owned(), figures }
         };
         self.classes.iter().map(row).collect()
     }
@@ -486,7 +524,8 @@ impl FlowAccounts {
         let indices: Vec<usize> = (0..self.flows.len()).collect();
         let group = |flow: usize| &self.flows[flow].group;
         let row = |flows: &[usize]| {
-            let figures = self.sum(interval, flows, &interval.delays_of(flows));
+            let hops = interval.hops_of(flows);
+            let figures = self.sum(interval, flows, &interval.delays_of(flows), hops.as_ref());
             GroupRow { group: group(flows[0]).clone(), figures }
         };
         indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
@@ -505,7 +544,13 @@ impl FlowAccounts {
     }
 
     /// What some flows got together in an interval.
-    fn sum(&self, interval: &Interval, flows: &[usize], delays: &DelayHistogram) -> TrafficFigures {
+    fn sum(
+        &self,
+        interval: &Interval,
+        flows: &[usize],
+        delays: &DelayHistogram,
+        hops: Option<&HopCounts>,
+    ) -> TrafficFigures {
         let sum = |of: fn(&FlowTotals) -> u64| flows.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
         let completions: Option<Vec<_>> =
             flows.iter().map(|&f| self.completion[f].map(|c| c.after)).collect();
@@ -520,6 +565,7 @@ impl FlowAccounts {
             timeouts: sum(|t| t.counters.timeouts),
             completion_mean_s: completions.as_ref().and_then(mean),
             completion_s: completions.and_then(|all| all.into_iter().max()).map(Span::as_secs_f64),
+            hops: hops.map(HopCounts::hops),
         }
     }
 }

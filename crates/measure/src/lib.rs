@@ -1,4 +1,5 @@
-//! The measurements of a run: the accounts of its flows ([`FlowAccounts`]) and links ([`LinkAccounts`]), the same in every world; statistics
+//! The measurements of a run: the accounts of its flows ([`FlowAccounts`]), links ([`LinkAccounts`]) and nodes
+//! ([`NodeAccounts`]), the same in every world; statistics
 //! of delays, fairness, and means over seeds; time series ([`Series`]), the measured network ([`Topology`]),
 //! and the rows of the run's document ([`RunDocument`]). A [`Report`] contains all of these. Other crates make pages,
 //! tables and files of them.
@@ -7,6 +8,7 @@ mod accounts;
 mod document;
 mod links;
 mod model;
+mod nodes;
 mod optimum;
 mod series;
 mod stats;
@@ -15,12 +17,13 @@ pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Inter
 pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
-    Bound, ClassRow, DelayMs, DistanceRow, DropRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
-    OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, SlowdownRow, TargetRow, TrafficFigures,
-    WindowRow,
+    Bound, ClassRow, DelayMs, DistanceRow, DropRow, Estimate, ExpectationRow, FlowRow, GroupRow, Hops,
+    LinkRow, NodeRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RunDocument, SlowdownRow, TargetRow,
+    TrafficFigures, WindowRow,
 };
+pub use nodes::{Dropped, DroppedByReason, NodeAccounts, NodeState, drop_rows};
 pub use series::{
-    ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
-    TopologyLink, TopologyMedium, TopologyNode,
+    ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, NodeSample, NodeSeries, Report, Role,
+    Series, Topology, TopologyLink, TopologyMedium, TopologyNode,
 };
-pub use stats::{DelayHistogram, jain, unfairness};
+pub use stats::{DelayHistogram, HopCounts, jain, unfairness};

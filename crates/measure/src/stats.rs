@@ -1,12 +1,41 @@
 //! Summary statistics: percentiles of delays, fairness, and means over several seeds.
 
-use crate::model::{DelayMs, Estimate, QueueMs};
+use crate::model::{DelayMs, Estimate, Hops, QueueMs};
 use hdrhistogram::Histogram;
 
 /// What one count of the histogram stands for, ns.
 const UNIT_NS: u64 = 50_000;
 /// Longer delays count as this one: a day, in units.
 const LONGEST: u64 = 86_400 * 1_000_000_000 / UNIT_NS;
+
+/// How many Data came over 0, 1, 2, … links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HopCounts(Vec<u64>);
+
+impl HopCounts {
+    /// Adds one Data.
+    #[inline]
+    pub fn record(&mut self, hops: u8) {
+        let hops = usize::from(hops);
+        if hops >= self.0.len() {
+            self.0.resize(hops + 1, 0);
+        }
+        self.0[hops] += 1;
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &HopCounts) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+    }
+
+    /// For a row of flows or classes.
+    pub fn hops(&self) -> Hops {
+        let sum = |of: fn((usize, &u64)) -> u64| self.0.iter().enumerate().map(of).sum::<u64>();
+        let (count, hops) = (sum(|(_, count)| *count), sum(|(hops, count)| hops as u64 * count));
+        Hops { mean: (count > 0).then(|| hops as f64 / count as f64), counts: self.0.clone() }
+    }
+}
 
 /// Delays of many packets in little memory: percentiles to 50 µs or 0.05 %, whichever is coarser,
 /// and an exact mean.

@@ -90,7 +90,7 @@ pub(crate) fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
         let (from_s, to_s, optimum) = (0.0, *simulated_s, optimum.as_ref());
         return Some(Part { from_s, to_s, flows, classes, groups, links, optimum });
     };
-    let WindowRow { from_s, to_s, flows, classes, groups, links, optimum } = run.windows.get(at)?;
+    let WindowRow { from_s, to_s, flows, classes, groups, links, optimum, .. } = run.windows.get(at)?;
     Some(Part { from_s: *from_s, to_s: *to_s, flows, classes, groups, links, optimum: optimum.as_ref() })
 }
 

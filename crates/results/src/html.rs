@@ -20,7 +20,7 @@ use crate::thrown;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use weir_measure::{ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument, WindowRow};
+use weir_measure::{ExpectationRow, FlowRow, LinkRow, NodeRow, OptimumRow, RunDocument, WindowRow};
 use weir_measure::{Report, Series, Topology, TopologyLink};
 
 /// Steps shown at most.
@@ -345,6 +345,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         classes: window.classes.clone(),
         groups: Vec::new(),
         links: link_rows(&window.links),
+        nodes: with_caches(&window.nodes),
         optimum: window.optimum.as_ref().map(optimum),
     };
     RunDocument {
@@ -361,11 +362,18 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         classes: document.classes.clone(),
         groups: Vec::new(),
         links: link_rows(&document.links),
+        nodes: with_caches(&document.nodes),
         windows: document.windows.iter().map(window).collect(),
         slowdowns: Vec::new(),
         expectations: document.expectations.clone(),
         ..*document
     }
+}
+
+/// The nodes with a cache, without what the page does not show.
+fn with_caches(nodes: &[NodeRow]) -> Vec<NodeRow> {
+    let some = nodes.iter().filter(|node| node.has_cache()).take(ROWS);
+    some.map(|node| NodeRow { drops: Vec::new(), ..node.clone() }).collect()
 }
 
 fn verdicts(document: &RunDocument) -> Vec<Verdict> {

@@ -73,6 +73,7 @@ impl ThinnedSeries {
             flows: self.flows.iter().map(flow).collect::<Option<_>>()?,
             classes: self.classes.iter().map(class).collect::<Option<_>>()?,
             links: Vec::new(),
+            nodes: Vec::new(),
         })
     }
 }

@@ -53,6 +53,8 @@ pub const METRICS: &[&str] = &[
     "jain",
     "unfairness",
     "settle",
+    "cache_hit_ratio",
+    "hops_mean",
 ];
 const MAX: i64 = i64::MAX;
 
@@ -549,6 +551,13 @@ pub const KEYS: &[Key] = &[
         Shape::Texts,
         NONE,
         "On this link, in this direction: `\"R3->R2\"` (Data flow towards the consumer); or a list.",
+    ),
+    fixed(
+        "expectation",
+        "node",
+        Shape::Texts,
+        NONE,
+        "At this node, or a list of nodes; for `cache_hit_ratio`.",
     ),
     fixed(
         "expectation",

@@ -278,7 +278,7 @@ impl World {
 
     /// Ends the run and makes up the accounts.
     pub fn finish(mut self) -> Outcome {
-        self.measure.finish(self.until, &self.flows);
+        self.measure.finish(self.until, &self.flows, &mut self.nodes);
         let wire_checks = self.wire_check.map_or(0, |check| check.checked);
         let mut report = self.measure.report(&self.experiment, self.event_count);
         report.document.seed_matters = self.seed_use.is_noted();
@@ -292,6 +292,8 @@ impl World {
         let (_, packet) = channel.in_flight.pop_front().expect("the event is the first packet's arrival");
         let next = channel.in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
         let (node, face) = channel.to;
+        let hops = &mut self.pool[packet].hops;
+        *hops = hops.saturating_add(1);
         let coming = [0, 1, 2].map(|at| channel.in_flight.get(at).map(|(_, packet)| *packet));
         self.nodes[node as usize].forwarder.prefetch(&self.pool, coming);
         self.events.set(FIRST_CHANNEL_EVENT + index, next);
@@ -318,7 +320,7 @@ impl World {
 
     fn scripted(&mut self) {
         while self.measure.next_step() <= self.now {
-            self.measure.step(&self.flows);
+            self.measure.step(&self.flows, &mut self.nodes);
         }
         while self.script.front().is_some_and(|(at, _)| *at <= self.now) {
             let (_, change) = self.script.pop_front().expect("there is a first");
@@ -401,8 +403,9 @@ impl World {
     }
 
     fn lose_in_flight(&mut self, channel: u32) {
+        let (node, _) = self.channels[channel as usize].from;
         while let Some((_, packet)) = self.channels[channel as usize].in_flight.pop_front() {
-            self.measure.on_drop(&self.pool[packet], Some(channel), DropReason::FaceDown);
+            self.measure.on_drop(node, &self.pool[packet], Some(channel), DropReason::FaceDown);
             self.pool.free(packet);
         }
         self.events.set(FIRST_CHANNEL_EVENT + channel, Time::NEVER);
@@ -487,7 +490,7 @@ impl World {
         let packet = &self.pool[id];
         if packet.is_data() {
             if let Some(delivery) = flow.consumer.handle_data(self.now, packet) {
-                self.measure.on_delivery(index, &delivery, self.now);
+                self.measure.on_delivery(index, &delivery, packet.hops, self.now);
             }
         } else {
             flow.consumer.handle_nack(self.now, packet);
@@ -523,7 +526,7 @@ impl World {
             }
             FaceKind::Consumer(_) | FaceKind::Producer(_) => None,
         };
-        self.measure.on_drop(&self.pool[packet], channel, reason);
+        self.measure.on_drop(node, &self.pool[packet], channel, reason);
         self.pool.free(packet);
     }
 }

@@ -34,6 +34,7 @@ mod waiting;
 
 pub use crate::tables::liveness::{NextHopChange, NextHopNews};
 pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
+pub use store::CacheCounters;
 pub use strategy_choice::MOST_STRATEGIES;
 
 use std::collections::VecDeque;
@@ -409,6 +410,11 @@ impl Forwarder {
     /// The pending Interests.
     pub fn pit(&self) -> &Pit {
         &self.pit
+    }
+
+    /// The most Interests that were pending at once since this was asked last.
+    pub fn take_most_pending(&mut self) -> usize {
+        self.pit.take_most()
     }
 
     /// The content store.

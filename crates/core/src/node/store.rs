@@ -32,7 +32,34 @@ pub(super) fn is_past_stores(interest: &Packet) -> bool {
     interest.header().signals.value(&Signal::PAST_STORES).is_some()
 }
 
+/// What the stores of a node did: its content store and its simulated cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounters {
+    /// Interests that were answered.
+    pub hits: u64,
+    /// Interests that were looked up in vain. A simulated cache looks up names under its prefixes only.
+    pub misses: u64,
+    /// Data that were stored and had not been there.
+    pub insertions: u64,
+    /// Data that made room for others.
+    pub evictions: u64,
+}
+
 impl Forwarder {
+    /// What its stores did so far. An Interest that finds an equal one pending is not looked up.
+    pub fn cache_counters(&self) -> CacheCounters {
+        let simulated = self.simulated_cache.as_deref();
+        let (hits, misses) = simulated.map_or((0, 0), |cache| (cache.hits(), cache.misses()));
+        // What the content store does not have, the simulated cache is asked for.
+        let misses = if self.cs.is_on() { self.cs.misses().saturating_sub(hits) } else { misses };
+        CacheCounters {
+            hits: self.cs.hits() + hits,
+            misses,
+            insertions: self.cs.insertions(),
+            evictions: self.cs.evictions(),
+        }
+    }
+
     /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host or for one hop is not
     /// kept: it is not for the others who would get it from here, and an answer to a command must not answer the next one.
     /// It answers Interests of this hint; 0: all.
@@ -47,6 +74,7 @@ impl Forwarder {
         let data = &mut out.pool[copy];
         *data.header_mut() = LpHeader::NONE;
         data.queued_at = out.now;
+        data.hops = 0;
         let fresh_until = out.now + data.freshness;
         let bytes = stored_bytes(data);
         self.cs.insert_for(hint, &out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
@@ -79,7 +107,7 @@ impl Forwarder {
             let age = out.now - out.pool[data].queued_at;
             return Some(Stored { data: out.pool.duplicate(data), age });
         }
-        let producer = self.simulated_cache.as_ref()?.lookup(&out.pool[id])?;
+        let producer = self.simulated_cache.as_mut()?.lookup(&out.pool[id])?;
         let data = out.pool.duplicate(id);
         producer.answer(&mut out.pool[data]);
         *out.pool[data].header_mut() = LpHeader::NONE;

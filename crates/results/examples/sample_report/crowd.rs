@@ -98,6 +98,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         classes: classes.clone(),
         groups: Vec::new(),
         links: links.clone(),
+        nodes: Vec::new(),
         optimum: None,
     };
     let provenance = provenance(&topology, &ends, &class_of);
@@ -129,6 +130,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             classes,
             groups: Vec::new(),
             links,
+            nodes: Vec::new(),
             windows: vec![window],
             optimum: None,
             slowdowns: Vec::new(),

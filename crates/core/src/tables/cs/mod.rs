@@ -72,6 +72,8 @@ pub struct ContentStore<T> {
     node_index: HashTable<u32>,
     hits: u64,
     misses: u64,
+    insertions: u64,
+    evictions: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -152,6 +154,8 @@ impl<T: Copy> ContentStore<T> {
             node_index: HashTable::new(),
             hits: 0,
             misses: 0,
+            insertions: 0,
+            evictions: 0,
         }
     }
 
@@ -193,6 +197,18 @@ impl<T: Copy> ContentStore<T> {
     #[inline]
     pub fn misses(&self) -> u64 {
         self.misses
+    }
+
+    /// The number of Data that were stored and had not been there.
+    #[inline]
+    pub fn insertions(&self) -> u64 {
+        self.insertions
+    }
+
+    /// The number of Data that made room for others.
+    #[inline]
+    pub fn evictions(&self) -> u64 {
+        self.evictions
     }
 
     /// Whether it stores anything at all.
@@ -290,6 +306,7 @@ impl<T: Copy> ContentStore<T> {
         self.lengths.add(name.len());
         self.len += 1;
         self.bytes += bytes;
+        self.insertions += 1;
         self.push_newest(new);
         self.link_prefixes(new);
         true
@@ -506,6 +523,7 @@ impl<T: Copy> ContentStore<T> {
         while self.oldest != NONE
             && (self.len + packets > self.max_packets || self.bytes > self.max_bytes.saturating_sub(bytes))
         {
+            self.evictions += 1;
             self.remove(self.oldest, evicted);
         }
     }
