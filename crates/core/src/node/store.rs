@@ -8,7 +8,7 @@ use super::{Answerer, Forwarder, LONGEST_LIFETIME, Out};
 use crate::ids::{FaceId, NO_PREFIX, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, CachedEvent};
-use crate::tables::cs::entry_bytes;
+use crate::tables::cs::{CsPolicy, entry_bytes};
 use crate::tables::pit::Fact;
 use crate::units::{Span, Time};
 
@@ -22,8 +22,11 @@ pub(super) struct Stored {
 
 /// What a stored Data counts: all memory that it takes. One of the simulator has no bytes and counts its length, for the
 /// caches of papers hold packets and not tables.
-fn stored_bytes(data: &Packet) -> u64 {
-    if data.wire.is_empty() { u64::from(data.net_len) } else { data.memory() + entry_bytes(&data.name) }
+fn stored_bytes(data: &Packet, policy: CsPolicy) -> u64 {
+    if data.wire.is_empty() {
+        return u64::from(data.net_len);
+    }
+    data.memory() + entry_bytes(&data.name) + policy.entry_bytes() as u64
 }
 
 /// Whether the consumer does not want an answer from a store.
@@ -76,7 +79,7 @@ impl Forwarder {
         data.queued_at = out.now;
         data.hops = 0;
         let fresh_until = out.now + data.freshness;
-        let bytes = stored_bytes(data);
+        let bytes = stored_bytes(data, self.cs.policy());
         self.cs.insert_for(hint, &out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
         if self.evicted.is_empty() {
             return;
