@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use weir_core::node::CsPlacement;
 use weir_core::seam::QueueLimit;
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_document::{Location, Param, ParamValue};
 use weir_packet::signal::ServiceClass;
@@ -99,7 +101,9 @@ pub struct Node {
     /// Capacity of the content store in bytes of Data packets, if bounded so.
     pub cache_bytes: Option<Bytes>,
     /// The packet that a full content store evicts.
-    pub cache_policy: CachePolicy,
+    pub cache_policy: CsPolicy,
+    /// Which Data of those that pass the content store keeps.
+    pub cache_placement: CsPlacement,
     /// The part of the segments, 0 to 1, that the node has from the beginning (a simulated cache).
     pub cache_ratio: f64,
     /// The prefixes that `cache_ratio` is about; empty: all.
@@ -138,16 +142,6 @@ pub enum Role {
     Producer,
     /// It has consumers and producers.
     Peer,
-}
-
-/// The packet that a full content store evicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CachePolicy {
-    /// The Data packet that answered no Interest for the longest time.
-    #[default]
-    Lru,
-    /// The Data packet that was stored first.
-    Fifo,
 }
 
 /// A full-duplex point-to-point link, or two stations that talk over a shared medium. Between two nodes

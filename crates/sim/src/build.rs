@@ -94,6 +94,7 @@ impl<'e> Builder<'e> {
     }
 
     fn add_nodes(&mut self) {
+        let counts = self.experiment.counts_stores();
         for (index, node) in self.scenario.nodes.iter().enumerate() {
             let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
             let keeps_to_one = strategy.keeps_to_one();
@@ -103,7 +104,10 @@ impl<'e> Builder<'e> {
             forwarder.set_reforward_after(node.reforward_after);
             forwarder.set_next_hop_timeout(node.next_hop_timeout);
             if let Some(store) = self.experiment.store(NodeId(index)) {
-                forwarder.set_content_store(ContentStore::new(store.policy, store.packets, store.bytes));
+                let random = |what: &str| self.random(&format!("{what} of {}", node.name));
+                let empty = ContentStore::new(store.policy, store.packets, store.bytes);
+                forwarder.set_content_store(empty.drawing_from(random("content store")));
+                forwarder.place_copies(store.placement, counts, random("placement of copies"));
             }
             if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
                 forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));

@@ -22,6 +22,7 @@ mod links;
 mod manage;
 mod nack;
 mod next_hops;
+mod placement;
 mod prefetch;
 mod reforwarding;
 mod scope;
@@ -34,6 +35,7 @@ mod waiting;
 
 pub use crate::tables::liveness::{NextHopChange, NextHopNews};
 pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
+pub use placement::{CsPlacement, NoPlacement};
 pub use store::CacheCounters;
 pub use strategy_choice::MOST_STRATEGIES;
 
@@ -42,6 +44,7 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use ingress::Ingress;
+use placement::Placing;
 use scope::{Scope, scope_of};
 use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
@@ -223,6 +226,8 @@ pub struct Forwarder {
     pit: Pit,
     cs: ContentStore<PacketId>,
     simulated_cache: Option<Box<SimulatedCache>>,
+    /// Which Data are stored, if not all.
+    placing: Option<Box<Placing>>,
     /// After how long Interests for a pending one are sent on again; never if `None`.
     reforward_after: Option<Span>,
     /// How long an Interest that comes by a link is pending at most.
@@ -321,6 +326,7 @@ impl Forwarder {
             pit: Pit::new(hasher, limits.pit_bytes),
             cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
             simulated_cache: None,
+            placing: None,
             reforward_after: None,
             longest_lifetime_of_links: limits.longest_lifetime.min(LONGEST_LIFETIME),
             dead_nonces: DeadNonceList::new(
