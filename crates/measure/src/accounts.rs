@@ -75,8 +75,8 @@ pub struct Interval {
     flows: [Vec<FlowTotals>; 2],
     flow_delays: Vec<DelayHistogram>,
     class_delays: Vec<DelayHistogram>,
-    /// Beside the delays: by flow, or by class where there are too many flows. Empty while no world says any.
-    hops: Vec<HopCounts>,
+    /// At its beginning and end, by flow, or by class where there are too many flows. Empty where the world says none.
+    hops: [Vec<HopCounts>; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Interval {
             flows: [vec![FlowTotals::default(); flows], vec![FlowTotals::default(); flows]],
             flow_delays: vec![DelayHistogram::new(); if by_flow { flows } else { 0 }],
             class_delays: vec![DelayHistogram::new(); if by_flow { 0 } else { ServiceClass::ALL.len() }],
-            hops: Vec::new(),
+            hops: [Vec::new(), Vec::new()],
         }
     }
 
@@ -146,20 +146,24 @@ impl Interval {
 
     /// How far the Data of some flows came; `None` in a world that does not say it, and where there are too many flows.
     pub fn hops_of(&self, flows: &[usize]) -> Option<HopCounts> {
-        if self.flow_delays.is_empty() || self.hops.is_empty() {
+        if self.flow_delays.is_empty() || self.hops[1].is_empty() {
             return None;
         }
         let mut sum = HopCounts::default();
-        flows.iter().for_each(|&flow| sum.merge(&self.hops[flow]));
+        flows.iter().for_each(|&flow| sum.merge(&self.hops_at(flow)));
         Some(sum)
     }
 
     fn class_hops(&self, class: ServiceClass, flows: &[usize]) -> Option<HopCounts> {
         if self.class_delays.is_empty() {
-            self.hops_of(flows)
-        } else {
-            self.hops.get(class as usize).cloned()
+            return self.hops_of(flows);
         }
+        (!self.hops[1].is_empty()).then(|| self.hops_at(class as usize))
+    }
+
+    /// Those of a flow, or of a class where there are too many flows.
+    fn hops_at(&self, place: usize) -> HopCounts {
+        self.hops[1][place].since(self.hops[0].get(place))
     }
 
     /// Takes in that of some flows, which are at these places.
@@ -207,6 +211,8 @@ pub struct FlowAccounts {
     flows: Vec<FlowInfo>,
     classes: Vec<ServiceClass>,
     totals: Vec<FlowTotals>,
+    /// How far Data came, by flow, or by class where there are too many flows. Empty until the world says the first.
+    hops: Vec<HopCounts>,
     completion: Vec<Option<Completion>>,
     /// The first is the whole run, then the windows, then the others.
     intervals: Vec<Interval>,
@@ -241,6 +247,7 @@ impl FlowAccounts {
         let of_classes = if extent.with_series { &classes[..] } else { &[] };
         FlowAccounts {
             totals: vec![FlowTotals::default(); count],
+            hops: Vec::new(),
             completion: vec![None; count],
             intervals,
             windows: extent.windows.len(),
@@ -318,16 +325,15 @@ impl FlowAccounts {
 
     /// The segment that arrived came over so many links.
     #[inline]
-    pub fn on_hops(&mut self, flow: usize, hops: u8) {
-        let class = self.flows[flow].class as usize;
-        for interval in self.intervals.iter_mut().filter(|i| i.state == State::Active) {
-            if interval.hops.is_empty() {
-                let places = interval.flow_delays.len().max(interval.class_delays.len());
-                interval.hops.resize(places, HopCounts::default());
-            }
-            let place = if interval.class_delays.is_empty() { flow } else { class };
-            interval.hops[place].record(hops);
+    pub fn on_hops(&mut self, flow: usize, links: u8) {
+        let by_flow = self.flows.len() <= FLOWS_WITH_PERCENTILES;
+        if self.hops.is_empty() {
+            self.hops.resize(
+                if by_flow { self.flows.len() } else { ServiceClass::ALL.len() },
+                HopCounts::default(),
+            );
         }
+        self.hops[if by_flow { flow } else { self.flows[flow].class as usize }].record(links);
     }
 
     /// A packet of a flow was lost.
@@ -364,10 +370,12 @@ impl FlowAccounts {
             if interval.from == now && interval.state == State::Waiting {
                 interval.state = State::Active;
                 interval.flows[0].clone_from(&self.totals);
+                interval.hops[0].clone_from(&self.hops);
             }
             if interval.to == now && interval.state == State::Active {
                 interval.state = State::Over;
                 interval.flows[1].clone_from(&self.totals);
+                interval.hops[1].clone_from(&self.hops);
             }
         }
         if self.is_sample() {

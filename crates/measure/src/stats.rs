@@ -23,6 +23,18 @@ impl HopCounts {
         self.0[hops] += 1;
     }
 
+    /// Without those that were there before.
+    pub fn since(&self, before: Option<&HopCounts>) -> HopCounts {
+        let mut counts = self.clone();
+        for (count, before) in counts.0.iter_mut().zip(before.into_iter().flat_map(|before| &before.0)) {
+            *count -= before;
+        }
+        while counts.0.last() == Some(&0) {
+            counts.0.pop();
+        }
+        counts
+    }
+
     /// Adds all of another.
     pub fn merge(&mut self, other: &HopCounts) {
         self.0.resize(self.0.len().max(other.0.len()), 0);
@@ -235,6 +247,20 @@ fn student_t(degrees: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hops_are_counted_between_two_times_and_have_a_mean() {
+        let mut counts = HopCounts::default();
+        assert_eq!(counts.hops(), Hops { mean: None, counts: Vec::new() });
+        [5, 0, 2].into_iter().for_each(|hops| counts.record(hops));
+        let before = counts.clone();
+        [2, 2, 3].into_iter().for_each(|hops| counts.record(hops));
+        let since = counts.since(Some(&before)).hops();
+        assert_eq!((since.counts, since.mean), (vec![0, 0, 2, 1], Some(7.0 / 3.0)));
+        let mut sum = counts.since(None);
+        sum.merge(&before);
+        assert_eq!(sum.hops().counts, [2, 0, 4, 1, 0, 2]);
+    }
 
     fn near(measured: Option<f64>, wanted: f64, part: f64) {
         let measured = measured.unwrap();

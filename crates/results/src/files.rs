@@ -470,6 +470,9 @@ mod tests {
             "retransmitted",
             "timeouts",
             "completion_s",
+            "hops",
+            "mean",
+            "counts",
             "classes",
             "groups",
             "links",
@@ -517,9 +520,9 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value.as_object().unwrap().len(), 22);
         assert_eq!(value["drops"][0].as_object().unwrap().len(), 4);
-        assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
-        assert_eq!(value["classes"][0].as_object().unwrap().len(), 9);
-        assert_eq!(value["groups"][0].as_object().unwrap().len(), 9);
+        assert_eq!(value["flows"][0].as_object().unwrap().len(), 11);
+        assert_eq!(value["classes"][0].as_object().unwrap().len(), 10);
+        assert_eq!(value["groups"][0].as_object().unwrap().len(), 10);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["expectations"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["nodes"][0].as_object().unwrap().len(), 9);

@@ -70,9 +70,9 @@ impl Measurements {
     }
 
     #[inline]
-    pub(crate) fn on_delivery(&mut self, flow: u32, delivery: &Delivery, hops: u8, now: Time) {
+    pub(crate) fn on_delivery(&mut self, flow: u32, delivery: &Delivery, links: u8, now: Time) {
         self.flows.on_delivery(flow as usize, delivery, now);
-        self.flows.on_hops(flow as usize, hops);
+        self.flows.on_hops(flow as usize, links);
     }
 
     /// A node dropped a packet; `channel` is that of its face.

@@ -292,8 +292,6 @@ impl World {
         let (_, packet) = channel.in_flight.pop_front().expect("the event is the first packet's arrival");
         let next = channel.in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
         let (node, face) = channel.to;
-        let hops = &mut self.pool[packet].hops;
-        *hops = hops.saturating_add(1);
         let coming = [0, 1, 2].map(|at| channel.in_flight.get(at).map(|(_, packet)| *packet));
         self.nodes[node as usize].forwarder.prefetch(&self.pool, coming);
         self.events.set(FIRST_CHANNEL_EVENT + index, next);
@@ -490,7 +488,8 @@ impl World {
         let packet = &self.pool[id];
         if packet.is_data() {
             if let Some(delivery) = flow.consumer.handle_data(self.now, packet) {
-                self.measure.on_delivery(index, &delivery, packet.hops, self.now);
+                let links = packet.hops.saturating_sub(1);
+                self.measure.on_delivery(index, &delivery, links, self.now);
             }
         } else {
             flow.consumer.handle_nack(self.now, packet);

@@ -484,8 +484,10 @@ impl Forwarder {
     }
 
     fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
-        out.pool[id].arrived_on = face;
-        let bytes = out.pool[id].wire.len();
+        let packet = &mut out.pool[id];
+        packet.arrived_on = face;
+        packet.hops = packet.hops.saturating_add(1);
+        let bytes = packet.wire.len();
         self.waiting.arrive(bytes, out.pool);
         if out.pool[id].name.is_empty() {
             return out.drop(face, id, DropReason::Malformed);

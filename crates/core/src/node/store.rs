@@ -77,7 +77,7 @@ impl Forwarder {
         let data = &mut out.pool[copy];
         *data.header_mut() = LpHeader::NONE;
         data.queued_at = out.now;
-        data.hops = 0;
+        data.hops = 1;
         let fresh_until = out.now + data.freshness;
         let bytes = stored_bytes(data, self.cs.policy());
         self.cs.insert_for(hint, &out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
@@ -113,6 +113,7 @@ impl Forwarder {
         let producer = self.simulated_cache.as_mut()?.lookup(&out.pool[id])?;
         let data = out.pool.duplicate(id);
         producer.answer(&mut out.pool[data]);
+        out.pool[data].hops = 1;
         *out.pool[data].header_mut() = LpHeader::NONE;
         Some(Stored { data, age: out.now - Time::ZERO })
     }

@@ -124,8 +124,8 @@ pub struct Packet {
     next: Option<PacketId>,
     /// Data: length of its content, bytes.
     pub content_len: u32,
-    /// Data: the links that it has crossed since a producer or a store gave it, if the world counts them; no field of the
-    /// packet has it.
+    /// Data: how many nodes it has come to, with the one whose application or store gave it. No field of the packet has it, so
+    /// it begins anew where the packet comes from outside the process.
     pub hops: u8,
     /// At this node: when it was put where it is, a queue or the content store; in a queue, if a strategy held it before, since
     /// when it was held.

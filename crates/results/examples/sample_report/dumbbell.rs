@@ -2,7 +2,7 @@
 //! transient at the start, a greedy flow in the middle, and losses where it pushes too hard.
 
 use weir_measure::{
-    Bound, ClassRow, DelayHistogram, DropRow, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow,
+    Bound, ClassRow, DelayHistogram, DropRow, ExpectationRow, FlowRow, FlowSample, GroupRow, Hops, LinkRow,
     LinkSample, NodeRow, NodeSample, NodeSeries, OptimumFlowRow, OptimumRow, Report, Role, RunDocument,
     Series, Topology, TopologyLink, TopologyMedium, TopologyNode, TrafficFigures, WindowRow,
 };
@@ -162,7 +162,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             retransmitted: flow.retransmitted.iter().map(|n| u64::from(*n)).sum(),
             timeouts: flow.lost.iter().filter(|n| **n > 2).count() as u64,
             completion_s: None,
-            hops: None,
+            hops: Some(Hops { mean: Some(3.0), counts: vec![0, 0, 0, 500] }),
         })
         .collect();
     let class_rows: Vec<ClassRow> = CLASSES
@@ -173,7 +173,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             class_of.iter().zip(&delays).filter(|(of, _)| *of == class).for_each(|(_, own)| all.merge(own));
             let figures = TrafficFigures {
                 jain: None,
-                hops: None,
+                hops: Some(Hops { mean: Some(3.0), counts: vec![0, 0, 0, 5000] }),
                 goodput_bps: members().map(|row| row.goodput_bps).sum(),
                 delay_ms: all.delay_ms(),
                 lost: members().map(|row| row.lost).sum(),

@@ -1,6 +1,7 @@
 //! Every kind of experiment of the five papers can be said in the format.
 use std::collections::{BTreeMap, BTreeSet};
 
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 use weir_scenario::{
