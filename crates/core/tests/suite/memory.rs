@@ -121,7 +121,7 @@ impl Bench {
     }
 
     fn taken(&self) -> usize {
-        ALLOCATED.get() - self.before
+        ALLOCATED.get().wrapping_sub(self.before)
     }
 
     #[track_caller]

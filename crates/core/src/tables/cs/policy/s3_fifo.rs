@@ -120,8 +120,8 @@ impl Replacement for S3Fifo {
     fn evict(&mut self) -> Option<u32> {
         let is_small_full = self.limits.is_filled(self.small.packets, self.small.bytes, SMALL);
         let first = if is_small_full { self.evict_small() } else { None };
-        // S may have moved all it had to M, and M may be empty.
-        first.or_else(|| self.evict_main()).or_else(|| self.evict_small())
+        // M may be empty, and then S may move all it has there.
+        first.or_else(|| self.evict_main()).or_else(|| self.evict_small()).or_else(|| self.evict_main())
     }
 
     fn set_limits(&mut self, limits: Limits) {

@@ -229,7 +229,7 @@ impl Naive for NaiveS3Fifo {
         let bytes = self.s.iter().map(|held| held.1).sum::<u64>();
         let is_full = 10 * self.s.len() as u64 >= self.limits.packets || 10 * bytes >= self.limits.bytes;
         let first = if is_full { self.evict_s() } else { None };
-        first.or_else(|| self.evict_m()).or_else(|| self.evict_s())
+        first.or_else(|| self.evict_m()).or_else(|| self.evict_s()).or_else(|| self.evict_m())
     }
 
     fn set_limits(&mut self, limits: Limits) {
@@ -280,6 +280,15 @@ proptest! {
         let stream = Random::named(1, "test");
         compare(&mut random::Chance::new(stream.clone()), &mut NaiveRandom(Vec::new(), stream), ops)?;
     }
+}
+
+/// All that S has was asked for twice, and M is empty.
+#[test]
+fn s3_fifo_always_finds_what_makes_room() {
+    let mut s3 = s3_fifo::S3Fifo::new(Limits { packets: 100, bytes: 100 });
+    (0..3).for_each(|entry| s3.insert(entry, u64::from(entry), 1));
+    (0..6).for_each(|hit| s3.hit(hit % 3, 1));
+    assert_eq!([s3.evict(), s3.evict(), s3.evict(), s3.evict()], [Some(0), Some(1), Some(2), None]);
 }
 
 #[test]
