@@ -178,8 +178,8 @@ impl Experiment {
 
     /// Whether some content store counts those on the way, so that all have to.
     pub fn counts_stores(&self) -> bool {
-        let stores = (0..self.scenario.nodes.len()).filter_map(|node| self.store(NodeId(node)));
-        stores.into_iter().any(|store| store.placement.counts())
+        let mut stores = (0..self.scenario.nodes.len()).filter_map(|node| self.store(NodeId(node)));
+        stores.any(|store| store.placement.counts())
     }
 
     /// The simulated cache of a node; `None` if it never has one.

@@ -785,8 +785,9 @@ fn names(item: &Item<'_>, key: &str) -> Result<Vec<Name>> {
 fn placement(item: &Item<'_>) -> Result<CsPlacement> {
     let key = "content_store_placement";
     let text = item.text(key)?;
-    let help = format!("write {}", CsPlacement::FORMS);
-    text.parse().map_err(|_| error(item, key, format!("`{text}` is no placement"), &help))
+    let wrong =
+        |_| error(item, key, format!("`{text}` is no placement"), format!("write {}", CsPlacement::FORMS));
+    text.parse().map_err(wrong)
 }
 
 fn prefix(item: &Item<'_>) -> Result<Name> {
