@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 TABLES = ["flows", "classes", "groups", "links", "nodes", "windows", "expectations"]
-SERIES = ["flows", "classes", "links"]
+SERIES = ["flows", "classes", "links", "nodes"]
 
 
 def tables(result):
@@ -57,7 +57,11 @@ def test_tables_have_what_the_document_has(dumbbell):
     document = dumbbell.document
     flow, row = document["flows"][7], dumbbell.flows[7]
     assert {row[f"delay_ms_{key}"] == value for key, value in flow.pop("delay_ms").items()} == {True}
+    assert row["hops_mean"] == flow.pop("hops")["mean"]
     assert {key: row[key] for key in flow} == flow
+    node, row = document["nodes"][2], dumbbell.nodes[2]
+    assert row["drops"] == sum(drop["data"] + drop["interests"] for drop in node.pop("drops"))
+    assert {key: row[key] for key in node} == node
     link, row = document["windows"][0]["links"][1], dumbbell.links[len(document["links"]) + 1]
     assert row["window"] == "20:30" and row["drops"] == link["drops"]
     assert row["queue_ms_p99"] == link["queue_ms"]["p99"]

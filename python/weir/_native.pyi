@@ -248,8 +248,8 @@ class Distribution:
 class Result:
     """What a run has measured.
 
-    The tables `flows`, `classes`, `groups` and `links` have rows for the whole run and for each window, which the columns
-    `window` (`run`, or such as `20:120`), `from_s` and `to_s` say.
+    The tables `flows`, `classes`, `groups`, `links` and `nodes` have rows for the whole run and for each window, which the
+    columns `window` (`run`, or such as `20:120`), `from_s` and `to_s` say.
     """
 
     @property
@@ -298,8 +298,8 @@ class Result:
 
     @property
     def nodes(self) -> Table:
-        """The nodes: `node`, `role` (consumer, router, producer or peer), and where they are drawn, if the scenario says
-        so.
+        """Each node: its role (consumer, router, producer or peer), its cache, its pending Interests, the packets that it
+        threw away, and where it is drawn, if the scenario says so.
         """
 
     @property
@@ -336,7 +336,7 @@ class Result:
 
 @final
 class Series:
-    """The figures over time, a row for each step of each flow, class, or direction of a link.
+    """The figures over time, a row for each step of each flow, class, direction of a link, or node.
 
     Empty if the run was made without series.
     """
@@ -352,6 +352,10 @@ class Series:
     @property
     def links(self) -> Table:
         """Each direction of each link over time."""
+
+    @property
+    def nodes(self) -> Table:
+        """Each node over time."""
 
     @property
     def step_s(self) -> float:

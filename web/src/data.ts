@@ -38,6 +38,19 @@ export interface LinkRow {
   queue_ms: { mean: number | null; p99: number | null };
 }
 
+/** A node with a cache. */
+export interface NodeRow {
+  node: string;
+  cache_hits: number;
+  cache_misses: number;
+  cache_insertions: number;
+  cache_evictions: number;
+  /** 0 to 1; null without look-ups. */
+  cache_hit_ratio: number | null;
+  pit_mean: number | null;
+  pit_max: number;
+}
+
 /** Packets that were thrown away for one reason. */
 export interface DropRow {
   reason: string;
@@ -62,6 +75,8 @@ export interface Rows {
   flows: FlowRow[];
   classes: ClassRow[];
   links: LinkRow[];
+  /** Those with a cache. */
+  nodes: NodeRow[];
   /** Of windows, or of the whole run where there are none. */
   optimum?: Optimum | null;
 }

@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import "./base.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
-import { type ClassRow, type DropRow, type Expectation, type FlowRow, type LinkRow, type Rows, readPage, unpack } from "./data";
+import { type ClassRow, type DropRow, type Expectation, type FlowRow, type LinkRow, type NodeRow, type Rows, readPage, unpack } from "./data";
 import { choice, h, section, select } from "./dom";
 import { count, large, millis, percent, rate, seconds, significant } from "./format";
 import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
@@ -233,6 +233,29 @@ function linkTable(rows: Rows): HTMLElement {
     ],
     rows.links,
     left(rows.links.length, totals.links, "directions of links", "the busiest, and those with the most drops and the longest queueing delays"),
+  );
+}
+
+function cacheTable(rows: Rows): HTMLElement {
+  const packets = (title: string, get: (row: NodeRow) => number | null): Column<NodeRow> => ({
+    title,
+    text: (row) => count(get(row)),
+    key: get,
+    number: true,
+  });
+  return table<NodeRow>(
+    "Each node with a cache",
+    [
+      { title: "node", text: (row) => row.node, key: (row) => row.node },
+      packets("hits", (row) => row.cache_hits),
+      packets("misses", (row) => row.cache_misses),
+      { title: "hit ratio", unit: "%", text: (row) => percent(row.cache_hit_ratio), key: (row) => row.cache_hit_ratio, number: true },
+      packets("insertions", (row) => row.cache_insertions),
+      packets("evictions", (row) => row.cache_evictions),
+      packets("pending Interests, mean", (row) => row.pit_mean),
+      packets("most", (row) => row.pit_max),
+    ],
+    rows.nodes,
   );
 }
 
@@ -586,6 +609,7 @@ root.replaceChildren(
   overWindows("flows", "Flows", flowTable),
   ...(isReal ? [] : [overWindows("link-figures", "Links", linkTable)]),
   ...[distributions()].filter((part) => part !== null),
+  ...(doc.nodes.length > 0 ? [overWindows("caches", "Caches", cacheTable)] : []),
   ...[drops()].filter((part) => part !== null),
   provenance(),
   h("footer", {}, `weir ${page.version}`),

@@ -33,6 +33,7 @@ impl Producer {
     /// Turns an Interest into its Data, with the header of [`answer_header`].
     pub fn answer(&self, packet: &mut Packet) {
         packet.kind = Kind::Data;
+        packet.hops = 0;
         *packet.header_mut() = answer_header(packet.header());
         packet.content_len = self.payload.as_u64() as u32;
         packet.freshness = self.freshness;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::name::{HashedName, NameHasher};
+use weir_core::node::CsPlacement;
 use weir_core::producer::Producer;
 use weir_core::seam::QueueLimit;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Span, Time};
 use weir_measure::{Extent, LinkInfo, Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
-use weir_scenario::{self as scenario, CachePolicy, FlowId, NodeId, Scenario};
+use weir_scenario::{self as scenario, FlowId, NodeId, Scenario};
 use weir_schemes::Resolved;
 
 use crate::applications::name_of;
@@ -58,8 +59,8 @@ pub struct Experiment {
     with_series: bool,
 }
 
-/// Bounds of a node's content store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A node's content store.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StoreConfig {
     /// Which packet leaves a full one.
     pub policy: CsPolicy,
@@ -67,6 +68,8 @@ pub struct StoreConfig {
     pub packets: usize,
     /// How many bytes of Data packets it holds.
     pub bytes: u64,
+    /// Which Data of those that pass it keeps.
+    pub placement: CsPlacement,
 }
 
 /// A cache with a given hit ratio.
@@ -166,13 +169,17 @@ impl Experiment {
     pub fn store(&self, node: NodeId) -> Option<StoreConfig> {
         let node = &self.scenario.nodes[node.index()];
         (node.cache_packets > 0).then(|| StoreConfig {
-            policy: match node.cache_policy {
-                CachePolicy::Lru => CsPolicy::Lru,
-                CachePolicy::Fifo => CsPolicy::Fifo,
-            },
+            policy: node.cache_policy,
             packets: usize::try_from(node.cache_packets).unwrap_or(usize::MAX),
             bytes: node.cache_bytes.map_or(u64::MAX, Bytes::as_u64),
+            placement: node.cache_placement,
         })
+    }
+
+    /// Whether some content store counts those on the way, so that all have to.
+    pub fn counts_stores(&self) -> bool {
+        let mut stores = (0..self.scenario.nodes.len()).filter_map(|node| self.store(NodeId(node)));
+        stores.any(|store| store.placement.counts())
     }
 
     /// The simulated cache of a node; `None` if it never has one.

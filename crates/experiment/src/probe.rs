@@ -10,8 +10,8 @@ use crate::experiment::check_window;
 
 /// Something to measure of a run: a metric of some flows and links over a window.
 ///
-/// Its text has all that determines the value in a given scenario: the metric, the window, and the numbers of the flows and
-/// links. The label is not in it. So the text can be part of a run's key.
+/// Its text has all that determines the value in a given scenario: the metric, the window, and the numbers of the flows, links
+/// and nodes. The label is not in it. So the text can be part of a run's key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
     /// In words: `goodput of class EF, 20 s to 120 s`.
@@ -49,6 +49,10 @@ impl fmt::Display for Probe {
         if !links.is_empty() {
             write!(f, ", links {}", links.join(" "))?;
         }
+        let nodes: Vec<usize> = self.select.nodes.iter().map(|node| node.index()).collect();
+        if !nodes.is_empty() {
+            write!(f, ", nodes {}", in_ranges(&nodes))?;
+        }
         Ok(())
     }
 }
@@ -57,14 +61,17 @@ impl Probe {
     /// Refuses one whose window is not within the run, and flows and links that the scenario does not have.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), ExperimentError> {
         check_window(self.window, scenario.duration)?;
-        let (flows, links) = (scenario.flows.len(), scenario.links.len());
+        let (flows, links, nodes) = (scenario.flows.len(), scenario.links.len(), scenario.nodes.len());
         let is_flow = |flow: &FlowId| flow.index() < flows;
         let is_link = |link: &DirectedLink| link.link.index() < links && link.direction < 2;
-        if self.select.flows.iter().all(is_flow) && self.select.links.iter().all(is_link) {
+        if self.select.flows.iter().all(is_flow)
+            && self.select.links.iter().all(is_link)
+            && self.select.nodes.iter().all(|node| node.index() < nodes)
+        {
             return Ok(());
         }
         Err(ExperimentError::Unsupported(format!(
-            "probe \"{}\" selects flows or links that {} does not have: numbers of flows are below {flows}, those of links below {links}, and directions are 0 or 1",
+            "probe \"{}\" selects flows, links or nodes that {} does not have: numbers of flows are below {flows}, those of links below {links}, those of nodes below {nodes}, and directions are 0 or 1",
             self.label, scenario.name
         )))
     }

@@ -1,14 +1,13 @@
 //! Makes the report of a run from its counters.
 
 use weir_core::consumer::ConsumerCounters;
-use weir_core::seam::DropReason;
 use weir_measure::{
-    DistributionRow, DropRow, FlowAccounts, Interval, LinkAccounts, LinkRow, Report, RequestAccounts, RequestRow, RunDocument,
-    Series, Topology, WindowRow,
+    DistributionRow, DropRow, DroppedByReason, FlowAccounts, Interval, LinkAccounts, LinkRow, NodeAccounts, NodeRow, Report,
+    RequestAccounts, RequestRow, RunDocument, Series, Topology, WindowRow, drop_rows,
 };
 
 use crate::experiment::Experiment;
-use crate::observe::Observers;
+use crate::observe::{Accounts, Observers};
 
 /// What a world measured.
 #[derive(Debug)]
@@ -19,6 +18,8 @@ pub struct Measured<'a> {
     pub links: Option<LinkAccounts>,
     /// Accounts of requests; `None` in a world without them.
     pub requests: Option<RequestAccounts>,
+    /// Accounts of the nodes; `None` in a world that does not see them.
+    pub nodes: Option<NodeAccounts>,
     /// What was seen for the expectations and the further probes.
     pub observers: &'a Observers,
     /// Events handled.
@@ -26,26 +27,12 @@ pub struct Measured<'a> {
     /// Packets put on links.
     pub packet_hops: u64,
     /// Packets dropped, by [`DropReason::ALL`].
-    pub drops: [Dropped; DropReason::ALL.len()],
-}
-
-/// Packets dropped for one reason.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Dropped {
-    /// Data.
-    pub data: u64,
-    /// Interests and Nacks.
-    pub interests: u64,
+    pub drops: DroppedByReason,
 }
 
 impl Measured<'_> {
     /// What was thrown away by reason, and the part of the Data that was.
     fn drops(&self) -> (Vec<DropRow>, f64) {
-        let row = |(reason, dropped): (DropReason, Dropped)| {
-            let Dropped { data, interests } = dropped;
-            let (place, reason) = (reason.place().name().to_owned(), reason.words().to_owned());
-            DropRow { reason, place, data, interests }
-        };
         let sum = |of: fn(&ConsumerCounters) -> u64| -> u64 {
             (0..self.flows.flows()).map(|flow| of(&self.flows.total(flow).counters)).sum()
         };
@@ -55,8 +42,8 @@ impl Measured<'_> {
             data: sum(|counters| counters.duplicates),
             interests: 0,
         };
-        let rows = DropReason::ALL.into_iter().zip(self.drops).map(row).chain([again]);
-        let rows: Vec<DropRow> = rows.filter(|row| row.data + row.interests > 0).collect();
+        let mut rows = drop_rows(&self.drops);
+        rows.extend((again.data > 0).then_some(again));
         let thrown_away: u64 = rows.iter().map(|row| row.data).sum();
         let all = thrown_away + sum(|counters| counters.delivered);
         (rows, if all == 0 { 0.0 } else { thrown_away as f64 / all as f64 })
@@ -74,6 +61,10 @@ impl Measured<'_> {
 
     fn link_rows(&self, place: usize, interval: &Interval) -> Vec<LinkRow> {
         self.links.as_ref().map_or_else(Vec::new, |links| links.rows(place, interval.seconds()))
+    }
+
+    fn node_rows(&self, place: usize) -> Vec<NodeRow> {
+        self.nodes.as_ref().map_or_else(Vec::new, |nodes| nodes.rows(place))
     }
 }
 
@@ -93,11 +84,13 @@ impl Experiment {
             links: measured.link_rows(1 + window, interval),
             requests: measured.request_rows(1 + window),
             distributions: measured.distributions(1 + window, interval),
+            nodes: measured.node_rows(1 + window),
             optimum: None,
         });
         let (drops, data_thrown_away) = measured.drops();
         let mut distributions = measured.distributions(0, whole);
         distributions.extend(flows.completion_distributions());
+        let accounts = Accounts { flows, links: measured.links.as_ref(), nodes: measured.nodes.as_ref() };
         let document = RunDocument {
             schema: RunDocument::SCHEMA,
             scenario: scenario.name.clone(),
@@ -116,13 +109,14 @@ impl Experiment {
             links: measured.link_rows(0, whole),
             requests: measured.request_rows(0),
             distributions,
+            nodes: measured.node_rows(0),
             windows: windows.collect(),
-            expectations: measured.observers.rows(flows, measured.links.as_ref()),
+            expectations: measured.observers.rows(accounts),
             ..RunDocument::default()
         };
         Report {
             document,
-            probes: measured.observers.values(flows, measured.links.as_ref()),
+            probes: measured.observers.values(accounts),
             series: self.series(&mut measured),
             topology: if measured.links.is_some() { self.topology() } else { Topology::default() },
             title: scenario.title.clone(),
@@ -137,7 +131,8 @@ impl Experiment {
         let step_s = if self.with_series() { self.scenario().sample.as_secs_f64() } else { 0.0 };
         let links = measured.links.as_mut().map_or_else(Vec::new, LinkAccounts::take_series);
         let requests = measured.requests.as_mut().map_or_else(Vec::new, RequestAccounts::take_samples);
-        Series { step_s, samples, flows, classes, links, requests }
+        let nodes = measured.nodes.as_mut().map_or_else(Vec::new, NodeAccounts::take_series);
+        Series { step_s, samples, flows, classes, links, nodes, requests }
     }
 
     /// The scenario's numbers, each with where it comes from.

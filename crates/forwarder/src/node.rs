@@ -13,7 +13,7 @@ use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::{Asf, BestRoute, Multicast};
 use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
-use weir_core::tables::cs::{ContentStore, ENTRY_BYTES};
+use weir_core::tables::cs::{ContentStore, CsPolicy, ENTRY_BYTES};
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{Component, DecodeError, LpHeader, Name, NameRef, ServiceClass, Signal, SignalSet};
@@ -101,8 +101,12 @@ impl Node {
         core.set_next_hop_timeout(config.tables.next_hop_timeout);
         let tables = &config.tables;
         let bytes = tables.content_store_bytes.as_u64();
-        let packets = tables.content_store_packets.min(most_stored(bytes));
-        core.set_content_store(ContentStore::new(tables.content_store_policy, packets, bytes));
+        let policy = tables.content_store_policy;
+        let packets = tables.content_store_packets.min(most_stored(bytes, policy));
+        let store = ContentStore::new(policy, packets, bytes);
+        core.set_content_store(store.drawing_from(Random::named(seed, "content store")));
+        let stream = Random::named(seed, "placement of copies");
+        core.place_copies(tables.content_store_placement, false, stream);
         let strategies = known_strategies(&mut core, config);
         let own = strategies.iter().find(|known| known.id == StrategyId::default());
         let chosen = own.map(|known| (Name::new(), known.full_name())).into_iter().collect();
@@ -431,7 +435,7 @@ impl Node {
 
     /// Changes the bounds of the content store.
     pub fn set_content_store_limits(&mut self, packets: usize, bytes: u64) {
-        let packets = packets.min(most_stored(bytes));
+        let packets = packets.min(most_stored(bytes, self.core.content_store().policy()));
         self.core.set_content_store_limits(packets, bytes, &mut self.pool);
         self.note_store();
     }
@@ -503,8 +507,8 @@ impl Drop for Node {
 
 /// How many Data a content store of so many bytes may hold. Their places stay when larger Data replace them: all of them
 /// take a fifth of the bytes at most.
-fn most_stored(bytes: u64) -> usize {
-    let place = size_of::<Packet>() + ENTRY_BYTES;
+fn most_stored(bytes: u64, policy: CsPolicy) -> usize {
+    let place = size_of::<Packet>() + ENTRY_BYTES + policy.entry_bytes();
     usize::try_from(bytes / 5 / place as u64).unwrap_or(usize::MAX)
 }
 

@@ -176,6 +176,7 @@ fn config(header: &Header) -> Result<Config, ReplayError> {
     tables.content_store_packets = size(header.store_packets);
     tables.content_store_bytes = Bytes::new(header.store_bytes);
     tables.content_store_policy = header.store_policy;
+    tables.content_store_placement = header.store_placement;
     Ok(config)
 }
 

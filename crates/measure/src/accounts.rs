@@ -10,7 +10,7 @@ use weir_packet::ServiceClass;
 
 use crate::model::{ClassRow, DistributionRow, FlowRow, GroupRow, TrafficFigures};
 use crate::series::{ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries};
-use crate::stats::{DelayHistogram, jain};
+use crate::stats::{DelayHistogram, HopCounts, jain};
 
 /// With more flows than this, percentiles are kept by class only: a table a flow would be most of
 /// the memory of a run.
@@ -77,6 +77,8 @@ pub struct Interval {
     flows: [Vec<FlowTotals>; 2],
     flow_delays: Vec<DelayHistogram>,
     class_delays: Vec<DelayHistogram>,
+    /// At its beginning and end, by flow, or by class where there are too many flows. Empty where the world says none.
+    hops: [Vec<HopCounts>; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +98,7 @@ impl Interval {
             flows: [vec![FlowTotals::default(); flows], vec![FlowTotals::default(); flows]],
             flow_delays: vec![DelayHistogram::new(); if by_flow { flows } else { 0 }],
             class_delays: vec![DelayHistogram::new(); if by_flow { 0 } else { ServiceClass::ALL.len() }],
+            hops: [Vec::new(), Vec::new()],
         }
     }
 
@@ -143,6 +146,28 @@ impl Interval {
         sum
     }
 
+    /// How far the Data of some flows came; `None` in a world that does not say it, and where there are too many flows.
+    pub fn hops_of(&self, flows: &[usize]) -> Option<HopCounts> {
+        if self.flow_delays.is_empty() || self.hops[1].is_empty() {
+            return None;
+        }
+        let mut sum = HopCounts::default();
+        flows.iter().for_each(|&flow| sum.merge(&self.hops_at(flow)));
+        Some(sum)
+    }
+
+    fn class_hops(&self, class: ServiceClass, flows: &[usize]) -> Option<HopCounts> {
+        if self.class_delays.is_empty() {
+            return self.hops_of(flows);
+        }
+        (!self.hops[1].is_empty()).then(|| self.hops_at(class as usize))
+    }
+
+    /// Those of a flow, or of a class where there are too many flows.
+    fn hops_at(&self, place: usize) -> HopCounts {
+        self.hops[1][place].since(self.hops[0].get(place))
+    }
+
     /// Takes in that of some flows, which are at these places.
     fn take_in(&mut self, places: &[usize], part: Interval, infos: &[FlowInfo]) {
         (self.to, self.state) = (part.to, part.state);
@@ -188,6 +213,8 @@ pub struct FlowAccounts {
     flows: Vec<FlowInfo>,
     classes: Vec<ServiceClass>,
     totals: Vec<FlowTotals>,
+    /// How far Data came, by flow, or by class where there are too many flows. Empty until the world says the first.
+    hops: Vec<HopCounts>,
     completion: Vec<Option<Completion>>,
     /// The first is the whole run, then the windows, then the others.
     intervals: Vec<Interval>,
@@ -222,6 +249,7 @@ impl FlowAccounts {
         let of_classes = if extent.with_series { &classes[..] } else { &[] };
         FlowAccounts {
             totals: vec![FlowTotals::default(); count],
+            hops: Vec::new(),
             completion: vec![None; count],
             intervals,
             windows: extent.windows.len(),
@@ -297,6 +325,19 @@ impl FlowAccounts {
         }
     }
 
+    /// The segment that arrived came over so many links.
+    #[inline]
+    pub fn on_hops(&mut self, flow: usize, links: u8) {
+        let by_flow = self.flows.len() <= FLOWS_WITH_PERCENTILES;
+        if self.hops.is_empty() {
+            self.hops.resize(
+                if by_flow { self.flows.len() } else { ServiceClass::ALL.len() },
+                HopCounts::default(),
+            );
+        }
+        self.hops[if by_flow { flow } else { self.flows[flow].class as usize }].record(links);
+    }
+
     /// A packet of a flow was lost.
     pub fn on_loss(&mut self, flow: usize) {
         self.totals[flow].lost += 1;
@@ -347,10 +388,12 @@ impl FlowAccounts {
             if interval.from == now && interval.state == State::Waiting {
                 interval.state = State::Active;
                 interval.flows[0].clone_from(&self.totals);
+                interval.hops[0].clone_from(&self.hops);
             }
             if interval.to == now && interval.state == State::Active {
                 interval.state = State::Over;
                 interval.flows[1].clone_from(&self.totals);
+                interval.hops[1].clone_from(&self.hops);
             }
         }
         if self.is_sample() {
@@ -484,6 +527,7 @@ impl FlowAccounts {
                 retransmitted: totals.counters.retransmitted,
                 timeouts: totals.counters.timeouts,
                 completion_s: self.completion[index].map(|c| c.after.as_secs_f64()),
+                hops: interval.hops_of(&[index]).map(|counts| counts.hops()),
             }
         };
         self.flows.iter().enumerate().map(row).collect()
@@ -494,7 +538,9 @@ impl FlowAccounts {
         let row = |&class: &ServiceClass| {
             let flows: Vec<_> = (0..self.flows.len()).filter(|&f| self.flows[f].class == class).collect();
             let delays = interval.class_delays(class, &flows);
-            ClassRow { class: class.name().to_owned(), figures: self.sum(interval, &flows, &delays) }
+            let hops = interval.class_hops(class, &flows);
+            let figures = self.sum(interval, &flows, &delays, hops.as_ref());
+            ClassRow { class: class.name().to_owned(), figures }
         };
         self.classes.iter().map(row).collect()
     }
@@ -504,7 +550,8 @@ impl FlowAccounts {
         let indices: Vec<usize> = (0..self.flows.len()).collect();
         let group = |flow: usize| &self.flows[flow].group;
         let row = |flows: &[usize]| {
-            let figures = self.sum(interval, flows, &interval.delays_of(flows));
+            let hops = interval.hops_of(flows);
+            let figures = self.sum(interval, flows, &interval.delays_of(flows), hops.as_ref());
             GroupRow { group: group(flows[0]).clone(), figures }
         };
         indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
@@ -585,7 +632,13 @@ impl FlowAccounts {
     }
 
     /// What some flows got together in an interval.
-    fn sum(&self, interval: &Interval, flows: &[usize], delays: &DelayHistogram) -> TrafficFigures {
+    fn sum(
+        &self,
+        interval: &Interval,
+        flows: &[usize],
+        delays: &DelayHistogram,
+        hops: Option<&HopCounts>,
+    ) -> TrafficFigures {
         let sum = |of: fn(&FlowTotals) -> u64| flows.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
         let completions: Option<Vec<_>> =
             flows.iter().map(|&f| self.completion[f].map(|c| c.after)).collect();
@@ -600,6 +653,7 @@ impl FlowAccounts {
             timeouts: sum(|t| t.counters.timeouts),
             completion_mean_s: completions.as_ref().and_then(mean),
             completion_s: completions.and_then(|all| all.into_iter().max()).map(Span::as_secs_f64),
+            hops: hops.map(HopCounts::hops),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The measurements of a run: the accounts of its flows ([`FlowAccounts`]) and links ([`LinkAccounts`]), the same in every world; statistics
+//! The measurements of a run: the accounts of its flows ([`FlowAccounts`]), links ([`LinkAccounts`]) and nodes
+//! ([`NodeAccounts`]), the same in every world; statistics
 //! of delays, fairness, and means over seeds; time series ([`Series`]), the measured network ([`Topology`]),
 //! and the rows of the run's document ([`RunDocument`]). A [`Report`] contains all of these. Other crates make pages,
 //! tables and files of them.
@@ -8,6 +9,7 @@ mod distribution;
 mod document;
 mod links;
 mod model;
+mod nodes;
 mod optimum;
 mod requests;
 mod series;
@@ -19,13 +21,14 @@ pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
     Bound, ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate, ExpectationRow,
-    FlowRow, GroupRow, LinkRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RequestRow, RunDocument,
-    SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures, WindowRow,
+    FlowRow, GroupRow, Hops, LinkRow, NodeRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RequestRow,
+    RunDocument, SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures, WindowRow,
 };
+pub use nodes::{Dropped, DroppedByReason, NodeAccounts, NodeState, drop_rows};
 pub use requests::{RequestAccounts, RequestInfo};
 pub use series::{
-    ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report,
-    RequestSample, Role, Series, Topology, TopologyLink, TopologyMedium, TopologyNode,
+    ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, NodeSample,
+    NodeSeries, Report, RequestSample, Role, Series, Topology, TopologyLink, TopologyMedium, TopologyNode,
 };
-pub use stats::{DelayHistogram, jain, unfairness};
+pub use stats::{DelayHistogram, HopCounts, jain, unfairness};
 pub use trace::{Trace, TraceEvent, TraceWhat};

@@ -58,6 +58,9 @@ pub struct RunDocument {
     pub groups: Vec<GroupRow>,
     /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
+    /// One row for each node; empty in a world that does not see them.
+    #[serde(default)]
+    pub nodes: Vec<NodeRow>,
     /// Requests of flows with `arrivals`, by group and size; left out without such flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestRow>,
@@ -82,7 +85,7 @@ fn unknown_is_yes() -> bool {
     true
 }
 
-/// The packets that were thrown away for one reason, over the whole run.
+/// The packets that were thrown away for one reason: in the whole run, or at one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropRow {
     /// The reason in a few words, such as `out of the lifetime` or `link queue full`.
@@ -119,6 +122,9 @@ pub struct FlowRow {
     pub timeouts: u64,
     /// From the flow's start to its last Data, s; `None` while unfinished, or without an end.
     pub completion_s: Option<f64>,
+    /// How far its Data came; left out in a world that does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<Hops>,
 }
 
 /// One service class: its flows together.
@@ -195,6 +201,9 @@ pub struct TrafficFigures {
     /// Jain's index over the goodputs of these flows, without weights, 0 to 1; `None` with fewer than two that take part.
     #[serde(default)]
     pub jain: Option<f64>,
+    /// How far their Data came; left out in a world that does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<Hops>,
 }
 
 /// Mean and percentiles of a delay, ms; `None` without samples.
@@ -241,6 +250,45 @@ impl LinkRow {
     pub fn end(&self) -> String {
         self.name.as_ref().map_or_else(|| self.to.clone(), |name| format!("{}:{name}", self.to))
     }
+}
+
+/// One node: its stores, its pending Interests, and what it dropped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeRow {
+    /// Its name.
+    pub node: String,
+    /// Interests that its content store or its simulated cache answered.
+    pub cache_hits: u64,
+    /// Interests that were looked up there in vain. An Interest that finds an equal one pending is not looked up.
+    pub cache_misses: u64,
+    /// Data that were stored and had not been there.
+    pub cache_insertions: u64,
+    /// Data that made room for others.
+    pub cache_evictions: u64,
+    /// The part of the Interests looked up that were answered, 0 to 1; `None` without any.
+    pub cache_hit_ratio: Option<f64>,
+    /// Pending Interests, mean over the ends of the steps of the time series; `None` without any.
+    pub pit_mean: Option<f64>,
+    /// The most Interests that were pending at once.
+    pub pit_max: u64,
+    /// The packets that it threw away, one row for each reason: on arrival, at the queues of its links, and on these links.
+    pub drops: Vec<DropRow>,
+}
+
+impl NodeRow {
+    /// Whether it has looked up or stored anything.
+    pub fn has_cache(&self) -> bool {
+        self.cache_hits + self.cache_misses + self.cache_insertions > 0
+    }
+}
+
+/// How far Data came: the links from the producer or the store that answered to the consumer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hops {
+    /// Mean over the delivered Data; `None` without any.
+    pub mean: Option<f64>,
+    /// How many Data came over 0, 1, 2, … links.
+    pub counts: Vec<u64>,
 }
 
 /// Mean and 99th percentile of a queueing delay, ms; `None` without samples.
@@ -304,6 +352,9 @@ pub struct WindowRow {
     pub groups: Vec<GroupRow>,
     /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
+    /// One row for each node.
+    #[serde(default)]
+    pub nodes: Vec<NodeRow>,
     /// Requests that came in it, by group and size; left out without flows with `arrivals`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestRow>,

@@ -30,7 +30,7 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// The figures over time. `flows`, `classes` and `links` have the order of the document's rows.
+/// The figures over time. `flows`, `classes`, `links` and `nodes` have the order of the document's rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Length of a step, s.
@@ -43,6 +43,8 @@ pub struct Series {
     pub classes: Vec<ClassSeries>,
     /// As `RunDocument::links`: one entry for each direction.
     pub links: Vec<LinkSeries>,
+    /// As `RunDocument::nodes`; empty if there are too many nodes.
+    pub nodes: Vec<NodeSeries>,
     /// Requests that have ended, in the order of their ends.
     pub requests: Vec<RequestSample>,
 }
@@ -188,6 +190,36 @@ pub struct LinkSample {
     pub lost: u32,
 }
 
+/// One node over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeSeries {
+    /// Interests that its stores answered.
+    pub cache_hits: Vec<u32>,
+    /// Interests that were looked up there in vain.
+    pub cache_misses: Vec<u32>,
+    /// Data in its content store at the end of the step.
+    pub cached_packets: Vec<u32>,
+    /// Pending Interests at the end of the step.
+    pub pit: Vec<u32>,
+    /// Packets that it dropped, for whatever reason.
+    pub drops: Vec<u32>,
+}
+
+/// One step of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NodeSample {
+    /// Interests that its stores answered.
+    pub cache_hits: u32,
+    /// Interests that were looked up there in vain.
+    pub cache_misses: u32,
+    /// Data in its content store at the end of the step.
+    pub cached_packets: u32,
+    /// Pending Interests at the end of the step.
+    pub pit: u32,
+    /// Packets that it dropped, for whatever reason.
+    pub drops: u32,
+}
+
 impl Series {
     /// Empty series with room for `samples` steps of `step_s` seconds; `flows` and `links` (each
     /// direction counts) are there, `classes` come with [`Series::sum_classes`].
@@ -199,6 +231,7 @@ impl Series {
             classes: Vec::new(),
             links: (0..links).map(|_| LinkSeries::with_room(samples)).collect(),
             requests: Vec::new(),
+            nodes: Vec::new(),
         }
     }
 
@@ -358,6 +391,29 @@ impl LinkSeries {
         self.queue_ms.push(sample.queue_ms.unwrap_or(f32::NAN));
         self.drops.push(sample.drops);
         self.lost.push(sample.lost);
+    }
+}
+
+impl NodeSeries {
+    /// Empty, with room for `samples` steps.
+    pub fn with_room(samples: usize) -> NodeSeries {
+        NodeSeries {
+            cache_hits: Vec::with_capacity(samples),
+            cache_misses: Vec::with_capacity(samples),
+            cached_packets: Vec::with_capacity(samples),
+            pit: Vec::with_capacity(samples),
+            drops: Vec::with_capacity(samples),
+        }
+    }
+
+    /// Adds the next step.
+    #[inline]
+    pub fn push(&mut self, sample: NodeSample) {
+        self.cache_hits.push(sample.cache_hits);
+        self.cache_misses.push(sample.cache_misses);
+        self.cached_packets.push(sample.cached_packets);
+        self.pit.push(sample.pit);
+        self.drops.push(sample.drops);
     }
 }
 

@@ -1,12 +1,53 @@
 //! Summary statistics: percentiles of delays, fairness, and means over several seeds.
 
-use crate::model::{DelayMs, Distribution, Estimate, QueueMs};
+use crate::model::{DelayMs, Distribution, Estimate, Hops, QueueMs};
 use hdrhistogram::Histogram;
 
 /// What one count of the histogram stands for, ns.
 const UNIT_NS: u64 = 50_000;
 /// Longer delays count as this one: a day, in units.
 const LONGEST: u64 = 86_400 * 1_000_000_000 / UNIT_NS;
+
+/// How many Data came over 0, 1, 2, … links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HopCounts(Vec<u64>);
+
+impl HopCounts {
+    /// Adds one Data.
+    #[inline]
+    pub fn record(&mut self, hops: u8) {
+        let hops = usize::from(hops);
+        if hops >= self.0.len() {
+            self.0.resize(hops + 1, 0);
+        }
+        self.0[hops] += 1;
+    }
+
+    /// Without those that were there before.
+    pub fn since(&self, before: Option<&HopCounts>) -> HopCounts {
+        let mut counts = self.clone();
+        for (count, before) in counts.0.iter_mut().zip(before.into_iter().flat_map(|before| &before.0)) {
+            *count -= before;
+        }
+        while counts.0.last() == Some(&0) {
+            counts.0.pop();
+        }
+        counts
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &HopCounts) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+    }
+
+    /// For a row of flows or classes.
+    pub fn hops(&self) -> Hops {
+        let sum = |of: fn((usize, &u64)) -> u64| self.0.iter().enumerate().map(of).sum::<u64>();
+        let (count, hops) = (sum(|(_, count)| *count), sum(|(hops, count)| hops as u64 * count));
+        Hops { mean: (count > 0).then(|| hops as f64 / count as f64), counts: self.0.clone() }
+    }
+}
 
 /// Delays of many packets in little memory: percentiles to 50 µs or 0.05 %, whichever is coarser,
 /// and an exact mean.
@@ -220,6 +261,20 @@ fn student_t(degrees: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hops_are_counted_between_two_times_and_have_a_mean() {
+        let mut counts = HopCounts::default();
+        assert_eq!(counts.hops(), Hops { mean: None, counts: Vec::new() });
+        [5, 0, 2].into_iter().for_each(|hops| counts.record(hops));
+        let before = counts.clone();
+        [2, 2, 3].into_iter().for_each(|hops| counts.record(hops));
+        let since = counts.since(Some(&before)).hops();
+        assert_eq!((since.counts, since.mean), (vec![0, 0, 2, 1], Some(7.0 / 3.0)));
+        let mut sum = counts.since(None);
+        sum.merge(&before);
+        assert_eq!(sum.hops().counts, [2, 0, 4, 1, 0, 2]);
+    }
 
     fn near(measured: Option<f64>, wanted: f64, part: f64) {
         let measured = measured.unwrap();

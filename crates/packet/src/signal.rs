@@ -62,6 +62,16 @@ pub struct Signal {
 }
 
 impl Signal {
+    /// How many content stores a packet has passed: an Interest since its consumer, a Data since the store or the producer that
+    /// answered. Nodes write it whose placement of copies depends on it, and the others pass it on.
+    pub const CACHES_PASSED: Signal = Signal::new(
+        892,
+        "CachesPassed",
+        8,
+        "content stores passed, on Interests since the consumer, on Data since who answered",
+    )
+    .of_routers();
+
     /// Service class of an Interest or Data: a value of [`ServiceClass`].
     pub const SERVICE_CLASS: Signal =
         Signal::new(900, "ServiceClass", 8, "service class, on Interests; without it, best effort");
@@ -76,7 +86,8 @@ impl Signal {
         Signal::new(948, "PastStores", 8, "1: content stores do not answer, on Interests");
 
     /// The signals that belong to no scheme: the core reads or writes them.
-    pub const COMMON: &[Signal] = &[Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE, Signal::PAST_STORES];
+    pub const COMMON: &[Signal] =
+        &[Signal::CACHES_PASSED, Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE, Signal::PAST_STORES];
 
     /// Declares a signal.
     ///
@@ -494,7 +505,7 @@ mod tests {
         assert_eq!((types.len(), types[0], types[TYPES - 1]), (TYPES, FIRST_TYPE, LAST_TYPE));
         let others = [800, 804, 848, 852, 856, 860, 862, 866, 890, 894, 901, 955, 958, 960, 964];
         assert!(!others.into_iter().any(is_signal));
-        assert_eq!(Signal::COMMON.iter().map(Signal::type_number).collect::<Vec<_>>(), [900, 912, 948]);
+        assert_eq!(Signal::COMMON.iter().map(Signal::type_number).collect::<Vec<_>>(), [892, 900, 912, 948]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use weir_measure::{
-    Bound as Relation, ClassRow, DelayMs, DistributionRow, FlowRow, GroupRow, LinkRow, Report, RunDocument,
+    Bound as Relation, ClassRow, DelayMs, DistributionRow, FlowRow, GroupRow, LinkRow, NodeRow, Report, RunDocument,
     TopologyNode, TrafficFigures, to_json,
 };
 use weir_results::write_html;
@@ -16,14 +16,14 @@ use crate::table::{Columns, Table, escaped};
 
 /// What a run has measured.
 ///
-/// The tables `flows`, `classes`, `groups` and `links` have rows for the whole run and for each window, which the columns
+/// The tables `flows`, `classes`, `groups`, `links` and `nodes` have rows for the whole run and for each window, which the columns
 /// `window`, `from_s` and `to_s` say.
 #[pyclass(frozen, module = "weir")]
 pub struct Result {
     pub report: Arc<Report>,
 }
 
-/// The figures over time, a row for each step of each flow, class, or direction of a link. Empty if the run was made
+/// The figures over time, a row for each step of each flow, class, direction of a link, or node. Empty if the run was made
 /// without series.
 #[pyclass(frozen, module = "weir")]
 pub struct Series {
@@ -94,6 +94,7 @@ impl Result {
                 "from its start to its last Data, s; null while unfinished, or without an end",
                 rows.iter().map(|(_, row)| row.completion_s),
             )
+            .maybe("hops_mean", HOPS, rows.iter().map(|(_, row)| row.hops.as_ref()?.mean))
             .table()
     }
 
@@ -143,16 +144,46 @@ impl Result {
             .table()
     }
 
-    /// The nodes: `node`, `role` (consumer, router, producer or peer), and where they are drawn, if the scenario says so.
+    /// Each node: its role (consumer, router, producer or peer), its cache, its pending Interests, the packets that it threw
+    /// away, and where it is drawn, if the scenario says so.
     #[getter]
     fn nodes(&self) -> Table {
-        let nodes = &self.report.topology.nodes;
+        let rows = self.rows(|document| &document.nodes, |window| &window.nodes);
+        let all = &self.report.topology.nodes;
+        // Those of each part are all nodes, in their order.
+        let nodes = || (0..rows.len()).filter_map(|at| all.get(at % all.len()));
         let position = |axis: fn((f32, f32)) -> f32| {
-            nodes.iter().map(move |node: &TopologyNode| node.position.map(|at| f64::from(axis(at))))
+            nodes().map(move |node: &TopologyNode| node.position.map(|at| f64::from(axis(at))))
         };
-        Columns::default()
-            .text("node", "its name", nodes.iter().map(|node| &node.name))
-            .text("role", "consumer, router, producer, or peer", nodes.iter().map(|node| node.role.name()))
+        let count = |value: fn(&NodeRow) -> u64| rows.iter().map(move |(_, row)| value(row));
+        let drops = |row: &NodeRow| row.drops.iter().map(|row| row.data + row.interests).sum();
+        parts(&rows)
+            .text("node", "its name", rows.iter().map(|(_, row)| &row.node))
+            .text("role", "consumer, router, producer, or peer", nodes().map(|node| node.role.name()))
+            .count("cache_hits", "Interests that its stores answered", count(|row| row.cache_hits))
+            .count(
+                "cache_misses",
+                "Interests that were looked up there in vain",
+                count(|row| row.cache_misses),
+            )
+            .count(
+                "cache_insertions",
+                "Data that were stored and had not been there",
+                count(|row| row.cache_insertions),
+            )
+            .count("cache_evictions", "Data that made room for others", count(|row| row.cache_evictions))
+            .maybe(
+                "cache_hit_ratio",
+                "part of the Interests looked up that were answered; null without any",
+                rows.iter().map(|(_, row)| row.cache_hit_ratio),
+            )
+            .maybe(
+                "pit_mean",
+                "pending Interests, mean over the ends of steps",
+                rows.iter().map(|(_, row)| row.pit_mean),
+            )
+            .count("pit_max", "the most Interests that were pending at once", count(|row| row.pit_max))
+            .count("drops", "packets that it threw away, for whatever reason", count(drops))
             .maybe("x", "where it is drawn, to the right", position(|at| at.0))
             .maybe("y", "where it is drawn, down", position(|at| at.1))
             .table()
@@ -356,6 +387,12 @@ impl Series {
         series::links(&self.report)
     }
 
+    /// Each node over time.
+    #[getter]
+    fn nodes(&self) -> Table {
+        series::nodes(&self.report)
+    }
+
     /// Length of a step, s.
     #[getter]
     fn step_s(&self) -> f64 {
@@ -368,6 +405,8 @@ impl Series {
     }
 }
 
+const HOPS: &str =
+    "mean number of links that its Data crossed from the producer or store that gave them; null if not known";
 const WINDOW: &str =
     "the part of the run: `run` for all of it, or the window's times in seconds, such as `20:120`";
 const GOODPUT: &str = "Data content delivered to applications, bit/s";
@@ -438,6 +477,7 @@ impl Columns {
                 "mean completion time of the flows, s; null unless all completed",
                 rows().map(|row| row.completion_mean_s),
             )
+            .maybe("hops_mean", HOPS, rows().map(|row| row.hops.as_ref()?.mean))
             .table()
     }
 }

@@ -1,7 +1,7 @@
 //! The figures over time as tables, with the columns that `weir_results::schema` declares.
 
 use weir_measure::{Report, RunDocument, Series};
-use weir_results::schema::{CLASSES, FLOWS, LINKS, Table as Declared};
+use weir_results::schema::{CLASSES, FLOWS, LINKS, NODES, Table as Declared};
 
 use crate::table::{Columns, Table};
 
@@ -67,13 +67,30 @@ pub fn links(report: &Report) -> Table {
         .table()
 }
 
+/// Each node over time.
+pub fn nodes(report: &Report) -> Table {
+    let Report { document, series, .. } = report;
+    let RunDocument { nodes, .. } = document;
+    let all = &series.nodes;
+    let rows = Rows { of: NODES, series, things: all.len().min(nodes.len()) };
+    rows.times(Columns::default())
+        .with(|columns| rows.number_of(columns, "node"))
+        .with(|columns| rows.text(columns, "name", |at| &nodes[at].node))
+        .with(|columns| rows.count(columns, "cache_hits", |at| &all[at].cache_hits))
+        .with(|columns| rows.count(columns, "cache_misses", |at| &all[at].cache_misses))
+        .with(|columns| rows.count(columns, "cached_packets", |at| &all[at].cached_packets))
+        .with(|columns| rows.count(columns, "pit", |at| &all[at].pit))
+        .with(|columns| rows.count(columns, "drops", |at| &all[at].drops))
+        .table()
+}
+
 impl Columns {
     fn with(self, add: impl FnOnce(Columns) -> Columns) -> Columns {
         add(self)
     }
 }
 
-/// A row for each step of each flow, class or link: all steps of one after the other.
+/// A row for each step of each flow, class, link or node: all steps of one after the other.
 struct Rows<'a> {
     of: Declared,
     series: &'a Series,

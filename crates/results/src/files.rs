@@ -59,7 +59,7 @@ impl WriteError {
     }
 }
 
-/// Writes `run.json`, `report.html`, `flows.parquet`, `classes.parquet` and `links.parquet` into
+/// Writes `run.json`, `report.html`, `flows.parquet`, `classes.parquet`, `links.parquet` and `nodes.parquet` into
 /// the directory `dir`, which is created if it does not exist.
 pub fn write_all(report: &Report, dir: impl AsRef<Path>) -> Result<(), WriteError> {
     let dir = dir.as_ref();
@@ -227,7 +227,7 @@ fn write_requests<W: io::Write + Send>(report: &Report, to: W) -> Result<(), Par
     Ok(())
 }
 
-/// All steps of one column of one flow, class or link.
+/// All steps of one column of one flow, class, link or node.
 enum Cells<'a> {
     Times,
     F64(f64),
@@ -237,7 +237,7 @@ enum Cells<'a> {
     Text(&'a str),
 }
 
-/// What column `name` of table `table` has for its `i`-th flow, class or link.
+/// What column `name` of table `table` has for its `i`-th flow, class, link or node.
 fn cells<'a>(report: &'a Report, table: &str, name: &str, i: usize) -> Option<Cells<'a>> {
     let series = &report.series;
     if name == schema::FLOWS.columns[0].name {
@@ -292,15 +292,29 @@ fn cells<'a>(report: &'a Report, table: &str, name: &str, i: usize) -> Option<Ce
                 _ => return None,
             }
         }
+        "nodes" => {
+            let (node, row) = (series.nodes.get(i)?, report.document.nodes.get(i)?);
+            match name {
+                "node" => Cells::Index(i),
+                "name" => Cells::Text(&row.node),
+                "cache_hits" => Cells::U32(&node.cache_hits),
+                "cache_misses" => Cells::U32(&node.cache_misses),
+                "cached_packets" => Cells::U32(&node.cached_packets),
+                "pit" => Cells::U32(&node.pit),
+                "drops" => Cells::U32(&node.drops),
+                _ => return None,
+            }
+        }
         _ => return None,
     })
 }
 
-/// How many flows, classes or links a table is about.
+/// How many flows, classes, links or nodes a table is about.
 fn members(report: &Report, table: &str) -> usize {
     match table {
         "flows" => report.series.flows.len().min(report.document.flows.len()),
         "classes" => report.series.classes.len(),
+        "nodes" => report.series.nodes.len().min(report.document.nodes.len()),
         _ => report.series.links.len().min(report.document.links.len()),
     }
 }
@@ -497,6 +511,9 @@ mod tests {
             "retransmitted",
             "timeouts",
             "completion_s",
+            "hops",
+            "mean",
+            "counts",
             "classes",
             "groups",
             "links",
@@ -508,6 +525,16 @@ mod tests {
             "queue_ms",
             "mean",
             "p99",
+            "nodes",
+            "node",
+            "cache_hits",
+            "cache_misses",
+            "cache_insertions",
+            "cache_evictions",
+            "cache_hit_ratio",
+            "pit_mean",
+            "pit_max",
+            "drops",
             "distributions",
             "what",
             "kind",
@@ -524,6 +551,7 @@ mod tests {
             "classes",
             "groups",
             "links",
+            "nodes",
             "optimum",
             "expectations",
             "what",
@@ -542,12 +570,13 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value.as_object().unwrap().len(), 22);
         assert_eq!(value["drops"][0].as_object().unwrap().len(), 4);
-        assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
-        assert_eq!(value["classes"][0].as_object().unwrap().len(), 9);
-        assert_eq!(value["groups"][0].as_object().unwrap().len(), 9);
+        assert_eq!(value["flows"][0].as_object().unwrap().len(), 11);
+        assert_eq!(value["classes"][0].as_object().unwrap().len(), 10);
+        assert_eq!(value["groups"][0].as_object().unwrap().len(), 10);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["distributions"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["expectations"][0].as_object().unwrap().len(), 8);
+        assert_eq!(value["nodes"][0].as_object().unwrap().len(), 9);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());
     }
 

@@ -20,7 +20,9 @@ use crate::thrown;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use weir_measure::{DistributionRow, ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument, WindowRow};
+use weir_measure::{
+    DistributionRow, ExpectationRow, FlowRow, LinkRow, NodeRow, OptimumRow, RunDocument, WindowRow,
+};
 use weir_measure::{Report, Series, Topology, TopologyLink};
 
 /// Steps shown at most.
@@ -416,6 +418,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         links: link_rows(&window.links),
         requests: window.requests.clone(),
         distributions: Vec::new(),
+        nodes: with_caches(&window.nodes),
         optimum: window.optimum.as_ref().map(optimum),
     };
     RunDocument {
@@ -433,12 +436,19 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         groups: Vec::new(),
         links: link_rows(&document.links),
         distributions: Vec::new(),
+        nodes: with_caches(&document.nodes),
         windows: document.windows.iter().map(window).collect(),
         requests: document.requests.clone(),
         slowdowns: Vec::new(),
         expectations: document.expectations.clone(),
         ..*document
     }
+}
+
+/// The nodes with a cache, without what the page does not show.
+fn with_caches(nodes: &[NodeRow]) -> Vec<NodeRow> {
+    let some = nodes.iter().filter(|node| node.has_cache()).take(ROWS);
+    some.map(|node| NodeRow { drops: Vec::new(), ..node.clone() }).collect()
 }
 
 fn verdicts(document: &RunDocument) -> Vec<Verdict> {

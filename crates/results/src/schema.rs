@@ -147,6 +147,21 @@ pub const LINKS: Table = Table {
     ],
 };
 
+/// Each node over time; without rows if there are too many nodes.
+pub const NODES: Table = Table {
+    name: "nodes",
+    columns: &[
+        T_S,
+        column("node", Kind::U32, "index of the node in the document's `nodes`"),
+        column("name", Kind::Text, "the node's name"),
+        column("cache_hits", Kind::U32, "Interests that its content store or its simulated cache answered"),
+        column("cache_misses", Kind::U32, "Interests that were looked up there in vain"),
+        column("cached_packets", Kind::U32, "Data in its content store at the end of the step"),
+        column("pit", Kind::U32, "pending Interests at the end of the step"),
+        column("drops", Kind::U32, "packets that it threw away, for whatever reason"),
+    ],
+};
+
 /// Requests that have ended, in the order of their ends; written if flows have `arrivals`.
 pub const REQUESTS: Table = Table {
     name: "requests",
@@ -202,7 +217,7 @@ pub const TRACE_METADATA: [(&str, &str); 3] = [
 ];
 
 /// The tables of a run.
-pub const TABLES: [Table; 3] = [FLOWS, CLASSES, LINKS];
+pub const TABLES: [Table; 4] = [FLOWS, CLASSES, LINKS, NODES];
 
 /// The version of the tables, in the metadata of every file.
 const OF_SCHEMA: (&str, &str) = (
@@ -263,7 +278,11 @@ pub const RESULTS: Table = Table {
             "group of a flow, the name of its `[[flow]]` table; null for other objects",
         ),
         column("metric", Kind::Text, "the measured quantity, see below"),
-        column("unit", Kind::Text, "unit of the value: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1`"),
+        column(
+            "unit",
+            Kind::Text,
+            "unit of the value: `bit/s`, `ms`, `s`, `packets`, `flows`, `hops`, or `1`",
+        ),
         nullable("value", Kind::F64, "the value; null if there was nothing to measure"),
         KEY,
     ],
@@ -444,7 +463,7 @@ impl Object {
         (Object::Group, "group", "name of the group"),
         (Object::Class, "class", "name of the class, such as `EF`"),
         (Object::Link, "link", "the sending and the receiving node, such as `R2->R3`"),
-        (Object::Node, "node", "name of the node; no figure is about a node yet"),
+        (Object::Node, "node", "name of the node"),
         (Object::Run, "run", "`run`: all flows together"),
         (Object::Expectation, "expectation", "the measured quantity in words, with its window"),
     ];
@@ -476,6 +495,7 @@ pub mod metric {
     const TOGETHER: &[Object] = &[Object::Group, Object::Class];
     const FLOW: &[Object] = &[Object::Flow];
     const LINK: &[Object] = &[Object::Link];
+    const NODE: &[Object] = &[Object::Node];
     const RUN: &[Object] = &[Object::Run];
     const EXPECTATION: &[Object] = &[Object::Expectation];
 
@@ -516,6 +536,17 @@ pub mod metric {
         DOWN = "down", Some("packets"), LINK, "packets dropped because the link was down";
         QUEUE_MEAN = "queue_mean", Some("ms"), LINK, "mean queueing delay";
         QUEUE_P99 = "queue_p99", Some("ms"), LINK, "99th percentile of the queueing delay";
+        HOPS_MEAN = "hops_mean", Some("hops"), TRAFFIC,
+            "mean number of links that a Data crossed from the producer or the store that gave it; no row in a world that does not know it";
+        CACHE_HITS = "cache_hits", Some("packets"), NODE, "Interests that the node's stores answered";
+        CACHE_MISSES = "cache_misses", Some("packets"), NODE, "Interests that were looked up there in vain";
+        CACHE_INSERTIONS = "cache_insertions", Some("packets"), NODE, "Data that were stored and had not been there";
+        CACHE_EVICTIONS = "cache_evictions", Some("packets"), NODE, "Data that made room for others";
+        CACHE_HIT_RATIO = "cache_hit_ratio", Some("1"), NODE,
+            "part of the Interests looked up that were answered; null without any";
+        PIT_MEAN = "pit_mean", Some("packets"), NODE, "mean number of pending Interests";
+        PIT_MAX = "pit_max", Some("packets"), NODE, "the most Interests that were pending at once";
+        NODE_DROPS = "node_drops", Some("packets"), NODE, "packets that the node threw away, for whatever reason";
         JAIN = "jain", Some("1"), &[Object::Group, Object::Class, Object::Run],
             "Jain's index over the goodputs of the flows, without weights; of a group or a class null with fewer than two that take part";
         WEIGHTED_JAIN = "weighted_jain", Some("1"), RUN,

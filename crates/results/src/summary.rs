@@ -128,6 +128,7 @@ pub(crate) fn all_flows(part: &Part<'_>) -> TrafficFigures {
         completion_s: times.iter().flatten().copied().reduce(f64::max),
         completion_mean_s: times.as_deref().and_then(mean),
         jain: None,
+        hops: None,
     }
 }
 

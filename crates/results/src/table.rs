@@ -5,12 +5,16 @@ use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
 use crate::optimum;
 use crate::thrown;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, OptimumRow, RequestRow, RunDocument};
+use weir_measure::{
+    ClassRow, ExpectationRow, FlowRow, LinkRow, NodeRow, OptimumRow, RequestRow, RunDocument,
+};
 
 /// Rows of links shown; the others are counted.
 const LINKS_SHOWN: usize = 12;
 /// Flows that are done, likewise.
 const FLOWS_SHOWN: usize = 12;
+/// Nodes with a cache, likewise.
+const NODES_SHOWN: usize = 12;
 
 /// The width of the terminal that standard output is, in columns; `None` if it is none.
 pub fn terminal_width() -> Option<u16> {
@@ -56,6 +60,7 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
         _ => format!("Links, the {} most used of {}", shown.len(), shown.len() + hidden),
     };
     text += &section(&title, links(&shown, width));
+    text += &caches(&document.nodes, width);
     text += &section("Thrown away, whole run", thrown::by_reason(document, width));
     if let Some(line) = thrown::line(document) {
         text += &format!("{}\n", wrapped(&line, width));
@@ -269,6 +274,32 @@ fn links(rows: &[&LinkRow], width: Option<u16>) -> Option<Table> {
         table.add_row(cells);
     }
     Some(table)
+}
+
+/// The nodes whose caches were asked most, over the whole run.
+fn caches(nodes: &[NodeRow], width: Option<u16>) -> String {
+    let mut shown: Vec<&NodeRow> = nodes.iter().filter(|node| node.has_cache()).collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let all = shown.len();
+    shown.sort_by_key(|node| std::cmp::Reverse(node.cache_hits + node.cache_misses));
+    shown.truncate(NODES_SHOWN);
+    let header = ["node", "cache hits", "misses", "hit ratio", "insertions", "evictions"];
+    let mut table = table(&header, 1..header.len(), width);
+    for node in &shown {
+        let [hits, misses, insertions, evictions] =
+            [node.cache_hits, node.cache_misses, node.cache_insertions, node.cache_evictions]
+                .map(|count| grouped(count as i64));
+        let ratio =
+            node.cache_hit_ratio.map_or_else(|| NONE.to_owned(), |ratio| Quantity::Percent.format(ratio));
+        table.add_row([node.node.clone(), hits, misses, ratio, insertions, evictions]);
+    }
+    let title = match all - shown.len() {
+        0 => "Caches, whole run".to_owned(),
+        _ => format!("Caches, whole run, the {NODES_SHOWN} most asked of {all}"),
+    };
+    section(&title, Some(table))
 }
 
 fn expectations(rows: &[ExpectationRow], width: Option<u16>) -> Option<Table> {

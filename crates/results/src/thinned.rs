@@ -75,6 +75,7 @@ impl ThinnedSeries {
             classes: self.classes.iter().map(class).collect::<Option<_>>()?,
             links: Vec::new(),
             requests: Vec::new(),
+            nodes: Vec::new(),
         })
     }
 }

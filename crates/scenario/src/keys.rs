@@ -1,6 +1,7 @@
 //! The table of all keys of a scenario file, their defaults, and whether `--set` may change them. The reference and
 //! the JSON Schema are generated from it.
 
+use weir_core::node::CsPlacement;
 use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape};
 
 /// The format of a scenario.
@@ -31,6 +32,8 @@ const SOURCE: &str = "The source of the numbers in this table: one text for all,
 
 /// Topologies that can be generated.
 pub const KINDS: &[&str] = &["random", "waxman", "grid", "line", "ring", "star", "tree", "dumbbell"];
+/// Names of the policies of content stores, in the order of `CsPolicy::ALL`.
+pub const CACHE_POLICIES: &[&str] = &["lru", "fifo", "lfu", "random", "slru", "s3-fifo"];
 /// Names of the metrics, in the order of `Metric::ALL`.
 pub const METRICS: &[&str] = &[
     "goodput",
@@ -53,6 +56,8 @@ pub const METRICS: &[&str] = &[
     "jain",
     "unfairness",
     "settle",
+    "cache_hit_ratio",
+    "hops_mean",
 ];
 const MAX: i64 = i64::MAX;
 const DISTRIBUTION: &str = "a whole number from 1, a list with one for each flow, or a distribution such as \"exponential 50\", \"pareto 50 shape 1.5\", \"pareto 3 to 3000 shape 1.1\", \"lognormal 50 sigma 1.2\", \"uniform 10 to 90\", \"one of 10, 20, 50\" or \"file NAME\"";
@@ -189,9 +194,16 @@ pub const KEYS: &[Key] = &[
     key(
         "node",
         "cache_policy",
-        Shape::Choice(&["lru", "fifo"]),
+        Shape::Choice(CACHE_POLICIES),
         "\"lru\"",
-        "The packet that a full content store evicts.",
+        "The packet that a full content store evicts. `lru`: the least recently used; `fifo`: the oldest; `lfu`: the one whose name was asked for least often, also before it came; `random`: any; `slru`: segmented LRU; `s3-fifo`: S3-FIFO.",
+    ),
+    key(
+        "node",
+        "cache_placement",
+        Shape::TextOf("placement", CsPlacement::FORMS),
+        "\"everywhere\"",
+        "Which of the Data that pass the content store keeps. `everywhere`: all; `probability P`: each with this probability, such as `\"probability 0.3\"`; `edge`: those for which it is the first content store from the consumer; `leave-copy-down`: those for which it is the first from the producer or the store that answered; `probcache`: each with a probability that grows towards the consumer. The last three count the content stores on the way, by a header field on all of them.",
     ),
     key(
         "node",
@@ -682,6 +694,13 @@ pub const KEYS: &[Key] = &[
     ),
     fixed(
         "expectation",
+        "node",
+        Shape::Texts,
+        NONE,
+        "At this node, or a list of nodes; for `cache_hit_ratio`.",
+    ),
+    fixed(
+        "expectation",
         "window",
         Shape::Window,
         NONE,
@@ -827,6 +846,12 @@ mod tests {
             assert!(SECTIONS.iter().any(|s| s.name == k.table), "{}.{}", k.table, k.key);
             assert!(!KEYS[..i].iter().any(|o| o.table == k.table && o.key == k.key), "{}.{}", k.table, k.key);
         }
+    }
+
+    #[test]
+    fn the_policies_of_content_stores_have_the_same_names_everywhere() {
+        let names: Vec<_> = weir_core::tables::cs::CsPolicy::ALL.iter().map(|policy| policy.1).collect();
+        assert_eq!(names, CACHE_POLICIES);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use weir_core::link::RateTrace;
+use weir_core::node::CsPlacement;
 use weir_core::seam::QueueLimit;
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_document::{Location, Param, ParamValue};
 use weir_packet::signal::ServiceClass;
@@ -105,7 +107,9 @@ pub struct Node {
     /// Capacity of the content store in bytes of Data packets, if bounded so.
     pub cache_bytes: Option<Bytes>,
     /// The packet that a full content store evicts.
-    pub cache_policy: CachePolicy,
+    pub cache_policy: CsPolicy,
+    /// Which Data of those that pass the content store keeps.
+    pub cache_placement: CsPlacement,
     /// The part of the segments, 0 to 1, that the node has from the beginning (a simulated cache).
     pub cache_ratio: f64,
     /// The prefixes that `cache_ratio` is about; empty: all.
@@ -144,16 +148,6 @@ pub enum Role {
     Producer,
     /// It has consumers and producers.
     Peer,
-}
-
-/// The packet that a full content store evicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CachePolicy {
-    /// The Data packet that answered no Interest for the longest time.
-    #[default]
-    Lru,
-    /// The Data packet that was stored first.
-    Fifo,
 }
 
 /// A full-duplex point-to-point link, or two stations that talk over a shared medium.
@@ -557,9 +551,13 @@ pub enum Metric {
     /// (means over bins of half a second or more, whole steps) stays within 5 % of its mean over the window's last
     /// quarter, s.
     Settle,
+    /// The part of the Interests looked up at the selected nodes that their stores answered, 0 to 1.
+    CacheHitRatio,
+    /// Mean number of links that the selected flows' Data crossed from the producer or the store that gave them.
+    HopsMean,
 }
 
-/// Which flows and links a metric is about: those that fit everything that is given.
+/// Which flows, links and nodes a metric is about: those that fit everything that is given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Select {
     /// Flows of this class.
@@ -572,6 +570,8 @@ pub struct Select {
     pub prefix: Option<String>,
     /// Links, each in the direction that is meant (for Data: towards the consumer).
     pub links: Vec<DirectedLink>,
+    /// Nodes; all of them if none is given.
+    pub nodes: Vec<NodeId>,
     /// The flows that fit; all of them if nothing about flows is given.
     pub flows: Vec<FlowId>,
 }
@@ -681,7 +681,7 @@ impl Scenario {
 
 impl Metric {
     /// Every metric with its name in files and its unit.
-    pub const ALL: [(Metric, &'static str, &'static str); 20] = [
+    pub const ALL: [(Metric, &'static str, &'static str); 22] = [
         (Metric::Goodput, "goodput", "bit/s"),
         (Metric::DataRate, "data_rate", "bit/s"),
         (Metric::DelayMean, "delay_mean", "ms"),
@@ -702,6 +702,8 @@ impl Metric {
         (Metric::Jain, "jain", "1"),
         (Metric::Unfairness, "unfairness", "1"),
         (Metric::Settle, "settle", "s"),
+        (Metric::CacheHitRatio, "cache_hit_ratio", "1"),
+        (Metric::HopsMean, "hops_mean", "hops"),
     ];
 
     /// Its name in files.
@@ -709,7 +711,7 @@ impl Metric {
         Self::ALL[self as usize].1
     }
 
-    /// The unit of its values: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
+    /// The unit of its values: `bit/s`, `ms`, `s`, `packets`, `flows`, `hops`, or `1` for ratios.
     pub fn unit(self) -> &'static str {
         Self::ALL[self as usize].2
     }
@@ -747,12 +749,23 @@ impl Metric {
             Metric::Settle => {
                 "The time after the scenario's last change of the flows until their summed goodput (means over bins of half a second or more) stays within 5 % of its mean over the window's last quarter."
             }
+            Metric::CacheHitRatio => {
+                "Part of the Interests looked up that the caches of the nodes answered, 0 to 1; without `node`, of all nodes."
+            }
+            Metric::HopsMean => {
+                "Mean number of links that the flows' Data crossed from the producer or the cache that gave them."
+            }
         }
     }
 
     /// Whether it is about the end of flows, which then have an amount.
     pub fn needs_amount(self) -> bool {
         matches!(self, Metric::Completion | Metric::CompletionMean | Metric::Unfinished)
+    }
+
+    /// Whether it is about nodes.
+    pub fn is_of_nodes(self) -> bool {
+        self == Metric::CacheHitRatio
     }
 
     /// Whether it is about links, which the expectation then names.

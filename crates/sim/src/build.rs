@@ -7,7 +7,7 @@ use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::{HalfDuplex, Link, Way};
 use weir_core::name::HashedName;
-use weir_core::node::{Forwarder, TableLimits};
+use weir_core::node::{CacheCounters, Forwarder, TableLimits};
 use weir_core::random::{Random, SeedUse};
 use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
@@ -133,6 +133,7 @@ impl<'e> Builder<'e> {
                 keeps_to_one,
                 up: true,
                 starts: 1,
+                cache_before: CacheCounters::default(),
                 cache_ratio: node.cache_ratio,
                 faces: Vec::new(),
                 scheduled: Time::NEVER,
@@ -151,7 +152,11 @@ impl<'e> Builder<'e> {
         forwarder.set_reforward_after(node.reforward_after);
         forwarder.set_next_hop_timeout(node.next_hop_timeout);
         if let Some(store) = self.experiment.store(NodeId(index)) {
-            forwarder.set_content_store(ContentStore::new(store.policy, store.packets, store.bytes));
+            let random = |what: &str| self.random(&format!("{what} of {}", node.name));
+            let empty = ContentStore::new(store.policy, store.packets, store.bytes);
+            forwarder.set_content_store(empty.drawing_from(random("content store")));
+            let counts = self.experiment.counts_stores();
+            forwarder.place_copies(store.placement, counts, random("placement of copies"));
         }
         if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
             forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));

@@ -131,6 +131,8 @@ impl World {
         for route in scenario.routes.iter().filter(|route| route.node.index() == index).filter(stays) {
             add_route(&mut forwarder, keeps_to_one, &self.channels, route, &name_of(&route.prefix));
         }
+        let before = self.nodes[index].forwarder.cache_counters();
+        self.nodes[index].cache_before = self.nodes[index].cache_before + before;
         self.nodes[index].forwarder = forwarder;
         self.nodes[index].keeps_to_one = keeps_to_one;
         self.settle(node);

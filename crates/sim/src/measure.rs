@@ -5,21 +5,24 @@ use weir_core::consumer::Delivery;
 use weir_core::packet::Packet;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
-use weir_experiment::{Dropped, Experiment, ExperimentError, Measured, Observers, name_of};
-use weir_measure::{ControlSample, FlowAccounts, LinkAccounts, Report, RequestAccounts};
+use weir_experiment::{Experiment, ExperimentError, Measured, Observers, name_of};
+use weir_measure::{
+    ControlSample, DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts, NodeState, Report, RequestAccounts,
+};
 use weir_scenario::FlowId;
 
 use crate::requests::{RequestSource, add};
-use crate::world::FlowApp;
+use crate::world::{FlowApp, Node};
 
 /// All accounts of a run. A channel's place is that of its direction among the links.
 #[derive(Debug)]
 pub(crate) struct Measurements {
     flows: FlowAccounts,
     links: LinkAccounts,
+    nodes: NodeAccounts,
     observers: Observers,
     requests: RequestAccounts,
-    drops: [Dropped; DropReason::ALL.len()],
+    drops: DroppedByReason,
     packet_hops: u64,
     flow_of_prefix: HashTable<(u64, u32)>,
 }
@@ -40,8 +43,10 @@ impl Measurements {
         let flows = FlowAccounts::new(infos, &extent);
         let requests = RequestAccounts::new(experiment.request_infos(), &extent);
         let links = LinkAccounts::new(experiment.link_infos(), &flows, &extent);
-        let drops = [Dropped::default(); DropReason::ALL.len()];
-        Ok(Measurements { flows, links, observers, requests, drops, packet_hops: 0, flow_of_prefix })
+        let names = experiment.scenario().nodes.iter().map(|node| node.name.clone()).collect();
+        let nodes = NodeAccounts::new(names, &flows, &extent);
+        let drops = DroppedByReason::default();
+        Ok(Measurements { flows, links, nodes, observers, requests, drops, packet_hops: 0, flow_of_prefix })
     }
 
     /// Packets put on links so far.
@@ -70,14 +75,15 @@ impl Measurements {
     }
 
     #[inline]
-    pub(crate) fn on_delivery(&mut self, flow: u32, delivery: &Delivery, now: Time) {
+    pub(crate) fn on_delivery(&mut self, flow: u32, delivery: &Delivery, links: u8, now: Time) {
         self.flows.on_delivery(flow as usize, delivery, now);
+        self.flows.on_hops(flow as usize, links);
     }
 
     /// A segment of a request arrived.
-    pub(crate) fn on_request_delivery(&mut self, flow: u32, delivery: &Delivery, now: Time) {
+    pub(crate) fn on_request_delivery(&mut self, flow: u32, delivery: &Delivery, links: u8, now: Time) {
         // The flow goes on when a request is complete.
-        self.flows.on_delivery(flow as usize, &Delivery { complete: false, ..*delivery }, now);
+        self.on_delivery(flow, &Delivery { complete: false, ..*delivery }, links, now);
     }
 
     /// A request came.
@@ -90,8 +96,9 @@ impl Measurements {
         self.requests.on_end(flow as usize, came, amount, took, alone);
     }
 
-    /// A packet was dropped; `channel` is that of its face.
-    pub(crate) fn on_drop(&mut self, packet: &Packet, channel: Option<u32>, reason: DropReason) {
+    /// A node dropped a packet; `channel` is that of its face.
+    pub(crate) fn on_drop(&mut self, node: u32, packet: &Packet, channel: Option<u32>, reason: DropReason) {
+        self.nodes.on_drop(node as usize, packet.is_data(), reason);
         let dropped = &mut self.drops[reason as usize];
         *(if packet.is_data() { &mut dropped.data } else { &mut dropped.interests }) += 1;
         if !reason.is_loss() {
@@ -125,9 +132,19 @@ impl Measurements {
     }
 
     /// The end of a step, or an end of an interval.
-    pub(crate) fn step(&mut self, apps: &[FlowApp], sources: &[Option<Box<RequestSource>>]) {
+    pub(crate) fn step(&mut self, apps: &[FlowApp], sources: &[Option<Box<RequestSource>>], nodes: &mut [Node]) {
         let (now, is_sample) = (self.flows.next_step(), self.flows.is_sample());
         self.links.end_step(now, is_sample);
+        for (index, Node { forwarder, cache_before, .. }) in nodes.iter_mut().enumerate() {
+            let state = NodeState {
+                cache: *cache_before + forwarder.cache_counters(),
+                cached: forwarder.content_store().len() as u64,
+                pending: forwarder.pit().len() as u64,
+                most_pending: forwarder.take_most_pending() as u64,
+            };
+            self.nodes.set_state(index, state);
+        }
+        self.nodes.end_step(now, is_sample);
         for (index, app) in apps[..self.flows.flows()].iter().enumerate() {
             self.flows.set_counters(index, *app.consumer.counters());
         }
@@ -151,21 +168,29 @@ impl Measurements {
     }
 
     /// The end of the run: what would have happened at `until`.
-    pub(crate) fn finish(&mut self, until: Time, apps: &[FlowApp], sources: &[Option<Box<RequestSource>>]) {
+    pub(crate) fn finish(
+        &mut self,
+        until: Time,
+        apps: &[FlowApp],
+        sources: &[Option<Box<RequestSource>>],
+        nodes: &mut [Node],
+    ) {
         while self.next_step() < until {
-            self.step(apps, sources);
+            self.step(apps, sources, nodes);
         }
         self.flows.end_at(until);
-        self.step(apps, sources);
+        self.nodes.end_at(until);
+        self.step(apps, sources, nodes);
     }
 
     /// The report, after [`Measurements::finish`].
     pub(crate) fn report(self, experiment: &Experiment, events: u64) -> Report {
-        let Measurements { flows, links, observers, requests, drops, packet_hops, .. } = self;
+        let Measurements { flows, links, nodes, observers, requests, drops, packet_hops, .. } = self;
         experiment.report(Measured {
             flows,
             links: Some(links),
             requests: Some(requests),
+            nodes: Some(nodes),
             observers: &observers,
             events,
             packet_hops,

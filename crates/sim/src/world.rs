@@ -8,7 +8,7 @@ use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
 use weir_core::ids::FaceId;
 use weir_core::link::Way;
-use weir_core::node::{Action, Forwarder, Input};
+use weir_core::node::{Action, CacheCounters, Forwarder, Input};
 use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
@@ -80,6 +80,8 @@ pub(crate) struct Node {
     pub(crate) keeps_to_one: bool,
     /// Whether it works. The forwarder of a node that has failed is not used any more.
     pub(crate) up: bool,
+    /// What its stores did before it started last.
+    pub(crate) cache_before: CacheCounters,
     /// How often it has started.
     pub(crate) starts: u32,
     /// Of its simulated cache.
@@ -373,7 +375,7 @@ impl World {
 
     /// Ends the run and makes up the accounts.
     pub fn finish(mut self) -> Outcome {
-        self.measure.finish(self.until, &self.flows, &self.sources);
+        self.measure.finish(self.until, &self.flows, &self.sources, &mut self.nodes);
         let wire_checks = self.wire_check.map_or(0, |check| check.checked);
         let mut report = self.measure.report(&self.experiment, self.event_count);
         report.document.seed_matters = self.seed_use.is_noted();
@@ -422,7 +424,7 @@ impl World {
 
     fn scripted(&mut self) {
         while self.measure.next_step() <= self.now {
-            self.measure.step(&self.flows, &self.sources);
+            self.measure.step(&self.flows, &self.sources, &mut self.nodes);
         }
         while self.script.front().is_some_and(|(at, _)| *at <= self.now) {
             let (_, change) = self.script.pop_front().expect("there is a first");
@@ -543,7 +545,7 @@ impl World {
         let (node, face) = self.channels[channel as usize].from;
         while let Some((_, packet)) = self.channels[channel as usize].in_flight.pop_front() {
             self.trace(node, face, TraceWhat::Drop(DropReason::FaceDown), packet);
-            self.measure.on_drop(&self.pool[packet], Some(channel), DropReason::FaceDown);
+            self.measure.on_drop(node, &self.pool[packet], Some(channel), DropReason::FaceDown);
             self.pool.free(packet);
         }
         self.channels[channel as usize].way.clear();
@@ -655,14 +657,15 @@ impl World {
         let packet = &self.pool[id];
         if packet.is_data() {
             if let Some(delivery) = flow.consumer.handle_data(self.now, packet) {
+                let links = packet.hops.saturating_sub(1);
                 if let Some(request) = flow.request {
-                    self.measure.on_request_delivery(flow.flow, &delivery, self.now);
+                    self.measure.on_request_delivery(flow.flow, &delivery, links, self.now);
                     if delivery.complete {
                         self.pool.free(id);
                         return self.request_ends(index, request);
                     }
                 } else {
-                    self.measure.on_delivery(index, &delivery, self.now);
+                    self.measure.on_delivery(index, &delivery, links, self.now);
                 }
             }
         } else {
@@ -708,7 +711,7 @@ impl World {
             }
             FaceKind::Consumer(_) | FaceKind::Producer(_) => None,
         };
-        self.measure.on_drop(&self.pool[packet], channel, reason);
+        self.measure.on_drop(node, &self.pool[packet], channel, reason);
         self.trace(node, face, TraceWhat::Drop(reason), packet);
         self.pool.free(packet);
     }

@@ -9,9 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use weir_core::seam::DropReason;
 use weir_core::units::Time;
-use weir_experiment::{Dropped, Experiment, Measured, Observers, Setup};
+use weir_experiment::{Experiment, Measured, Observers, Setup};
 use weir_management::client::Endpoint;
 use weir_measure::{FlowAccounts, Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
@@ -216,10 +215,11 @@ fn report(run: &Run<'_>, parts: Vec<Part>, observers: &mut Observers) -> Report 
         flows: accounts,
         links: None,
         requests: None,
+        nodes: None,
         observers,
         events,
         packet_hops: 0,
-        drops: [Dropped::default(); DropReason::ALL.len()],
+        drops: Default::default(),
     };
     let mut report = run.experiment.report(measured);
     report.document.wall_s = run.now().as_secs_f64();

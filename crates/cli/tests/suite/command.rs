@@ -305,12 +305,13 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "classes",
         "groups",
         "links",
+        "nodes",
         "windows",
         "optimum",
         "expectations",
     ];
     assert_eq!(keys(&document), sorted(top));
-    let figures = ["goodput_bps", "delay_ms", "lost", "retransmitted", "timeouts", "completion_s"];
+    let figures = ["goodput_bps", "delay_ms", "lost", "retransmitted", "timeouts", "completion_s", "hops"];
     let mut flow = figures.to_vec();
     flow.extend(["consumer", "prefix", "group", "class"]);
     flow.sort_unstable();
@@ -327,9 +328,22 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     let link = ["from", "to", "rate_bps", "utilisation", "drops", "lost", "down", "queue_ms"];
     assert_eq!(keys(&document["links"][0]), sorted(link));
     assert_eq!(keys(&document["links"][0]["queue_ms"]), ["mean", "p99"]);
+    let node = [
+        "node",
+        "cache_hits",
+        "cache_misses",
+        "cache_insertions",
+        "cache_evictions",
+        "cache_hit_ratio",
+        "pit_mean",
+        "pit_max",
+        "drops",
+    ];
+    assert_eq!(keys(&document["nodes"][0]), sorted(node));
+    assert_eq!(keys(&document["flows"][0]["hops"]), ["counts", "mean"]);
     assert_eq!(
         keys(&document["windows"][0]),
-        sorted(["from_s", "to_s", "flows", "classes", "groups", "links", "optimum"])
+        sorted(["from_s", "to_s", "flows", "classes", "groups", "links", "nodes", "optimum"])
     );
     let optimum = &document["windows"][0]["optimum"];
     assert_eq!(

@@ -68,7 +68,17 @@ impl Forwarder {
             strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
         }
         let hint = self.may_answer(face, &out.pool[id], matches);
-        self.store(id, hint, out);
+        match &mut self.placing {
+            None => self.store(id, hint, out),
+            Some(placing) => {
+                let has_store = self.cs.is_on();
+                let is_kept = has_store && placing.stores(id, matches, out.pool);
+                placing.on_data(&mut out.pool[id], has_store);
+                if is_kept {
+                    self.store(id, hint, out);
+                }
+            }
+        }
         self.data_seen += 1;
         for (index, &pit) in matches.iter().enumerate() {
             self.answer_downstreams(face, id, pit, index + 1 == matches.len(), out);

@@ -73,6 +73,9 @@ impl Forwarder {
         } else {
             give_up_downed(entry, &self.faces);
         }
+        if let Some(placing) = &mut self.placing {
+            placing.on_interest(pit, is_new, &mut out.pool[id], self.cs.is_on());
+        }
         let is_pending = entry.is_pending(now);
         if !is_pending {
             entry.class = out.pool[id].class() as u8;

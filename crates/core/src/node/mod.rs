@@ -22,6 +22,7 @@ mod links;
 mod manage;
 mod nack;
 mod next_hops;
+mod placement;
 mod prefetch;
 mod reforwarding;
 mod scope;
@@ -34,6 +35,8 @@ mod waiting;
 
 pub use crate::tables::liveness::{NextHopChange, NextHopNews};
 pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
+pub use placement::{CsPlacement, NoPlacement};
+pub use store::CacheCounters;
 pub use strategy_choice::MOST_STRATEGIES;
 
 use std::collections::VecDeque;
@@ -41,6 +44,7 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use ingress::Ingress;
+use placement::Placing;
 use scope::{Scope, scope_of};
 use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
@@ -222,6 +226,8 @@ pub struct Forwarder {
     pit: Pit,
     cs: ContentStore<PacketId>,
     simulated_cache: Option<Box<SimulatedCache>>,
+    /// Which Data are stored, if not all.
+    placing: Option<Box<Placing>>,
     /// After how long Interests for a pending one are sent on again; never if `None`.
     reforward_after: Option<Span>,
     /// How long an Interest that comes by a link is pending at most.
@@ -330,6 +336,7 @@ impl Forwarder {
             pit: Pit::new(hasher, limits.pit_bytes),
             cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
             simulated_cache: None,
+            placing: None,
             reforward_after: None,
             longest_lifetime_of_links: limits.longest_lifetime.min(LONGEST_LIFETIME),
             dead_nonces: DeadNonceList::new(
@@ -427,6 +434,11 @@ impl Forwarder {
         &self.pit
     }
 
+    /// The most Interests that were pending at once since this was asked last.
+    pub fn take_most_pending(&mut self) -> usize {
+        self.pit.take_most()
+    }
+
     /// The content store.
     pub fn content_store(&self) -> &ContentStore<PacketId> {
         &self.cs
@@ -488,8 +500,10 @@ impl Forwarder {
     }
 
     fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
-        out.pool[id].arrived_on = face;
-        let bytes = out.pool[id].wire.len();
+        let packet = &mut out.pool[id];
+        packet.arrived_on = face;
+        packet.hops = packet.hops.saturating_add(1);
+        let bytes = packet.wire.len();
         self.waiting.arrive(bytes, out.pool);
         if out.pool[id].name.is_empty() {
             return out.drop(face, id, DropReason::Malformed);

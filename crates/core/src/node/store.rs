@@ -8,7 +8,7 @@ use super::{Answerer, Forwarder, LONGEST_LIFETIME, Out};
 use crate::ids::{FaceId, NO_PREFIX, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, CachedEvent};
-use crate::tables::cs::entry_bytes;
+use crate::tables::cs::{CsPolicy, entry_bytes};
 use crate::tables::pit::Fact;
 use crate::units::{Span, Time};
 
@@ -22,8 +22,11 @@ pub(super) struct Stored {
 
 /// What a stored Data counts: all memory that it takes. One of the simulator has no bytes and counts its length, for the
 /// caches of papers hold packets and not tables.
-fn stored_bytes(data: &Packet) -> u64 {
-    if data.wire.is_empty() { u64::from(data.net_len) } else { data.memory() + entry_bytes(&data.name) }
+fn stored_bytes(data: &Packet, policy: CsPolicy) -> u64 {
+    if data.wire.is_empty() {
+        return u64::from(data.net_len);
+    }
+    data.memory() + entry_bytes(&data.name) + policy.entry_bytes() as u64
 }
 
 /// Whether the consumer does not want an answer from a store.
@@ -32,7 +35,46 @@ pub(super) fn is_past_stores(interest: &Packet) -> bool {
     interest.header().signals.value(&Signal::PAST_STORES).is_some()
 }
 
+/// What the stores of a node did: its content store and its simulated cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounters {
+    /// Interests that were answered.
+    pub hits: u64,
+    /// Interests that were looked up in vain. A simulated cache looks up names under its prefixes only.
+    pub misses: u64,
+    /// Data that were stored and had not been there.
+    pub insertions: u64,
+    /// Data that made room for others.
+    pub evictions: u64,
+}
+
+impl core::ops::Add for CacheCounters {
+    type Output = CacheCounters;
+    fn add(self, other: CacheCounters) -> CacheCounters {
+        CacheCounters {
+            hits: self.hits + other.hits,
+            misses: self.misses + other.misses,
+            insertions: self.insertions + other.insertions,
+            evictions: self.evictions + other.evictions,
+        }
+    }
+}
+
 impl Forwarder {
+    /// What its stores did so far. An Interest that finds an equal one pending is not looked up.
+    pub fn cache_counters(&self) -> CacheCounters {
+        let simulated = self.simulated_cache.as_deref();
+        let (hits, misses) = simulated.map_or((0, 0), |cache| (cache.hits(), cache.misses()));
+        // What the content store does not have, the simulated cache is asked for.
+        let misses = if self.cs.is_on() { self.cs.misses().saturating_sub(hits) } else { misses };
+        CacheCounters {
+            hits: self.cs.hits() + hits,
+            misses,
+            insertions: self.cs.insertions(),
+            evictions: self.cs.evictions(),
+        }
+    }
+
     /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host or for one hop is not
     /// kept: it is not for the others who would get it from here, and an answer to a command must not answer the next one.
     /// It answers Interests of this hint; 0: all.
@@ -47,8 +89,9 @@ impl Forwarder {
         let data = &mut out.pool[copy];
         *data.header_mut() = LpHeader::NONE;
         data.queued_at = out.now;
+        data.hops = 1;
         let fresh_until = out.now + data.freshness;
-        let bytes = stored_bytes(data);
+        let bytes = stored_bytes(data, self.cs.policy());
         self.cs.insert_for(hint, &out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
         if self.evicted.is_empty() {
             return;
@@ -79,9 +122,10 @@ impl Forwarder {
             let age = out.now - out.pool[data].queued_at;
             return Some(Stored { data: out.pool.duplicate(data), age });
         }
-        let producer = self.simulated_cache.as_ref()?.lookup(&out.pool[id])?;
+        let producer = self.simulated_cache.as_mut()?.lookup(&out.pool[id])?;
         let data = out.pool.duplicate(id);
         producer.answer(&mut out.pool[data]);
+        out.pool[data].hops = 1;
         *out.pool[data].header_mut() = LpHeader::NONE;
         Some(Stored { data, age: out.now - Time::ZERO })
     }

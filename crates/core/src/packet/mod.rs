@@ -124,6 +124,9 @@ pub struct Packet {
     next: Option<PacketId>,
     /// Data: length of its content, bytes.
     pub content_len: u32,
+    /// Data: how many nodes it has come to, with the one whose application or store gave it. No field of the packet has it, so
+    /// it begins anew where the packet comes from outside the process.
+    pub hops: u8,
     /// At this node: when it was put where it is, a queue or the content store; in a queue, if a strategy held it before, since
     /// when it was held.
     pub queued_at: Time,
@@ -351,6 +354,7 @@ fn copy_fields(from: &Packet) -> Packet {
         nonce_at: from.nonce_at,
         freshness: from.freshness,
         content_len: from.content_len,
+        hops: from.hops,
         signature_len: from.signature_len,
         net_len: from.net_len,
         hint: from.hint.clone(),

@@ -23,12 +23,14 @@ pub struct SimulatedCache {
     key: u64,
     /// Who would have made the Data, by prefix.
     producers: PrefixTable<Producer>,
+    hits: u64,
+    misses: u64,
 }
 
 impl SimulatedCache {
     /// A cache that has this part of the names, 0 to 1, but of no prefix yet.
     pub fn new(ratio: f64, random: &mut Random) -> SimulatedCache {
-        SimulatedCache { ratio, key: random.next_u64(), producers: PrefixTable::new() }
+        SimulatedCache { ratio, key: random.next_u64(), producers: PrefixTable::new(), hits: 0, misses: 0 }
     }
 
     /// Has the cache answer names under this prefix, with the Data of this producer.
@@ -41,15 +43,28 @@ impl SimulatedCache {
         self.ratio = ratio;
     }
 
+    /// The number of look-ups with an answer.
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// The number of look-ups under its prefixes without an answer.
+    pub fn misses(&self) -> u64 {
+        self.misses
+    }
+
     /// The producer of the Data that answers an Interest, if the cache has it. An incomplete name finds nothing,
     /// because several Data would match.
     #[inline]
-    pub fn lookup(&self, interest: &Packet) -> Option<Producer> {
+    pub fn lookup(&mut self, interest: &Packet) -> Option<Producer> {
         let name = &interest.name;
+        let producer = self.producers.get(self.producers.lookup(name)?).copied()?;
         if interest.can_be_prefix || name.implicit_digest().is_some() || self.place_of(name) >= self.ratio {
+            self.misses += 1;
             return None;
         }
-        self.producers.get(self.producers.lookup(name)?).copied()
+        self.hits += 1;
+        Some(producer)
     }
 
     /// A number in 0 to 1, 1 excluded, that belongs to a name.
@@ -118,13 +133,13 @@ mod tests {
         cache
     }
 
-    fn has(cache: &SimulatedCache, uri: &str) -> bool {
+    fn has(cache: &mut SimulatedCache, uri: &str) -> bool {
         let mut interest = Packet::default();
         interest.name = name(uri);
         cache.lookup(&interest).is_some()
     }
 
-    fn hits(cache: &SimulatedCache) -> Vec<bool> {
+    fn hits(cache: &mut SimulatedCache) -> Vec<bool> {
         (0..20_000).map(|segment| has(cache, &format!("/a/{segment}"))).collect()
     }
 
@@ -135,28 +150,28 @@ mod tests {
     #[test]
     fn it_has_the_given_part_of_the_names_and_always_the_same() {
         for ratio in [0.0, 0.2, 0.5, 0.95, 1.0] {
-            let found = hits(&cache(ratio, "C"));
+            let found = hits(&mut cache(ratio, "C"));
             let deviation = (ratio * (1.0 - ratio) / 20_000.0_f64).sqrt();
             let measured = share(found.iter().copied());
             assert!((measured - ratio).abs() <= 4.0 * deviation, "{measured} of {ratio}");
-            assert_eq!(found, hits(&cache(ratio, "C")));
+            assert_eq!(found, hits(&mut cache(ratio, "C")));
         }
     }
 
     #[test]
     fn a_larger_ratio_only_adds_names() {
         let mut changing = cache(0.3, "C");
-        let before = hits(&changing);
+        let before = hits(&mut changing);
         changing.set_ratio(0.6);
-        let after = hits(&changing);
+        let after = hits(&mut changing);
         assert!(before.iter().zip(&after).all(|(before, after)| !before || *after));
         changing.set_ratio(0.3);
-        assert_eq!(before, hits(&changing));
+        assert_eq!(before, hits(&mut changing));
     }
 
     #[test]
     fn hits_of_two_caches_and_of_neighbouring_segments_are_independent() {
-        let [first, second] = ["C", "D"].map(|node| hits(&cache(0.5, node)));
+        let [first, second] = ["C", "D"].map(|node| hits(&mut cache(0.5, node)));
         let both = share(first.iter().zip(&second).map(|(first, second)| *first && *second));
         assert!((both - 0.25).abs() < 0.015, "{both}");
         let runs = share(first.iter().zip(&first[1..]).map(|(this, next)| *this && *next));
@@ -165,11 +180,13 @@ mod tests {
 
     #[test]
     fn it_answers_whole_names_under_its_prefixes_only() {
-        let cache = cache(1.0, "C");
-        assert!(has(&cache, "/a/1") && !has(&cache, "/b/1"));
+        let mut cache = cache(1.0, "C");
+        assert!(has(&mut cache, "/a/1") && !has(&mut cache, "/b/1"));
         let mut interest = Packet::default();
         interest.name = name("/a/1");
         interest.can_be_prefix = true;
         assert!(cache.lookup(&interest).is_none());
+        // Names that it is not about count as nothing.
+        assert_eq!((cache.hits(), cache.misses()), (1, 1));
     }
 }

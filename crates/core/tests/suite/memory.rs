@@ -121,7 +121,7 @@ impl Bench {
     }
 
     fn taken(&self) -> usize {
-        ALLOCATED.get() - self.before
+        ALLOCATED.get().wrapping_sub(self.before)
     }
 
     #[track_caller]
@@ -220,6 +220,24 @@ fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
             }
             bench.check(BOUND, what);
         }
+    }
+}
+
+#[test]
+fn what_a_policy_remembers_is_part_of_the_bound_too() {
+    const BOUND: u64 = 4_000_000;
+    for (policy, _) in CsPolicy::ALL {
+        let mut bench = Bench::new(1_000_000, BOUND);
+        let place = size_of::<weir_core::packet::Packet>()
+            + weir_core::tables::cs::ENTRY_BYTES
+            + policy.entry_bytes();
+        bench.node.set_content_store(ContentStore::new(policy, BOUND as usize / 5 / place, BOUND));
+        for n in 0..14_000 {
+            bench.exchange(&name(n, 3, 1), n + 1, 10);
+        }
+        let share = bench.taken() as f64 / BOUND as f64;
+        eprintln!("{}: {share:.2} of the bound", policy.name());
+        assert!(share <= 1.25, "{}: {share} of the bound", policy.name());
     }
 }
 

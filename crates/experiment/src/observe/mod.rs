@@ -6,7 +6,7 @@ mod value;
 use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::units::{Span, Time};
-use weir_measure::{ExpectationRow, FlowAccounts, LinkAccounts, ProbeValue};
+use weir_measure::{ExpectationRow, FlowAccounts, LinkAccounts, NodeAccounts, ProbeValue};
 use weir_scenario::{self as scenario, Expectation, FlowId, Metric, Scenario, Stated};
 
 use crate::error::ExperimentError;
@@ -14,6 +14,17 @@ use crate::experiment::Experiment;
 use crate::probe::Probe;
 use settling::Settling;
 pub use value::bound;
+
+/// The accounts of a run that values come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Accounts<'a> {
+    /// Of the flows.
+    pub flows: &'a FlowAccounts,
+    /// Of the links, in a world that sees them.
+    pub links: Option<&'a LinkAccounts>,
+    /// Of the nodes, likewise.
+    pub nodes: Option<&'a NodeAccounts>,
+}
 
 /// One probe and what was seen for it.
 #[derive(Debug)]
@@ -25,6 +36,7 @@ struct Observer {
     prefixes: Vec<u32>,
     /// Directions of links, sorted.
     links: Vec<usize>,
+    nodes: Vec<usize>,
     window: (Time, Time),
     /// Bits of Data on the links during the window.
     data_bits: u64,
@@ -63,6 +75,7 @@ impl Observer {
             flows,
             prefixes: Vec::new(),
             links: Vec::new(),
+            nodes: Vec::new(),
             data_bits: 0,
             waited: Span::ZERO,
         }
@@ -147,17 +160,17 @@ impl Observers {
     }
 
     /// What came out, a row an expectation whose window was measured to its end.
-    pub fn rows(&self, flows: &FlowAccounts, links: Option<&LinkAccounts>) -> Vec<ExpectationRow> {
+    pub fn rows(&self, accounts: Accounts<'_>) -> Vec<ExpectationRow> {
         let row = |(place, statement): &(usize, Statement)| {
             let observer = &self.observers[*place];
-            Some(statement.row(&observer.probe, observer.value(flows, links)?))
+            Some(statement.row(&observer.probe, observer.value(accounts)?))
         };
         self.expectations.iter().filter_map(row).collect()
     }
 
     /// What came out of each further probe, in their order.
-    pub fn values(&self, flows: &FlowAccounts, links: Option<&LinkAccounts>) -> Vec<ProbeValue> {
-        let value = |place: &Option<usize>| self.observers[(*place)?].value(flows, links);
+    pub fn values(&self, accounts: Accounts<'_>) -> Vec<ProbeValue> {
+        let value = |place: &Option<usize>| self.observers[(*place)?].value(accounts);
         self.further.iter().map(|place| value(place).unwrap_or_default()).collect()
     }
 }
@@ -217,12 +230,16 @@ impl Experiment {
             Metric::QueueingMean => (0..2 * scenario.links.len()).collect(),
             _ => probe.select.links.iter().map(direction).collect(),
         };
+        let nodes = match &probe.select.nodes[..] {
+            [] => (0..scenario.nodes.len()).collect(),
+            some => some.iter().map(|node| node.index()).collect(),
+        };
         let prefixes = match probe.metric {
             metric if is_of_data(metric) => whole_prefixes(scenario, &probe)?,
             _ => Vec::new(),
         };
         let flows = probe.select.flows.iter().map(|flow| flow.index()).collect();
-        Ok(Observer { prefixes, links, ..Observer::new(scenario, probe, flows) })
+        Ok(Observer { prefixes, links, nodes, ..Observer::new(scenario, probe, flows) })
     }
 }
 
@@ -246,7 +263,9 @@ fn whole_prefixes(scenario: &Scenario, probe: &Probe) -> Result<Vec<u32>, Experi
 
 /// Whether what was measured tells an application; what a network drops does not, and links are not its own.
 fn is_seen_by_applications(metric: Metric) -> bool {
-    !metric.needs_link() && !matches!(metric, Metric::Lost | Metric::QueueingMean)
+    !metric.needs_link()
+        && !metric.is_of_nodes()
+        && !matches!(metric, Metric::Lost | Metric::QueueingMean | Metric::HopsMean)
 }
 
 /// Whether Data of certain flows are watched on links.

@@ -1,12 +1,12 @@
 //! The value of each metric, and its comparison with what is stated.
 
 use weir_measure::{
-    Bound, Completion, DelayHistogram, ExpectationRow, FlowAccounts, Interval, LinkAccounts, LinkInterval,
-    LinkTotals, ProbeValue, jain, unfairness,
+    Bound, Completion, DelayHistogram, ExpectationRow, HopCounts, Interval, LinkInterval, LinkTotals,
+    ProbeValue, jain, unfairness,
 };
 use weir_scenario::{self as scenario, Metric, Order, Stated};
 
-use super::{Observer, Statement};
+use super::{Accounts, Observer, Statement};
 use crate::probe::Probe;
 
 /// What was measured in the window of a probe.
@@ -14,6 +14,7 @@ struct Measured<'a> {
     completion: &'a [Option<Completion>],
     interval: &'a Interval,
     links: Option<&'a LinkInterval>,
+    hit_ratio: Option<f64>,
 }
 
 impl Statement {
@@ -44,17 +45,18 @@ impl Statement {
 
 impl Observer {
     /// What came out; `None` if the window was not measured to its end.
-    pub(super) fn value(&self, flows: &FlowAccounts, links: Option<&LinkAccounts>) -> Option<ProbeValue> {
+    pub(super) fn value(&self, Accounts { flows, links, nodes }: Accounts<'_>) -> Option<ProbeValue> {
         let (place, interval) = flows.between(self.window)?;
         let links = links.map(|links| links.interval(place));
+        let hit_ratio = nodes.and_then(|nodes| nodes.hit_ratio(place, &self.nodes));
         Some(ProbeValue {
-            value: self.measured(&Measured { completion: flows.completion(), interval, links }),
+            value: self.measured(&Measured { completion: flows.completion(), interval, links, hit_ratio }),
             never: self.probe.metric == Metric::Settle && self.settling.is_never(),
         })
     }
 
     /// The value of the metric; `None` if there is nothing to measure.
-    fn measured(&self, Measured { completion, interval, links }: &Measured<'_>) -> Option<f64> {
+    fn measured(&self, Measured { completion, interval, links, hit_ratio }: &Measured<'_>) -> Option<f64> {
         let seconds = interval.seconds();
         let goodputs = || -> Vec<f64> {
             self.flows.iter().map(|&f| (8 * interval.flow(f).content) as f64 / seconds).collect()
@@ -95,6 +97,8 @@ impl Observer {
             Metric::Jain => jain(&goodputs()),
             Metric::Unfairness => unfairness(&goodputs()),
             Metric::Settle => self.settling.time_s(),
+            Metric::CacheHitRatio => *hit_ratio,
+            Metric::HopsMean => interval.hops_of(&self.flows).as_ref().map(HopCounts::hops)?.mean,
         }
     }
 

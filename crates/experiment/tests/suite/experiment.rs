@@ -3,7 +3,7 @@
 
 use weir_core::consumer::Source;
 use weir_core::units::{Rate, Span, Time};
-use weir_experiment::{Change, Experiment, ExperimentError, Probe, Setup};
+use weir_experiment::{Accounts, Change, Experiment, ExperimentError, Probe, Setup};
 use weir_measure::{FlowAccounts, ProbeValue};
 use weir_scenario::{DirectedLink, FlowId, LinkId, Metric, NodeId, Override, Scenario, Select, builtin};
 use weir_schemes::Resolved;
@@ -19,6 +19,10 @@ const SECOND_FLOW: &str = "[[flow]]\nname = \"own\"\nconsumer = \"alice\"\nprodu
 
 fn at(seconds: u64) -> Time {
     Time::ZERO + Span::from_secs(seconds)
+}
+
+fn of(flows: &FlowAccounts) -> Accounts<'_> {
+    Accounts { flows, links: None, nodes: None }
 }
 
 fn refused(setup: &Setup) -> String {
@@ -101,7 +105,7 @@ fn applications_check_what_they_see_and_say_what_they_do_not() {
     let (observers, unseen) = experiment.observers_of_applications(|flow| Some(flow.index()));
     assert_eq!(unseen.len(), 1, "the utilisation of a link: {unseen:?}");
     let accounts = FlowAccounts::new(vec![experiment.flow_info(FlowId(0))], &experiment.extent(&observers));
-    assert!(observers.rows(&accounts, None).is_empty());
+    assert!(observers.rows(of(&accounts)).is_empty());
 }
 
 /// A metric of the first flow and the first link, in the second second.
@@ -127,13 +131,13 @@ fn probes_keep_their_places_where_a_world_does_not_see_some() {
     let extent = experiment.extent(&observers);
     assert_eq!(extent.others, [(at(1), at(2))]);
     let mut accounts = FlowAccounts::new(vec![experiment.flow_info(FlowId(0))], &extent);
-    assert_eq!(observers.values(&accounts, None), [ProbeValue::default(); 2], "nothing was measured yet");
+    assert_eq!(observers.values(of(&accounts)), [ProbeValue::default(); 2], "nothing was measured yet");
     while accounts.next_step() <= at(2) {
         accounts.end_step();
     }
     let nothing_came = ProbeValue { value: Some(0.0), never: false };
-    assert_eq!(observers.values(&accounts, None), [ProbeValue::default(), nothing_came]);
-    assert!(observers.rows(&accounts, None).is_empty(), "probes are no expectations");
+    assert_eq!(observers.values(of(&accounts)), [ProbeValue::default(), nothing_came]);
+    assert!(observers.rows(of(&accounts)).is_empty(), "probes are no expectations");
 }
 
 #[test]
@@ -147,7 +151,7 @@ fn a_probe_of_what_is_not_there_is_refused() {
                 links: vec![DirectedLink { link: LinkId(0), direction: 2 }],
                 ..Select::default()
             }),
-            "selects flows or links that test does not have",
+            "selects flows, links or nodes that test does not have",
         ),
         (
             Probe { window: (Span::from_secs(9), Span::from_secs(11)), ..goodput.clone() },

@@ -127,8 +127,13 @@ fn restart(old: &Config, new: &Config) -> Vec<&'static str> {
     let (was, is) = (queues(old), queues(new));
     let has_groups = (!old.faces.multicast.interfaces.is_empty(), !old.faces.ethernet.interfaces.is_empty());
     let policy = |of: &Config| -> CsPolicy { of.tables.content_store_policy };
+    let placement = |of: &Config| of.tables.content_store_placement;
     let others_differ = |old: &Config, new: &Config| {
-        let tables = super::Tables { content_store_policy: policy(new), ..fixed(old) };
+        let tables = super::Tables {
+            content_store_policy: policy(new),
+            content_store_placement: placement(new),
+            ..fixed(old)
+        };
         tables != fixed(new)
     };
     [
@@ -145,6 +150,7 @@ fn restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("face.scheme", faces_differ(|was, is| was.scheme != is.scheme)),
         ("scheme", old.scheme != new.scheme || old.schemes != new.schemes),
         ("tables.content_store_policy", policy(old) != policy(new)),
+        ("tables.content_store_placement", placement(old) != placement(new)),
         ("tables", others_differ(old, new)),
         ("management", old.management != new.management),
         ("metrics", old.metrics != new.metrics),

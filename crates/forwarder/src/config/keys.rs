@@ -1,6 +1,7 @@
 //! The table of all keys of the forwarder's file, with their defaults. The reference and the commented default file
 //! are generated from it.
 
+use weir_core::node::CsPlacement;
 use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape};
 
 /// The format of the forwarder's file.
@@ -405,9 +406,16 @@ const KEYS: &[Key] = &[
     key(
         "tables",
         "content_store_policy",
-        Shape::Choice(&["lru", "fifo"]),
+        Shape::Choice(&["lru", "fifo", "lfu", "random", "slru", "s3-fifo"]),
         "lru",
-        "The Data that a full content store evicts: the least recently used, or the oldest.",
+        "The Data that a full content store evicts. `lru`: the least recently used; `fifo`: the oldest; `lfu`: the one whose name was asked for least often, also before it came; `random`: any; `slru`: segmented LRU; `s3-fifo`: S3-FIFO.",
+    ),
+    key(
+        "tables",
+        "content_store_placement",
+        Shape::TextOf("placement", CsPlacement::FORMS),
+        "everywhere",
+        "Which of the Data that pass the content store keeps. `everywhere`: all; `probability P`: each with this probability; `edge`: those for which it is the first content store from the consumer; `leave-copy-down`: those for which it is the first from the producer or the store that answered; `probcache`: each with a probability that grows towards the consumer. The last three count the content stores on the way, by a header field that those with one of these placements write.",
     ),
     key(
         "tables",

@@ -30,6 +30,7 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use weir_core::node::CsPlacement;
 use weir_core::seam::{AsfOptions, QueueLimit};
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
@@ -459,6 +460,8 @@ pub struct Tables {
     pub content_store_bytes: Bytes,
     /// Which leaves a full one.
     pub content_store_policy: CsPolicy,
+    /// Which of the Data that pass it keeps.
+    pub content_store_placement: CsPlacement,
     /// Memory of frames in front of sockets.
     pub send_buffer_bytes: Bytes,
     /// Memory of incomplete packets.

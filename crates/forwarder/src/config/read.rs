@@ -4,6 +4,7 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use weir_core::node::CsPlacement;
 use weir_core::node::LONGEST_LIFETIME;
 use weir_core::seam::params::Value as ParamValue;
 use weir_core::tables::cs::CsPolicy;
@@ -408,10 +409,8 @@ impl<'a> Reader<'a> {
             regions: names(&item, "regions")?,
             content_store_packets: entries("content_store_packets")?,
             content_store_bytes: item.size("content_store_bytes")?,
-            content_store_policy: match item.choice("content_store_policy")? {
-                "fifo" => CsPolicy::Fifo,
-                _ => CsPolicy::Lru,
-            },
+            content_store_policy: CsPolicy::named(item.choice("content_store_policy")?).unwrap_or_default(),
+            content_store_placement: placement(&item)?,
             send_buffer_bytes: size_from("send_buffer_bytes", LEAST_BUFFERS, "at least 1 MB")?,
             reassembly_bytes: size_from("reassembly_bytes", LEAST_FRAGMENTS, "at least 64 kB")?,
         })
@@ -781,6 +780,14 @@ fn names(item: &Item<'_>, key: &str) -> Result<Vec<Name>> {
     let wrong = |uri: &str, why| error(item, key, format!("`{uri}` is not a name: {why}"), "");
     let texts = item.texts(key)?;
     texts.iter().map(|(uri, _)| uri.parse().map_err(|why| wrong(uri, why))).collect()
+}
+
+fn placement(item: &Item<'_>) -> Result<CsPlacement> {
+    let key = "content_store_placement";
+    let text = item.text(key)?;
+    let wrong =
+        |_| error(item, key, format!("`{text}` is no placement"), format!("write {}", CsPlacement::FORMS));
+    text.parse().map_err(wrong)
 }
 
 fn prefix(item: &Item<'_>) -> Result<Name> {

@@ -105,7 +105,8 @@ target_utilisation = 0.95
 
 [tables]
 content_store_bytes = "1 GiB"
-content_store_policy = "fifo"
+content_store_policy = "s3-fifo"
+content_store_placement = "probability 0.25"
 [management]
 localhop = true
 trusted_keys = ["operator.cert"]
@@ -143,7 +144,8 @@ fn everything_is_read() {
     assert!(config.routes[1].capture && !config.routes[1].child_inherit);
     assert_eq!(config.routes[2].face, RouteFace::Ethernet("eth1".into()));
     assert_eq!(config.strategies[0].strategy, "multicast");
-    assert_eq!(config.tables.content_store_policy, CsPolicy::Fifo);
+    assert_eq!(config.tables.content_store_policy, CsPolicy::S3Fifo);
+    assert_eq!(config.tables.content_store_placement, CsPlacement::Probability(0.25));
     assert_eq!(config.capture.as_ref().unwrap().limit, Bytes::new(1_000_000_000));
     assert_eq!(config.record.as_ref().unwrap().limit, Bytes::new(10_000_000));
     assert_eq!(config.management.trusted_keys, [PathBuf::from("operator.cert")]);
@@ -285,6 +287,11 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
         "[tables]\npit_bytes = \"1 kB\"\n",
         "2: tables.pit_bytes: no Interest could be pending",
         "at least 16 kB",
+    );
+    assert_mistake(
+        "[tables]\ncontent_store_placement = \"lcd\"\n",
+        "2: tables.content_store_placement: `lcd` is no placement",
+        "write everywhere, edge, leave-copy-down, probcache, or probability P",
     );
     assert_mistake(
         "[tables]\nlongest_lifetime = \"301 s\"\n",
@@ -623,6 +630,8 @@ fn what_needs_a_restart_is_named() {
     assert_eq!(restart("[scheme.qsccp]\nperiod = \"50 ms\"\n"), ["scheme"]);
     assert_eq!(restart("[tables]\npit_bytes = \"1 MB\"\n"), ["tables"]);
     assert_eq!(restart("[tables]\ncontent_store_policy = \"fifo\"\n"), ["tables.content_store_policy"]);
+    let edge = restart("[tables]\ncontent_store_placement = \"edge\"\n");
+    assert_eq!(edge, ["tables.content_store_placement"]);
     assert_eq!(
         restart("[management]\nenabled = false\n[log]\nformat = \"json\"\nlevel = \"warn\"\n"),
         ["management", "log.level", "log.format"]
@@ -645,6 +654,7 @@ fn what_needs_a_restart_is_named() {
         "faces.ethernet",
         "scheme",
         "tables.content_store_policy",
+        "tables.content_store_placement",
         "management",
         "metrics",
         "capture",

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use weir_core::node::CsPlacement;
 use weir_core::node::IngressPolicy;
 use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
@@ -146,8 +147,12 @@ fn read_header(fields: &mut Fields<'_>) -> Option<Header> {
         reforward_after_ns: fields.number()?,
         store_packets: fields.number()?,
         store_bytes: fields.number()?,
-        store_policy: if fields.switch()? { CsPolicy::Fifo } else { CsPolicy::Lru },
+        store_policy: CsPolicy::ALL.get(usize::from(fields.byte()?))?.0,
         next_hop_timeout_ns: fields.number()?,
+        store_placement: match fields.0.is_empty() {
+            true => CsPlacement::Everywhere,
+            false => fields.text()?.parse().ok()?,
+        },
     };
     fields.0.is_empty().then_some(header)
 }

@@ -1,8 +1,8 @@
 //! Entries to bytes.
 
+use weir_core::node::CsPlacement;
 use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
-use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Rate, Time};
 
 use super::{Entry, Header, MAGIC, VERSION};
@@ -64,8 +64,12 @@ pub(super) fn header(header: &Header, out: &mut Vec<u8>) {
     number(header.reforward_after_ns, out);
     number(header.store_packets, out);
     number(header.store_bytes, out);
-    out.push(u8::from(header.store_policy == CsPolicy::Fifo));
+    out.push(header.store_policy as u8);
     number(header.next_hop_timeout_ns, out);
+    // Left out where it is the default, as in recordings from before there was another.
+    if header.store_placement != CsPlacement::Everywhere {
+        bytes(header.store_placement.to_string().as_bytes(), out);
+    }
     set_length(from, out);
 }
 

@@ -25,6 +25,7 @@ use std::path::Path;
 use tracing::warn;
 use weir_core::ids::FaceId;
 use weir_core::node::Action;
+use weir_core::node::CsPlacement;
 use weir_core::packet::{Packet, PacketPool};
 use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
@@ -77,6 +78,8 @@ pub struct Header {
     pub store_bytes: u64,
     /// Replacement policy of the content store.
     pub store_policy: CsPolicy,
+    /// Which of the Data that pass the content store keeps.
+    pub store_placement: CsPlacement,
 }
 
 impl Header {
@@ -103,6 +106,7 @@ impl Header {
             store_packets: tables.content_store_packets as u64,
             store_bytes: tables.content_store_bytes.as_u64(),
             store_policy: tables.content_store_policy,
+            store_placement: tables.content_store_placement,
         }
     }
 }

@@ -34,7 +34,8 @@ fn header() -> Header {
         next_hop_timeout_ns: 1_000_000_000,
         store_packets: 127,
         store_bytes: 1 << 63,
-        store_policy: CsPolicy::Fifo,
+        store_policy: CsPolicy::S3Fifo,
+        store_placement: CsPlacement::Probability(0.25),
     }
 }
 

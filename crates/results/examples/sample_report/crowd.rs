@@ -100,6 +100,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         groups: Vec::new(),
         links: links.clone(),
         distributions: Vec::new(),
+        nodes: Vec::new(),
         optimum: None,
     };
     let provenance = provenance(&topology, &ends, &class_of);
@@ -132,6 +133,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             groups: Vec::new(),
             links,
             distributions: Vec::new(),
+            nodes: Vec::new(),
             windows: vec![window],
             optimum: None,
             slowdowns: Vec::new(),

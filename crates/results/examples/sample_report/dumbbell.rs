@@ -5,8 +5,9 @@ use weir_core::seam::Gauge;
 use weir_core::units::Span;
 use weir_measure::{
     Bound, ClassRow, ControlSample, DelayHistogram, Distribution, DistributionRow, DropRow, ExpectationRow,
-    FlowRow, FlowSample, GroupRow, LinkRow, LinkSample, OptimumFlowRow, OptimumRow, Report, Role,
-    RunDocument, Series, Topology, TopologyLink, TopologyMedium, TopologyNode, TrafficFigures, WindowRow,
+    FlowRow, FlowSample, GroupRow, Hops, LinkRow, LinkSample, NodeRow, NodeSample, NodeSeries, OptimumFlowRow,
+    OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium, TopologyNode,
+    TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -129,6 +130,34 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         }
     }
 
+    // The routers have caches.
+    let mut nodes = Vec::new();
+    for node in &topology.nodes {
+        let mut of_node = NodeSeries::with_room(samples);
+        let has_cache = node.name.starts_with('R');
+        for k in 0..samples as u32 {
+            let asked = u32::from(has_cache) * (20 + k % 7);
+            let cached_packets = u32::from(has_cache) * (10 * k).min(500);
+            let cache_hits = asked.min(k / 10);
+            let cache_misses = asked - cache_hits;
+            of_node.push(NodeSample { cache_hits, cache_misses, cached_packets, pit: 12 + k % 5, drops: 0 });
+        }
+        let sum = |of: &[u32]| of.iter().map(|&count| u64::from(count)).sum::<u64>();
+        let (hits, misses) = (sum(&of_node.cache_hits), sum(&of_node.cache_misses));
+        nodes.push(NodeRow {
+            node: node.name.clone(),
+            cache_hits: hits,
+            cache_misses: misses,
+            cache_insertions: misses,
+            cache_evictions: misses.saturating_sub(500),
+            cache_hit_ratio: (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64),
+            pit_mean: Some(14.0),
+            pit_max: 16,
+            drops: Vec::new(),
+        });
+        series.nodes.push(of_node);
+    }
+
     let flow_rows: Vec<FlowRow> = series
         .flows
         .iter()
@@ -144,6 +173,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             retransmitted: flow.retransmitted.iter().map(|n| u64::from(*n)).sum(),
             timeouts: flow.lost.iter().filter(|n| **n > 2).count() as u64,
             completion_s: None,
+            hops: Some(Hops { mean: Some(3.0), counts: vec![0, 0, 0, 500] }),
         })
         .collect();
     let class_rows: Vec<ClassRow> = CLASSES
@@ -154,6 +184,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             class_of.iter().zip(&delays).filter(|(of, _)| *of == class).for_each(|(_, own)| all.merge(own));
             let figures = TrafficFigures {
                 jain: None,
+                hops: Some(Hops { mean: Some(3.0), counts: vec![0, 0, 0, 5000] }),
                 goodput_bps: members().map(|row| row.goodput_bps).sum(),
                 delay_ms: all.delay_ms(),
                 lost: members().map(|row| row.lost).sum(),
@@ -219,6 +250,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         groups: groups.clone(),
         links: links.clone(),
         distributions: Vec::new(),
+        nodes: nodes.clone(),
         optimum: Some(optimum(&flow_rows)),
     };
     Report {
@@ -258,6 +290,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             groups,
             links,
             distributions: distributions(),
+            nodes,
             windows: vec![window],
             optimum: None,
             slowdowns: Vec::new(),

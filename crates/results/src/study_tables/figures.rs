@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use weir_measure::{
-    ClassRow, DelayMs, DistanceRow, ExpectationRow, FlowRow, GroupRow, LinkRow, OptimumRow, RunDocument,
-    TrafficFigures, WindowRow, jain,
+    ClassRow, DelayMs, DistanceRow, ExpectationRow, FlowRow, GroupRow, Hops, LinkRow, NodeRow, OptimumRow,
+    RunDocument, TrafficFigures, WindowRow, jain,
 };
 
 /// One figure of a run: a row of the results of a study.
@@ -61,6 +61,7 @@ struct Part<'a> {
     groups: &'a [GroupRow],
     classes: &'a [ClassRow],
     links: &'a [LinkRow],
+    nodes: &'a [NodeRow],
     optimum: Option<&'a OptimumRow>,
     /// The part of the Data that was thrown away; of the whole run only.
     thrown_away: Option<f64>,
@@ -74,6 +75,7 @@ impl<'a> Part<'a> {
             groups: &document.groups,
             classes: &document.classes,
             links: &document.links,
+            nodes: &document.nodes,
             optimum: document.optimum.as_ref(),
             thrown_away: Some(document.data_thrown_away),
         }
@@ -86,12 +88,12 @@ impl<'a> Part<'a> {
             groups: &row.groups,
             classes: &row.classes,
             links: &row.links,
+            nodes: &row.nodes,
             optimum: row.optimum.as_ref(),
             thrown_away: None,
         }
     }
 
-    /// Rows of nodes, once a document has them, stand behind the links.
     fn figures(self) -> Vec<Figure<'a>> {
         let mut figures = Vec::new();
         self.flows(&mut figures);
@@ -104,6 +106,9 @@ impl<'a> Part<'a> {
         let names = numbered(self.links.iter().map(|link| format!("{}->{}", link.from, link.end())));
         for (link, name) in self.links.iter().zip(names) {
             figures.extend(of_object(Object::Link, name, of_link(link)));
+        }
+        for node in self.nodes {
+            figures.extend(of_object(Object::Node, &node.node, of_node(node)));
         }
         figures.extend(of_object(Object::Run, Object::Run.name(), self.of_all_flows()));
         for figure in &mut figures {
@@ -181,6 +186,7 @@ fn of_flow(flow: &FlowRow) -> Values {
     values.extend(of_delay(&flow.delay_ms));
     values.extend(of_packets(flow.lost, flow.retransmitted, flow.timeouts));
     values.push((metric::COMPLETION, flow.completion_s));
+    values.extend(of_hops(flow.hops.as_ref()));
     values
 }
 
@@ -192,6 +198,7 @@ fn traffic(figures: &TrafficFigures) -> Values {
     values.push((metric::COMPLETION, figures.completion_s));
     values.push((metric::COMPLETION_MEAN, figures.completion_mean_s));
     values.push((metric::JAIN, figures.jain));
+    values.extend(of_hops(figures.hops.as_ref()));
     values
 }
 
@@ -221,6 +228,25 @@ fn of_link(link: &LinkRow) -> Values {
         (metric::DOWN, Some(link.down as f64)),
         (metric::QUEUE_MEAN, link.queue_ms.mean),
         (metric::QUEUE_P99, link.queue_ms.p99),
+    ]
+}
+
+fn of_hops(hops: Option<&Hops>) -> Option<(Metric, Option<f64>)> {
+    Some((metric::HOPS_MEAN, hops?.mean))
+}
+
+fn of_node(node: &NodeRow) -> Values {
+    let dropped: u64 = node.drops.iter().map(|row| row.data + row.interests).sum();
+    let count = |count: u64| Some(count as f64);
+    vec![
+        (metric::CACHE_HITS, count(node.cache_hits)),
+        (metric::CACHE_MISSES, count(node.cache_misses)),
+        (metric::CACHE_INSERTIONS, count(node.cache_insertions)),
+        (metric::CACHE_EVICTIONS, count(node.cache_evictions)),
+        (metric::CACHE_HIT_RATIO, node.cache_hit_ratio),
+        (metric::PIT_MEAN, node.pit_mean),
+        (metric::PIT_MAX, count(node.pit_max)),
+        (metric::NODE_DROPS, count(dropped)),
     ]
 }
 

@@ -118,6 +118,10 @@ fn a_figure_reads_back_as_it_was_measured() {
     assert_eq!(rows.len(), figures_of(&document).count() + figures_of(&other).count());
     let (rows, others) = rows.split_at(figures_of(&document).count());
 
+    let node = document.nodes.iter().find(|node| node.has_cache()).unwrap();
+    let row = find(rows, "run", ["node", &node.node], "cache_hit_ratio");
+    assert_eq!((&row["value"], &row["unit"]), (&Field::Double(node.cache_hit_ratio.unwrap()), &text("1")));
+
     let flow = &document.windows[0].flows[1];
     let row = find(rows, "20:30", ["flow", &format!("{} {}", flow.consumer, flow.prefix)], "goodput");
     assert_eq!(row["value"], Field::Double(flow.goodput_bps));

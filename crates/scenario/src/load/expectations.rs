@@ -121,6 +121,7 @@ impl Loader<'_> {
     fn select(&self, item: &Item<'_>, metric: Metric, subjects: &Subjects<'_>) -> Result<(Select, String)> {
         let (mut select, words) = select_flows(item, subjects)?;
         let links = select_links(item, metric, subjects.network, &mut select)?;
+        let nodes = select_nodes(item, metric, subjects.network, &mut select)?;
         let fits = |f: &Flow| {
             select.class.is_none_or(|c| c == f.class)
                 && select.flow.as_ref().is_none_or(|g| *g == f.name)
@@ -150,7 +151,7 @@ impl Loader<'_> {
             return Err(item.error_here(message, ""));
         }
         let of = if words.is_empty() { String::new() } else { format!(" of {}", words.join(", ")) };
-        Ok((select, of + &links))
+        Ok((select, of + &links + &nodes))
     }
 }
 
@@ -206,6 +207,21 @@ fn select_links(item: &Item<'_>, metric: Metric, network: &Network, select: &mut
         return Err(item.error_here(message, "write link = \"R3->R2\""));
     }
     Ok(if texts.is_empty() { String::new() } else { format!(" on {}", texts.join(" and ")) })
+}
+
+/// Adds nodes to what is measured, and gives them in words.
+fn select_nodes(item: &Item<'_>, metric: Metric, network: &Network, select: &mut Select) -> Result<String> {
+    let Some(value) = item.given("node") else { return Ok(String::new()) };
+    if !metric.is_of_nodes() {
+        let message = format!("{} is not measured at nodes", metric.name());
+        return Err(item.error("node", value, message, "only cache_hit_ratio is"));
+    }
+    let mut texts = Vec::new();
+    for (text, at) in item.texts("node")? {
+        select.nodes.push(network.node(item, "node", &text, at)?);
+        texts.push(text.to_string());
+    }
+    Ok(if texts.is_empty() { String::new() } else { format!(" at {}", texts.join(" and ")) })
 }
 
 /// What is stated: exactly one of the keys that say so.
@@ -285,7 +301,7 @@ fn is_about_flows(metric: Metric, select: &Select) -> bool {
         || select.flow.is_some()
         || select.consumer.is_some()
         || select.prefix.is_some();
-    !metric.needs_link() || metric == Metric::DataRate || chosen
+    !(metric.needs_link() || metric.is_of_nodes()) || metric == Metric::DataRate || chosen
 }
 
 fn words(metric: Metric) -> &'static str {
@@ -310,6 +326,8 @@ fn words(metric: Metric) -> &'static str {
         Metric::Jain => "Jain's index over the flows",
         Metric::Unfairness => "largest deviation from equal shares",
         Metric::Settle => "time to settle",
+        Metric::CacheHitRatio => "cache hit ratio",
+        Metric::HopsMean => "mean hops of Data",
     }
 }
 

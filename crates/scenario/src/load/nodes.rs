@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use weir_core::node::CsPlacement;
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Span};
 use weir_document::{Item, Limit, Origin, did_you_mean, list};
 
 use super::{Loader, Result};
 use crate::faults::Faults;
-use crate::model::{CachePolicy, DirectedLink, Flow, Node, NodeId, Role};
+use crate::model::{DirectedLink, Flow, Node, NodeId, Role};
 use crate::names::{self, covers};
 use crate::read::ScenarioItem;
 
@@ -146,13 +148,14 @@ fn node(item: &Item<'_>, name: String, faults: &Faults) -> Node {
         Limit::Bytes(bytes) => (u64::MAX, Some(bytes)),
         Limit::Unlimited => (u64::MAX, None),
     };
-    let is_fifo = faults.or(item.choice("cache_policy"), "lru") == "fifo";
+    let policy = CsPolicy::named(faults.or(item.choice("cache_policy"), "")).unwrap_or_default();
     let cache_ratio_prefixes = faults.or(cache_ratio_prefixes(item), Vec::new());
     Node {
         name,
         cache_packets,
         cache_bytes,
-        cache_policy: if is_fifo { CachePolicy::Fifo } else { CachePolicy::Lru },
+        cache_policy: policy,
+        cache_placement: faults.or(cache_placement(item), CsPlacement::Everywhere),
         cache_ratio: faults.or(item.number("cache_ratio"), 0.0),
         cache_ratio_prefixes,
         reforward_after: faults.or(item.span("reforward_after"), Span::ZERO),
@@ -162,6 +165,20 @@ fn node(item: &Item<'_>, name: String, faults: &Faults) -> Node {
         position: faults.or(item.position(), None),
         role: Role::Router,
     }
+}
+
+fn cache_placement(item: &Item<'_>) -> Result<CsPlacement> {
+    let (key, value) = ("cache_placement", item.text("cache_placement")?);
+    let wrong = |_| {
+        let message = format!("`{value}` is no placement");
+        item.doc.error(
+            item.origin_of(key),
+            item.path_of(key),
+            message,
+            format!("write {}", CsPlacement::FORMS),
+        )
+    };
+    value.parse().map_err(wrong)
 }
 
 fn cache_ratio_prefixes(item: &Item<'_>) -> Result<Vec<String>> {

@@ -217,7 +217,12 @@ fn links_and_nodes_that_cannot_be_are_refused() {
         ("[[node]]\nname = \"A\"\n".into(), "there are two nodes `A`"),
         ("[[node]]\nname = \"A>B\"\n".into(), "`A>B` is not a node's name"),
         ("[[node]]\nname = \"D{3..1}\"\n".into(), "is reversed"),
-        ("[[node]]\nname = \"D\"\ncache_policy = \"lfu\"\n".into(), "`lfu` is not one of \"lru\", \"fifo\""),
+        ("[[node]]\nname = \"D\"\ncache_policy = \"mru\"\n".into(), "`mru` is not one of \"lru\", \"fifo\""),
+        ("[[node]]\nname = \"D\"\ncache_placement = \"lcd\"\n".into(), "`lcd` is no placement"),
+        (
+            "[[node]]\nname = \"D\"\ncache_placement = \"probability 2\"\n".into(),
+            "`probability 2` is no placement",
+        ),
         ("[[node]]\nname = \"D{1..3}\"\nposition = [[0, 0]]\n".into(), "1 positions for 3 nodes"),
         (
             "[[link]]\nends = [\"{A,B}\", \"{A,B,C}\"]\nrate = \"1 b/s\"\ndelay = \"1 s\"\n".into(),

@@ -1,11 +1,12 @@
 //! Every kind of experiment of the five papers can be said in the format.
 use std::collections::{BTreeMap, BTreeSet};
 
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 use weir_scenario::{
-    Bound, CachePolicy, Event, Flow, FlowId, Link, LinkId, MediumId, Metric, NodeId, Override, ParamValue,
-    QueueLimit, Role, Route, Scenario, SourceRate, Stated, builtin, builtins,
+    Bound, Event, Flow, FlowId, Link, LinkId, MediumId, Metric, NodeId, Override, ParamValue, QueueLimit,
+    Role, Route, Scenario, SourceRate, Stated, builtin, builtins,
 };
 
 fn parse(text: &str, overrides: &[&str]) -> Scenario {
@@ -228,7 +229,7 @@ at_most = "12 s"
         &[],
     );
     let node = |name: &str| &s.nodes[s.node(name).unwrap().index()];
-    assert_eq!((node("R1").cache_packets, node("R1").cache_policy), (10_000, CachePolicy::Fifo));
+    assert_eq!((node("R1").cache_packets, node("R1").cache_policy), (10_000, CsPolicy::Fifo));
     assert_eq!((node("S1").cache_packets, node("S1").cache_bytes), (u64::MAX, Some(Bytes::new(10_000_000))));
     assert_eq!((node("F").cache_packets, node("F").cache_bytes), (u64::MAX, None));
     assert!(node("R1").active && !node("S1").active);

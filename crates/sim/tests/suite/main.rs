@@ -16,6 +16,7 @@ mod losses;
 mod near_cache;
 mod no_allocation;
 mod path_schemes;
+mod placement;
 mod probes;
 mod qsccp_dynamics;
 mod qsccp_faults;

@@ -57,6 +57,8 @@ pub struct Pit {
     /// The first free entry; the others follow by their `sibling`.
     free: u32,
     len: usize,
+    /// The largest `len` since [`Pit::take_most`].
+    most: usize,
     /// The first entry of each name.
     index: HashTable<u32>,
     /// The CanBePrefix entries.
@@ -84,6 +86,7 @@ impl Pit {
             entries: Vec::new(),
             free: NONE,
             len: 0,
+            most: 0,
             index: HashTable::new(),
             prefix_lengths: LengthCounts::new(),
             siblings: 0,
@@ -96,6 +99,11 @@ impl Pit {
     #[inline]
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// The most Interests that were pending at once since this was asked last.
+    pub fn take_most(&mut self) -> usize {
+        core::mem::replace(&mut self.most, self.len)
     }
 
     /// Whether none is.
@@ -160,6 +168,7 @@ impl Pit {
         };
         self.wheel.catch_up(now);
         self.len += 1;
+        self.most = self.most.max(self.len);
         if can_be_prefix {
             self.prefix_lengths.add(name.len());
         }

@@ -1,7 +1,7 @@
 //! The content store: Data kept to answer later Interests.
 //!
-//! A slab of entries, a hash table from name to entry, and one list of all entries in the order in
-//! which they are evicted.
+//! A slab of entries, a hash table from name to entry, and one list of all entries, the newest first. Which entry makes room
+//! for another is for the policy to say ([`policy`]).
 //!
 //! An Interest with CanBePrefix is answered from the members of its prefix, newest first. They are
 //! kept in a list for each prefix, but only for prefixes of a length that such an Interest has
@@ -10,14 +10,17 @@
 //!
 //! A Data may be for the Interests of one forwarding hint only.
 
+mod policy;
+
+pub use policy::CsPolicy;
+
 use crate::Time;
 use crate::name::{HashedName, LengthCounts, MAX_COMPONENTS};
 use crate::prefetch::prefetch;
+use crate::random::Random;
 use hashbrown::HashTable;
+use policy::{Limits, NONE, Order};
 use smallvec::SmallVec;
-
-/// No entry, or no node.
-const NONE: u32 = u32::MAX;
 
 /// How many members of a prefix are tried, newest first, to find a fresh one.
 pub const FRESH_SCAN: usize = 64;
@@ -36,21 +39,11 @@ pub fn entry_bytes(name: &HashedName) -> u64 {
     (ENTRY_BYTES + name.buffer_bytes() + PREFIX * (name.len() + 1)) as u64
 }
 
-/// Which entry makes room for another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CsPolicy {
-    /// The one that was inserted or has answered least recently.
-    #[default]
-    Lru,
-    /// The one that was inserted first.
-    Fifo,
-}
-
 /// Data by name; `T` is a handle of the packet, which the owner of the store keeps alive until it
 /// comes back in `evicted`.
 #[derive(Clone, Debug)]
 pub struct ContentStore<T> {
-    policy: CsPolicy,
+    order: Order,
     max_packets: usize,
     max_bytes: u64,
     entries: Vec<CsEntry<T>>,
@@ -58,7 +51,7 @@ pub struct ContentStore<T> {
     free: u32,
     len: usize,
     bytes: u64,
-    /// All entries: the newest, and the next to be evicted.
+    /// The ends of the list of all entries. Under LRU and FIFO the oldest is the next to be evicted.
     newest: u32,
     oldest: u32,
     index: HashTable<u32>,
@@ -72,6 +65,8 @@ pub struct ContentStore<T> {
     node_index: HashTable<u32>,
     hits: u64,
     misses: u64,
+    insertions: u64,
+    evictions: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -134,9 +129,10 @@ impl<T: Copy> ContentStore<T> {
     /// An empty store of at most `max_packets` Data and `max_bytes` bytes of them; 0 of either
     /// turns it off.
     pub fn new(policy: CsPolicy, max_packets: usize, max_bytes: u64) -> ContentStore<T> {
+        let max_packets = max_packets.min(NONE as usize - 1);
         ContentStore {
-            policy,
-            max_packets: max_packets.min(NONE as usize - 1),
+            order: Order::new(policy, Limits { packets: max_packets as u64, bytes: max_bytes }),
+            max_packets,
             max_bytes,
             entries: Vec::new(),
             free: NONE,
@@ -152,7 +148,16 @@ impl<T: Copy> ContentStore<T> {
             node_index: HashTable::new(),
             hits: 0,
             misses: 0,
+            insertions: 0,
+            evictions: 0,
         }
+    }
+
+    /// The same store, which draws from this stream if its policy is random.
+    #[must_use]
+    pub fn drawing_from(mut self, stream: Random) -> ContentStore<T> {
+        self.order.draw_from(stream);
+        self
     }
 
     /// The number of Data in the store.
@@ -167,7 +172,7 @@ impl<T: Copy> ContentStore<T> {
         self.len == 0
     }
 
-    /// What makes room next. The processor fetches the entry that does so after it: nobody has touched it for long.
+    /// The oldest, which makes room next under LRU and FIFO. The processor fetches the entry that does so after it: nobody has touched it for long.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<&T> {
         let oldest = self.entries.get(self.oldest as usize)?;
@@ -195,6 +200,18 @@ impl<T: Copy> ContentStore<T> {
         self.misses
     }
 
+    /// The number of Data that were stored and had not been there.
+    #[inline]
+    pub fn insertions(&self) -> u64 {
+        self.insertions
+    }
+
+    /// The number of Data that made room for others.
+    #[inline]
+    pub fn evictions(&self) -> u64 {
+        self.evictions
+    }
+
     /// Whether it stores anything at all.
     #[inline]
     pub fn is_on(&self) -> bool {
@@ -204,7 +221,7 @@ impl<T: Copy> ContentStore<T> {
     /// Which entry makes room for another.
     #[inline]
     pub fn policy(&self) -> CsPolicy {
-        self.policy
+        self.order.policy()
     }
 
     /// The bounds: packets, bytes.
@@ -217,6 +234,9 @@ impl<T: Copy> ContentStore<T> {
     pub fn set_limits(&mut self, max_packets: usize, max_bytes: u64, evicted: &mut Vec<T>) {
         self.max_packets = max_packets.min(NONE as usize - 1);
         self.max_bytes = max_bytes;
+        if let Some(own) = self.order.own() {
+            own.set_limits(Limits { packets: self.max_packets as u64, bytes: max_bytes });
+        }
         if !self.is_on() {
             while self.oldest != NONE {
                 self.remove(self.oldest, evicted);
@@ -264,7 +284,7 @@ impl<T: Copy> ContentStore<T> {
             evicted.push(value);
             return false;
         }
-        if known != NONE {
+        if known != NONE && self.bytes - self.entries[known as usize].bytes + bytes <= self.max_bytes {
             let entry = &mut self.entries[known as usize];
             evicted.extend(entry.value.replace(value));
             self.bytes = self.bytes - entry.bytes + bytes;
@@ -272,10 +292,16 @@ impl<T: Copy> ContentStore<T> {
             entry.fresh_until = fresh_until;
             entry.hint = hint;
             self.touch(known);
+            if let Some(own) = self.order.own() {
+                own.hit(known, bytes);
+            }
             self.unlink_prefixes(known);
             self.link_prefixes(known);
-            self.make_room(0, 0, evicted);
             return true;
+        }
+        // It needs more room than the older one had, and must not make room itself.
+        if known != NONE {
+            self.remove(known, evicted);
         }
         self.make_room(1, bytes, evicted);
         let new = self.allocate();
@@ -290,7 +316,11 @@ impl<T: Copy> ContentStore<T> {
         self.lengths.add(name.len());
         self.len += 1;
         self.bytes += bytes;
+        self.insertions += u64::from(known == NONE);
         self.push_newest(new);
+        if let Some(own) = self.order.own() {
+            own.insert(new, name.hash(), bytes);
+        }
         self.link_prefixes(new);
         true
     }
@@ -337,8 +367,10 @@ impl<T: Copy> ContentStore<T> {
             return None;
         }
         self.hits += 1;
-        if self.policy == CsPolicy::Lru {
+        if matches!(self.order, Order::Lru) {
             self.touch(found);
+        } else if let Some(own) = self.order.own() {
+            own.hit(found, self.entries[found as usize].bytes);
         }
         self.entries[found as usize].value
     }
@@ -506,11 +538,27 @@ impl<T: Copy> ContentStore<T> {
         while self.oldest != NONE
             && (self.len + packets > self.max_packets || self.bytes > self.max_bytes.saturating_sub(bytes))
         {
-            self.remove(self.oldest, evicted);
+            self.evictions += 1;
+            match self.order.own() {
+                // It knows every entry, so it names one.
+                Some(own) => match own.evict() {
+                    Some(entry) => self.forget(entry, evicted),
+                    None => break,
+                },
+                None => self.forget(self.oldest, evicted),
+            }
         }
     }
 
     fn remove(&mut self, index: u32, evicted: &mut Vec<T>) {
+        if let Some(own) = self.order.own() {
+            own.remove(index);
+        }
+        self.forget(index, evicted);
+    }
+
+    /// Takes an entry out, which the policy knows no more.
+    fn forget(&mut self, index: u32, evicted: &mut Vec<T>) {
         self.unlink_prefixes(index);
         self.unlink(index);
         let entry = &mut self.entries[index as usize];
@@ -736,6 +784,17 @@ mod tests {
         assert_eq!((evicted.as_slice(), cs.limits()), (&[0, 1, 2, 3][..], (3, 0)));
     }
 
+    #[test]
+    fn under_every_policy_a_store_of_one_data_has_the_last_and_an_unlimited_one_has_all() {
+        for (policy, _) in CsPolicy::ALL {
+            let (cs, evicted) = store(policy, 1, u64::MAX, &["/a", "/b", "/b", "/c"]);
+            assert_eq!((cs.len(), evicted.as_slice()), (1, &[0, 1, 2][..]), "{policy:?}");
+            assert_eq!((cs.insertions(), cs.evictions()), (3, 2), "{policy:?}");
+            let (cs, evicted) = store(policy, usize::MAX, u64::MAX, &["/a", "/b", "/c"]);
+            assert_eq!((cs.len(), evicted.len()), (3, 0), "{policy:?}");
+        }
+    }
+
     #[derive(Clone, Debug)]
     enum Op {
         Insert(HashedName, u64, u64),
@@ -847,7 +906,50 @@ mod tests {
         Ok(())
     }
 
+    /// What each policy has to keep to: the bounds, every Data that came, and the answers.
+    fn keeps_to_the_rules(policy: CsPolicy, ops: &[Op]) -> Result<(), TestCaseError> {
+        let (mut cs, mut evicted) = (ContentStore::new(policy, 4, 30), Vec::new());
+        let mut held: std::collections::BTreeMap<Vec<u8>, u32> = std::collections::BTreeMap::new();
+        let (mut came, mut limits) = (0, (4, 30));
+        for op in ops {
+            let before = evicted.len();
+            match op {
+                Op::Insert(name, bytes, _) => {
+                    came += 1;
+                    let stored = cs.insert(name, came, *bytes, Time::NEVER, &mut evicted);
+                    prop_assert_eq!(stored, limits.0 > 0 && limits.1 > 0 && *bytes <= limits.1);
+                    held.insert(name.wire().to_vec(), came);
+                }
+                Op::Lookup(name, _, _) => {
+                    let known = held.get(name.wire()).copied();
+                    prop_assert_eq!(cs.lookup(name, false, false, NOW), known, "{:?}", policy);
+                }
+                Op::Erase(name, most) => {
+                    cs.erase(name, *most, &mut evicted);
+                }
+                Op::Limits(packets, bytes) => {
+                    limits = (*packets, *bytes);
+                    cs.set_limits(*packets, *bytes, &mut evicted);
+                }
+                Op::Later(_) => {}
+            }
+            held.retain(|_, value| !evicted[before..].contains(value));
+            prop_assert!(cs.len() <= limits.0 && cs.bytes() <= limits.1);
+            prop_assert_eq!(cs.len(), held.len());
+            prop_assert_eq!(evicted.len() + held.len(), came as usize);
+        }
+        Ok(())
+    }
+
     proptest! {
+        #[test]
+        fn every_policy_keeps_the_bounds_and_what_it_holds_answers(
+            policy in prop::sample::select(CsPolicy::ALL.map(|policy| policy.0).to_vec()),
+            ops in prop::collection::vec(op(), 0..200),
+        ) {
+            keeps_to_the_rules(policy, &ops)?;
+        }
+
         #[test]
         fn lru_agrees_with_a_list(ops in prop::collection::vec(op(), 0..200)) {
             compare(CsPolicy::Lru, true, ops)?;
