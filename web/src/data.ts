@@ -51,6 +51,17 @@ export interface NodeRow {
   pit_max: number;
 }
 
+/** Requests of a group for objects of some sizes. */
+export interface RequestRow {
+  group: string;
+  size: string;
+  came: number;
+  completed: number;
+  completion_ms: { mean: number | null; p99: number | null };
+  slowdown: { mean: number | null; p99: number | null };
+  ideal_slowdown: { mean: number | null; p99: number | null } | null;
+}
+
 /** Packets that were thrown away for one reason. */
 export interface DropRow {
   reason: string;
@@ -77,6 +88,8 @@ export interface Rows {
   links: LinkRow[];
   /** Those with a cache. */
   nodes: NodeRow[];
+  /** Left out without random traffic. */
+  requests?: RequestRow[];
   /** Of windows, or of the whole run where there are none. */
   optimum?: Optimum | null;
 }

@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import "./base.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
-import { type ClassRow, type DropRow, type Expectation, type FlowRow, type LinkRow, type NodeRow, type Rows, readPage, unpack } from "./data";
+import { type ClassRow, type DropRow, type Expectation, type FlowRow, type LinkRow, type NodeRow, type RequestRow, type Rows, readPage, unpack } from "./data";
 import { choice, h, section, select } from "./dom";
 import { count, large, millis, percent, rate, seconds, significant } from "./format";
 import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
@@ -256,6 +256,39 @@ function cacheTable(rows: Rows): HTMLElement {
       packets("most", (row) => row.pit_max),
     ],
     rows.nodes,
+  );
+}
+
+function requestTable(rows: Rows): HTMLElement {
+  type Get = (row: RequestRow) => number | null | undefined;
+  const number = (title: string, unit: string, get: Get): Column<RequestRow> => ({
+    title,
+    unit,
+    text: (row) => (get(row) == null ? "–" : unit === "ms" ? millis(get(row)!) : get(row)!.toFixed(2)),
+    key: (row) => get(row) ?? null,
+    number: true,
+  });
+  const amount = (title: string, get: (row: RequestRow) => number): Column<RequestRow> => ({
+    title,
+    text: (row) => count(get(row)),
+    key: get,
+    number: true,
+  });
+  return table<RequestRow>(
+    "Requests that came, by size",
+    [
+      { title: "group", text: (row) => row.group, key: (row) => row.group },
+      { title: "Data", text: (row) => row.size, key: (row) => row.size },
+      amount("came", (row) => row.came),
+      amount("complete", (row) => row.completed),
+      number("completion mean", "ms", (row) => row.completion_ms.mean),
+      number("p99", "ms", (row) => row.completion_ms.p99),
+      number("slowdown mean", "", (row) => row.slowdown.mean),
+      number("slowdown p99", "", (row) => row.slowdown.p99),
+      number("ideal mean", "", (row) => row.ideal_slowdown?.mean),
+      number("ideal p99", "", (row) => row.ideal_slowdown?.p99),
+    ],
+    rows.requests ?? [],
   );
 }
 
@@ -609,6 +642,7 @@ root.replaceChildren(
   overWindows("flows", "Flows", flowTable),
   ...(isReal ? [] : [overWindows("link-figures", "Links", linkTable)]),
   ...[distributions()].filter((part) => part !== null),
+  ...((doc.requests?.length ?? 0) > 0 ? [overWindows("requests", "Requests", requestTable)] : []),
   ...(doc.nodes.length > 0 ? [overWindows("caches", "Caches", cacheTable)] : []),
   ...[drops()].filter((part) => part !== null),
   provenance(),
