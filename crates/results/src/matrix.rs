@@ -900,7 +900,7 @@ mod tests {
             others.for_each(|row| row.lost = MatrixFigure::default());
         }
         let said = answer(&document).join("\n");
-        assert!(said.contains("Data lost: only qsccp has figures, so there is no best one.\n"), "{said}");
+        assert!(said.contains("Data lost: only qsccp has figures, so there is no best one."), "{said}");
         assert!(!about(&document, "qsccp").join("\n").contains("Data lost: "));
     }
 
