@@ -367,7 +367,8 @@ pub(crate) fn about(document: &SummaryDocument, scheme: &str) -> Vec<String> {
     let of_measure = |measure: &Measure| {
         let (good, known) = times_best(document, measure, scheme);
         let best = format!("{}: the best, or as good, in {good} of {known} scenarios.", measure.title);
-        [Some(best).filter(|_| known > 0), where_behind(document, measure, scheme)]
+        let is_ranked = known > 0 && the_only_one(document, measure).is_none();
+        [Some(best).filter(|_| is_ranked), where_behind(document, measure, scheme)]
     };
     MEASURES.iter().flat_map(of_measure).flatten().collect()
 }
@@ -382,7 +383,19 @@ fn times_best(document: &SummaryDocument, measure: &Measure, scheme: &str) -> (u
     (known.iter().filter(|good| **good).count(), known.len())
 }
 
+/// The scheme that has figures where no other one has any: to call it the best would say nothing.
+fn the_only_one<'a>(document: &'a SummaryDocument, measure: &Measure) -> Option<&'a str> {
+    let mut known = document.schemes.iter().filter(|scheme| times_best(document, measure, scheme).1 > 0);
+    match (known.next(), known.next()) {
+        (Some(only), None) if document.schemes.len() > 1 => Some(only),
+        _ => None,
+    }
+}
+
 fn who_is_best(document: &SummaryDocument, measure: &Measure) -> Option<String> {
+    if let Some(only) = the_only_one(document, measure) {
+        return Some(format!("{}: only {only} has figures, so there is no best one.", measure.title));
+    }
     let of_scheme = |scheme: &String| (times_best(document, measure, scheme), scheme.clone());
     let mut counts: Vec<((usize, usize), String)> = document.schemes.iter().map(of_scheme).collect();
     let known = counts.iter().map(|((_, known), _)| *known).max().filter(|known| *known > 0)?;
@@ -877,6 +890,18 @@ mod tests {
                 .unwrap()
                 .starts_with("fixed is behind the best in data lost in 2 of 2 scenarios, furthest in one/s")
         );
+    }
+
+    #[test]
+    fn a_figure_that_only_one_scheme_has_is_not_ranked() {
+        let mut document = samples::comparison(&sample::dumbbell(8, 300));
+        for scenario in &mut document.scenarios {
+            let others = scenario.matrix.iter_mut().filter(|row| row.scheme != "qsccp");
+            others.for_each(|row| row.lost = MatrixFigure::default());
+        }
+        let said = answer(&document).join("\n");
+        assert!(said.contains("Data lost: only qsccp has figures, so there is no best one."), "{said}");
+        assert!(!about(&document, "qsccp").join("\n").contains("Data lost: "));
     }
 
     #[test]

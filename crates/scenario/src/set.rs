@@ -94,10 +94,20 @@ pub fn changes(doc: &mut Document, root: &Table, overrides: &[Override], faults:
     changes
 }
 
+/// The parts of a path between dots. A part in quotes, as in a file, may contain dots: `flow_weights."/a.b"`.
+fn segments(path: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let parts = path.split(|c| {
+        is_quoted ^= c == '"';
+        c == '.' && !is_quoted
+    });
+    parts.map(|part| part.strip_prefix('"').and_then(|part| part.strip_suffix('"')).unwrap_or(part)).collect()
+}
+
 /// Makes one change to the tree. `early` takes those that expansion needs (`generate`, `defaults`),
 /// the others come after it.
 pub fn apply(doc: &Document, root: &mut Table, change: &Change, early: bool) -> Result<()> {
-    let segments: Vec<&str> = change.path.split('.').collect();
+    let segments = segments(&change.path);
     let first = segments[0];
     if matches!(first, "generate" | "defaults") != early {
         return Ok(());

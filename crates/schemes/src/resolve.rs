@@ -11,7 +11,8 @@ use weir_core::words::{did_you_mean, nearest};
 use crate::registry::{Entry, OF_APPLICATIONS, SCHEMES, find};
 
 /// Pairs of parameters that have an order: the scheme, and the parameter that is at most as large as the other.
-const ORDERED: [(&str, &str, &str); 1] = [("ndn-qsf", "queue_low", "queue_high")];
+const ORDERED: [(&str, &str, &str); 2] =
+    [("ndn-qsf", "queue_low", "queue_high"), ("sluice", "target_utilisation", "drain")];
 
 /// A scheme with all its parameters.
 #[derive(Clone)]
@@ -221,10 +222,23 @@ impl Entry {
         Ok(())
     }
 
-    /// The parameter that was probably meant by an unknown key.
+    /// The parameter that was probably meant by an unknown key: the only one with the same last part, such as `delta.EF` for
+    /// `weights.EF`, or else the nearest one.
     fn meant_by(&self, key: &str) -> Option<&'static str> {
         let keys = || self.parameters.iter().map(|declared| declared.key);
-        nearest(key, keys()).filter(|_| keys().all(|known| known != key))
+        let is_known = |known: &str| {
+            known == key || known.strip_suffix('*').is_some_and(|family| key.starts_with(family))
+        };
+        if keys().any(is_known) {
+            return None;
+        }
+        let last = |key: &'static str, of: &str| key.rsplit_once('.').is_some_and(|(_, last)| last == of);
+        let mut alike =
+            key.rsplit_once('.').into_iter().flat_map(|(_, of)| keys().filter(move |key| last(key, of)));
+        match (alike.next(), alike.next()) {
+            (Some(one), None) => Some(one),
+            _ => nearest(key, keys()),
+        }
     }
 }
 
@@ -281,6 +295,38 @@ mod tests {
         };
         assert!(resolve("ndn-qsf", both(30, 30)).is_ok());
         assert!(resolve("ndn-qsf", both(30, 29)).is_err());
+    }
+
+    #[test]
+    fn interests_may_not_fill_less_of_a_link_than_is_offered() {
+        let said = wrong("sluice", "drain", "0.9");
+        let wanted = "scheme.sluice.drain: `0.9` is smaller than target_utilisation, which is 0.995: give 0.995 or more, or lower target_utilisation";
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn a_class_in_the_wrong_table_is_told_with_the_right_one() {
+        for (scheme, key, meant) in [
+            ("sluice", "weights.EF", "delta.EF"),
+            ("sluice", "delta.AF2", "weights.AF2"),
+            ("sluice", "wieghts.AF2", "weights.AF2"),
+        ] {
+            let said = wrong(scheme, key, "3");
+            assert!(said.ends_with(&format!("\n  = did you mean `{meant}`?")), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_of_a_family_is_told_as_it_should_be() {
+        for scheme in ["sluice", "qsccp"] {
+            for given in ["video", "\"/video\""] {
+                let said = wrong(scheme, &format!("flow_weights.{given}"), "2");
+                let wanted = format!(
+                    "scheme.{scheme}.flow_weights.{given}: `{given}` is not a name prefix; did you mean `/video`?"
+                );
+                assert_eq!(said, wanted);
+            }
+        }
     }
 
     #[test]

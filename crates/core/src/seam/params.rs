@@ -198,9 +198,7 @@ impl Params {
         for (key, value) in given {
             let wrong = |message| ParameterError { key: key.to_owned(), message };
             if let Some((family, prefix)) = member(declared, key) {
-                let prefix = prefix
-                    .parse()
-                    .map_err(|_| wrong(format!("`{prefix}` is not a name prefix, such as \"/video\"")))?;
+                let prefix = prefix.parse().map_err(|_| wrong(no_prefix(prefix)))?;
                 params.members.push((family.key, prefix, check(family, value).map_err(wrong)?));
                 continue;
             }
@@ -244,6 +242,15 @@ fn variant(declared: &[Parameter], given: &[(&str, &Value)]) -> &'static [(&'sta
 /// The family that a key belongs to, and the prefix in it.
 fn member<'a>(declared: &'static [Parameter], key: &'a str) -> Option<(&'static Parameter, &'a str)> {
     declared.iter().find_map(|p| Some((p, key.strip_prefix(p.key.strip_suffix('*')?)?)))
+}
+
+/// The error about a text that is no name prefix, with the prefix that was probably meant.
+fn no_prefix(text: &str) -> String {
+    let meant = format!("/{}", text.trim_matches('"').trim_start_matches('/'));
+    match meant.parse::<Name>() {
+        Ok(name) if !name.is_empty() => format!("`{text}` is not a name prefix; did you mean `{meant}`?"),
+        _ => format!("`{text}` is not a name prefix, such as `/video`"),
+    }
 }
 
 fn from_text(text: &str) -> Value {

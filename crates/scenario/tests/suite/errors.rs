@@ -115,6 +115,20 @@ fn an_override_is_named_as_it_was_given() {
     );
 }
 
+/// Files need the quotes, so users write them here too.
+#[test]
+fn a_part_of_a_path_may_stand_in_quotes() {
+    for (path, key) in [
+        ("flow_weights./ef", "flow_weights./ef"),
+        ("flow_weights.\"/ef\"", "flow_weights./ef"),
+        ("flow_weights.\"/a.b\"", "flow_weights./a.b"),
+    ] {
+        let scenario = set(&[&format!("scheme.sluice.{path}=2")]).unwrap();
+        let given: Vec<_> = scenario.scheme_params("sluice").iter().map(|given| given.key.as_str()).collect();
+        assert_eq!(given, [key]);
+    }
+}
+
 #[test]
 fn an_override_of_nothing_lists_what_could_be_set() {
     assert_eq!(

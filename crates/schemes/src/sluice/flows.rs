@@ -103,19 +103,13 @@ impl Flow {
 }
 
 /// Which part of a flow's Interests is answered. What nobody answers must not count as if it filled the link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Answers {
     /// Interests sent in this epoch and in the one before, and how many of them were answered.
     sent: [u32; 2],
     came: [u32; 2],
     epoch: u32,
     part: Option<f64>,
-}
-
-impl Default for Answers {
-    fn default() -> Answers {
-        Answers { sent: [0; 2], came: [0; 2], epoch: 0, part: None }
-    }
 }
 
 impl Answers {

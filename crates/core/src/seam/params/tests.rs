@@ -182,7 +182,7 @@ fn errors_say_what_would_be_right() {
 
 #[test]
 fn a_family_has_a_member_for_each_prefix() {
-    assert_eq!(wrong("of_prefix.a", "2"), "of_prefix.a: `a` is not a name prefix, such as \"/video\"");
+    assert_eq!(wrong("of_prefix.a", "2"), "of_prefix.a: `a` is not a name prefix; did you mean `/a`?");
     assert_eq!(wrong("of_prefix./a", "10"), "of_prefix./a: `10` is not a number from 0 to 9");
     let unknown = wrong("of_prefixes./a", "2");
     assert!(unknown.starts_with("of_prefixes./a: unknown parameter; this scheme has: "), "{unknown}");
