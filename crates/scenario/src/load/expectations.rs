@@ -29,7 +29,7 @@ pub(super) struct Subjects<'s> {
 
 /// An expectation, or why a changed scenario cannot have it: what it is about, and the reason.
 enum Read {
-    Holds(Expectation),
+    Holds(Box<Expectation>),
     LeftOut(String, String),
     /// The axes stand at another point than its `when`.
     Elsewhere,
@@ -43,7 +43,7 @@ impl Loader<'_> {
             let item = self.item(listed);
             self.faults.keys(&item);
             match self.expectation(&item, subjects) {
-                Ok(Read::Holds(expectation)) => expectations.push(expectation),
+                Ok(Read::Holds(expectation)) => expectations.push(*expectation),
                 Ok(Read::LeftOut(what, why)) => without.push((what, why)),
                 Ok(Read::Elsewhere) => {}
                 Err(error) => self.faults.push(error),
@@ -84,7 +84,8 @@ impl Loader<'_> {
         if let Some(why) = left_out {
             return Ok(Read::LeftOut(what, why));
         }
-        Ok(Read::Holds(Expectation { what, source, scheme, window, metric, select, stated }))
+        let expectation = Expectation { what, source, scheme, window, metric, select, stated };
+        Ok(Read::Holds(Box::new(expectation)))
     }
 
     /// From when to when it is measured; a window as the file has it, not cut.
