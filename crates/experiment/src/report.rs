@@ -2,8 +2,8 @@
 
 use weir_core::consumer::ConsumerCounters;
 use weir_measure::{
-    DistributionRow, DropRow, DroppedByReason, FlowAccounts, Interval, LinkAccounts, LinkRow, NodeAccounts, NodeRow, Report,
-    RequestAccounts, RequestRow, RunDocument, Series, Topology, WindowRow, drop_rows,
+    DistributionRow, DropRow, DroppedByReason, FlowAccounts, Interval, LinkAccounts, LinkRow, NodeAccounts,
+    NodeRow, Report, RequestAccounts, RequestRow, RunDocument, Series, Topology, WindowRow, drop_rows,
 };
 
 use crate::experiment::Experiment;

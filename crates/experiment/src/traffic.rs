@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use weir_core::random::Random;
 use weir_core::units::{Span, Time};
-use weir_scenario::{Activity, Arrivals, Distribution, Flow, FlowId, MOST_DATA, Popularity, Requests, covers};
+use weir_scenario::{
+    Activity, Arrivals, Distribution, Flow, FlowId, MOST_DATA, Popularity, Requests, covers,
+};
 
 use crate::experiment::Experiment;
 
@@ -48,7 +50,9 @@ impl Iterator for RequestStream {
             Arrivals::Poisson { per_second } => {
                 self.clock.advance(-libm::log(1.0 - self.times.unit()) / per_second)?
             }
-            Arrivals::Every(every) => self.clock.advance(if count == 0 { 0.0 } else { every.as_secs_f64() })?,
+            Arrivals::Every(every) => {
+                self.clock.advance(if count == 0 { 0.0 } else { every.as_secs_f64() })?
+            }
             Arrivals::Listed(all) => {
                 let request = all.get(usize::try_from(count).ok()?)?;
                 (object, amount) = (request.object, request.amount);
@@ -216,7 +220,9 @@ impl Experiment {
     /// Whether the seed decides anything of the traffic of the flows.
     pub(crate) fn has_random_traffic(&self) -> bool {
         let is_random = |flow: &Flow| {
-            flow.activity.is_some() || flow.source_jitter > 0.0 || flow.requests.as_ref().is_some_and(|r| r.is_random())
+            flow.activity.is_some()
+                || flow.source_jitter > 0.0
+                || flow.requests.as_ref().is_some_and(|r| r.is_random())
         };
         self.scenario().flows.iter().any(is_random)
     }
@@ -276,13 +282,20 @@ impl Experiment {
             if flow.producers.contains(&at) {
                 return Some(unloaded);
             }
-            let covering = scenario.routes.iter().filter(|route| route.node == at && covers(&route.prefix, &flow.prefix));
+            let covering = scenario
+                .routes
+                .iter()
+                .filter(|route| route.node == at && covers(&route.prefix, &flow.prefix));
             let route = covering.max_by_key(|route| route.prefix.len())?;
             let there = route.next_hops.first()?.link;
             let link = &scenario.links[there.link.index()];
             let (out, back) = (there.direction, 1 - there.direction);
             let of_data = link.rate[back].time_for(data);
-            unloaded.first = unloaded.first + link.delay[out] + link.delay[back] + link.rate[out].time_for(interest) + of_data;
+            unloaded.first = unloaded.first
+                + link.delay[out]
+                + link.delay[back]
+                + link.rate[out].time_for(interest)
+                + of_data;
             unloaded.per_data = unloaded.per_data.max(of_data);
             at = if out == 0 { link.b } else { link.a };
         }
@@ -314,7 +327,11 @@ mod tests {
         let cases = [
             (Distribution::Exponential { mean: 50.0 }, 50.0, 1.0 - (-1.0_f64).exp()),
             (Distribution::Pareto { least: 20.0, shape: 3.0 }, 40.0, 1.0 - 0.125),
-            (Distribution::BoundedPareto { least: 3.0, most: 300.0, shape: 1.5 }, 12.0, (1.0 - 0.125) / (1.0 - 1e-3)),
+            (
+                Distribution::BoundedPareto { least: 3.0, most: 300.0, shape: 1.5 },
+                12.0,
+                (1.0 - 0.125) / (1.0 - 1e-3),
+            ),
             // Half of the values are below the median, the mean times e^(-sigma^2 / 2).
             (Distribution::Lognormal { mean: 50.0, sigma: 1.0 }, 50.0 * (-0.5_f64).exp(), 0.5),
             (Distribution::Uniform { least: 10.0, most: 90.0 }, 30.0, 0.25),
@@ -324,7 +341,10 @@ mod tests {
         for (distribution, below, wanted) in cases {
             let (mean, part) = sample(&distribution, below);
             assert!((mean / distribution.mean() - 1.0).abs() < 0.01, "{distribution:?}: mean {mean}");
-            assert!((part - wanted).abs() < 0.005, "{distribution:?}: {part} are below {below}, not {wanted}");
+            assert!(
+                (part - wanted).abs() < 0.005,
+                "{distribution:?}: {part} are below {below}, not {wanted}"
+            );
         }
     }
 

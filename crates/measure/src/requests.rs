@@ -119,7 +119,8 @@ impl RequestAccounts {
 
     /// A request that came then was complete; `alone` is the time that it would take alone in the network.
     pub fn on_end(&mut self, flow: usize, came: Time, amount: u64, took: Span, alone: Option<Span>) {
-        let slowdown = alone.filter(|alone| *alone > Span::ZERO).map(|alone| took.as_secs_f64() / alone.as_secs_f64());
+        let slowdown =
+            alone.filter(|alone| *alone > Span::ZERO).map(|alone| took.as_secs_f64() / alone.as_secs_f64());
         for cell in self.cells_at(flow, came, amount) {
             cell.completed += 1;
             cell.completion.record(took.as_nanos());
@@ -177,7 +178,10 @@ mod tests {
             step: Span::from_secs(1),
             with_series: true,
         };
-        RequestAccounts::new(vec![info("long", false), info("web", true), info("web", true), info("ftp", true)], &extent)
+        RequestAccounts::new(
+            vec![info("long", false), info("web", true), info("web", true), info("ftp", true)],
+            &extent,
+        )
     }
 
     #[test]
@@ -190,12 +194,31 @@ mod tests {
             }
         }
         let shown = |interval| -> Vec<(String, String, u64, u64)> {
-            accounts.rows(interval).into_iter().map(|row| (row.group, row.size, row.came, row.completed)).collect()
+            accounts
+                .rows(interval)
+                .into_iter()
+                .map(|row| (row.group, row.size, row.came, row.completed))
+                .collect()
         };
-        let row = |group: &str, size: &str, came, completed| (group.to_owned(), size.to_owned(), came, completed);
-        let of_run = [row("web", "1-9", 2, 2), row("web", "10-99", 1, 1), row("web", "all", 3, 3), row("ftp", "10000-", 1, 0), row("ftp", "all", 1, 0)];
+        let row =
+            |group: &str, size: &str, came, completed| (group.to_owned(), size.to_owned(), came, completed);
+        let of_run = [
+            row("web", "1-9", 2, 2),
+            row("web", "10-99", 1, 1),
+            row("web", "all", 3, 3),
+            row("ftp", "10000-", 1, 0),
+            row("ftp", "all", 1, 0),
+        ];
         assert_eq!(shown(0), of_run);
-        assert_eq!(shown(1), [row("web", "1-9", 1, 1), row("web", "10-99", 1, 1), row("web", "all", 2, 2), row("ftp", "all", 0, 0)]);
+        assert_eq!(
+            shown(1),
+            [
+                row("web", "1-9", 1, 1),
+                row("web", "10-99", 1, 1),
+                row("web", "all", 2, 2),
+                row("ftp", "all", 0, 0)
+            ]
+        );
         let web = &accounts.rows(0)[2];
         assert_eq!((web.completion_ms.mean, web.slowdown.mean), (Some(2000.0), Some(4.0)));
         assert_eq!(accounts.rows(0)[4].slowdown.mean, None);

@@ -205,7 +205,9 @@ fn write_requests<W: io::Write + Send>(report: &Report, to: W) -> Result<(), Par
     for column in table.columns {
         let no_column = || ParquetError::General(format!("no column `{}`", column.name));
         let mut writer = rows.next_column()?.ok_or_else(no_column)?;
-        let floats = |of: fn(&RequestSample) -> f64| requests.iter().map(move |r| Some(of(r)).filter(|x| x.is_finite()));
+        let floats = |of: fn(&RequestSample) -> f64| {
+            requests.iter().map(move |r| Some(of(r)).filter(|x| x.is_finite()))
+        };
         match &*column.name {
             "flow" => {
                 let flows = requests.iter().map(|r| Some(r.flow.cast_signed()));

@@ -170,7 +170,11 @@ pub const REQUESTS: Table = Table {
         column("came_s", Kind::F64, "when it came, s"),
         column("amount", Kind::U64, "the Data that it fetched"),
         column("completion_s", Kind::F64, "the time until its last Data, s"),
-        nullable("slowdown", Kind::F64, "that over the time that it would take alone; null if that is not known"),
+        nullable(
+            "slowdown",
+            Kind::F64,
+            "that over the time that it would take alone; null if that is not known",
+        ),
     ],
 };
 

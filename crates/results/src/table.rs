@@ -127,10 +127,12 @@ fn requests(rows: &[RequestRow], width: Option<u16>) -> Option<Table> {
         return None;
     }
     let has_ideal = rows.iter().any(|row| row.ideal_slowdown.is_some());
-    let mut header = vec!["group", "Data", "came", "complete", "completion mean ms", "p99 ms", "slowdown mean", "p99"];
+    let mut header =
+        vec!["group", "Data", "came", "complete", "completion mean ms", "p99 ms", "slowdown mean", "p99"];
     header.extend(if has_ideal { &["ideal mean", "p99"][..] } else { &[] });
     let mut table = table(&header, 1..header.len(), width);
-    let number = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), |value| Quantity::Plain.format(value));
+    let number =
+        |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), |value| Quantity::Plain.format(value));
     for row in rows {
         let mut cells = vec![
             row.group.clone(),

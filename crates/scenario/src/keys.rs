@@ -65,7 +65,6 @@ const ARRIVALS: &str = "a process of arrivals such as \"poisson 5/s\", \"every 2
 const POPULARITY: &str = "a popularity such as \"zipf 0.8\", \"zipf 0.8 shift 5\" or \"uniform\"";
 const ACTIVITY: &str = "an activity such as \"on exponential 1 s off pareto 3 s shape 1.5\"";
 
-
 /// Every table, in the order of the reference.
 pub const SECTIONS: &[Section] = &[
     Section {
@@ -595,7 +594,13 @@ pub const KEYS: &[Key] = &[
         "The link, or pair of stations on a medium, that changes: `\"R1-R2\"`, or one direction of its rate or delay: `\"R1->R2\"`.",
     ),
     fixed("event", "node", Shape::Text, NONE, "The node that changes."),
-    key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on; `\"0 b/s\"`: it sends no new Interests."),
+    key(
+        "event",
+        "source_rate",
+        Shape::SourceRate,
+        NONE,
+        "Flow: as in `[[flow]]`, from now on; `\"0 b/s\"`: it sends no new Interests.",
+    ),
     key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
     key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on, also in place of a `rate_trace`."),
     key(

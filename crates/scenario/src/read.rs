@@ -79,7 +79,8 @@ impl ScenarioItem for Item<'_> {
             return Err(self.wrong("source_rate", &value));
         }
         // An event may silence a flow, which a later one wakes.
-        let is_silence = self.section == "event" && value.as_text().and_then(|text| text.parse().ok()) == Some(Rate::ZERO);
+        let is_silence =
+            self.section == "event" && value.as_text().and_then(|text| text.parse().ok()) == Some(Rate::ZERO);
         let rate = if is_silence { Rate::ZERO } else { self.rate("source_rate")? };
         Ok(if unresponsive { SourceRate::Unresponsive(rate) } else { SourceRate::Limited(rate) })
     }

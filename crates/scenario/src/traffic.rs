@@ -91,13 +91,22 @@ impl Distribution {
             if value > 0.0 && value.is_finite() { Ok(value) } else { Err(format!("`{text}` is not above 0")) }
         };
         let bare = |text: &str, what: &str| -> Result<f64, String> {
-            let number: f64 = text.trim().parse().map_err(|_| format!("the {what} `{}` is no number", text.trim()))?;
-            if number > 0.0 && number.is_finite() { Ok(number) } else { Err(format!("the {what} is not above 0")) }
+            let number: f64 =
+                text.trim().parse().map_err(|_| format!("the {what} `{}` is no number", text.trim()))?;
+            if number > 0.0 && number.is_finite() {
+                Ok(number)
+            } else {
+                Err(format!("the {what} is not above 0"))
+            }
         };
         let range = |text: &str| -> Result<(f64, f64), String> {
             let (least, most) = text.split_once(" to ").ok_or("a range is written as `10 to 90`")?;
             let (least, most) = (value(least)?, value(most)?);
-            if least < most { Ok((least, most)) } else { Err(format!("`{text}` is no range: the first value is the smaller one")) }
+            if least < most {
+                Ok((least, most))
+            } else {
+                Err(format!("`{text}` is no range: the first value is the smaller one"))
+            }
         };
         match kind {
             "fixed" => Ok(Distribution::Fixed(value(rest)?)),
@@ -110,7 +119,9 @@ impl Distribution {
                     return Ok(Distribution::BoundedPareto { least, most, shape });
                 }
                 if shape <= 1.0 {
-                    return Err(format!("a Pareto distribution of shape {shape} has no mean: the shape is above 1, or give a range, `pareto 3 to 3000 shape {shape}`"));
+                    return Err(format!(
+                        "a Pareto distribution of shape {shape} has no mean: the shape is above 1, or give a range, `pareto 3 to 3000 shape {shape}`"
+                    ));
                 }
                 Ok(Distribution::Pareto { least: value(of)? * (shape - 1.0) / shape, shape })
             }
@@ -118,7 +129,9 @@ impl Distribution {
                 let (mean, sigma) = rest.split_once(" sigma ").ok_or("a lognormal distribution has a mean and the standard deviation of the logarithm: `lognormal 50 sigma 1.2`")?;
                 let sigma = bare(sigma, "sigma")?;
                 if sigma > 10.0 {
-                    return Err(format!("sigma is {sigma}: it is the standard deviation of the logarithm, at most 10"));
+                    return Err(format!(
+                        "sigma is {sigma}: it is the standard deviation of the logarithm, at most 10"
+                    ));
                 }
                 Ok(Distribution::Lognormal { mean: value(mean)?, sigma })
             }
@@ -139,13 +152,20 @@ impl Distribution {
     ///
     /// # Errors
     /// The first wrong line.
-    pub fn of_lines(text: &str, number: &dyn Fn(&str) -> Result<f64, String>) -> Result<Distribution, String> {
+    pub fn of_lines(
+        text: &str,
+        number: &dyn Fn(&str) -> Result<f64, String>,
+    ) -> Result<Distribution, String> {
         let mut values = Vec::new();
         for (line, content) in lines(text) {
             let value = number(content).ok().filter(|value| *value > 0.0 && value.is_finite());
             values.push(value.ok_or_else(|| format!("line {line}: `{content}` is no number above 0"))?);
         }
-        if values.is_empty() { Err("it has no values".to_owned()) } else { Ok(Distribution::OneOf(values.into())) }
+        if values.is_empty() {
+            Err("it has no values".to_owned())
+        } else {
+            Ok(Distribution::OneOf(values.into()))
+        }
     }
 }
 
@@ -234,18 +254,21 @@ impl Arrivals {
             if at == 0 && fields[0].starts_with(char::is_alphabetic) {
                 continue;
             }
-            let wrong = |what: &str| format!("line {line}: {what}; a line is `time,object,amount`, the time in seconds");
+            let wrong = |what: &str| {
+                format!("line {line}: {what}; a line is `time,object,amount`, the time in seconds")
+            };
             let time: f64 = fields[0].parse().map_err(|_| wrong(&format!("`{}` is no time", fields[0])))?;
             if !(0.0..=1e9).contains(&time) {
                 return Err(wrong(&format!("the time {time} s is not 0 to 1e9 s")));
             }
-            let whole = |at: usize, least: u64, what: &str| match fields.get(at).filter(|field| !field.is_empty()) {
-                None => Ok(None),
-                Some(field) => match field.parse::<u64>() {
-                    Ok(value) if (least..=MOST_DATA).contains(&value) => Ok(Some(value)),
-                    _ => Err(wrong(&format!("`{field}` is no {what}"))),
-                },
-            };
+            let whole =
+                |at: usize, least: u64, what: &str| match fields.get(at).filter(|field| !field.is_empty()) {
+                    None => Ok(None),
+                    Some(field) => match field.parse::<u64>() {
+                        Ok(value) if (least..=MOST_DATA).contains(&value) => Ok(Some(value)),
+                        _ => Err(wrong(&format!("`{field}` is no {what}"))),
+                    },
+                };
             if fields.len() > 3 {
                 return Err(wrong("too many fields"));
             }
@@ -259,7 +282,11 @@ impl Arrivals {
             }
             requests.push(request);
         }
-        if requests.is_empty() { Err("it has no requests".to_owned()) } else { Ok(Arrivals::Listed(requests.into())) }
+        if requests.is_empty() {
+            Err("it has no requests".to_owned())
+        } else {
+            Ok(Arrivals::Listed(requests.into()))
+        }
     }
 }
 
@@ -314,8 +341,10 @@ impl Requests {
             Arrivals::Poisson { .. } => true,
             Arrivals::Every(_) => self.objects.is_some_and(|objects| objects > 1) || !self.amount.is_fixed(),
             Arrivals::Listed(requests) => {
-                let draws_amount = requests.iter().any(|request| request.amount.is_none()) && !self.amount.is_fixed();
-                draws_amount || self.objects.is_some() && requests.iter().any(|request| request.object.is_none())
+                let draws_amount =
+                    requests.iter().any(|request| request.amount.is_none()) && !self.amount.is_fixed();
+                draws_amount
+                    || self.objects.is_some() && requests.iter().any(|request| request.object.is_none())
             }
         }
     }
@@ -339,7 +368,8 @@ impl FromStr for Activity {
     /// Reads `on exponential 1 s off pareto 3 s shape 1.5`.
     fn from_str(text: &str) -> Result<Activity, String> {
         let form = || format!("`{text}` is no activity");
-        let (on, off) = text.trim().strip_prefix("on ").and_then(|rest| rest.split_once(" off ")).ok_or_else(form)?;
+        let (on, off) =
+            text.trim().strip_prefix("on ").and_then(|rest| rest.split_once(" off ")).ok_or_else(form)?;
         let read = |text: &str| {
             let times = Distribution::parse(text, &seconds)?;
             if times.mean() < LEAST_MEAN_S {
@@ -359,7 +389,11 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// A number of Data.
 pub(crate) fn data(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is no number of Data"))?;
-    if number <= MOST_DATA as f64 { Ok(number) } else { Err(format!("{number} Data are more than {MOST_DATA}")) }
+    if number <= MOST_DATA as f64 {
+        Ok(number)
+    } else {
+        Err(format!("{number} Data are more than {MOST_DATA}"))
+    }
 }
 
 impl fmt::Display for Arrivals {
@@ -426,19 +460,30 @@ mod tests {
     fn arrivals_are_read() {
         assert_eq!("poisson 300/min".parse(), Ok(Arrivals::Poisson { per_second: 5.0 }));
         assert_eq!("every 200 ms".parse(), Ok(Arrivals::Every(Span::from_millis(200))));
-        for wrong in ["poisson", "poisson 5", "poisson 0/s", "poisson 1e9/s", "every 0 ms", "every 5", "often", ""] {
+        for wrong in
+            ["poisson", "poisson 5", "poisson 0/s", "poisson 1e9/s", "every 0 ms", "every 5", "often", ""]
+        {
             assert!(wrong.parse::<Arrivals>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_file_of_requests_is_read_line_by_line() {
-        let Ok(Arrivals::Listed(requests)) = Arrivals::of_lines("time,object,amount\n# warm\n0.5,3,20\n\n1,,7\n1.5\n") else {
+        let Ok(Arrivals::Listed(requests)) =
+            Arrivals::of_lines("time,object,amount\n# warm\n0.5,3,20\n\n1,,7\n1.5\n")
+        else {
             panic!("it is a file of requests")
         };
         let at = |ms, object, amount| Request { at: Span::from_millis(ms), object, amount };
         assert_eq!(*requests, [at(500, Some(3), Some(20)), at(1000, None, Some(7)), at(1500, None, None)]);
-        for (text, part) in [("1\n0.5", "line 2"), ("1,x", "object"), ("1,1,0", "amount"), ("-1", "time"), ("1,1,1,1", "many"), ("t\n", "no requests")] {
+        for (text, part) in [
+            ("1\n0.5", "line 2"),
+            ("1,x", "object"),
+            ("1,1,0", "amount"),
+            ("-1", "time"),
+            ("1,1,1,1", "many"),
+            ("t\n", "no requests"),
+        ] {
             assert!(Arrivals::of_lines(text).unwrap_err().contains(part), "{text}");
         }
     }
@@ -450,7 +495,8 @@ mod tests {
         assert!("zipf x".parse::<Popularity>().is_err() && "zeta 1".parse::<Popularity>().is_err());
         let activity: Activity = "on exponential 1 s off pareto 3 s shape 1.5".parse().unwrap();
         assert_eq!((activity.on.mean(), activity.off.mean()), (1.0, 3.0));
-        for wrong in ["on 1 s", "exponential 1 s", "on exponential 1 off exponential 1 s", "on 1 us off 1 s"] {
+        for wrong in ["on 1 s", "exponential 1 s", "on exponential 1 off exponential 1 s", "on 1 us off 1 s"]
+        {
             assert!(wrong.parse::<Activity>().is_err(), "{wrong}");
         }
     }

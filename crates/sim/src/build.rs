@@ -326,7 +326,14 @@ impl<'e> Builder<'e> {
             let number = streams.entry((node, flow.prefix.as_str())).and_modify(|n| *n += 1).or_insert(1);
             let random = self.flow_random(flow, *number);
             let consumer = Consumer::new(self.experiment.consumer(id), control, random);
-            flows.push(FlowApp { consumer, node: node as u32, face, event, flow: index as u32, request: None });
+            flows.push(FlowApp {
+                consumer,
+                node: node as u32,
+                face,
+                event,
+                flow: index as u32,
+                request: None,
+            });
         }
         flows
     }
@@ -340,7 +347,8 @@ impl<'e> Builder<'e> {
         let source = |(index, stream): (usize, Option<RequestStream>)| {
             Some(Box::new(RequestSource::new(stream?, self.experiment.unloaded(FlowId(index)))))
         };
-        let sources = if has_any { streams.into_iter().enumerate().map(source).collect() } else { Vec::new() };
+        let sources =
+            if has_any { streams.into_iter().enumerate().map(source).collect() } else { Vec::new() };
         (sources, schemes)
     }
 

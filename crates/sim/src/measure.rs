@@ -7,7 +7,8 @@ use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Experiment, ExperimentError, Measured, Observers, name_of};
 use weir_measure::{
-    ControlSample, DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts, NodeState, Report, RequestAccounts,
+    ControlSample, DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts, NodeState, Report,
+    RequestAccounts,
 };
 use weir_scenario::FlowId;
 
@@ -92,7 +93,14 @@ impl Measurements {
     }
 
     /// A request was complete; `alone` is the time that it would take alone.
-    pub(crate) fn on_request_end(&mut self, flow: u32, came: Time, amount: u64, took: Span, alone: Option<Span>) {
+    pub(crate) fn on_request_end(
+        &mut self,
+        flow: u32,
+        came: Time,
+        amount: u64,
+        took: Span,
+        alone: Option<Span>,
+    ) {
         self.requests.on_end(flow as usize, came, amount, took, alone);
     }
 
@@ -132,7 +140,12 @@ impl Measurements {
     }
 
     /// The end of a step, or an end of an interval.
-    pub(crate) fn step(&mut self, apps: &[FlowApp], sources: &[Option<Box<RequestSource>>], nodes: &mut [Node]) {
+    pub(crate) fn step(
+        &mut self,
+        apps: &[FlowApp],
+        sources: &[Option<Box<RequestSource>>],
+        nodes: &mut [Node],
+    ) {
         let (now, is_sample) = (self.flows.next_step(), self.flows.is_sample());
         self.links.end_step(now, is_sample);
         for (index, Node { forwarder, cache_before, .. }) in nodes.iter_mut().enumerate() {
@@ -150,7 +163,8 @@ impl Measurements {
         }
         for (index, source) in sources.iter().enumerate().filter_map(|(at, s)| Some((at, s.as_ref()?))) {
             let mut sum = source.ended;
-            let live = source.apps().iter().map(|app| &apps[*app as usize]).filter(|app| app.request.is_some());
+            let live =
+                source.apps().iter().map(|app| &apps[*app as usize]).filter(|app| app.request.is_some());
             live.for_each(|app| add(&mut sum, app.consumer.counters()));
             self.flows.set_counters(index, sum);
         }

@@ -213,7 +213,8 @@ pub(crate) struct Parts {
 
 impl World {
     pub(crate) fn new(experiment: Arc<Experiment>, parts: Parts) -> World {
-        let Parts { nodes, channels, media, wires, mut flows, sources, schemes, produced, measure, seed_use } = parts;
+        let Parts { nodes, channels, media, wires, mut flows, sources, schemes, produced, measure, seed_use } =
+            parts;
         let first_flow = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + wires.len();
         let count = first_flow + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
@@ -439,7 +440,9 @@ impl World {
             Change::Start(flow) if self.is_source(flow.index() as u32) => {
                 self.schedule_source(flow.index() as u32);
             }
-            Change::Stop(flow) if self.is_source(flow.index() as u32) => self.stop_requests(flow.index() as u32),
+            Change::Stop(flow) if self.is_source(flow.index() as u32) => {
+                self.stop_requests(flow.index() as u32)
+            }
             Change::Source(flow, source) if self.is_source(flow.index() as u32) => {
                 self.set_request_source(flow.index() as u32, source);
             }

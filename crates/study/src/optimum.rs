@@ -44,7 +44,8 @@ pub struct ScenarioOptimum {
 
 /// Refuses a scenario whose consumers the seed draws: each seed has another optimum.
 pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
-    if let Some(flow) = scenario.flows.iter().find(|flow| flow.activity.is_some() && flow.requests.is_none()) {
+    if let Some(flow) = scenario.flows.iter().find(|flow| flow.activity.is_some() && flow.requests.is_none())
+    {
         return Err(StudyError::Invalid(format!(
             "flow {} pauses at random times, so there is no steady optimum: leave its `activity` out",
             flow.name

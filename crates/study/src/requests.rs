@@ -72,7 +72,8 @@ pub(crate) fn add_ideal(
     if scenario.flows.iter().any(|flow| flow.activity.is_some() && flow.requests.is_none()) {
         return Err(StudyError::Invalid("a flow pauses at random times".to_owned()));
     }
-    let setup = Setup { seed: document.seed, with_series: false, windows: windows.to_vec(), ..Setup::default() };
+    let setup =
+        Setup { seed: document.seed, with_series: false, windows: windows.to_vec(), ..Setup::default() };
     let experiment = Experiment::new(Arc::clone(scenario), &setup)?;
     let Some((expanded, drawn)) = as_flows(&experiment) else { return Ok(()) };
     let own = scenario.windows.iter().map(|window| (window.from, window.to));
@@ -104,7 +105,8 @@ pub(crate) fn add_ideal(
             }
         }
     }
-    let rows = core::iter::once(&mut document.requests).chain(document.windows.iter_mut().map(|w| &mut w.requests));
+    let rows =
+        core::iter::once(&mut document.requests).chain(document.windows.iter_mut().map(|w| &mut w.requests));
     for (interval, rows) in rows.enumerate() {
         let ideal = accounts.rows(interval);
         for row in rows {
@@ -157,8 +159,10 @@ mod tests {
                  arrivals = \"poisson {}/s\"\namount = \"exponential 100\"\n",
                 load / 0.0886
             );
-            let scenario = Arc::new(Scenario::parse("PS", "PS", &flow, &[]).unwrap_or_else(|error| panic!("{error}")));
-            let row = weir_measure::RequestRow { group: "web".into(), size: "all".into(), ..Default::default() };
+            let scenario =
+                Arc::new(Scenario::parse("PS", "PS", &flow, &[]).unwrap_or_else(|error| panic!("{error}")));
+            let row =
+                weir_measure::RequestRow { group: "web".into(), size: "all".into(), ..Default::default() };
             let mut document = RunDocument { seed: 3, requests: vec![row], ..RunDocument::default() };
             add_ideal(&scenario, &[], &mut document).unwrap_or_else(|error| panic!("{error}"));
             let found = document.requests[0].ideal_slowdown.and_then(|s| s.mean).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! The reference of results: the tables of a run, and the documents as their models have them.
 
 use weir_results::schema::{
-    AXES_BEHIND, METADATA, Metric, Object, REQUESTS, STUDY_METADATA, STUDY_TABLES, TABLES, TRACE, TRACE_EVENTS,
-    Table, axis, axis_number, metric,
+    AXES_BEHIND, METADATA, Metric, Object, REQUESTS, STUDY_METADATA, STUDY_TABLES, TABLES, TRACE,
+    TRACE_EVENTS, Table, axis, axis_number, metric,
 };
 
 use crate::page::Document;

@@ -48,7 +48,8 @@ fn poisson_counts_have_the_variance_of_their_mean() {
 
 #[test]
 fn objects_are_requested_as_often_as_zipf_says() {
-    let keys = "arrivals = \"poisson 50/s\"\namount = \"exponential 30\"\nobjects = 1000\npopularity = \"zipf 0.8\"";
+    let keys =
+        "arrivals = \"poisson 50/s\"\namount = \"exponential 30\"\nobjects = 1000\npopularity = \"zipf 0.8\"";
     let requests = requests(1, keys);
     let mut counts = vec![0.0; 1000];
     let mut amounts: BTreeMap<u64, u64> = BTreeMap::new();
@@ -61,8 +62,11 @@ fn objects_are_requested_as_often_as_zipf_says() {
     let sum: f64 = weights.iter().sum();
     let n = requests.len() as f64;
     // Chi-square over all objects: 999 degrees of freedom, below 1150 with all but 0.0005.
-    let chi_square: f64 =
-        counts.iter().zip(&weights).map(|(count, weight)| (count - n * weight / sum).powi(2) / (n * weight / sum)).sum();
+    let chi_square: f64 = counts
+        .iter()
+        .zip(&weights)
+        .map(|(count, weight)| (count - n * weight / sum).powi(2) / (n * weight / sum))
+        .sum();
     assert!((850.0..1150.0).contains(&chi_square), "{chi_square}");
     let mean = amounts.values().sum::<u64>() as f64 / amounts.len() as f64;
     assert!((mean - 30.0).abs() < 3.5, "{mean}");
@@ -71,10 +75,14 @@ fn objects_are_requested_as_often_as_zipf_says() {
 #[test]
 fn flows_of_one_prefix_request_different_new_objects_at_different_times() {
     let both = streams(1, "arrivals = \"poisson 1/s\"\namount = 1");
-    let objects: std::collections::BTreeSet<u64> = both.iter().flatten().map(|request| request.object).collect();
+    let objects: std::collections::BTreeSet<u64> =
+        both.iter().flatten().map(|request| request.object).collect();
     assert_eq!(objects.len(), both[0].len() + both[1].len());
     assert_ne!(both[0][0].at, both[1][0].at);
-    assert_ne!(requests(1, "arrivals = \"poisson 1/s\"\namount = 1"), requests(2, "arrivals = \"poisson 1/s\"\namount = 1"));
+    assert_ne!(
+        requests(1, "arrivals = \"poisson 1/s\"\namount = 1"),
+        requests(2, "arrivals = \"poisson 1/s\"\namount = 1")
+    );
 }
 
 #[test]

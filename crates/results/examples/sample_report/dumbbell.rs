@@ -5,9 +5,9 @@ use weir_core::seam::Gauge;
 use weir_core::units::Span;
 use weir_measure::{
     Bound, ClassRow, ControlSample, DelayHistogram, Distribution, DistributionRow, DropRow, ExpectationRow,
-    FlowRow, FlowSample, GroupRow, Hops, LinkRow, LinkSample, NodeRow, NodeSample, NodeSeries, OptimumFlowRow,
-    OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium, TopologyNode,
-    TrafficFigures, WindowRow,
+    FlowRow, FlowSample, GroupRow, Hops, LinkRow, LinkSample, NodeRow, NodeSample, NodeSeries,
+    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium,
+    TopologyNode, TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;

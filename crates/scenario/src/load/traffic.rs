@@ -46,7 +46,12 @@ impl Loader<'_> {
         let needs = |key: &str, other: &str| {
             let value = item.value(key)?;
             let message = format!("`{key}` has a meaning with `{other}` only");
-            Err(item.error(key, &value, message, format!("give the flow `{other}` too, or leave out `{key}`")))
+            Err(item.error(
+                key,
+                &value,
+                message,
+                format!("give the flow `{other}` too, or leave out `{key}`"),
+            ))
         };
         if arrivals.is_none() && objects.is_some() {
             return needs("objects", "arrivals");
@@ -95,18 +100,25 @@ fn check_requests(item: &Item<'_>, arrivals: &Arrivals, objects: Option<u64>) ->
     match arrivals {
         Arrivals::Listed(requests) => {
             if !has_amount && requests.iter().any(|request| request.amount.is_none()) {
-                return error("a request has no amount".to_owned(), "give each its amount, or the flow an `amount`");
+                return error(
+                    "a request has no amount".to_owned(),
+                    "give each its amount, or the flow an `amount`",
+                );
             }
             let outside = |object: u64| objects.is_some_and(|objects| object >= objects);
             if let Some(object) = requests.iter().filter_map(|request| request.object).find(|o| outside(*o)) {
                 let most = objects.unwrap_or_default();
-                return error(format!("object {object} is requested, but there are {most}"), "objects count from 0");
+                return error(
+                    format!("object {object} is requested, but there are {most}"),
+                    "objects count from 0",
+                );
             }
             Ok(())
         }
-        _ if !has_amount => {
-            error("the requests have no amount".to_owned(), "give the flow an `amount`: a number of segments, or a distribution")
-        }
+        _ if !has_amount => error(
+            "the requests have no amount".to_owned(),
+            "give the flow an `amount`: a number of segments, or a distribution",
+        ),
         _ => Ok(()),
     }
 }

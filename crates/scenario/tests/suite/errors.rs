@@ -827,7 +827,10 @@ fn random_traffic_that_cannot_be_is_refused() {
     wrong("activity = \"now and then\"", "on exponential 1 s off");
     wrong("source_jitter = 0.5", "an elastic flow has no rate");
     wrong("arrivals = \"file a\"\namount = 1", "names no other files");
-    wrong("arrivals = \"poisson 5/s\"\namount = \"exponential 5\"\nobjects = 9\npopularity = \"zipf 0.8\"", "fine");
+    wrong(
+        "arrivals = \"poisson 5/s\"\namount = \"exponential 5\"\nobjects = 9\npopularity = \"zipf 0.8\"",
+        "fine",
+    );
 }
 
 /// What is said about a link with these keys, of a scenario beside these files.

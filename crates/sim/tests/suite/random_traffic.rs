@@ -35,10 +35,14 @@ fn requests_of_one_data_wait_as_in_an_m_d_1_queue() {
         let flow = format!("arrivals = \"poisson {}/s\"\namount = 1", load / per_data);
         let document = document(&network("300 s", &flow, ""), 7);
         let link = document.links.iter().find(|link| link.to == "C").unwrap();
-        let (load, service) = (link.utilisation, 1e3 * link.utilisation * 300.0 / all(&document).completed as f64);
+        let (load, service) =
+            (link.utilisation, 1e3 * link.utilisation * 300.0 / all(&document).completed as f64);
         let wanted = load * service / (2.0 * (1.0 - load));
         let found = link.queue_ms.mean.unwrap();
-        assert!((found / wanted - 1.0).abs() < tolerance, "{load}: {found} ms, not {wanted} ms, of {service} ms");
+        assert!(
+            (found / wanted - 1.0).abs() < tolerance,
+            "{load}: {found} ms, not {wanted} ms, of {service} ms"
+        );
     });
 }
 
@@ -57,7 +61,8 @@ fn each_seed_has_another_outcome_and_the_same_seed_the_same_one() {
 
 #[test]
 fn requests_alone_have_a_slowdown_of_one_under_a_window_that_is_large_enough() {
-    let document = document(&network("20 s", "arrivals = \"every 1 s\"\namount = \"one of 1, 20, 300\"", ""), 1);
+    let document =
+        document(&network("20 s", "arrivals = \"every 1 s\"\namount = \"one of 1, 20, 300\"", ""), 1);
     let row = all(&document);
     assert_eq!((row.came, row.completed), (20, 20));
     let slowdown = row.slowdown.mean.unwrap();
@@ -66,7 +71,10 @@ fn requests_alone_have_a_slowdown_of_one_under_a_window_that_is_large_enough() {
 
 #[test]
 fn a_flow_that_stops_has_no_further_requests_and_a_rate_of_zero_silences_them() {
-    let stops = document(&network("10 s", "arrivals = \"every 100 ms\"\namount = 1\nstart = \"1 s\"\nstop = \"3 s\"", ""), 1);
+    let stops = document(
+        &network("10 s", "arrivals = \"every 100 ms\"\namount = 1\nstart = \"1 s\"\nstop = \"3 s\"", ""),
+        1,
+    );
     assert_eq!((all(&stops).came, all(&stops).completed), (20, 20));
     let event = |at, rate| format!("[[event]]\nat = \"{at} s\"\nflow = \"web\"\nsource_rate = \"{rate}\"\n");
     let silent = event(2, "0 b/s") + &event(4, "elastic");
