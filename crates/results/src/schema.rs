@@ -454,6 +454,8 @@ pub enum Object {
     Link,
     /// One node.
     Node,
+    /// The requests of a group for objects of some sizes.
+    Requests,
     /// All flows of the run.
     Run,
     /// A statement of the scenario's source.
@@ -462,12 +464,13 @@ pub enum Object {
 
 impl Object {
     /// Every kind of object with its name in column `kind`, and the content of column `object`.
-    pub const ALL: [(Object, &'static str, &'static str); 7] = [
+    pub const ALL: [(Object, &'static str, &'static str); 8] = [
         (Object::Flow, "flow", "consumer and prefix, such as `C1 /A`"),
         (Object::Group, "group", "name of the group"),
         (Object::Class, "class", "name of the class, such as `EF`"),
         (Object::Link, "link", "the sending and the receiving node, such as `R2->R3`"),
         (Object::Node, "node", "name of the node"),
+        (Object::Requests, "requests", "name of the group and the Data of the objects, such as `web 10-99`"),
         (Object::Run, "run", "`run`: all flows together"),
         (Object::Expectation, "expectation", "the measured quantity in words, with its window"),
     ];
@@ -500,6 +503,7 @@ pub mod metric {
     const FLOW: &[Object] = &[Object::Flow];
     const LINK: &[Object] = &[Object::Link];
     const NODE: &[Object] = &[Object::Node];
+    const REQUESTS: &[Object] = &[Object::Requests];
     const RUN: &[Object] = &[Object::Run];
     const EXPECTATION: &[Object] = &[Object::Expectation];
 
@@ -551,6 +555,16 @@ pub mod metric {
         PIT_MEAN = "pit_mean", Some("packets"), NODE, "mean number of pending Interests";
         PIT_MAX = "pit_max", Some("packets"), NODE, "the most Interests that were pending at once";
         NODE_DROPS = "node_drops", Some("packets"), NODE, "packets that the node threw away, for whatever reason";
+        CAME = "came", Some("requests"), REQUESTS, "requests that came";
+        COMPLETED = "completed", Some("requests"), REQUESTS, "those of them that were complete at the end of the run";
+        REQUEST_MEAN = "request_mean", Some("ms"), REQUESTS, "mean completion time of requests";
+        REQUEST_P99 = "request_p99", Some("ms"), REQUESTS, "99th percentile of it";
+        SLOWDOWN_MEAN = "slowdown_mean", Some("1"), REQUESTS,
+            "mean of the completion time over the time that the request would take alone";
+        SLOWDOWN_P99 = "slowdown_p99", Some("1"), REQUESTS, "99th percentile of it";
+        IDEAL_SLOWDOWN_MEAN = "ideal_slowdown_mean", Some("1"), REQUESTS,
+            "mean slowdown if links were shared ideally; no row if it is not known";
+        IDEAL_SLOWDOWN_P99 = "ideal_slowdown_p99", Some("1"), REQUESTS, "99th percentile of it";
         JAIN = "jain", Some("1"), &[Object::Group, Object::Class, Object::Run],
             "Jain's index over the goodputs of the flows, without weights; of a group or a class null with fewer than two that take part";
         WEIGHTED_JAIN = "weighted_jain", Some("1"), RUN,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use weir_measure::{
     ClassRow, DelayMs, DistanceRow, ExpectationRow, FlowRow, GroupRow, Hops, LinkRow, NodeRow, OptimumRow,
-    RunDocument, TrafficFigures, WindowRow, jain,
+    RequestRow, RunDocument, TrafficFigures, WindowRow, jain,
 };
 
 /// One figure of a run: a row of the results of a study.
@@ -62,6 +62,7 @@ struct Part<'a> {
     classes: &'a [ClassRow],
     links: &'a [LinkRow],
     nodes: &'a [NodeRow],
+    requests: &'a [RequestRow],
     optimum: Option<&'a OptimumRow>,
     /// The part of the Data that was thrown away; of the whole run only.
     thrown_away: Option<f64>,
@@ -76,6 +77,7 @@ impl<'a> Part<'a> {
             classes: &document.classes,
             links: &document.links,
             nodes: &document.nodes,
+            requests: &document.requests,
             optimum: document.optimum.as_ref(),
             thrown_away: Some(document.data_thrown_away),
         }
@@ -89,6 +91,7 @@ impl<'a> Part<'a> {
             classes: &row.classes,
             links: &row.links,
             nodes: &row.nodes,
+            requests: &row.requests,
             optimum: row.optimum.as_ref(),
             thrown_away: None,
         }
@@ -109,6 +112,10 @@ impl<'a> Part<'a> {
         }
         for node in self.nodes {
             figures.extend(of_object(Object::Node, &node.node, of_node(node)));
+        }
+        for row in self.requests {
+            let name = format!("{} {}", row.group, row.size);
+            figures.extend(of_object(Object::Requests, name, of_requests(row)));
         }
         figures.extend(of_object(Object::Run, Object::Run.name(), self.of_all_flows()));
         for figure in &mut figures {
@@ -233,6 +240,21 @@ fn of_link(link: &LinkRow) -> Values {
 
 fn of_hops(hops: Option<&Hops>) -> Option<(Metric, Option<f64>)> {
     Some((metric::HOPS_MEAN, hops?.mean))
+}
+
+fn of_requests(row: &RequestRow) -> Values {
+    let mut values = vec![
+        (metric::CAME, Some(row.came as f64)),
+        (metric::COMPLETED, Some(row.completed as f64)),
+        (metric::REQUEST_MEAN, row.completion_ms.mean),
+        (metric::REQUEST_P99, row.completion_ms.p99),
+        (metric::SLOWDOWN_MEAN, row.slowdown.mean),
+        (metric::SLOWDOWN_P99, row.slowdown.p99),
+    ];
+    if let Some(ideal) = row.ideal_slowdown {
+        values.extend([(metric::IDEAL_SLOWDOWN_MEAN, ideal.mean), (metric::IDEAL_SLOWDOWN_P99, ideal.p99)]);
+    }
+    values
 }
 
 fn of_node(node: &NodeRow) -> Values {

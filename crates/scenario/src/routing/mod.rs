@@ -344,6 +344,11 @@ mod tests {
             queue: QueueLimit::Packets(1),
             loss: 0.0,
             cost: [1000; 2],
+            loss_burst: None,
+            jitter: Span::ZERO,
+            reorder: false,
+            rate_trace: None,
+            half_duplex: false,
             medium: None,
         }
     }
