@@ -83,7 +83,7 @@ impl RequestStream {
 
     /// An object has the same amount whoever requests it, and whenever.
     fn amount_of(&self, object: u64) -> u64 {
-        if let Distribution::Fixed(amount) = self.requests.amount {
+        if let Distribution::Constant(amount) = self.requests.amount {
             return whole(amount);
         }
         let mut random = Random::named(self.seed, &format!("amount of {}/{object}", self.prefix));
@@ -145,7 +145,7 @@ fn later(time: Time, seconds: f64) -> Option<Time> {
 /// Draws from a distribution, by inversion of its distribution function; the normal one by Box and Muller (1958).
 pub(crate) fn draw(distribution: &Distribution, random: &mut Random) -> f64 {
     match *distribution {
-        Distribution::Fixed(value) => value,
+        Distribution::Constant(value) => value,
         Distribution::Exponential { mean } => -mean * libm::log(1.0 - random.unit()),
         Distribution::Pareto { least, shape } => least * libm::pow(1.0 - random.unit(), -1.0 / shape),
         Distribution::BoundedPareto { least, most, shape } => {
@@ -336,7 +336,7 @@ mod tests {
             (Distribution::Lognormal { mean: 50.0, sigma: 1.0 }, 50.0 * (-0.5_f64).exp(), 0.5),
             (Distribution::Uniform { least: 10.0, most: 90.0 }, 30.0, 0.25),
             (Distribution::OneOf([10.0, 20.0, 60.0, 60.0].into()), 60.0, 0.5),
-            (Distribution::Fixed(7.0), 7.0, 0.0),
+            (Distribution::Constant(7.0), 7.0, 0.0),
         ];
         for (distribution, below, wanted) in cases {
             let (mean, part) = sample(&distribution, below);

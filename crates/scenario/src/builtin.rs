@@ -61,10 +61,12 @@ builtins![
     "conditions/path-change",
     "conditions/foreign",
     "conditions/loss",
+    "conditions/short-flows",
     "conditions/beside-tcp",
     "examples/minimal",
     "examples/random-200",
     "examples/early-loss",
+    "examples/caches",
 ];
 
 /// The text of a built-in scenario: `qsccp/dumbbell`.

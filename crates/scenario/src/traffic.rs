@@ -13,7 +13,7 @@ use weir_core::units::Span;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
     /// Always this value.
-    Fixed(f64),
+    Constant(f64),
     /// Exponential.
     Exponential {
         /// Its mean.
@@ -57,7 +57,7 @@ impl Distribution {
     /// The mean.
     pub fn mean(&self) -> f64 {
         match *self {
-            Distribution::Fixed(value) => value,
+            Distribution::Constant(value) => value,
             Distribution::Exponential { mean } | Distribution::Lognormal { mean, .. } => mean,
             Distribution::Pareto { least, shape } => least * shape / (shape - 1.0),
             Distribution::BoundedPareto { least, most, shape } => {
@@ -74,8 +74,8 @@ impl Distribution {
     }
 
     /// Whether all draws are the same.
-    pub fn is_fixed(&self) -> bool {
-        matches!(self, Distribution::Fixed(_))
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Distribution::Constant(_))
     }
 
     /// Reads `exponential 50` and the like; `number` reads a value, such as `50` or `20 ms`.
@@ -109,7 +109,7 @@ impl Distribution {
             }
         };
         match kind {
-            "fixed" => Ok(Distribution::Fixed(value(rest)?)),
+            "constant" => Ok(Distribution::Constant(value(rest)?)),
             "exponential" => Ok(Distribution::Exponential { mean: value(rest)? }),
             "pareto" => {
                 let (of, shape) = rest.split_once(" shape ").ok_or("a Pareto distribution has a mean and a shape, `pareto 50 shape 1.5`, or a range and a shape, `pareto 3 to 3000 shape 1.1`")?;
@@ -144,7 +144,7 @@ impl Distribution {
                 let values: Result<Vec<f64>, String> = list.split(',').map(value).collect();
                 Ok(Distribution::OneOf(values?.into()))
             }
-            _ => Ok(Distribution::Fixed(value(text).map_err(|_| format!("`{text}` is no distribution"))?)),
+            _ => Ok(Distribution::Constant(value(text).map_err(|_| format!("`{text}` is no distribution"))?)),
         }
     }
 
@@ -339,10 +339,12 @@ impl Requests {
     pub fn is_random(&self) -> bool {
         match &self.arrivals {
             Arrivals::Poisson { .. } => true,
-            Arrivals::Every(_) => self.objects.is_some_and(|objects| objects > 1) || !self.amount.is_fixed(),
+            Arrivals::Every(_) => {
+                self.objects.is_some_and(|objects| objects > 1) || !self.amount.is_constant()
+            }
             Arrivals::Listed(requests) => {
                 let draws_amount =
-                    requests.iter().any(|request| request.amount.is_none()) && !self.amount.is_fixed();
+                    requests.iter().any(|request| request.amount.is_none()) && !self.amount.is_constant();
                 draws_amount
                     || self.objects.is_some() && requests.iter().any(|request| request.object.is_none())
             }
@@ -418,7 +420,7 @@ mod tests {
     fn distributions_are_read_with_their_means() {
         let means = [
             ("50", 50.0),
-            ("fixed 50", 50.0),
+            ("constant 50", 50.0),
             ("exponential 50", 50.0),
             ("pareto 50 shape 1.5", 50.0),
             ("lognormal 50 sigma 1.2", 50.0),

@@ -35,7 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["weir-core", "weir-keychain", "weir-management", "weir-net", "weir-packet", "weir-schemes"],
     ),
     ("weir-measure", &["weir-core", "weir-packet"]),
-    ("weir-results", &["weir-core", "weir-measure"]),
+    ("weir-results", &["weir-core", "weir-measure", "weir-packet"]),
     ("weir-experiment", &["weir-core", "weir-measure", "weir-packet", "weir-scenario", "weir-schemes"]),
     ("weir-sim", &["weir-core", "weir-experiment", "weir-measure", "weir-medium", "weir-scenario"]),
     (

@@ -87,7 +87,7 @@ fn flows_of_one_prefix_request_different_new_objects_at_different_times() {
 
 #[test]
 fn no_request_comes_in_a_pause() {
-    let keys = "arrivals = \"every 10 ms\"\namount = 1\nactivity = \"on fixed 1 s off fixed 3 s\"";
+    let keys = "arrivals = \"every 10 ms\"\namount = 1\nactivity = \"on constant 1 s off constant 3 s\"";
     let requests = requests(1, keys);
     assert!(requests.iter().all(|request| request.at.as_nanos() % 4_000_000_000 < 1_000_000_000));
     assert_eq!(requests.len(), 500 * 100);

@@ -20,7 +20,7 @@ pub(super) struct RandomTraffic {
 impl RandomTraffic {
     /// The requests of one of the flows, with its `amount` where that is a number.
     pub(super) fn requests(&self, amount: Option<u64>) -> Option<Arc<Requests>> {
-        let fixed = || Distribution::Fixed(amount.unwrap_or(1) as f64);
+        let fixed = || Distribution::Constant(amount.unwrap_or(1) as f64);
         Some(Arc::new(Requests {
             arrivals: self.arrivals.clone()?,
             amount: self.amount.as_deref().cloned().unwrap_or_else(fixed),

@@ -63,6 +63,8 @@ pub(super) struct Face {
     is_shared: bool,
     /// The neighbour takes part: it paces what it asks for.
     takes_part: bool,
+    /// Somebody beyond takes part: Data say how long they took there.
+    measures: bool,
     hidden: Hidden,
     /// η_d·C' once a rate is known.
     meter: Option<Meter>,
@@ -98,6 +100,7 @@ impl Face {
             told: None,
             is_shared: false,
             takes_part: false,
+            measures: false,
             hidden: Hidden::new(),
             meter: None,
             waits_since: Time::ZERO,
@@ -396,6 +399,9 @@ impl Queue for Face {
             self.rtt = Some(smooth(self.rtt, took));
         }
         let on_link = self.told.map_or(Span::ZERO, |told| Rate::from_bps_f64(told).time_for(ev.wire_len));
+        self.measures |= there.is_some();
+        // Where nobody beyond takes part, all of the way is the hop.
+        let there = if self.measures || self.takes_part { there } else { Some(Span::ZERO) };
         let hop = took.and_then(|took| Some(took.saturating_sub(there? + on_link)));
         let before = self.hidden.rate;
         let (bits, burst) = (ev.wire_len.bits() as f64, self.burst());
