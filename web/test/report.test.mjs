@@ -111,8 +111,14 @@ function firstBoard(page) {
   return page.evaluate(() => (document.getElementById("board-classes").hidden ? "flows" : "classes"));
 }
 
+/** What a function has of each plot over time; distributions are over values. */
+function overTime(page, of) {
+  const plots = `[...window.weirReport.plots].filter(([name]) => !name.startsWith("distribution")).map(([, plot]) => plot)`;
+  return page.evaluate(`${plots}.map(${of})`);
+}
+
 function ranges(page) {
-  return page.evaluate(() => [...window.weirReport.plots.values()].map((plot) => [plot.scales.x.min, plot.scales.x.max]));
+  return overTime(page, (plot) => [plot.scales.x.min, plot.scales.x.max]);
 }
 
 /** Lets the plots draw what was asked of them. */
@@ -188,7 +194,7 @@ describe("the report", () => {
       await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
       await settle(page);
       assert.match(await caption.textContent(), /^at [\d.]+ s$/);
-      const indices = await page.evaluate(() => [...window.weirReport.plots.values()].map((plot) => plot.cursor.idx));
+      const indices = await overTime(page, (plot) => plot.cursor.idx);
       assert.equal(new Set(indices).size, 1);
       assert.match(await page.locator("#board-links caption").textContent(), /^at [\d.]+ s$/);
     }));

@@ -333,7 +333,19 @@ pub struct Distribution {
     /// Their mean, exact, in `unit`; `None` without values.
     pub mean: Option<f64>,
     /// For each bucket with values, in order: where it begins, in steps, and how many values it has.
+    #[serde(serialize_with = "as_lists")]
     pub counts: Vec<(u64, u64)>,
+}
+
+/// Pairs as lists: a tuple would be one in Python, and a list in a document that is read.
+fn as_lists<S: serde::Serializer>(pairs: &[(u64, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    struct List(u64, u64);
+    impl Serialize for List {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq([self.0, self.1])
+        }
+    }
+    serializer.collect_seq(pairs.iter().map(|&(from, count)| List(from, count)))
 }
 
 /// The rows over one measuring window.

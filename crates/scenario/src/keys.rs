@@ -156,7 +156,7 @@ pub const SECTIONS: &[Section] = &[
         name: "generate.flows",
         written: "[generate.flows]",
         address: "generate.flows.KEY",
-        meaning: "Generated flows. Each has its own prefix and two different random nodes (in a dumbbell: C1 fetches from P1, and so on, in turn). The flows of a class form one group, named after the class. The keys of `[[flow]]` from `start` on are also allowed here and apply to every group.",
+        meaning: "Generated flows. Each has its own prefix and two different random nodes (in a dumbbell: C1 fetches from P1, and so on, in turn). The flows of a class form one group, named after the class. The keys of `[[flow]]` that are listed here apply to every group; random traffic is not among them.",
     },
 ];
 
@@ -599,7 +599,7 @@ pub const KEYS: &[Key] = &[
         "source_rate",
         Shape::SourceRate,
         NONE,
-        "Flow: as in `[[flow]]`, from now on; `\"0 b/s\"`: it sends no new Interests.",
+        "Flow: as in `[[flow]]`, from now on; `\"0 b/s\"`: it sends no new Interests. Requests still come, and wait.",
     ),
     key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
     key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on, also in place of a `rate_trace`."),

@@ -65,6 +65,8 @@ impl World {
 
     /// Everything that a node has is lost.
     fn fail(&mut self, node: u32) {
+        let counted = self.nodes[node as usize].forwarder.cache_counters();
+        self.nodes[node as usize].cache_before = self.nodes[node as usize].cache_before + counted;
         self.nodes[node as usize].forwarder.fail(self.now, &mut self.pool, &mut self.actions);
         self.settle(node);
         self.nodes[node as usize].up = false;
@@ -131,8 +133,6 @@ impl World {
         for route in scenario.routes.iter().filter(|route| route.node.index() == index).filter(stays) {
             add_route(&mut forwarder, keeps_to_one, &self.channels, route, &name_of(&route.prefix));
         }
-        let before = self.nodes[index].forwarder.cache_counters();
-        self.nodes[index].cache_before = self.nodes[index].cache_before + before;
         self.nodes[index].forwarder = forwarder;
         self.nodes[index].keeps_to_one = keeps_to_one;
         self.settle(node);

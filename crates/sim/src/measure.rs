@@ -148,12 +148,17 @@ impl Measurements {
     ) {
         let (now, is_sample) = (self.flows.next_step(), self.flows.is_sample());
         self.links.end_step(now, is_sample);
-        for (index, Node { forwarder, cache_before, .. }) in nodes.iter_mut().enumerate() {
-            let state = NodeState {
-                cache: *cache_before + forwarder.cache_counters(),
-                cached: forwarder.content_store().len() as u64,
-                pending: forwarder.pit().len() as u64,
-                most_pending: forwarder.take_most_pending() as u64,
+        for (index, Node { forwarder, cache_before, up, .. }) in nodes.iter_mut().enumerate() {
+            let state = if *up {
+                NodeState {
+                    cache: *cache_before + forwarder.cache_counters(),
+                    cached: forwarder.content_store().len() as u64,
+                    pending: forwarder.pit().len() as u64,
+                    most_pending: forwarder.take_most_pending() as u64,
+                }
+            } else {
+                // A node that has failed has nothing.
+                NodeState { cache: *cache_before, ..NodeState::default() }
             };
             self.nodes.set_state(index, state);
         }

@@ -77,7 +77,7 @@ impl World {
         if interests == 0 {
             return;
         }
-        let prefix = name_of(&self.experiment.scenario().flows[index as usize].prefix);
+        let prefix = name_of(&self.experiment.scenario().flows[flow.flow as usize].prefix);
         let mut packet = Packet::default();
         packet.name = prefix;
         let (node, what) = (flow.node, TraceWhat::Timeout { interests });

@@ -213,6 +213,16 @@ impl Targets<'_> {
     fn change_link(&mut self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
         let (directed, one_way) = link_text(item, "link", name, item.origin_of("link"), self.network)?;
         let link = directed.link;
+        let both = ["loss", "loss_burst", "jitter", "up"];
+        if let Some(key) = both.into_iter().find(|key| one_way && item.given(key).is_some()) {
+            let value = item.value(key)?;
+            let message = format!("`{key}` changes in both directions, but \"{name}\" is one direction");
+            let help = format!(
+                "name the link as \"{}\"; only rate and delay change in one direction",
+                name.replace("->", "-")
+            );
+            return Err(item.error(key, &value, message, help));
+        }
         let mut events = Vec::new();
         if item.given("rate").is_some() {
             let rate = self.rate(item, name, directed, one_way)?;

@@ -148,7 +148,9 @@ impl Loader<'_> {
         if metric.needs_amount()
             && let Some(endless) = chosen.find(|flow| flow.amount.is_none())
         {
-            let message = format!("flow {} never completes: it has no `amount`", endless.name);
+            let why =
+                if endless.requests.is_some() { "it is a source of requests" } else { "it has no `amount`" };
+            let message = format!("flow {} never completes: {why}", endless.name);
             return Err(item.error_here(message, ""));
         }
         let of = if words.is_empty() { String::new() } else { format!(" of {}", words.join(", ")) };

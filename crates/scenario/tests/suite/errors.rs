@@ -900,3 +900,12 @@ fn losses_in_bursts_jitter_traces_and_duplex_are_checked() {
     let said = small(&format!("{medium}jitter = \"1 ms\"\n{FLOW}"));
     assert!(said.contains("unknown key `jitter`"), "{said}");
 }
+
+#[test]
+fn what_changes_in_both_directions_is_not_changed_in_one() {
+    for change in ["loss = 0.1", "up = false"] {
+        let event = format!("[[event]]\nat = \"1 s\"\nlink = \"A->B\"\n{change}\n");
+        let said = small(&format!("{LINK}{FLOW}{event}"));
+        assert!(said.contains("changes in both directions") && said.contains("\"A-B\""), "{said}");
+    }
+}

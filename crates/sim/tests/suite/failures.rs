@@ -1,4 +1,5 @@
 //! Links and nodes that fail and return, producers that move, and next hops that follow.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use weir_experiment::Setup;
 use weir_measure::Report;
@@ -146,4 +147,24 @@ fn two_links_between_the_same_nodes_are_two_ways() {
     let names: Vec<String> =
         report.document.links.iter().map(|link| link.from.clone() + "->" + &link.end()).collect();
     assert_eq!(names, ["A->B", "B->A", "B->A:upper", "A->B:upper"]);
+}
+
+/// Its stores count on where they were, and its pending Interests are gone.
+#[test]
+fn a_node_with_a_store_fails_while_requests_come_and_counts_on_afterwards() {
+    let happens = event(4.0, "node = \"R\"", "up = false") + &event(6.0, "node = \"R\"", "up = true");
+    let store = "[[node]]\nname = \"R\"\ncache = 50\n";
+    let text = format!(
+        "title = \"a store\"\nduration = \"10 s\"\n[scheme]\ndefault = \"fixed\"\n[[node]]\nname = [\"C\", \"P\"]\n{store}\
+         [defaults.link]\nrate = \"2 Mb/s\"\ndelay = \"5 ms\"\n[[link]]\nbetween = [\"C-R\", \"R-P\"]\n\
+         [[flow]]\nname = \"web\"\nconsumer = \"C\"\nproducer = \"P\"\nprefix = \"/web\"\n\
+         arrivals = \"every 100 ms\"\namount = 5\nobjects = 20\n{happens}"
+    );
+    let setup = Setup { with_series: true, ..measuring(&[(0, 4), (5, 6), (6, 10)]) };
+    let document = run(&parse("a store", &text, &[]), &setup).document;
+    let at = |window: usize| document.windows[window].nodes.iter().find(|node| node.node == "R").unwrap();
+    let whole = document.nodes.iter().find(|node| node.node == "R").unwrap();
+    assert_eq!((at(1).cache_hits, at(1).pit_max, at(1).pit_mean), (0, 0, Some(0.0)));
+    assert!(at(0).cache_hits > 0 && at(2).cache_hits > 0);
+    assert!(whole.cache_hits >= at(0).cache_hits + at(2).cache_hits, "{whole:?}");
 }
