@@ -14,6 +14,7 @@ __all__ = [
     "VERSION",
     "Congestion",
     "Data",
+    "Distribution",
     "Flow",
     "Loss",
     "Optimum",
@@ -242,7 +243,8 @@ class Distribution:
     def quantile(self, part: float) -> float | None:
         """The value that this part (0 to 1) of all values does not exceed; off by half a step or 0.4 %."""
 
-    def __add__(self, other: Distribution) -> Distribution: ...
+    def __add__(self, value: Distribution, /) -> Distribution: ...
+    def __radd__(self, value: Distribution, /) -> Distribution: ...
 
 @final
 class Result:
