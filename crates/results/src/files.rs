@@ -570,7 +570,7 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 22);
+        assert_eq!(value.as_object().unwrap().len(), 23);
         assert_eq!(value["drops"][0].as_object().unwrap().len(), 4);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 11);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 10);

@@ -298,6 +298,10 @@ fn each_metric_is_measured_of_its_objects() {
     document.windows[0].optimum.as_mut().unwrap().flows[0].unshared_goodput_bps = Some(1.0);
     document.windows[0].optimum.as_mut().unwrap().target = Some(TargetRow::default());
     document.expectations[0].never = true;
+    let ideal_slowdown = Some(weir_measure::SlowdownFigures::default());
+    document
+        .requests
+        .push(weir_measure::RequestRow { ideal_slowdown, ..weir_measure::RequestRow::default() });
     let mut seen = BTreeSet::new();
     for figure in figures_of(&document) {
         let metric = metric::ALL.iter().find(|metric| metric.name == figure.metric).unwrap();
