@@ -256,9 +256,9 @@ impl Experiment {
 /// The time that requests of a flow take if they are alone in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unloaded {
-    /// Of one Data: the Interest and the Data cross each link of the route, one after the other.
+    /// The time of one Data: its Interest and the Data cross each link of the route, one link after the other.
     pub first: Span,
-    /// Of each further Data, on the slowest link of the route.
+    /// The time of each further Data: its transmission on the slowest link of the route.
     pub per_data: Span,
 }
 

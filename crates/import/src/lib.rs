@@ -181,9 +181,9 @@ pub struct Options {
     pub scheme: String,
     /// The format of all files; recognised if `None`.
     pub format: Option<Format>,
-    /// Of links without a rate; 100 Mb/s if `None`.
+    /// The rate of links without one; 100 Mb/s if `None`.
     pub rate: Option<Rate>,
-    /// Of links without a delay; if `None`, [`Delay::Distance`] at 200 km/ms where nodes have coordinates, and else 10 ms.
+    /// The delay of links without one; if `None`, [`Delay::Distance`] at 200 km/ms where nodes have coordinates, and else 10 ms.
     pub delay: Option<Delay>,
     /// The queues of links without one, packets; 100 if `None`.
     pub queue: Option<u32>,

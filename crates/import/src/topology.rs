@@ -57,7 +57,7 @@ pub struct Stated {
     pub queue: Option<u32>,
     /// 0 to 1.
     pub loss: Option<f64>,
-    /// Of the ends, km.
+    /// The distance between the ends, km.
     pub distance: Option<f64>,
 }
 
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Stated {
-    /// Of two links beside each other.
+    /// Merges the values of a parallel link.
     fn join(&mut self, other: &Stated) {
         let least = |a: Option<f64>, b: Option<f64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),

@@ -8,13 +8,13 @@ use weir_core::units::{Rate, Span};
 use crate::topology::{Place, Stated, Topology};
 use crate::{Delay, ImportError, Imported, Options};
 
-/// Of links whose rate nobody states.
+/// The rate of links whose rate neither the file nor an option states: assumed.
 const RATE: Rate = Rate::from_mbps(100);
-/// Of links whose delay nobody states, and whose ends are nowhere.
+/// The delay of links without a stated delay and without coordinates of both ends: assumed.
 const DELAY: Span = Span::from_millis(10);
-/// Of light in a fibre, km/ms.
+/// The speed of light in a fibre, km/ms.
 const SPEED: f64 = 200.0;
-/// Of links between nodes at one place.
+/// The delay of links between nodes at one place: assumed.
 const SHORTEST: Span = Span::from_micros(10);
 /// Mean radius of the earth, km.
 const EARTH: f64 = 6371.0;
@@ -104,7 +104,7 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Of what is there, what a node's name may have: letters, digits, `_`, `-`, `,` and blanks within.
+/// The name with `_` in place of each character that a node's name may not have.
 fn allowed(name: &str) -> String {
     let map = |c: char| if c.is_alphanumeric() || "_-, ".contains(c) { c } else { '_' };
     name.chars().map(map).collect::<String>().trim().to_owned()
@@ -199,7 +199,7 @@ fn sample(topology: &Topology, part: &[usize]) -> Vec<[usize; 2]> {
 
 /// The values of links, stated or assumed.
 struct Links {
-    /// Of each link, in both directions; `None`: as the defaults.
+    /// The delays of each link in both directions; `None`: the default.
     delays: Vec<[Option<Span>; 2]>,
     /// Whether some have a delay by their distance.
     has_distances: Option<f64>,

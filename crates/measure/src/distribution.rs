@@ -132,7 +132,7 @@ mod tests {
         let mut delays = Distribution::new("ms", 0.05);
         (0..10_000).for_each(|k| delays.record(f64::from(k) * 0.01));
         for (x, part) in delays.cdf() {
-            // Of a bucket of 0.4 ms at most, the last of which has no values behind 100 ms.
+            // A bucket is 0.4 ms wide at most, and the last one has no values above 100 ms.
             assert!((part - x / 100.0).abs() < 0.005, "{part} up to {x} ms");
         }
         assert_eq!(delays.cdf().last().map(|(_, part)| part), Some(1.0));

@@ -58,7 +58,7 @@ struct NodeInterval {
     to: Time,
     is_active: bool,
     caches: [Vec<CacheCounters>; 2],
-    /// Of few nodes: most drop nothing.
+    /// Packets dropped, by node; `None` for a node that dropped nothing, as most do.
     drops: Vec<Option<Box<DroppedByReason>>>,
     /// Pending Interests at the ends of steps, summed up.
     pending: Vec<u64>,

@@ -41,7 +41,7 @@ impl HopCounts {
         self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
     }
 
-    /// For a row of flows or classes.
+    /// Mean and counts, for a row of flows or classes.
     pub fn hops(&self) -> Hops {
         let sum = |of: fn((usize, &u64)) -> u64| self.0.iter().enumerate().map(of).sum::<u64>();
         let (count, hops) = (sum(|(_, count)| *count), sum(|(hops, count)| hops as u64 * count));

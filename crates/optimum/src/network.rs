@@ -480,7 +480,7 @@ pub(crate) enum Change {
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     rate: Vec<f64>,
-    /// Of each link and each node, whether it works; a link carries something if it and its ends do.
+    /// Whether each link works, and each node. A link carries packets if it and both its ends work.
     up: Vec<bool>,
     node_up: Vec<bool>,
     /// For each link.

@@ -108,7 +108,7 @@ impl TraceFile {
         let mut text = String::new();
         for (number, value) in header.signals.iter() {
             let known = self.signals.iter().find(|(known, _)| *known == number);
-            // To a text nothing fails.
+            // Writing to a String cannot fail.
             let _ = match known {
                 Some((_, name)) => write!(text, " {name}={value}"),
                 None => write!(text, " {number}={value}"),

@@ -292,7 +292,7 @@ pub struct NextHop {
     pub node: NodeId,
     /// The direction of the link that leads there.
     pub link: DirectedLink,
-    /// Of the way by it to the nearest producer: hops, nanoseconds or thousandths of costs, as the metric; 1, 2, … for the
+    /// The cost of the way by it to the nearest producer: hops, nanoseconds or thousandths of costs, as the metric; 1, 2, … for the
     /// next hops of a given route.
     pub cost: u64,
 }

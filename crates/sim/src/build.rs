@@ -79,7 +79,7 @@ impl<'e> Builder<'e> {
         Builder::noting(experiment, SeedUse::default())
     }
 
-    /// For a world that is there, which notes so what its random numbers are used for.
+    /// A builder for parts of an existing world: draws are noted in its `seed_use`.
     pub(crate) fn noting(experiment: &'e Experiment, seed_use: SeedUse) -> Builder<'e> {
         Builder {
             experiment,

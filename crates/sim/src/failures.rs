@@ -14,7 +14,7 @@ use crate::world::{FaceKind, World, channels_of};
 
 /// What a world knows of its links, producers and routes beside the nodes.
 pub(crate) struct Failures {
-    /// Of each link, whatever its ends do.
+    /// Whether each link works, apart from its ends.
     link_up: Vec<bool>,
     produced: Vec<Produced>,
     /// What routing knows, if it has learned something.
@@ -154,7 +154,7 @@ impl World {
         let experiment = self.experiment.clone();
         let scenario = experiment.scenario();
         let Event::FlowProducers { flows } = &scenario.events[event].what else { return };
-        // Of each prefix one flow says it.
+        // One flow for each prefix is enough.
         let mut of_prefix: BTreeMap<&str, (FlowId, &[NodeId])> = BTreeMap::new();
         for (flow, producers) in flows {
             of_prefix.insert(&scenario.flows[flow.index()].prefix, (*flow, producers));

@@ -64,7 +64,7 @@ pub(crate) struct LiveRequest {
 /// Makes the flow controls of requests.
 pub(crate) struct FlowSchemes {
     of_run: Box<dyn Scheme>,
-    /// Of flows with a scheme of their own.
+    /// The schemes of flows that have their own, by flow.
     own: BTreeMap<u32, Box<dyn Scheme>>,
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct Node {
     pub(crate) cache_before: CacheCounters,
     /// How often it has started.
     pub(crate) starts: u32,
-    /// Of its simulated cache.
+    /// The hit ratio of its simulated cache, 0 to 1.
     pub(crate) cache_ratio: f64,
     pub(crate) faces: Vec<FaceKind>,
     /// When its event is.

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn ideal_sharing_has_the_slowdown_of_processor_sharing() {
         for (load, tolerance) in [(0.3, 0.05), (0.6, 0.1), (0.8, 0.2)] {
-            // Of 1024 B of content 1120 B are on the wire; Data of 0.9 ms, requests of 100 on average.
+            // A Data takes 0.886 ms on the link, and a request is for 100 Data on average.
             let flow = format!(
                 "title = \"PS\"\nduration = \"400 s\"\n[scheme]\ndefault = \"fixed\"\n[[node]]\nname = [\"C\", \"P\"]\n\
                  [[link]]\nends = [\"C\", \"P\"]\nrate = [\"10 Gb/s\", \"10 Mb/s\"]\ndelay = \"1 us\"\n\

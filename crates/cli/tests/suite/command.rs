@@ -775,7 +775,7 @@ fn what_many_nodes_or_links_have_in_common_is_listed_once_unless_all_is_asked_fo
         [&["list", "qsccp/geant"][..], &["list", "qsccp/geant", "--all"]].map(|args| printed(&weir(args)));
     assert!(short.contains("  node.*.cache = 0  (all 46)\n") && !short.contains("node.n3.cache "), "{short}");
     assert!(short.contains("  node.*.position = (46 values for 46: list them with --all)\n"), "{short}");
-    assert!(short.lines().count() < 250 && all.lines().count() > 600);
+    assert!(5 * short.lines().count() < all.lines().count() && all.lines().count() > 600);
     assert!(all.contains("  node.n3.cache = 0\n") && !all.contains("node.*"), "{all}");
     // Few flows keep their order, each with its keys.
     let flow = |list: &str| {
@@ -923,7 +923,7 @@ fn a_topology_is_imported_and_runs_under_any_scheme() {
             "duration=2s",
         ])))
         .unwrap();
-        // By b, which costs less: 2 Mb/s, and not 1.
+        // The route over b costs less. It has 2 Mb/s, the other one has 1.
         let goodput = run["flows"][0]["goodput_bps"].as_f64().unwrap();
         assert!(goodput > 1e6, "{scheme}: {goodput}");
     }

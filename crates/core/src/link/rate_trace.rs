@@ -2,7 +2,8 @@
 //! HTTP, USENIX ATC 2015): each line is a time in milliseconds, at which the link can deliver [`OPPORTUNITY`] bytes. The
 //! last line is the length of the trace, which then begins again.
 //!
-//! Packets that wait share an opportunity, and a long packet takes several. What nobody uses is lost.
+//! Packets that wait share an opportunity, and a long packet takes several. An opportunity without a waiting
+//! packet is lost.
 
 use std::sync::Arc;
 
@@ -152,7 +153,7 @@ mod tests {
         let size = Bytes::new(OPPORTUNITY);
         let times: Vec<_> = (0..10).map(|_| link.send(at(0), size)).collect();
         assert_eq!(times, [3, 5, 5, 10, 13, 15, 15, 20, 23, 25].map(at));
-        // Opportunities that nobody used are lost.
+        // Opportunities without a waiting packet are lost.
         assert_eq!(link.send(at(1_000_004), size), at(1_000_005));
         assert_eq!(link.send(Time::from_nanos(1_000_005_000_001), size), at(1_000_010));
         assert_eq!(link.send(at(1_000_010), size), at(1_000_013));

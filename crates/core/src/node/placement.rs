@@ -20,7 +20,8 @@
 //! 2. ProbCache's sum of cache sizes on the rest of the way, over the size of this one, is the number of these caches: it is exact if
 //!    all have the same size.
 //! 3. Under `edge` every store on the way is asked, and only the first from the consumer keeps a copy. Icarus asks that one alone.
-//! 4. A neighbour that does not count passes the field on, as if it had no store. One that removes the field begins the count anew.
+//! 4. A neighbour that does not count passes the field on, as if it had no store. After one that removes the field the count starts
+//!    at 0.
 
 use core::fmt;
 use core::str::FromStr;
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn probcache_prefers_the_consumers_side_and_long_ways() {
-        // Of three caches, by hand: 3/10 (1/3)^3, 2/10 (2/3)^3, 1/10.
+        // Computed by hand for three caches: 3/10 (1/3)^3, 2/10 (2/3)^3, 1/10.
         for (k, x, p) in [(2, 1, 0.3 / 27.0), (1, 2, 0.2 * 8.0 / 27.0), (0, 3, 0.1)] {
             assert!((prob_cache(k, x) - p).abs() < 1e-12, "k = {k}, x = {x}");
         }

@@ -124,8 +124,8 @@ pub struct Packet {
     next: Option<PacketId>,
     /// Data: length of its content, bytes.
     pub content_len: u32,
-    /// Data: how many nodes it has come to, with the one whose application or store gave it. No field of the packet has it, so
-    /// it begins anew where the packet comes from outside the process.
+    /// Data: the number of nodes that it has reached, counting the node whose application or store gave it. It is not a field on
+    /// the wire: it starts at 0 for a packet that a socket received.
     pub hops: u8,
     /// At this node: when it was put where it is, a queue or the content store; in a queue, if a strategy held it before, since
     /// when it was held.

@@ -152,7 +152,8 @@ pub struct ReceiveEvent<'a> {
     pub wire_len: Bytes,
     /// For a Data: time since the Interest was sent by this face; `None` if it was sent more than once.
     pub rtt: Option<Span>,
-    /// For a Data: the queue's note from when the Interest left. `None` if the queue made no note, or if `rtt` is `None`.
+    /// For a Data: when its Interest left by this face, and the queue's note of it. `None` if the queue made no note, or if `rtt`
+    /// is `None`.
     pub departed: Option<Departed>,
     /// The face's random stream.
     pub random: &'a mut Random,

@@ -18,11 +18,11 @@ pub use value::bound;
 /// The accounts of a run that values come from.
 #[derive(Clone, Copy, Debug)]
 pub struct Accounts<'a> {
-    /// Of the flows.
+    /// The accounts of the flows.
     pub flows: &'a FlowAccounts,
-    /// Of the links, in a world that sees them.
+    /// The accounts of the links; `None` in a world that does not see links.
     pub links: Option<&'a LinkAccounts>,
-    /// Of the nodes, likewise.
+    /// The accounts of the nodes; `None` in a world that does not see nodes.
     pub nodes: Option<&'a NodeAccounts>,
 }
 

@@ -55,7 +55,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Of the links that are `usable`. The cost of a link by the metric is 1, its delay there and back in nanoseconds (at
+    /// The graph of the links that are `usable`. The cost of a link by the metric is 1, its delay there and back in nanoseconds (at
     /// least 1), or its cost in thousandths.
     pub fn new(nodes: usize, links: &[Link], metric: RoutingMetric, usable: impl Fn(usize) -> bool) -> Graph {
         let mut of = vec![Vec::new(); nodes];
@@ -405,7 +405,7 @@ mod tests {
             let targets: Vec<NodeId> = targets.into_iter().map(NodeId).collect();
             let mut search = Search::new(&graph);
             let distance = search.distances(&targets, None).to_vec();
-            // Of some nodes: what is asked for is right, and so are their next hops, again and again.
+            // A search that is asked for one node after the other has the same distances and next hops.
             let mut some = Search::new(&graph);
             for u in (0..n).rev() {
                 let of = [u, n / 2];
@@ -543,7 +543,7 @@ mod tests {
                 let lengths: Vec<u64> = paths.k_shortest(from, k).iter().map(length).collect();
                 let best: Vec<u64> = all.iter().take(k).map(|path| path.0).collect();
                 prop_assert_eq!(lengths, best);
-                // Of two paths: the fewest links twice, then the least sum.
+                // Two disjoint paths share the fewest links, and then have the least sum of costs.
                 let disjoint = paths.k_disjoint(from, 2);
                 let shared = |a: &[Way], b: &[Way]| a.iter().filter(|way| b.contains(way)).count();
                 let pairs = all.iter().flat_map(|a| all.iter().map(move |b| (a, b)));

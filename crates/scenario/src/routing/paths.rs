@@ -11,7 +11,7 @@ pub type Path = Vec<Way>;
 /// Searches paths in a graph to the nearest of some producers, one search after the other in the same memory.
 pub struct Paths<'g> {
     graph: &'g Graph,
-    /// Of each node to the nearest producer; 0 at a producer.
+    /// The distance of each node from the nearest producer; 0 at a producer.
     distance: &'g [u64],
     /// What a node costs from the beginning of the present search, by which way it is reached, and the nodes that have this.
     cost: Vec<u64>,
@@ -22,7 +22,7 @@ pub struct Paths<'g> {
 }
 
 impl<'g> Paths<'g> {
-    /// To the producers, from which all nodes have these distances.
+    /// A search for paths to the producers. `distance` has the distance of each node from the nearest producer.
     pub fn new(graph: &'g Graph, distance: &'g [u64]) -> Paths<'g> {
         let n = distance.len();
         Paths {

@@ -36,7 +36,7 @@ fn changes_routes(event: &Event) -> bool {
 pub struct NetworkView {
     links: Vec<bool>,
     nodes: Vec<bool>,
-    /// Of each flow.
+    /// The producers of each flow.
     producers: Vec<Vec<NodeId>>,
 }
 

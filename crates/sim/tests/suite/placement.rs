@@ -53,8 +53,8 @@ fn each_placement_leaves_its_copies() {
     assert_eq!(placed("probability 1"), ([200, 200, 200], vec![4.0, 1.0, 1.0]));
 }
 
-/// Of 4000 Data of /g: those of ProbCache by hand, 3/10 (1/3)^3 at R3, 2/10 (2/3)^3 at R2 and 1/10 at R1. Those of /f come on
-/// top, which are asked for again where they were not stored.
+/// 4000 Data of /g are stored with the probabilities of ProbCache, computed by hand: 3/10 (1/3)^3 at R3, 2/10 (2/3)^3 at R2,
+/// 1/10 at R1. Data of /f are stored too: they are asked for again where they were not stored.
 #[test]
 fn probabilities_are_those_of_the_placement() {
     let of = |placement: &str| {

@@ -172,7 +172,8 @@ impl<T: Copy> ContentStore<T> {
         self.len == 0
     }
 
-    /// The oldest, which makes room next under LRU and FIFO. The processor fetches the entry that does so after it: nobody has touched it for long.
+    /// The oldest value: LRU and FIFO evict it next. Prefetches the entry that they evict after it, which is no longer in the
+    /// processor's cache.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<&T> {
         let oldest = self.entries.get(self.oldest as usize)?;

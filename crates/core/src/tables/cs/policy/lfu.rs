@@ -3,8 +3,8 @@
 //! empty.
 //!
 //! Counts outlast the stay in the store ("perfect LFU": Breslau, Cao, Fan, Phillips, Shenker, *Web caching and Zipf-like
-//! distributions*, INFOCOM 1999): otherwise a name that comes anew always has the smallest count, goes with the next miss, and
-//! what came first stays. Under independent requests the store then keeps the names that are asked for most, but for the place
+//! distributions*, INFOCOM 1999): otherwise a name that was evicted and returns always has the smallest count and is evicted by the next miss.
+//! Then the names that came first stay. Under independent requests the store then keeps the names that are asked for most, but for the place
 //! that each miss takes.
 //!
 //! The counts of names that left are bounded: those of [`REMEMBERED`] times as many names as there are entries, the last that
