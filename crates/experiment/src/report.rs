@@ -26,7 +26,7 @@ pub struct Measured<'a> {
     pub events: u64,
     /// Packets put on links.
     pub packet_hops: u64,
-    /// Packets dropped, by [`DropReason::ALL`].
+    /// Packets dropped, in the order of [`weir_core::seam::DropReason::ALL`].
     pub drops: DroppedByReason,
 }
 
@@ -90,6 +90,7 @@ impl Experiment {
         let (drops, data_thrown_away) = measured.drops();
         let mut distributions = measured.distributions(0, whole);
         distributions.extend(flows.completion_distributions());
+        distributions.extend(measured.requests.iter().flat_map(RequestAccounts::distributions));
         let accounts = Accounts { flows, links: measured.links.as_ref(), nodes: measured.nodes.as_ref() };
         let document = RunDocument {
             schema: RunDocument::SCHEMA,

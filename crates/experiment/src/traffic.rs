@@ -48,10 +48,10 @@ impl Iterator for RequestStream {
         let (mut object, mut amount) = (None, None);
         let at = match &self.requests.arrivals {
             Arrivals::Poisson { per_second } => {
-                self.clock.advance(-libm::log(1.0 - self.times.unit()) / per_second)?
+                self.clock.advance(-libm::log(1.0 - self.times.unit()) / per_second, self.stop)?
             }
             Arrivals::Every(every) => {
-                self.clock.advance(if count == 0 { 0.0 } else { every.as_secs_f64() })?
+                self.clock.advance(if count == 0 { 0.0 } else { every.as_secs_f64() }, self.stop)?
             }
             Arrivals::Listed(all) => {
                 let request = all.get(usize::try_from(count).ok()?)?;
@@ -114,9 +114,12 @@ impl ActiveClock {
         clock
     }
 
-    /// The time after so many active seconds; `None` if that is beyond all time.
-    fn advance(&mut self, mut seconds: f64) -> Option<Time> {
+    /// The time after so many active seconds; `None` if that is not before `stop`.
+    fn advance(&mut self, mut seconds: f64, stop: Time) -> Option<Time> {
         while let Some((activity, random)) = self.activity.as_mut().filter(|_| seconds >= self.left) {
+            if self.now >= stop {
+                return None;
+            }
             seconds -= self.left;
             self.now = later(self.now, self.left + draw(&activity.off, random))?;
             self.left = draw(&activity.on, random);

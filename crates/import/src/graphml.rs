@@ -16,7 +16,10 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
         ParsingOptions { allow_dtd: false, nodes_limit: MOST_ELEMENTS, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
         .map_err(|error| reader.error(error.pos().row as usize, format!("this is not XML: {error}")))?;
-    let line = |node: Node<'_, '_>| document.text_pos_at(node.range().start).row as usize;
+    // Finding the line of a position reads the text up to there, so lines of all elements are counted once.
+    let breaks: Vec<usize> =
+        text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at).collect();
+    let line = |node: Node<'_, '_>| 1 + breaks.partition_point(|at| *at < node.range().start);
     let root = document.root_element();
     if root.tag_name().name() != "graphml" {
         let message = format!("this is `{}`, not `graphml`", root.tag_name().name());

@@ -1,6 +1,6 @@
 //! Topology files of others as scenarios that a person can read.
 //!
-//! A file is read into a [`Topology`] by one module for each format, and [`write()`](write::write) makes a scenario's text of it.
+//! One module for each format reads a file into a `Topology`, and `write` turns that into the text of a scenario.
 //! Nothing here opens a file or trusts one: an error has the file and the line, sizes are bounded, and no input panics.
 //!
 //! ```

@@ -307,10 +307,10 @@ pub struct DistributionRow {
     /// of a packet in front of a link; `completion`, from a flow's start to its last Data; `slowdown`, a completion over the
     /// time that the flow would take alone on an empty network.
     pub what: String,
-    /// What it is of: `class`, `group`, `flow` or `link`; `links` for all links together.
+    /// What it is of: `class`, `group`, `flow`, `link` or `requests`; `links` for all links together.
     pub kind: String,
-    /// Which one: the name of the class or group, the flow as `C1 /A`, the direction of a link as `R1->R2`; empty for
-    /// `links`.
+    /// Which one: the name of the class or group, the flow as `C1 /A`, the direction of a link as `R1->R2`, the group and
+    /// sizes of requests as `web 10-99`; empty for `links`.
     pub of: String,
     /// The histogram.
     #[serde(flatten)]

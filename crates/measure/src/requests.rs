@@ -3,7 +3,7 @@
 use weir_core::units::{Span, Time};
 
 use crate::accounts::Extent;
-use crate::model::{RequestRow, SlowdownFigures};
+use crate::model::{Distribution, DistributionRow, RequestRow, SlowdownFigures};
 use crate::series::RequestSample;
 use crate::stats::DelayHistogram;
 
@@ -72,6 +72,13 @@ impl Cell {
     }
 }
 
+/// The distribution of slowdowns that were recorded as times.
+fn as_ratio(times: Distribution) -> Distribution {
+    let ratio = 1e6 / ONE;
+    let (step, mean) = (times.step * ratio, times.mean.map(|mean| mean * ratio));
+    Distribution { unit: "1".to_owned(), step, mean, ..times }
+}
+
 /// All requests of a run. A request belongs to the intervals in which it came, whenever it is complete.
 #[derive(Clone, Debug, Default)]
 pub struct RequestAccounts {
@@ -137,6 +144,38 @@ impl RequestAccounts {
                 slowdown: slowdown.map_or(f64::NAN, |slowdown| slowdown),
             });
         }
+    }
+
+    /// Whether any flow is a source of requests.
+    pub fn has_sources(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// Histograms of completion and slowdown over the whole run, for each group its sizes, and all of them together.
+    pub fn distributions(&self) -> Vec<DistributionRow> {
+        let mut rows = Vec::new();
+        for (group, cells) in self.groups.iter().zip(self.cells.chunks(SIZES.len())) {
+            let mut all = Cell::default();
+            cells.iter().for_each(|cell| all.merge(cell));
+            let sizes = cells.iter().enumerate().map(|(size, cell)| (name_of_size(size), cell));
+            for (size, cell) in sizes.chain([("all".to_owned(), &all)]).filter(|(_, cell)| cell.completed > 0)
+            {
+                let name = format!("{group} {size}");
+                rows.extend(DistributionRow::of(
+                    "completion",
+                    "requests",
+                    name.clone(),
+                    cell.completion.distribution(),
+                ));
+                rows.extend(DistributionRow::of(
+                    "slowdown",
+                    "requests",
+                    name,
+                    as_ratio(cell.slowdown.distribution()),
+                ));
+            }
+        }
+        rows
     }
 
     /// The rows of an interval, the whole run first: for each group its sizes, and all of them together.
@@ -222,6 +261,11 @@ mod tests {
         let web = &accounts.rows(0)[2];
         assert_eq!((web.completion_ms.mean, web.slowdown.mean), (Some(2000.0), Some(4.0)));
         assert_eq!(accounts.rows(0)[4].slowdown.mean, None);
+        let shown: Vec<_> = accounts.distributions().into_iter().filter(|row| row.of == "web all").collect();
+        assert_eq!([&*shown[0].what, &*shown[1].what], ["completion", "slowdown"]);
+        let slowdown = &shown[1].distribution;
+        assert_eq!((&*slowdown.unit, slowdown.count, slowdown.mean), ("1", 3, Some(4.0)));
+        assert!((slowdown.quantile(0.5).unwrap() - 4.0).abs() < 0.02);
         assert_eq!(accounts.take_samples().len(), 3);
     }
 }

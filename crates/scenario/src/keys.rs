@@ -318,7 +318,7 @@ pub const KEYS: &[Key] = &[
         "jitter",
         Shape::Span,
         "\"0 ms\"",
-        "Makes the seed matter: each packet is delayed by a further time, uniform from 0 to `jitter`, in each direction. The optimum counts the mean.",
+        "Makes the seed matter: each packet is delayed by a further time, uniform from 0 to `jitter`, in each direction. The optimum counts the mean. Without `reorder`, packets that wait for an earlier one come later on average.",
     ),
     key(
         "link",

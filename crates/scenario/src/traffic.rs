@@ -73,6 +73,26 @@ impl Distribution {
         }
     }
 
+    /// The median: half of the draws are this or more.
+    pub fn median(&self) -> f64 {
+        match *self {
+            Distribution::Constant(value) => value,
+            Distribution::Exponential { mean } => mean * core::f64::consts::LN_2,
+            Distribution::Pareto { least, shape } => least * 2.0_f64.powf(1.0 / shape),
+            Distribution::BoundedPareto { least, most, shape } => {
+                let beyond = (least / most).powf(shape);
+                least * (1.0 - 0.5 * (1.0 - beyond)).powf(-1.0 / shape)
+            }
+            Distribution::Lognormal { mean, sigma } => mean * (-sigma * sigma / 2.0).exp(),
+            Distribution::Uniform { least, most } => f64::midpoint(least, most),
+            Distribution::OneOf(ref values) => {
+                let mut sorted = values.to_vec();
+                sorted.sort_by(f64::total_cmp);
+                sorted[sorted.len() / 2]
+            }
+        }
+    }
+
     /// Whether all draws are the same.
     pub fn is_constant(&self) -> bool {
         matches!(self, Distribution::Constant(_))
@@ -361,8 +381,8 @@ pub struct Activity {
     pub off: Distribution,
 }
 
-/// The shortest mean of an active time and of a pause.
-const LEAST_MEAN_S: f64 = 1e-3;
+/// The shortest median of an active time and of a pause, s: so a run has no more of them than twice its milliseconds.
+const LEAST_MEDIAN_S: f64 = 1e-3;
 
 impl FromStr for Activity {
     type Err = String;
@@ -374,8 +394,8 @@ impl FromStr for Activity {
             text.trim().strip_prefix("on ").and_then(|rest| rest.split_once(" off ")).ok_or_else(form)?;
         let read = |text: &str| {
             let times = Distribution::parse(text, &seconds)?;
-            if times.mean() < LEAST_MEAN_S {
-                return Err(format!("the mean of `{text}` is below 1 ms"));
+            if times.median() < LEAST_MEDIAN_S {
+                return Err(format!("half of the times of `{text}` are below 1 ms"));
             }
             Ok(times)
         };
@@ -433,6 +453,24 @@ mod tests {
         for (text, mean) in means {
             let found = of(text).unwrap().mean();
             assert!((found - mean).abs() < 1e-3 * mean, "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn half_of_the_values_are_below_the_median() {
+        let medians = [
+            ("50", 50.0),
+            ("exponential 50", 34.657),
+            ("pareto 30 shape 3", 20.0 * 2.0_f64.cbrt()),
+            // (1 - (3/x)^1.5) / (1 - 0.001) is a half there.
+            ("pareto 3 to 300 shape 1.5", 4.7591),
+            ("lognormal 50 sigma 1", 30.327),
+            ("uniform 10 to 90", 50.0),
+            ("one of 60, 10, 20", 20.0),
+        ];
+        for (text, median) in medians {
+            let found = of(text).unwrap().median();
+            assert!((found - median).abs() < 1e-3 * median, "{text}: {found}");
         }
     }
 
@@ -497,8 +535,13 @@ mod tests {
         assert!("zipf x".parse::<Popularity>().is_err() && "zeta 1".parse::<Popularity>().is_err());
         let activity: Activity = "on exponential 1 s off pareto 3 s shape 1.5".parse().unwrap();
         assert_eq!((activity.on.mean(), activity.off.mean()), (1.0, 3.0));
-        for wrong in ["on 1 s", "exponential 1 s", "on exponential 1 off exponential 1 s", "on 1 us off 1 s"]
-        {
+        for wrong in [
+            "on 1 s",
+            "exponential 1 s",
+            "on exponential 1 off exponential 1 s",
+            "on 1 us off 1 s",
+            "on lognormal 1 s sigma 10 off 1 s",
+        ] {
             assert!(wrong.parse::<Activity>().is_err(), "{wrong}");
         }
     }

@@ -80,7 +80,7 @@ impl World {
             self.drop_packet(node, face, packet, DropReason::FaceDown);
             is_released = true;
         }
-        if is_released {
+        if is_released && self.nodes[node as usize].up {
             self.input(node, Input::Sent(face));
             self.settle(node);
         }

@@ -126,10 +126,14 @@ impl Measurements {
         self.links.set_rate(channel as usize, rate);
     }
 
-    /// The flow that a Data belongs to; the first one, where several consumers share a prefix.
+    /// The flow that a Data belongs to; the first one, where several consumers share a prefix. Names of requests have an object
+    /// between prefix and segment.
     fn flow_of(&self, data: &Packet) -> Option<u32> {
-        let hash = data.name.hash_of(data.name.len().checked_sub(1)?);
-        self.flow_of_prefix.find(hash, |entry| entry.0 == hash).map(|entry| entry.1)
+        let flow_of = |behind: usize| {
+            let hash = data.name.hash_of(data.name.len().checked_sub(behind)?);
+            self.flow_of_prefix.find(hash, |entry| entry.0 == hash).map(|entry| entry.1)
+        };
+        flow_of(1).or_else(|| self.requests.has_sources().then(|| flow_of(2)).flatten())
     }
 
     // ---- Time
@@ -174,8 +178,10 @@ impl Measurements {
             self.flows.set_counters(index, sum);
         }
         if self.flows.wants_control() {
-            // A source of requests has no window of its own.
-            for (index, app) in apps[..self.flows.flows()].iter().enumerate() {
+            // A source of requests has no window: its consumers have.
+            let is_source = |flow: usize| sources.get(flow).is_some_and(Option::is_some);
+            let flows = apps[..self.flows.flows()].iter().enumerate();
+            for (index, app) in flows.filter(|(flow, _)| !is_source(*flow)) {
                 self.flows.set_control(index, &ControlSample::of(&app.consumer));
             }
         }

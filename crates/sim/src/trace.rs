@@ -3,7 +3,6 @@
 use weir_core::ids::FaceId;
 use weir_core::node::Input;
 use weir_core::packet::{Packet, PacketId};
-use weir_experiment::name_of;
 use weir_measure::{TraceEvent, TraceWhat};
 
 use crate::world::{FaceKind, World};
@@ -77,9 +76,8 @@ impl World {
         if interests == 0 {
             return;
         }
-        let prefix = name_of(&self.experiment.scenario().flows[flow.flow as usize].prefix);
         let mut packet = Packet::default();
-        packet.name = prefix;
+        packet.name = flow.consumer.prefix().clone();
         let (node, what) = (flow.node, TraceWhat::Timeout { interests });
         let Some(trace) = &mut self.trace else { return };
         trace.on_event(&TraceEvent { at: self.now, node, neighbour: None, what, packet: &packet });

@@ -579,7 +579,9 @@ impl World {
             }
         }
         self.actions.clear();
-        let deadline = self.nodes[node as usize].forwarder.next_deadline().max(self.now);
+        let Node { forwarder, up, .. } = &self.nodes[node as usize];
+        // A node that has failed does nothing more.
+        let deadline = if *up { forwarder.next_deadline().max(self.now) } else { Time::NEVER };
         let event = self.node_event(node);
         let scheduled = &mut self.nodes[node as usize].scheduled;
         if *scheduled != deadline {

@@ -48,7 +48,6 @@ fn as_flows(experiment: &Experiment) -> Option<(Scenario, Vec<Option<Drawn>>)> {
                 // Nothing is shared among requests, and nothing cached.
                 prefix: format!("{}/{source}-{number}", flow.prefix),
                 start: request.at - Time::ZERO,
-                stop: None,
                 amount: Some(request.amount),
                 requests: None,
                 activity: None,

@@ -249,6 +249,11 @@ impl Consumer {
         &self.counters
     }
 
+    /// The prefix of what it fetches.
+    pub fn prefix(&self) -> &HashedName {
+        &self.config.prefix
+    }
+
     /// Window or rate.
     pub fn gauge(&self) -> Gauge {
         self.control.gauge()

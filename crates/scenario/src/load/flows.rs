@@ -10,10 +10,12 @@ use weir_document::{DocumentError, Item, did_you_mean, list};
 use weir_packet::signal::ServiceClass;
 
 use super::nodes::Network;
+use super::traffic::MOST_RANKED;
 use super::{Loader, Result};
 use crate::faults::Faults;
 use crate::model::{Flow, NodeId, SourceRate};
 use crate::read::ScenarioItem;
+use crate::traffic::Popularity;
 
 pub(super) const MAX_FLOWS: usize = 100_000;
 /// That of an RSA key of 4096 bits: longer ones leave no room for the largest content.
@@ -34,6 +36,7 @@ impl Loader<'_> {
         let mut groups: Vec<Group> = Vec::new();
         // The first flow of each prefix: all of them fetch the same Data.
         let mut first_of_prefix: BTreeMap<String, usize> = BTreeMap::new();
+        let mut ranked: Vec<(u64, Popularity)> = Vec::new();
         for listed in &self.all("flow") {
             let item = self.item(listed);
             faults.keys(&item);
@@ -56,6 +59,7 @@ impl Loader<'_> {
                     }
                 }
             }
+            faults.or(check_ranked(&item, flows.get(begin), &mut ranked), ());
             groups.push(Group { name, flows: begin..flows.len() });
         }
         (flows, groups)
@@ -139,6 +143,29 @@ impl Loader<'_> {
         }
         Ok(())
     }
+}
+
+/// Refuses more ranked objects than there is memory for; groups with the same number of objects and popularity share them.
+fn check_ranked(item: &Item<'_>, flow: Option<&Flow>, ranked: &mut Vec<(u64, Popularity)>) -> Result<()> {
+    let Some(requests) = flow.and_then(|flow| flow.requests.as_deref()) else { return Ok(()) };
+    let Some(objects) = requests.objects.filter(|_| requests.popularity.exponent > 0.0) else {
+        return Ok(());
+    };
+    if !ranked.contains(&(objects, requests.popularity)) {
+        ranked.push((objects, requests.popularity));
+    }
+    if ranked.iter().map(|(objects, _)| objects).sum::<u64>() > MOST_RANKED {
+        let value = item.value("objects")?;
+        let message =
+            format!("with it the flows have more than {MOST_RANKED} objects of different popularities");
+        return Err(item.error(
+            "objects",
+            &value,
+            message,
+            "give groups the same `objects` and `popularity`, or fewer objects",
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses two flows of one prefix whose Data would differ.

@@ -7,6 +7,11 @@ use weir_document::Item;
 use super::{Loader, Result};
 use crate::traffic::{self, Activity, Arrivals, Distribution, Popularity, Requests};
 
+/// A run has no more pauses of a flow than some times this.
+const MOST_PAUSES: f64 = 1e6;
+/// The objects of all tables of popularity together.
+pub(super) const MOST_RANKED: u64 = 20_000_000;
+
 /// The random traffic of a group of flows.
 #[derive(Default)]
 pub(super) struct RandomTraffic {
@@ -62,13 +67,41 @@ impl Loader<'_> {
         if let Some(arrivals) = &arrivals {
             check_requests(item, arrivals, objects)?;
         }
+        let activity: Option<Activity> = self.read(item, "activity", str::parse, |_| Err(String::new()))?;
+        if let Some(activity) = &activity {
+            self.check_activity(item, activity, arrivals.as_ref())?;
+        }
         Ok(RandomTraffic {
             amount: amount.map(Arc::new),
             arrivals,
-            activity: self.read(item, "activity", str::parse, |_| Err(String::new()))?.map(Arc::new),
+            activity: activity.map(Arc::new),
             objects,
             popularity: popularity.unwrap_or_default(),
         })
+    }
+
+    fn check_activity(
+        &self,
+        item: &Item<'_>,
+        activity: &Activity,
+        arrivals: Option<&Arrivals>,
+    ) -> Result<()> {
+        let value = item.value("activity")?;
+        if matches!(arrivals, Some(Arrivals::Listed(_))) {
+            let message = "the requests of a file come at their times, so the flow has no pauses";
+            return Err(item.error("activity", &value, message, "leave out `activity`"));
+        }
+        let turns = self.duration.as_secs_f64() / (activity.on.median() + activity.off.median());
+        if turns > MOST_PAUSES {
+            let message = format!("a run of {} would have about {turns:.0} pauses", self.duration);
+            return Err(item.error(
+                "activity",
+                &value,
+                message,
+                format!("at most {MOST_PAUSES}: longer times, or a shorter run"),
+            ));
+        }
+        Ok(())
     }
 
     /// A value that a text states, or a file that it names.
@@ -106,6 +139,13 @@ fn check_requests(item: &Item<'_>, arrivals: &Arrivals, objects: Option<u64>) ->
                 );
             }
             let outside = |object: u64| objects.is_some_and(|objects| object >= objects);
+            let named = requests.iter().filter(|request| request.object.is_some()).count();
+            if objects.is_none() && named != 0 && named != requests.len() {
+                return error(
+                    "some requests have an object and others have none".to_owned(),
+                    "give each request its object, or none, or the flow `objects`",
+                );
+            }
             if let Some(object) = requests.iter().filter_map(|request| request.object).find(|o| outside(*o)) {
                 let most = objects.unwrap_or_default();
                 return error(

@@ -825,6 +825,16 @@ fn random_traffic_that_cannot_be_is_refused() {
     wrong("arrivals = \"every 1 s\"\namount = 1\npopularity = \"zipf 1\"", "with `objects` only");
     wrong("arrivals = \"every 1 s\"\namount = 1\nobjects = 9\npopularity = \"zeta 1\"", "zipf 0.8");
     wrong("activity = \"now and then\"", "on exponential 1 s off");
+    wrong("activity = \"on lognormal 1 s sigma 10 off 1 s\"", "half of the times");
+    let ranked = |n: usize| {
+        format!(
+            "[[flow]]\nname = \"g{n}\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/g{n}\"\narrivals = \"every 1 s\"\n\
+             amount = 1\nobjects = 9000000\npopularity = \"zipf 0.{n}\"\n"
+        )
+    };
+    assert_eq!(small(&format!("{LINK}{}{}{}", ranked(1), ranked(2), ranked(1).replace("g1", "h"))), "fine");
+    let said = small(&format!("{LINK}{}{}{}", ranked(1), ranked(2), ranked(3)));
+    assert!(said.contains("objects of different popularities"), "{said}");
     wrong("source_jitter = 0.5", "an elastic flow has no rate");
     wrong("arrivals = \"file a\"\namount = 1", "names no other files");
     wrong(

@@ -168,3 +168,23 @@ fn a_node_with_a_store_fails_while_requests_come_and_counts_on_afterwards() {
     assert!(at(0).cache_hits > 0 && at(2).cache_hits > 0);
     assert!(whole.cache_hits >= at(0).cache_hits + at(2).cache_hits, "{whole:?}");
 }
+
+/// Its applications go on, and its old PIT entries must not free their packets again when they expire.
+#[test]
+fn a_consumers_node_that_fails_keeps_no_packet_and_frees_none_twice() {
+    for duplex in ["full", "half"] {
+        crate::common::in_parallel(SCHEMES, |scheme| {
+            let fails = event(3.0, "node = \"C\"", "up = false");
+            let text = format!(
+                "title = \"a failed consumer\"\nduration = \"12 s\"\n[scheme]\ndefault = \"{}\"\n[[node]]\nname = [\"C\", \"R\", \"P\"]\n\
+                 [defaults.link]\nrate = \"2 Mb/s\"\ndelay = \"5 ms\"\nduplex = \"{duplex}\"\n[[link]]\nbetween = [\"C-R\", \"R-P\"]\n\
+                 [[flow]]\nname = \"f\"\nconsumer = \"C\"\nproducer = \"P\"\nprefix = \"/a\"\n{fails}",
+                scheme.name
+            );
+            let scenario = parse("a failed consumer", &text, &[]);
+            let mut world = world(crate::common::experiment(&scenario, &Setup::default()));
+            world.run(&mut |_| ()).unwrap();
+            assert_eq!(world.packets_in_use(), 0, "{}, {duplex}", scheme.name);
+        });
+    }
+}

@@ -102,3 +102,16 @@ fn jitter_of_a_source_does_not_change_its_rate() {
     assert!((ratio - 1.0).abs() < 0.01 && ratio != 1.0, "{ratio}");
     assert!(jittered.seed_matters && !even.seed_matters);
 }
+
+#[test]
+fn what_requests_lose_counts_for_their_flow() {
+    let text = network("5 s", "arrivals = \"every 30 ms\"\namount = 50", "").replacen(
+        "queue = \"unlimited\"",
+        "queue = 60",
+        1,
+    );
+    let document = document(&text, 1);
+    let dropped: u64 = document.drops.iter().map(|row| row.data).sum();
+    assert!(document.flows[0].lost > 0 && document.flows[0].lost == dropped, "{:?}", document.drops);
+    assert!(document.distributions.iter().any(|row| row.kind == "requests" && row.of == "web 10-99"));
+}

@@ -1,7 +1,7 @@
 //! The content store: Data kept to answer later Interests.
 //!
-//! A slab of entries, a hash table from name to entry, and one list of all entries, the newest first. Which entry makes room
-//! for another is for the policy to say ([`policy`]).
+//! A slab of entries, a hash table from name to entry, and one list of all entries, the newest first. The policy
+//! ([`CsPolicy`]) chooses the entry that makes room for another.
 //!
 //! An Interest with CanBePrefix is answered from the members of its prefix, newest first. They are
 //! kept in a list for each prefix, but only for prefixes of a length that such an Interest has
