@@ -1,0 +1,1 @@
+//! Emulated links between network interfaces.
