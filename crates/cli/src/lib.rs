@@ -11,6 +11,7 @@ mod forward;
 mod get;
 mod import;
 mod key;
+mod lab;
 mod list;
 mod load;
 mod man;
@@ -57,6 +58,7 @@ enum Command {
     Reproduce(reproduce::Args),
     Sweep(sweep::Args),
     Optimum(optimum::Args),
+    Lab(lab::Args),
     Import(import::Args),
     Forward(forward::Args),
     Put(put::Args),
@@ -78,7 +80,8 @@ enum Command {
 /// Runs the command with these arguments, the name of the program first. Help, a wrong argument and an interruption end
 /// the process.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = Cli::parse_from(args);
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = Cli::parse_from(&args);
     let done = match cli.command {
         Command::List(args) => list::list(&args).map(|()| ExitCode::SUCCESS),
         Command::Run(args) => run::run(&args).map(|()| ExitCode::SUCCESS),
@@ -86,6 +89,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
+        Command::Lab(of_lab) => lab::lab(&of_lab, &args[1..]),
         Command::Import(args) => import::import(&args).map(|()| ExitCode::SUCCESS),
         Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
         Command::Put(args) => put::put(&args).map(|()| ExitCode::SUCCESS),

@@ -469,7 +469,8 @@ impl Engine {
         let (general, cs, faces) = (self.general(), self.cs_info(), self.faces());
         let evicted_interests = self.node.core().evicted_interests();
         let (left_next_hops, _) = self.node.core().next_hops_left_and_back();
-        Snapshot { general, evicted_interests, left_next_hops, cs, faces, drops, delays }
+        let cache = self.node.core().cache_counters();
+        Snapshot { general, evicted_interests, left_next_hops, cs, cache, faces, drops, delays }
     }
 }
 

@@ -153,6 +153,20 @@ impl NodeAccounts {
         }
     }
 
+    /// A node dropped these packets, of which it tells at once.
+    pub fn on_drops(&mut self, node: usize, drops: &DroppedByReason) {
+        self.dropped[node] += drops.iter().map(|dropped| dropped.data + dropped.interests).sum::<u64>();
+        if drops.iter().all(|dropped| *dropped == Dropped::default()) {
+            return;
+        }
+        for interval in self.intervals.iter_mut().filter(|i| i.is_active) {
+            for (sum, dropped) in interval.drops[node].get_or_insert_default().iter_mut().zip(drops) {
+                sum.data += dropped.data;
+                sum.interests += dropped.interests;
+            }
+        }
+    }
+
     /// What a node says of itself now; [`NodeAccounts::end_step`] follows.
     pub fn set_state(&mut self, node: usize, state: NodeState) {
         self.states[node] = state;

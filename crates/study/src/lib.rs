@@ -29,7 +29,6 @@ mod source;
 mod store;
 mod study;
 mod sweep;
-pub mod traffic;
 mod vary;
 mod view;
 

@@ -218,6 +218,26 @@ impl Experiment {
         (observers, others)
     }
 
+    /// Those of a world that sees applications, links and nodes, but not whose Data is on a link or where it comes from; and
+    /// what the others are about.
+    pub fn observers_of_network(&self) -> (Observers, Vec<String>) {
+        let (mut observers, mut others) = (Observers::new(2 * self.scenario().links.len()), Vec::new());
+        let is_seen = |metric| !is_of_data(metric) && metric != Metric::HopsMean;
+        let observer = |probe: Probe| Some(self.observer(probe).ok()?).filter(|o| is_seen(o.probe.metric));
+        for expectation in self.expectations() {
+            match observer(Probe::from(expectation)) {
+                Some(observer) => observers.expect(observer, expectation),
+                None => others.push(expectation.what.clone()),
+            }
+        }
+        for probe in self.further_probes() {
+            let place = observer(probe.clone()).map(|observer| observers.add(observer));
+            observers.further.push(place);
+            others.extend(place.is_none().then(|| probe.label.clone()));
+        }
+        (observers, others)
+    }
+
     /// What the scenario states about the scheme that runs.
     fn expectations(&self) -> impl Iterator<Item = &Expectation> {
         self.scenario().expectations_for(self.scheme().entry.name)

@@ -14,8 +14,8 @@ pub(super) struct Observation {
     start_unix_ns: u64,
     /// Counters of faces that are gone, and of datagrams that made none.
     closed: FaceCounters,
-    /// In the order of [`DropReason::ALL`].
-    drops: [u64; DropReason::ALL.len()],
+    /// In the order of [`DropReason::ALL`]; Data, and all other packets.
+    drops: [[u64; 2]; DropReason::ALL.len()],
     /// How long packets were queued in front of faces with a rate, by service class.
     delays: [Delays; ServiceClass::ALL.len()],
     capture: Option<Box<Capture>>,
@@ -26,7 +26,7 @@ impl Observation {
         Observation {
             start_unix_ns,
             closed: FaceCounters::default(),
-            drops: [0; DropReason::ALL.len()],
+            drops: [[0; 2]; DropReason::ALL.len()],
             delays: Default::default(),
             capture: None,
         }
@@ -37,8 +37,8 @@ impl Observation {
     }
 
     #[inline]
-    pub(super) fn count_drop(&mut self, reason: DropReason) {
-        self.drops[reason as usize] += 1;
+    pub(super) fn count_drop(&mut self, reason: DropReason, is_data: bool) {
+        self.drops[reason as usize][usize::from(!is_data)] += 1;
     }
 
     #[inline]
@@ -61,7 +61,7 @@ impl Observation {
         open.fold(self.closed, |total, counters| total + counters)
     }
 
-    pub(super) fn drops(&self) -> [u64; DropReason::ALL.len()] {
+    pub(super) fn drops(&self) -> [[u64; 2]; DropReason::ALL.len()] {
         self.drops
     }
 

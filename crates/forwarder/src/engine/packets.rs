@@ -188,7 +188,7 @@ impl Engine {
                         self.node.free(packet);
                     }
                     Action::Drop { face, packet, reason } => {
-                        self.count_drop(face, reason);
+                        self.count_drop(face, packet, reason);
                         self.node.free(packet);
                     }
                 }
@@ -198,8 +198,8 @@ impl Engine {
     }
 
     /// A packet is dropped, on its way out by this face or where it arrived.
-    fn count_drop(&mut self, core: FaceId, reason: DropReason) {
-        self.observation.count_drop(reason);
+    fn count_drop(&mut self, core: FaceId, packet: PacketId, reason: DropReason) {
+        self.observation.count_drop(reason, self.node.packet(packet).is_data());
         let leaves = self.faces.of_core(core).filter(|_| reason.is_loss());
         if let Some(face) = leaves.and_then(|slot| self.faces.get_mut(slot)) {
             face.counters.out_dropped += 1;
@@ -301,7 +301,7 @@ impl Engine {
         let has_rights = self.faces.get(slot).is_some_and(|face| face.owner == Owner::Privileged);
         let Some(incoming) = self.status_at(slot) else { return };
         if !self.inbox.add_interest(wire, incoming, has_rights) {
-            self.count_drop(self.management, DropReason::QueueFull);
+            self.count_drop(self.management, id, DropReason::QueueFull);
         }
     }
 

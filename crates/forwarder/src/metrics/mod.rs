@@ -16,6 +16,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use weir_core::node::CacheCounters;
 use weir_core::seam::DropReason;
 use weir_core::units::Span;
 use weir_packet::ServiceClass;
@@ -39,10 +40,12 @@ pub struct Snapshot {
     pub left_next_hops: u64,
     /// Use and settings of the content store.
     pub cs: CsInfo,
+    /// What its stores did.
+    pub cache: CacheCounters,
     /// Its faces, by ascending number.
     pub faces: Vec<FaceStatus>,
-    /// Packets dropped, in the order of [`DropReason::ALL`].
-    pub drops: [u64; DropReason::ALL.len()],
+    /// Packets dropped, in the order of [`DropReason::ALL`]; Data, and all other packets.
+    pub drops: [[u64; 2]; DropReason::ALL.len()],
     /// How long packets were queued in front of faces with a rate; empty if nobody has measured.
     pub delays: Vec<(ServiceClass, Delays)>,
 }
@@ -182,13 +185,18 @@ impl Snapshot {
         out.gauge("cs_packets", "Data in the content store", self.cs.entries)?;
         out.gauge("cs_capacity_packets", "The most that it holds", self.cs.capacity)?;
         out.counter("cs_hits", "Interests that the content store answered", self.cs.hits)?;
-        out.counter("cs_misses", "Interests that it did not", self.cs.misses)
+        out.counter("cs_misses", "Interests that it did not", self.cs.misses)?;
+        out.counter("cs_insertions", "Data that it took in", self.cache.insertions)?;
+        out.counter("cs_evictions", "Data that made room for others", self.cache.evictions)
     }
 
     fn drops(&self, out: &mut Out<'_>) -> fmt::Result {
-        let each = DropReason::ALL.iter().zip(self.drops);
-        let each = each.map(|(reason, count)| ([("reason", reason.words())], count));
-        out.counters("dropped_packets", "Packets dropped, by reason", each)
+        let of = |(reason, [data, others]): (&DropReason, [u64; 2])| {
+            let labels = |kind| [("reason", reason.words()), ("kind", kind)];
+            [(labels("data"), data), (labels("interest"), others)]
+        };
+        let each = DropReason::ALL.iter().zip(self.drops).flat_map(of);
+        out.counters("dropped_packets", "Packets dropped, by reason and kind; Nacks count as Interests", each)
     }
 
     fn faces(&self, out: &mut Out<'_>) -> fmt::Result {

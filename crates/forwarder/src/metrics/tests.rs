@@ -35,8 +35,8 @@ fn snapshot() -> Snapshot {
     delays.add(Span::from_micros(20));
     delays.add(Span::from_millis(900));
     delays.add(Span::from_secs(3));
-    let mut drops = [0; DropReason::ALL.len()];
-    drops[DropReason::Loop as usize] = 5;
+    let mut drops = [[0; 2]; DropReason::ALL.len()];
+    drops[DropReason::Loop as usize] = [5, 3];
     Snapshot {
         general: GeneralStatus {
             version: "weir 0.1.0".into(),
@@ -49,6 +49,7 @@ fn snapshot() -> Snapshot {
         evicted_interests: 6,
         left_next_hops: 8,
         cs: CsInfo { capacity: 100, entries: 3, hits: 4, misses: 5, ..Default::default() },
+        cache: CacheCounters { hits: 4, misses: 5, insertions: 11, evictions: 8 },
         faces: vec![face(1, "unix://a\"b\\c\nd"), face(2, "udp4://192.0.2.1:6363")],
         drops,
         delays: vec![(ServiceClass::Ef, delays)],
@@ -72,7 +73,8 @@ fn every_figure_has_its_line() {
     assert_eq!(value(&text, "weir_left_next_hops_total"), "8");
     assert_eq!(value(&text, "weir_satisfied_interests_total"), "9");
     assert_eq!(value(&text, "weir_cs_hits_total"), "4");
-    assert_eq!(value(&text, "weir_dropped_packets_total{reason=\"loop\"}"), "5");
+    assert_eq!(value(&text, "weir_dropped_packets_total{reason=\"loop\",kind=\"data\"}"), "5");
+    assert_eq!(value(&text, "weir_dropped_packets_total{reason=\"loop\",kind=\"interest\"}"), "3");
     let second = "face=\"2\",remote=\"udp4://192.0.2.1:6363\"";
     let of_kind = |kind: &str| format!("weir_face_received_packets_total{{{second},kind=\"{kind}\"}}");
     assert_eq!((value(&text, &of_kind("interest")), value(&text, &of_kind("data"))), ("20", "0"));

@@ -10,13 +10,20 @@ use weir_experiment::{Change, Experiment};
 use weir_measure::FlowInfo;
 use weir_scenario::{Event, Flow, FlowId, NodeId, Scenario, covers, did_you_mean};
 
-use crate::error::StudyError;
+use crate::error::LabError;
 
 /// Where a forwarder listens: for all nodes or for one.
 #[derive(Clone, Debug)]
 pub struct Socket<E> {
     node: Option<String>,
     endpoint: E,
+}
+
+impl<E> Socket<E> {
+    /// The forwarder of a node.
+    pub fn new(node: &str, endpoint: E) -> Socket<E> {
+        Socket { node: Some(node.to_owned()), endpoint }
+    }
 }
 
 impl<E: FromStr> FromStr for Socket<E> {
@@ -90,14 +97,14 @@ impl<'a, E> Connection<'a, E> {
 }
 
 /// Refuses random traffic, which only the simulator makes.
-fn refuse_random(flow: &Flow) -> Result<(), StudyError> {
+fn refuse_random(flow: &Flow) -> Result<(), LabError> {
     let keys = [
         ("arrivals", flow.requests.is_some()),
         ("activity", flow.activity.is_some()),
         ("source_jitter", flow.source_jitter > 0.0),
     ];
     match keys.iter().find(|(_, is_given)| *is_given) {
-        Some((key, _)) => Err(StudyError::Invalid(format!(
+        Some((key, _)) => Err(LabError::Invalid(format!(
             "flow {} has `{key}`, which only the simulator does: leave out the flow with --set flow.{}.count=0",
             flow.name, flow.name
         ))),
@@ -130,8 +137,8 @@ impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
         experiment: &'a Experiment,
         picked: &[String],
         sockets: &[Socket<E>],
-        default: impl FnOnce() -> Result<E, StudyError>,
-    ) -> Result<Plan<'a, E>, StudyError> {
+        default: impl FnOnce() -> Result<E, LabError>,
+    ) -> Result<Plan<'a, E>, LabError> {
         let scenario = experiment.scenario();
         let nodes = nodes(scenario, picked)?;
         let endpoints = endpoints(scenario, &nodes, sockets, default)?;
@@ -203,17 +210,17 @@ fn has_applications(scenario: &Scenario, node: NodeId) -> bool {
     scenario.flows.iter().any(|flow| flow.consumer == node || flow.producers.contains(&node))
 }
 
-fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, StudyError> {
+fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, LabError> {
     let all = (0..scenario.nodes.len()).map(NodeId).filter(|node| has_applications(scenario, *node));
     let all: Vec<NodeId> = all.collect();
     for (at, node) in picked.iter().enumerate() {
         if picked[..at].contains(node) {
-            return Err(StudyError::Invalid(format!("--node {node} is given twice")));
+            return Err(LabError::Invalid(format!("--node {node} is given twice")));
         }
         among(scenario, &all, node, "--node")?;
     }
     if all.is_empty() {
-        return Err(StudyError::Invalid(format!("{} has no flows: there is nothing to run", scenario.name)));
+        return Err(LabError::Invalid(format!("{} has no flows: there is nothing to run", scenario.name)));
     }
     let is_picked =
         |node: &NodeId| picked.is_empty() || picked.iter().any(|one| one == name(scenario, *node));
@@ -221,7 +228,7 @@ fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, StudyErr
 }
 
 /// The one of these nodes that is called so.
-fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Result<NodeId, StudyError> {
+fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Result<NodeId, LabError> {
     let names = || nodes.iter().map(|node| name(scenario, *node));
     let why = match scenario.node(node) {
         Some(id) if nodes.contains(&id) => return Ok(id),
@@ -232,7 +239,7 @@ fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Res
         }
     };
     let right = names().collect::<Vec<_>>().join(", ");
-    Err(StudyError::Invalid(format!("{option} {node}: {why}\n  = nodes with applications here: {right}")))
+    Err(LabError::Invalid(format!("{option} {node}: {why}\n  = nodes with applications here: {right}")))
 }
 
 /// The forwarder of each node.
@@ -240,8 +247,8 @@ fn endpoints<E: Clone + fmt::Display>(
     scenario: &Scenario,
     nodes: &[NodeId],
     sockets: &[Socket<E>],
-    default: impl FnOnce() -> Result<E, StudyError>,
-) -> Result<Vec<E>, StudyError> {
+    default: impl FnOnce() -> Result<E, LabError>,
+) -> Result<Vec<E>, LabError> {
     let mut of_all = None;
     let mut of_node: BTreeMap<NodeId, &E> = BTreeMap::new();
     for Socket { node, endpoint } in sockets {
@@ -257,7 +264,7 @@ fn endpoints<E: Clone + fmt::Display>(
                 Some(node) => (format!("node {node}"), "a node has one forwarder"),
                 None => ("all nodes".to_owned(), "give the node of each: --socket NODE=URI"),
             };
-            return Err(StudyError::Invalid(format!(
+            return Err(LabError::Invalid(format!(
                 "--socket names two forwarders for {whose}, {other} and {endpoint}\n  = {right}"
             )));
         }

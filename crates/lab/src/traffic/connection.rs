@@ -5,19 +5,24 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-use weir_app::{App, AppError, Event, Fetch, FlowId as ConsumerId, Segments};
+use weir_app::{App, Event, Fetch, FlowId as ConsumerId, Segments};
 use weir_core::consumer::{Consumer, ConsumerConfig, Delivery};
-use weir_core::units::Time;
+use weir_core::units::{Span, Time};
 use weir_experiment::{Change, Experiment};
 use weir_measure::{Extent, FlowAccounts, FlowInfo};
 use weir_net::clock::Clock;
-use weir_study::traffic::{self, Consumed};
 
-use crate::app::LOOK_AROUND;
-use crate::{Failure, manage, ping};
+use super::plan::{self, Consumed};
+use crate::error::LabError;
 
 /// A connection to a forwarder at this address.
-type Connection<'a> = traffic::Connection<'a, weir_management::client::Endpoint>;
+type Connection<'a> = plan::Connection<'a, weir_management::client::Endpoint>;
+
+/// Told of what happens to connections.
+pub type Tell = dyn Fn(&Event<'_>) + Sync;
+
+/// How soon a run that is to end does so.
+const LOOK_AROUND: Span = Span::from_millis(100);
 
 /// What all connections of a run have in common.
 pub struct Run<'a> {
@@ -27,6 +32,8 @@ pub struct Run<'a> {
     pub extent: Extent,
     /// The flows that are consumed here.
     pub flows: &'a [FlowInfo],
+    /// Told of what happens to connections.
+    pub tell: &'a Tell,
     /// Whether anything is consumed: else it goes on until it is stopped.
     pub has_end: bool,
     clock: Clock,
@@ -39,13 +46,14 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// A run that has not begun.
-    pub fn new(experiment: &'a Experiment, extent: Extent, flows: &'a [FlowInfo]) -> Run<'a> {
+    pub fn new(experiment: &'a Experiment, extent: Extent, flows: &'a [FlowInfo], tell: &'a Tell) -> Run<'a> {
         let has_end = !flows.is_empty();
         let end = if has_end { extent.until } else { Time::NEVER };
         Run {
             experiment,
             extent,
             flows,
+            tell,
             has_end,
             clock: Clock::start(),
             begins_at: AtomicU64::new(u64::MAX),
@@ -54,9 +62,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Begins shortly, so that all connections know it before.
-    pub fn begin(&self) {
-        self.begins_at.store((self.clock.now() + LOOK_AROUND).as_nanos(), Ordering::Release);
+    /// Begins shortly, so that all connections know it before; when, by its clock.
+    pub fn begin(&self) -> Time {
+        let begin = self.clock.now() + LOOK_AROUND;
+        self.begins_at.store(begin.as_nanos(), Ordering::Release);
+        begin
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// The time from its beginning.
@@ -102,7 +117,7 @@ pub enum Message {
     /// What it produces is registered.
     Ready,
     /// It has ended: with what it measured if it consumes.
-    Ended(Result<Option<Box<Part>>, Failure>),
+    Ended(Result<Option<Box<Part>>, LabError>),
 }
 
 /// Runs a connection to its end; `go` says when the others are ready, and is closed if they never
@@ -120,30 +135,27 @@ pub fn run(run: &Run<'_>, connection: &Connection<'_>, messages: &Sender<Message
 }
 
 /// Connects, and registers what is produced.
-fn prepare(connection: &Connection<'_>) -> Result<App, Failure> {
-    let mut app = App::connect(&connection.endpoint).map_err(|error| match error {
-        AppError::Forwarder(error) => manage::with_advice(error),
-        other => other.into(),
-    })?;
+fn prepare(connection: &Connection<'_>) -> Result<App, LabError> {
+    let mut app = App::connect(&connection.endpoint)?;
     for flow in &connection.produced {
-        let segments = Segments::new(flow.payload, flow.freshness)?;
-        app.produce(flow.prefix.parse()?, Box::new(segments)).map_err(|error| {
-            format!(
+        let segments = Segments::new(flow.payload, flow.freshness).map_err(LabError::application)?;
+        app.produce(flow.prefix.parse().map_err(LabError::application)?, Box::new(segments)).map_err(|error| {
+            LabError::Application(format!(
                 "{} of node {} is not registered at {}: {error}\n  = [management] in the forwarder's file sets who may register prefixes",
                 flow.prefix, connection.node, connection.endpoint
-            )
+            ))
         })?;
     }
     Ok(app)
 }
 
 /// Consumes and produces until the end.
-fn work(run: &Run<'_>, connection: &Connection<'_>, app: &mut App) -> Result<Option<Box<Part>>, Failure> {
+fn work(run: &Run<'_>, connection: &Connection<'_>, app: &mut App) -> Result<Option<Box<Part>>, LabError> {
     if connection.consumed.is_empty() {
         while run.now() < run.ends_at() {
             let until = app.now() + LOOK_AROUND;
             app.run(until, &mut |_, event| {
-                ping::tell(&event);
+                (run.tell)(&event);
                 ControlFlow::Continue(())
             })?;
         }
@@ -167,7 +179,7 @@ struct Consumers<'a> {
 }
 
 impl<'a> Consumers<'a> {
-    fn new(run: &'a Run<'a>, connection: &Connection<'_>, app: &mut App) -> Result<Consumers<'a>, Failure> {
+    fn new(run: &'a Run<'a>, connection: &Connection<'_>, app: &mut App) -> Result<Consumers<'a>, LabError> {
         let begin = app.now() + run.begins_at().since(run.clock.now());
         for consumed in &connection.consumed {
             let scheme = run.experiment.scheme_of_flow(consumed.id).build();
@@ -186,7 +198,7 @@ impl<'a> Consumers<'a> {
     }
 
     /// Goes on for a while; whether it is to again.
-    fn go_on(&mut self, app: &mut App) -> Result<bool, Failure> {
+    fn go_on(&mut self, app: &mut App) -> Result<bool, LabError> {
         let end = self.run.ends_at();
         let scripted = self.script.front().map_or(Time::NEVER, |(at, ..)| *at);
         let next = self.accounts.next_step().min(scripted).min(end);
@@ -212,12 +224,12 @@ impl<'a> Consumers<'a> {
     }
 
     /// Lets the applications run, but looks around now and then.
-    fn run_until(&mut self, next: Time, app: &mut App) -> Result<(), Failure> {
+    fn run_until(&mut self, next: Time, app: &mut App) -> Result<(), LabError> {
         let Consumers { begin, accounts, late, run, .. } = self;
         let until = (*begin + next.since(Time::ZERO)).min(app.now() + LOOK_AROUND);
         app.run(until, &mut |now, event| {
             let Event::Segment { flow, delivery, .. } = event else {
-                ping::tell(&event);
+                (run.tell)(&event);
                 return ControlFlow::Continue(());
             };
             run.content.fetch_add(delivery.content, Ordering::Relaxed);
@@ -272,7 +284,7 @@ fn unanswered(consumer: &Consumer) -> u64 {
 }
 
 /// The settings of a consumer, as applications have them.
-fn fetch(experiment: &Experiment, consumed: &Consumed<'_>) -> Result<Fetch, Failure> {
+fn fetch(experiment: &Experiment, consumed: &Consumed<'_>) -> Result<Fetch, LabError> {
     let ConsumerConfig {
         class,
         first,
@@ -290,7 +302,7 @@ fn fetch(experiment: &Experiment, consumed: &Consumed<'_>) -> Result<Fetch, Fail
         prefix: _,
         hasher: _,
     } = experiment.consumer(consumed.id);
-    let prefix = consumed.flow.prefix.parse()?;
+    let prefix = consumed.flow.prefix.parse().map_err(LabError::application)?;
     Ok(Fetch {
         prefix,
         class,

@@ -1,0 +1,231 @@
+//! `weir lab`: a scenario on real forwarders in network namespaces of this machine.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use indicatif::ProgressBar;
+use weir_experiment::{Experiment, Setup};
+use weir_lab::isolation::{Place, Program, isolate};
+use weir_lab::lab::{Lab, Options, Watch};
+use weir_lab::links::Live;
+use weir_lab::traffic::Run;
+use weir_measure::{Report, to_json};
+use weir_results::{figures, rate, terminal_width, time, write_all};
+use weir_scenario::{LinkId, Scenario, did_you_mean};
+use weir_study::{CommandLine, Point, ScenarioOptimum, refuse_idle, stem};
+
+use crate::app::Stop;
+use crate::out::{self, Out};
+use crate::traffic::{tell, with_advice};
+use crate::{Failure, load, ping, terminal};
+
+/// Run a scenario on real forwarders, in network namespaces of this machine
+///
+/// Each node is a `weir forward` in a network namespace of its own, each link is emulated between two interfaces, and the
+/// flows are applications. The results are those of `weir run`. It needs Linux, and root or user namespaces. Nothing stays
+/// behind, whatever happens. SIGINT ends the run early, with the measurements so far.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `weir list`) or a file
+    scenario: String,
+    /// The scheme; by default the scenario's own
+    #[arg(long)]
+    scheme: Option<String>,
+    /// The seed of random losses and jitter, and of what the scenario draws
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Change a value of the scenario, such as flow.BE.start=5s (see `weir list SCENARIO`); may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
+    #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
+    windows: Vec<String>,
+    /// Tell forwarders no rates of links: the emulated links queue packets, with drop-tail queues
+    #[arg(long)]
+    untold: bool,
+    /// Write the frames of a link, such as R1-R2, to LINK.pcapng in the folder of the results; may be repeated
+    #[arg(long, value_name = "LINK")]
+    capture: Vec<String>,
+    /// Open a shell at this node while the flows run; the lab lasts until it ends
+    #[arg(long, value_name = "NODE", conflicts_with_all = ["json", "keep"])]
+    shell: Option<String>,
+    /// Keep the network after the run, until SIGINT or SIGTERM
+    #[arg(long, conflicts_with = "json")]
+    keep: bool,
+    /// The folder for report.html, run.json and the time series; files of an earlier run are overwritten; by default
+    /// out/lab-SCENARIO-SCHEME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the results as one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    fn command(&self) -> CommandLine {
+        CommandLine::new("lab", &self.scenario)
+            .option("--scheme", &self.scheme)
+            .option("--seed", [self.seed].iter().filter(|seed| **seed != 1))
+            .option("--set", &self.set)
+            .option("--window", &self.windows)
+            .flag("--untold", self.untold)
+    }
+}
+
+/// Runs it. `arguments` are those of the whole command, without the program's name.
+pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
+    let windows = load::windows(&args.windows)?;
+    args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
+    // Mistakes are found before any namespace is made.
+    let point = load::point(&args.scenario, &args.set, windows.clone())?;
+    let setup = Setup { scheme: args.scheme.clone(), seed: args.seed, windows, ..Setup::default() };
+    let experiment = Experiment::new(point.scenario.clone(), &setup)?;
+    let scheme = experiment.scheme().entry.name;
+    refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [experiment.scenario()])?;
+    let links = links(experiment.scenario(), &args.capture)?;
+    let program = Program::current(arguments.len())?;
+    match isolate(&program, arguments)? {
+        Place::Outside(code) => Ok(code),
+        Place::Inside(folder) => {
+            let inside = Inside { args, point: &point, experiment: &experiment, links };
+            inside.run(program, folder).map(|()| ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// The links that are to be captured, each with the name of its file.
+fn links(scenario: &Scenario, wanted: &[String]) -> Result<Vec<(LinkId, String)>, Failure> {
+    let names: Vec<String> = (0..scenario.links.len()).map(|at| scenario.link_name(LinkId(at))).collect();
+    let link = |wanted: &String| {
+        let at = names.iter().position(|name| name == wanted);
+        at.map(|at| (LinkId(at), format!("{wanted}.pcapng"))).ok_or_else(|| {
+            let meant = did_you_mean(wanted, names.iter().map(String::as_str));
+            Failure::from(format!(
+                "--capture {wanted}: there is no such link{meant}\n  = links are {}",
+                names.join(", ")
+            ))
+        })
+    };
+    wanted.iter().map(link).collect()
+}
+
+/// The process that does the work, in the namespaces of the lab.
+struct Inside<'a> {
+    args: &'a Args,
+    point: &'a Point,
+    experiment: &'a Experiment,
+    links: Vec<(LinkId, String)>,
+}
+
+impl Inside<'_> {
+    fn run(&self, program: Program, folder: PathBuf) -> Result<(), Failure> {
+        let (args, scenario) = (self.args, self.experiment.scenario());
+        let scheme = self.experiment.scheme().entry.name;
+        let name = format!("lab-{}-{scheme}", stem(&scenario.name));
+        let out = Out::open(args.out.as_deref(), args.json, &name)?;
+        let files = out.dir().unwrap_or(Path::new("."));
+        let captures = self.links.iter().map(|(link, file)| (*link, files.join(file))).collect();
+        let options = Options { program, folder, tells_rates: !args.untold, captures };
+        let stop = Stop::new()?;
+        let bar = terminal::waiting("starting forwarders");
+        let mut lab = Lab::start(self.experiment, &options)?;
+        bar.finish_and_clear();
+        let shell = args.shell.iter().map(|node| lab.run_at(node, shell())).collect::<Result<Vec<_>, _>>()?;
+        let mut watch = Progress::new(self.experiment, &stop, shell.is_empty());
+        let report = lab.run(&ping::tell, &mut watch).map_err(with_advice)?;
+        watch.bar.finish_and_clear();
+        self.finish(report, &out)?;
+        for mut shell in shell {
+            shell.wait()?;
+        }
+        if args.keep {
+            eprintln!("{}", kept(&lab));
+            while !stop.is_asked() {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+        }
+        out.close()
+    }
+
+    fn finish(&self, mut report: Report, out: &Out) -> Result<(), Failure> {
+        report.document.set.clone_from(&self.args.set);
+        self.point.source.text().clone_into(&mut report.document.scenario_text);
+        self.args.command().sign(&mut report.document);
+        self.point.complete(&mut report.document);
+        tell(&report.notes);
+        if let Some(dir) = out.dir() {
+            out.note(write_all(&report, dir));
+        }
+        terminal::print(&if self.args.json { to_json(&report.document) } else { text(&report, out) })
+    }
+}
+
+/// The user's shell.
+fn shell() -> Command {
+    Command::new(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()))
+}
+
+/// How to look at a network that is kept.
+fn kept(lab: &Lab<'_>) -> String {
+    let mut text = "The network is kept until SIGINT (Ctrl-C).".to_owned();
+    for (node, process) in lab.nodes().iter().zip(lab.processes()) {
+        text += &format!("\n  {}: forwarder {process}, socket {}", node.name, node.socket.display());
+    }
+    text
+}
+
+/// Shows how a run goes on.
+struct Progress<'a> {
+    stop: &'a Stop,
+    bar: ProgressBar,
+    /// The names of the directions of links.
+    directions: Vec<String>,
+}
+
+impl<'a> Progress<'a> {
+    fn new(experiment: &Experiment, stop: &'a Stop, shows: bool) -> Progress<'a> {
+        let infos = experiment.link_infos();
+        let directions = infos.iter().map(|link| format!("{}->{}", link.from, link.to)).collect();
+        let length = experiment.until().as_nanos() / 1_000_000;
+        let style = terminal::style("{bar:30} {percent:>3} %  {eta} left  {msg}");
+        let target = if shows { terminal::progress() } else { indicatif::ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(length), target).with_style(style);
+        Progress { stop, bar, directions }
+    }
+}
+
+impl Watch for Progress<'_> {
+    fn goes_on(&mut self, run: &Run<'_>, links: &[Live]) -> bool {
+        use std::sync::atomic::Ordering::Relaxed;
+        let now = run.now();
+        self.bar.set_position(now.as_nanos() / 1_000_000);
+        let goodput = rate(8.0 * run.content() as f64 / now.as_secs_f64().max(0.1));
+        let busiest = links.iter().zip(&self.directions).max_by_key(|(live, _)| live.queued.load(Relaxed));
+        let queue = busiest
+            .filter(|(live, _)| live.queued.load(Relaxed) > 0)
+            .map_or(String::new(), |(live, name)| {
+                format!(", {} queued at {name}", live.queued.load(Relaxed))
+            });
+        let drops: u64 = links.iter().map(|live| live.drops.load(Relaxed)).sum();
+        let drops = if drops > 0 { format!(", {drops} dropped") } else { String::new() };
+        self.bar.set_message(format!("{goodput}{queue}{drops}"));
+        !self.stop.is_asked()
+    }
+}
+
+fn text(report: &Report, out: &Out) -> String {
+    let document = &report.document;
+    let mut text = format!(
+        "{}\n{}  scheme {}  {} on real forwarders\n",
+        report.title,
+        document.scenario,
+        document.scheme,
+        time(document.simulated_s)
+    );
+    text += &figures(document, terminal_width());
+    if let Some(dir) = out.complete() {
+        text += &format!("\nReport: {}\n", dir.join("report.html").display());
+    }
+    text
+}

@@ -1,0 +1,563 @@
+//! A running lab: forwarders, links, and one run of the scenario's flows.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use weir_core::link::Way;
+use weir_core::random::Random;
+use weir_core::units::{Rate, Span, Time};
+use weir_experiment::{Change, Experiment};
+use weir_forwarder::config::Config;
+use weir_management::client::Endpoint;
+use weir_measure::{DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts, Report};
+use weir_scenario::{LinkId, NetworkView, NodeId, Route};
+
+use crate::error::LabError;
+use crate::interfaces::Netlink;
+use crate::isolation::Program;
+use crate::links::{self, Capture, Control, Direction, Emulator, Live, Outcome, Pace, Port};
+use crate::namespace::{self, Namespace};
+use crate::network::{End, METRICS, MTU, Network, Node};
+use crate::nodes::{self, NodeFigures};
+use crate::process::Process;
+use crate::traffic::{self, Plan, Run, Socket, Tell};
+
+/// How a lab is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// This program, which is also the forwarder.
+    pub program: Program,
+    /// The folder for its files.
+    pub folder: PathBuf,
+    /// Whether forwarders are told the rates of their links.
+    pub tells_rates: bool,
+    /// Links that are captured, each into a file.
+    pub captures: Vec<(LinkId, PathBuf)>,
+}
+
+/// What is told during a run.
+pub trait Watch {
+    /// Ten times a second; whether the run is to go on.
+    fn goes_on(&mut self, run: &Run<'_>, links: &[Live]) -> bool;
+}
+
+/// A network of forwarders that run.
+#[derive(Debug)]
+pub struct Lab<'e> {
+    experiment: &'e Experiment,
+    program: Program,
+    network: Network<'e>,
+    namespaces: Vec<Namespace>,
+    forwarders: Vec<Mutex<Process>>,
+    ports: Vec<Port>,
+    captures: Vec<(LinkId, PathBuf)>,
+}
+
+/// Polls of forwarders a second, of all together: each takes about a millisecond of processor.
+const POLLS_PER_SECOND: u64 = 20;
+/// Forwarders are asked for the last time so long before the end: then applications leave, and what comes for them is dropped.
+const LAST_LOOK: Span = Span::from_millis(100);
+/// How long a thread sleeps at most before it looks whether the run ends.
+const NAP: Span = Span::from_millis(50);
+
+impl<'e> Lab<'e> {
+    /// Makes namespaces and interfaces, and starts all forwarders.
+    ///
+    /// # Errors
+    /// What the lab does not emulate, what the system does not permit, and a forwarder that does not start.
+    pub fn start(experiment: &'e Experiment, options: &Options) -> Result<Lab<'e>, LabError> {
+        let network = Network::new(experiment, &options.folder, options.tells_rates)?;
+        namespace::set_up().map_err(LabError::system("the lab's own namespace"))?;
+        let namespaces = network.nodes.iter().map(|_| Namespace::new());
+        let namespaces = namespaces
+            .collect::<std::io::Result<Vec<_>>>()
+            .map_err(LabError::system("a network namespace cannot be made"))?;
+        connect(&network, &namespaces)?;
+        let mut lab = Lab {
+            experiment,
+            program: options.program.clone(),
+            network,
+            namespaces,
+            forwarders: Vec::new(),
+            ports: Vec::new(),
+            captures: options.captures.clone(),
+        };
+        lab.open_ports()?;
+        lab.start_forwarders()?;
+        Ok(lab)
+    }
+
+    /// Its nodes.
+    pub fn nodes(&self) -> &[Node] {
+        &self.network.nodes
+    }
+
+    /// A command at a node: it finds the node's forwarder, and has the node's interfaces.
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn run_at(&self, node: &str, mut command: Command) -> Result<std::process::Child, LabError> {
+        let at = self.network.nodes.iter().position(|other| other.name == node);
+        let Some(at) = at else {
+            let names: Vec<&str> = self.network.nodes.iter().map(|node| node.name.as_str()).collect();
+            return Err(LabError::Invalid(format!(
+                "there is no node {node}; there are {}",
+                names.join(", ")
+            )));
+        };
+        let of = &self.network.nodes[at];
+        command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", of.socket.display()));
+        command.env("PS1", format!("{node}# ")).current_dir(&of.folder);
+        self.namespaces[at]
+            .within(|| command.spawn())
+            .map_err(LabError::system(format!("a command at {node} cannot be started")))
+    }
+
+    /// The numbers of the forwarders' processes in the lab, in the order of the nodes.
+    pub fn processes(&self) -> Vec<u32> {
+        self.forwarders.iter().map(|forwarder| lock(forwarder).id()).collect()
+    }
+
+    /// Sockets at the outer ends of all interfaces.
+    fn open_ports(&mut self) -> Result<(), LabError> {
+        for link in 0..self.experiment.scenario().links.len() {
+            for direction in [0, 1] {
+                let outer = &self.network.end(LinkId(link), direction).outer;
+                let port = links::open(outer);
+                self.ports
+                    .push(port.map_err(LabError::system(format!("interface {outer} cannot be opened")))?);
+            }
+        }
+        Ok(())
+    }
+
+    fn start_forwarders(&mut self) -> Result<(), LabError> {
+        let scenario = self.experiment.scenario();
+        let rates: Vec<[Rate; 2]> = scenario.links.iter().map(|link| link.rate).collect();
+        for node in &self.network.nodes {
+            fs::create_dir_all(&node.folder).map_err(LabError::system("a node's folder cannot be made"))?;
+            self.write_file(node, &rates, &scenario.routes)?;
+        }
+        for node in &self.network.nodes {
+            self.forwarders.push(Mutex::new(self.start_forwarder(node)?));
+        }
+        for (node, forwarder) in self.network.nodes.iter().zip(&self.forwarders) {
+            lock(forwarder).wait_for(&node.socket)?;
+        }
+        Ok(())
+    }
+
+    fn write_file(&self, node: &Node, rates: &[[Rate; 2]], routes: &[Route]) -> Result<(), LabError> {
+        let file = self.network.forwarder_file(node, rates, routes);
+        let path = forwarder_file(node);
+        Config::parse(&file, &path.display().to_string())
+            .map_err(|error| LabError::Invalid(format!("the forwarder of {}: {error}", node.name)))?;
+        fs::write(&path, file).map_err(LabError::system(format!("{} cannot be written", path.display())))
+    }
+
+    fn start_forwarder(&self, node: &Node) -> Result<Process, LabError> {
+        let mut command = self.program.command();
+        command.arg("forward").arg("--config").arg(forwarder_file(node)).current_dir(&node.folder);
+        let log = node.folder.join("forwarder.log");
+        let name = format!("the forwarder of {}", node.name);
+        Process::start(&name, command, &self.namespaces[node.id.index()], &log)
+    }
+
+    /// Runs the scenario's flows from its beginning to its end.
+    ///
+    /// # Errors
+    /// A forwarder or an application that fails.
+    pub fn run(&mut self, tell: &Tell, watch: &mut dyn Watch) -> Result<Report, LabError> {
+        let experiment = self.experiment;
+        let sockets = self.sockets()?;
+        let plan =
+            Plan::new(experiment, &[], &sockets, || Err(LabError::Invalid("no forwarder".to_owned())))?;
+        let (mut observers, unseen) = experiment.observers_of_network();
+        let run = Run::new(experiment, experiment.extent(&observers), &plan.flows, tell);
+        let schedule = FlowAccounts::new(Vec::new(), &run.extent);
+        let names = self.network.nodes.iter().map(|node| node.name.clone()).collect();
+        let nodes = NodeAccounts::new(names, &schedule, &run.extent);
+        let (emulator, control, live) = self.emulator(&run, &schedule)?;
+        let world = WorldOfRun {
+            lab: self,
+            run: &run,
+            control: &control,
+            has_begun: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+        };
+        let (parts, emulated, seen) = thread::scope(|scope| {
+            let emulated = scope.spawn(|| emulator.run());
+            let script = scope.spawn(|| world.follow_script());
+            let seen = scope.spawn(|| world.look_at_nodes(nodes, schedule));
+            let mut both = WatchOfRun { world: &world, watch, live: &live };
+            let parts = traffic::run(&run, &plan, &mut both);
+            world.finish();
+            let emulated = emulated.join();
+            let script = script.join();
+            (
+                parts.and_then(|parts| script.unwrap_or_else(|_| Err(ended())).map(|()| parts)),
+                emulated,
+                seen.join(),
+            )
+        });
+        let parts = parts?;
+        let emulated = emulated.map_err(|_| ended())?.map_err(LabError::system("the emulated links"))?;
+        let (nodes, drops, lost_datagrams) = seen.map_err(|_| ended())??;
+        let doubt = doubt(&emulated, lost_datagrams);
+        let links = Some(emulated.accounts);
+        let network = traffic::Network { links, nodes: Some(nodes), packet_hops: emulated.frames, drops };
+        let mut report = traffic::report(&run, parts, network, &mut observers);
+        report.notes.extend(unseen.iter().map(|what| format!("Not checked in the lab: {what}.")));
+        report.notes.extend(doubt);
+        report.notes.extend(self.not_done());
+        Ok(report)
+    }
+
+    /// The forwarder of each node that has applications.
+    fn sockets(&self) -> Result<Vec<Socket<Endpoint>>, LabError> {
+        let scenario = self.experiment.scenario();
+        let has_applications = |node: &&Node| {
+            scenario.flows.iter().any(|flow| flow.consumer == node.id || flow.producers.contains(&node.id))
+        };
+        let socket = |node: &Node| Socket::new(&node.name, Endpoint::Unix(node.socket.clone()));
+        Ok(self.network.nodes.iter().filter(has_applications).map(socket).collect())
+    }
+
+    /// The links, with the changes that the script has for them.
+    fn emulator(
+        &mut self,
+        run: &Run<'_>,
+        schedule: &FlowAccounts,
+    ) -> Result<(Emulator, Control, Arc<[Live]>), LabError> {
+        let scenario = self.experiment.scenario();
+        let mut directions = Vec::new();
+        for (index, link) in scenario.links.iter().enumerate() {
+            for direction in [0, 1] {
+                let pace = match &link.rate_trace {
+                    Some(traces) => Pace::Trace(Arc::clone(&traces[direction])),
+                    None if self.network.end(LinkId(index), direction).paces => {
+                        Pace::Sender(link.rate[direction])
+                    }
+                    None => Pace::Link(link.rate[direction]),
+                };
+                directions.push(Direction {
+                    from: 2 * index + direction,
+                    to: 2 * index + 1 - direction,
+                    pace,
+                    limit: self.experiment.queue_limit(link),
+                    way: self.way(link, direction),
+                    shares_with: link.half_duplex.then_some(2 * index + 1 - direction),
+                });
+            }
+        }
+        let capture = |(link, path): &(LinkId, PathBuf)| Capture {
+            path: path.clone(),
+            directions: [0, 1].map(|d| (2 * link.index() + d, self.direction_name(*link, d))).to_vec(),
+        };
+        let script = self
+            .experiment
+            .script()
+            .into_iter()
+            .flat_map(|(at, change)| link_changes(change).into_iter().map(move |change| (at, change)));
+        let plan = links::Plan {
+            directions,
+            script: script.collect(),
+            accounts: LinkAccounts::new(self.experiment.link_infos(), schedule, &run.extent),
+            extent: run.extent.clone(),
+            captures: self.captures.iter().map(capture).collect(),
+            ports: std::mem::take(&mut self.ports),
+        };
+        Emulator::new(plan, run.clock()).map_err(LabError::system("the emulated links"))
+    }
+
+    /// The way of packets in a direction of a link, whose losses and jitter the seed draws.
+    fn way(&self, link: &weir_scenario::Link, direction: usize) -> Way {
+        let [from, to] =
+            [direction, 1 - direction].map(|end| self.experiment.node_name([link.a, link.b][end]));
+        let name = link.name.as_ref().map_or(String::new(), |name| format!(":{name}"));
+        let random =
+            |what: &str| Random::named(self.experiment.seed(), &format!("{what}{from} to {to}{name}"));
+        let mut way = Way::new(link.delay[direction], link.loss, random("link "));
+        way.set_burst(link.loss_burst);
+        if link.jitter == Span::ZERO {
+            return way;
+        }
+        way.with_jitter(link.jitter, link.reorder, random("jitter of link "))
+    }
+
+    fn direction_name(&self, link: LinkId, direction: usize) -> String {
+        let of = &self.experiment.scenario().links[link.index()];
+        let [from, to] = [direction, 1 - direction].map(|end| self.experiment.node_name([of.a, of.b][end]));
+        format!("{from} -> {to}")
+    }
+
+    /// What of the scenario the lab does not do, a line each.
+    fn not_done(&self) -> Vec<String> {
+        let scenario = self.experiment.scenario();
+        let caches = scenario
+            .nodes
+            .iter()
+            .filter(|node| node.cache_ratio > 0.0)
+            .map(|node| format!("The simulated cache of {} does not exist in the lab.", node.name));
+        let script = self.experiment.script();
+        let events = script.iter().filter_map(|(at, change)| match change {
+            Change::CacheRatio(node, _) => Some(format!(
+                "At {at} the hit ratio of the simulated cache of {} changes, which the lab does not have.",
+                self.experiment.node_name(*node)
+            )),
+            Change::Produce(number) => Some(format!(
+                "Event {} does not happen in the lab: producers stay where they are.",
+                scenario.events[*number].name
+            )),
+            _ => None,
+        });
+        caches.chain(events).collect()
+    }
+}
+
+/// Why the results are not those of the network: the machine did not keep up.
+fn doubt(links: &Outcome, lost_datagrams: u64) -> Vec<String> {
+    let lost = (lost_datagrams > 0)
+        .then(|| format!("{lost_datagrams} datagrams found no room in the sockets of the forwarders"));
+    let why: Vec<String> = links.doubt().into_iter().chain(lost).collect();
+    why.iter()
+        .map(|why| {
+            format!("The machine did not keep up, and the results are not those of the network: {why}.")
+        })
+        .collect()
+}
+
+fn ended() -> LabError {
+    LabError::Application("a thread of the lab has ended".to_owned())
+}
+
+fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn forwarder_file(node: &Node) -> PathBuf {
+    node.folder.join("weir.toml")
+}
+
+/// Makes the interfaces of all ends, with their addresses.
+fn connect(network: &Network<'_>, namespaces: &[Namespace]) -> Result<(), LabError> {
+    let failed = |what: &str| LabError::system(what.to_owned());
+    let outside = Netlink::open().map_err(failed("netlink"))?;
+    for (node, namespace) in network.nodes.iter().zip(namespaces) {
+        for End { interface, outer, mac, .. } in &node.ends {
+            outside
+                .add_pair(outer, interface, namespace, *mac)
+                .and_then(|()| outside.set_up(outer, Some(MTU)))
+                .map_err(failed("an interface cannot be made"))?;
+        }
+        let inside = || {
+            let netlink = Netlink::open()?;
+            for End { interface, address, neighbour, .. } in &node.ends {
+                links::no_offload(interface)?;
+                netlink.set_up(interface, Some(MTU))?;
+                netlink.add_addresses(interface, *address, *neighbour)?;
+            }
+            Ok(())
+        };
+        namespace.within(inside).map_err(failed("an interface cannot be set up"))?;
+    }
+    Ok(())
+}
+
+/// What a change does to the emulated links; a direction is twice the link and the direction.
+fn link_changes(change: Change) -> Vec<links::Change> {
+    use links::Change as To;
+    let both = |link: LinkId, to: &dyn Fn(usize) -> To| [0, 1].map(|d| to(2 * link.index() + d)).to_vec();
+    match change {
+        Change::Rate(link, rates) => both(link, &|at| To::Rate(at, rates[at % 2])),
+        Change::Delay(link, delays) => both(link, &|at| To::Delay(at, delays[at % 2])),
+        Change::Loss(link, loss) => both(link, &|at| To::Loss(at, loss)),
+        Change::LossBurst(link, length) => both(link, &|at| To::LossBurst(at, length)),
+        Change::Jitter(link, jitter) => both(link, &|at| To::Jitter(at, jitter)),
+        Change::Up(link, up) => both(link, &|at| To::Up(at, up)),
+        _ => Vec::new(),
+    }
+}
+
+/// A run with the lab around it.
+struct WorldOfRun<'a, 'e> {
+    lab: &'a Lab<'e>,
+    run: &'a Run<'a>,
+    control: &'a Control,
+    has_begun: AtomicBool,
+    is_over: AtomicBool,
+}
+
+impl WorldOfRun<'_, '_> {
+    fn begin(&self, at: Time) {
+        self.control.begin(at);
+        self.has_begun.store(true, Ordering::Release);
+    }
+
+    /// The run is over, or never begins.
+    fn finish(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.control.end(self.run.ends_at());
+        self.control.stop();
+    }
+
+    /// Sleeps until a time of the run; whether the run is not over then.
+    fn sleep_until(&self, at: Time) -> bool {
+        loop {
+            if self.is_over.load(Ordering::Acquire) || self.run.ends_at() < at {
+                return false;
+            }
+            let mut left = NAP;
+            if self.has_begun.load(Ordering::Acquire) {
+                let now = self.run.now();
+                if now >= at {
+                    return true;
+                }
+                left = at.since(now).min(NAP);
+            }
+            thread::sleep(Duration::from_nanos(left.as_nanos()));
+        }
+    }
+
+    /// Does what the script has for nodes: rates and routes that forwarders are told, and failures.
+    fn follow_script(&self) -> Result<(), LabError> {
+        let Lab { experiment, network, .. } = self.lab;
+        let scenario = experiment.scenario();
+        let mut rates: Vec<[Rate; 2]> = scenario.links.iter().map(|link| link.rate).collect();
+        let mut routes: Vec<Route> = scenario.routes.clone();
+        let mut view = NetworkView::new(scenario);
+        let mut works = vec![true; network.nodes.len()];
+        let mut script: VecDeque<(Time, Change)> = experiment.script().into();
+        while let Some((at, change)) = script.pop_front() {
+            let concerns_nodes =
+                matches!(change, Change::Rate(..) | Change::NodeUp(..) | Change::Learn(_) | Change::Reroute);
+            if !concerns_nodes {
+                continue;
+            }
+            if !self.sleep_until(at) {
+                return Ok(());
+            }
+            match change {
+                Change::Rate(link, to) => {
+                    rates[link.index()] = to;
+                    let of = &scenario.links[link.index()];
+                    if network.tells_rates() {
+                        self.tell([of.a, of.b], &works, &rates, &routes)?;
+                    }
+                }
+                Change::Learn(number) => view.learn(&scenario.events[number].what),
+                Change::Reroute => {
+                    routes = view.routes(scenario, &routes);
+                    let all = (0..network.nodes.len()).map(NodeId);
+                    self.tell(all, &works, &rates, &routes)?;
+                }
+                Change::NodeUp(node, true) => {
+                    let of = &network.nodes[node.index()];
+                    self.lab.write_file(of, &rates, &routes)?;
+                    let mut forwarder = self.lab.start_forwarder(of)?;
+                    forwarder.wait_for(&of.socket)?;
+                    *lock(&self.lab.forwarders[node.index()]) = forwarder;
+                    works[node.index()] = true;
+                }
+                Change::NodeUp(node, false) => {
+                    works[node.index()] = false;
+                    lock(&self.lab.forwarders[node.index()]).kill();
+                    let _ = fs::remove_file(&network.nodes[node.index()].socket);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Has forwarders read their files again.
+    fn tell(
+        &self,
+        nodes: impl IntoIterator<Item = NodeId>,
+        works: &[bool],
+        rates: &[[Rate; 2]],
+        routes: &[Route],
+    ) -> Result<(), LabError> {
+        for node in nodes.into_iter().filter(|node| works[node.index()]) {
+            self.lab.write_file(&self.lab.network.nodes[node.index()], rates, routes)?;
+            lock(&self.lab.forwarders[node.index()]).signal(Signal::SIGHUP);
+        }
+        Ok(())
+    }
+
+    /// Asks all forwarders now and then; accounts of the nodes, what they dropped, and datagrams that their sockets lost.
+    fn look_at_nodes(
+        &self,
+        mut accounts: NodeAccounts,
+        mut schedule: FlowAccounts,
+    ) -> Result<(NodeAccounts, DroppedByReason, u64), LabError> {
+        let count = self.lab.network.nodes.len();
+        let every =
+            Span::from_nanos(1_000_000_000 * count as u64 / POLLS_PER_SECOND).max(self.run.extent.step);
+        let mut last = vec![NodeFigures::default(); count];
+        let mut sum = DroppedByReason::default();
+        let mut is_first = true;
+        let mut next_look = Time::ZERO;
+        loop {
+            let step = schedule.next_step();
+            let end = self.run.ends_at();
+            let is_last = step >= end;
+            let at = if is_last { end } else { step };
+            let reaches = self.sleep_until(if is_last { at - LAST_LOOK } else { at });
+            if is_last || at >= next_look || !reaches {
+                next_look = at + every;
+                for (node, last) in last.iter_mut().enumerate() {
+                    // A forwarder that has failed says nothing: it keeps what it had.
+                    let Ok(now) = nodes::ask(&self.lab.namespaces[node], METRICS) else { continue };
+                    let drops = nodes::since(last, &now);
+                    // What was dropped before the beginning is not of the run.
+                    if !is_first {
+                        accounts.on_drops(node, &drops);
+                        for (sum, dropped) in sum.iter_mut().zip(&drops) {
+                            sum.data += dropped.data;
+                            sum.interests += dropped.interests;
+                        }
+                    }
+                    accounts.set_state(node, now.state);
+                    *last = now;
+                }
+                is_first = false;
+            }
+            if is_last || !reaches {
+                let end = self.run.ends_at();
+                schedule.end_at(end);
+                accounts.end_at(end);
+                accounts.end_step(end, false);
+                let lost = last.iter().map(|figures| figures.lost_datagrams).sum();
+                return Ok((accounts, sum, lost));
+            }
+            accounts.end_step(step, schedule.is_sample());
+            schedule.end_step();
+        }
+    }
+}
+
+/// Both who watch: the lab itself, and who runs it.
+struct WatchOfRun<'a, 'b, 'e> {
+    world: &'a WorldOfRun<'b, 'e>,
+    watch: &'a mut dyn Watch,
+    live: &'a [Live],
+}
+
+impl traffic::Watch for WatchOfRun<'_, '_, '_> {
+    fn on_begin(&mut self, begin: Time) -> Result<(), LabError> {
+        self.world.begin(begin);
+        Ok(())
+    }
+
+    fn goes_on(&mut self, run: &Run<'_>) -> bool {
+        self.watch.goes_on(run, self.live)
+    }
+}

@@ -1,0 +1,119 @@
+//! Processes of the lab.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::error::LabError;
+use crate::namespace::Namespace;
+
+/// How long a process may take until it is ready. Assumed: the machine may be busy with many others that start.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(10);
+/// Lines of a log that an error repeats.
+const LINES: usize = 8;
+
+/// A process in a namespace. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts a command in a namespace; what it writes goes to a file. Signals of the terminal do not reach it.
+    ///
+    /// # Errors
+    /// The command is not there.
+    pub fn start(
+        name: &str,
+        mut command: Command,
+        namespace: &Namespace,
+        log: &Path,
+    ) -> Result<Process, LabError> {
+        let spawn = || {
+            let file = File::create(log)?;
+            command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).spawn()
+        };
+        let child = namespace.within(spawn).map_err(LabError::system(format!("{name} cannot be started")))?;
+        Ok(Process { name: name.to_owned(), child, log: log.to_owned() })
+    }
+
+    /// Its number, in the lab's own PID namespace.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until something listens at this Unix socket.
+    ///
+    /// # Errors
+    /// The process has ended, or takes too long.
+    pub fn wait_for(&mut self, socket: &Path) -> Result<(), LabError> {
+        let mut waited = Duration::ZERO;
+        while UnixStream::connect(socket).is_err() {
+            self.check()?;
+            if waited > PATIENCE {
+                return Err(self.failed(format!("does not listen after {} s", PATIENCE.as_secs())));
+            }
+            sleep(LOOK);
+            waited += LOOK;
+        }
+        Ok(())
+    }
+
+    /// Whether it runs; how it ended, if it has.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn check(&mut self) -> Result<(), LabError> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(self.failed(format!("has ended: {status}"))),
+            Err(error) => Err(LabError::system(format!("{} cannot be waited for", self.name))(error)),
+        }
+    }
+
+    /// Its exit status, if it has ended well or badly.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        // One that has ended needs none.
+        let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
+    }
+
+    /// Kills it, and waits until it is gone.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn failed(&self, what: String) -> LabError {
+        LabError::Process { name: self.name.clone(), what, said: last_lines(&self.log).unwrap_or_default() }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The end of a log.
+fn last_lines(log: &Path) -> io::Result<String> {
+    let text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    Ok(lines[lines.len().saturating_sub(LINES)..].join("\n"))
+}

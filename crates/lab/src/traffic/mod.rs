@@ -1,0 +1,143 @@
+//! The flows of a scenario as applications of running forwarders.
+//!
+//! [`plan`] says which applications there are and behind which connections; [`connection`] runs those of one connection in a
+//! thread. The times of all are from the beginning of the [`Run`].
+
+mod connection;
+mod plan;
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread;
+use std::time::Duration;
+
+use weir_core::units::Time;
+use weir_experiment::{Measured, Observers};
+use weir_management::client::Endpoint;
+use weir_measure::{DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts, Report};
+
+use crate::error::LabError;
+use connection::Message;
+
+pub use connection::{Part, Run, Tell};
+pub use plan::{Consumed, Plan, Socket};
+
+/// What the thread that started a run does meanwhile.
+pub trait Watch {
+    /// All that is produced is registered, and the run begins at this time of its clock.
+    ///
+    /// # Errors
+    /// The run is not to begin.
+    fn on_begin(&mut self, begin: Time) -> Result<(), LabError>;
+
+    /// Ten times a second; whether the run is to go on.
+    fn goes_on(&mut self, run: &Run<'_>) -> bool;
+}
+
+/// How often a run is looked at.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Runs all connections, each in a thread, until they end or one of them fails.
+///
+/// # Errors
+/// The first thing that went wrong.
+pub fn run(run: &Run<'_>, plan: &Plan<'_, Endpoint>, watch: &mut dyn Watch) -> Result<Vec<Part>, LabError> {
+    thread::scope(|scope| {
+        let (sender, messages) = mpsc::channel();
+        let mut gates = Vec::new();
+        for connection in &plan.connections {
+            let (sender, (gate, go)) = (sender.clone(), mpsc::sync_channel(1));
+            gates.push(gate);
+            scope.spawn(move || connection::run(run, connection, &sender, &go));
+        }
+        drop(sender);
+        until_ready(run, &messages, gates, watch)?;
+        until_over(run, &messages, plan.connections.len(), watch)
+    })
+}
+
+/// A thread of the run has ended early.
+fn ended() -> LabError {
+    LabError::Application("a thread of the run has ended".to_owned())
+}
+
+/// Waits until all that is produced is registered, and begins. Connections whose gate is closed instead end.
+fn until_ready(
+    run: &Run<'_>,
+    messages: &Receiver<Message>,
+    gates: Vec<SyncSender<()>>,
+    watch: &mut dyn Watch,
+) -> Result<(), LabError> {
+    for _ in &gates {
+        if let Message::Ended(Err(error)) = messages.recv().map_err(|_| ended())? {
+            return Err(error);
+        }
+    }
+    watch.on_begin(run.begin())?;
+    gates.iter().try_for_each(|gate| gate.send(()).map_err(|_| ended()))
+}
+
+/// Waits until all connections have ended; what they measured, or the first thing that went wrong.
+fn until_over(
+    run: &Run<'_>,
+    messages: &Receiver<Message>,
+    mut left: usize,
+    watch: &mut dyn Watch,
+) -> Result<Vec<Part>, LabError> {
+    let (mut parts, mut failure) = (Vec::new(), None);
+    while left > 0 {
+        match messages.recv_timeout(EVERY) {
+            Ok(Message::Ended(over)) => {
+                left -= 1;
+                match over {
+                    Ok(part) => parts.extend(part.map(|part| *part)),
+                    Err(error) => failure = failure.or(Some(error)),
+                }
+            }
+            Ok(Message::Ready) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(ended()),
+        }
+        if !watch.goes_on(run) || failure.is_some() {
+            run.end_soon();
+        }
+    }
+    failure.map_or(Ok(parts), Err)
+}
+
+/// What a world of real forwarders sees beside the flows.
+#[derive(Debug, Default)]
+pub struct Network {
+    /// Accounts of the links, if it sees them.
+    pub links: Option<LinkAccounts>,
+    /// Accounts of the nodes, if it sees them.
+    pub nodes: Option<NodeAccounts>,
+    /// Packets put on links.
+    pub packet_hops: u64,
+    /// Packets dropped.
+    pub drops: DroppedByReason,
+}
+
+/// What was measured, as the simulator reports it.
+pub fn report(run: &Run<'_>, parts: Vec<Part>, network: Network, observers: &mut Observers) -> Report {
+    let events = parts.iter().map(|part| part.packets).sum();
+    let refused: u64 = parts.iter().map(|part| part.refused).sum();
+    let parts = parts.into_iter().map(|part| (part.places, part.accounts));
+    let accounts = FlowAccounts::gathered(run.flows.to_vec(), &run.extent, parts);
+    let end = accounts.whole().to();
+    observers.on_series(&accounts, run.extent.step);
+    let Network { links, nodes, packet_hops, drops } = network;
+    let measured =
+        Measured { flows: accounts, links, requests: None, nodes, observers, events, packet_hops, drops };
+    let mut report = run.experiment.report(measured);
+    report.document.wall_s = run.now().as_secs_f64();
+    if end < run.extent.until {
+        report.notes.push(format!(
+            "Ended at {:.1} s of {}: windows end here, and later events and checks are left out.",
+            end.as_secs_f64(),
+            run.extent.until
+        ));
+    }
+    if refused > 0 {
+        report.notes.push(format!("{refused} frames were lost here: the buffer of a connection was full."));
+    }
+    report
+}
