@@ -1,9 +1,13 @@
 //! `weir compare`: scenarios under several schemes, side by side.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
 
-use weir_study::{CompareRequest, Seeds, stem};
+use weir_study::{CompareRequest, Elsewhere, Seeds, stem};
 
+use crate::lab::{LabWorld, isolated};
 use crate::out::{self, Out};
 use crate::progress::{self, Jobs};
 use crate::{Failure, load, terminal};
@@ -35,6 +39,10 @@ pub struct Args {
     /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
+    /// Make each run also in the lab (see `weir lab`), of one scenario: both worlds side by side. Runs are made one after
+    /// the other
+    #[arg(long, conflicts_with = "all")]
+    lab: bool,
     #[command(flatten)]
     jobs: Jobs,
     /// The folder for compare.html, compare.json, the report of each scheme's run with the first seed, a table of all
@@ -48,24 +56,35 @@ pub struct Args {
     json: bool,
 }
 
-/// Compares them.
-pub fn compare(args: &Args) -> Result<(), Failure> {
-    let windows = load::windows(&args.windows)?;
+/// Compares them. `arguments` are those of the whole command, without the program's name.
+pub fn compare(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
+    if !args.lab {
+        return compare_with(args, None).map(|()| ExitCode::SUCCESS);
+    }
+    isolated(arguments, |program, folder| {
+        compare_with(args, Some(Arc::new(LabWorld::new(program, folder, true))))
+    })
+}
+
+fn compare_with(args: &Args, beside: Option<Arc<dyn Elsewhere>>) -> Result<(), Failure> {
     let all = ["all".to_owned()];
     let schemes = if args.schemes.is_empty() { &all[..] } else { &args.schemes };
+    // In the lab, one run would disturb another.
+    let jobs = if beside.is_some() { Jobs::one() } else { args.jobs.clone() };
     let request = CompareRequest {
         names: args.scenarios.clone(),
         schemes: weir_study::schemes(schemes)?,
         seeds: args.seeds.clone(),
         set: args.set.clone(),
-        windows,
+        windows: load::windows(&args.windows)?,
+        beside,
     };
     let with_series = args.out.is_some() || !args.json;
     let comparison =
         terminal::while_waiting("preparing the scenarios and their optima", || request.plan(with_series))?;
     let out = Out::open(args.out.as_deref(), args.json, &folder(&args.scenarios))?;
-    let (outcome, _) = progress::make(&comparison, &args.jobs, &out)?;
+    let (outcome, _) = progress::make(&comparison, &jobs, &out)?;
     progress::print(&outcome, args.json, out)
 }
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use indicatif::ProgressBar;
+use weir_core::units::Time;
 use weir_experiment::{Experiment, Setup};
+use weir_lab::LabError;
 use weir_lab::isolation::{Place, Program, isolate};
 use weir_lab::lab::{Lab, Options, Watch};
 use weir_lab::links::Live;
@@ -13,7 +15,7 @@ use weir_lab::traffic::Run;
 use weir_measure::{Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
 use weir_scenario::{LinkId, Scenario, did_you_mean};
-use weir_study::{CommandLine, Point, ScenarioOptimum, refuse_idle, stem};
+use weir_study::{Cancel, CommandLine, Elsewhere, Point, ScenarioOptimum, StudyError, refuse_idle, stem};
 
 use crate::app::Stop;
 use crate::out::{self, Out};
@@ -81,16 +83,84 @@ pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let point = load::point(&args.scenario, &args.set, windows.clone())?;
     let setup = Setup { scheme: args.scheme.clone(), seed: args.seed, windows, ..Setup::default() };
     let experiment = Experiment::new(point.scenario.clone(), &setup)?;
+    Lab::check(&experiment)?;
     let scheme = experiment.scheme().entry.name;
     refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [experiment.scenario()])?;
     let links = links(experiment.scenario(), &args.capture)?;
+    isolated(arguments, |program, folder| {
+        Inside { args, point: &point, experiment: &experiment, links }.run(program, folder)
+    })
+}
+
+/// Has the namespaces of a lab made for this command, which goes on in them.
+pub fn isolated(
+    arguments: &[OsString],
+    work: impl FnOnce(Program, PathBuf) -> Result<(), Failure>,
+) -> Result<ExitCode, Failure> {
     let program = Program::current(arguments.len())?;
     match isolate(&program, arguments)? {
         Place::Outside(code) => Ok(code),
-        Place::Inside(folder) => {
-            let inside = Inside { args, point: &point, experiment: &experiment, links };
-            inside.run(program, folder).map(|()| ExitCode::SUCCESS)
-        }
+        Place::Inside(folder) => work(program, folder).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// The lab as the world that makes the runs of a study.
+#[derive(Debug)]
+pub struct LabWorld {
+    options: Options,
+}
+
+impl LabWorld {
+    /// With the files of its labs in a folder.
+    pub fn new(program: Program, folder: PathBuf, tells_rates: bool) -> LabWorld {
+        LabWorld { options: Options { program, folder, tells_rates, captures: Vec::new() } }
+    }
+}
+
+impl Elsewhere for LabWorld {
+    fn text(&self) -> String {
+        if self.options.tells_rates { "lab".to_owned() } else { "lab, untold".to_owned() }
+    }
+
+    fn command(&self) -> (&'static str, Vec<String>) {
+        let options = if self.options.tells_rates { Vec::new() } else { vec!["--untold".to_owned()] };
+        ("lab", options)
+    }
+
+    fn check(&self, experiment: &Experiment) -> Result<(), StudyError> {
+        Lab::check(experiment).map_err(invalid)
+    }
+
+    fn make(
+        &self,
+        experiment: Experiment,
+        progress: &mut dyn FnMut(f64),
+        cancel: &Cancel,
+    ) -> Result<Report, StudyError> {
+        let until = experiment.until();
+        let mut lab = Lab::start(&experiment, &self.options).map_err(invalid)?;
+        let mut watch = Studied { progress, cancel, until };
+        let report = lab.run(&ping::tell, &mut watch).map_err(invalid)?;
+        if cancel.is_asked() { Err(StudyError::Cancelled { done: 0, all: 1 }) } else { Ok(report) }
+    }
+}
+
+fn invalid(error: LabError) -> StudyError {
+    StudyError::Invalid(error.to_string())
+}
+
+/// A run of a study.
+struct Studied<'a> {
+    progress: &'a mut dyn FnMut(f64),
+    cancel: &'a Cancel,
+    until: Time,
+}
+
+impl Watch for Studied<'_> {
+    fn goes_on(&mut self, run: &Run<'_>, _: &[Live]) -> bool {
+        let now = run.now().min(self.until);
+        (self.progress)(now.as_nanos() as f64 / self.until.as_nanos() as f64);
+        !self.cancel.is_asked()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::out::Out;
 use crate::{Failure, terminal};
 
 /// How many runs are made at a time.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Jobs {
     /// How many runs are made at a time; by default as many as there are processors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -27,6 +27,11 @@ pub struct Jobs {
 }
 
 impl Jobs {
+    /// One at a time.
+    pub fn one() -> Jobs {
+        Jobs { jobs: Some(1) }
+    }
+
     /// The number.
     pub fn number(&self) -> usize {
         self.jobs.map_or_else(processors, usize::from)

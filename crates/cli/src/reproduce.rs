@@ -1,10 +1,13 @@
 //! `weir reproduce`: the experiments of papers, with statements and measurements.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use weir_study::{Outcome, ReproduceRequest, Reproduction, Seeds, View};
+use weir_study::{Elsewhere, Outcome, ReproduceRequest, Reproduction, Seeds, View};
 
+use crate::lab::{LabWorld, isolated};
 use crate::out::{self, Out};
 use crate::progress::{self, Jobs};
 use crate::{Failure, terminal};
@@ -28,6 +31,9 @@ pub struct Args {
     /// delay of each link differs by up to 2 %, and each flow starts up to 20 ms later
     #[arg(long)]
     no_jitter: bool,
+    /// Make the runs in the lab (see `weir lab`), one after the other. `qsccp/appendix` is made there in any case
+    #[arg(long)]
+    lab: bool,
     #[command(flatten)]
     jobs: Jobs,
     /// The folder for reproduce.html, reproduce.json, the report of each case's run with the first seed, a table of all
@@ -43,14 +49,28 @@ pub struct Args {
     strict: bool,
 }
 
-/// Reproduces them.
-pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
+/// Reproduces them. `arguments` are those of the whole command, without the program's name.
+pub fn reproduce(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
+    if !args.lab && !weir_study::papers::are_emulated(&args.names) {
+        return reproduce_in(args, None);
+    }
+    let mut code = ExitCode::SUCCESS;
+    let isolated = isolated(arguments, |program, folder| {
+        code = reproduce_in(args, Some(Arc::new(LabWorld::new(program, folder, true))))?;
+        Ok(())
+    })?;
+    Ok(if isolated == ExitCode::SUCCESS { code } else { isolated })
+}
+
+fn reproduce_in(args: &Args, elsewhere: Option<Arc<dyn Elsewhere>>) -> Result<ExitCode, Failure> {
+    let jobs = if elsewhere.is_some() { Jobs::one() } else { args.jobs.clone() };
     let request = ReproduceRequest {
         names: args.names.clone(),
         seeds: args.seeds.clone(),
         scheme: args.scheme.clone(),
         jitter: !args.no_jitter,
+        elsewhere,
     };
     let name = request.name();
     let with_series = args.out.is_some() || !args.json;
@@ -60,7 +80,7 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     if !args.json {
         eprintln!("{}", announcement(&reproduction, &out));
     }
-    let (outcome, _) = progress::make(&reproduction, &args.jobs, &out)?;
+    let (outcome, _) = progress::make(&reproduction, &jobs, &out)?;
     progress::print(&outcome, args.json, out)?;
     let holds = match &outcome {
         Outcome::Reproduction(document) => {

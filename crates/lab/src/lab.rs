@@ -1,10 +1,10 @@
 //! A running lab: forwarders, links, and one run of the scenario's flows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -13,16 +13,17 @@ use nix::sys::signal::Signal;
 use weir_core::link::Way;
 use weir_core::random::Random;
 use weir_core::units::{Rate, Span, Time};
-use weir_experiment::{Change, Experiment};
+use weir_experiment::{Change, Experiment, Observers};
 use weir_forwarder::config::Config;
 use weir_management::client::Endpoint;
-use weir_measure::{DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts, Report};
+use weir_measure::{DroppedByReason, FlowAccounts, LabRow, LinkAccounts, NodeAccounts, Report};
+use weir_packet::{Data, LpPacket, Name};
 use weir_scenario::{LinkId, NetworkView, NodeId, Route};
 
 use crate::error::LabError;
 use crate::interfaces::Netlink;
 use crate::isolation::Program;
-use crate::links::{self, Capture, Control, Direction, Emulator, Live, Outcome, Pace, Port};
+use crate::links::{self, Capture, Control, Direction, Emulator, Live, Observe, Outcome, Pace, Port, prefer};
 use crate::namespace::{self, Namespace};
 use crate::network::{End, METRICS, MTU, Network, Node};
 use crate::nodes::{self, NodeFigures};
@@ -67,13 +68,29 @@ const LAST_LOOK: Span = Span::from_millis(100);
 /// How long a thread sleeps at most before it looks whether the run ends.
 const NAP: Span = Span::from_millis(50);
 
+/// How many labs this process has made.
+static LABS: AtomicUsize = AtomicUsize::new(0);
+
 impl<'e> Lab<'e> {
+    /// Checks that an experiment can run in a lab.
+    ///
+    /// # Errors
+    /// What the lab does not do.
+    pub fn check(experiment: &Experiment) -> Result<(), LabError> {
+        Network::new(experiment, (0, Path::new("")), true)?;
+        let nowhere = Socket::for_all(String::new());
+        Plan::new(experiment, &[], &[nowhere], || Ok(String::new())).map(drop)
+    }
+
     /// Makes namespaces and interfaces, and starts all forwarders.
     ///
     /// # Errors
     /// What the lab does not emulate, what the system does not permit, and a forwarder that does not start.
     pub fn start(experiment: &'e Experiment, options: &Options) -> Result<Lab<'e>, LabError> {
-        let network = Network::new(experiment, &options.folder, options.tells_rates)?;
+        // Interfaces of an earlier lab of this process may not be gone yet.
+        let number = LABS.fetch_add(1, Ordering::Relaxed);
+        let folder = options.folder.join(number.to_string());
+        let network = Network::new(experiment, (number, &folder), options.tells_rates)?;
         namespace::set_up().map_err(LabError::system("the lab's own namespace"))?;
         let namespaces = network.nodes.iter().map(|_| Namespace::new());
         let namespaces = namespaces
@@ -179,12 +196,15 @@ impl<'e> Lab<'e> {
         let sockets = self.sockets()?;
         let plan =
             Plan::new(experiment, &[], &sockets, || Err(LabError::Invalid("no forwarder".to_owned())))?;
-        let (mut observers, unseen) = experiment.observers_of_network();
-        let run = Run::new(experiment, experiment.extent(&observers), &plan.flows, tell);
+        let (observers, unseen) = experiment.observers_of_network();
+        let observers = Arc::new(Mutex::new(observers));
+        let run = Run::new(experiment, experiment.extent(&lock(&observers)), &plan.flows, tell);
         let schedule = FlowAccounts::new(Vec::new(), &run.extent);
         let names = self.network.nodes.iter().map(|node| node.name.clone()).collect();
         let nodes = NodeAccounts::new(names, &schedule, &run.extent);
-        let (emulator, control, live) = self.emulator(&run, &schedule)?;
+        let busy = Busy::now();
+        prefer();
+        let (emulator, control, live) = self.emulator(&run, &schedule, &observers)?;
         let world = WorldOfRun {
             lab: self,
             run: &run,
@@ -210,14 +230,34 @@ impl<'e> Lab<'e> {
         let parts = parts?;
         let emulated = emulated.map_err(|_| ended())?.map_err(LabError::system("the emulated links"))?;
         let (nodes, drops, lost_datagrams) = seen.map_err(|_| ended())??;
-        let doubt = doubt(&emulated, lost_datagrams);
+        let row = self.row(&emulated, lost_datagrams, busy.part());
         let links = Some(emulated.accounts);
         let network = traffic::Network { links, nodes: Some(nodes), packet_hops: emulated.frames, drops };
-        let mut report = traffic::report(&run, parts, network, &mut observers);
+        let mut report = traffic::report(&run, parts, network, &mut lock(&observers));
         report.notes.extend(unseen.iter().map(|what| format!("Not checked in the lab: {what}.")));
-        report.notes.extend(doubt);
+        let doubt = |why: &String| {
+            format!("The machine did not keep up, and the results are not those of the network: {why}.")
+        };
+        report.notes.extend(row.doubts.iter().map(doubt));
+        report.document.lab = Some(row);
         report.notes.extend(self.not_done());
         Ok(report)
+    }
+
+    /// How the machine kept up.
+    fn row(&self, links: &Outcome, lost_datagrams: u64, busy: f64) -> LabRow {
+        let lost = (lost_datagrams > 0)
+            .then(|| format!("{lost_datagrams} datagrams found no room in the sockets of the forwarders"));
+        LabRow {
+            told_rates: self.network.tells_rates(),
+            scale: 1.0,
+            busy,
+            links_busy: links.processor.as_secs_f64() / self.experiment.until().as_secs_f64(),
+            late_p50_ms: links.lateness.quantile_ms(0.5).unwrap_or(0.0),
+            late_p99_ms: links.lateness.quantile_ms(0.99).unwrap_or(0.0),
+            late_max_ms: links.latest.as_millis_f64(),
+            doubts: links.doubt().into_iter().chain(lost).collect(),
+        }
     }
 
     /// The forwarder of each node that has applications.
@@ -235,6 +275,7 @@ impl<'e> Lab<'e> {
         &mut self,
         run: &Run<'_>,
         schedule: &FlowAccounts,
+        observers: &Arc<Mutex<Observers>>,
     ) -> Result<(Emulator, Control, Arc<[Live]>), LabError> {
         let scenario = self.experiment.scenario();
         let mut directions = Vec::new();
@@ -273,6 +314,7 @@ impl<'e> Lab<'e> {
             extent: run.extent.clone(),
             captures: self.captures.iter().map(capture).collect(),
             ports: std::mem::take(&mut self.ports),
+            observe: DataOnLinks::new(self.experiment, observers),
         };
         Emulator::new(plan, run.clock()).map_err(LabError::system("the emulated links"))
     }
@@ -322,16 +364,72 @@ impl<'e> Lab<'e> {
     }
 }
 
-/// Why the results are not those of the network: the machine did not keep up.
-fn doubt(links: &Outcome, lost_datagrams: u64) -> Vec<String> {
-    let lost = (lost_datagrams > 0)
-        .then(|| format!("{lost_datagrams} datagrams found no room in the sockets of the forwarders"));
-    let why: Vec<String> = links.doubt().into_iter().chain(lost).collect();
-    why.iter()
-        .map(|why| {
-            format!("The machine did not keep up, and the results are not those of the network: {why}.")
-        })
-        .collect()
+/// Tells the observers of Data on links.
+struct DataOnLinks {
+    observers: Arc<Mutex<Observers>>,
+    /// The directions on which Data are counted.
+    watched: Vec<bool>,
+    /// The first flow of each prefix.
+    flows: BTreeMap<Vec<u8>, u32>,
+}
+
+impl DataOnLinks {
+    /// `None`: nobody counts Data.
+    fn new(experiment: &Experiment, observers: &Arc<Mutex<Observers>>) -> Option<Box<dyn Observe>> {
+        let scenario = experiment.scenario();
+        let watched: Vec<bool> = {
+            let observers = lock(observers);
+            (0..2 * scenario.links.len()).map(|direction| observers.watches(direction)).collect()
+        };
+        if !watched.contains(&true) {
+            return None;
+        }
+        let mut flows = BTreeMap::new();
+        for (at, flow) in scenario.flows.iter().enumerate() {
+            if let Ok(name) = flow.prefix.parse::<Name>() {
+                flows.entry(name.value().to_vec()).or_insert(at as u32);
+            }
+        }
+        Some(Box::new(DataOnLinks { observers: Arc::clone(observers), watched, flows }))
+    }
+
+    /// The flow of a Data; `None` for all else.
+    fn flow_of(&self, payload: &[u8]) -> Option<u32> {
+        let data = Data::decode(LpPacket::decode(payload).ok()?.fragment?).ok()?;
+        self.flows.get(data.name.parent().value()).copied()
+    }
+}
+
+impl Observe for DataOnLinks {
+    fn on_frame(&mut self, direction: usize, payload: &[u8], accounts: &LinkAccounts) {
+        if self.watched[direction]
+            && let Some(flow) = self.flow_of(payload)
+        {
+            let bits = 8 * payload.len() as u64;
+            lock(&self.observers).on_data(direction, Some(flow), bits, Span::ZERO, accounts);
+        }
+    }
+}
+
+/// Busy and whole time of all processors at a moment, in ticks.
+struct Busy(u64, u64);
+
+impl Busy {
+    fn now() -> Busy {
+        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let first = text.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = first.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+        // user, nice, system, idle, waiting for input and output, …
+        let whole: u64 = ticks.iter().take(8).sum();
+        let idle: u64 = ticks.iter().skip(3).take(2).sum();
+        Busy(whole - idle, whole)
+    }
+
+    /// The part of the time since then that processors were busy.
+    fn part(&self) -> f64 {
+        let now = Busy::now();
+        (now.0.saturating_sub(self.0)) as f64 / (now.1.saturating_sub(self.1)).max(1) as f64
+    }
 }
 
 fn ended() -> LabError {

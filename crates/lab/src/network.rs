@@ -77,14 +77,14 @@ pub struct Network<'e> {
 }
 
 impl<'e> Network<'e> {
-    /// The network of a scenario, with its files below this folder. `tells_rates`: forwarders are told the rates of their
+    /// The network of a scenario, the lab's of this number, with its files below this folder. `tells_rates`: forwarders are told the rates of their
     /// links, and queue packets themselves; else the emulated links do.
     ///
     /// # Errors
     /// What no emulated network has.
     pub fn new(
         experiment: &'e Experiment,
-        folder: &Path,
+        (number, folder): (usize, &Path),
         tells_rates: bool,
     ) -> Result<Network<'e>, LabError> {
         let scenario = experiment.scenario();
@@ -103,7 +103,7 @@ impl<'e> Network<'e> {
                     link: LinkId(index),
                     direction,
                     interface,
-                    outer: format!("l{index}{}", ["a", "b"][direction]),
+                    outer: format!("{number}.{index}{}", ["a", "b"][direction]),
                     address: address(index, direction),
                     mac: mac(index, direction),
                     neighbour: (address(index, 1 - direction), mac(index, 1 - direction)),

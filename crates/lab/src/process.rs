@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::error::LabError;
+use crate::links::prefer;
 use crate::namespace::Namespace;
 
 /// How long a process may take until it is ready. Assumed: the machine may be busy with many others that start.
@@ -42,6 +43,7 @@ impl Process {
         log: &Path,
     ) -> Result<Process, LabError> {
         let spawn = || {
+            prefer();
             let file = File::create(log)?;
             command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).spawn()
         };

@@ -21,8 +21,8 @@ pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
     Bound, ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate, ExpectationRow,
-    FlowRow, GroupRow, Hops, LinkRow, NodeRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs, RequestRow,
-    RunDocument, SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures, WindowRow,
+    FlowRow, GroupRow, Hops, LabRow, LinkRow, NodeRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs,
+    RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures, WindowRow,
 };
 pub use nodes::{Dropped, DroppedByReason, NodeAccounts, NodeState, drop_rows};
 pub use requests::{RequestAccounts, RequestInfo};

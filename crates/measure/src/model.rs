@@ -78,6 +78,37 @@ pub struct RunDocument {
     pub slowdowns: Vec<SlowdownRow>,
     /// The scenario's expectations, with the measured values.
     pub expectations: Vec<ExpectationRow>,
+    /// How the machine kept up with a run in the lab; left out for runs of the simulator and of `weir traffic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lab: Option<LabRow>,
+}
+
+impl RunDocument {
+    /// The scheme, with ` (lab)` behind it for a run in the lab: what tells its figures from others in a comparison.
+    pub fn contestant(&self) -> String {
+        if self.lab.is_some() { format!("{} (lab)", self.scheme) } else { self.scheme.clone() }
+    }
+}
+
+/// How the machine kept up with a run in the lab.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LabRow {
+    /// Whether forwarders were told the rates of their links.
+    pub told_rates: bool,
+    /// The factor of all rates and amounts, from `--scale`; 1 without it.
+    pub scale: f64,
+    /// The part of the time that the machine's processors were busy, with whatever else ran on it, 0 to 1.
+    pub busy: f64,
+    /// The part of the processor time of one processor that the emulated links took, 0 to 1 or more.
+    pub links_busy: f64,
+    /// How late frames left the emulated links: half of them at most this much, ms.
+    pub late_p50_ms: f64,
+    /// The same for 99 % of them, ms.
+    pub late_p99_ms: f64,
+    /// The same for all of them, ms.
+    pub late_max_ms: f64,
+    /// Why the figures are not those of the network, one text for each reason; empty if the machine kept up.
+    pub doubts: Vec<String>,
 }
 
 /// Whether the seed matters in a run that does not say.

@@ -32,8 +32,8 @@ impl ComparisonDocument {
         let Some(first) = schemes.first().and_then(|runs| runs.first()) else {
             return ComparisonDocument::default();
         };
-        let names: Vec<&str> =
-            schemes.iter().filter_map(|runs| Some(runs.first()?.scheme.as_str())).collect();
+        let names: Vec<String> = schemes.iter().filter_map(|runs| Some(runs.first()?.contestant())).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let period_at = |at: usize| {
             let parts: Vec<Vec<Part<'_>>> =
                 schemes.iter().map(|runs| runs.iter().filter_map(|run| part(run, at)).collect()).collect();

@@ -441,6 +441,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         requests: document.requests.clone(),
         slowdowns: Vec::new(),
         expectations: document.expectations.clone(),
+        lab: document.lab.clone(),
         ..*document
     }
 }

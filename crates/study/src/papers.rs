@@ -13,6 +13,17 @@ const EXAMPLES: &str = "examples";
 /// The experiments of conditions that no paper has.
 const CONDITIONS: &str = "conditions";
 
+/// Experiments that papers made in an emulated network: the name of all of them together, and theirs.
+const EMULATED: &[(&str, &[&str])] = &[(
+    "qsccp/appendix",
+    &["qsccp/dumbbell", "qsccp/tree", "qsccp/diamond-bandwidth", "qsccp/diamond-latency"],
+)];
+
+/// Whether one of these names is that of experiments in an emulated network, which the lab makes.
+pub fn are_emulated(names: &[String]) -> bool {
+    names.iter().any(|name| EMULATED.iter().any(|(emulated, _)| emulated == name))
+}
+
 /// Every experiment: those of all papers, and the conditions that no paper has.
 pub fn all_experiments() -> Vec<String> {
     let names = builtins().into_iter().map(|(name, _)| name);
@@ -30,6 +41,10 @@ pub fn experiments(names: &[String]) -> Result<Vec<String>, String> {
         meant.extend(all_experiments().into_iter().filter(|name| paper_of(name) != CONDITIONS));
     }
     for name in names {
+        if let Some((_, own)) = EMULATED.iter().find(|(emulated, _)| emulated == name) {
+            meant.extend(own.iter().map(|&one| one.to_owned()));
+            continue;
+        }
         let of_paper: Vec<&str> = built_in.iter().copied().filter(|one| paper_of(one) == name).collect();
         match of_paper[..] {
             [] if builtin(name).is_some() || Path::new(name).exists() => meant.push(name.clone()),
@@ -62,7 +77,8 @@ fn unknown(name: &str, built_in: &[&str]) -> String {
     let mut papers: Vec<&str> =
         built_in.iter().map(|one| paper_of(one)).filter(|one| *one != EXAMPLES).collect();
     papers.dedup();
-    let known: Vec<&str> = papers.iter().chain(built_in).copied().collect();
+    let emulated = EMULATED.iter().map(|(name, _)| name);
+    let known: Vec<&str> = papers.iter().chain(built_in).chain(emulated).copied().collect();
     let meant = did_you_mean(name, &known);
     format!(
         "there is no paper, no experiment and no file called `{name}`{meant}\n  papers: {}\n  experiments: {}",

@@ -20,7 +20,7 @@ use crate::optimum::ScenarioOptimum;
 use crate::papers;
 use crate::point::Point;
 use crate::program::{CommandLine, VERSION};
-use crate::run::{Record, Run};
+use crate::run::{Elsewhere, Record, Run};
 use crate::seeds::Seeds;
 use crate::source::{Source, stem};
 use crate::store::RunStore;
@@ -49,6 +49,8 @@ pub struct ReproduceRequest {
     pub scheme: Option<String>,
     /// Whether all seeds but seed 1 run with delays and starts that differ a little from the stated ones.
     pub jitter: bool,
+    /// The world that makes the runs, if it is not the simulator. There nothing has to be made to differ.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 /// Experiments that are read and checked.
@@ -107,6 +109,13 @@ struct CaseRun {
 }
 
 impl CaseRun {
+    /// The row of an expectation about its scheme, which was the one at this place: other worlds leave some out.
+    fn row(&self, at: usize, expectation: &Expectation) -> Option<&ExpectationRow> {
+        let is_meant =
+            |row: &&ExpectationRow| row.what == expectation.what && row.source == expectation.source;
+        self.expectations.get(at).filter(is_meant).or_else(|| self.expectations.iter().find(is_meant))
+    }
+
     fn of(point: &Point, mut record: Record, run: &Run) -> CaseRun {
         point.add_optimum(&mut record.document);
         let beside = run.probes.iter().map(|probe| record.probe(probe)).collect();
@@ -142,7 +151,7 @@ impl ReproduceRequest {
             union_of_axes(experiments.iter().flat_map(|one| &one.points).map(|point| &point.point.set[..]));
         let (mut runs, mut reports) = (Vec::new(), Vec::new());
         for case in experiments.iter().flat_map(PaperExperiment::cases) {
-            for run in case.runs(&self.seeds, with_series) {
+            for run in case.runs(&self, with_series) {
                 reports.push(case.folder.clone());
                 runs.push(PlannedRun { run, point: axes.values(&case.point.point.set) });
             }
@@ -166,6 +175,7 @@ impl ReproduceRequest {
             .option("--seeds", [&self.seeds])
             .option("--scheme", &self.scheme)
             .flag("--no-jitter", !self.jitter)
+            .flag("--lab", self.elsewhere.is_some())
     }
 }
 
@@ -226,7 +236,7 @@ impl Reproduction {
         store: &RunStore,
     ) -> Result<ExperimentRow, StudyError> {
         let cases = experiment.cases();
-        let outcomes = cases.iter().map(|case| case.outcomes(&self.request.seeds, self.with_series, store));
+        let outcomes = cases.iter().map(|case| case.outcomes(&self.request, self.with_series, store));
         let outcomes: Vec<Vec<CaseRun>> = outcomes.collect::<Result<_, _>>()?;
         let all: Vec<(&Case<'_>, &[CaseRun])> =
             cases.iter().zip(outcomes.iter().map(Vec::as_slice)).collect();
@@ -265,7 +275,7 @@ impl PaperExperiment {
                 }
             }
             let point = Arc::new(point);
-            let jittered = if request.jitter {
+            let jittered = if request.jitter && request.elsewhere.is_none() {
                 let set = set.into_iter().chain(JITTER.map(str::to_owned)).collect();
                 Arc::new(Point::new(source.clone(), set, Vec::new())?)
             } else {
@@ -333,33 +343,36 @@ impl PaperPoint {
 
 impl Case<'_> {
     /// Its runs: one a seed.
-    fn runs<'a>(&'a self, seeds: &'a Seeds, with_series: bool) -> impl Iterator<Item = Run> + 'a {
+    fn runs<'a>(
+        &'a self,
+        request: &'a ReproduceRequest,
+        with_series: bool,
+    ) -> impl Iterator<Item = Run> + 'a {
         let probes: Arc<[_]> = self.point.beside.probes(self.scheme).into();
-        seeds.list().iter().enumerate().map(move |(at, seed)| Run {
+        request.seeds.list().iter().enumerate().map(move |(at, seed)| Run {
             probes: Arc::clone(&probes),
             with_series: with_series && at == 0 && self.is_stated,
-            ..Run::new(self.point.of_seed(*seed), self.scheme, *seed)
+            ..Run::new(self.point.of_seed(*seed), self.scheme, *seed).made_by(request.elsewhere.as_ref())
         })
     }
 
     fn outcomes(
         &self,
-        seeds: &Seeds,
+        request: &ReproduceRequest,
         with_series: bool,
         store: &RunStore,
     ) -> Result<Vec<CaseRun>, StudyError> {
         let outcome = |run: Run| Ok(CaseRun::of(&self.point.point, store.get(&run)?, &run));
-        self.runs(seeds, with_series).map(outcome).collect()
+        self.runs(request, with_series).map(outcome).collect()
     }
 
     /// Its runs, one a seed, beside those of all cases of its experiment.
     fn row(&self, runs: &[CaseRun], all: &[(&Case<'_>, &[CaseRun])], has_report: bool) -> CaseRow {
-        // A run has a row for each expectation about its scheme, in their order.
         let all_stated = self.point.point.scenario.expectations.iter().enumerate();
         let is_about = |one: &Expectation| one.scheme == "*" || one.scheme == self.scheme;
         let stated: Vec<(usize, &Expectation)> = all_stated.filter(|(_, one)| is_about(one)).collect();
         let statement = |(at, (place, expectation)): (usize, &(usize, &Expectation))| {
-            let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|run| run.expectations.get(at)).collect();
+            let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|run| run.row(at, expectation)).collect();
             let others = expectation.stated.schemes().iter();
             let others = others.filter_map(|scheme| self.other(*place, scheme, all)).collect();
             let theory = theory(expectation, stated.iter().map(|(_, one)| *one));
@@ -371,7 +384,13 @@ impl Case<'_> {
             distinct: runs.iter().map(|run| &run.outcome).collect::<BTreeSet<_>>().len() as u64,
             fitted: fitted(&self.point.point.scenario, self.scheme),
             report: has_report.then(|| format!("{}/report.html", self.folder)),
-            statements: stated.iter().enumerate().map(statement).collect(),
+            // A world other than the simulator may not see what a statement is about.
+            statements: stated
+                .iter()
+                .enumerate()
+                .filter(|(at, (_, one))| runs.iter().any(|run| run.row(*at, one).is_some()))
+                .map(statement)
+                .collect(),
             optimum: self.point.point.optimum().map(|optimum| self.optimum_row(optimum, runs)),
         }
     }

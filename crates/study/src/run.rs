@@ -56,6 +56,9 @@ pub struct Request {
     /// The other files that the scenario names: path and text of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<(String, String)>,
+    /// The world that makes it, with its options; left out for the simulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<String>,
 }
 
 /// What the digest covers, in this order.
@@ -69,6 +72,8 @@ struct Keyed<'a> {
     windows: &'a [(u64, u64)],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     files: &'a [(String, String)],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    world: Option<&'a str>,
 }
 
 impl Request {
@@ -82,6 +87,7 @@ impl Request {
             seed: self.seed,
             windows: &self.windows,
             files: &self.files,
+            world: self.world.as_deref(),
         };
         let text = serde_json::to_vec(&keyed).expect("plain data have a text");
         Key(Sha256::digest(&text).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
@@ -104,8 +110,11 @@ impl Request {
     /// The run, with its scenario read.
     ///
     /// # Errors
-    /// The first mistake in the scenario or in what is set.
+    /// The first mistake in the scenario or in what is set, and a run of another world than the simulator.
     pub fn run(&self) -> Result<Run, StudyError> {
+        if let Some(world) = &self.world {
+            return Err(StudyError::Invalid(format!("this is a run of the {world}: `weir lab` makes it")));
+        }
         let windows: Vec<(Span, Span)> =
             self.windows.iter().map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to))).collect();
         let source = Source::of_text(self.name.clone(), self.text.clone()).with_files(self.files.clone());
@@ -131,6 +140,34 @@ pub struct Run {
     pub check_wire: bool,
     /// Takes the run's events, if somebody wants them.
     pub trace: Option<Tracing>,
+    /// The world that makes it, if it is not the simulator.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
+}
+
+/// A world other than the simulator that makes runs.
+pub trait Elsewhere: fmt::Debug + Send + Sync {
+    /// Its name with its options: runs with another one are others.
+    fn text(&self) -> String;
+
+    /// The command that makes a run alone: its subcommand, and further options.
+    fn command(&self) -> (&'static str, Vec<String>);
+
+    /// Checks that a run can be made.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    fn check(&self, experiment: &Experiment) -> Result<(), StudyError>;
+
+    /// Makes a run. `progress` is told now and then which part of it is over, 0 to 1.
+    ///
+    /// # Errors
+    /// What went wrong, or [`StudyError::Cancelled`].
+    fn make(
+        &self,
+        experiment: Experiment,
+        progress: &mut dyn FnMut(f64),
+        cancel: &Cancel,
+    ) -> Result<Report, StudyError>;
 }
 
 /// A trace for one run, which takes it when it is made.
@@ -158,7 +195,29 @@ impl Run {
     /// A run at a point, without series, probes or check of the codec.
     pub fn new(point: &Arc<Point>, scheme: &str, seed: u64) -> Run {
         let (point, scheme) = (Arc::clone(point), scheme.to_owned());
-        Run { point, scheme, seed, probes: Arc::new([]), with_series: false, check_wire: false, trace: None }
+        Run {
+            point,
+            scheme,
+            seed,
+            probes: Arc::new([]),
+            with_series: false,
+            check_wire: false,
+            trace: None,
+            elsewhere: None,
+        }
+    }
+
+    /// The same in another world, if one is given.
+    #[must_use]
+    pub fn made_by(mut self, world: Option<&Arc<dyn Elsewhere>>) -> Run {
+        self.elsewhere = world.cloned();
+        self
+    }
+
+    /// The name of the folder of its report among those of a scenario: that of its scheme, and of its world.
+    pub fn folder(&self) -> String {
+        let world = self.elsewhere.as_ref().map_or(String::new(), |world| format!("-{}", world.command().0));
+        format!("{}{world}", self.scheme)
     }
 
     /// The same as plain data.
@@ -172,6 +231,7 @@ impl Run {
             seed: self.seed,
             windows: self.point.windows.iter().map(nanos).collect(),
             files: self.point.scenario.file_texts(),
+            world: self.elsewhere.as_ref().map(|world| world.text()),
         }
     }
 
@@ -181,6 +241,7 @@ impl Run {
             && self.scheme == other.scheme
             && self.probes == other.probes
             && self.check_wire == other.check_wire
+            && self.elsewhere.is_none() == other.elsewhere.is_none()
             && (other.with_series || !self.with_series)
     }
 
@@ -189,12 +250,15 @@ impl Run {
         if !self.point.source.is_named() {
             return CommandLine::none();
         }
-        CommandLine::new("run", self.point.source.name())
+        let (subcommand, options) =
+            self.elsewhere.as_ref().map_or(("run", Vec::new()), |world| world.command());
+        CommandLine::new(subcommand, self.point.source.name())
             .option("--scheme", [&self.scheme])
             .option("--seed", [self.seed])
             .option("--set", &self.point.set)
             .option("--window", self.point.windows.iter().map(program::window_text))
             .flag("--check-wire", self.check_wire)
+            .words(options)
     }
 
     fn setup(&self) -> Setup {
@@ -220,8 +284,10 @@ impl Run {
     /// # Errors
     /// The first thing that is wrong.
     pub fn check(&self) -> Result<(), StudyError> {
-        World::build(self.experiment()?)?;
-        Ok(())
+        match &self.elsewhere {
+            Some(world) => world.check(&self.experiment()?),
+            None => World::build(self.experiment()?).map(drop).map_err(StudyError::from),
+        }
     }
 
     /// Makes it. `progress` is told now and then which part of the simulated time is over, 0 to 1.
@@ -264,6 +330,12 @@ impl Run {
         cancel: &Cancel,
     ) -> Result<Made, StudyError> {
         let (wall, processor) = (Stopwatch::start(), ProcessorTime::now());
+        if let Some(world) = &self.elsewhere {
+            let mut report = world.make(experiment, progress, cancel)?;
+            report.document.set.clone_from(&self.point.set);
+            self.command().sign(&mut report.document);
+            return Ok(Made { report, cpu_s: processor.elapsed_s() });
+        }
         let mut world = World::build(experiment)?;
         if self.check_wire {
             world = world.checking_wire();

@@ -218,11 +218,11 @@ impl Experiment {
         (observers, others)
     }
 
-    /// Those of a world that sees applications, links and nodes, but not whose Data is on a link or where it comes from; and
-    /// what the others are about.
+    /// Those of a world that sees applications, links and nodes, but not how long a Data waited for a link or how far it came;
+    /// and what the others are about.
     pub fn observers_of_network(&self) -> (Observers, Vec<String>) {
         let (mut observers, mut others) = (Observers::new(2 * self.scenario().links.len()), Vec::new());
-        let is_seen = |metric| !is_of_data(metric) && metric != Metric::HopsMean;
+        let is_seen = |metric| !matches!(metric, Metric::QueueingMean | Metric::HopsMean);
         let observer = |probe: Probe| Some(self.observer(probe).ok()?).filter(|o| is_seen(o.probe.metric));
         for expectation in self.expectations() {
             match observer(Probe::from(expectation)) {

@@ -3,27 +3,29 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use mio::{Events, Poll, Token, Waker};
 use nix::errno::Errno;
-use nix::time::{ClockId, clock_gettime};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use weir_core::units::{Span, Time};
-
 use weir_measure::{DelayHistogram, Extent, FlowAccounts, LinkAccounts};
 use weir_net::clock::{Clock, Timer};
 
 use super::capture::Tap;
 use super::model::Model;
-use super::port::{BATCH, Calls, Frame, Port, unix_ns};
-use super::{Capture, Change, Direction, Live, Priority, counted, sys};
+use super::port::{BATCH, Calls, Frame, Port, VNET, unix_ns};
+use super::{Capture, Change, Direction, Live, Observe, Priority, counted, sys};
 
 /// All buffers of frames together, bytes. A network that has more on its links loses what comes then.
 const MOST_MEMORY: usize = 1 << 30;
 /// A frame that leaves later than this after it was due is not where the link's delay says.
 const LATE: Span = Span::from_millis(1);
+/// So long may it not hear of the end, or of frames that the kernel's buffers must hold.
+const LONGEST_SLEEP: Span = Span::from_millis(2);
 
 /// What to emulate.
-#[derive(Debug)]
 pub struct Plan {
     /// The lab's ends of all interfaces.
     pub ports: Vec<Port>,
@@ -37,6 +39,8 @@ pub struct Plan {
     pub extent: Extent,
     /// What to write to files.
     pub captures: Vec<Capture>,
+    /// Is told of frames that leave during the run.
+    pub observe: Option<Box<dyn Observe>>,
 }
 
 /// When the run begins and ends; shared with the thread.
@@ -176,7 +180,7 @@ impl Emulator {
     /// # Errors
     /// A capture cannot be made, two directions lead from one port, or an error of the operating system.
     pub fn new(plan: Plan, clock: Clock) -> io::Result<(Emulator, Control, Arc<[Live]>)> {
-        let Plan { ports, directions, script, accounts, extent, captures } = plan;
+        let Plan { ports, directions, script, accounts, extent, captures, observe } = plan;
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), Token(ports.len() + 1))?);
         let timer = Timer::new(poll.registry(), Token(ports.len()))?;
@@ -208,7 +212,7 @@ impl Emulator {
             clock,
             from,
             to: directions.iter().map(|direction| direction.to).collect(),
-            model: Model::new(directions, script, steps, accounts, extent.until, live.clone()),
+            model: Model::new(directions, script, (steps, accounts), extent.until, live.clone(), observe),
             captured,
             taps: captures.iter().map(Tap::create).collect::<io::Result<_>>()?,
             poll,
@@ -283,10 +287,20 @@ impl Emulator {
     }
 
     /// Waits until `due`, or until a frame comes.
+    ///
+    /// Where nothing that comes meanwhile can be due before, it sleeps until then: a frame has the time at which the kernel
+    /// had it, and to wake up for it would cost as much again as to carry it.
     fn wait(&mut self, due: Time, events: &mut Events) -> io::Result<()> {
-        let timeout = match self.ready.is_empty() {
-            true => self.timer.wait(self.clock.now(), due)?,
-            false => Some(std::time::Duration::ZERO),
+        let now = self.clock.now();
+        let timeout = if !self.ready.is_empty() || due <= now {
+            Some(Duration::ZERO)
+        } else if due.since(now) <= self.model.least_delay().min(LONGEST_SLEEP) {
+            let left = TimeSpec::nanoseconds(due.since(now).as_nanos() as i64);
+            // An interruption only makes it shorter.
+            let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &left);
+            Some(Duration::ZERO)
+        } else {
+            self.timer.wait(now, due)?
         };
         match self.poll.poll(events, timeout) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
@@ -329,12 +343,12 @@ impl Emulator {
     fn sort_in(&mut self, port: usize, count: usize, begin: Time, calls: &Calls) {
         let (now, unix) = (self.clock.now(), unix_ns());
         for (place, taken) in calls.taken[..count].iter().enumerate() {
-            if taken.len == 0 {
+            if taken.len < VNET {
                 continue;
             }
             let buffer = std::mem::take(&mut self.hand[place]);
             let frame = Frame { buffer, len: taken.len.min(self.length) };
-            let size = counted(frame.ethernet());
+            let size = counted(frame.ethernet()).map(|payload| payload.len() as u64);
             let (Some(lane), Some(size)) = (self.from[port], size) else {
                 self.trouble.strays += 1;
                 self.hand[place] = frame.buffer;

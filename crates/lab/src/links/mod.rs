@@ -24,11 +24,13 @@ use std::sync::atomic::AtomicU64;
 
 use weir_core::link::{RateTrace, Way};
 use weir_core::seam::QueueLimit;
-use weir_core::units::{Rate, Span, Time};
+use weir_core::units::{Rate, Span};
+use weir_measure::LinkAccounts;
 
 pub use capture::Capture;
 pub use emulator::{Control, Emulator, Outcome, Plan, Trouble};
 pub use port::{Port, open};
+pub(crate) use sys::prefer;
 pub use sys::{Priority, no_offload};
 
 /// One direction of a link. Its place among the directions is that in the accounts.
@@ -96,8 +98,14 @@ const UDP: usize = 8;
 const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const PROTOCOL_UDP: u8 = 17;
 
+/// Is told of frames that leave during the run.
+pub trait Observe: Send {
+    /// A frame leaves by a direction; `payload` are its bytes that count.
+    fn on_frame(&mut self, direction: usize, payload: &[u8], accounts: &LinkAccounts);
+}
+
 /// The bytes of an Ethernet frame that count; `None`: it has no whole header.
-fn counted(frame: &[u8]) -> Option<u64> {
+fn counted(frame: &[u8]) -> Option<&[u8]> {
     let payload = frame.get(ETHERNET..)?;
     let headers = match payload {
         &[first, _, _, _, _, _, offset, offset_low, _, PROTOCOL_UDP, ..]
@@ -109,5 +117,5 @@ fn counted(frame: &[u8]) -> Option<u64> {
         }
         _ => 0,
     };
-    Some(payload.len().saturating_sub(headers) as u64)
+    Some(payload.get(headers..).unwrap_or_default())
 }

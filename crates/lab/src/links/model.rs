@@ -19,7 +19,7 @@ use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_measure::{FlowAccounts, LinkAccounts};
 
 use super::port::Frame;
-use super::{Change, Direction, Live, Pace};
+use super::{Change, Direction, Live, Observe, Pace, counted};
 
 /// The links, with all frames that are on them.
 pub(super) struct Model {
@@ -34,6 +34,8 @@ pub(super) struct Model {
     until: Time,
     is_over: bool,
     live: Arc<[Live]>,
+    observe: Option<Box<dyn Observe>>,
+    least_delay: Span,
     /// Buffers of frames that are no longer on a link.
     freed: Vec<Box<[u8]>>,
 }
@@ -76,10 +78,10 @@ impl Model {
     pub(super) fn new(
         directions: Vec<Direction>,
         mut script: Vec<(Time, Change)>,
-        steps: FlowAccounts,
-        accounts: LinkAccounts,
+        (steps, accounts): (FlowAccounts, LinkAccounts),
         until: Time,
         live: Arc<[Live]>,
+        observe: Option<Box<dyn Observe>>,
     ) -> Model {
         script.sort_by_key(|(at, _)| *at);
         let (mut lanes, mut wires) = (Vec::<Lane>::new(), Vec::<Wire>::new());
@@ -114,7 +116,7 @@ impl Model {
                 in_flight: VecDeque::new(),
             });
         }
-        Model {
+        let mut model = Model {
             deadlines: Deadlines::new(lanes.len() + wires.len()),
             lanes,
             wires,
@@ -124,8 +126,12 @@ impl Model {
             until,
             is_over: false,
             live,
+            observe,
+            least_delay: Span::ZERO,
             freed: Vec::new(),
-        }
+        };
+        model.note_least_delay();
+        model
     }
 
     // ---- Frames
@@ -198,13 +204,15 @@ impl Model {
 
     /// A frame leaves by a direction from `begin` to `until`.
     fn leave(&mut self, lane: usize, begin: Time, until: Time, waited: Span, size: u64, frame: Frame) {
-        // A sender's frames may come a little closer together than their lengths: this time is used only once.
+        // A sender's frames may come a little closer together than their lengths: they use the link one after the other.
         let from = begin.max(self.lanes[lane].busy_until);
-        if from < until {
-            self.accounts.on_use(lane, from, until);
-            self.lanes[lane].busy_until = until;
-        }
+        let used_until = from + until.since(begin);
+        self.accounts.on_use(lane, from, used_until);
+        self.lanes[lane].busy_until = used_until;
         self.accounts.on_sent(lane, 8 * size, waited);
+        if let Some(observe) = self.observe.as_mut().filter(|_| !self.is_over) {
+            observe.on_frame(lane, counted(frame.ethernet()).unwrap_or_default(), &self.accounts);
+        }
         self.live[lane].bytes.fetch_add(size, Relaxed);
         self.live[lane].frames.fetch_add(1, Relaxed);
         match self.lanes[lane].way.pass(until) {
@@ -287,6 +295,15 @@ impl Model {
 
     // ---- Time
 
+    /// No frame that comes from now on is due earlier than after this time.
+    pub(super) fn least_delay(&self) -> Span {
+        self.least_delay
+    }
+
+    fn note_least_delay(&mut self) {
+        self.least_delay = self.lanes.iter().map(|lane| lane.way.delay()).min().unwrap_or(Span::ZERO);
+    }
+
     /// When something is due.
     pub(super) fn next_deadline(&self) -> Time {
         self.deadlines.next().min(self.next_scripted())
@@ -304,7 +321,9 @@ impl Model {
             (0..self.wires.len()).for_each(|wire| self.serve(wire, at));
             if !self.is_over && self.steps.next_step() <= at {
                 self.end_step();
-            } else if let Some((_, change)) = self.script.pop_front() {
+            }
+            while self.script.front().is_some_and(|(time, _)| *time <= at) {
+                let (_, change) = self.script.pop_front().expect("there is a first");
                 self.carry_out(at, change);
             }
         }
@@ -345,7 +364,10 @@ impl Model {
     fn carry_out(&mut self, at: Time, change: Change) {
         match change {
             Change::Rate(lane, rate) => self.set_rate(lane, at, rate),
-            Change::Delay(lane, delay) => self.lanes[lane].way.set_delay(delay),
+            Change::Delay(lane, delay) => {
+                self.lanes[lane].way.set_delay(delay);
+                self.note_least_delay();
+            }
             Change::Loss(lane, loss) => self.lanes[lane].way.set_loss(loss),
             Change::LossBurst(lane, length) => self.lanes[lane].way.set_burst(Some(length)),
             Change::Jitter(lane, bound) => self.lanes[lane].way.set_jitter(bound),
@@ -355,7 +377,7 @@ impl Model {
 
     /// From the next frame on. At rate 0 none begins to leave.
     fn set_rate(&mut self, lane: usize, at: Time, new: Rate) {
-        let Lane { line, free_from, wire, .. } = &mut self.lanes[lane];
+        let Lane { ref mut line, ref mut free_from, wire, .. } = self.lanes[lane];
         match line {
             Line::Sender(rate) => *rate = new,
             Line::Link(_) | Line::Trace(_) => {
@@ -363,9 +385,10 @@ impl Model {
                 *free_from = if new == Rate::ZERO { Time::NEVER } else { at };
             }
         }
-        let wire = *wire;
+        // Other changes of this time come before the next frame.
+        let id = self.lanes.len() + wire;
+        self.deadlines.set(id as u32, at);
         self.accounts.set_rate(lane, new);
-        self.serve(wire, at);
     }
 
     /// A direction that fails loses what is on it; what has arrived by then has arrived.

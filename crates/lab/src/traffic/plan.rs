@@ -24,6 +24,11 @@ impl<E> Socket<E> {
     pub fn new(node: &str, endpoint: E) -> Socket<E> {
         Socket { node: Some(node.to_owned()), endpoint }
     }
+
+    /// The forwarder of all nodes.
+    pub fn for_all(endpoint: E) -> Socket<E> {
+        Socket { node: None, endpoint }
+    }
 }
 
 impl<E: FromStr> FromStr for Socket<E> {

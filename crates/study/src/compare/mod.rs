@@ -4,6 +4,7 @@ mod scenarios;
 mod settle;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weir_core::units::Span;
 use weir_experiment::scheme_for;
@@ -17,7 +18,7 @@ use crate::papers;
 use crate::point::Point;
 use crate::policy;
 use crate::program::{CommandLine, VERSION, window_text};
-use crate::run::Record;
+use crate::run::{Elsewhere, Record};
 use crate::seeds::Seeds;
 use crate::source::{Source, refuse_idle, stem};
 use crate::store::RunStore;
@@ -39,6 +40,8 @@ pub struct CompareRequest {
     pub set: Vec<String>,
     /// Measuring windows besides the scenarios' own.
     pub windows: Vec<(Span, Span)>,
+    /// A world in which each run is made too, beside the simulator's, of one scenario.
+    pub beside: Option<Arc<dyn Elsewhere>>,
 }
 
 /// A comparison whose scenarios are read and checked.
@@ -71,6 +74,11 @@ impl CompareRequest {
             _ => None,
         };
         let is_single = single.is_some();
+        if self.beside.is_some() && !is_single {
+            return Err(StudyError::Invalid(
+                "another world is compared with the simulator on one scenario at one point of its axes\n  = name one scenario, and set its axes: --set axis.NAME=VALUE".to_owned(),
+            ));
+        }
         let scenarios = match single {
             Some(single) => vec![single],
             None => self.several(&names)?,
@@ -87,7 +95,7 @@ impl CompareRequest {
         for scenario in &scenarios {
             for (at, run) in scenario.runs(&self, with_series) {
                 let compared = &scenario.points[at];
-                reports.push(Path::new(&compared.folder).join(&run.scheme));
+                reports.push(Path::new(&compared.folder).join(run.folder()));
                 runs.push(PlannedRun { run, point: axes.values(&compared.axes) });
             }
         }
@@ -143,6 +151,11 @@ impl CompareRequest {
         Ok(point)
     }
 
+    /// The worlds in which runs are made; `None` is the simulator.
+    fn worlds(&self) -> Vec<Option<&Arc<dyn Elsewhere>>> {
+        std::iter::once(None).chain(self.beside.as_ref().map(Some)).collect()
+    }
+
     /// The command, without options that say where results go.
     pub fn command(&self) -> CommandLine {
         let all = sweep::schemes(&["all".to_owned()]).unwrap_or_default();
@@ -154,7 +167,13 @@ impl CompareRequest {
             .option("--seeds", [&self.seeds])
             .option("--set", &self.set)
             .option("--window", self.windows.iter().map(window_text))
+            .flag("--lab", self.beside.is_some())
     }
+}
+
+/// The folder of the reports of a scheme, or of a scheme in the lab.
+fn folder_of(contestant: &str) -> String {
+    contestant.replace(" (lab)", "-lab")
 }
 
 /// An error that names the scenario: one of `--set` does not.
@@ -186,10 +205,13 @@ impl View for Comparison {
         let pages = Pages { request: &self.request, store, dir: dir.filter(|_| self.with_series), note };
         if let (true, Some(one)) = (self.is_single, self.scenarios.first()) {
             let compared = &one.points[0];
-            let records = compared
-                .schemes
-                .iter()
-                .map(|scheme| compared.records(&self.request, scheme, store, self.with_series))
+            let worlds = self.request.worlds();
+            let contestants =
+                compared.schemes.iter().flat_map(|scheme| worlds.iter().map(move |world| (scheme, *world)));
+            let records = contestants
+                .map(|(scheme, world)| {
+                    compared.records(&self.request, (scheme, world), store, self.with_series)
+                })
                 .collect::<Result<_, _>>()?;
             let document = pages.comparison(&compared.point, records, pages.dir, |_| None);
             return Ok(Outcome::Comparison(Box::new(document)));
@@ -238,11 +260,12 @@ impl Pages<'_> {
         document.command = self.request.command().text();
         document.set.clone_from(&point.set);
         for compared in &mut document.schemes {
-            compared.knows_no_classes = !policy::without_classes([&compared.scheme]).is_empty();
+            let scheme = compared.scheme.trim_end_matches(" (lab)");
+            compared.knows_no_classes = !policy::without_classes([&scheme.to_owned()]).is_empty();
         }
         if let Some(dir) = dir {
             for compared in &mut document.schemes {
-                let own = || format!("{}/report.html", compared.scheme);
+                let own = || format!("{}/report.html", folder_of(&compared.scheme));
                 compared.report = Some(elsewhere(&compared.scheme).unwrap_or_else(own));
             }
             (self.note)(write_comparison(&document, &reports, dir).map_err(StudyError::from));

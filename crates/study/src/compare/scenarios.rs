@@ -14,7 +14,7 @@ use crate::error::StudyError;
 use crate::papers;
 use crate::point::Point;
 use crate::propagation::round_trips_ms;
-use crate::run::{Record, Run};
+use crate::run::{Elsewhere, Record, Run};
 use crate::source::Source;
 use crate::store::RunStore;
 use crate::vary::{is_fixed, key};
@@ -65,7 +65,9 @@ impl ComparedScenario {
         let own = move |(at, compared): (usize, &'a ComparedPoint)| {
             let is_run = move |scheme: &&String| self.runs_at(at, scheme) == at;
             let runs = move |scheme: &'a String| {
-                compared.runs(request, scheme, with_series).map(move |run| (at, run))
+                let worlds = request.worlds().into_iter();
+                let runs = move |world| compared.runs(request, (scheme, world), with_series);
+                worlds.flat_map(runs).map(move |run| (at, run))
             };
             compared.schemes.iter().filter(is_run).flat_map(runs)
         };
@@ -136,7 +138,7 @@ impl ComparedScenario {
         let records = |scheme: &String| {
             self.points[self.runs_at(at, scheme)].records(
                 pages.request,
-                scheme,
+                (scheme, None),
                 pages.store,
                 pages.dir.is_some(),
             )
@@ -199,7 +201,9 @@ impl ComparedPoint {
     ) -> Result<ComparedPoint, StudyError> {
         let point = Arc::new(request.point(source, &[])?);
         for scheme in &request.schemes {
-            Run::new(&point, scheme, request.seeds.list()[0]).check()?;
+            for world in request.worlds() {
+                Run::new(&point, scheme, request.seeds.list()[0]).made_by(world).check()?;
+            }
         }
         Ok(ComparedPoint {
             axes: Vec::new(),
@@ -212,17 +216,17 @@ impl ComparedPoint {
         })
     }
 
-    /// The runs of a scheme: one a seed. The first one has series, if some have.
+    /// The runs of a scheme in a world: one a seed. The first one has series, if some have.
     pub(super) fn runs<'a>(
         &'a self,
         request: &'a CompareRequest,
-        scheme: &'a str,
+        (scheme, world): (&'a str, Option<&'a Arc<dyn Elsewhere>>),
         with_series: bool,
     ) -> impl Iterator<Item = Run> + 'a {
         request.seeds.list().iter().enumerate().map(move |(at, seed)| Run {
             probes: Arc::clone(&self.probes),
             with_series: with_series && at == 0,
-            ..Run::new(&self.point, scheme, *seed)
+            ..Run::new(&self.point, scheme, *seed).made_by(world)
         })
     }
 
@@ -230,11 +234,11 @@ impl ComparedPoint {
     pub(super) fn records(
         &self,
         request: &CompareRequest,
-        scheme: &str,
+        contestant: (&str, Option<&Arc<dyn Elsewhere>>),
         store: &RunStore,
         with_series: bool,
     ) -> Result<Vec<Record>, StudyError> {
-        self.runs(request, scheme, with_series).map(|run| store.get(&run)).collect()
+        self.runs(request, contestant, with_series).map(|run| store.get(&run)).collect()
     }
 
     fn figures(&self, runs: &[Vec<Record>]) -> SummaryPoint {
