@@ -193,6 +193,13 @@ impl LinkAccounts {
         }
     }
 
+    /// The run ends at `until`, which the next step ends at, before it was planned to.
+    pub fn end_at(&mut self, until: Time) {
+        for interval in self.intervals.iter_mut().filter(|i| i.from < until) {
+            interval.to = interval.to.min(until);
+        }
+    }
+
     fn sample(&mut self, at: Time) {
         let seconds = self.step.as_secs_f64();
         for (index, series) in self.series.iter_mut().enumerate() {

@@ -17,7 +17,7 @@ mod rate_trace;
 mod way;
 
 pub use half_duplex::{HalfDuplex, Sending};
-pub use rate_trace::{OPPORTUNITY, RateTrace, RateTraceError};
+pub use rate_trace::{OPPORTUNITY, Opportunities, RateTrace, RateTraceError};
 pub use way::{Way, least_burst};
 
 use std::sync::Arc;
@@ -30,7 +30,6 @@ use crate::seam::{
     ReceiveEvent, SentEvent,
 };
 use crate::units::{Bytes, Rate, Span, Time};
-use rate_trace::Opportunities;
 
 /// The sending end of a link.
 pub struct Link {

@@ -107,7 +107,7 @@ impl RateTrace {
 
 /// Where a link is in its trace.
 #[derive(Clone, Debug)]
-pub(super) struct Opportunities {
+pub struct Opportunities {
     trace: Arc<RateTrace>,
     /// The number of the next opportunity, and what is left of it, bytes.
     next: u64,
@@ -115,12 +115,13 @@ pub(super) struct Opportunities {
 }
 
 impl Opportunities {
-    pub(super) fn new(trace: Arc<RateTrace>) -> Opportunities {
+    /// At the beginning of a trace, which begins with the run.
+    pub fn new(trace: Arc<RateTrace>) -> Opportunities {
         Opportunities { trace, next: 0, left: OPPORTUNITY }
     }
 
     /// When a packet is delivered that is the next from `now` on.
-    pub(super) fn send(&mut self, now: Time, bytes: Bytes) -> Time {
+    pub fn send(&mut self, now: Time, bytes: Bytes) -> Time {
         if self.trace.time(self.next) < now {
             (self.next, self.left) = (self.trace.first_from(now), OPPORTUNITY);
         }

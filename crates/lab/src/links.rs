@@ -1,1 +1,0 @@
-//! Emulated links between network interfaces.
