@@ -23,7 +23,6 @@ const EPB_FLAGS: u16 = 2;
 /// 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 const ETHERTYPE_NDN: u16 = 0x8624;
-const ETHERNET_HEADER: usize = 14;
 
 /// Appends the header of a file; `software` is the name of the writing program.
 pub fn section(out: &mut Vec<u8>, software: &str) {
@@ -61,18 +60,24 @@ pub fn frame(
     direction: u32,
     frame: &[u8],
 ) {
+    packet(out, interface, unix_ns, direction, &[&to, &from, &ETHERTYPE_NDN.to_be_bytes(), frame]);
+}
+
+/// Appends a whole Ethernet frame of an interface; the other arguments are those of [`frame`].
+pub fn ethernet(out: &mut Vec<u8>, interface: u32, unix_ns: u64, direction: u32, frame: &[u8]) {
+    packet(out, interface, unix_ns, direction, &[frame]);
+}
+
+fn packet(out: &mut Vec<u8>, interface: u32, unix_ns: u64, direction: u32, parts: &[&[u8]]) {
     block(out, ENHANCED_PACKET, |out| {
         put32(out, interface);
         put32(out, (unix_ns >> 32) as u32);
         put32(out, unix_ns as u32);
-        let length = (ETHERNET_HEADER + frame.len()) as u32;
-        put32(out, length);
-        put32(out, length);
-        out.extend_from_slice(&to);
-        out.extend_from_slice(&from);
-        out.extend_from_slice(&ETHERTYPE_NDN.to_be_bytes());
-        out.extend_from_slice(frame);
-        pad(out, length as usize);
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        put32(out, length as u32);
+        put32(out, length as u32);
+        parts.iter().for_each(|part| out.extend_from_slice(part));
+        pad(out, length);
         option(out, EPB_FLAGS, &direction.to_le_bytes());
         option(out, OPT_END, &[]);
     });
