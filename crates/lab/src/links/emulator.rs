@@ -1,0 +1,411 @@
+//! The thread that carries frames.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use mio::{Events, Poll, Token, Waker};
+use nix::errno::Errno;
+use nix::time::{ClockId, clock_gettime};
+use weir_core::units::{Span, Time};
+use weir_measure::{DelayHistogram, Extent, FlowAccounts, LinkAccounts};
+use weir_net::clock::{Clock, Timer};
+
+use super::capture::Tap;
+use super::model::Model;
+use super::port::{BATCH, Calls, Frame, Port, VNET, unix_ns};
+use super::{Capture, Change, Direction, Live, Priority, counted, sys};
+
+/// All buffers of frames together, bytes. A network that has more on its links loses what comes then.
+const MOST_MEMORY: usize = 1 << 30;
+/// A frame that leaves later than this after it was due is not where the link's delay says.
+const LATE: Span = Span::from_millis(1);
+
+/// What to emulate.
+#[derive(Debug)]
+pub struct Plan {
+    /// The lab's ends of all interfaces.
+    pub ports: Vec<Port>,
+    /// The directions of the links.
+    pub directions: Vec<Direction>,
+    /// Changes, each with its time from the beginning of the run.
+    pub script: Vec<(Time, Change)>,
+    /// Accounts of the directions, in their order.
+    pub accounts: LinkAccounts,
+    /// What the accounts are over.
+    pub extent: Extent,
+    /// What to write to files.
+    pub captures: Vec<Capture>,
+}
+
+/// When the run begins and ends; shared with the thread.
+#[derive(Clone, Debug)]
+pub struct Control {
+    shared: Arc<Shared>,
+    waker: Arc<Waker>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    begin: AtomicU64,
+    end: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Control {
+    /// The run begins at a time of the clock that the emulator has.
+    pub fn begin(&self, at: Time) {
+        self.shared.begin.store(at.as_nanos(), Relaxed);
+        self.wake();
+    }
+
+    /// The run ends at a time since its beginning, where that is before its planned end. Frames still pass.
+    pub fn end(&self, at: Time) {
+        self.shared.end.store(at.as_nanos(), Relaxed);
+        self.wake();
+    }
+
+    /// The thread ends.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Relaxed);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // It fails only if the thread has been woken too often already.
+        let _ = self.waker.wake();
+    }
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Accounts over the run.
+    pub accounts: LinkAccounts,
+    /// Frames that were delivered during the run.
+    pub frames: u64,
+    /// How late they were, against when they were due.
+    pub lateness: DelayHistogram,
+    /// The latest of them.
+    pub latest: Span,
+    /// Frames that were more than a millisecond late.
+    pub late: u64,
+    /// Time of the processor that the thread used.
+    pub processor: Span,
+    /// How the system treated the thread.
+    pub priority: Priority,
+    /// What went wrong.
+    pub trouble: Trouble,
+}
+
+/// Frames that were lost or not carried for a reason that is not the link's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// The kernel dropped them: the thread did not take them in time.
+    pub kernel_drops: u64,
+    /// There was no memory for them.
+    pub no_memory: u64,
+    /// Several frames joined by the sending kernel ([`super::no_offload`] prevents it), or longer than the MTU.
+    pub too_long: u64,
+    /// Without a whole header, or from an interface from which no direction leads.
+    pub strays: u64,
+    /// The other end did not take them: it is down or gone, or has no room.
+    pub undeliverable: u64,
+    /// Errors of sockets.
+    pub errors: u64,
+    /// Frames, or files, that a capture lacks.
+    pub uncaptured: u64,
+}
+
+impl Outcome {
+    /// Why the figures of the run are not to be trusted: the machine did not keep up. `None`: they are.
+    pub fn doubt(&self) -> Option<String> {
+        let Trouble { kernel_drops, no_memory, too_long, .. } = self.trouble;
+        let lost = kernel_drops + no_memory + too_long;
+        if lost > 0 {
+            return Some(format!(
+                "the emulated links lost {lost} frames that the scenario does not lose ({kernel_drops} not taken in \
+                 time, {no_memory} without memory, {too_long} too long)"
+            ));
+        }
+        let ratio = self.late as f64 / self.frames.max(1) as f64;
+        (ratio > 0.01).then(|| {
+            format!(
+                "{:.1} % of the frames left the emulated links more than 1 ms late, the latest by {:.1} ms",
+                100.0 * ratio,
+                self.latest.as_millis_f64()
+            )
+        })
+    }
+}
+
+/// All emulated links.
+pub struct Emulator {
+    clock: Clock,
+    ports: Vec<Port>,
+    /// The direction that leads from each port.
+    from: Vec<Option<usize>>,
+    /// The port to which each direction leads.
+    to: Vec<usize>,
+    model: Model,
+    /// The capture of each direction, and the number of its interface there.
+    captured: Vec<Option<(usize, u32)>>,
+    taps: Vec<Tap>,
+    poll: Poll,
+    timer: Timer,
+    shared: Arc<Shared>,
+    /// The next frames are taken into these.
+    hand: [Box<[u8]>; BATCH],
+    /// The length of a buffer, and how many more there may be.
+    length: usize,
+    more: usize,
+    /// Ports that may have frames.
+    ready: Vec<usize>,
+    is_ready: Vec<bool>,
+    frames: u64,
+    lateness: DelayHistogram,
+    latest: Span,
+    late: u64,
+    trouble: Trouble,
+}
+
+impl Emulator {
+    /// The links, with the handle that begins and stops them, and their counters. `clock` is that of the lab.
+    ///
+    /// # Errors
+    /// A capture cannot be made, two directions lead from one port, or an error of the operating system.
+    pub fn new(plan: Plan, clock: Clock) -> io::Result<(Emulator, Control, Arc<[Live]>)> {
+        let Plan { ports, directions, script, accounts, extent, captures } = plan;
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), Token(ports.len() + 1))?);
+        let timer = Timer::new(poll.registry(), Token(ports.len()))?;
+        for (number, port) in ports.iter().enumerate() {
+            port.register(poll.registry(), Token(number))?;
+        }
+        let mut from = vec![None; ports.len()];
+        for (number, direction) in directions.iter().enumerate() {
+            if from[direction.from].replace(number).is_some() {
+                let name = ports[direction.from].name();
+                return Err(io::Error::other(format!("two directions lead from interface {name}")));
+            }
+        }
+        let mut captured = vec![None; directions.len()];
+        for (file, capture) in captures.iter().enumerate() {
+            for (interface, (direction, _)) in capture.directions.iter().enumerate() {
+                captured[*direction] = Some((file, interface as u32));
+            }
+        }
+        let shared = Arc::new(Shared {
+            begin: AtomicU64::new(u64::MAX),
+            end: AtomicU64::new(u64::MAX),
+            stop: AtomicBool::new(false),
+        });
+        let live: Arc<[Live]> = directions.iter().map(|_| Live::default()).collect();
+        let length = ports.iter().map(Port::longest).max().unwrap_or(0);
+        let steps = FlowAccounts::new(Vec::new(), &extent);
+        let emulator = Emulator {
+            clock,
+            from,
+            to: directions.iter().map(|direction| direction.to).collect(),
+            model: Model::new(directions, script, steps, accounts, extent.until, live.clone()),
+            captured,
+            taps: captures.iter().map(Tap::create).collect::<io::Result<_>>()?,
+            poll,
+            timer,
+            shared: shared.clone(),
+            hand: std::array::from_fn(|_| vec![0; length].into()),
+            length,
+            more: MOST_MEMORY / length.max(1),
+            ready: (0..ports.len()).collect(),
+            is_ready: vec![true; ports.len()],
+            ports,
+            frames: 0,
+            lateness: DelayHistogram::new(),
+            latest: Span::ZERO,
+            late: 0,
+            trouble: Trouble::default(),
+        };
+        Ok((emulator, Control { shared, waker }, live))
+    }
+
+    /// Carries frames until [`Control::stop`]; the calling thread does nothing else.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn run(mut self) -> io::Result<Outcome> {
+        let priority = sys::prioritise();
+        let mut calls = Calls::new();
+        let mut events = Events::with_capacity(256);
+        let mut begin = Time::NEVER;
+        while !self.shared.stop.load(Relaxed) {
+            if begin == Time::NEVER {
+                begin = Time::from_nanos(self.shared.begin.load(Relaxed));
+            }
+            self.take(begin, &mut calls);
+            let now = self.clock.now();
+            let has_begun = now >= begin;
+            if has_begun {
+                self.model.advance(Time::ZERO + now.since(begin));
+                let end = self.shared.end.load(Relaxed);
+                if end != u64::MAX {
+                    self.model.finish(Time::from_nanos(end));
+                }
+            }
+            self.deliver(begin, &mut calls);
+            let due = match self.model.next_deadline() {
+                Time::NEVER => Time::NEVER,
+                _ if !has_begun => begin,
+                due => begin + due.since(Time::ZERO),
+            };
+            self.wait(due, &mut events)?;
+        }
+        let ran = self.clock.now().since(begin);
+        self.model.finish(Time::ZERO + ran);
+        self.trouble.kernel_drops = self.ports.iter().map(Port::kernel_drops).sum();
+        for tap in self.taps {
+            // A file that could not be written lacks more than can be counted.
+            self.trouble.uncaptured += tap.close().unwrap_or(1);
+        }
+        let processor = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Span::ZERO, |time| {
+            Span::from_nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+        });
+        Ok(Outcome {
+            accounts: self.model.into_accounts(),
+            frames: self.frames,
+            lateness: self.lateness,
+            latest: self.latest,
+            late: self.late,
+            processor,
+            priority,
+            trouble: self.trouble,
+        })
+    }
+
+    /// Waits until `due`, or until a frame comes.
+    fn wait(&mut self, due: Time, events: &mut Events) -> io::Result<()> {
+        let timeout = match self.ready.is_empty() {
+            true => self.timer.wait(self.clock.now(), due)?,
+            false => Some(std::time::Duration::ZERO),
+        };
+        match self.poll.poll(events, timeout) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            result => result?,
+        }
+        for event in events.iter() {
+            // The others are the timer and the waker.
+            if let Some(is_ready @ false) = self.is_ready.get_mut(event.token().0) {
+                *is_ready = true;
+                self.ready.push(event.token().0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a batch from each port that may have frames.
+    fn take(&mut self, begin: Time, calls: &mut Calls) {
+        let mut at = 0;
+        while let Some(&port) = self.ready.get(at) {
+            let count = match self.ports[port].take(&mut self.hand, calls) {
+                Ok(count) => count,
+                Err(Errno::EAGAIN) => 0,
+                // An interface that goes down says so once.
+                Err(_) => {
+                    self.trouble.errors += 1;
+                    0
+                }
+            };
+            self.sort_in(port, count, begin, calls);
+            if count == BATCH {
+                at += 1;
+            } else {
+                self.ready.swap_remove(at);
+                self.is_ready[port] = false;
+            }
+        }
+    }
+
+    /// Gives the frames that were taken from a port to the direction that leads from it.
+    fn sort_in(&mut self, port: usize, count: usize, begin: Time, calls: &Calls) {
+        let (now, unix) = (self.clock.now(), unix_ns());
+        for (place, taken) in calls.taken[..count].iter().enumerate() {
+            if taken.len < VNET {
+                continue;
+            }
+            let buffer = std::mem::take(&mut self.hand[place]);
+            let frame = Frame { buffer, len: taken.len.min(self.length) };
+            let size = counted(frame.ethernet());
+            let (Some(lane), Some(size)) = (self.from[port], size) else {
+                self.trouble.strays += 1;
+                self.hand[place] = frame.buffer;
+                continue;
+            };
+            if taken.is_cut || frame.is_joined() {
+                self.trouble.too_long += 1;
+                self.hand[place] = frame.buffer;
+                continue;
+            }
+            let Some(spare) = self.spare() else {
+                self.trouble.no_memory += 1;
+                self.model.refuse(lane);
+                self.hand[place] = frame.buffer;
+                continue;
+            };
+            self.hand[place] = spare;
+            // The kernel had it a while ago.
+            let came = Time::from_nanos(now.as_nanos().saturating_sub(unix.saturating_sub(taken.unix_ns)));
+            if now < begin {
+                self.model.pass(lane, frame);
+            } else {
+                self.model.take(lane, Time::ZERO + came.since(begin), size, frame);
+            }
+        }
+    }
+
+    /// A buffer for a frame; `None`: there are too many.
+    fn spare(&mut self) -> Option<Box<[u8]>> {
+        if let Some(buffer) = self.model.freed() {
+            return Some(buffer);
+        }
+        self.more = self.more.checked_sub(1)?;
+        Some(vec![0; self.length].into())
+    }
+
+    /// Sends all frames that are due.
+    fn deliver(&mut self, begin: Time, calls: &mut Calls) {
+        loop {
+            let now = self.clock.now();
+            let run = Time::ZERO + now.since(begin);
+            let Some(lane) = self.model.next_due(run) else { return };
+            let due = self.model.due(lane, run, BATCH);
+            let sent = self.ports[self.to[lane]].send(due.map(|(_, frame)| frame), calls);
+            let count = sent.unwrap_or(0);
+            let has_begun = now >= begin;
+            if has_begun && !self.model.is_over() {
+                self.frames += count as u64;
+                for (at, _) in self.model.due(lane, run, count) {
+                    let lateness = run.since(*at);
+                    self.lateness.record(lateness.as_nanos());
+                    self.latest = self.latest.max(lateness);
+                    self.late += u64::from(lateness > LATE);
+                }
+            }
+            if let Some((tap, interface)) = self.captured[lane] {
+                let unix = unix_ns();
+                for (_, frame) in self.model.due(lane, run, count) {
+                    self.taps[tap].frame(interface, unix, frame.ethernet());
+                }
+            }
+            self.model.delivered(lane, count);
+            if sent.is_err() {
+                self.trouble.undeliverable += 1;
+                self.model.undeliverable(lane);
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Emulator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Emulator").field("ports", &self.ports).finish_non_exhaustive()
+    }
+}

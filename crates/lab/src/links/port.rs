@@ -1,0 +1,224 @@
+//! The lab's end of an interface: a packet socket (packet(7)) that takes whole Ethernet frames and sends them.
+//!
+//! In front of each frame is `struct virtio_net_hdr`, which says what the kernel left undone: a UDP checksum that the
+//! "hardware" would compute. It goes with the frame to the other end, where the kernel knows from it that there is nothing to
+//! check.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::AsRawFd;
+
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
+use nix::libc;
+use nix::sys::socket::{
+    ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SetSockOpt, SockaddrStorage, bind, getsockopt,
+    recvmmsg, sendmmsg, setsockopt, sockopt,
+};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::sys;
+
+/// As many frames are taken or sent with one call.
+pub(super) const BATCH: usize = 32;
+/// `struct virtio_net_hdr`.
+pub(super) const VNET: usize = 10;
+/// Destination, source, EtherType; and a VLAN's tag, which the MTU does not count either.
+const ETHERNET: usize = 14 + 4;
+/// The kernel's buffers of a socket, bytes.
+const KERNEL_BUFFER: usize = 16 << 20;
+
+/// The lab's end of an interface; see [`open`].
+#[derive(Debug)]
+pub struct Port {
+    name: String,
+    index: usize,
+    socket: Socket,
+    mtu: usize,
+}
+
+/// A frame that was taken from a port: what is in front of it, and it.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    pub(super) buffer: Box<[u8]>,
+    pub(super) len: usize,
+}
+
+impl Frame {
+    /// The Ethernet frame.
+    pub(super) fn ethernet(&self) -> &[u8] {
+        &self.buffer[VNET..self.len]
+    }
+
+    /// Whether the kernel would make several frames of it.
+    pub(super) fn is_joined(&self) -> bool {
+        self.buffer[1] != 0
+    }
+}
+
+/// What was taken by a call, in the order of the buffers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Taken {
+    /// With what is in front of the frame, bytes; 0: nothing that counts.
+    pub(super) len: usize,
+    /// It was longer than the buffer.
+    pub(super) is_cut: bool,
+    /// When the kernel had it, ns since 1970.
+    pub(super) unix_ns: u64,
+}
+
+/// The buffers of calls for many frames; they serve all ports.
+pub(super) struct Calls {
+    take: MultiHeaders<LinkAddr>,
+    send: MultiHeaders<LinkAddr>,
+    pub(super) taken: [Taken; BATCH],
+}
+
+impl Calls {
+    pub(super) fn new() -> Calls {
+        let time = nix::cmsg_space!(TimeSpec);
+        Calls {
+            take: MultiHeaders::preallocate(BATCH, Some(time)),
+            send: MultiHeaders::preallocate(BATCH, None),
+            taken: [Taken::default(); BATCH],
+        }
+    }
+}
+
+/// Opens the lab's end of an interface of this network namespace. Frames wait in it from now on.
+///
+/// # Errors
+/// There is no such interface, it is down, or there is no permission for packet sockets (NET_RAW).
+pub fn open(interface: &str) -> io::Result<Port> {
+    let link = getifaddrs()?
+        .filter(|entry| entry.interface_name == interface)
+        .find_map(|entry| entry.address.as_ref().and_then(SockaddrStorage::as_link_addr).copied());
+    let Some(link) = link else {
+        return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no interface {interface}")));
+    };
+    let every = i32::from((libc::ETH_P_ALL as u16).to_be());
+    let kind = Type::from(libc::SOCK_RAW).nonblocking().cloexec();
+    let socket = Socket::new(Domain::PACKET, kind, Some(Protocol::from(every)))?;
+    IgnoreOutgoing.set(&socket, &1)?;
+    VnetHeader.set(&socket, &1)?;
+    setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
+    if setsockopt(&socket, sockopt::RcvBufForce, &KERNEL_BUFFER).is_err() {
+        let _ = setsockopt(&socket, sockopt::RcvBuf, &KERNEL_BUFFER);
+    }
+    if setsockopt(&socket, sockopt::SndBufForce, &KERNEL_BUFFER).is_err() {
+        let _ = setsockopt(&socket, sockopt::SndBuf, &KERNEL_BUFFER);
+    }
+    // The address has no EtherType: that of the socket stays.
+    bind(socket.as_raw_fd(), &link)?;
+    Ok(Port { name: interface.to_owned(), index: link.ifindex(), socket, mtu: sys::mtu(interface)? })
+}
+
+impl Port {
+    /// The name of the interface.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The room that its longest frame needs, with what is in front of it, bytes.
+    pub(super) fn longest(&self) -> usize {
+        VNET + ETHERNET + self.mtu
+    }
+
+    pub(super) fn register(&self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut SourceFd(&self.socket.as_raw_fd()), token, Interest::READABLE)
+    }
+
+    /// Takes frames into `buffers`; how many, `calls.taken` has the rest.
+    pub(super) fn take(&self, buffers: &mut [Box<[u8]>; BATCH], calls: &mut Calls) -> Result<usize, Errno> {
+        let mut slices = buffers.each_mut().map(|buffer| [IoSliceMut::new(buffer)]);
+        let fd = self.socket.as_raw_fd();
+        let results = recvmmsg(fd, &mut calls.take, slices.iter_mut(), MsgFlags::MSG_DONTWAIT, None)?;
+        let mut count = 0;
+        for (message, taken) in results.zip(&mut calls.taken) {
+            count += 1;
+            // Between its making and its binding the socket takes from all interfaces.
+            let is_ours = message.address.is_some_and(|from| from.ifindex() == self.index);
+            *taken = Taken {
+                len: if is_ours { message.bytes } else { 0 },
+                is_cut: message.flags.contains(MsgFlags::MSG_TRUNC),
+                unix_ns: 0,
+            };
+            if let Ok(mut messages) = message.cmsgs()
+                && let Some(ControlMessageOwned::ScmTimestampns(time)) = messages.next()
+            {
+                taken.unix_ns = nanoseconds(time);
+            }
+        }
+        Ok(count)
+    }
+
+    /// Sends frames, at most [`BATCH`]; how many were sent. The one after them had the error, if it is not `Ok`.
+    pub(super) fn send<'a>(
+        &self,
+        frames: impl ExactSizeIterator<Item = &'a Frame>,
+        calls: &mut Calls,
+    ) -> Result<usize, Errno> {
+        let count = frames.len().min(BATCH);
+        let mut slices = [[IoSlice::new(&[])]; BATCH];
+        for (slice, frame) in slices.iter_mut().zip(frames) {
+            *slice = [IoSlice::new(&frame.buffer[..frame.len])];
+        }
+        let to = [None::<LinkAddr>; BATCH];
+        let fd = self.socket.as_raw_fd();
+        let results =
+            sendmmsg(fd, &mut calls.send, &slices[..count], &to[..count], [], MsgFlags::MSG_DONTWAIT)?;
+        Ok(results.count())
+    }
+
+    /// Frames that the kernel dropped since the last call because nobody took them in time.
+    pub(super) fn kernel_drops(&self) -> u64 {
+        getsockopt(&self.socket, Statistics).map_or(0, |[_, drops]| u64::from(drops))
+    }
+}
+
+/// The time of day, ns since 1970.
+pub(super) fn unix_ns() -> u64 {
+    clock_gettime(ClockId::CLOCK_REALTIME).map_or(0, nanoseconds)
+}
+
+fn nanoseconds(time: TimeSpec) -> u64 {
+    time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+}
+
+/// The option PACKET_IGNORE_OUTGOING: it does not take what it sends itself.
+#[derive(Clone, Copy, Debug)]
+struct IgnoreOutgoing;
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+nix::setsockopt_impl!(
+    IgnoreOutgoing,
+    libc::SOL_PACKET,
+    PACKET_IGNORE_OUTGOING,
+    libc::c_int,
+    sockopt::SetStruct<libc::c_int>
+);
+
+/// The option PACKET_VNET_HDR.
+#[derive(Clone, Copy, Debug)]
+struct VnetHeader;
+const PACKET_VNET_HDR: libc::c_int = 15;
+nix::setsockopt_impl!(
+    VnetHeader,
+    libc::SOL_PACKET,
+    PACKET_VNET_HDR,
+    libc::c_int,
+    sockopt::SetStruct<libc::c_int>
+);
+
+/// The option PACKET_STATISTICS: frames taken and dropped since it was last asked.
+#[derive(Clone, Copy, Debug)]
+struct Statistics;
+nix::getsockopt_impl!(
+    Statistics,
+    libc::SOL_PACKET,
+    libc::PACKET_STATISTICS,
+    [u32; 2],
+    sockopt::GetStruct<[u32; 2]>
+);
