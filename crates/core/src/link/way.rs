@@ -83,6 +83,11 @@ impl Way {
         self.delay = delay;
     }
 
+    /// The propagation delay: no packet arrives earlier than this after it has left.
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
+
     /// Changes the mean loss ratio, 0 to 1.
     pub fn set_loss(&mut self, loss: f64) {
         self.loss = loss;

@@ -3,10 +3,12 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use mio::{Events, Poll, Token, Waker};
 use nix::errno::Errno;
-use nix::time::{ClockId, clock_gettime};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use weir_core::units::{Span, Time};
 use weir_measure::{DelayHistogram, Extent, FlowAccounts, LinkAccounts};
 use weir_net::clock::{Clock, Timer};
@@ -20,6 +22,8 @@ use super::{Capture, Change, Direction, Live, Priority, counted, sys};
 const MOST_MEMORY: usize = 1 << 30;
 /// A frame that leaves later than this after it was due is not where the link's delay says.
 const LATE: Span = Span::from_millis(1);
+/// So long may it not hear of the end, or of frames that the kernel's buffers must hold.
+const LONGEST_SLEEP: Span = Span::from_millis(2);
 
 /// What to emulate.
 #[derive(Debug)]
@@ -282,10 +286,20 @@ impl Emulator {
     }
 
     /// Waits until `due`, or until a frame comes.
+    ///
+    /// Where nothing that comes meanwhile can be due before, it sleeps until then: a frame has the time at which the kernel
+    /// had it, and to wake up for it would cost as much again as to carry it.
     fn wait(&mut self, due: Time, events: &mut Events) -> io::Result<()> {
-        let timeout = match self.ready.is_empty() {
-            true => self.timer.wait(self.clock.now(), due)?,
-            false => Some(std::time::Duration::ZERO),
+        let now = self.clock.now();
+        let timeout = if !self.ready.is_empty() || due <= now {
+            Some(Duration::ZERO)
+        } else if due.since(now) <= self.model.least_delay().min(LONGEST_SLEEP) {
+            let left = TimeSpec::nanoseconds(due.since(now).as_nanos() as i64);
+            // An interruption only makes it shorter.
+            let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &left);
+            Some(Duration::ZERO)
+        } else {
+            self.timer.wait(now, due)?
         };
         match self.poll.poll(events, timeout) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),

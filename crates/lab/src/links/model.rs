@@ -34,6 +34,7 @@ pub(super) struct Model {
     until: Time,
     is_over: bool,
     live: Arc<[Live]>,
+    least_delay: Span,
     /// Buffers of frames that are no longer on a link.
     freed: Vec<Box<[u8]>>,
 }
@@ -114,7 +115,7 @@ impl Model {
                 in_flight: VecDeque::new(),
             });
         }
-        Model {
+        let mut model = Model {
             deadlines: Deadlines::new(lanes.len() + wires.len()),
             lanes,
             wires,
@@ -124,8 +125,11 @@ impl Model {
             until,
             is_over: false,
             live,
+            least_delay: Span::ZERO,
             freed: Vec::new(),
-        }
+        };
+        model.note_least_delay();
+        model
     }
 
     // ---- Frames
@@ -287,6 +291,15 @@ impl Model {
 
     // ---- Time
 
+    /// No frame that comes from now on is due earlier than after this time.
+    pub(super) fn least_delay(&self) -> Span {
+        self.least_delay
+    }
+
+    fn note_least_delay(&mut self) {
+        self.least_delay = self.lanes.iter().map(|lane| lane.way.delay()).min().unwrap_or(Span::ZERO);
+    }
+
     /// When something is due.
     pub(super) fn next_deadline(&self) -> Time {
         self.deadlines.next().min(self.next_scripted())
@@ -347,7 +360,10 @@ impl Model {
     fn carry_out(&mut self, at: Time, change: Change) {
         match change {
             Change::Rate(lane, rate) => self.set_rate(lane, at, rate),
-            Change::Delay(lane, delay) => self.lanes[lane].way.set_delay(delay),
+            Change::Delay(lane, delay) => {
+                self.lanes[lane].way.set_delay(delay);
+                self.note_least_delay();
+            }
             Change::Loss(lane, loss) => self.lanes[lane].way.set_loss(loss),
             Change::LossBurst(lane, length) => self.lanes[lane].way.set_burst(Some(length)),
             Change::Jitter(lane, bound) => self.lanes[lane].way.set_jitter(bound),
