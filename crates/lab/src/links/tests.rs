@@ -410,6 +410,7 @@ impl Run {
             let due = (now.since(begin).as_secs_f64() * per_second) as u64 + 1;
             if due > number {
                 self.send(number..due, size);
+                self.receive();
                 number = due;
             } else {
                 self.until(begin + Span::from_secs_f64(number as f64 / per_second));
@@ -419,6 +420,10 @@ impl Run {
 
     fn end(self) -> (Outcome, Vec<Received>) {
         self.control.stop();
+        let missed = self.ends[1].kernel_drops();
+        if missed > 0 {
+            println!("the test itself did not receive {missed} frames in time");
+        }
         (self.thread.join().expect("the thread ends"), self.received)
     }
 }
@@ -618,10 +623,12 @@ fn links_alone() {
         let error = |quantile| error_us(&received, expected, quantile);
         let processor = outcome.processor.as_millis_f64() * 1000.0 / outcome.frames as f64;
         // Rate: more than the link carries.
-        let limit = QueueLimit::Packets(1000);
+        let limit = QueueLimit::Packets(100_000);
         let there = Direction { way: way(delay), limit, ..direction(Pace::Link(rate)) };
         let mut run = cable.run(there, Span::from_secs(10));
         run.begin();
+        // Some wait from the beginning, so that the link is never idle while the sender is late.
+        run.send(0..(per_second / 10.0) as u64 + 2, size);
         run.send_evenly(1.1 * per_second, Span::from_millis(1500), size);
         run.until(run.clock.now() + delay + MS * 50);
         let (_, backlog) = run.end();
@@ -652,7 +659,7 @@ fn links_alone() {
         for _ in 0..3 {
             println!("{size} B: capacity {:?} frames/s", emulator.capacity(size).expect("it sends"));
         }
-        for per_second in [10_000, 20_000, 40_000, 60_000, 80_000, 120_000, 160_000, 240_000] {
+        for per_second in [10_000, 20_000, 40_000, 80_000, 120_000, 160_000, 200_000] {
             let Some(cable) = Cable::new() else { return };
             let there = Direction { way: way(MS * 10), ..direction(Pace::Sender(Rate::MAX)) };
             let mut run = cable.run(there, Span::from_secs(10));
