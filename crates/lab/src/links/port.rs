@@ -47,7 +47,17 @@ pub(super) struct Frame {
     pub(super) len: usize,
 }
 
+/// An EtherType for experiments (IEEE 802), which nobody takes.
+pub(super) const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
+
 impl Frame {
+    /// A frame for nobody, of so many bytes.
+    pub(super) fn of_nothing(bytes: usize) -> Frame {
+        let mut buffer = vec![0; VNET + bytes.max(14)];
+        buffer[VNET + 12..VNET + 14].copy_from_slice(&EXPERIMENT);
+        Frame { len: buffer.len(), buffer: buffer.into() }
+    }
+
     /// The Ethernet frame.
     pub(super) fn ethernet(&self) -> &[u8] {
         &self.buffer[VNET..self.len]

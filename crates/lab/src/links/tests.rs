@@ -14,7 +14,7 @@ use weir_measure::{Extent, FlowAccounts, LinkAccounts, LinkInfo};
 use weir_net::clock::Clock;
 
 use super::model::Model;
-use super::port::{BATCH, Calls, Frame, VNET, unix_ns};
+use super::port::{BATCH, Calls, EXPERIMENT, Frame, VNET, unix_ns};
 use super::*;
 
 const MS: Span = Span::from_millis(1);
@@ -299,12 +299,8 @@ impl Cable {
 
 impl Drop for Cable {
     fn drop(&mut self) {
-        for [near, _] in &self.names {
-            Command::new("ip")
-                .args(["link", "delete", near])
-                .stderr(std::process::Stdio::null())
-                .status()
-                .ok();
+        for [_, lab] in &self.names {
+            ip(&["link", "delete", lab]);
         }
     }
 }
@@ -368,14 +364,11 @@ impl Run {
     fn send(&mut self, numbers: std::ops::Range<u64>, size: usize) {
         let mut frames = VecDeque::new();
         for number in numbers {
-            let mut buffer = vec![0; VNET + ETHERNET + size];
-            let ethernet = &mut buffer[VNET..];
-            ethernet[..6].fill(0xff);
-            // An EtherType for experiments (IEEE 802).
-            ethernet[12..14].copy_from_slice(&[0x88, 0xb5]);
+            let mut frame = Frame::of_nothing(ETHERNET + size);
+            let ethernet = &mut frame.buffer[VNET..];
             ethernet[14..22].copy_from_slice(&number.to_be_bytes());
             ethernet[22..30].copy_from_slice(&self.clock.now().as_nanos().to_be_bytes());
-            frames.push_back(Frame { len: buffer.len(), buffer: buffer.into() });
+            frames.push_back(frame);
         }
         while !frames.is_empty() {
             let sent = self.ends[0]
@@ -393,7 +386,7 @@ impl Run {
                 let field = |from: usize| {
                     u64::from_be_bytes(buffer[VNET + from..VNET + from + 8].try_into().expect("eight bytes"))
                 };
-                if buffer[VNET + 12..VNET + 14] == [0x88, 0xb5] {
+                if buffer[VNET + 12..VNET + 14] == EXPERIMENT {
                     let came = Time::from_nanos(now.as_nanos() - (unix - taken.unix_ns));
                     self.received.push(Received {
                         number: field(14),
@@ -420,6 +413,7 @@ impl Run {
             let due = (now.since(begin).as_secs_f64() * per_second) as u64 + 1;
             if due > number {
                 self.send(number..due, size);
+                self.receive();
                 number = due;
             } else {
                 self.until(begin + Span::from_secs_f64(number as f64 / per_second));
@@ -429,6 +423,10 @@ impl Run {
 
     fn end(self) -> (Outcome, Vec<Received>) {
         self.control.stop();
+        let missed = self.ends[1].kernel_drops();
+        if missed > 0 {
+            println!("the test itself did not receive {missed} frames in time");
+        }
         (self.thread.join().expect("the thread ends"), self.received)
     }
 }
@@ -490,9 +488,107 @@ fn frames_pass_a_real_link_as_the_model_says() {
     let captured = std::fs::read(&file).expect("a capture");
     std::fs::remove_file(&file).expect("it is removed");
     assert_eq!(
-        captured.windows(2).filter(|bytes| *bytes == [0x88, 0xb5]).count(),
+        captured.windows(2).filter(|bytes| **bytes == EXPERIMENT).count(),
         3 + outcome.frames as usize
     );
+}
+
+/// A network namespace with one end of a cable in it; gone when it is dropped.
+struct Host(String);
+
+impl Host {
+    /// Moves the near end of a cable into a new namespace, with this address.
+    fn new(near: &str, address: &str) -> Option<Host> {
+        if !ip(&["netns", "add", near]) {
+            println!("skipped: `ip netns add` does not work here");
+            return None;
+        }
+        let host = Host(near.to_owned());
+        assert!(ip(&["link", "set", near, "netns", near]));
+        assert!(ip(&["-n", near, "address", "add", address, "dev", near]));
+        assert!(ip(&["-n", near, "link", "set", near, "up"]));
+        Some(host)
+    }
+
+    /// Runs something in it, in a thread of its own.
+    fn run<T: Send + 'static>(&self, what: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+        let file = std::fs::File::open(format!("/run/netns/{}", self.0)).expect("a namespace");
+        thread::spawn(move || {
+            nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET).expect("it enters the namespace");
+            what()
+        })
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        ip(&["netns", "delete", &self.0]);
+    }
+}
+
+/// What the kernel leaves to hardware, checksums and segments, is as on a wire: UDP and TCP work, and frames are short.
+#[test]
+fn kernels_talk_udp_and_tcp_over_an_emulated_link() {
+    const PAYLOAD: usize = 1000;
+    const CONTENT: usize = 100_000;
+    let Some(cable) = Cable::new() else { return };
+    let host = |end: usize, address| Host::new(&cable.names[end][0], address);
+    let (Some(first), Some(second)) = (host(0, "10.99.0.1/24"), host(1, "10.99.0.2/24")) else { return };
+    let ports = cable.names.iter().map(|[_, lab]| open(lab).expect("an interface")).collect();
+    let ten = Rate::from_mbps(10);
+    let limit = QueueLimit::Packets(200);
+    let there = Direction { limit, way: way(MS), ..direction(Pace::Link(ten)) };
+    let back = Direction { from: 1, to: 0, way: way(MS), ..direction(Pace::Sender(ten)) };
+    let directions = vec![there, back];
+    let extent = extent(Span::from_secs(30));
+    let accounts = accounts(&directions, &extent);
+    let plan = Plan { ports, directions, script: vec![], accounts, extent, captures: vec![] };
+    let clock = Clock::start();
+    let (emulator, control, live) = Emulator::new(plan, clock).expect("an emulator");
+    let links = thread::spawn(move || emulator.run().expect("it runs"));
+    // They find each other before the run.
+    let received = second.run(|| {
+        let udp = std::net::UdpSocket::bind("10.99.0.2:6363").expect("a socket");
+        let tcp = std::net::TcpListener::bind("10.99.0.2:6363").expect("a socket");
+        (udp, tcp)
+    });
+    let (udp, tcp) = received.join().expect("sockets");
+    udp.set_read_timeout(Some(std::time::Duration::from_secs(10))).expect("a timeout");
+    let sender = first.run(|| {
+        let udp = std::net::UdpSocket::bind("10.99.0.1:0").expect("a socket");
+        udp.connect("10.99.0.2:6363").expect("an address");
+        udp.send(&[0; PAYLOAD]).expect("it sends");
+        udp
+    });
+    let sender = sender.join().expect("a socket");
+    let mut buffer = [0; 2 * PAYLOAD];
+    assert_eq!(udp.recv(&mut buffer).expect("it arrives"), PAYLOAD);
+    control.begin(clock.now());
+    // The kernel makes five of each.
+    nix::sys::socket::setsockopt(&sender, nix::sys::socket::sockopt::UdpGsoSegment, &(PAYLOAD as i32))
+        .expect("segments");
+    for _ in 0..4 {
+        sender.send(&[1; 5 * PAYLOAD]).expect("it sends");
+    }
+    (0..20).for_each(|_| assert_eq!(udp.recv(&mut buffer).expect("it arrives"), PAYLOAD));
+    assert_eq!(live[0].bytes.load(Relaxed), 20 * PAYLOAD as u64, "without the headers of IP and UDP");
+    let content = first.run(|| {
+        let mut stream = std::net::TcpStream::connect("10.99.0.2:6363").expect("a connection");
+        std::io::Write::write_all(&mut stream, &[7; CONTENT]).expect("it sends");
+    });
+    let begin = clock.now();
+    let (mut stream, _) = tcp.accept().expect("a connection");
+    let mut got = Vec::new();
+    std::io::Read::read_to_end(&mut stream, &mut got).expect("it arrives");
+    let took = clock.now().since(begin).as_secs_f64();
+    content.join().expect("it has sent");
+    assert!(got.len() == CONTENT && took > 8.0 * CONTENT as f64 / 10e6, "{} bytes in {took} s", got.len());
+    // An interface that goes away is no reason to end.
+    assert!(ip(&["link", "delete", &cable.names[1][1]]));
+    control.stop();
+    let outcome = links.join().expect("it ends");
+    let Trouble { kernel_drops, too_long, strays, no_memory, .. } = outcome.trouble;
+    assert_eq!((kernel_drops, too_long, strays, no_memory), (0, 0, 0, 0));
 }
 
 /// What the emulation can do on this machine; `cargo test -p weir-lab --release -- --ignored --nocapture links_alone`.
@@ -530,10 +626,12 @@ fn links_alone() {
         let error = |quantile| error_us(&received, expected, quantile);
         let processor = outcome.processor.as_millis_f64() * 1000.0 / outcome.frames as f64;
         // Rate: more than the link carries.
-        let limit = QueueLimit::Packets(1000);
+        let limit = QueueLimit::Packets(100_000);
         let there = Direction { way: way(delay), limit, ..direction(Pace::Link(rate)) };
         let mut run = cable.run(there, Span::from_secs(10));
         run.begin();
+        // Some wait from the beginning, so that the link is never idle while the sender is late.
+        run.send(0..(per_second / 10.0) as u64 + 2, size);
         run.send_evenly(1.1 * per_second, Span::from_millis(1500), size);
         run.until(run.clock.now() + delay + MS * 50);
         let (_, backlog) = run.end();
@@ -553,7 +651,18 @@ fn links_alone() {
         );
     }
     for size in [100, 1000, 8000] {
-        for per_second in [10_000, 20_000, 40_000, 60_000, 80_000, 120_000, 160_000, 240_000] {
+        let Some(cable) = Cable::new() else { return };
+        let there = direction(Pace::Sender(Rate::MAX));
+        let ports = cable.names.iter().map(|[_, lab]| open(lab).expect("an interface")).collect();
+        let extent = extent(MS);
+        let accounts = accounts(std::slice::from_ref(&there), &extent);
+        let plan =
+            Plan { ports, directions: vec![there], script: vec![], accounts, extent, captures: vec![] };
+        let (emulator, ..) = Emulator::new(plan, Clock::start()).expect("an emulator");
+        for _ in 0..3 {
+            println!("{size} B: capacity {:?} frames/s", emulator.capacity(size).expect("it sends"));
+        }
+        for per_second in [10_000, 20_000, 40_000, 80_000, 120_000, 160_000, 200_000] {
             let Some(cable) = Cable::new() else { return };
             let there = Direction { way: way(MS * 10), ..direction(Pace::Sender(Rate::MAX)) };
             let mut run = cable.run(there, Span::from_secs(10));
