@@ -65,6 +65,10 @@ pub struct Lab<'e> {
 const POLLS_PER_SECOND: u64 = 20;
 /// Forwarders are asked for the last time so long before the end: then applications leave, and what comes for them is dropped.
 const LAST_LOOK: Span = Span::from_millis(100);
+/// A thread naps for so long again and again, and notes how much longer it slept.
+const WAIT_NAP: Duration = Duration::from_millis(2);
+/// The part of the time that it may be kept from running. Assumed: half as much is usual on a quiet host.
+const MOST_WAITED: f64 = 0.02;
 /// How long a thread sleeps at most before it looks whether the run ends.
 const NAP: Span = Span::from_millis(50);
 
@@ -212,10 +216,11 @@ impl<'e> Lab<'e> {
             has_begun: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         };
-        let (parts, emulated, seen) = thread::scope(|scope| {
+        let (parts, emulated, seen, waited) = thread::scope(|scope| {
             let emulated = scope.spawn(|| emulator.run());
             let script = scope.spawn(|| world.follow_script());
             let seen = scope.spawn(|| world.look_at_nodes(nodes, schedule));
+            let waited = scope.spawn(|| world.measure_waits());
             let mut both = WatchOfRun { world: &world, watch, live: &live };
             let parts = traffic::run(&run, &plan, &mut both);
             world.finish();
@@ -225,12 +230,13 @@ impl<'e> Lab<'e> {
                 parts.and_then(|parts| script.unwrap_or_else(|_| Err(ended())).map(|()| parts)),
                 emulated,
                 seen.join(),
+                waited.join(),
             )
         });
         let parts = parts?;
         let emulated = emulated.map_err(|_| ended())?.map_err(LabError::system("the emulated links"))?;
         let (nodes, drops, lost_datagrams) = seen.map_err(|_| ended())??;
-        let row = self.row(&emulated, lost_datagrams, busy.part());
+        let row = self.row(&emulated, lost_datagrams, busy.part(), waited.map_err(|_| ended())?);
         let links = Some(emulated.accounts);
         let network = traffic::Network { links, nodes: Some(nodes), packet_hops: emulated.frames, drops };
         let mut report = traffic::report(&run, parts, network, &mut lock(&observers));
@@ -245,9 +251,16 @@ impl<'e> Lab<'e> {
     }
 
     /// How the machine kept up.
-    fn row(&self, links: &Outcome, lost_datagrams: u64, busy: f64) -> LabRow {
+    fn row(&self, links: &Outcome, lost_datagrams: u64, busy: f64, waited: f64) -> LabRow {
         let lost = (lost_datagrams > 0)
             .then(|| format!("{lost_datagrams} datagrams found no room in the sockets of the forwarders"));
+        let waits = (waited > MOST_WAITED).then(|| {
+            format!(
+                "processes of the lab waited for a processor for {:.0} % of the time, with processors {:.0} % busy",
+                100.0 * waited,
+                100.0 * busy
+            )
+        });
         LabRow {
             told_rates: self.network.tells_rates(),
             scale: 1.0,
@@ -256,7 +269,8 @@ impl<'e> Lab<'e> {
             late_p50_ms: links.lateness.quantile_ms(0.5).unwrap_or(0.0),
             late_p99_ms: links.lateness.quantile_ms(0.99).unwrap_or(0.0),
             late_max_ms: links.latest.as_millis_f64(),
-            doubts: links.doubt().into_iter().chain(lost).collect(),
+            waited,
+            doubts: links.doubt().into_iter().chain(lost).chain(waits).collect(),
         }
     }
 
@@ -522,6 +536,25 @@ impl WorldOfRun<'_, '_> {
             }
             thread::sleep(Duration::from_nanos(left.as_nanos()));
         }
+    }
+
+    /// The part of the time that a thread of the lab was kept from running when it was to, 0 to 1.
+    fn measure_waits(&self) -> f64 {
+        if !self.sleep_until(Time::ZERO) {
+            return 0.0;
+        }
+        let (clock, begun) = (self.run.clock(), self.run.now());
+        let nap = Span::from_nanos(WAIT_NAP.as_nanos() as u64);
+        let mut waited = Span::ZERO;
+        while !self.is_over.load(Ordering::Acquire) {
+            let before = clock.now();
+            thread::sleep(WAIT_NAP);
+            let slept = clock.now().since(before);
+            if slept > nap * 2 {
+                waited = waited + (slept - nap);
+            }
+        }
+        waited.as_secs_f64() / self.run.now().since(begun).as_secs_f64().max(0.001)
     }
 
     /// Does what the script has for nodes: rates and routes that forwarders are told, and failures.

@@ -99,6 +99,8 @@ pub struct LabRow {
     pub scale: f64,
     /// The part of the time that the machine's processors were busy, with whatever else ran on it, 0 to 1.
     pub busy: f64,
+    /// The part of the time that a thread of the lab was kept from running when it was to, 0 to 1.
+    pub waited: f64,
     /// The part of the processor time of one processor that the emulated links took, 0 to 1 or more.
     pub links_busy: f64,
     /// How late frames left the emulated links: half of them at most this much, ms.

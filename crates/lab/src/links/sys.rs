@@ -139,9 +139,13 @@ pub(super) fn prioritise() -> Priority {
     }
 }
 
-/// Has the calling thread, and what it starts, run before usual processes of this host where that is permitted: a node that is
-/// kept waiting is no part of the network.
+/// Has the calling thread, and what it starts, run before usual processes of this host where that is permitted, and behind the
+/// links: a node that is kept waiting is no part of the network.
 pub(crate) fn prefer() {
-    // SAFETY: it takes numbers only; 0 is the calling thread.
-    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the parameters live as long as the call; 0 is the calling thread.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } != 0 {
+        // SAFETY: it takes numbers only; 0 is the calling thread.
+        let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
+    }
 }
