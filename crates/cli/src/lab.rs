@@ -11,6 +11,7 @@ use weir_lab::LabError;
 use weir_lab::isolation::{Place, Program, isolate};
 use weir_lab::lab::{Lab, Options, Watch};
 use weir_lab::links::Live;
+use weir_lab::scale::scaled;
 use weir_lab::traffic::Run;
 use weir_measure::{Report, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
@@ -46,6 +47,10 @@ pub struct Args {
     /// Tell forwarders no rates of links: the emulated links queue packets, with drop-tail queues
     #[arg(long)]
     untold: bool,
+    /// Multiply all rates and amounts by this, at most 1, on a machine that cannot keep up. Delays and times stay, so that
+    /// windows, queues and delays in packets are others than those of the scenario, and its expectations are left out
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    scale: f64,
     /// Write the frames of a link, such as R1-R2, to LINK.pcapng in the folder of the results; may be repeated
     #[arg(long, value_name = "LINK")]
     capture: Vec<String>,
@@ -72,6 +77,7 @@ impl Args {
             .option("--set", &self.set)
             .option("--window", &self.windows)
             .flag("--untold", self.untold)
+            .option("--scale", [self.scale].iter().filter(|scale| **scale != 1.0))
     }
 }
 
@@ -82,7 +88,7 @@ pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     // Mistakes are found before any namespace is made.
     let point = load::point(&args.scenario, &args.set, windows.clone())?;
     let setup = Setup { scheme: args.scheme.clone(), seed: args.seed, windows, ..Setup::default() };
-    let experiment = Experiment::new(point.scenario.clone(), &setup)?;
+    let experiment = Experiment::new(scaled(&point.scenario, args.scale)?, &setup)?;
     Lab::check(&experiment)?;
     let scheme = experiment.scheme().entry.name;
     refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [experiment.scenario()])?;
@@ -113,7 +119,7 @@ pub struct LabWorld {
 impl LabWorld {
     /// With the files of its labs in a folder.
     pub fn new(program: Program, folder: PathBuf, tells_rates: bool) -> LabWorld {
-        LabWorld { options: Options { program, folder, tells_rates, captures: Vec::new() } }
+        LabWorld { options: Options { program, folder, tells_rates, captures: Vec::new(), scale: 1.0 } }
     }
 }
 
@@ -196,7 +202,8 @@ impl Inside<'_> {
         let out = Out::open(args.out.as_deref(), args.json, &name)?;
         let files = out.dir().unwrap_or(Path::new("."));
         let captures = self.links.iter().map(|(link, file)| (*link, files.join(file))).collect();
-        let options = Options { program, folder, tells_rates: !args.untold, captures };
+        let scale = args.scale;
+        let options = Options { program, folder, tells_rates: !args.untold, captures, scale };
         let stop = Stop::new()?;
         let bar = terminal::waiting("starting forwarders");
         let mut lab = Lab::start(self.experiment, &options)?;
@@ -222,7 +229,14 @@ impl Inside<'_> {
         report.document.set.clone_from(&self.args.set);
         self.point.source.text().clone_into(&mut report.document.scenario_text);
         self.args.command().sign(&mut report.document);
-        self.point.complete(&mut report.document);
+        if self.args.scale == 1.0 {
+            self.point.complete(&mut report.document);
+        } else {
+            report.notes.push(format!(
+                "All rates and amounts are {} of the scenario's, and delays are not: a bandwidth-delay product, a window and a queue hold fewer packets, a packet takes longer to send, and goodputs are to be divided by this factor.",
+                self.args.scale
+            ));
+        }
         tell(&report.notes);
         if let Some(dir) = out.dir() {
             out.note(write_all(&report, dir));

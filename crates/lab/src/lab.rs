@@ -41,6 +41,8 @@ pub struct Options {
     pub tells_rates: bool,
     /// Links that are captured, each into a file.
     pub captures: Vec<(LinkId, PathBuf)>,
+    /// The factor by which the experiment's rates were multiplied.
+    pub scale: f64,
 }
 
 /// What is told during a run.
@@ -59,6 +61,7 @@ pub struct Lab<'e> {
     forwarders: Vec<Mutex<Process>>,
     ports: Vec<Port>,
     captures: Vec<(LinkId, PathBuf)>,
+    scale: f64,
 }
 
 /// Polls of forwarders a second, of all together: each takes about a millisecond of processor.
@@ -109,6 +112,7 @@ impl<'e> Lab<'e> {
             forwarders: Vec::new(),
             ports: Vec::new(),
             captures: options.captures.clone(),
+            scale: options.scale,
         };
         lab.open_ports()?;
         lab.start_forwarders()?;
@@ -263,7 +267,7 @@ impl<'e> Lab<'e> {
         });
         LabRow {
             told_rates: self.network.tells_rates(),
-            scale: 1.0,
+            scale: self.scale,
             busy,
             links_busy: links.processor.as_secs_f64() / self.experiment.until().as_secs_f64(),
             late_p50_ms: links.lateness.quantile_ms(0.5).unwrap_or(0.0),

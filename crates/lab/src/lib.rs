@@ -3,6 +3,7 @@
 //! - [`isolation`]: namespaces around the whole lab; [`namespace`]: that of a node; [`interfaces`] between them.
 //! - [`network`]: nodes, interfaces, addresses and the forwarders' files; [`process`]: what runs at a node.
 //! - [`lab`]: a running lab and its run; [`nodes`]: what forwarders say of themselves; [`traffic`]: the flows as applications.
+//! - [`scale`]: smaller rates, and what a scenario asks of the machine.
 //! - [`links`]: the emulated links, frame by frame, by the link model of the core.
 
 pub mod error;
@@ -14,6 +15,7 @@ pub mod namespace;
 pub mod network;
 pub mod nodes;
 pub mod process;
+pub mod scale;
 pub mod traffic;
 
 pub use error::LabError;
