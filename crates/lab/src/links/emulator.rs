@@ -278,11 +278,8 @@ impl Emulator {
             let now = self.clock.now();
             let has_begun = now >= begin;
             if has_begun {
+                self.model.end_at(Time::from_nanos(self.shared.end.load(Relaxed)));
                 self.model.advance(Time::ZERO + now.since(begin));
-                let end = self.shared.end.load(Relaxed);
-                if end != u64::MAX {
-                    self.model.finish(Time::from_nanos(end));
-                }
             }
             self.deliver(begin, &mut calls);
             let due = match self.model.next_deadline() {
@@ -293,7 +290,8 @@ impl Emulator {
             self.wait(due, &mut events)?;
         }
         let ran = self.clock.now().since(begin);
-        self.model.finish(Time::ZERO + ran);
+        self.model.end_at(Time::ZERO + ran);
+        self.model.advance(Time::ZERO + ran);
         self.trouble.kernel_drops = self.ports.iter().map(Port::kernel_drops).sum();
         for tap in self.taps {
             // A file that could not be written lacks more than can be counted.

@@ -311,7 +311,12 @@ impl Model {
 
     fn next_scripted(&self) -> Time {
         let change = self.script.front().map_or(Time::NEVER, |(at, _)| *at);
-        if self.is_over { change } else { change.min(self.steps.next_step()) }
+        if self.is_over { change } else { change.min(self.steps.next_step()).min(self.until) }
+    }
+
+    /// The run ends at `until`, where that is before its planned end. Frames still pass after it.
+    pub(super) fn end_at(&mut self, until: Time) {
+        self.until = until.min(self.until);
     }
 
     /// Changes links as the script says up to `now`, and ends steps of the accounts.
@@ -319,7 +324,9 @@ impl Model {
         while self.next_scripted() <= now {
             let at = self.next_scripted();
             (0..self.wires.len()).for_each(|wire| self.serve(wire, at));
-            if !self.is_over && self.steps.next_step() <= at {
+            if !self.is_over && self.until <= at {
+                self.finish();
+            } else if !self.is_over && self.steps.next_step() <= at {
                 self.end_step();
             }
             while self.script.front().is_some_and(|(time, _)| *time <= at) {
@@ -330,25 +337,19 @@ impl Model {
     }
 
     fn end_step(&mut self) {
-        let at = self.steps.next_step();
-        self.accounts.end_step(at, self.steps.is_sample());
+        self.accounts.end_step(self.steps.next_step(), self.steps.is_sample());
         self.steps.end_step();
-        self.is_over = at >= self.until;
     }
 
-    /// The run ends at `until`, where that is before its planned end. Frames still pass after it.
-    pub(super) fn finish(&mut self, until: Time) {
-        if self.is_over {
-            return;
-        }
-        let until = until.min(self.until);
-        while self.steps.next_step() < until {
+    /// The end of the run.
+    fn finish(&mut self) {
+        while self.steps.next_step() < self.until {
             self.end_step();
         }
-        self.steps.end_at(until);
-        self.accounts.end_at(until);
-        self.until = until;
+        self.steps.end_at(self.until);
+        self.accounts.end_at(self.until);
         self.end_step();
+        self.is_over = true;
     }
 
     pub(super) fn is_over(&self) -> bool {

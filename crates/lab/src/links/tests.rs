@@ -102,7 +102,7 @@ impl Bench {
 
     fn rows(mut self) -> Vec<weir_measure::LinkRow> {
         self.run(2_000_000);
-        self.model.finish(Time::ZERO + MS * 1000);
+        self.model.advance(Time::ZERO + MS * 1000);
         assert!(self.model.is_over());
         self.model.into_accounts().rows(0, 1.0)
     }
@@ -204,7 +204,8 @@ fn a_run_that_is_cut_short_has_accounts() {
     let mut bench = Bench::new(vec![direction(Pace::Sender(MBPS))], vec![]);
     (0..10).for_each(|k| bench.take(0, 10_000 * k));
     bench.run(100_000);
-    bench.model.finish(at(100_000));
+    bench.model.end_at(at(100_000));
+    bench.model.advance(at(100_000));
     bench.take(0, 300_000);
     assert_eq!(bench.run(500_000), [(0, 108_000), (0, 318_000)], "frames still pass");
     let rows = bench.model.into_accounts().rows(0, 0.1);
@@ -506,7 +507,7 @@ impl Host {
         let host = Host(near.to_owned());
         assert!(ip(&["link", "set", near, "netns", near]));
         assert!(ip(&["-n", near, "address", "add", address, "dev", near]));
-        assert!(ip(&["-n", near, "link", "set", near, "up"]));
+        assert!(ip(&["-n", near, "link", "set", near, "addrgenmode", "none", "up"]));
         Some(host)
     }
 
@@ -680,5 +681,56 @@ fn links_alone() {
                 outcome.trouble,
             );
         }
+    }
+}
+
+/// The same with frames spread over 20 links: few come together.
+#[test]
+#[ignore = "it measures, for ten seconds"]
+fn many_links() {
+    const LINKS: usize = 20;
+    let cables: Vec<Cable> = (0..LINKS).map_while(|_| Cable::new()).collect();
+    if cables.len() < LINKS {
+        return;
+    }
+    for per_second in [5_000, 10_000, 20_000, 40_000, 80_000, 120_000] {
+        let names = cables.iter().flat_map(|cable| &cable.names);
+        let ports = names.map(|[_, lab]| open(lab).expect("an interface")).collect();
+        let there =
+            |link| Direction { from: 2 * link, to: 2 * link + 1, ..direction(Pace::Sender(Rate::MAX)) };
+        let directions: Vec<_> = (0..LINKS).map(there).collect();
+        let extent = extent(Span::from_secs(10));
+        let accounts = accounts(&directions, &extent);
+        let plan = Plan { ports, directions, script: vec![], accounts, extent, captures: vec![] };
+        let clock = Clock::start();
+        let (emulator, control, _) = Emulator::new(plan, clock).expect("an emulator");
+        let links = thread::spawn(move || emulator.run().expect("it runs"));
+        let ends: Vec<Port> = cables.iter().map(|cable| cable.near(0)).collect();
+        let (frame, mut calls) = (Frame::of_nothing(1000), Calls::new());
+        let begin = clock.now();
+        control.begin(begin);
+        let mut sent = 0;
+        while clock.now() < begin + MS * 1000 {
+            let due = clock.now().since(begin).as_nanos() * per_second / 1_000_000_000;
+            for number in sent..due {
+                ends[number as usize % LINKS].send([&frame].into_iter(), &mut calls).expect("it sends");
+            }
+            sent = due.max(sent);
+            #[expect(clippy::disallowed_methods, reason = "a test waits")]
+            thread::sleep(std::time::Duration::from_micros(20));
+        }
+        control.end(Time::ZERO + clock.now().since(begin) + MS * 50);
+        #[expect(clippy::disallowed_methods, reason = "a test waits")]
+        thread::sleep(std::time::Duration::from_millis(60));
+        control.stop();
+        let outcome = links.join().expect("it ends");
+        println!(
+            "{per_second} frames/s over {LINKS} links: {} of {sent}, {:.1} µs a frame, p50 {:.2} ms p99 {:.2} ms late: {:?}",
+            outcome.frames,
+            outcome.processor.as_millis_f64() * 1000.0 / outcome.frames as f64,
+            outcome.lateness.quantile_ms(0.5).unwrap_or(0.0),
+            outcome.lateness.quantile_ms(0.99).unwrap_or(0.0),
+            outcome.doubt(),
+        );
     }
 }
