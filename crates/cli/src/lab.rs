@@ -163,6 +163,10 @@ struct Studied<'a> {
 }
 
 impl Watch for Studied<'_> {
+    fn on_warning(&mut self, warning: &str) {
+        eprintln!("warning: {warning}");
+    }
+
     fn goes_on(&mut self, run: &Run<'_>, _: &[Live]) -> bool {
         let now = run.now().min(self.until);
         (self.progress)(now.as_nanos() as f64 / self.until.as_nanos() as f64);
@@ -280,6 +284,10 @@ impl<'a> Progress<'a> {
 }
 
 impl Watch for Progress<'_> {
+    fn on_warning(&mut self, warning: &str) {
+        eprintln!("warning: {warning}");
+    }
+
     fn goes_on(&mut self, run: &Run<'_>, links: &[Live]) -> bool {
         use std::sync::atomic::Ordering::Relaxed;
         let now = run.now();

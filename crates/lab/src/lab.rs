@@ -28,6 +28,7 @@ use crate::namespace::{self, Namespace};
 use crate::network::{End, METRICS, MTU, Network, Node};
 use crate::nodes::{self, NodeFigures};
 use crate::process::Process;
+use crate::scale;
 use crate::traffic::{self, Plan, Run, Socket, Tell};
 
 /// How a lab is made.
@@ -47,6 +48,9 @@ pub struct Options {
 
 /// What is told during a run.
 pub trait Watch {
+    /// The machine may not keep up with what is about to run.
+    fn on_warning(&mut self, warning: &str);
+
     /// Ten times a second; whether the run is to go on.
     fn goes_on(&mut self, run: &Run<'_>, links: &[Live]) -> bool;
 }
@@ -64,6 +68,8 @@ pub struct Lab<'e> {
     scale: f64,
 }
 
+/// Bytes of a frame, for what links can carry: an Interest is shorter, and a Data longer.
+const FRAME_GUESSED: usize = 600;
 /// Polls of forwarders a second, of all together: each takes about a millisecond of processor.
 const POLLS_PER_SECOND: u64 = 20;
 /// Forwarders are asked for the last time so long before the end: then applications leave, and what comes for them is dropped.
@@ -213,6 +219,11 @@ impl<'e> Lab<'e> {
         let busy = Busy::now();
         prefer();
         let (emulator, control, live) = self.emulator(&run, &schedule, &observers)?;
+        let carried = emulator.capacity(FRAME_GUESSED).map_err(LabError::system("the emulated links"))?;
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        if let Some(warning) = scale::warning(experiment.scenario(), carried, processors) {
+            watch.on_warning(&warning);
+        }
         let world = WorldOfRun {
             lab: self,
             run: &run,

@@ -55,43 +55,43 @@ pub fn scaled(scenario: &Arc<Scenario>, factor: f64) -> Result<Arc<Scenario>, La
     Ok(Arc::new(scaled))
 }
 
-/// About how many packets a second flows put on all links together at most: each flow is as fast as the slowest link of its way
-/// or its source, and links share what their flows have.
+/// About how many packets a second the flows put on all links together: each is as fast as the slowest link of its way, or its
+/// source, and all that share a link get less in proportion.
 pub fn packets_per_second(scenario: &Scenario) -> f64 {
-    let mut load = vec![0.0; 2 * scenario.links.len()];
-    let mut packets = vec![0.0; 2 * scenario.links.len()];
+    let rates: Vec<f64> =
+        scenario.links.iter().flat_map(|link| link.rate).map(|rate| rate.as_bps_f64()).collect();
+    // Data go the other way.
+    let back = |hop: &DirectedLink| 2 * hop.link.index() + 1 - hop.direction;
+    let mut load = vec![0.0; rates.len()];
+    let mut flows = Vec::new();
     for flow in &scenario.flows {
         let ways = ways(scenario, flow);
-        // Data go the other way.
-        let back = |hop: &DirectedLink| 2 * hop.link.index() + 1 - hop.direction;
-        let rate_of = |hop: &DirectedLink| {
-            scenario.links[hop.link.index()].rate[1 - hop.direction].as_bps_f64()
-        };
-        // The slowest cut of a way with branches is at most the sum of a node's next hops.
-        let most = ways.iter().map(|hops| hops.iter().map(rate_of).sum::<f64>()).fold(f64::MAX, f64::min);
+        let of_all = |hops: &[DirectedLink]| hops.iter().map(|hop| rates[back(hop)]).sum::<f64>();
+        let slowest = ways.iter().map(|hops| of_all(hops)).fold(f64::MAX, f64::min);
         let most = match flow.source {
-            SourceRate::Elastic => most,
-            SourceRate::Limited(rate) | SourceRate::Unresponsive(rate) => most.min(rate.as_bps_f64()),
+            SourceRate::Elastic => slowest,
+            SourceRate::Limited(rate) | SourceRate::Unresponsive(rate) => slowest.min(rate.as_bps_f64()),
         };
-        if most == f64::MAX {
-            continue;
-        }
-        let bits = 8.0 * (flow.payload.as_u64() as f64 + HEADERS);
-        for hops in &ways {
-            for hop in hops {
-                let direction = back(hop);
-                let part = rate_of(hop) / hops.iter().map(rate_of).sum::<f64>();
-                load[direction] += most * part;
-                packets[direction] += most * part / bits;
-            }
+        // Where a node has several next hops, each has a part of the flow.
+        let part = |hops: &[DirectedLink], hop: &DirectedLink| rates[back(hop)] / of_all(hops).max(1.0);
+        let parts: Vec<(usize, f64)> = ways
+            .iter()
+            .flat_map(|hops| hops.iter().map(move |hop| (back(hop), part(hops, hop))))
+            .collect();
+        if !parts.is_empty() {
+            parts.iter().for_each(|(direction, part)| load[*direction] += most * part);
+            let bits = 8.0 * (flow.payload.as_u64() as f64 + HEADERS);
+            flows.push((most / bits, parts));
         }
     }
-    let rates = scenario.links.iter().flat_map(|link| [link.rate[0], link.rate[1]]);
-    let of_direction = rates.zip(load.iter().zip(&packets)).map(|(rate, (load, packets))| {
+    let fits = |direction: usize| (rates[direction] / load[direction].max(1.0)).min(1.0);
+    let packets = |(most, parts): &(f64, Vec<(usize, f64)>)| {
+        let part = parts.iter().map(|(direction, _)| fits(*direction)).fold(1.0, f64::min);
+        let hops: f64 = parts.iter().map(|(_, part)| part).sum();
         // A Data and its Interest.
-        2.0 * packets * (rate.as_bps_f64() / load.max(1.0)).min(1.0)
-    });
-    of_direction.sum()
+        2.0 * most * part * hops
+    };
+    flows.iter().map(packets).sum()
 }
 
 /// The next hops at each node on the ways from a flow's consumer, each node once.
