@@ -470,7 +470,10 @@ impl Engine {
         let evicted_interests = self.node.core().evicted_interests();
         let (left_next_hops, _) = self.node.core().next_hops_left_and_back();
         let cache = self.node.core().cache_counters();
-        Snapshot { general, evicted_interests, left_next_hops, cs, cache, faces, drops, delays }
+        let with_rate = self.faces.iter().filter(|(_, face)| face.send_rate.is_some());
+        let face_delays =
+            with_rate.map(|(_, face)| (face.number, face.remote.clone(), face.delays)).collect();
+        Snapshot { general, evicted_interests, left_next_hops, cs, cache, faces, face_delays, drops, delays }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::isolation::Program;
 use crate::links::{self, Capture, Control, Direction, Emulator, Live, Observe, Outcome, Pace, Port, prefer};
 use crate::namespace::{self, Namespace};
 use crate::network::{End, METRICS, MTU, Network, Node};
-use crate::nodes::{self, NodeFigures};
+use crate::nodes::{self, FaceFigures, NodeFigures};
 use crate::process::Process;
 use crate::scale;
 use crate::traffic::{self, Plan, Run, Socket, Tell};
@@ -216,9 +216,10 @@ impl<'e> Lab<'e> {
         let schedule = FlowAccounts::new(Vec::new(), &run.extent);
         let names = self.network.nodes.iter().map(|node| node.name.clone()).collect();
         let nodes = NodeAccounts::new(names, &schedule, &run.extent);
+        let told = Arc::default();
         let busy = Busy::now();
         prefer();
-        let (emulator, control, live) = self.emulator(&run, &schedule, &observers)?;
+        let (emulator, control, live) = self.emulator(&run, &schedule, &observers, &told)?;
         let carried = emulator.capacity(FRAME_GUESSED).map_err(LabError::system("the emulated links"))?;
         let processors = thread::available_parallelism().map_or(1, usize::from);
         if let Some(warning) = scale::warning(experiment.scenario(), carried, processors) {
@@ -228,6 +229,7 @@ impl<'e> Lab<'e> {
             lab: self,
             run: &run,
             control: &control,
+            told: &told,
             has_begun: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         };
@@ -305,6 +307,7 @@ impl<'e> Lab<'e> {
         run: &Run<'_>,
         schedule: &FlowAccounts,
         observers: &Arc<Mutex<Observers>>,
+        told: &Arc<Mutex<Vec<Told>>>,
     ) -> Result<(Emulator, Control, Arc<[Live]>), LabError> {
         let scenario = self.experiment.scenario();
         let mut directions = Vec::new();
@@ -343,7 +346,7 @@ impl<'e> Lab<'e> {
             extent: run.extent.clone(),
             captures: self.captures.iter().map(capture).collect(),
             ports: std::mem::take(&mut self.ports),
-            observe: DataOnLinks::new(self.experiment, observers),
+            observe: Some(Box::new(DataOnLinks::new(self.experiment, observers, told))),
         };
         Emulator::new(plan, run.clock()).map_err(LabError::system("the emulated links"))
     }
@@ -393,8 +396,12 @@ impl<'e> Lab<'e> {
     }
 }
 
-/// Tells the observers of Data on links.
+/// What a forwarder told of a face since it was asked before: the direction of a link, packets dropped, and queueing delays.
+type Told = (usize, u64, Vec<(Span, u64)>);
+
+/// Tells the observers of Data on links, and the accounts what the forwarders know of them.
 struct DataOnLinks {
+    told: Arc<Mutex<Vec<Told>>>,
     observers: Arc<Mutex<Observers>>,
     /// The directions on which Data are counted.
     watched: Vec<bool>,
@@ -403,23 +410,23 @@ struct DataOnLinks {
 }
 
 impl DataOnLinks {
-    /// `None`: nobody counts Data.
-    fn new(experiment: &Experiment, observers: &Arc<Mutex<Observers>>) -> Option<Box<dyn Observe>> {
+    fn new(
+        experiment: &Experiment,
+        observers: &Arc<Mutex<Observers>>,
+        told: &Arc<Mutex<Vec<Told>>>,
+    ) -> DataOnLinks {
         let scenario = experiment.scenario();
-        let watched: Vec<bool> = {
+        let watched = {
             let observers = lock(observers);
             (0..2 * scenario.links.len()).map(|direction| observers.watches(direction)).collect()
         };
-        if !watched.contains(&true) {
-            return None;
-        }
         let mut flows = BTreeMap::new();
         for (at, flow) in scenario.flows.iter().enumerate() {
             if let Ok(name) = flow.prefix.parse::<Name>() {
                 flows.entry(name.value().to_vec()).or_insert(at as u32);
             }
         }
-        Some(Box::new(DataOnLinks { observers: Arc::clone(observers), watched, flows }))
+        DataOnLinks { told: Arc::clone(told), observers: Arc::clone(observers), watched, flows }
     }
 
     /// The flow of a Data; `None` for all else.
@@ -436,6 +443,13 @@ impl Observe for DataOnLinks {
         {
             let bits = 8 * payload.len() as u64;
             lock(&self.observers).on_data(direction, Some(flow), bits, Span::ZERO, accounts);
+        }
+    }
+
+    fn at_step(&mut self, accounts: &mut LinkAccounts) {
+        for (direction, drops, waits) in lock(&self.told).drain(..) {
+            accounts.on_queue_drops(direction, drops);
+            waits.into_iter().for_each(|(waited, packets)| accounts.on_waited(direction, packets, waited));
         }
     }
 }
@@ -518,6 +532,7 @@ struct WorldOfRun<'a, 'e> {
     lab: &'a Lab<'e>,
     run: &'a Run<'a>,
     control: &'a Control,
+    told: &'a Mutex<Vec<Told>>,
     has_begun: AtomicBool,
     is_over: AtomicBool,
 }
@@ -638,6 +653,19 @@ impl WorldOfRun<'_, '_> {
         Ok(())
     }
 
+    /// Has the accounts of links take in what a forwarder told of its faces.
+    fn tell_links(&self, node: usize, before: &NodeFigures, now: &NodeFigures) {
+        let none = FaceFigures::default();
+        for end in self.lab.network.nodes[node].ends.iter().filter(|end| end.paces) {
+            let neighbour = end.neighbour.0;
+            let Some(face) = now.faces.get(&neighbour) else { continue };
+            let was = before.faces.get(&neighbour).unwrap_or(&none);
+            let direction = 2 * end.link.index() + end.direction;
+            let told = (direction, face.dropped.saturating_sub(was.dropped), face.waits_since(was));
+            lock(self.told).push(told);
+        }
+    }
+
     /// Asks all forwarders now and then; accounts of the nodes, what they dropped, and datagrams that their sockets lost.
     fn look_at_nodes(
         &self,
@@ -670,6 +698,9 @@ impl WorldOfRun<'_, '_> {
                             sum.data += dropped.data;
                             sum.interests += dropped.interests;
                         }
+                    }
+                    if !is_first {
+                        self.tell_links(node, last, &now);
                     }
                     accounts.set_state(node, now.state);
                     *last = now;

@@ -1,10 +1,12 @@
 //! What the forwarders say of themselves during a run.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
 use weir_core::seam::DropReason;
+use weir_core::units::Span;
 use weir_measure::{Dropped, DroppedByReason, NodeState};
 
 use crate::namespace::Namespace;
@@ -18,6 +20,38 @@ pub struct NodeFigures {
     pub drops: DroppedByReason,
     /// Datagrams that found no room in its sockets.
     pub lost_datagrams: u64,
+    /// Its faces, by the address of the neighbour.
+    pub faces: BTreeMap<Ipv4Addr, FaceFigures>,
+}
+
+/// A face of a forwarder, since that was started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FaceFigures {
+    /// Packets that were to leave and did not.
+    pub dropped: u64,
+    /// The queueing delays up to which it counts, s, and how many packets had at most this.
+    pub waits: Vec<(f64, u64)>,
+    /// The sum of all queueing delays, s.
+    pub waited: f64,
+}
+
+impl FaceFigures {
+    /// The queueing delays since an earlier moment, each with how many packets had it: the middle of their bucket, such that
+    /// the sum is right.
+    pub fn waits_since(&self, before: &FaceFigures) -> Vec<(Span, u64)> {
+        let was = |at: usize| before.waits.get(at).map_or(0, |(_, count)| *count);
+        let (mut below, mut lower, mut buckets) = (0, 0.0, Vec::new());
+        for (at, (upper, count)) in self.waits.iter().enumerate() {
+            let up_to = count.saturating_sub(was(at));
+            let middle = if upper.is_finite() { (lower + upper) / 2.0 } else { lower * 1.5 };
+            buckets.push((middle, up_to.saturating_sub(below)));
+            (below, lower) = (up_to, *upper);
+        }
+        let sum: f64 = buckets.iter().map(|(middle, count)| middle * *count as f64).sum();
+        let factor = if sum > 0.0 { (self.waited - before.waited).max(0.0) / sum } else { 0.0 };
+        let some = buckets.into_iter().filter(|(_, count)| *count > 0);
+        some.map(|(middle, count)| (Span::from_nanos((1e9 * middle * factor) as u64), count)).collect()
+    }
 }
 
 /// How long a forwarder may take to answer.
@@ -44,8 +78,8 @@ fn read(text: &str) -> NodeFigures {
     let mut figures = NodeFigures::default();
     for line in text.lines() {
         let Some((name, value)) = line.rsplit_once(' ') else { continue };
-        let Ok(value) = value.parse::<f64>() else { continue };
-        let value = value as u64;
+        let Ok(number) = value.parse::<f64>() else { continue };
+        let value = number as u64;
         let state = &mut figures.state;
         match name {
             "weir_pit_entries" => (state.pending, state.most_pending) = (value, value),
@@ -55,22 +89,46 @@ fn read(text: &str) -> NodeFigures {
             "weir_cs_insertions_total" => state.cache.insertions = value,
             "weir_cs_evictions_total" => state.cache.evictions = value,
             "weir_lost_datagrams_total" => figures.lost_datagrams = value,
+            _ if name.starts_with("weir_face_") => read_face(name, number, &mut figures.faces),
             _ => read_drop(name, value, &mut figures.drops),
         }
     }
     figures
 }
 
+/// The value of a label.
+fn label<'a>(labels: &'a str, key: &str) -> Option<&'a str> {
+    labels.split_once(key)?.1.split_once('"').map(|(value, _)| value)
+}
+
+fn read_face(name: &str, value: f64, faces: &mut BTreeMap<Ipv4Addr, FaceFigures>) {
+    let Some((name, labels)) = name.split_once('{') else { return };
+    let remote = label(labels, "remote=\"udp4://").and_then(|remote| remote.split_once(':'));
+    let Some(Ok(neighbour)) = remote.map(|(address, _)| address.parse()) else { return };
+    let face = faces.entry(neighbour).or_default();
+    match name {
+        "weir_face_dropped_packets_total" => face.dropped = value as u64,
+        "weir_face_queue_delay_seconds_sum" => face.waited = value,
+        "weir_face_queue_delay_seconds_bucket" => {
+            let bound = label(labels, "le=\"").and_then(|bound| match bound {
+                "+Inf" => Some(f64::INFINITY),
+                bound => bound.parse().ok(),
+            });
+            face.waits.extend(bound.map(|bound| (bound, value as u64)));
+        }
+        _ => {}
+    }
+}
+
 fn read_drop(name: &str, value: u64, drops: &mut DroppedByReason) {
     let Some(labels) = name.strip_prefix("weir_dropped_packets_total{") else { return };
-    let label = |key: &str| labels.split_once(key)?.1.split_once('"').map(|(value, _)| value);
     let Some(reason) =
-        label("reason=\"").and_then(|words| DropReason::ALL.into_iter().find(|r| r.words() == words))
+        label(labels, "reason=\"").and_then(|words| DropReason::ALL.into_iter().find(|r| r.words() == words))
     else {
         return;
     };
     let dropped = &mut drops[reason as usize];
-    match label("kind=\"") {
+    match label(labels, "kind=\"") {
         Some("data") => dropped.data = value,
         _ => dropped.interests = value,
     }

@@ -74,10 +74,8 @@ pub fn packets_per_second(scenario: &Scenario) -> f64 {
         };
         // Where a node has several next hops, each has a part of the flow.
         let part = |hops: &[DirectedLink], hop: &DirectedLink| rates[back(hop)] / of_all(hops).max(1.0);
-        let parts: Vec<(usize, f64)> = ways
-            .iter()
-            .flat_map(|hops| hops.iter().map(move |hop| (back(hop), part(hops, hop))))
-            .collect();
+        let parts: Vec<(usize, f64)> =
+            ways.iter().flat_map(|hops| hops.iter().map(move |hop| (back(hop), part(hops, hop)))).collect();
         if !parts.is_empty() {
             parts.iter().for_each(|(direction, part)| load[*direction] += most * part);
             let bits = 8.0 * (flow.payload.as_u64() as f64 + HEADERS);

@@ -162,6 +162,20 @@ impl LinkAccounts {
         }
     }
 
+    /// So many of the packets that a link has sent had this queueing delay, which nobody knew when they were sent.
+    pub fn on_waited(&mut self, link: usize, packets: u64, waited: Span) {
+        let totals = &mut self.totals[link];
+        totals.waited = totals.waited + waited * packets;
+        for interval in self.intervals.iter_mut().filter(|i| i.is_active) {
+            interval.queueing[link].record_many(waited.as_nanos(), packets);
+        }
+    }
+
+    /// So many packets were dropped in front of a link.
+    pub fn on_queue_drops(&mut self, link: usize, packets: u64) {
+        self.totals[link].drops += packets;
+    }
+
     /// A packet was dropped in front of a link, or lost on it.
     pub fn on_drop(&mut self, link: usize, reason: DropReason) {
         let totals = &mut self.totals[link];

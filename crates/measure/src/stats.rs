@@ -89,6 +89,11 @@ impl DelayHistogram {
         self.zeros += count;
     }
 
+    /// Adds this many equal delays, ns.
+    pub fn record_many(&mut self, ns: u64, count: u64) {
+        (0..count).for_each(|_| self.record(ns));
+    }
+
     /// Adds one delay, ns.
     #[inline]
     pub fn record(&mut self, ns: u64) {

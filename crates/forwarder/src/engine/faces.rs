@@ -21,6 +21,7 @@ use super::sockets::{EventSource, udp_uri};
 use crate::config::{FaceKind, FaceOptions, RouteFace, ShareBy, Switching, class_rules};
 use crate::control::{ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
+use crate::metrics::Delays;
 use crate::node::{Ingress, LinkConfig};
 
 /// Time between attempts to connect: doubled from one to the next.
@@ -97,6 +98,7 @@ impl Engine {
             idle_timeout: None,
             last_used: self.now,
             counters: FaceCounters::default(),
+            delays: Delays::default(),
             unsent_bytes: 0,
             fragment_bytes: 0,
             is_unsent: false,

@@ -209,8 +209,10 @@ impl Engine {
     /// A packet was queued for so long: counts where a face has a rate, others queue nothing.
     #[inline]
     fn note_delay(&mut self, core: FaceId, id: PacketId, waited: Span) {
-        let face = self.faces.of_core(core).and_then(|slot| self.faces.get(slot));
-        if face.is_some_and(|face| face.send_rate.is_some()) {
+        let slot = self.faces.of_core(core);
+        let face = slot.and_then(|slot| self.faces.get_mut(slot)).filter(|face| face.send_rate.is_some());
+        if let Some(face) = face {
+            face.delays.add(waited);
             self.observation.count_delay(self.node.packet(id).flow.class, waited);
         }
     }

@@ -23,7 +23,7 @@ use weir_packet::ServiceClass;
 
 pub use server::Server;
 
-use weir_management::status::{CsInfo, FaceCounters, FaceStatus, GeneralStatus};
+use weir_management::status::{CsInfo, FaceCounters, FaceNumber, FaceStatus, GeneralStatus};
 
 /// How many faces have figures of their own. Peers make faces, and each would be new time series: those
 /// beyond are added up as the face `others`.
@@ -44,6 +44,8 @@ pub struct Snapshot {
     pub cache: CacheCounters,
     /// Its faces, by ascending number.
     pub faces: Vec<FaceStatus>,
+    /// How long packets were queued in front of each face with a rate, with its number and remote URI.
+    pub face_delays: Vec<(FaceNumber, String, Delays)>,
     /// Packets dropped, in the order of [`DropReason::ALL`]; Data, and all other packets.
     pub drops: [[u64; 2]; DropReason::ALL.len()],
     /// How long packets were queued in front of faces with a rate; empty if nobody has measured.
@@ -136,6 +138,24 @@ impl Out<'_> {
         let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
         let mut each = values.into_iter();
         each.try_for_each(|(labels, value)| ConstCounter::new(value).encode(encoder.encode_family(&labels)?))
+    }
+
+    fn histograms<'d, L: EncodeLabelSet>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (L, &'d Delays)>,
+    ) -> fmt::Result {
+        let mut values = values.into_iter().peekable();
+        if values.peek().is_none() {
+            return Ok(());
+        }
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Histogram)?;
+        values.try_for_each(|(labels, delays)| {
+            let (sum, buckets) = (delays.sum_ns as f64 / 1e9, delays.buckets());
+            let mut family = encoder.encode_family(&labels)?;
+            family.encode_histogram::<[(&str, &str); 0]>(sum, delays.count(), &buckets, None)
+        })
     }
 
     fn gauges<L: EncodeLabelSet>(
@@ -249,19 +269,16 @@ impl Snapshot {
     }
 
     fn delays(&self, out: &mut Out<'_>) -> fmt::Result {
-        if self.delays.is_empty() {
-            return Ok(());
-        }
+        let help = "How long packets were queued in front of a face with a rate";
+        let faces = self
+            .face_delays
+            .iter()
+            .take(MAX_FACES)
+            .map(|(number, remote, delays)| (face_labels(&number.to_string(), remote), delays));
+        out.histograms("face_queue_delay_seconds", help, faces)?;
         let help = "How long packets were queued in front of faces, by service class";
-        let mut encoder =
-            out.0.encode_descriptor("queue_delay_seconds", help, None, MetricType::Histogram)?;
-        for (class, delays) in &self.delays {
-            let labels = [("class", class.name())];
-            let (sum, buckets) = (delays.sum_ns as f64 / 1e9, delays.buckets());
-            let mut family = encoder.encode_family(&labels)?;
-            family.encode_histogram::<[(&str, &str); 0]>(sum, delays.count(), &buckets, None)?;
-        }
-        Ok(())
+        let classes = self.delays.iter().map(|(class, delays)| ([("class", class.name())], delays));
+        out.histograms("queue_delay_seconds", help, classes)
     }
 }
 

@@ -51,6 +51,7 @@ fn snapshot() -> Snapshot {
         cs: CsInfo { capacity: 100, entries: 3, hits: 4, misses: 5, ..Default::default() },
         cache: CacheCounters { hits: 4, misses: 5, insertions: 11, evictions: 8 },
         faces: vec![face(1, "unix://a\"b\\c\nd"), face(2, "udp4://192.0.2.1:6363")],
+        face_delays: vec![(2, "udp4://192.0.2.1:6363".into(), delays)],
         drops,
         delays: vec![(ServiceClass::Ef, delays)],
     }

@@ -102,6 +102,9 @@ const PROTOCOL_UDP: u8 = 17;
 pub trait Observe: Send {
     /// A frame leaves by a direction; `payload` are its bytes that count.
     fn on_frame(&mut self, direction: usize, payload: &[u8], accounts: &LinkAccounts);
+
+    /// A step of the accounts ends: adds what nodes know of the links.
+    fn at_step(&mut self, accounts: &mut LinkAccounts);
 }
 
 /// The bytes of an Ethernet frame that count; `None`: it has no whole header.
