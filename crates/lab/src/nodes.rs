@@ -146,3 +146,55 @@ pub fn since(before: &NodeFigures, now: &NodeFigures) -> DroppedByReason {
     }
     drops
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "\
+weir_pit_entries 4
+weir_cs_hits_total 7
+weir_dropped_packets_total{reason=\"link queue full\",kind=\"data\"} 3
+weir_dropped_packets_total{reason=\"link queue full\",kind=\"interest\"} 1
+weir_face_dropped_packets_total{face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 4
+weir_face_queue_delay_seconds_sum{face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 0.5
+weir_face_queue_delay_seconds_bucket{le=\"0.1\",face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 10
+weir_face_queue_delay_seconds_bucket{le=\"0.2\",face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 10
+weir_face_queue_delay_seconds_bucket{le=\"+Inf\",face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 10
+# EOF
+";
+
+    #[test]
+    fn the_figures_of_a_forwarder_are_read_from_its_metrics() {
+        let figures = read(FIRST);
+        assert_eq!((figures.state.pending, figures.state.cache.hits), (4, 7));
+        let full = figures.drops[DropReason::QueueFull as usize];
+        assert_eq!(full, Dropped { data: 3, interests: 1 });
+        let face = &figures.faces[&Ipv4Addr::new(10, 0, 0, 2)];
+        assert_eq!((face.dropped, face.waited, face.waits.len()), (4, 0.5, 3));
+    }
+
+    #[test]
+    fn queueing_delays_since_an_earlier_moment_have_their_count_and_sum() {
+        let later = FIRST
+            .replace(" 0.5\n", " 1.1\n")
+            .replace(
+                "\"0.2\",face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 10",
+                "\"0.2\",face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 14",
+            )
+            .replace(
+                "+Inf\",face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 10",
+                "+Inf\",face=\"257\",remote=\"udp4://10.0.0.2:6363\"} 14",
+            );
+        let (before, now) = (read(FIRST), read(&later));
+        let neighbour = Ipv4Addr::new(10, 0, 0, 2);
+        let waits = now.faces[&neighbour].waits_since(&before.faces[&neighbour]);
+        assert_eq!(waits, [(Span::from_millis(150), 4)]);
+    }
+
+    #[test]
+    fn a_forwarder_that_was_started_again_has_dropped_nothing_less() {
+        let now = NodeFigures::default();
+        assert_eq!(since(&read(FIRST), &now), DroppedByReason::default());
+    }
+}

@@ -144,7 +144,7 @@ pub(super) fn prioritise() -> Priority {
 pub(crate) fn prefer() {
     let parameters = libc::sched_param { sched_priority: 1 };
     // SAFETY: the parameters live as long as the call; 0 is the calling thread.
-    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } != 0 {
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameters) } != 0 {
         // SAFETY: it takes numbers only; 0 is the calling thread.
         let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
     }
