@@ -376,6 +376,16 @@ impl Run {
         }
     }
 
+    /// Receives until it is so, for some seconds at most.
+    fn wait(&mut self, is_so: impl Fn(&[Received]) -> bool) {
+        let end = self.clock.now() + MS * 10_000;
+        self.receive();
+        while !is_so(&self.received) {
+            assert!(self.clock.now() < end, "{:?}, {:?}", self.received, self.live);
+            self.until(self.clock.now() + MS);
+        }
+    }
+
     fn receive(&mut self) {
         loop {
             let count = self.ends[1].take(&mut self.buffers, &mut self.calls).unwrap_or(0);
@@ -447,44 +457,48 @@ fn frames_pass_a_real_link_as_the_model_says() {
     let back = Direction { from: 1, to: 0, ..direction(Pace::Sender(ten)) };
     let script = vec![(at(500_000), Change::Up(0, false))];
     let mut run = cable.run_plan(there, back, MS * 10_000, script, captures);
+    let live = run.live.clone();
+    let count = |of: fn(&Live) -> &AtomicU64| of(&live[0]).load(Relaxed);
     // Before the run frames pass at once, and do not count.
     run.send(1000..1003, 1000);
-    run.until(run.clock.now() + MS * 20);
+    run.wait(|received| received.len() == 3);
     assert_eq!(run.received.drain(..).map(|it| it.number).collect::<Vec<_>>(), [1000, 1001, 1002]);
     run.begin();
     // One by one: each takes 0.8 ms and 10 ms.
     let sent = run.send_evenly(500.0, MS * 50, 1000);
-    run.until(run.clock.now() + MS * 40);
+    run.wait(|received| received.len() as u64 == sent);
     let single = std::mem::take(&mut run.received);
-    assert_eq!(single.len() as u64, sent);
     let expected = MS * 10 + Span::from_micros(800);
     assert!(error_us(&single, expected, 0.0) > -50.0, "never early: {single:?}");
-    // Where the thread is a usual one on a busy machine, some are late.
-    assert!(error_us(&single, expected, 0.25) < 1000.0, "{single:?}");
     // At once: 20 wait and one leaves, the rest is dropped.
     run.send(0..30, 1000);
-    run.until(run.clock.now() + MS * 100);
+    run.wait(|received| received.len() as u64 + count(|live| &live.drops) == 30);
     let burst = std::mem::take(&mut run.received);
-    assert!((21..=26).contains(&burst.len()) && burst.is_sorted_by_key(|it| it.number), "{burst:?}");
-    for (place, frame) in burst.iter().enumerate() {
+    assert!(burst.len() >= 21 && burst.is_sorted_by_key(|it| it.number), "{burst:?}");
+    let late = burst.iter().enumerate().map(|(place, frame)| {
         let leaves = Span::from_micros(800) * (place as u64 + 1);
-        let late = frame.came.since(burst[0].sent).as_millis_f64() - (MS * 10 + leaves).as_millis_f64();
-        assert!((-0.05..20.0).contains(&late), "{late} ms: {burst:?}");
-    }
+        frame.came.since(burst[0].sent).as_millis_f64() - (MS * 10 + leaves).as_millis_f64()
+    });
+    assert!(late.clone().all(|ms| ms > -0.05), "never early: {burst:?}");
     // It is down.
     run.until(run.begin + MS * 510);
     run.send(0..2, 1000);
-    run.until(run.clock.now() + MS * 40);
-    let live = run.live.clone();
+    let drops = 32 - burst.len() as u64;
+    run.wait(|_| count(|live| &live.drops) == drops);
     let (outcome, received) = run.end();
     assert!(received.is_empty(), "{received:?}");
     assert_eq!(outcome.trouble, Trouble::default());
-    assert_eq!(live[0].frames.load(Relaxed), outcome.frames);
     assert_eq!(outcome.frames, sent + burst.len() as u64);
+    assert_eq!(count(|live| &live.frames), outcome.frames);
     let rows = outcome.accounts.rows(0, 1.0);
-    assert_eq!((rows[0].drops, rows[0].down, rows[0].lost), (30 - burst.len() as u64, 2, 0));
+    assert_eq!((rows[0].drops, rows[0].down, rows[0].lost), (drops - 2, 2, 0));
     let busy = rows[0].utilisation;
     assert!((busy - 0.0008 * outcome.frames as f64).abs() < 1e-6, "{busy} s");
+    // How late frames are depends on the machine: the emulator knows.
+    if outcome.doubt().is_none() {
+        assert!(error_us(&single, expected, 0.5) < 1000.0, "{single:?}");
+        assert!(late.clone().all(|ms| ms < 20.0) && burst.len() <= 26, "{burst:?}");
+    }
     // The capture has what was delivered, before the run too.
     let captured = std::fs::read(&file).expect("a capture");
     std::fs::remove_file(&file).expect("it is removed");
