@@ -16,7 +16,7 @@ use weir_net::clock::{Clock, Timer};
 use super::capture::Tap;
 use super::model::Model;
 use super::port::{BATCH, Calls, Frame, Port, VNET, unix_ns};
-use super::{Capture, Change, Direction, Live, Observe, Priority, counted, sys};
+use super::{Capture, Change, Direction, Live, Observe, Pace, Priority, counted, sys};
 
 /// All buffers of frames together, bytes. A network that has more on its links loses what comes then.
 const MOST_MEMORY: usize = 1 << 30;
@@ -183,7 +183,7 @@ impl Emulator {
     /// The links, with the handle that begins and stops them, and their counters. `clock` is that of the lab.
     ///
     /// # Errors
-    /// A capture cannot be made, two directions lead from one port, or an error of the operating system.
+    /// A capture cannot be made, directions do not fit together, or an error of the operating system.
     pub fn new(plan: Plan, clock: Clock) -> io::Result<(Emulator, Control, Arc<[Live]>)> {
         let Plan { ports, directions, script, accounts, extent, captures, observe } = plan;
         let poll = Poll::new()?;
@@ -192,13 +192,7 @@ impl Emulator {
         for (number, port) in ports.iter().enumerate() {
             port.register(poll.registry(), Token(number))?;
         }
-        let mut from = vec![None; ports.len()];
-        for (number, direction) in directions.iter().enumerate() {
-            if from[direction.from].replace(number).is_some() {
-                let name = ports[direction.from].name();
-                return Err(io::Error::other(format!("two directions lead from interface {name}")));
-            }
-        }
+        let from = sources(&ports, &directions)?;
         let mut captured = vec![None; directions.len()];
         for (file, capture) in captures.iter().enumerate() {
             for (interface, (direction, _)) in capture.directions.iter().enumerate() {
@@ -442,6 +436,33 @@ impl Emulator {
             }
         }
     }
+}
+
+/// The direction that leads from each port.
+///
+/// # Errors
+/// Directions do not fit together.
+fn sources(ports: &[Port], directions: &[Direction]) -> io::Result<Vec<Option<usize>>> {
+    let wrong = |number: usize, what: &str| {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, format!("direction {number} of the links {what}")))
+    };
+    let mut from = vec![None; ports.len()];
+    for (number, direction) in directions.iter().enumerate() {
+        if direction.from.max(direction.to) >= ports.len() {
+            return wrong(number, "has an end that is no interface");
+        }
+        if from[direction.from].replace(number).is_some() {
+            return wrong(number, "leads from an interface from which another one leads");
+        }
+        let Some(other) = direction.shares_with else { continue };
+        if other == number || directions.get(other).is_none_or(|other| other.shares_with != Some(number)) {
+            return wrong(number, "shares its link with one that does not say so");
+        }
+        if matches!(direction.pace, Pace::Sender(_)) {
+            return wrong(number, "shares its link, but its sender does not know when it is its turn");
+        }
+    }
+    Ok(from)
 }
 
 /// Time of the processor that this thread has used.

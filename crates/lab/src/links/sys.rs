@@ -129,6 +129,7 @@ pub(super) fn prioritise() -> Priority {
     if unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0 {
         return Priority::RealTime;
     }
+    short_slices();
     // Without it the kernel lets other threads sleep up to 50 µs longer. If it cannot be set, it is so.
     let _ = nix::sys::prctl::set_timerslack(1);
     // SAFETY: it takes numbers only; 0 is the calling thread.
@@ -148,4 +149,34 @@ pub(crate) fn prefer() {
         // SAFETY: it takes numbers only; 0 is the calling thread.
         let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
     }
+}
+
+/// `struct sched_attr`, at its first length.
+#[repr(C)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Asks for short slices of the processor, ns, which the scheduler gives sooner (sched_setattr(2), Linux 6.12 and later). It
+/// needs no permission.
+fn short_slices() {
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: libc::SCHED_OTHER as u32,
+        flags: 0,
+        nice: 0,
+        priority: 0,
+        runtime: 100_000,
+        deadline: 0,
+        period: 0,
+    };
+    // SAFETY: the attributes live as long as the call, and say how long they are; 0 is the calling thread.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }

@@ -117,7 +117,8 @@ fn a_paced_senders_frames_take_their_time_and_never_wait() {
     assert_eq!(bench.run(900_000), [(0, 18_000), (0, 26_000), (0, 33_900), (0, 42_100)]);
     assert_eq!(bench.live[0].bytes.load(Relaxed), 4000);
     let rows = bench.rows();
-    assert!((rows[0].utilisation - 0.0319).abs() < 1e-9, "{}", rows[0].utilisation);
+    // Four frames use the link for 8 ms each, one after the other.
+    assert!((rows[0].utilisation - 0.032).abs() < 1e-9, "{}", rows[0].utilisation);
     assert_eq!((rows[0].drops, rows[0].queue_ms.mean), (0, Some(0.0)));
 }
 
@@ -379,6 +380,16 @@ impl Run {
         }
     }
 
+    /// Receives until it is so, for some seconds at most.
+    fn wait(&mut self, is_so: impl Fn(&[Received]) -> bool) {
+        let end = self.clock.now() + MS * 10_000;
+        self.receive();
+        while !is_so(&self.received) {
+            assert!(self.clock.now() < end, "{:?}, {:?}", self.received, self.live);
+            self.until(self.clock.now() + MS);
+        }
+    }
+
     fn receive(&mut self) {
         loop {
             let count = self.ends[1].take(&mut self.buffers, &mut self.calls).unwrap_or(0);
@@ -448,43 +459,50 @@ fn frames_pass_a_real_link_as_the_model_says() {
     let ten = Rate::from_mbps(10);
     let there = Direction { limit: QueueLimit::Packets(20), ..direction(Pace::Link(ten)) };
     let back = Direction { from: 1, to: 0, ..direction(Pace::Sender(ten)) };
-    let script = vec![(at(300_000), Change::Up(0, false))];
-    let mut run = cable.run_plan(there, back, MS * 400, script, captures);
+    let script = vec![(at(500_000), Change::Up(0, false))];
+    let mut run = cable.run_plan(there, back, MS * 10_000, script, captures);
+    let live = run.live.clone();
+    let count = |of: fn(&Live) -> &AtomicU64| of(&live[0]).load(Relaxed);
     // Before the run frames pass at once, and do not count.
     run.send(1000..1003, 1000);
-    run.until(run.clock.now() + MS * 20);
+    run.wait(|received| received.len() == 3);
     assert_eq!(run.received.drain(..).map(|it| it.number).collect::<Vec<_>>(), [1000, 1001, 1002]);
     run.begin();
     // One by one: each takes 0.8 ms and 10 ms.
-    run.send_evenly(500.0, MS * 50, 1000);
-    run.until(run.begin + MS * 80);
+    let sent = run.send_evenly(500.0, MS * 50, 1000);
+    run.wait(|received| received.len() as u64 == sent);
     let single = std::mem::take(&mut run.received);
-    assert_eq!(single.len(), 25);
     let expected = MS * 10 + Span::from_micros(800);
     assert!(error_us(&single, expected, 0.0) > -50.0, "never early: {single:?}");
-    assert!(error_us(&single, expected, 0.5) < 1000.0, "{}", error_us(&single, expected, 0.5));
     // At once: 20 wait and one leaves, the rest is dropped.
     run.send(0..30, 1000);
-    run.until(run.begin + MS * 250);
+    run.wait(|received| received.len() as u64 + count(|live| &live.drops) == 30);
     let burst = std::mem::take(&mut run.received);
-    assert!((21..=23).contains(&burst.len()) && burst.is_sorted_by_key(|it| it.number), "{}", burst.len());
-    let took = burst[burst.len() - 1].came.since(burst[0].came);
-    let rate = 8e3 * (burst.len() - 1) as f64 / took.as_secs_f64();
-    assert!((rate / 10e6 - 1.0).abs() < 0.05, "{rate} bit/s");
+    assert!(burst.len() >= 21 && burst.is_sorted_by_key(|it| it.number), "{burst:?}");
+    let late = burst.iter().enumerate().map(|(place, frame)| {
+        let leaves = Span::from_micros(800) * (place as u64 + 1);
+        frame.came.since(burst[0].sent).as_millis_f64() - (MS * 10 + leaves).as_millis_f64()
+    });
+    assert!(late.clone().all(|ms| ms > -0.05), "never early: {burst:?}");
     // It is down.
-    run.until(run.begin + MS * 310);
+    run.until(run.begin + MS * 510);
     run.send(0..2, 1000);
-    run.until(run.begin + MS * 410);
-    let live = run.live.clone();
+    let drops = 32 - burst.len() as u64;
+    run.wait(|_| count(|live| &live.drops) == drops);
     let (outcome, received) = run.end();
     assert!(received.is_empty(), "{received:?}");
     assert_eq!(outcome.trouble, Trouble::default());
-    assert_eq!(live[0].frames.load(Relaxed), outcome.frames);
-    assert_eq!(outcome.frames, 25 + burst.len() as u64);
-    let rows = outcome.accounts.rows(0, 0.4);
-    assert_eq!((rows[0].drops, rows[0].down, rows[0].lost), (30 - burst.len() as u64, 2, 0));
-    let busy = 0.4 * rows[0].utilisation;
+    assert_eq!(outcome.frames, sent + burst.len() as u64);
+    assert_eq!(count(|live| &live.frames), outcome.frames);
+    let rows = outcome.accounts.rows(0, 1.0);
+    assert_eq!((rows[0].drops, rows[0].down, rows[0].lost), (drops - 2, 2, 0));
+    let busy = rows[0].utilisation;
     assert!((busy - 0.0008 * outcome.frames as f64).abs() < 1e-6, "{busy} s");
+    // How late frames are depends on the machine: the emulator knows.
+    if outcome.doubt().is_none() {
+        assert!(error_us(&single, expected, 0.5) < 1000.0, "{single:?}");
+        assert!(late.clone().all(|ms| ms < 20.0) && burst.len() <= 26, "{burst:?}");
+    }
     // The capture has what was delivered, before the run too.
     let captured = std::fs::read(&file).expect("a capture");
     std::fs::remove_file(&file).expect("it is removed");
@@ -543,7 +561,7 @@ fn kernels_talk_udp_and_tcp_over_an_emulated_link() {
     let directions = vec![there, back];
     let extent = extent(Span::from_secs(30));
     let accounts = accounts(&directions, &extent);
-    let plan = Plan { ports, directions, script: vec![], accounts, extent, captures: vec![] };
+    let plan = Plan { ports, directions, script: vec![], accounts, extent, captures: vec![], observe: None };
     let clock = Clock::start();
     let (emulator, control, live) = Emulator::new(plan, clock).expect("an emulator");
     let links = thread::spawn(move || emulator.run().expect("it runs"));
@@ -657,8 +675,15 @@ fn links_alone() {
         let ports = cable.names.iter().map(|[_, lab]| open(lab).expect("an interface")).collect();
         let extent = extent(MS);
         let accounts = accounts(std::slice::from_ref(&there), &extent);
-        let plan =
-            Plan { ports, directions: vec![there], script: vec![], accounts, extent, captures: vec![] };
+        let plan = Plan {
+            ports,
+            directions: vec![there],
+            script: vec![],
+            accounts,
+            extent,
+            captures: vec![],
+            observe: None,
+        };
         let (emulator, ..) = Emulator::new(plan, Clock::start()).expect("an emulator");
         for _ in 0..3 {
             println!("{size} B: capacity {:?} frames/s", emulator.capacity(size).expect("it sends"));
@@ -701,7 +726,8 @@ fn many_links() {
         let directions: Vec<_> = (0..LINKS).map(there).collect();
         let extent = extent(Span::from_secs(10));
         let accounts = accounts(&directions, &extent);
-        let plan = Plan { ports, directions, script: vec![], accounts, extent, captures: vec![] };
+        let plan =
+            Plan { ports, directions, script: vec![], accounts, extent, captures: vec![], observe: None };
         let clock = Clock::start();
         let (emulator, control, _) = Emulator::new(plan, clock).expect("an emulator");
         let links = thread::spawn(move || emulator.run().expect("it runs"));
