@@ -74,6 +74,22 @@ pub fn builtin(name: &str) -> Option<&'static str> {
     ALL.iter().find(|b| b.0 == name).map(|b| b.1)
 }
 
+/// Experiments that papers repeat in an emulated network: the name of all of them together, and their scenarios.
+const EMULATED: &[(&str, &[&str])] = &[(
+    "qsccp/appendix",
+    &["qsccp/dumbbell", "qsccp/tree", "qsccp/diamond-bandwidth", "qsccp/diamond-latency"],
+)];
+
+/// The scenarios that a paper repeats in an emulated network, by the name of all of them together: `qsccp/appendix`.
+pub fn emulated(name: &str) -> Option<&'static [&'static str]> {
+    EMULATED.iter().find(|one| one.0 == name).map(|one| one.1)
+}
+
+/// The names for which [`emulated`] has scenarios.
+pub fn emulated_names() -> impl Iterator<Item = &'static str> {
+    EMULATED.iter().map(|one| one.0)
+}
+
 /// Names and titles of the built-in scenarios, in the order of the papers, then the examples.
 pub fn builtins() -> Vec<(&'static str, String)> {
     let title = |text: &str| {

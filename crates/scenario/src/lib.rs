@@ -36,7 +36,7 @@ mod set;
 mod sizes;
 mod traffic;
 
-pub use builtin::{builtin, builtins};
+pub use builtin::{builtin, builtins, emulated, emulated_names};
 pub use error::ScenarioError;
 pub use files::{Files, NoFiles};
 pub use model::*;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use weir_scenario::{Axis, builtin, builtins};
+use weir_scenario::{Axis, builtin, builtins, emulated, emulated_names};
 
 use crate::source::{did_you_mean, stem};
 use crate::vary::{self, Varied};
@@ -13,15 +13,9 @@ const EXAMPLES: &str = "examples";
 /// The experiments of conditions that no paper has.
 const CONDITIONS: &str = "conditions";
 
-/// Experiments that papers made in an emulated network: the name of all of them together, and theirs.
-const EMULATED: &[(&str, &[&str])] = &[(
-    "qsccp/appendix",
-    &["qsccp/dumbbell", "qsccp/tree", "qsccp/diamond-bandwidth", "qsccp/diamond-latency"],
-)];
-
 /// Whether one of these names is that of experiments in an emulated network, which the lab makes.
 pub fn are_emulated(names: &[String]) -> bool {
-    names.iter().any(|name| EMULATED.iter().any(|(emulated, _)| emulated == name))
+    names.iter().any(|name| emulated(name).is_some())
 }
 
 /// Every experiment: those of all papers, and the conditions that no paper has.
@@ -41,7 +35,7 @@ pub fn experiments(names: &[String]) -> Result<Vec<String>, String> {
         meant.extend(all_experiments().into_iter().filter(|name| paper_of(name) != CONDITIONS));
     }
     for name in names {
-        if let Some((_, own)) = EMULATED.iter().find(|(emulated, _)| emulated == name) {
+        if let Some(own) = emulated(name) {
             meant.extend(own.iter().map(|&one| one.to_owned()));
             continue;
         }
@@ -77,8 +71,10 @@ fn unknown(name: &str, built_in: &[&str]) -> String {
     let mut papers: Vec<&str> =
         built_in.iter().map(|one| paper_of(one)).filter(|one| *one != EXAMPLES).collect();
     papers.dedup();
-    let emulated = EMULATED.iter().map(|(name, _)| name);
-    let known: Vec<&str> = papers.iter().chain(built_in).chain(emulated).copied().collect();
+    let mut known: Vec<&str> = papers.iter().chain(built_in).copied().collect();
+    for name in emulated_names() {
+        known.push(name);
+    }
     let meant = did_you_mean(name, &known);
     format!(
         "there is no paper, no experiment and no file called `{name}`{meant}\n  papers: {}\n  experiments: {}",
