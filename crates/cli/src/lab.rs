@@ -126,7 +126,8 @@ impl Inside<'_> {
         let out = Out::open(args.out.as_deref(), args.json, &name)?;
         let files = out.dir().unwrap_or(Path::new("."));
         let captures = self.links.iter().map(|(link, file)| (*link, files.join(file))).collect();
-        let options = Options { program, folder, tells_rates: !args.untold, captures };
+        let commands = out.dir().map(|dir| dir.join("commands"));
+        let options = Options { program, folder, tells_rates: !args.untold, captures, commands };
         let stop = Stop::new()?;
         let bar = terminal::waiting("starting forwarders");
         let mut lab = Lab::start(self.experiment, &options)?;
