@@ -234,6 +234,11 @@ fn links_and_nodes_that_cannot_be_are_refused() {
         ("[[node]]\nname = \"D\"\ncache_policy = \"mru\"\n".into(), "`mru` is not one of \"lru\", \"fifo\""),
         ("[[node]]\nname = \"D\"\ncache_placement = \"lcd\"\n".into(), "`lcd` is no placement"),
         (
+            "[[node]]\nname = \"D\"\nforwarder = \"ndfd\"\n".into(),
+            "`ndfd` is not one of \"weir\", \"ndnd\", \"nfd\"",
+        ),
+        ("[[node]]\nname = \"D\"\ncommand = [\"a\", \"b\"]\n".into(), "is not a text"),
+        (
             "[[node]]\nname = \"D\"\ncache_placement = \"probability 2\"\n".into(),
             "`probability 2` is no placement",
         ),
