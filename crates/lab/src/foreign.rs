@@ -67,12 +67,13 @@ pub fn file(node: &Node, cached: u64) -> String {
     let socket = node.socket.display();
     match node.software {
         Software::Nfd => format!(
-            "log {{ default_level WARN }}
+            "general {{ }}
+log {{ default_level WARN }}
 tables {{ cs_max_packets {cached} strategy_choice {{ / /localhost/nfd/strategy/best-route }} }}
 face_system {{
   general {{ enable_congestion_marking no }}
   unix {{ path {socket} }}
-  udp {{ port {PORT} enable_v6 no unicast_mtu {FRAME} mcast no }}
+  udp {{ listen yes port {PORT} enable_v6 no unicast_mtu {FRAME} mcast no }}
 }}
 authorizations {{ authorize {{ certfile any privileges {{ faces fib cs strategy-choice }} }} }}
 rib {{ localhost_security {{ trust-anchor {{ type any }} }} }}

@@ -142,7 +142,8 @@ fn an_override_of_nothing_lists_what_could_be_set() {
         set(&["flow.EF.cuont=20"]).unwrap_err(),
         "--set flow.EF.cuont=20: unknown key `cuont`; did you mean `count`?\n  \
          = settable here: consumer, producer, prefix, count, class, start, start_spread, start_jitter, stop, amount, arrivals, objects, \
-         popularity, activity, source_rate, source_jitter, unresponsive, payload, signature, lifetime, early_loss, freshness, scheme"
+         popularity, activity, source_rate, source_jitter, unresponsive, payload, signature, lifetime, early_loss, freshness, \
+         command, scheme"
     );
     assert_eq!(
         set(&["lnk.R2-R3.rate=1Mb/s"]).unwrap_err(),
