@@ -67,7 +67,7 @@ impl Process {
             if waited > PATIENCE {
                 return Err(self.failed(format!("does not listen after {} s", PATIENCE.as_secs())));
             }
-            sleep(LOOK);
+            nap();
             waited += LOOK;
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Process {
         let _ = killpg(group, Signal::SIGTERM);
         let mut waited = Duration::ZERO;
         while self.status().is_none() && waited < FAREWELL {
-            sleep(LOOK);
+            nap();
             waited += LOOK;
         }
         self.kill();
@@ -128,6 +128,11 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a process of the system is waited for")]
+fn nap() {
+    sleep(LOOK);
 }
 
 /// The end of a log.
