@@ -355,7 +355,7 @@ impl<'e> Lab<'e> {
         let fails = |node: NodeId| script.iter().any(|(_, change)| *change == Change::NodeUp(node, false));
         let stay = self.network.nodes.iter().zip(&self.forwarders).filter(|(node, _)| !fails(node.id));
         stay.filter_map(|(_, forwarder)| lock(forwarder).check().err())
-            .map(|error| error.to_string())
+            .map(|error| format!("Not all forwarders ran to the end: {error}"))
             .collect()
     }
 
@@ -379,12 +379,16 @@ impl<'e> Lab<'e> {
             )),
             _ => None,
         });
-        let foreign = scenario.nodes.iter().filter(|node| node.software != Software::Weir).map(|node| {
-            let name = node.software.name();
-            format!(
-                "{} is {name}: its tables and drops are not measured, and of its keys only `cache` applies.",
-                node.name
-            )
+        let foreign = [Software::Ndnd, Software::Nfd].into_iter().filter_map(|software| {
+            let nodes = scenario.nodes.iter().filter(|node| node.software == software);
+            let nodes: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
+            (!nodes.is_empty()).then(|| {
+                format!(
+                    "The forwarder of {} is {}: its tables and drops are not measured, and of its keys only `cache` applies.",
+                    nodes.join(", "),
+                    software.name()
+                )
+            })
         });
         caches.chain(events).chain(foreign).collect()
     }
