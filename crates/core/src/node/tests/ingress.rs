@@ -41,7 +41,9 @@ impl Bench {
 fn a_node_that_knows_no_signals_passes_none_on() {
     let mut bench = Bench::new().routed();
     let [consumer, up, ..] = bench.neighbours;
-    [consumer, up].map(|face| bench.node.set_ingress(face, &IngressPolicy::without_signals()));
+    for face in [consumer, up] {
+        bench.node.set_ingress(face, &IngressPolicy::without_signals());
+    }
     let (_, packet) = bench.in_class(consumer, "/a/1", 1, 2);
     let interest = &bench.pool[packet.unwrap()];
     assert!(interest.header().signals.is_empty() && interest.class() == ServiceClass::Be);
