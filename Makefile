@@ -113,6 +113,7 @@ tables-tests:
 interop: binary ## test the forwarder with other NDN software
 	sh tests/interop/install.sh
 	tests/interop/peers/python/bin/python tests/interop/run.py
+	python3 tests/lab/test_mixed.py
 
 # Files over bad, slow and fast links; APPS=test_robust is a part of them. WEIR_FULL=1 has a gigabyte, and half a minute without a link.
 apps: binary ## test fetching and publishing over bad, slow and fast links

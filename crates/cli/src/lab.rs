@@ -119,7 +119,8 @@ pub struct LabWorld {
 impl LabWorld {
     /// With the files of its labs in a folder.
     pub fn new(program: Program, folder: PathBuf, tells_rates: bool) -> LabWorld {
-        LabWorld { options: Options { program, folder, tells_rates, captures: Vec::new(), scale: 1.0 } }
+        let (captures, commands) = (Vec::new(), None);
+        LabWorld { options: Options { program, folder, tells_rates, captures, commands, scale: 1.0 } }
     }
 }
 
@@ -206,8 +207,9 @@ impl Inside<'_> {
         let out = Out::open(args.out.as_deref(), args.json, &name)?;
         let files = out.dir().unwrap_or(Path::new("."));
         let captures = self.links.iter().map(|(link, file)| (*link, files.join(file))).collect();
+        let commands = out.dir().map(|dir| dir.join("commands"));
         let scale = args.scale;
-        let options = Options { program, folder, tells_rates: !args.untold, captures, scale };
+        let options = Options { program, folder, tells_rates: !args.untold, captures, commands, scale };
         let stop = Stop::new()?;
         let bar = terminal::waiting("starting forwarders");
         let mut lab = Lab::start(self.experiment, &options)?;

@@ -18,9 +18,11 @@ use weir_forwarder::config::Config;
 use weir_management::client::Endpoint;
 use weir_measure::{DroppedByReason, FlowAccounts, LabRow, LinkAccounts, NodeAccounts, Report};
 use weir_packet::{Data, LpPacket, Name};
-use weir_scenario::{LinkId, NetworkView, NodeId, Route};
+use weir_scenario::{LinkId, NetworkView, NodeId, Route, Software};
 
+use crate::commands::Applications;
 use crate::error::LabError;
+use crate::foreign;
 use crate::interfaces::Netlink;
 use crate::isolation::Program;
 use crate::links::{self, Capture, Control, Direction, Emulator, Live, Observe, Outcome, Pace, Port, prefer};
@@ -42,6 +44,8 @@ pub struct Options {
     pub tells_rates: bool,
     /// Links that are captured, each into a file.
     pub captures: Vec<(LinkId, PathBuf)>,
+    /// The folder for what commands write; by default one among the lab's files.
+    pub commands: Option<PathBuf>,
     /// The factor by which the experiment's rates were multiplied.
     pub scale: f64,
 }
@@ -63,6 +67,12 @@ pub struct Lab<'e> {
     network: Network<'e>,
     namespaces: Vec<Namespace>,
     forwarders: Vec<Mutex<Process>>,
+    /// The program of the nodes that are not Weir's.
+    foreign: Vec<Option<PathBuf>>,
+    /// What they have been told.
+    told: Vec<Mutex<foreign::Routes>>,
+    /// The folder for what commands write.
+    commands: PathBuf,
     ports: Vec<Port>,
     captures: Vec<(LinkId, PathBuf)>,
     scale: f64,
@@ -74,6 +84,8 @@ const FRAME_GUESSED: usize = 600;
 const POLLS_PER_SECOND: u64 = 20;
 /// Forwarders are asked for the last time so long before the end: then applications leave, and what comes for them is dropped.
 const LAST_LOOK: Span = Span::from_millis(100);
+/// How often commands are looked at.
+const LOOK_AT_COMMANDS: Span = Span::from_millis(10);
 /// A thread naps for so long again and again, and notes how much longer it slept.
 const WAIT_NAP: Duration = Duration::from_millis(2);
 /// The part of the time that it may be kept from running. Assumed: half as much is usual on a quiet host.
@@ -104,6 +116,11 @@ impl<'e> Lab<'e> {
         let number = LABS.fetch_add(1, Ordering::Relaxed);
         let folder = options.folder.join(number.to_string());
         let network = Network::new(experiment, (number, &folder), options.tells_rates)?;
+        let foreign = |node: &Node| match node.software {
+            Software::Weir => Ok(None),
+            other => foreign::find(other).map(Some),
+        };
+        let foreign = network.nodes.iter().map(foreign).collect::<Result<Vec<_>, _>>()?;
         namespace::set_up().map_err(LabError::system("the lab's own namespace"))?;
         let namespaces = network.nodes.iter().map(|_| Namespace::new());
         let namespaces = namespaces
@@ -116,6 +133,9 @@ impl<'e> Lab<'e> {
             network,
             namespaces,
             forwarders: Vec::new(),
+            told: foreign.iter().map(|_| Mutex::default()).collect(),
+            foreign,
+            commands: options.commands.clone().unwrap_or_else(|| folder.join("commands")),
             ports: Vec::new(),
             captures: options.captures.clone(),
             scale: options.scale,
@@ -181,21 +201,43 @@ impl<'e> Lab<'e> {
         }
         for (node, forwarder) in self.network.nodes.iter().zip(&self.forwarders) {
             lock(forwarder).wait_for(&node.socket)?;
+            self.tell_foreign(node, &scenario.routes)?;
         }
         Ok(())
     }
 
+    /// Gives a forwarder that is not Weir's its faces and routes.
+    fn tell_foreign(&self, node: &Node, routes: &[Route]) -> Result<(), LabError> {
+        if self.foreign[node.id.index()].is_none() {
+            return Ok(());
+        }
+        let routes = self.network.foreign_routes(node, routes);
+        foreign::tell(node, &routes, &mut lock(&self.told[node.id.index()]))
+    }
+
     fn write_file(&self, node: &Node, rates: &[[Rate; 2]], routes: &[Route]) -> Result<(), LabError> {
-        let file = self.network.forwarder_file(node, rates, routes);
         let path = forwarder_file(node);
+        let cannot_write = LabError::system(format!("{} cannot be written", path.display()));
+        if node.software != Software::Weir {
+            let packets = self.experiment.store(node.id).map_or(0, |store| store.packets as u64);
+            return fs::write(&path, foreign::file(node, packets)).map_err(cannot_write);
+        }
+        let file = self.network.forwarder_file(node, rates, routes);
         Config::parse(&file, &path.display().to_string())
             .map_err(|error| LabError::Invalid(format!("the forwarder of {}: {error}", node.name)))?;
-        fs::write(&path, file).map_err(LabError::system(format!("{} cannot be written", path.display())))
+        fs::write(&path, file).map_err(cannot_write)
     }
 
     fn start_forwarder(&self, node: &Node) -> Result<Process, LabError> {
-        let mut command = self.program.command();
-        command.arg("forward").arg("--config").arg(forwarder_file(node)).current_dir(&node.folder);
+        let mut command = match &self.foreign[node.id.index()] {
+            Some(program) => foreign::command(node.software, program, &forwarder_file(node)),
+            None => {
+                let mut command = self.program.command();
+                command.arg("forward").arg("--config").arg(forwarder_file(node));
+                command
+            }
+        };
+        command.current_dir(&node.folder);
         let log = node.folder.join("forwarder.log");
         let name = format!("the forwarder of {}", node.name);
         Process::start(&name, command, &self.namespaces[node.id.index()], &log)
@@ -208,8 +250,9 @@ impl<'e> Lab<'e> {
     pub fn run(&mut self, tell: &Tell, watch: &mut dyn Watch) -> Result<Report, LabError> {
         let experiment = self.experiment;
         let sockets = self.sockets()?;
-        let plan =
+        let mut plan =
             Plan::new(experiment, &[], &sockets, || Err(LabError::Invalid("no forwarder".to_owned())))?;
+        let commands = plan.take_commands(experiment);
         let (observers, unseen) = experiment.observers_of_network();
         let observers = Arc::new(Mutex::new(observers));
         let run = Run::new(experiment, experiment.extent(&lock(&observers)), &plan.flows, tell);
@@ -225,6 +268,8 @@ impl<'e> Lab<'e> {
         if let Some(warning) = scale::warning(experiment.scenario(), carried, processors) {
             watch.on_warning(&warning);
         }
+        let mut applications = Applications::new(&run, &commands, self.nodes(), &self.commands)?;
+        applications.start_producers(&self.namespaces)?;
         let world = WorldOfRun {
             lab: self,
             run: &run,
@@ -233,11 +278,12 @@ impl<'e> Lab<'e> {
             has_begun: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         };
-        let (parts, emulated, seen, waited) = thread::scope(|scope| {
+        let (parts, emulated, seen, waited, applications) = thread::scope(|scope| {
             let emulated = scope.spawn(|| emulator.run());
             let script = scope.spawn(|| world.follow_script());
             let seen = scope.spawn(|| world.look_at_nodes(nodes, schedule));
             let waited = scope.spawn(|| world.measure_waits());
+            let applications = scope.spawn(|| world.follow_applications(applications, !commands.is_empty()));
             let mut both = WatchOfRun { world: &world, watch, live: &live };
             let parts = traffic::run(&run, &plan, &mut both);
             world.finish();
@@ -248,9 +294,12 @@ impl<'e> Lab<'e> {
                 emulated,
                 seen.join(),
                 waited.join(),
+                applications.join(),
             )
         });
-        let parts = parts?;
+        let mut parts = parts?;
+        let (part, said) = applications.map_err(|_| ended())??.finish();
+        parts.extend(part);
         let emulated = emulated.map_err(|_| ended())?.map_err(LabError::system("the emulated links"))?;
         let (nodes, drops, lost_datagrams) = seen.map_err(|_| ended())??;
         let row = self.row(&emulated, lost_datagrams, busy.part(), waited.map_err(|_| ended())?);
@@ -264,6 +313,8 @@ impl<'e> Lab<'e> {
         report.notes.extend(row.doubts.iter().map(doubt));
         report.document.lab = Some(row);
         report.notes.extend(self.not_done());
+        report.notes.extend(said);
+        report.notes.extend(self.gone());
         Ok(report)
     }
 
@@ -372,6 +423,16 @@ impl<'e> Lab<'e> {
         format!("{from} -> {to}")
     }
 
+    /// Forwarders that have ended, though no event of the scenario has them fail.
+    fn gone(&self) -> Vec<String> {
+        let script = self.experiment.script();
+        let fails = |node: NodeId| script.iter().any(|(_, change)| *change == Change::NodeUp(node, false));
+        let stay = self.network.nodes.iter().zip(&self.forwarders).filter(|(node, _)| !fails(node.id));
+        stay.filter_map(|(_, forwarder)| lock(forwarder).check().err())
+            .map(|error| format!("Not all forwarders ran to the end: {error}"))
+            .collect()
+    }
+
     /// What of the scenario the lab does not do, a line each.
     fn not_done(&self) -> Vec<String> {
         let scenario = self.experiment.scenario();
@@ -392,7 +453,18 @@ impl<'e> Lab<'e> {
             )),
             _ => None,
         });
-        caches.chain(events).collect()
+        let foreign = [Software::Ndnd, Software::Nfd].into_iter().filter_map(|software| {
+            let nodes = scenario.nodes.iter().filter(|node| node.software == software);
+            let nodes: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
+            (!nodes.is_empty()).then(|| {
+                format!(
+                    "The forwarder of {} is {}: its tables and drops are not measured, and of its keys only `cache` applies.",
+                    nodes.join(", "),
+                    software.name()
+                )
+            })
+        });
+        caches.chain(events).chain(foreign).collect()
     }
 }
 
@@ -624,6 +696,8 @@ impl WorldOfRun<'_, '_> {
                     self.lab.write_file(of, &rates, &routes)?;
                     let mut forwarder = self.lab.start_forwarder(of)?;
                     forwarder.wait_for(&of.socket)?;
+                    lock(&self.lab.told[node.index()]).clear();
+                    self.lab.tell_foreign(of, &routes)?;
                     *lock(&self.lab.forwarders[node.index()]) = forwarder;
                     works[node.index()] = true;
                 }
@@ -647,7 +721,12 @@ impl WorldOfRun<'_, '_> {
         routes: &[Route],
     ) -> Result<(), LabError> {
         for node in nodes.into_iter().filter(|node| works[node.index()]) {
-            self.lab.write_file(&self.lab.network.nodes[node.index()], rates, routes)?;
+            let of = &self.lab.network.nodes[node.index()];
+            if of.software != Software::Weir {
+                self.lab.tell_foreign(of, routes)?;
+                continue;
+            }
+            self.lab.write_file(of, rates, routes)?;
             lock(&self.lab.forwarders[node.index()]).signal(Signal::SIGHUP);
         }
         Ok(())
@@ -664,6 +743,21 @@ impl WorldOfRun<'_, '_> {
             let told = (direction, face.dropped.saturating_sub(was.dropped), face.waits_since(was));
             lock(self.told).push(told);
         }
+    }
+
+    /// Starts and stops commands at their times.
+    fn follow_applications<'w>(
+        &self,
+        mut applications: Applications<'w>,
+        are_there: bool,
+    ) -> Result<Applications<'w>, LabError> {
+        let mut next = Time::ZERO;
+        while are_there && self.sleep_until(next) {
+            let now = self.run.now();
+            applications.follow(now, &self.lab.namespaces)?;
+            next = now + LOOK_AT_COMMANDS;
+        }
+        Ok(applications)
     }
 
     /// Asks all forwarders now and then; accounts of the nodes, what they dropped, and datagrams that their sockets lost.
@@ -688,6 +782,9 @@ impl WorldOfRun<'_, '_> {
             if is_last || at >= next_look || !reaches {
                 next_look = at + every;
                 for (node, last) in last.iter_mut().enumerate() {
+                    if self.lab.network.nodes[node].software != Software::Weir {
+                        continue;
+                    }
                     // A forwarder that has failed says nothing: it keeps what it had.
                     let Ok(now) = nodes::ask(&self.lab.namespaces[node], METRICS) else { continue };
                     let drops = nodes::since(last, &now);

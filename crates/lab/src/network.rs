@@ -9,14 +9,14 @@ use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
 use weir_core::units::Rate;
 use weir_experiment::Experiment;
-use weir_scenario::{LinkId, NodeId, Route};
+use weir_scenario::{LinkId, NodeId, Route, Software};
 use weir_schemes::Resolved;
 
 use crate::error::LabError;
 use crate::interfaces::Mac;
 
 /// The UDP port of all forwarders.
-const PORT: u16 = 6363;
+pub(crate) const PORT: u16 = 6363;
 /// Where a forwarder gives its metrics, in its own namespace.
 pub(crate) const METRICS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 9363);
 /// The longest name of an interface (IFNAMSIZ less the zero).
@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 15;
 /// Most links: each has four addresses of 10.0.0.0/8.
 const MOST_LINKS: usize = 1 << 20;
 /// Bytes of an NDN packet with its link header: what fits in a frame without fragments, as in the simulator.
-const FRAME: u32 = 8800;
+pub(crate) const FRAME: u32 = 8800;
 /// An emulated link carries such a frame and the headers of UDP and IP.
 pub(crate) const MTU: u32 = FRAME + 28;
 
@@ -58,6 +58,8 @@ pub struct Node {
     pub id: NodeId,
     /// Its name.
     pub name: String,
+    /// Its forwarder.
+    pub software: Software,
     /// Its folder.
     pub folder: PathBuf,
     /// The socket of its forwarder.
@@ -93,10 +95,19 @@ impl<'e> Network<'e> {
         for (index, node) in scenario.nodes.iter().enumerate() {
             let folder = folder.join(format!("{index}-{}", plain(&node.name, 40)));
             let socket = folder.join("nfd.sock");
-            nodes.push(Node { id: NodeId(index), name: node.name.clone(), folder, socket, ends: Vec::new() });
+            nodes.push(Node {
+                id: NodeId(index),
+                name: node.name.clone(),
+                software: node.software,
+                folder,
+                socket,
+                ends: Vec::new(),
+            });
         }
         for (index, link) in scenario.links.iter().enumerate() {
             for (direction, (own, other)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
+                // The forwarders of others are not told a rate, and do not pace.
+                let is_told = tells_rates && nodes[own.index()].software == Software::Weir;
                 let interface =
                     interface(&scenario.nodes[other.index()].name, index, &nodes[own.index()].ends);
                 nodes[own.index()].ends.push(End {
@@ -107,9 +118,9 @@ impl<'e> Network<'e> {
                     address: address(index, direction),
                     mac: mac(index, direction),
                     neighbour: (address(index, 1 - direction), mac(index, 1 - direction)),
-                    is_told: tells_rates,
+                    is_told,
                     // Nobody can keep to a rate that changes all the time, or that depends on others.
-                    paces: tells_rates && link.rate_trace.is_none() && !link.half_duplex,
+                    paces: is_told && link.rate_trace.is_none() && !link.half_duplex,
                 });
             }
         }
@@ -135,7 +146,8 @@ impl<'e> Network<'e> {
     pub fn forwarder_file(&self, node: &Node, rates: &[[Rate; 2]], routes: &[Route]) -> String {
         let scenario = self.experiment.scenario();
         let of = &scenario.nodes[node.id.index()];
-        let scheme = if of.active { self.experiment.scheme() } else { self.experiment.inactive_scheme() };
+        let scheme =
+            if of.runs_scheme() { self.experiment.scheme() } else { self.experiment.inactive_scheme() };
         let shares = if of.share_by_face { "face" } else { "flow" };
         let mut file = String::new();
         let mut line = |text: String| {
@@ -179,6 +191,18 @@ impl<'e> Network<'e> {
             }
         }
         file
+    }
+
+    /// The routes of a node whose forwarder others wrote: prefixes, the places of the next hops among its ends, and costs.
+    pub fn foreign_routes<'r>(&self, node: &Node, routes: &'r [Route]) -> Vec<(&'r str, usize, u64)> {
+        let hop = |route: &'r Route, (interface, cost): (&str, u64)| {
+            let end = node.ends.iter().position(|end| end.interface == interface);
+            (route.prefix.as_str(), end.expect("a next hop is behind an end"), cost)
+        };
+        let own = routes.iter().filter(|route| route.node == node.id);
+        let scheme = self.experiment.inactive_scheme();
+        own.flat_map(|route| self.next_hops(route, scheme).into_iter().map(move |of| hop(route, of)))
+            .collect()
     }
 
     fn tables(&self, node: &Node) -> String {
@@ -253,7 +277,7 @@ fn interface(neighbour: &str, link: usize, others: &[End]) -> String {
 }
 
 /// Letters and digits of a name, at most so many.
-fn plain(name: &str, most: usize) -> String {
+pub(crate) fn plain(name: &str, most: usize) -> String {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(most).collect();
     if name.is_empty() { "_".to_owned() } else { name }

@@ -5,11 +5,11 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 use crate::error::LabError;
@@ -20,6 +20,8 @@ use crate::namespace::Namespace;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often it is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(10);
+/// How long a process that is asked to end may take.
+const FAREWELL: Duration = Duration::from_millis(500);
 /// Lines of a log that an error repeats.
 const LINES: usize = 8;
 
@@ -67,7 +69,7 @@ impl Process {
             if waited > PATIENCE {
                 return Err(self.failed(format!("does not listen after {} s", PATIENCE.as_secs())));
             }
-            sleep(LOOK);
+            nap();
             waited += LOOK;
         }
         Ok(())
@@ -85,9 +87,21 @@ impl Process {
         }
     }
 
-    /// Its exit status, if it has ended well or badly.
-    pub fn has_ended(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
+    /// How it ended, if it has.
+    pub fn status(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Asks it and what it started to end, and gives them a moment.
+    pub fn end(&mut self) {
+        let group = Pid::from_raw(self.child.id() as i32);
+        let _ = killpg(group, Signal::SIGTERM);
+        let mut waited = Duration::ZERO;
+        while self.status().is_none() && waited < FAREWELL {
+            nap();
+            waited += LOOK;
+        }
+        self.kill();
     }
 
     /// Sends it a signal.
@@ -96,14 +110,19 @@ impl Process {
         let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
     }
 
-    /// Kills it, and waits until it is gone.
+    /// Kills it and what it started, and waits until it is gone.
     pub fn kill(&mut self) {
-        let _ = self.child.kill();
+        // Nobody may be left.
+        let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL);
         let _ = self.child.wait();
     }
 
     fn failed(&self, what: String) -> LabError {
-        LabError::Process { name: self.name.clone(), what, said: last_lines(&self.log).unwrap_or_default() }
+        LabError::Process {
+            name: self.name.clone(),
+            what,
+            said: last_lines(&self.log, LINES).unwrap_or_default(),
+        }
     }
 }
 
@@ -113,9 +132,14 @@ impl Drop for Process {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a process of the system is waited for")]
+fn nap() {
+    sleep(LOOK);
+}
+
 /// The end of a log.
-fn last_lines(log: &Path) -> io::Result<String> {
+pub(crate) fn last_lines(log: &Path, count: usize) -> io::Result<String> {
     let text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
     let lines: Vec<&str> = text.lines().collect();
-    Ok(lines[lines.len().saturating_sub(LINES)..].join("\n"))
+    Ok(lines[lines.len().saturating_sub(count)..].join("\n"))
 }

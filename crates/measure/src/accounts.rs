@@ -325,6 +325,11 @@ impl FlowAccounts {
         }
     }
 
+    /// A flow is complete, in a world that does not see its segments.
+    pub fn set_complete(&mut self, flow: usize, at: Time) {
+        self.completion[flow] = Some(Completion { at, after: at - self.flows[flow].start });
+    }
+
     /// The segment that arrived came over so many links.
     #[inline]
     pub fn on_hops(&mut self, flow: usize, links: u8) {

@@ -34,6 +34,8 @@ const SOURCE: &str = "The source of the numbers in this table: one text for all,
 pub const KINDS: &[&str] = &["random", "waxman", "grid", "line", "ring", "star", "tree", "dumbbell"];
 /// Names of the policies of content stores, in the order of `CsPolicy::ALL`.
 pub const CACHE_POLICIES: &[&str] = &["lru", "fifo", "lfu", "random", "slru", "s3-fifo"];
+/// Forwarders that a node may have, in the order of `Software`.
+pub const FORWARDERS: &[&str] = &["weir", "ndnd", "nfd"];
 /// Names of the metrics, in the order of `Metric::ALL`.
 pub const METRICS: &[&str] = &[
     "goodput",
@@ -245,6 +247,20 @@ pub const KEYS: &[Key] = &[
         Shape::Switch,
         "true",
         "Whether the node runs the scheme. If not, it forwards by best route with drop-tail queues and does not change signals and marks.",
+    ),
+    key(
+        "node",
+        "forwarder",
+        Shape::Choice(FORWARDERS),
+        "\"weir\"",
+        "The forwarder of the node in `weir lab`. `ndnd`, `nfd`: software of others, which must be installed. It forwards by best route, the emulated links pace what it sends, and of the node's other keys only `cache` applies, in packets. It does not know Weir's header fields and drops them. The simulator then does as with `active = false`, and removes all signals and service classes from packets that arrive at the node.",
+    ),
+    key(
+        "node",
+        "command",
+        Shape::Text,
+        NONE,
+        "In `weir lab`: a command that runs at the node during the run, in place of Weir's producers on it, such as `\"ndnd pingserver /A\"`. See `flow.command`. The simulator runs the ordinary producers.",
     ),
     key(
         "node",
@@ -526,6 +542,13 @@ pub const KEYS: &[Key] = &[
         Shape::Span,
         NONE,
         "FreshnessPeriod of the Data; by default none, and Interests accept any Data.",
+    ),
+    key(
+        "flow",
+        "command",
+        Shape::Text,
+        NONE,
+        "In `weir lab`: a command that runs in place of Weir's consumer, such as `\"ndnd ping $NDN_PREFIX\"`. `/bin/sh -c` runs it at the consumer's node from `start` to `stop`, with the forwarder's address in `NDN_CLIENT_TRANSPORT` and the flow's prefix in `NDN_PREFIX`. If it ends with exit code 0, the flow is complete; goodput and delay are not measured. The simulator and `weir traffic` run the ordinary consumer. Read the commands of a stranger's scenario before you run it in the lab.",
     ),
     key("flow", "scheme", Shape::Text, NONE, "The scheme of these consumers, if it differs from the run's."),
     fixed("flow", "source", Shape::Source, NONE, SOURCE),

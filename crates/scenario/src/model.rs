@@ -123,6 +123,10 @@ pub struct Node {
     /// Whether the node runs the scheme; if not, it forwards by best route with drop-tail queues
     /// and leaves signals and marks as they are.
     pub active: bool,
+    /// Its forwarder in the lab.
+    pub software: Software,
+    /// The application that runs on it in the lab, in place of its producers: a line for a shell.
+    pub command: Option<Arc<str>>,
     /// Coordinates in the drawing of the report, if the file gives them.
     pub position: Option<(f64, f64)>,
     /// Whether flows end at it, for drawing.
@@ -130,10 +134,43 @@ pub struct Node {
 }
 
 impl Node {
+    /// Whether it runs the scheme: it is active, and the forwarder is Weir's.
+    pub fn runs_scheme(&self) -> bool {
+        self.active && self.software == Software::Weir
+    }
+
     /// Whether its simulated cache, if it has one, is also of this prefix.
     pub fn simulates_cache_of(&self, prefix: &str) -> bool {
         self.cache_ratio_prefixes.is_empty()
             || self.cache_ratio_prefixes.iter().any(|covered| covers(covered, prefix))
+    }
+}
+
+/// A forwarder. All but Weir's forward by best route, and drop the header fields that they do not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Software {
+    /// `weir forward`.
+    #[default]
+    Weir,
+    /// `ndnd fw run`.
+    Ndnd,
+    /// NFD, the NDN Forwarding Daemon.
+    Nfd,
+}
+
+impl Software {
+    /// The forwarder that a file calls so.
+    pub fn named(name: &str) -> Option<Software> {
+        [Software::Weir, Software::Ndnd, Software::Nfd].into_iter().find(|software| software.name() == name)
+    }
+
+    /// What files and people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Software::Weir => "weir",
+            Software::Ndnd => "ndnd",
+            Software::Nfd => "nfd",
+        }
     }
 }
 
@@ -257,6 +294,8 @@ pub struct Flow {
     pub freshness: Option<Span>,
     /// The scheme of this consumer, if another than that of the run.
     pub scheme: Option<String>,
+    /// The application that runs in the lab in place of this consumer: a line for a shell.
+    pub command: Option<Arc<str>>,
 }
 
 /// How much an application asks for. Rates count all bits of the Data packets asked for, as QSCCP's

@@ -7,7 +7,7 @@ use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::{HalfDuplex, Link, Way};
 use weir_core::name::HashedName;
-use weir_core::node::{CacheCounters, Forwarder, TableLimits};
+use weir_core::node::{CacheCounters, Forwarder, IngressPolicy, TableLimits};
 use weir_core::random::{Random, SeedUse};
 use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
@@ -16,7 +16,7 @@ use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Experiment, ExperimentError, HASHER, RequestStream, SimulatedCacheConfig, name_of};
 use weir_medium::phy::MAX_PACKET;
 use weir_medium::{Medium, Pair};
-use weir_scenario::{self as scenario, DirectedLink, FlowId, NextHop, NodeId, Scenario};
+use weir_scenario::{self as scenario, DirectedLink, FlowId, NextHop, NodeId, Scenario, Software};
 
 use crate::half_duplex::Wire;
 use crate::measure::Measurements;
@@ -106,6 +106,7 @@ impl<'e> Builder<'e> {
         let flows = self.add_consumers();
         self.add_routes();
         self.set_groups();
+        self.set_foreign();
         let (sources, schemes) = self.request_sources();
         let Builder { nodes, channels, media, wires, produced, seed_use, .. } = self;
         Parts { nodes, channels, media, wires, flows, sources, schemes, produced, measure, seed_use }
@@ -122,7 +123,7 @@ impl<'e> Builder<'e> {
     }
 
     fn scheme_of(&self, node: usize) -> &dyn Scheme {
-        if self.scenario.nodes[node].active { self.scheme.as_ref() } else { self.inactive.as_ref() }
+        if self.scenario.nodes[node].runs_scheme() { self.scheme.as_ref() } else { self.inactive.as_ref() }
     }
 
     fn add_nodes(&mut self) {
@@ -370,6 +371,15 @@ impl<'e> Builder<'e> {
         }
     }
 
+    /// Nodes that are not Weir's drop signals.
+    fn set_foreign(&mut self) {
+        for (node, scenario) in self.nodes.iter_mut().zip(&self.scenario.nodes) {
+            if scenario.software != Software::Weir {
+                (0..node.faces.len() as u32).for_each(|face| drop_signals(&mut node.forwarder, FaceId(face)));
+            }
+        }
+    }
+
     fn add_routes(&mut self) {
         let mut names: BTreeMap<&str, HashedName> = BTreeMap::new();
         for route in &self.scenario.routes {
@@ -390,6 +400,11 @@ pub(crate) fn set_groups(forwarder: &mut Forwarder, faces: usize) {
     for face in 0..faces as u32 {
         forwarder.set_group(FaceId(face), GroupId((face % u32::from(u16::MAX)) as u16 + 1));
     }
+}
+
+/// No signal of packets that arrive by this face goes further, and all are best effort: the forwarder is not Weir's.
+pub(crate) fn drop_signals(forwarder: &mut Forwarder, face: FaceId) {
+    forwarder.set_ingress(face, &IngressPolicy::without_signals());
 }
 
 /// Gives a node the next hops of an entry, those of equal cost in the order of their faces.

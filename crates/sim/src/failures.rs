@@ -7,9 +7,9 @@ use weir_core::name::HashedName;
 use weir_core::seam::DropReason;
 use weir_core::units::Time;
 use weir_experiment::name_of;
-use weir_scenario::{Event, FlowId, LinkId, NetworkView, NodeId, Route, Scenario};
+use weir_scenario::{Event, FlowId, LinkId, NetworkView, NodeId, Route, Scenario, Software};
 
-use crate::build::{Builder, LinkFace, Produced, add_route, face_of, set_groups, suffix};
+use crate::build::{Builder, LinkFace, Produced, add_route, drop_signals, face_of, set_groups, suffix};
 use crate::world::{FaceKind, World, channels_of};
 
 /// What a world knows of its links, producers and routes beside the nodes.
@@ -121,6 +121,10 @@ impl World {
                 ),
             });
             forwarder.add_link(now, link);
+        }
+        if scenario.nodes[index].software != Software::Weir {
+            let faces = self.nodes[index].faces.len() as u32;
+            (0..faces).for_each(|face| drop_signals(&mut forwarder, FaceId(face)));
         }
         if scenario.nodes[index].share_by_face {
             set_groups(&mut forwarder, self.nodes[index].faces.len());

@@ -12,8 +12,9 @@ use weir_core::random::Random;
 use weir_core::seam::{FlowControl, Scheme};
 use weir_core::units::Time;
 use weir_experiment::{Arrival, Experiment, RequestStream, Unloaded};
-use weir_scenario::FlowId;
+use weir_scenario::{FlowId, Software};
 
+use crate::build::drop_signals;
 use crate::world::{FaceKind, FlowApp, World};
 
 /// A flow that is a source of requests.
@@ -140,6 +141,9 @@ impl World {
         if at.up {
             let added = at.forwarder.add_application(self.now);
             debug_assert_eq!(face, added, "faces follow each other, since none is removed");
+            if self.experiment.scenario().nodes[node as usize].software != Software::Weir {
+                drop_signals(&mut at.forwarder, face);
+            }
             if self.experiment.scenario().nodes[node as usize].share_by_face {
                 at.forwarder.set_group(face, GroupId((face.0 % u32::from(u16::MAX)) as u16 + 1));
             }

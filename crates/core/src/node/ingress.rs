@@ -57,6 +57,13 @@ impl IngressPolicy {
         let keep = |class| ClassRule { class: Some(class), rate: None };
         IngressPolicy { signals: None, classes: ServiceClass::ALL.map(keep) }
     }
+
+    /// No signal is believed, and all is best effort: as in a forwarder that does not know signals.
+    pub fn without_signals() -> IngressPolicy {
+        let best_effort = |_| ClassRule { class: Some(ServiceClass::Be), rate: None };
+        let none = core::iter::empty::<Signal>().collect();
+        IngressPolicy { signals: Some(none), classes: ServiceClass::ALL.map(best_effort) }
+    }
 }
 
 /// What a policy did with Interests.

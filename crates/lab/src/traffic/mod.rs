@@ -19,7 +19,7 @@ use crate::error::LabError;
 use connection::Message;
 
 pub use connection::{Part, Run, Tell};
-pub use plan::{Consumed, Plan, Socket};
+pub use plan::{Command, Consumed, Plan, Socket};
 
 /// What the thread that started a run does meanwhile.
 pub trait Watch {

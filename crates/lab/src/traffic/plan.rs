@@ -89,6 +89,10 @@ impl<'a, E> Connection<'a, E> {
         !is_consumed && !is_produced
     }
 
+    fn is_used(&self) -> bool {
+        !self.produced.is_empty() || !self.consumed.is_empty()
+    }
+
     /// What changes for its consumers after their start.
     fn changes(&self, script: &[(Time, Change)]) -> Vec<(Time, usize, Change)> {
         let places: BTreeMap<FlowId, usize> =
@@ -115,6 +119,17 @@ fn refuse_random(flow: &Flow) -> Result<(), LabError> {
         ))),
         None => Ok(()),
     }
+}
+
+/// An application that is a command, in place of consumers or producers of ours.
+#[derive(Clone, Debug)]
+pub struct Command<'a> {
+    /// Its node.
+    pub node: NodeId,
+    /// What a shell runs.
+    pub line: &'a str,
+    /// The flow that it consumes, and the place of the flow among those that are consumed here.
+    pub flow: Option<(FlowId, usize)>,
 }
 
 /// All applications of a scenario that run here.
@@ -168,6 +183,31 @@ impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
         Ok(plan)
     }
 
+    /// Takes those out that are commands in the lab.
+    pub fn take_commands(&mut self, experiment: &'a Experiment) -> Vec<Command<'a>> {
+        let (scenario, script) = (experiment.scenario(), experiment.script());
+        let at_nodes = scenario.nodes.iter().enumerate().filter_map(|(index, node)| {
+            Some(Command { node: NodeId(index), line: node.command.as_deref()?, flow: None })
+        });
+        let of_flows = scenario.flows.iter().enumerate().filter_map(|(index, flow)| {
+            let id = FlowId(index);
+            let flow = (flow.command.as_deref()?, flow.consumer, self.places[index]?);
+            Some(Command { node: flow.1, line: flow.0, flow: Some((id, flow.2)) })
+        });
+        let commands = at_nodes.chain(of_flows).collect();
+        let has_command =
+            |name: &str| scenario.nodes.iter().any(|node| node.name == name && node.command.is_some());
+        for connection in &mut self.connections {
+            if has_command(connection.node) {
+                connection.produced.clear();
+            }
+            connection.consumed.retain(|consumed| consumed.flow.command.is_none());
+            connection.script = connection.changes(&script);
+        }
+        self.connections.retain(Connection::is_used);
+        commands
+    }
+
     /// Where a flow is among those that are consumed here.
     pub fn place(&self, flow: FlowId) -> Option<usize> {
         self.places[flow.index()]
@@ -199,10 +239,7 @@ impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
         for connection in &mut connections {
             connection.script = connection.changes(script);
         }
-        let is_used = |connection: &Connection<'_, E>| {
-            !connection.produced.is_empty() || !connection.consumed.is_empty()
-        };
-        self.connections.extend(connections.into_iter().filter(is_used));
+        self.connections.extend(connections.into_iter().filter(Connection::is_used));
     }
 }
 

@@ -80,6 +80,7 @@ impl Loader<'_> {
         let early_loss = faults.or(item.opt_switch("early_loss"), None);
         let freshness = faults.or(item.opt_span("freshness"), None);
         let scheme = faults.or(item.opt_text("scheme"), None);
+        let command: Option<Arc<str>> = faults.or(item.opt_text("command"), None).map(Into::into);
         let Some(count) = faults.keep(item.opt_whole("count")) else { return };
         let count = count.map(|n| n as usize);
         let Some(steps) = Steps::read(item, count, faults) else { return };
@@ -121,6 +122,7 @@ impl Loader<'_> {
                 early_loss,
                 freshness,
                 scheme: scheme.clone(),
+                command: command.clone(),
             });
         }
         let group = flows.len() - n;

@@ -9,7 +9,7 @@ use weir_document::{Item, Limit, Origin, did_you_mean, list};
 
 use super::{Loader, Result};
 use crate::faults::Faults;
-use crate::model::{DirectedLink, Flow, Node, NodeId, Role};
+use crate::model::{DirectedLink, Flow, Node, NodeId, Role, Software};
 use crate::names::{self, covers};
 use crate::read::ScenarioItem;
 
@@ -162,6 +162,8 @@ fn node(item: &Item<'_>, name: String, faults: &Faults) -> Node {
         next_hop_timeout: faults.or(item.span("next_hop_timeout"), Span::ZERO),
         share_by_face: faults.or(item.choice("share_by"), "") == "face",
         active: faults.or(item.switch("active"), true),
+        software: Software::named(faults.or(item.choice("forwarder"), "")).unwrap_or_default(),
+        command: faults.or(item.opt_text("command"), None).map(Into::into),
         position: faults.or(item.position(), None),
         role: Role::Router,
     }

@@ -142,7 +142,8 @@ fn an_override_of_nothing_lists_what_could_be_set() {
         set(&["flow.EF.cuont=20"]).unwrap_err(),
         "--set flow.EF.cuont=20: unknown key `cuont`; did you mean `count`?\n  \
          = settable here: consumer, producer, prefix, count, class, start, start_spread, start_jitter, stop, amount, arrivals, objects, \
-         popularity, activity, source_rate, source_jitter, unresponsive, payload, signature, lifetime, early_loss, freshness, scheme"
+         popularity, activity, source_rate, source_jitter, unresponsive, payload, signature, lifetime, early_loss, freshness, \
+         command, scheme"
     );
     assert_eq!(
         set(&["lnk.R2-R3.rate=1Mb/s"]).unwrap_err(),
@@ -233,6 +234,11 @@ fn links_and_nodes_that_cannot_be_are_refused() {
         ("[[node]]\nname = \"D{3..1}\"\n".into(), "is reversed"),
         ("[[node]]\nname = \"D\"\ncache_policy = \"mru\"\n".into(), "`mru` is not one of \"lru\", \"fifo\""),
         ("[[node]]\nname = \"D\"\ncache_placement = \"lcd\"\n".into(), "`lcd` is no placement"),
+        (
+            "[[node]]\nname = \"D\"\nforwarder = \"ndfd\"\n".into(),
+            "`ndfd` is not one of \"weir\", \"ndnd\", \"nfd\"",
+        ),
+        ("[[node]]\nname = \"D\"\ncommand = [\"a\", \"b\"]\n".into(), "is not a text"),
         (
             "[[node]]\nname = \"D\"\ncache_placement = \"probability 2\"\n".into(),
             "`probability 2` is no placement",

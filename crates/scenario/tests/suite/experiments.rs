@@ -6,7 +6,7 @@ use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 use weir_scenario::{
     Bound, Event, Flow, FlowId, Link, LinkId, MediumId, Metric, NodeId, Override, ParamValue, QueueLimit,
-    Role, Route, Scenario, SourceRate, Stated, builtin, builtins,
+    Role, Route, Scenario, Software, SourceRate, Stated, builtin, builtins,
 };
 
 fn parse(text: &str, overrides: &[&str]) -> Scenario {
@@ -199,6 +199,8 @@ active = false
 [[node]]
 name = "F"
 cache = "unlimited"
+forwarder = "ndnd"
+command = "ndnd put /C"
 [[link]]
 ends = ["{C1,C2,P1,S1,F}", "R1"]
 rate = ["30 Mb/s", "10 Mb/s"]
@@ -217,6 +219,7 @@ consumer = "F"
 producer = "P1"
 prefix = "/B"
 scheme = "cubic"
+command = "ndnd cat $NDN_PREFIX"
 amount = 5000
 freshness = "1 s"
 [[expectation]]
@@ -233,6 +236,9 @@ at_most = "12 s"
     assert_eq!((node("S1").cache_packets, node("S1").cache_bytes), (u64::MAX, Some(Bytes::new(10_000_000))));
     assert_eq!((node("F").cache_packets, node("F").cache_bytes), (u64::MAX, None));
     assert!(node("R1").active && !node("S1").active);
+    assert!(node("R1").runs_scheme() && !node("S1").runs_scheme() && !node("F").runs_scheme());
+    assert_eq!((node("F").software, node("F").command.as_deref()), (Software::Ndnd, Some("ndnd put /C")));
+    assert_eq!(s.flows[2].command.as_deref(), Some("ndnd cat $NDN_PREFIX"));
     assert_eq!(s.flows[0].prefix, s.flows[1].prefix);
     assert_eq!((s.flows[0].start, s.flows[1].start), (Span::ZERO, Span::from_secs(5)));
     assert_eq!(s.flows[2].scheme.as_deref(), Some("cubic"));

@@ -4,7 +4,7 @@
 use crate::common::{in_parallel, measuring, parse, run, run_checking_wire};
 use weir_experiment::Setup;
 use weir_measure::{Report, to_json};
-use weir_scenario::Scenario;
+use weir_scenario::{Scenario, Software};
 
 /// A - B - C - D: 10 Mb/s beyond C, which has `ratio` of the segments, and 40 Mb/s before it.
 fn line(scheme: &str, ratio: f64, rest: &str) -> Scenario {
@@ -120,6 +120,24 @@ fn a_retransmission_finds_no_more_than_the_first_interest_did() {
     // A miss takes 1 / 0.64 Interests, since each way loses a fifth: so many are sent again.
     let again = 2000.0 * (1.0 / 0.64 - 1.0);
     assert!((flow.retransmitted as f64 / again - 1.0).abs() < 0.1, "{} of {again}", flow.retransmitted);
+}
+
+/// B hears nothing of D through C, and divides by itself what C can carry. Where C passes on what D says to its own
+/// downstream, D's shares hold, and it knows no classes.
+#[test]
+fn a_forwarder_of_others_passes_no_signals_on() {
+    let flows = fetch("a", "A", "/a", "class = \"AF2\"") + &fetch("b", "E", "/b", "");
+    let shares = |change: &dyn Fn(&mut weir_scenario::Node)| {
+        let mut scenario = line("sluice", 0.0, &flows);
+        let node = scenario.node("C").unwrap().index();
+        change(&mut scenario.nodes[node]);
+        let report = run_checking_wire(&scenario, &measuring(&[(5, 20)]));
+        let goodput = |flow: usize| report.document.windows[0].flows[flow].goodput_bps;
+        goodput(0) / goodput(1)
+    };
+    let (inactive, foreign) =
+        (shares(&|node| node.active = false), shares(&|node| node.software = Software::Ndnd));
+    assert!((inactive - 1.0).abs() < 0.1 && (foreign - 3.0).abs() < 0.3, "{inactive} and {foreign}");
 }
 
 #[test]

@@ -38,6 +38,18 @@ impl Bench {
 }
 
 #[test]
+fn a_node_that_knows_no_signals_passes_none_on() {
+    let mut bench = Bench::new().routed();
+    let [consumer, up, ..] = bench.neighbours;
+    for face in [consumer, up] {
+        bench.node.set_ingress(face, &IngressPolicy::without_signals());
+    }
+    let (_, packet) = bench.in_class(consumer, "/a/1", 1, 2);
+    let interest = &bench.pool[packet.unwrap()];
+    assert!(interest.header().signals.is_empty() && interest.class() == ServiceClass::Be);
+}
+
+#[test]
 fn whatever_class_a_stranger_names_it_is_best_effort_and_says_nothing_for_routers() {
     let mut bench = Bench::new().routed();
     let [stranger_face, neighbour, ..] = bench.neighbours;
