@@ -98,7 +98,8 @@ pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
         known_node(experiment.scenario(), node)?;
     }
     // What the lab mounts would hide a folder that is made later.
-    let out = Out::open(args.out.as_deref(), args.json, &format!("lab-{}-{scheme}", stem(&point.scenario.name)))?;
+    let out =
+        Out::open(args.out.as_deref(), args.json, &format!("lab-{}-{scheme}", stem(&point.scenario.name)))?;
     isolated(arguments, |program, folder| {
         Inside { args, point: &point, experiment: &experiment, links }.run(program, folder, out)
     })
