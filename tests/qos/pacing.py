@@ -16,6 +16,7 @@ RATES = ["1 Mb/s", "10 Mb/s", "100 Mb/s", "1 Gb/s"]
 BITS = {"Mb/s": 1e6, "Gb/s": 1e9}
 SCHEMES = ["fixed", "qsccp"]
 TOLERANCE = 0.01
+BUSY = 0.9  # of the processors: then it is them who set the rate
 SETTLE, MEASURE = 3, 10  # seconds
 PAYLOAD = 1024  # bytes
 
@@ -55,7 +56,7 @@ policy = "shortest-path"
 
 
 def main():
-    print("face        scheme    simulator, Mb/s    real  off, %")
+    print("face        scheme    simulator, Mb/s    real  off, %   processors busy, %")
     return qos.run_all([lambda case=(rate, scheme): measure(*case) for rate in RATES for scheme in SCHEMES])
 
 
@@ -68,10 +69,14 @@ def measure(rate, scheme):
 
         def check(real):
             off = leaves(real) / wanted - 1
-            kept_up = not real["lab"]["doubts"]
-            why = "" if kept_up else "   SKIP: the machine did not keep up"
-            print(f"{rate:<12}{scheme:<9}{wanted / 1e6:>16.3f}{leaves(real) / 1e6:>8.3f}{100 * off:>8.2f}{why}", flush=True)
-            assert abs(off) <= TOLERANCE or not kept_up, f"{rate}, {scheme}: {100 * off:.2f} % off"
+            busy = real["lab"]["busy"]
+            is_host = busy >= BUSY or real["lab"]["doubts"]
+            print(
+                f"{rate:<12}{scheme:<9}{wanted / 1e6:>16.3f}{leaves(real) / 1e6:>8.3f}{100 * off:>8.2f}{100 * busy:>12.0f}"
+                + ("   SKIP: the machine did not keep up" if abs(off) > TOLERANCE and is_host else ""),
+                flush=True,
+            )
+            assert abs(off) <= TOLERANCE or is_host, f"{rate}, {scheme}: {100 * off:.2f} % off"
 
         qos.measured(lambda: qos.document("lab", file), check)
 
