@@ -65,8 +65,8 @@ class Killed(OnThisMachine):
 class Asked(OnThisMachine):
     """A signal asks it to end: it ends early, with what was measured so far."""
 
-    def asked(self, send, number, *words, when=Killed.until_flows_run, duration="60 s", end=(0.5, 20)):
-        running = self.start(self.file(2, duration=duration), *words)
+    def asked(self, send, number, *words, when=Killed.until_flows_run, duration="60 s", end=(0.5, 20), **options):
+        running = self.start(self.file(2, duration=duration), *words, **options)
         when(running)
         send(running.process, number)
         asked_at = time.monotonic()
@@ -97,6 +97,14 @@ class Asked(OnThisMachine):
     def test_while_it_keeps_the_network(self):
         kept = lambda running: wait_for("the network to be kept", lambda: running.says("is kept"))
         self.asked(signal_alone, signal.SIGTERM, "--keep", when=kept, duration="500 ms", end=(0.5, 0.5))
+
+    def test_while_a_shell_is_open(self):
+        shell = self.folder / "scenario.sh"
+        shell.write_text("#!/bin/sh\nsleep 60\n")
+        shell.chmod(0o755)
+        over = lambda running: wait_for("results", lambda: (running.out / "run.json").exists())
+        options = {"when": over, "duration": "500 ms", "end": (0.5, 0.5), "environment": {"SHELL": str(shell)}}
+        self.asked(signal_alone, signal.SIGTERM, "--shell", "C1", **options)
 
     def test_a_second_interrupt_ends_it_at_once(self):
         running = self.start(self.file(2, duration="60 s"))
