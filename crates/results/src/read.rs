@@ -1,6 +1,6 @@
 //! Reads the time series of a run from its files.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
@@ -111,7 +111,7 @@ fn file_name(table: Table) -> String {
 
 /// The numbers of a table: all steps of one flow, class, link or node after the other.
 struct Steps {
-    columns: HashMap<String, Vec<f64>>,
+    columns: BTreeMap<String, Vec<f64>>,
     things: usize,
     samples: usize,
     step_s: f64,
@@ -123,7 +123,7 @@ impl Steps {
         let metadata = file.metadata().file_metadata();
         let step = metadata.key_value_metadata().into_iter().flatten().find(|pair| pair.key == "weir.step_s");
         let step_s = step.and_then(|pair| pair.value.as_ref()?.parse().ok()).unwrap_or_default();
-        let mut columns: HashMap<String, Vec<f64>> = HashMap::new();
+        let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut rows = 0;
         for row in file.get_row_iter(None)? {
             rows += 1;
