@@ -56,9 +56,9 @@ def test_its_report_is_that_of_a_run(lab, tmp_path):
 
 def test_a_scenario_that_no_command_finds_and_a_folder(tmp_path):
     text = weir.Scenario.load("examples/minimal").text
-    result = weir.lab(weir.Scenario.parse(text, "mine"), set={"duration": "500 ms"}, out=tmp_path / "out", untold=True)
+    result = weir.lab(weir.Scenario.parse(text, "mine"), set={"duration": "500 ms"}, out=tmp_path / "out", untold=True, scale=0.5)
     assert result.scenario == "mine" and result.document["command"] == ""
-    assert not result.document["lab"]["told_rates"]
+    assert not result.document["lab"]["told_rates"] and result.document["lab"]["scale"] == 0.5
     assert {"run.json", "report.html", "flows.parquet"} <= {file.name for file in (tmp_path / "out").iterdir()}
 
 

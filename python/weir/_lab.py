@@ -29,6 +29,7 @@ def lab(
     *,
     out: str | os.PathLike[str] | None = None,
     untold: bool = False,
+    scale: float = 1.0,
 ) -> Result:
     """Runs a scenario on real forwarders in network namespaces of this machine, and returns what was measured.
 
@@ -39,6 +40,7 @@ def lab(
     :param windows: further measuring windows, pairs of times: `(20, 120)` in seconds, or `("500 ms", "2 s")`
     :param out: the folder that keeps the report, the document and the time series; without it they are not kept
     :param untold: whether forwarders are told no rates of links, so that packets wait at the emulated links
+    :param scale: a factor of all rates and amounts, for a machine that is too slow; delays and times stay
 
     It takes as long as the scenario does. It needs Linux, and root or user namespaces. `Result.notes` say if the machine did
     not keep up. Ctrl-C stops it; nothing of it stays behind.
@@ -52,6 +54,8 @@ def lab(
         file = _file_of(scenario, is_named, files, Path(folder))
         if untold:
             options.append("--untold")
+        if scale != 1:
+            options.append(f"--scale={scale}")
         document, notes = _make("lab", file, *options, f"--out={results}", "--json")
         return _native.lab_result(scenario, document, results, notes)
 
