@@ -22,7 +22,7 @@ use weir_study::{Cancel, CommandLine, Elsewhere, Point, ScenarioOptimum, StudyEr
 use crate::app::Stop;
 use crate::out::{self, Out};
 use crate::traffic::{tell, with_advice};
-use crate::{Failure, load, ping, terminal};
+use crate::{Failure, load, manage, ping, terminal};
 
 /// Run a scenario on real forwarders, in network namespaces of this machine
 ///
@@ -241,13 +241,13 @@ impl Inside<'_> {
                 if stop.is_asked() {
                     shell.kill()?;
                 }
-                std::thread::sleep(LOOK_AROUND);
+                manage::wait(LOOK_AROUND);
             }
         }
         if args.keep {
             eprintln!("{}", kept(&lab));
             while !stop.is_asked() {
-                std::thread::sleep(LOOK_AROUND);
+                manage::wait(LOOK_AROUND);
             }
         }
         out.close()

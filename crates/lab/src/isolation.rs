@@ -198,6 +198,7 @@ fn set_up_files() -> Result<PathBuf, LabError> {
 
 /// Runs a process until it ends, and asks it to end when a signal asks; how it ended. The outermost one is killed at a second
 /// signal.
+#[expect(clippy::disallowed_methods, reason = "a world waits for its processes")]
 fn attend(mut command: Command, is_outermost: bool) -> Result<ExitCode, LabError> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGCHLD])
         .map_err(LabError::system("signals cannot be watched"))?;

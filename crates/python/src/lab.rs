@@ -13,6 +13,9 @@ use crate::errors::{RunError, study_error};
 use crate::result::Result;
 use crate::scenario::{self, Scenario};
 
+/// The path and the text of a file.
+type FileText = (String, String);
+
 /// Checks that a run can be made. Whether the command finds the scenario by its name, the options of the command, and the texts
 /// of the files that the scenario reads.
 #[pyfunction]
@@ -23,7 +26,7 @@ pub fn lab_options(
     scheme: Option<String>,
     seed: u64,
     windows: Option<Bound<'_, PyAny>>,
-) -> PyResult<(bool, Vec<String>, Vec<(String, String)>)> {
+) -> PyResult<(bool, Vec<String>, Vec<FileText>)> {
     let of = scenario.get();
     let windows = scenario::windows(windows.as_ref())?;
     let mut options = vec![format!("--seed={seed}")];
