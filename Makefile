@@ -127,7 +127,7 @@ paths: binary ## measure schemes on paths of the Internet; takes 15 minutes
 
 # Networks of forwarders in namespaces, however they end; says SKIP where it may not make them. LAB=test_ends is a part.
 lab: binary ## test weir lab: results, and that nothing stays behind
-	cd tests/lab && python3 run.py $(LAB)
+	python3 tests/lab/run.py $(LAB)
 
 # Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
 qos: binary ## compare classes on real forwarders with the simulator

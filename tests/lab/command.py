@@ -24,15 +24,16 @@ NOBODY = 65534
 
 def weir_binary():
     target = os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target")
-    return os.environ.get("WEIR", str(pathlib.Path(target) / "release" / "weir"))
+    # Labs run in other folders.
+    return str(pathlib.Path(os.environ.get("WEIR", pathlib.Path(target) / "release" / "weir")).resolve())
 
 
 def why_not(as_nobody=False):
-    """Why no namespaces can be made; None if they can."""
+    """Why the command can make no namespaces; None if it can."""
     unshare = ["unshare", "--net", "--mount", "--pid", "--fork"]
-    command = [*as_user(as_nobody), *unshare, *(["--map-root-user"] if as_nobody or os.geteuid() else []), "true"]
+    command = [*as_user(as_nobody), *unshare, *(["--map-root-user"] if as_nobody or os.geteuid() else [])]
     try:
-        tried = subprocess.run(command, capture_output=True, text=True, check=False)
+        tried = subprocess.run([*command, weir_binary(), "--version"], capture_output=True, text=True, check=False)
     except OSError as error:
         return str(error)
     return f"no namespaces: {tried.stderr.strip()}" if tried.returncode else None
