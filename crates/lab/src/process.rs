@@ -62,7 +62,6 @@ impl Process {
     ///
     /// # Errors
     /// The process has ended, or takes too long.
-    #[expect(clippy::disallowed_methods, reason = "a world waits for its processes")]
     pub fn wait_for(&mut self, socket: &Path) -> Result<(), LabError> {
         let mut waited = Duration::ZERO;
         while UnixStream::connect(socket).is_err() {
