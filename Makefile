@@ -1,5 +1,5 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick docs test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden records tables interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick docs test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -30,7 +30,7 @@ quick: ## build target/debug/weir for daily work
 # Everything that is tested, with what the tests need. The suites run the binary that the tests in Rust were built with:
 # that checks more than a release does, and nothing is compiled twice.
 test: test-rust doctests tools ## run every test
-	$(MAKE) tables python web interop apps qos WEIR=$(TARGET)/debug/weir
+	$(MAKE) tables python web interop apps qos lab WEIR=$(TARGET)/debug/weir
 
 # The programs of the tests; `make lint` compiles the other examples and the benchmarks.
 RUST_TESTS = --workspace --all-features --tests
@@ -125,8 +125,12 @@ RUNS = 1
 paths: binary ## measure schemes on paths of the Internet; takes 15 minutes
 	python3 tests/apps/paths.py --runs $(RUNS) $(if $(CASE),--case "$(CASE)",--write)
 
+# Networks of forwarders in namespaces, however they end; says SKIP where it may not make them. LAB=test_ends is a part.
+lab: binary ## test weir lab: results, and that nothing stays behind
+	python3 tests/lab/run.py $(LAB)
+
 # Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
-qos: binary ## compare classes on real forwarders with the simulator; needs root
+qos: binary ## compare classes on real forwarders with the simulator
 	python3 tests/qos/qos.py
 	python3 tests/qos/sluice.py
 

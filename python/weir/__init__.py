@@ -4,12 +4,13 @@
 >>> result = weir.run("qsccp/dumbbell", scheme="pcon", seed=2)
 >>> result.classes.to_polars()              # or pandas, pyarrow, DuckDB
 
-A run is made in this process, on one processor; `weir.sweep`, `weir.compare` and `weir.reproduce` make many runs, on all
+A run is made in this process, on one processor; `weir.lab` makes it on real forwarders; `weir.sweep`, `weir.compare` and `weir.reproduce` make many runs, on all
 processors. Tables have units in the names of their columns: `goodput_bps` is in
 bit/s, `delay_ms_p95` in milliseconds, `completion_s` in seconds.
 """
 
 from ._native import VERSION, Distribution, Optimum, Result, Scenario, Series, Study, Table, scenarios, schemes
+from ._lab import lab
 from ._optimum import optimum
 from ._run import Progress, run
 from ._study import compare, reproduce, sweep
@@ -35,6 +36,7 @@ __all__ = [
     "WeirError",
     "WindowLaw",
     "compare",
+    "lab",
     "optimum",
     "reproduce",
     "run",

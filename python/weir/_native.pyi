@@ -27,6 +27,8 @@ __all__ = [
     "Study",
     "Table",
     "compare",
+    "lab_options",
+    "lab_result",
     "main",
     "optimum",
     "reproduce",
@@ -61,6 +63,15 @@ def optimum(
     utilisation: float | None = None,
     seed: int | None = None,
 ) -> Optimum: ...
+def lab_options(
+    scenario: Scenario,
+    scheme: str | None = None,
+    seed: int = 1,
+    windows: Iterable[tuple[float | str, float | str]] | None = None,
+) -> tuple[bool, list[str], list[tuple[str, str]]]: ...
+def lab_result(
+    scenario: Scenario, document: str, folder: str | os.PathLike[str], notes: Sequence[str]
+) -> Result: ...
 def sweep(
     scenario: Scenario,
     vary: Sequence[tuple[str, Sequence[Any] | None]],

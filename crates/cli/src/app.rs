@@ -91,6 +91,8 @@ impl Hint {
     }
 }
 
+static COUNTS_ELSEWHERE: AtomicBool = AtomicBool::new(false);
+
 /// Whether the user has had enough: SIGINT or SIGTERM. A second one ends the process at once.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<AtomicBool>);
@@ -103,10 +105,17 @@ impl Stop {
         Ok(Stop(stop))
     }
 
+    /// Another process counts the signals, and hands them on again and again: here any number is one.
+    pub fn counts_elsewhere() {
+        COUNTS_ELSEWHERE.store(true, Ordering::Relaxed);
+    }
+
     /// Sets a flag at the signals.
     pub fn listen(flag: Arc<AtomicBool>) -> io::Result<()> {
         for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
+            if !COUNTS_ELSEWHERE.load(Ordering::Relaxed) {
+                signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
+            }
             signal_hook::flag::register(signal, Arc::clone(&flag))?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 use weir_core::units::Time;
@@ -21,7 +22,7 @@ use weir_study::{Cancel, CommandLine, Elsewhere, Point, ScenarioOptimum, StudyEr
 use crate::app::Stop;
 use crate::out::{self, Out};
 use crate::traffic::{tell, with_advice};
-use crate::{Failure, load, ping, terminal};
+use crate::{Failure, load, manage, ping, terminal};
 
 /// Run a scenario on real forwarders, in network namespaces of this machine
 ///
@@ -93,8 +94,14 @@ pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let scheme = experiment.scheme().entry.name;
     refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [experiment.scenario()])?;
     let links = links(experiment.scenario(), &args.capture)?;
+    if let Some(node) = &args.shell {
+        known_node(experiment.scenario(), node)?;
+    }
+    // What the lab mounts would hide a folder that is made later.
+    let out =
+        Out::open(args.out.as_deref(), args.json, &format!("lab-{}-{scheme}", stem(&point.scenario.name)))?;
     isolated(arguments, |program, folder| {
-        Inside { args, point: &point, experiment: &experiment, links }.run(program, folder)
+        Inside { args, point: &point, experiment: &experiment, links }.run(program, folder, out)
     })
 }
 
@@ -106,7 +113,10 @@ pub fn isolated(
     let program = Program::current(arguments.len())?;
     match isolate(&program, arguments)? {
         Place::Outside(code) => Ok(code),
-        Place::Inside(folder) => work(program, folder).map(|()| ExitCode::SUCCESS),
+        Place::Inside(folder) => {
+            Stop::counts_elsewhere();
+            work(program, folder).map(|()| ExitCode::SUCCESS)
+        }
     }
 }
 
@@ -191,6 +201,16 @@ fn links(scenario: &Scenario, wanted: &[String]) -> Result<Vec<(LinkId, String)>
     wanted.iter().map(link).collect()
 }
 
+/// Refuses a shell at a node that is not there.
+fn known_node(scenario: &Scenario, node: &str) -> Result<(), Failure> {
+    let names: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+    if names.contains(&node) {
+        return Ok(());
+    }
+    let meant = did_you_mean(node, names.iter().copied());
+    Err(format!("--shell {node}: there is no such node{meant}\n  = nodes are {}", names.join(", ")).into())
+}
+
 /// The process that does the work, in the namespaces of the lab.
 struct Inside<'a> {
     args: &'a Args,
@@ -200,17 +220,14 @@ struct Inside<'a> {
 }
 
 impl Inside<'_> {
-    fn run(&self, program: Program, folder: PathBuf) -> Result<(), Failure> {
-        let (args, scenario) = (self.args, self.experiment.scenario());
-        let scheme = self.experiment.scheme().entry.name;
-        let name = format!("lab-{}-{scheme}", stem(&scenario.name));
-        let out = Out::open(args.out.as_deref(), args.json, &name)?;
+    fn run(&self, program: Program, folder: PathBuf, out: Out) -> Result<(), Failure> {
+        let args = self.args;
+        let stop = Stop::new()?;
         let files = out.dir().unwrap_or(Path::new("."));
         let captures = self.links.iter().map(|(link, file)| (*link, files.join(file))).collect();
         let commands = out.dir().map(|dir| dir.join("commands"));
         let scale = args.scale;
         let options = Options { program, folder, tells_rates: !args.untold, captures, commands, scale };
-        let stop = Stop::new()?;
         let bar = terminal::waiting("starting forwarders");
         let mut lab = Lab::start(self.experiment, &options)?;
         bar.finish_and_clear();
@@ -220,12 +237,17 @@ impl Inside<'_> {
         watch.bar.finish_and_clear();
         self.finish(report, &out)?;
         for mut shell in shell {
-            shell.wait()?;
+            while shell.try_wait()?.is_none() {
+                if stop.is_asked() {
+                    shell.kill()?;
+                }
+                manage::wait(LOOK_AROUND);
+            }
         }
         if args.keep {
             eprintln!("{}", kept(&lab));
             while !stop.is_asked() {
-                std::thread::sleep(std::time::Duration::from_millis(100));
+                manage::wait(LOOK_AROUND);
             }
         }
         out.close()
@@ -250,6 +272,9 @@ impl Inside<'_> {
         terminal::print(&if self.args.json { to_json(&report.document) } else { text(&report, out) })
     }
 }
+
+/// How soon it ends when its shell has, or when it is told to.
+const LOOK_AROUND: Duration = Duration::from_millis(50);
 
 /// The user's shell.
 fn shell() -> Command {

@@ -137,8 +137,9 @@ impl Forwarder<'_> {
     }
 }
 
+/// Waits for so long.
 #[expect(clippy::disallowed_methods, reason = "the command has nothing else to do")]
-fn wait(time: Duration) {
+pub fn wait(time: Duration) {
     thread::sleep(time);
 }
 

@@ -115,11 +115,20 @@ impl Experiment {
             expectations: measured.observers.rows(accounts),
             ..RunDocument::default()
         };
+        let probes = measured.observers.values(accounts);
+        let series = self.series(&mut measured);
+        let report = Report { probes, ..self.report_of(document, series) };
+        if measured.links.is_some() { report } else { Report { topology: Topology::default(), ..report } }
+    }
+
+    /// The report of a run whose figures are there already: another process has measured them.
+    pub fn report_of(&self, document: RunDocument, series: Series) -> Report {
+        let scenario = self.scenario();
         Report {
             document,
-            probes: measured.observers.values(accounts),
-            series: self.series(&mut measured),
-            topology: if measured.links.is_some() { self.topology() } else { Topology::default() },
+            probes: Vec::new(),
+            series,
+            topology: self.topology(),
             title: scenario.title.clone(),
             source: scenario.source.clone(),
             provenance: self.provenance(),

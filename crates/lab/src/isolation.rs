@@ -9,6 +9,9 @@
 //! inside (`PR_SET_PDEATHSIG`). With process 1 the kernel kills all processes of the PID namespace. Network namespaces,
 //! interfaces and the memory file system with the lab's files end with the last process that uses them. So nothing has to be
 //! cleaned up, and several labs do not meet.
+//!
+//! A signal that asks to end reaches the command alone, or all three at once. Each hands it on as SIGTERM until its child has
+//! ended, and counts it once. Only the command takes a second one, and kills the keeper then.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,6 +19,8 @@ use std::io;
 use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::thread::sleep;
+use std::time::Duration;
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
@@ -29,8 +34,14 @@ use crate::error::LabError;
 
 /// The environment variable that tells a process which of the three it is.
 const STAGE: &str = "WEIR_LAB_STAGE";
-/// Where the lab's files are, inside.
-const FILES: &str = "/run";
+/// Where the lab's files may be, inside: in the first of these that is an empty folder outside, so that nothing is hidden.
+const PLACES: [&str; 4] = ["/srv", "/media", "/mnt", "/opt"];
+/// Where they are if none is empty.
+const LAST_PLACE: &str = "/run";
+/// How often a process that is asked to end is asked again. It may not have been ready for the first time.
+const REMINDER: Duration = Duration::from_millis(20);
+/// The exit code of a command that two signals ended.
+const INTERRUPTED: u8 = 130;
 
 /// This program, and the arguments that come before those of the command.
 #[derive(Clone, Debug)]
@@ -47,7 +58,12 @@ impl Program {
     pub fn current(arguments: usize) -> Result<Program, LabError> {
         let executable =
             std::env::current_exe().map_err(LabError::system("the program's own path is not known"))?;
-        let all: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let mut all = std::env::args_os();
+        // An interpreter finds its packages by the path that it was called by.
+        let called = all.next().and_then(|name| path_of(Path::new(&name)));
+        let is_this = |path: &PathBuf| fs::canonicalize(path).ok() == fs::canonicalize(&executable).ok();
+        let executable = called.filter(is_this).unwrap_or(executable);
+        let all: Vec<OsString> = all.collect();
         let before = all[..all.len().saturating_sub(arguments)].to_vec();
         Ok(Program { executable, before })
     }
@@ -58,6 +74,16 @@ impl Program {
         command.args(&self.before);
         command
     }
+}
+
+/// The absolute path of a program that was called by this name.
+fn path_of(name: &Path) -> Option<PathBuf> {
+    if name.components().count() > 1 {
+        return std::path::absolute(name).ok();
+    }
+    let folders = std::env::var_os("PATH")?;
+    let path = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())?;
+    std::path::absolute(path).ok()
 }
 
 /// Where this process is.
@@ -83,7 +109,7 @@ pub fn isolate(program: &Program, arguments: &[OsString]) -> Result<Place, LabEr
     match stage.split_once(' ') {
         None => {
             check()?;
-            attend(command("keeper")).map(Place::Outside)
+            attend(command("keeper"), true).map(Place::Outside)
         }
         Some(("keeper", parent)) => {
             end_with_parent()?;
@@ -91,7 +117,7 @@ pub fn isolate(program: &Program, arguments: &[OsString]) -> Result<Place, LabEr
                 return Err(LabError::Invalid("the command of this lab has ended".to_owned()));
             }
             separate()?;
-            attend(command("inside")).map(Place::Outside)
+            attend(command("inside"), false).map(Place::Outside)
         }
         Some((_, keeper)) => {
             end_with_parent()?;
@@ -159,28 +185,40 @@ fn set_up_files() -> Result<PathBuf, LabError> {
     let failed = |what: &str| LabError::system(what.to_owned());
     mount(none, "/", none, private, none)
         .map_err(|error| failed("mounts cannot be made private")(error.into()))?;
-    mount(Some("weir-lab"), FILES, Some("tmpfs"), MsFlags::empty(), Some("mode=0755"))
+    let is_empty = |place: &&str| fs::read_dir(place).is_ok_and(|mut files| files.next().is_none());
+    let place = PLACES.into_iter().find(is_empty).unwrap_or(LAST_PLACE);
+    mount(Some("weir-lab"), place, Some("tmpfs"), MsFlags::empty(), Some("mode=0755"))
         .map_err(|error| failed("a memory file system cannot be mounted")(error.into()))?;
     // Tools that look for processes find those of the lab. Where it is not permitted they see those outside.
     let _ = mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none);
-    let folder = Path::new(FILES).join("lab");
+    let folder = Path::new(place).join("lab");
     fs::create_dir(&folder).map_err(failed("the lab's folder cannot be made"))?;
     Ok(folder)
 }
 
-/// Runs a process until it ends, and hands it the signals that ask to end; how it ended.
-fn attend(mut command: Command) -> Result<ExitCode, LabError> {
+/// Runs a process until it ends, and asks it to end when a signal asks; how it ended. The outermost one is killed at a second
+/// signal.
+#[expect(clippy::disallowed_methods, reason = "a world waits for its processes")]
+fn attend(mut command: Command, is_outermost: bool) -> Result<ExitCode, LabError> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGCHLD])
         .map_err(LabError::system("signals cannot be watched"))?;
     let mut child = command.spawn().map_err(LabError::system("the lab cannot be started"))?;
+    let mut asked = 0;
     loop {
         if let Some(status) = child.try_wait().map_err(LabError::system("the lab cannot be waited for"))? {
             return Ok(code_of(status));
         }
-        for signal in signals.wait() {
-            if signal != SIGCHLD {
-                ask_to_end(&child);
-            }
+        let asks = |signal: &i32| *signal != SIGCHLD;
+        if asked == 0 {
+            asked += signals.wait().filter(asks).count();
+            continue;
+        }
+        ask_to_end(&child);
+        sleep(REMINDER);
+        asked += signals.pending().filter(asks).count();
+        if is_outermost && asked > 1 {
+            child.kill().and_then(|()| child.wait()).map_err(LabError::system("the lab cannot be ended"))?;
+            return Ok(ExitCode::from(INTERRUPTED));
         }
     }
 }

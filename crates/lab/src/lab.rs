@@ -623,6 +623,7 @@ impl WorldOfRun<'_, '_> {
     }
 
     /// Sleeps until a time of the run; whether the run is not over then.
+    #[expect(clippy::disallowed_methods, reason = "a world waits for times of its run")]
     fn sleep_until(&self, at: Time) -> bool {
         loop {
             if self.is_over.load(Ordering::Acquire) || self.run.ends_at() < at {
@@ -641,6 +642,7 @@ impl WorldOfRun<'_, '_> {
     }
 
     /// The part of the time that a thread of the lab was kept from running when it was to, 0 to 1.
+    #[expect(clippy::disallowed_methods, reason = "it measures how long it sleeps")]
     fn measure_waits(&self) -> f64 {
         if !self.sleep_until(Time::ZERO) {
             return 0.0;

@@ -7,6 +7,7 @@
 mod cluster;
 mod command;
 mod errors;
+mod lab;
 mod law;
 mod listing;
 mod optimum;
@@ -26,6 +27,8 @@ mod _native {
     use crate::cluster::{Schedule, run_request};
     #[pymodule_export]
     use crate::command::main;
+    #[pymodule_export]
+    use crate::lab::{lab_options, lab_result};
     #[pymodule_export]
     use crate::law::{Congestion, Data, Flow, Loss, Sent};
     #[pymodule_export]

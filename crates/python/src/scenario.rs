@@ -189,6 +189,11 @@ impl Scenario {
         Ok(Scenario { point, is_named })
     }
 
+    /// The scenario without measuring windows besides its own.
+    pub fn point(&self) -> &Arc<Point> {
+        &self.point
+    }
+
     /// The scenario with these measuring windows besides its own.
     ///
     /// # Errors

@@ -122,6 +122,7 @@ pub fn compare(
         seeds: seeds.seeds()?,
         set: scenario::overrides(set)?,
         windows: scenario::windows(windows.as_ref())?,
+        beside: None,
     };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
@@ -143,7 +144,7 @@ pub fn reproduce(
     folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Study> {
-    let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme, jitter };
+    let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme, jitter, elsewhere: None };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
     How { jobs, folder, progress, elsewhere: None }.make(py, Box::new(plan))

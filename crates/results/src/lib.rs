@@ -17,6 +17,7 @@ mod page;
 mod provenance;
 mod published;
 mod quantity;
+mod read;
 mod reproduction;
 pub mod schema;
 mod sheet;
@@ -45,6 +46,7 @@ pub use model::{
 pub use published::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,
 };
+pub use read::read_series;
 pub use study_tables::{
     Axis, Figure, NameTaken, StudyRun, StudyTables, StudyTablesError, Value, Window, figures_of,
 };

@@ -109,6 +109,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         probes: Vec::new(),
         document: RunDocument {
             scenario_text: String::new(),
+            lab: None,
             schema: RunDocument::SCHEMA,
             version: String::new(),
             command: String::new(),

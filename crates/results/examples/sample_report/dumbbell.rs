@@ -258,6 +258,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         probes: Vec::new(),
         document: RunDocument {
             scenario_text: String::new(),
+            lab: None,
             schema: RunDocument::SCHEMA,
             version: String::new(),
             command: String::new(),
