@@ -62,6 +62,8 @@ pub fn compare(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure>
     if !args.lab {
         return compare_with(args, None).map(|()| ExitCode::SUCCESS);
     }
+    // A folder that cannot be made is found here, and not hidden by the mounts inside.
+    Out::open(args.out.as_deref(), args.json, &folder(&args.scenarios))?;
     isolated(arguments, |program, folder| {
         compare_with(args, Some(Arc::new(LabWorld::new(program, folder, true))))
     })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use weir_study::{Elsewhere, Outcome, ReproduceRequest, Reproduction, Seeds, View};
+use weir_study::{Elsewhere, Outcome, ReproduceRequest, Reproduction, Seeds, View, reproduction_name};
 
 use crate::lab::{LabWorld, isolated};
 use crate::out::{self, Out};
@@ -55,6 +55,8 @@ pub fn reproduce(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failur
     if !args.lab && !weir_study::papers::are_emulated(&args.names) {
         return reproduce_in(args, None);
     }
+    // A folder that cannot be made is found here, and not hidden by the mounts inside.
+    Out::open(args.out.as_deref(), args.json, &reproduction_name(&args.names))?;
     let mut code = ExitCode::SUCCESS;
     let isolated = isolated(arguments, |program, folder| {
         code = reproduce_in(args, Some(Arc::new(LabWorld::new(program, folder, true))))?;
@@ -71,6 +73,7 @@ fn reproduce_in(args: &Args, elsewhere: Option<Arc<dyn Elsewhere>>) -> Result<Ex
         scheme: args.scheme.clone(),
         jitter: !args.no_jitter,
         elsewhere,
+        emulates: weir_study::papers::are_emulated(&args.names),
     };
     let name = request.name();
     let with_series = args.out.is_some() || !args.json;

@@ -41,7 +41,7 @@ pub use optimum::ScenarioOptimum;
 pub use optimum_document::OptimumRequest;
 pub use point::Point;
 pub use program::{COMMIT, CommandLine, SOURCES, VERSION, window_text};
-pub use reproduce::{ReproduceRequest, Reproduction};
+pub use reproduce::{ReproduceRequest, Reproduction, reproduction_name};
 pub use run::{Elsewhere, Key, Made, Pace, Record, Request, Run, Tracing};
 pub use seeds::Seeds;
 pub use source::{Source, refuse_idle, scheme_setting, stem, window};

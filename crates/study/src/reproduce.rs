@@ -51,6 +51,16 @@ pub struct ReproduceRequest {
     pub jitter: bool,
     /// The world that makes the runs, if it is not the simulator. There nothing has to be made to differ.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
+    /// Whether the experiments are those that a paper repeats in an emulated network, under its own scheme.
+    pub emulates: bool,
+}
+
+/// The name of a reproduction of these papers or experiments, which is that of its folder.
+pub fn reproduction_name(names: &[String]) -> String {
+    match names {
+        [one] => format!("reproduce-{}", stem(one)),
+        _ => "reproduce".to_owned(),
+    }
 }
 
 /// Experiments that are read and checked.
@@ -162,10 +172,7 @@ impl ReproduceRequest {
 
     /// Its name, which is that of its folder.
     pub fn name(&self) -> String {
-        match &self.names[..] {
-            [one] => format!("reproduce-{}", stem(one)),
-            _ => "reproduce".to_owned(),
-        }
+        reproduction_name(&self.names)
     }
 
     /// The command, without options that say where results go.
@@ -265,7 +272,9 @@ impl PaperExperiment {
         }
         let point = |set: Vec<String>| {
             let point = Point::new(source.clone(), set.clone(), Vec::new())?;
-            let mut schemes = schemes_of(&point.scenario, scheme);
+            // In an emulated network a paper repeats its own scheme alone.
+            let own = request.emulates.then_some(point.scenario.scheme.as_str());
+            let mut schemes = schemes_of(&point.scenario, scheme.or(own));
             // A point that nothing is stated about is not run, and needs no optimum.
             let point = if schemes.is_empty() { point } else { point.with_expectations() };
             let (stated, beside) = (schemes.len(), Beside::of(&point.scenario, &schemes));
