@@ -64,11 +64,14 @@ def _file_of(scenario: Scenario, is_named: bool, files: Iterable[tuple[str, str]
     """What the command is to run: the scenario's name, or else a file with its text in this folder, beside those it reads."""
     if is_named:
         return scenario.name
-    for path, text in [("scenario.toml", scenario.text), *files]:
-        if not os.path.isabs(path):
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text)
-    return str(folder / "scenario.toml")
+    # As deep as a path may lead up, so that no file is outside the folder.
+    relative = {path: text for path, text in files if not os.path.isabs(path)}
+    up = max((Path(path).parts.count("..") for path in relative), default=0)
+    inner = folder.joinpath(*(f"level-{number}" for number in range(up)))
+    for path, text in {"scenario.toml": scenario.text, **relative}.items():
+        (inner / path).parent.mkdir(parents=True, exist_ok=True)
+        (inner / path).write_text(text)
+    return str(inner / "scenario.toml")
 
 
 def _make(*words: str) -> tuple[str, list[str]]:

@@ -14,7 +14,7 @@ use weir_lab::lab::{Lab, Options, Watch};
 use weir_lab::links::Live;
 use weir_lab::scale::scaled;
 use weir_lab::traffic::Run;
-use weir_measure::{Report, to_json};
+use weir_measure::{Report, RunDocument, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
 use weir_scenario::{LinkId, Scenario, did_you_mean};
 use weir_study::{Cancel, CommandLine, Elsewhere, Point, ScenarioOptimum, StudyError, refuse_idle, stem};
@@ -94,6 +94,9 @@ pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let scheme = experiment.scheme().entry.name;
     refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [experiment.scenario()])?;
     let links = links(experiment.scenario(), &args.capture)?;
+    if !links.is_empty() && args.json && args.out.is_none() {
+        return Err("--capture with --json: name the folder for the captures with --out".into());
+    }
     if let Some(node) = &args.shell {
         known_node(experiment.scenario(), node)?;
     }
@@ -158,6 +161,12 @@ impl Elsewhere for LabWorld {
         let mut lab = Lab::start(&experiment, &self.options).map_err(invalid)?;
         let mut watch = Studied { progress, cancel, until };
         let report = lab.run(&ping::tell, &mut watch).map_err(invalid)?;
+        for why in report.document.lab.iter().flat_map(|lab| &lab.doubts) {
+            let RunDocument { scenario, scheme, seed, .. } = &report.document;
+            eprintln!(
+                "note: {scenario} under {scheme}, run {seed}: the results are not those of the network: {why}"
+            );
+        }
         if cancel.is_asked() { Err(StudyError::Cancelled { done: 0, all: 1 }) } else { Ok(report) }
     }
 }

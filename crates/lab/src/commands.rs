@@ -53,7 +53,9 @@ impl<'a> Applications<'a> {
             let node = &nodes[command.node.index()];
             let (name, file, from, to) = match command.flow {
                 None => {
-                    (format!("node {}", node.name), format!("node-{}", plain(&node.name, 40)), None, None)
+                    let number = command.node.index();
+                    let file = format!("node-{number}-{}", plain(&node.name, 40));
+                    (format!("node {}", node.name), file, None, None)
                 }
                 Some((id, place)) => {
                     let flow = &scenario.flows[id.index()];
@@ -112,7 +114,12 @@ impl<'a> Applications<'a> {
     /// Ends all, and says what became of them: accounts of the flows, and a line each.
     pub fn finish(mut self) -> (Option<Part>, Vec<String>) {
         let Applications { run, all } = &mut self;
-        all.iter_mut().filter_map(|of| of.process.as_mut()).for_each(Process::end);
+        let now = run.now().min(run.ends_at());
+        for of in all.iter_mut().filter(|of| of.ended.is_none()) {
+            of.ended = of.process.as_mut().and_then(|process| process.status()).map(|status| (now, status));
+        }
+        let mut running: Vec<&mut Process> = all.iter_mut().filter_map(|of| of.process.as_mut()).collect();
+        Process::end_all(&mut running);
         let flows = all.iter().filter_map(|of| Some((of.command.flow?.1, of.completed())));
         let (places, completed): (Vec<usize>, Vec<Option<Time>>) = flows.unzip();
         let mut notes: Vec<String> = all.iter().map(Application::note).collect();
@@ -147,7 +154,7 @@ impl Application<'_> {
             shell.env("NDN_PREFIX", &run.experiment.scenario().flows[flow.index()].prefix);
         }
         let namespace = &namespaces[self.node.id.index()];
-        self.process = Some(Process::start(&self.name, shell, namespace, &self.log)?);
+        self.process = Some(Process::start(&self.name, shell, (namespace, false), &self.log)?);
         Ok(())
     }
 

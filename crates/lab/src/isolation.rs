@@ -33,7 +33,7 @@ use signal_hook::iterator::Signals;
 use crate::error::LabError;
 
 /// The environment variable that tells a process which of the three it is.
-const STAGE: &str = "WEIR_LAB_STAGE";
+pub(crate) const STAGE: &str = "WEIR_LAB_STAGE";
 /// Where the lab's files may be, inside: in the first of these that is an empty folder outside, so that nothing is hidden.
 const PLACES: [&str; 4] = ["/srv", "/media", "/mnt", "/opt"];
 /// Where they are if none is empty.

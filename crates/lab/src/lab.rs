@@ -1,6 +1,6 @@
 //! A running lab: forwarders, links, and one run of the scenario's flows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use weir_core::link::Way;
+use weir_core::node::CacheCounters;
 use weir_core::random::Random;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Change, Experiment, Observers};
@@ -24,7 +25,7 @@ use crate::commands::Applications;
 use crate::error::LabError;
 use crate::foreign;
 use crate::interfaces::Netlink;
-use crate::isolation::Program;
+use crate::isolation::{Program, STAGE};
 use crate::links::{self, Capture, Control, Direction, Emulator, Live, Observe, Outcome, Pace, Port, prefer};
 use crate::namespace::{self, Namespace};
 use crate::network::{End, METRICS, MTU, Network, Node};
@@ -90,6 +91,8 @@ const LOOK_AT_COMMANDS: Span = Span::from_millis(10);
 const WAIT_NAP: Duration = Duration::from_millis(2);
 /// The part of the time that it may be kept from running. Assumed: half as much is usual on a quiet host.
 const MOST_WAITED: f64 = 0.02;
+/// About how long it takes to ask one of them.
+const LOOK_AT_ONE: Span = Span::from_millis(4);
 /// How long a thread sleeps at most before it looks whether the run ends.
 const NAP: Span = Span::from_millis(50);
 
@@ -166,6 +169,8 @@ impl<'e> Lab<'e> {
         let of = &self.network.nodes[at];
         command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", of.socket.display()));
         command.env("PS1", format!("{node}# ")).current_dir(&of.folder);
+        // A lab that is started there is one of its own.
+        command.env_remove(STAGE);
         self.namespaces[at]
             .within(|| command.spawn())
             .map_err(LabError::system(format!("a command at {node} cannot be started")))
@@ -218,14 +223,17 @@ impl<'e> Lab<'e> {
     fn write_file(&self, node: &Node, rates: &[[Rate; 2]], routes: &[Route]) -> Result<(), LabError> {
         let path = forwarder_file(node);
         let cannot_write = LabError::system(format!("{} cannot be written", path.display()));
+        // The forwarder may be about to read the file for an earlier change: it finds the old one or the new one, and no half.
+        let new = path.with_extension("new");
+        let write = |text: String| fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
         if node.software != Software::Weir {
             let packets = self.experiment.store(node.id).map_or(0, |store| store.packets as u64);
-            return fs::write(&path, foreign::file(node, packets)).map_err(cannot_write);
+            return write(foreign::file(node, packets)).map_err(cannot_write);
         }
         let file = self.network.forwarder_file(node, rates, routes);
         Config::parse(&file, &path.display().to_string())
             .map_err(|error| LabError::Invalid(format!("the forwarder of {}: {error}", node.name)))?;
-        fs::write(&path, file).map_err(cannot_write)
+        write(file).map_err(cannot_write)
     }
 
     fn start_forwarder(&self, node: &Node) -> Result<Process, LabError> {
@@ -240,7 +248,7 @@ impl<'e> Lab<'e> {
         command.current_dir(&node.folder);
         let log = node.folder.join("forwarder.log");
         let name = format!("the forwarder of {}", node.name);
-        Process::start(&name, command, &self.namespaces[node.id.index()], &log)
+        Process::start(&name, command, (&self.namespaces[node.id.index()], true), &log)
     }
 
     /// Runs the scenario's flows from its beginning to its end.
@@ -263,7 +271,8 @@ impl<'e> Lab<'e> {
         let busy = Busy::now();
         prefer();
         let (emulator, control, live) = self.emulator(&run, &schedule, &observers, &told)?;
-        let carried = emulator.capacity(FRAME_GUESSED).map_err(LabError::system("the emulated links"))?;
+        // A guess to warn by: without it there is no warning.
+        let carried = emulator.capacity(FRAME_GUESSED).unwrap_or_default();
         let processors = thread::available_parallelism().map_or(1, usize::from);
         if let Some(warning) = scale::warning(experiment.scenario(), carried, processors) {
             watch.on_warning(&warning);
@@ -277,16 +286,19 @@ impl<'e> Lab<'e> {
             told: &told,
             has_begun: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
         };
         let (parts, emulated, seen, waited, applications) = thread::scope(|scope| {
-            let emulated = scope.spawn(|| emulator.run());
-            let script = scope.spawn(|| world.follow_script());
+            let emulated = scope.spawn(|| world.watched(emulator.run()));
+            let script = scope.spawn(|| world.watched(world.follow_script()));
             let seen = scope.spawn(|| world.look_at_nodes(nodes, schedule));
             let waited = scope.spawn(|| world.measure_waits());
-            let applications = scope.spawn(|| world.follow_applications(applications, !commands.is_empty()));
+            let applications =
+                scope.spawn(|| world.watched(world.follow_applications(applications, !commands.is_empty())));
+            let finish = Finish(&world);
             let mut both = WatchOfRun { world: &world, watch, live: &live };
             let parts = traffic::run(&run, &plan, &mut both);
-            world.finish();
+            drop(finish);
             let emulated = emulated.join();
             let script = script.join();
             (
@@ -302,24 +314,26 @@ impl<'e> Lab<'e> {
         parts.extend(part);
         let emulated = emulated.map_err(|_| ended())?.map_err(LabError::system("the emulated links"))?;
         let (nodes, drops, lost_datagrams) = seen.map_err(|_| ended())??;
-        let row = self.row(&emulated, lost_datagrams, busy.part(), waited.map_err(|_| ended())?);
+        let waited = waited.map_err(|_| ended())?;
+        let ran = run.ends_at().since(Time::ZERO);
+        let mut row = self.row(&emulated, lost_datagrams, (busy.part(), waited), ran);
+        row.doubts.extend(self.gone());
         let links = Some(emulated.accounts);
         let network = traffic::Network { links, nodes: Some(nodes), packet_hops: emulated.frames, drops };
         let mut report = traffic::report(&run, parts, network, &mut lock(&observers));
         report.notes.extend(unseen.iter().map(|what| format!("Not checked in the lab: {what}.")));
         let doubt = |why: &String| {
-            format!("The machine did not keep up, and the results are not those of the network: {why}.")
+            format!("The results are not those of the network: {}.", why.trim_end_matches('.'))
         };
         report.notes.extend(row.doubts.iter().map(doubt));
         report.document.lab = Some(row);
         report.notes.extend(self.not_done());
         report.notes.extend(said);
-        report.notes.extend(self.gone());
         Ok(report)
     }
 
     /// How the machine kept up.
-    fn row(&self, links: &Outcome, lost_datagrams: u64, busy: f64, waited: f64) -> LabRow {
+    fn row(&self, links: &Outcome, lost_datagrams: u64, (busy, waited): (f64, f64), ran: Span) -> LabRow {
         let lost = (lost_datagrams > 0)
             .then(|| format!("{lost_datagrams} datagrams found no room in the sockets of the forwarders"));
         let waits = (waited > MOST_WAITED).then(|| {
@@ -333,7 +347,7 @@ impl<'e> Lab<'e> {
             told_rates: self.network.tells_rates(),
             scale: self.scale,
             busy,
-            links_busy: links.processor.as_secs_f64() / self.experiment.until().as_secs_f64(),
+            links_busy: links.processor.as_secs_f64() / ran.as_secs_f64(),
             late_p50_ms: links.lateness.quantile_ms(0.5).unwrap_or(0.0),
             late_p99_ms: links.lateness.quantile_ms(0.99).unwrap_or(0.0),
             late_max_ms: links.latest.as_millis_f64(),
@@ -584,6 +598,14 @@ fn connect(network: &Network<'_>, namespaces: &[Namespace]) -> Result<(), LabErr
     Ok(())
 }
 
+/// Adds what stores did.
+fn add(to: &mut CacheCounters, more: &CacheCounters) {
+    to.hits += more.hits;
+    to.misses += more.misses;
+    to.insertions += more.insertions;
+    to.evictions += more.evictions;
+}
+
 /// What a change does to the emulated links; a direction is twice the link and the direction.
 fn link_changes(change: Change) -> Vec<links::Change> {
     use links::Change as To;
@@ -607,12 +629,29 @@ struct WorldOfRun<'a, 'e> {
     told: &'a Mutex<Vec<Told>>,
     has_begun: AtomicBool,
     is_over: AtomicBool,
+    /// Whether a thread of the lab has failed, so that the run is to end.
+    has_failed: AtomicBool,
+}
+
+/// Ends what runs beside the applications, however these end.
+struct Finish<'a, 'b, 'e>(&'a WorldOfRun<'b, 'e>);
+
+impl Drop for Finish<'_, '_, '_> {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
 }
 
 impl WorldOfRun<'_, '_> {
     fn begin(&self, at: Time) {
         self.control.begin(at);
         self.has_begun.store(true, Ordering::Release);
+    }
+
+    /// Notes whether a thread of the lab has failed.
+    fn watched<T, E>(&self, done: Result<T, E>) -> Result<T, E> {
+        self.has_failed.fetch_or(done.is_err(), Ordering::AcqRel);
+        done
     }
 
     /// The run is over, or never begins.
@@ -670,47 +709,53 @@ impl WorldOfRun<'_, '_> {
         let mut view = NetworkView::new(scenario);
         let mut works = vec![true; network.nodes.len()];
         let mut script: VecDeque<(Time, Change)> = experiment.script().into();
-        while let Some((at, change)) = script.pop_front() {
-            let concerns_nodes =
-                matches!(change, Change::Rate(..) | Change::NodeUp(..) | Change::Learn(_) | Change::Reroute);
-            if !concerns_nodes {
-                continue;
-            }
+        let concerns_nodes = |(_, change): &(Time, Change)| {
+            matches!(change, Change::Rate(..) | Change::NodeUp(..) | Change::Learn(_) | Change::Reroute)
+        };
+        script.retain(concerns_nodes);
+        while let Some(&(at, _)) = script.front() {
             if !self.sleep_until(at) {
                 return Ok(());
             }
-            match change {
-                Change::Rate(link, to) => {
-                    rates[link.index()] = to;
-                    let of = &scenario.links[link.index()];
-                    if network.tells_rates() {
-                        self.tell([of.a, of.b], &works, &rates, &routes)?;
+            // A forwarder that has to read its file again does so once for all that happens at a time.
+            let mut to_tell = BTreeSet::new();
+            while let Some((_, change)) = script.pop_front_if(|(time, _)| *time == at) {
+                match change {
+                    Change::Rate(link, to) => {
+                        rates[link.index()] = to;
+                        let of = &scenario.links[link.index()];
+                        to_tell.extend([of.a, of.b].into_iter().filter(|_| network.tells_rates()));
                     }
+                    Change::Learn(number) => view.learn(&scenario.events[number].what),
+                    Change::Reroute => {
+                        routes = view.routes(scenario, &routes);
+                        to_tell.extend((0..network.nodes.len()).map(NodeId));
+                    }
+                    Change::NodeUp(node, true) => {
+                        self.restart(&network.nodes[node.index()], &rates, &routes)?;
+                        works[node.index()] = true;
+                    }
+                    Change::NodeUp(node, false) => {
+                        works[node.index()] = false;
+                        lock(&self.lab.forwarders[node.index()]).kill();
+                        let _ = fs::remove_file(&network.nodes[node.index()].socket);
+                    }
+                    _ => {}
                 }
-                Change::Learn(number) => view.learn(&scenario.events[number].what),
-                Change::Reroute => {
-                    routes = view.routes(scenario, &routes);
-                    let all = (0..network.nodes.len()).map(NodeId);
-                    self.tell(all, &works, &rates, &routes)?;
-                }
-                Change::NodeUp(node, true) => {
-                    let of = &network.nodes[node.index()];
-                    self.lab.write_file(of, &rates, &routes)?;
-                    let mut forwarder = self.lab.start_forwarder(of)?;
-                    forwarder.wait_for(&of.socket)?;
-                    lock(&self.lab.told[node.index()]).clear();
-                    self.lab.tell_foreign(of, &routes)?;
-                    *lock(&self.lab.forwarders[node.index()]) = forwarder;
-                    works[node.index()] = true;
-                }
-                Change::NodeUp(node, false) => {
-                    works[node.index()] = false;
-                    lock(&self.lab.forwarders[node.index()]).kill();
-                    let _ = fs::remove_file(&network.nodes[node.index()].socket);
-                }
-                _ => {}
             }
+            self.tell(to_tell, &works, &rates, &routes)?;
         }
+        Ok(())
+    }
+
+    /// Starts the forwarder of a node that returns.
+    fn restart(&self, node: &Node, rates: &[[Rate; 2]], routes: &[Route]) -> Result<(), LabError> {
+        self.lab.write_file(node, rates, routes)?;
+        let mut forwarder = self.lab.start_forwarder(node)?;
+        forwarder.wait_for(&node.socket)?;
+        lock(&self.lab.told[node.id.index()]).clear();
+        self.lab.tell_foreign(node, routes)?;
+        *lock(&self.lab.forwarders[node.id.index()]) = forwarder;
         Ok(())
     }
 
@@ -771,17 +816,24 @@ impl WorldOfRun<'_, '_> {
         let count = self.lab.network.nodes.len();
         let every =
             Span::from_nanos(1_000_000_000 * count as u64 / POLLS_PER_SECOND).max(self.run.extent.step);
+        let last_look = LAST_LOOK.max(LOOK_AT_ONE * count as u64);
         let mut last = vec![NodeFigures::default(); count];
+        // What those counted that were started again later.
+        let (mut carried, mut lost) = (vec![CacheCounters::default(); count], 0);
+        let mut lost_before = vec![0; count];
         let mut sum = DroppedByReason::default();
         let mut is_first = true;
         let mut next_look = Time::ZERO;
+        let extent = &self.run.extent;
+        let ends: BTreeSet<Time> =
+            extent.windows.iter().chain(&extent.others).flat_map(|&(from, to)| [from, to]).collect();
         loop {
             let step = schedule.next_step();
             let end = self.run.ends_at();
             let is_last = step >= end;
             let at = if is_last { end } else { step };
-            let reaches = self.sleep_until(if is_last { at - LAST_LOOK } else { at });
-            if is_last || at >= next_look || !reaches {
+            let reaches = self.sleep_until(if is_last { at - last_look } else { at });
+            if is_last || at >= next_look || !reaches || ends.contains(&at) {
                 next_look = at + every;
                 for (node, last) in last.iter_mut().enumerate() {
                     if self.lab.network.nodes[node].software != Software::Weir {
@@ -789,6 +841,15 @@ impl WorldOfRun<'_, '_> {
                     }
                     // A forwarder that has failed says nothing: it keeps what it had.
                     let Ok(now) = nodes::ask(&self.lab.namespaces[node], METRICS) else { continue };
+                    if now.is_restarted(last) {
+                        add(&mut carried[node], &last.state.cache);
+                        lost += last.lost_datagrams.saturating_sub(lost_before[node]);
+                        lost_before[node] = 0;
+                        *last = NodeFigures::default();
+                    }
+                    if is_first {
+                        lost_before[node] = now.lost_datagrams;
+                    }
                     let drops = nodes::since(last, &now);
                     // What was dropped before the beginning is not of the run.
                     if !is_first {
@@ -801,7 +862,9 @@ impl WorldOfRun<'_, '_> {
                     if !is_first {
                         self.tell_links(node, last, &now);
                     }
-                    accounts.set_state(node, now.state);
+                    let mut state = now.state;
+                    add(&mut state.cache, &carried[node]);
+                    accounts.set_state(node, state);
                     *last = now;
                 }
                 is_first = false;
@@ -811,7 +874,8 @@ impl WorldOfRun<'_, '_> {
                 schedule.end_at(end);
                 accounts.end_at(end);
                 accounts.end_step(end, false);
-                let lost = last.iter().map(|figures| figures.lost_datagrams).sum();
+                let own = last.iter().zip(&lost_before);
+                lost += own.map(|(now, before)| now.lost_datagrams.saturating_sub(*before)).sum::<u64>();
                 return Ok((accounts, sum, lost));
             }
             accounts.end_step(step, schedule.is_sample());
@@ -834,6 +898,6 @@ impl traffic::Watch for WatchOfRun<'_, '_, '_> {
     }
 
     fn goes_on(&mut self, run: &Run<'_>) -> bool {
-        self.watch.goes_on(run, self.live)
+        self.watch.goes_on(run, self.live) && !self.world.has_failed.load(Ordering::Acquire)
     }
 }

@@ -267,7 +267,9 @@ fn mac(link: usize, direction: usize) -> Mac {
 
 /// The interface to a neighbour is called as it, as far as there is room, and with the number of the link if another is.
 fn interface(neighbour: &str, link: usize, others: &[End]) -> String {
-    let is_taken = |name: &str| name == "lo" || others.iter().any(|end| end.interface == name);
+    // The kernel keeps these to itself.
+    let is_reserved = |name: &str| ["lo", "all", "default"].contains(&name);
+    let is_taken = |name: &str| is_reserved(name) || others.iter().any(|end| end.interface == name);
     let name = plain(neighbour, LONGEST_NAME);
     if !is_taken(&name) {
         return name;

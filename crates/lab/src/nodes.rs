@@ -14,6 +14,8 @@ use crate::namespace::Namespace;
 /// A forwarder at a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeFigures {
+    /// When it was started, s since 1970; 0 if nobody has asked.
+    pub started: f64,
     /// Its tables.
     pub state: NodeState,
     /// What it dropped so far.
@@ -54,6 +56,13 @@ impl FaceFigures {
     }
 }
 
+impl NodeFigures {
+    /// Whether the forwarder was started again after an earlier moment: then it counts from 0.
+    pub fn is_restarted(&self, before: &NodeFigures) -> bool {
+        before.started > 0.0 && self.started != before.started
+    }
+}
+
 /// How long a forwarder may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -82,6 +91,7 @@ fn read(text: &str) -> NodeFigures {
         let value = number as u64;
         let state = &mut figures.state;
         match name {
+            "weir_start_time_seconds" => figures.started = number,
             "weir_pit_entries" => (state.pending, state.most_pending) = (value, value),
             "weir_cs_packets" => state.cached = value,
             "weir_cs_hits_total" => state.cache.hits = value,

@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 use crate::error::LabError;
+use crate::isolation::STAGE;
 use crate::links::prefer;
 use crate::namespace::Namespace;
 
@@ -35,17 +36,22 @@ pub struct Process {
 
 impl Process {
     /// Starts a command in a namespace; what it writes goes to a file. Signals of the terminal do not reach it.
+    /// One that is preferred runs before usual processes of this host, where that is permitted.
     ///
     /// # Errors
     /// The command is not there.
     pub fn start(
         name: &str,
         mut command: Command,
-        namespace: &Namespace,
+        (namespace, is_preferred): (&Namespace, bool),
         log: &Path,
     ) -> Result<Process, LabError> {
         let spawn = || {
-            prefer();
+            if is_preferred {
+                prefer();
+            }
+            // A lab that it starts is one of its own.
+            command.env_remove(STAGE);
             let file = File::create(log)?;
             command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).spawn()
         };
@@ -94,14 +100,20 @@ impl Process {
 
     /// Asks it and what it started to end, and gives them a moment.
     pub fn end(&mut self) {
-        let group = Pid::from_raw(self.child.id() as i32);
-        let _ = killpg(group, Signal::SIGTERM);
+        Process::end_all(&mut [self]);
+    }
+
+    /// The same for several at once.
+    pub fn end_all(processes: &mut [&mut Process]) {
+        for process in &mut *processes {
+            let _ = killpg(Pid::from_raw(process.child.id() as i32), Signal::SIGTERM);
+        }
         let mut waited = Duration::ZERO;
-        while self.status().is_none() && waited < FAREWELL {
+        while processes.iter_mut().any(|process| process.status().is_none()) && waited < FAREWELL {
             nap();
             waited += LOOK;
         }
-        self.kill();
+        processes.iter_mut().for_each(|process| process.kill());
     }
 
     /// Sends it a signal.
@@ -112,7 +124,7 @@ impl Process {
 
     /// Kills it and what it started, and waits until it is gone.
     pub fn kill(&mut self) {
-        // Nobody may be left.
+        // It may have started others.
         let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL);
         let _ = self.child.wait();
     }

@@ -31,7 +31,10 @@ pub fn scaled(scenario: &Arc<Scenario>, factor: f64) -> Result<Arc<Scenario>, La
     if scaled.links.iter().any(|link| link.rate_trace.is_some()) {
         return Err(LabError::Invalid("--scale: a link has `rate_trace`, which cannot be scaled".to_owned()));
     }
-    let rate = |rate: Rate| Rate::from_bps((rate.as_bps_f64() * factor).round() as u64);
+    // The least rate above 0 that there is.
+    let rate = |rate: Rate| {
+        Rate::from_bps(u64::from(rate > Rate::ZERO).max((rate.as_bps_f64() * factor).round() as u64))
+    };
     let source = |of: SourceRate| match of {
         SourceRate::Elastic => SourceRate::Elastic,
         SourceRate::Limited(limit) => SourceRate::Limited(rate(limit)),

@@ -89,6 +89,16 @@ impl LinkInterval {
         }
     }
 
+    /// How many directions of links there are.
+    pub fn len(&self) -> usize {
+        self.queueing.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.queueing.is_empty()
+    }
+
     /// Queueing delays in front of a link.
     pub fn queueing(&self, link: usize) -> &DelayHistogram {
         &self.queueing[link]

@@ -229,6 +229,15 @@ impl NodeAccounts {
         self.names.iter().enumerate().map(|(node, name)| interval.row(node, name)).collect()
     }
 
+    /// Data that all nodes lost, over the interval with this index.
+    pub fn data_lost(&self, place: usize) -> u64 {
+        let of_reasons = |drops: &DroppedByReason| -> u64 {
+            let losses = DropReason::ALL.into_iter().zip(drops).filter(|(reason, _)| reason.is_loss());
+            losses.map(|(_, dropped)| dropped.data).sum()
+        };
+        self.intervals[place].drops.iter().flatten().map(|drops| of_reasons(drops)).sum()
+    }
+
     /// The part of the Interests looked up at some nodes that their stores answered, over the interval with this index;
     /// `None` without any.
     pub fn hit_ratio(&self, place: usize, nodes: &[usize]) -> Option<f64> {

@@ -144,7 +144,8 @@ pub fn reproduce(
     folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Study> {
-    let request = ReproduceRequest { names, seeds: seeds.seeds()?, scheme, jitter, elsewhere: None, emulates: false };
+    let request =
+        ReproduceRequest { names, seeds: seeds.seeds()?, scheme, jitter, elsewhere: None, emulates: false };
     let with_series = folder.is_some();
     let plan = py.detach(|| request.plan(with_series)).map_err(|error| study_error(py, &error))?;
     How { jobs, folder, progress, elsewhere: None }.make(py, Box::new(plan))

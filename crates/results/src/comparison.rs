@@ -56,6 +56,7 @@ impl ComparisonDocument {
                     variant: runs.first().and_then(|run| run.variant.clone()),
                     report: None,
                     knows_no_classes: false,
+                    doubts: runs.iter().flat_map(doubts).collect(),
                     data_thrown_away: estimate(runs.iter().map(|run| Some(run.data_thrown_away))),
                 })
                 .collect(),
@@ -154,6 +155,12 @@ fn weights_note(row: &DistanceComparison) -> Option<String> {
             "Distances and the weighted Jain's index are by the optimum, which divides links by classes: {weights}. Jain's index in a class or a group is without weights."
         )
     })
+}
+
+/// Why the figures of a run are not those of the network.
+fn doubts(run: &RunDocument) -> impl Iterator<Item = String> {
+    let of_lab = run.lab.iter().flat_map(|lab| &lab.doubts);
+    of_lab.map(|why| format!("{}, seed {}: {}", run.contestant(), run.seed, why.trim_end_matches('.')))
 }
 
 /// How far a scheme is from its own target, in a sentence.
@@ -285,6 +292,7 @@ impl ComparisonDocument {
         grids.retain(|grid| !grid.rows.is_empty());
         let mut notes: Vec<String> = period.distances.first().and_then(weights_note).into_iter().collect();
         notes.extend(self.classes_note(period));
+        notes.extend(self.doubts_note());
         notes.extend(period.distances.iter().filter_map(target_note));
         Section { title, grids, notes, ..Section::default() }
     }
@@ -303,6 +311,14 @@ impl ComparisonDocument {
                 named.join(", ")
             )
         })
+    }
+
+    /// Runs whose figures are not those of the network.
+    fn doubts_note(&self) -> Option<String> {
+        let doubts: Vec<&str> =
+            self.schemes.iter().flat_map(|scheme| &scheme.doubts).map(String::as_str).collect();
+        (!doubts.is_empty())
+            .then(|| format!("The machine did not keep up with some runs: {}.", doubts.join("; ")))
     }
 
     /// The schemes that divide nothing by classes, where there are several classes.

@@ -48,6 +48,10 @@ pub struct ComparedScheme {
     /// Whether the scheme treats all classes alike.
     #[serde(default)]
     pub knows_no_classes: bool,
+    /// Why its figures are not those of the network, for each run in the lab with which the machine did not keep up; left out
+    /// if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// The part of the Data that was thrown away, for whatever reason, over the whole run.
     #[serde(default)]
     pub data_thrown_away: Option<Estimate>,

@@ -37,6 +37,8 @@ struct Observer {
     /// Directions of links, sorted.
     links: Vec<usize>,
     nodes: Vec<usize>,
+    /// For [`Metric::Lost`] of all flows: whether the nodes and links tell of Data that were lost, and flows do not.
+    by_network: bool,
     window: (Time, Time),
     /// Bits of Data on the links during the window.
     data_bits: u64,
@@ -76,6 +78,7 @@ impl Observer {
             prefixes: Vec::new(),
             links: Vec::new(),
             nodes: Vec::new(),
+            by_network: false,
             data_bits: 0,
             waited: Span::ZERO,
         }
@@ -222,8 +225,17 @@ impl Experiment {
     /// and what the others are about.
     pub fn observers_of_network(&self) -> (Observers, Vec<String>) {
         let (mut observers, mut others) = (Observers::new(2 * self.scenario().links.len()), Vec::new());
-        let is_seen = |metric| !matches!(metric, Metric::QueueingMean | Metric::HopsMean);
-        let observer = |probe: Probe| Some(self.observer(probe).ok()?).filter(|o| is_seen(o.probe.metric));
+        let all = self.scenario().flows.len();
+        // Whose Data was lost is not known.
+        let is_seen = |observer: &Observer| match observer.probe.metric {
+            Metric::QueueingMean | Metric::HopsMean => false,
+            Metric::Lost => observer.flows.len() == all,
+            _ => true,
+        };
+        let observer = |probe: Probe| {
+            let by_network = probe.metric == Metric::Lost;
+            Some(Observer { by_network, ..self.observer(probe).ok()? }).filter(is_seen)
+        };
         for expectation in self.expectations() {
             match observer(Probe::from(expectation)) {
                 Some(observer) => observers.expect(observer, expectation),

@@ -15,6 +15,8 @@ struct Measured<'a> {
     interval: &'a Interval,
     links: Option<&'a LinkInterval>,
     hit_ratio: Option<f64>,
+    /// Data that nodes dropped, and packets that links lost.
+    data_lost: Option<f64>,
 }
 
 impl Statement {
@@ -49,14 +51,24 @@ impl Observer {
         let (place, interval) = flows.between(self.window)?;
         let links = links.map(|links| links.interval(place));
         let hit_ratio = nodes.and_then(|nodes| nodes.hit_ratio(place, &self.nodes));
+        let data_lost = nodes.zip(links).map(|(nodes, links)| {
+            let by_links: u64 =
+                (0..links.len()).map(|at| links.link(at)).map(|link| link.lost + link.down).sum();
+            (nodes.data_lost(place) + by_links) as f64
+        });
+        let completion = flows.completion();
+        let measured = Measured { completion, interval, links, hit_ratio, data_lost };
         Some(ProbeValue {
-            value: self.measured(&Measured { completion: flows.completion(), interval, links, hit_ratio }),
+            value: self.measured(&measured),
             never: self.probe.metric == Metric::Settle && self.settling.is_never(),
         })
     }
 
     /// The value of the metric; `None` if there is nothing to measure.
-    fn measured(&self, Measured { completion, interval, links, hit_ratio }: &Measured<'_>) -> Option<f64> {
+    fn measured(
+        &self,
+        Measured { completion, interval, links, hit_ratio, data_lost }: &Measured<'_>,
+    ) -> Option<f64> {
         let seconds = interval.seconds();
         let goodputs = || -> Vec<f64> {
             self.flows.iter().map(|&f| (8 * interval.flow(f).content) as f64 / seconds).collect()
@@ -81,6 +93,7 @@ impl Observer {
                 let delivered = delays().count();
                 (delivered > 0).then(|| self.waited.as_millis_f64() / delivered as f64)
             }
+            Metric::Lost if self.by_network => *data_lost,
             Metric::Lost => count(|i, f| i.flow(f).lost),
             Metric::Retransmitted => count(|i, f| i.flow(f).counters.retransmitted),
             Metric::Timeouts => count(|i, f| i.flow(f).counters.timeouts),

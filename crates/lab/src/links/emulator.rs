@@ -130,12 +130,12 @@ pub struct Trouble {
 impl Outcome {
     /// Why the figures of the run are not to be trusted: the machine did not keep up. `None`: they are.
     pub fn doubt(&self) -> Option<String> {
-        let Trouble { kernel_drops, no_memory, too_long, .. } = self.trouble;
-        let lost = kernel_drops + no_memory + too_long;
+        let Trouble { kernel_drops, no_memory, too_long, undeliverable, .. } = self.trouble;
+        let lost = kernel_drops + no_memory + too_long + undeliverable;
         if lost > 0 {
             return Some(format!(
                 "the emulated links lost {lost} frames that the scenario does not lose ({kernel_drops} not taken in \
-                 time, {no_memory} without memory, {too_long} too long)"
+                 time, {no_memory} without memory, {too_long} too long, {undeliverable} not taken by a node)"
             ));
         }
         let ratio = self.late as f64 / self.frames.max(1) as f64;

@@ -49,9 +49,10 @@ pub fn run(run: &Run<'_>, plan: &Plan<'_, Endpoint>, watch: &mut dyn Watch) -> R
             gates.push(gate);
             scope.spawn(move || connection::run(run, connection, &sender, &go));
         }
-        drop(sender);
+        // Without connections, as where all applications are commands, only the time ends the run.
+        let lasts = plan.connections.is_empty().then_some(sender);
         until_ready(run, &messages, gates, watch)?;
-        until_over(run, &messages, plan.connections.len(), watch)
+        until_over(run, &messages, plan.connections.len(), lasts.is_some(), watch)
     })
 }
 
@@ -76,15 +77,17 @@ fn until_ready(
     gates.iter().try_for_each(|gate| gate.send(()).map_err(|_| ended()))
 }
 
-/// Waits until all connections have ended; what they measured, or the first thing that went wrong.
+/// Waits until all connections have ended, or where it `lasts` until the run is over; what they measured, or the first thing
+/// that went wrong.
 fn until_over(
     run: &Run<'_>,
     messages: &Receiver<Message>,
     mut left: usize,
+    lasts: bool,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Part>, LabError> {
     let (mut parts, mut failure) = (Vec::new(), None);
-    while left > 0 {
+    while left > 0 || (lasts && run.now() < run.ends_at()) {
         match messages.recv_timeout(EVERY) {
             Ok(Message::Ended(over)) => {
                 left -= 1;
