@@ -117,6 +117,8 @@ export interface RunDocument extends Rows {
   wall_s: number;
   events: number;
   packet_hops: number;
+  /** Of a run in the lab. */
+  lab?: { busy: number; doubts: string[] };
   /** Over the whole run. */
   drops: DropRow[];
   /** The part of the Data, 0 to 1. */

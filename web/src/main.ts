@@ -41,10 +41,15 @@ function header(): HTMLElement {
     ["took", `${seconds(doc.wall_s)} s`],
     ["packet-hops", large(doc.packet_hops) + (doc.wall_s > 0 ? ` (${large(doc.packet_hops / doc.wall_s)}/s)` : "")],
   ];
+  const lab: [string, string][] = [
+    ["on real forwarders", `${seconds(doc.simulated_s)} s`],
+    ["processors busy", `${Math.round(100 * (doc.lab?.busy ?? 0))} %`],
+    ["packet-hops", large(doc.packet_hops)],
+  ];
   const facts: [string, string][] = [
     ["scenario", doc.scenario],
     ["scheme", doc.scheme],
-    ...(isReal ? [["on running forwarders", `${seconds(doc.simulated_s)} s`] as [string, string]] : simulation),
+    ...(doc.lab ? lab : isReal ? [["on running forwarders", `${seconds(doc.simulated_s)} s`] as [string, string]] : simulation),
   ];
   return h(
     "header",

@@ -11,7 +11,7 @@ use weir_measure::Report;
 struct Page<'a> {
     time: Steps,
     seed: u64,
-    schemes: Vec<&'a str>,
+    schemes: Vec<String>,
     /// Classes, then flows.
     rows: Vec<Row<'a>>,
     /// For each scheme, beside the rows.
@@ -65,7 +65,7 @@ pub(crate) fn data(reports: &[Report]) -> Option<String> {
     Some(script_data(&Page {
         time: thin.steps(first.series.step_s),
         seed: document.seed,
-        schemes: reports.iter().map(|report| report.document.scheme.as_str()).collect(),
+        schemes: reports.iter().map(|report| report.document.contestant()).collect(),
         rows: classes.clone().map(class).chain(flows.iter().map(flow)).collect(),
         series: reports.iter().map(series).collect(),
     }))
