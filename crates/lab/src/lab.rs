@@ -719,7 +719,8 @@ impl WorldOfRun<'_, '_> {
             }
             // A forwarder that has to read its file again does so once for all that happens at a time.
             let mut to_tell = BTreeSet::new();
-            while let Some((_, change)) = script.pop_front_if(|(time, _)| *time == at) {
+            while script.front().is_some_and(|(time, _)| *time == at) {
+                let Some((_, change)) = script.pop_front() else { break };
                 match change {
                     Change::Rate(link, to) => {
                         rates[link.index()] = to;

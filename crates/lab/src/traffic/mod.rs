@@ -1,7 +1,7 @@
 //! The flows of a scenario as applications of running forwarders.
 //!
-//! [`plan`] says which applications there are and behind which connections; [`connection`] runs those of one connection in a
-//! thread. The times of all are from the beginning of the [`Run`].
+//! A [`Plan`] says which applications there are and behind which connections; a thread runs those of one connection. The times of
+//! all are from the beginning of the [`Run`].
 
 mod connection;
 mod plan;
