@@ -77,6 +77,26 @@ class Runs(OnThisMachine):
             self.assertEqual((frame[12:14], frame[23]), (b"\x08\x00", 17))
             self.assertIn(frame[42], (0x64, 0x05, 0x06))
 
+    def test_nodes_tell_of_their_queues_and_of_their_stores_also_after_a_failure(self):
+        file = self.folder / "scenario.toml"
+        file.write_text(CHANGES)
+        document = self.ran(file, "--window=1:2.5").document()
+        [link] = [link for link in document["links"] if (link["from"], link["to"]) == ("P", "R")]
+        self.assertGreater(link["drops"], 10, "the flow asks for twice the rate of the link")
+        self.assertGreater(link["queue_ms"]["mean"], 5)
+        # The store of R fails with it: what it counted before counts still, and nothing is less than nothing.
+        for of in (document, document["windows"][-1]):
+            [store] = [node for node in of["nodes"] if node["node"] == "R"]
+            self.assertTrue(100 < store["cache_misses"] < 4000, store)
+        self.assertEqual(document["lab"]["doubts"], [])
+
+    def test_a_scenario_of_commands_alone_takes_its_time(self):
+        file = self.folder / "scenario.toml"
+        file.write_text(COMMANDS)
+        document = self.ran(file).document()
+        self.assertEqual([flow["completion_s"] is not None for flow in document["flows"]], [True])
+        self.assertEqual(document["simulated_s"], 2)
+
     def test_a_shell_is_at_its_node(self):
         shell = self.folder / "scenario.sh"
         words = [f"{weir_binary()} face --json >$OUT/faces", "cut -sd: -f1 /proc/net/dev >$OUT/networks", "pwd >$OUT/folder"]
@@ -90,6 +110,66 @@ class Runs(OnThisMachine):
         self.assertEqual(set((out / "networks").read_text().split()), {"R1", "lo"})
         self.assertIn("-C1\n", (out / "folder").read_text())
 
+
+LINE = """
+title = "A consumer, a router and a producer"
+duration = "{duration}"
+[scheme]
+default = "fixed"
+source = "assumed"
+[[node]]
+name = "C"
+[[node]]
+name = "R"
+cache = 1000
+source = "assumed"
+[[node]]
+name = "P"
+{producer}
+[defaults.link]
+rate = "4 Mb/s"
+delay = "5 ms"
+queue = "20 packets"
+source = "assumed"
+[[link]]
+ends = ["C", "R"]
+[[link]]
+ends = ["R", "P"]
+[[flow]]
+name = "only"
+consumer = "C"
+producer = "P"
+prefix = "/p"
+source = "assumed"
+{flow}
+"""
+
+# More is asked for than there is, the rates of both links of R change at one time, and R fails for a while.
+CHANGES = LINE.format(duration="3 s", producer="", flow='source_rate = "8 Mb/s"\nunresponsive = true') + "".join(
+    f"""
+[[event]]
+at = "{at} s"
+link = "{link}"
+rate = "{rate} Mb/s"
+source = "assumed"
+"""
+    for at, rate in ((0.5, 5), (0.6, 4))
+    for link in ("C-R", "R-P")
+) + """
+[[event]]
+at = "1.5 s"
+node = "R"
+up = false
+source = "assumed"
+[[event]]
+at = "1.8 s"
+node = "R"
+up = true
+source = "assumed"
+"""
+
+# Both ends are commands.
+COMMANDS = LINE.format(duration="2 s", producer='command = "sleep 9"', flow='command = "sleep 0.3"')
 
 
 def packets(file):
