@@ -27,7 +27,7 @@ class Marks(unittest.IsolatedAsyncioTestCase):
         self.here, self.there = self.lab.host("weir"), self.lab.host()
         self.lab.link(self.here, self.there, "10.4.0")
         self.weir = self.here.weir(
-            '[faces.tcp]\nlisten = "0.0.0.0:6363"\nrate = "8 Mb/s"\nqueue = 10000\n'
+            '[faces.tcp]\nlisten = "0.0.0.0:6363"\nrate = "2 Mb/s"\nqueue = 10000\n'
             # Nobody knows the other host: its classes are believed only if the file says so.
             'trust = "all"\n'
             'marking_threshold = "4000 B"\nmarking_interval = "10 ms"\n'

@@ -624,7 +624,7 @@ function provenance(): HTMLElement {
       "p",
       {},
       "Goodput is the Data content delivered to applications, as a mean over the whole run or window, even if a flow completes earlier. Delay is the time from the first transmission of an Interest to its Data. ",
-      isReal
+      isReal || doc.lab
         ? "Lost counts Interests that got no Data, wherever the Interest or the Data was dropped."
         : "Lost counts Data packets dropped in the network.",
     ),

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use weir_core::units::Time;
+use weir_core::units::{Span, Time};
 use weir_experiment::{Experiment, Setup};
 use weir_lab::LabError;
 use weir_lab::isolation::{Place, Program, isolate};
@@ -197,8 +197,14 @@ impl Watch for Studied<'_> {
 /// The links that are to be captured, each with the name of its file.
 fn links(scenario: &Scenario, wanted: &[String]) -> Result<Vec<(LinkId, String)>, Failure> {
     let names: Vec<String> = (0..scenario.links.len()).map(|at| scenario.link_name(LinkId(at))).collect();
+    // Either end may come first.
+    let reversed = |at: usize| {
+        let link = &scenario.links[at];
+        let [a, b] = [link.a, link.b].map(|node| scenario.nodes[node.index()].name.as_str());
+        names[at].replacen(&format!("{a}-{b}"), &format!("{b}-{a}"), 1)
+    };
     let link = |wanted: &String| {
-        let at = names.iter().position(|name| name == wanted);
+        let at = (0..names.len()).find(|at| names[*at] == *wanted || reversed(*at) == *wanted);
         at.map(|at| (LinkId(at), format!("{wanted}.pcapng"))).ok_or_else(|| {
             let meant = did_you_mean(wanted, names.iter().map(String::as_str));
             Failure::from(format!(
@@ -305,7 +311,12 @@ struct Progress<'a> {
     bar: ProgressBar,
     /// The names of the directions of links.
     directions: Vec<String>,
+    /// Without a terminal: when the next line is written.
+    next_line: Option<Time>,
 }
+
+/// Without a terminal there is a line so often.
+const EVERY: Span = Span::from_secs(10);
 
 impl<'a> Progress<'a> {
     fn new(experiment: &Experiment, stop: &'a Stop, shows: bool) -> Progress<'a> {
@@ -315,7 +326,8 @@ impl<'a> Progress<'a> {
         let style = terminal::style("{bar:30} {percent:>3} %  {eta} left  {msg}");
         let target = if shows { terminal::progress() } else { indicatif::ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(length), target).with_style(style);
-        Progress { stop, bar, directions }
+        let next_line = (shows && !terminal::has_progress()).then_some(Time::ZERO + EVERY);
+        Progress { stop, bar, directions, next_line }
     }
 }
 
@@ -327,6 +339,12 @@ impl Watch for Progress<'_> {
     fn goes_on(&mut self, run: &Run<'_>, links: &[Live]) -> bool {
         use std::sync::atomic::Ordering::Relaxed;
         let now = run.now();
+        if let Some(next) = self.next_line.filter(|next| now >= *next) {
+            self.next_line = Some(next + EVERY);
+            let until = run.extent.until.as_secs_f64();
+            let goodput = rate(8.0 * run.content() as f64 / now.as_secs_f64().max(0.1));
+            eprintln!("{:.0} s of {until:.0} s, {goodput}", now.as_secs_f64());
+        }
         self.bar.set_position(now.as_nanos() / 1_000_000);
         let goodput = rate(8.0 * run.content() as f64 / now.as_secs_f64().max(0.1));
         let busiest = links.iter().zip(&self.directions).max_by_key(|(live, _)| live.queued.load(Relaxed));

@@ -38,6 +38,8 @@ pub(crate) const STAGE: &str = "WEIR_LAB_STAGE";
 const PLACES: [&str; 4] = ["/srv", "/media", "/mnt", "/opt"];
 /// Where they are if none is empty.
 const LAST_PLACE: &str = "/run";
+/// Signals within so long are one.
+const ONE_SIGNAL: Duration = Duration::from_millis(100);
 /// How often a process that is asked to end is asked again. It may not have been ready for the first time.
 const REMINDER: Duration = Duration::from_millis(20);
 /// The exit code of a command that two signals ended.
@@ -203,7 +205,7 @@ fn attend(mut command: Command, is_outermost: bool) -> Result<ExitCode, LabError
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGCHLD])
         .map_err(LabError::system("signals cannot be watched"))?;
     let mut child = command.spawn().map_err(LabError::system("the lab cannot be started"))?;
-    let mut asked = 0;
+    let (mut asked, mut since) = (0, Duration::ZERO);
     loop {
         if let Some(status) = child.try_wait().map_err(LabError::system("the lab cannot be waited for"))? {
             return Ok(code_of(status));
@@ -215,7 +217,12 @@ fn attend(mut command: Command, is_outermost: bool) -> Result<ExitCode, LabError
         }
         ask_to_end(&child);
         sleep(REMINDER);
-        asked += signals.pending().filter(asks).count();
+        since += REMINDER;
+        let again = signals.pending().filter(asks).count();
+        // `timeout`, for example, sends a signal to the process and to its group: that is one.
+        if since > ONE_SIGNAL {
+            asked += again;
+        }
         if is_outermost && asked > 1 {
             child.kill().and_then(|()| child.wait()).map_err(LabError::system("the lab cannot be ended"))?;
             return Ok(ExitCode::from(INTERRUPTED));

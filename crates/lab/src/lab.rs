@@ -279,6 +279,9 @@ impl<'e> Lab<'e> {
         }
         let mut applications = Applications::new(&run, &commands, self.nodes(), &self.commands)?;
         applications.start_producers(&self.namespaces)?;
+        for lacks in self.not_done() {
+            watch.on_warning(&lacks);
+        }
         let world = WorldOfRun {
             lab: self,
             run: &run,

@@ -59,7 +59,8 @@ impl FaceFigures {
 impl NodeFigures {
     /// Whether the forwarder was started again after an earlier moment: then it counts from 0.
     pub fn is_restarted(&self, before: &NodeFigures) -> bool {
-        before.started > 0.0 && self.started != before.started
+        // It computes the time from two clocks, so that it differs by some milliseconds.
+        before.started > 0.0 && self.started - before.started > 0.1
     }
 }
 
@@ -200,6 +201,14 @@ weir_face_queue_delay_seconds_bucket{le=\"+Inf\",face=\"257\",remote=\"udp4://10
         let neighbour = Ipv4Addr::new(10, 0, 0, 2);
         let waits = now.faces[&neighbour].waits_since(&before.faces[&neighbour]);
         assert_eq!(waits, [(Span::from_millis(150), 4)]);
+    }
+
+    #[test]
+    fn a_forwarder_that_says_another_millisecond_was_not_started_again() {
+        let at = |started| NodeFigures { started, ..NodeFigures::default() };
+        assert!(!at(1.001).is_restarted(&at(1.0)) && !at(0.999).is_restarted(&at(1.0)));
+        assert!(!at(5.0).is_restarted(&at(0.0)), "nobody had asked");
+        assert!(at(1.5).is_restarted(&at(1.0)));
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn weights_note(row: &DistanceComparison) -> Option<String> {
 }
 
 /// Why the figures of a run are not those of the network.
-fn doubts(run: &RunDocument) -> impl Iterator<Item = String> {
+pub fn doubts(run: &RunDocument) -> impl Iterator<Item = String> {
     let of_lab = run.lab.iter().flat_map(|lab| &lab.doubts);
     of_lab.map(|why| format!("{}, seed {}: {}", run.contestant(), run.seed, why.trim_end_matches('.')))
 }

@@ -29,6 +29,7 @@ mod thinned;
 mod thrown;
 mod trace;
 
+pub use comparison::doubts;
 pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
     write_parquet, write_reproduction, write_sweep,

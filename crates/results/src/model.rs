@@ -410,6 +410,13 @@ pub struct CaseRow {
     pub fitted: Vec<String>,
     /// The report of the run with the first seed, relative to this document's folder; `None` if none was written.
     pub report: Option<String>,
+    /// Whether its runs were made in the lab.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lab: bool,
+    /// Why its figures are not those of the network, for each run in the lab with which the machine did not keep up; left out
+    /// if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// The statements about the case, from the paper and other sources.
     pub statements: Vec<StatementRow>,
     /// The optimum and the runs' distance from it; `None` if it is not known.

@@ -213,6 +213,17 @@ impl ReproductionDocument {
         notes.extend(unknown);
         notes.extend(fitted_values(experiment));
         notes.extend(self.repeated(experiment));
+        if experiment.cases.iter().any(|case| case.lab) {
+            notes.push("The runs were made on real forwarders, in the lab.".to_owned());
+        }
+        let doubts: Vec<&str> =
+            experiment.cases.iter().flat_map(|case| &case.doubts).map(String::as_str).collect();
+        if !doubts.is_empty() {
+            notes.push(format!(
+                "The machine did not keep up with some runs, and what they measured is not decisive: {}.",
+                doubts.join("; ")
+            ));
+        }
         let is_alone = experiment.cases.len() == 1;
         let report = |case: &CaseRow| {
             let name = if is_alone { case.scheme.clone() } else { name_of(case) };

@@ -9,7 +9,7 @@ use weir_experiment::{bound, scheme_for};
 use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, ProbeValue};
 use weir_results::{
     CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
-    WindowDistanceRow, is_said_by, kind_of_source, write_reproduction,
+    WindowDistanceRow, doubts, is_said_by, kind_of_source, write_reproduction,
 };
 use weir_scenario::{Expectation, Scenario, Stated};
 
@@ -110,6 +110,9 @@ struct Case<'a> {
 struct CaseRun {
     /// What tells one outcome from another: events, packets put on links, and each flow's goodput.
     outcome: (u64, u64, Vec<u64>),
+    /// Whether it was made in the lab, and why its figures are not those of the network.
+    lab: bool,
+    doubts: Vec<String>,
     expectations: Vec<ExpectationRow>,
     /// What statements about other schemes are compared with.
     beside: Vec<ProbeValue>,
@@ -135,7 +138,8 @@ impl CaseRun {
         let distances = windows.chain([&document.optimum]).filter_map(distance).collect();
         let goodputs = document.flows.iter().map(|flow| flow.goodput_bps.to_bits()).collect();
         let outcome = (document.events, document.packet_hops, goodputs);
-        CaseRun { outcome, expectations: document.expectations, beside, distances }
+        let (lab, doubts) = (document.lab.is_some(), doubts(&document).collect());
+        CaseRun { outcome, lab, doubts, expectations: document.expectations, beside, distances }
     }
 }
 
@@ -392,6 +396,8 @@ impl Case<'_> {
             scheme: self.scheme.to_owned(),
             distinct: runs.iter().map(|run| &run.outcome).collect::<BTreeSet<_>>().len() as u64,
             fitted: fitted(&self.point.point.scenario, self.scheme),
+            lab: runs.iter().any(|run| run.lab),
+            doubts: runs.iter().flat_map(|run| run.doubts.clone()).collect(),
             report: has_report.then(|| format!("{}/report.html", self.folder)),
             // A world other than the simulator may not see what a statement is about.
             statements: stated

@@ -106,6 +106,8 @@ pub fn comparison(report: &Report) -> SummaryDocument {
 pub fn reproduction(report: &Report) -> ReproductionDocument {
     let runs = runs(report).swap_remove(0);
     let case = |set: &[&str]| CaseRow {
+        lab: false,
+        doubts: Vec::new(),
         distinct: runs.len() as u64,
         fitted: Vec::new(),
         set: set.iter().map(|set| (*set).to_owned()).collect(),
