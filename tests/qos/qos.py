@@ -147,6 +147,9 @@ def nothing_is_lost(_, real):
             yield f"{key}: {total(real, key)}"
     yield from lost_by_the_host(real)
     yield from drops(real, lambda reason: reason not in AT_THE_END)
+    for link in real["links"]:
+        if link["drops"]:
+            yield f"{link['drops']} packets were dropped from {link['from']} to {link['to']}"
 
 
 def no_data_is_lost(_, real):
@@ -165,9 +168,6 @@ def drops(real, is_meant):
         for row in node["drops"]:
             if is_meant(row["reason"]):
                 yield f"{node['node']} dropped {row['data']} Data and {row['interests']} Interests: {row['reason']}"
-    for link in real["links"]:
-        if link["drops"]:
-            yield f"{link['drops']} packets were dropped from {link['from']} to {link['to']}"
 
 
 # Less than in the scenario: a second of the lab takes a second.
