@@ -130,7 +130,7 @@ pub struct LabWorld {
 }
 
 impl LabWorld {
-    /// With the files of its labs in a folder.
+    /// A world whose labs have their files in this folder.
     pub fn new(program: Program, folder: PathBuf, tells_rates: bool) -> LabWorld {
         let (captures, commands) = (Vec::new(), None);
         LabWorld { options: Options { program, folder, tells_rates, captures, commands, scale: 1.0 } }
@@ -311,11 +311,11 @@ struct Progress<'a> {
     bar: ProgressBar,
     /// The names of the directions of links.
     directions: Vec<String>,
-    /// Without a terminal: when the next line is written.
+    /// The time of the next line of progress. `None` on a terminal, which has a bar.
     next_line: Option<Time>,
 }
 
-/// Without a terminal there is a line so often.
+/// The time between two lines of progress.
 const EVERY: Span = Span::from_secs(10);
 
 impl<'a> Progress<'a> {

@@ -37,6 +37,11 @@ impl From<weir_app::AppError> for LabError {
 }
 
 impl LabError {
+    /// A thread of the run has ended early.
+    pub(crate) fn ended() -> LabError {
+        LabError::Application("a thread of the run has ended".to_owned())
+    }
+
     /// An application failed because of this.
     pub(crate) fn application(error: impl fmt::Display) -> LabError {
         LabError::Application(error.to_string())

@@ -18,6 +18,7 @@ use weir_management::status::{FaceNumber, FacePersistency};
 use weir_scenario::Software;
 
 use crate::error::LabError;
+use crate::isolation::in_path;
 use crate::network::{FRAME, Node, PORT};
 
 /// How long an answer may take. Assumed: the machine may be busy with many others that start.
@@ -39,9 +40,7 @@ pub fn find(software: Software) -> Result<PathBuf, LabError> {
         let whole = path.canonicalize();
         return whole.map_err(LabError::system(format!("{}, of the variable {variable}", path.display())));
     }
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
-    found.ok_or_else(|| {
+    in_path(Path::new(name)).ok_or_else(|| {
         let how = match software {
             Software::Ndnd => "`go install github.com/named-data/ndnd/cmd/ndnd@latest` installs it",
             _ => "https://docs.named-data.net/NFD says how to install it",

@@ -27,7 +27,7 @@ pub type Mac = [u8; 6];
 pub(crate) struct Netlink(Socket);
 
 impl Netlink {
-    /// Of the calling thread's namespace.
+    /// Opens the interfaces of the calling thread's namespace.
     pub(crate) fn open() -> io::Result<Netlink> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;

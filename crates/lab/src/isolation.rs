@@ -83,9 +83,13 @@ fn path_of(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return std::path::absolute(name).ok();
     }
+    std::path::absolute(in_path(name)?).ok()
+}
+
+/// The first file of this name in the folders of PATH.
+pub(crate) fn in_path(name: &Path) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
-    let path = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())?;
-    std::path::absolute(path).ok()
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// Where this process is.

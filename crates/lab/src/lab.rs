@@ -305,7 +305,7 @@ impl<'e> Lab<'e> {
             let emulated = emulated.join();
             let script = script.join();
             (
-                parts.and_then(|parts| script.unwrap_or_else(|_| Err(ended())).map(|()| parts)),
+                parts.and_then(|parts| script.unwrap_or_else(|_| Err(LabError::ended())).map(|()| parts)),
                 emulated,
                 seen.join(),
                 waited.join(),
@@ -313,11 +313,12 @@ impl<'e> Lab<'e> {
             )
         });
         let mut parts = parts?;
-        let (part, said) = applications.map_err(|_| ended())??.finish();
+        let (part, said) = applications.map_err(|_| LabError::ended())??.finish();
         parts.extend(part);
-        let emulated = emulated.map_err(|_| ended())?.map_err(LabError::system("the emulated links"))?;
-        let (nodes, drops, lost_datagrams) = seen.map_err(|_| ended())??;
-        let waited = waited.map_err(|_| ended())?;
+        let emulated =
+            emulated.map_err(|_| LabError::ended())?.map_err(LabError::system("the emulated links"))?;
+        let (nodes, drops, lost_datagrams) = seen.map_err(|_| LabError::ended())??;
+        let waited = waited.map_err(|_| LabError::ended())?;
         let ran = run.ends_at().since(Time::ZERO);
         let mut row = self.row(&emulated, lost_datagrams, (busy.part(), waited), ran);
         row.doubts.extend(self.gone());
@@ -562,10 +563,6 @@ impl Busy {
         let now = Busy::now();
         (now.0.saturating_sub(self.0)) as f64 / (now.1.saturating_sub(self.1)).max(1) as f64
     }
-}
-
-fn ended() -> LabError {
-    LabError::Application("a thread of the lab has ended".to_owned())
 }
 
 fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -888,7 +885,7 @@ impl WorldOfRun<'_, '_> {
     }
 }
 
-/// Both who watch: the lab itself, and who runs it.
+/// Watches for the lab itself, and passes on to the watch of the command.
 struct WatchOfRun<'a, 'b, 'e> {
     world: &'a WorldOfRun<'b, 'e>,
     watch: &'a mut dyn Watch,

@@ -74,7 +74,7 @@ pub trait Outside {
     /// Watches a connection that a listener has accepted.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     fn watch(&mut self, transport: &mut dyn Transport, token: Token) -> io::Result<()>;
 
     /// Our address on the way to a peer, as the host routes; nothing is sent.

@@ -152,8 +152,8 @@ pub struct ReceiveEvent<'a> {
     pub wire_len: Bytes,
     /// For a Data: time since the Interest was sent by this face; `None` if it was sent more than once.
     pub rtt: Option<Span>,
-    /// For a Data: when its Interest left by this face, and the queue's note of it. `None` if the queue made no note, or if `rtt`
-    /// is `None`.
+    /// The time at which the Interest of a Data left by this face, with the queue's note of it. `None` for an Interest, if the
+    /// queue made no note, and if `rtt` is `None`.
     pub departed: Option<Departed>,
     /// The face's random stream.
     pub random: &'a mut Random,

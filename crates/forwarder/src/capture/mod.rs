@@ -75,7 +75,7 @@ impl Capture {
     /// becomes `PATH.1`.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub fn create(path: &Path, limit: u64, software: &str) -> io::Result<Capture> {
         let mut capture = Capture {
             path: path.to_owned(),

@@ -59,7 +59,7 @@ impl Sockets {
     /// Listens for connections from now on; says where, as a face URI.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub(crate) fn listen(&mut self, outside: &mut dyn Outside, at: Place<'_>) -> io::Result<&str> {
         let token = EventSource::Listener(self.listeners.len()).token();
         let listener = outside.listen(at, token)?;
@@ -86,7 +86,7 @@ impl Sockets {
     /// Binds a UDP socket; its index. It keeps `kernel_buffer` bytes in the kernel each way.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub(crate) fn bind_udp(
         &mut self,
         outside: &mut dyn Outside,

@@ -78,7 +78,7 @@ impl Server {
     /// Has the event loop told of its sockets: `first` and the tokens after it are its own.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub fn register(&mut self, registry: &Registry, first: Token) -> io::Result<()> {
         self.first = first;
         registry.register(&mut self.listener, first, Interest::READABLE)

@@ -261,7 +261,7 @@ impl Recorder {
     /// Begins a recording; it overwrites the file.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub fn create(path: &Path, limit: u64, header: &Header) -> io::Result<Recorder> {
         let mut output = Output::create(path)?;
         output.append(|out| encode::header(header, out));

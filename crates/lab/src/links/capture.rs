@@ -44,7 +44,7 @@ impl Tap {
             for mut buffer in to_write {
                 file.write_all(&buffer)?;
                 buffer.clear();
-                // Nobody wants it at the end.
+                // At the end the receiver is gone, and the buffer is not needed.
                 let _ = written.send(buffer);
             }
             Ok(())

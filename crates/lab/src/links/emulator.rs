@@ -22,8 +22,8 @@ use super::{Capture, Change, Direction, Live, Observe, Pace, Priority, counted, 
 const MOST_MEMORY: usize = 1 << 30;
 /// A frame that leaves later than this after it was due is not where the link's delay says.
 const LATE: Span = Span::from_millis(1);
-/// To carry a frame from node to node costs so many times as much as to send one for nobody, at the rate at which frames
-/// begin to be late. Measured, see `links_alone` of the tests.
+/// The processor time to carry a frame between nodes, over the time to send a frame that no node handles. It holds at the
+/// rate at which frames begin to be late. Measured: see `links_alone` of the tests.
 const TIMES_SENDING: f64 = 12.0;
 /// No frame waits longer in the kernel.
 const MOST_AGE: Span = Span::from_secs(1);
@@ -117,7 +117,7 @@ pub struct Trouble {
     pub no_memory: u64,
     /// Several frames joined by the sending kernel ([`super::no_offload`] prevents it), or longer than the MTU.
     pub too_long: u64,
-    /// Without a whole header, or from an interface from which no direction leads.
+    /// Frames without a whole header, and frames from an interface without a direction.
     pub strays: u64,
     /// The other end did not take them: it is down or gone, or has no room.
     pub undeliverable: u64,
@@ -258,7 +258,7 @@ impl Emulator {
     /// Carries frames until [`Control::stop`]; the calling thread does nothing else.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub fn run(mut self) -> io::Result<Outcome> {
         let priority = sys::prioritise();
         let mut calls = Calls::new();

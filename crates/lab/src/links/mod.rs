@@ -56,7 +56,7 @@ pub enum Pace {
     /// The node paces its frames by this rate, so that they wait in its queue, as in the simulator. A frame takes its
     /// transmission time here, and neither waits nor is dropped.
     Sender(Rate),
-    /// By this rate. Frames wait here, in a queue that drops those that do not fit: for nodes that are not told the rate.
+    /// The link paces frames by this rate. They wait here, in a drop-tail queue. For nodes that are not told the rate.
     Link(Rate),
     /// As with [`Pace::Link`], by a trace, which begins with the run.
     Trace(Arc<RateTrace>),
@@ -79,7 +79,7 @@ pub enum Change {
     Up(usize, bool),
 }
 
-/// Counters of a direction since the beginning of the run, for whoever watches.
+/// Counters of a direction since the beginning of the run. The display of progress reads them.
 #[derive(Debug, Default)]
 pub struct Live {
     /// Bytes that count, of frames that left.

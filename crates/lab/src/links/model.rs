@@ -25,7 +25,7 @@ use super::{Change, Direction, Live, Observe, Pace, counted};
 pub(super) struct Model {
     lanes: Vec<Lane>,
     wires: Vec<Wire>,
-    /// Of the lanes: when their next frame is due. Then of the wires: when the next frame begins to leave.
+    /// The next times: first when the next frame of each lane is due, then when the next frame of each wire begins to leave.
     deadlines: Deadlines,
     script: VecDeque<(Time, Change)>,
     /// Accounts of no flow, which know when steps and intervals end.

@@ -47,7 +47,7 @@ pub(super) struct Frame {
     pub(super) len: usize,
 }
 
-/// An EtherType for experiments (IEEE 802), which nobody takes.
+/// An EtherType for experiments (IEEE 802). No kernel handles it.
 pub(super) const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
 impl Frame {

@@ -124,7 +124,7 @@ pub enum Message {
 /// will be.
 pub fn run(run: &Run<'_>, connection: &Connection<'_>, messages: &Sender<Message>, go: &Receiver<()>) {
     let ended = prepare(connection).and_then(|mut app| {
-        // Who does not listen any more has gone.
+        // The main thread may have ended the run already.
         let _ = messages.send(Message::Ready);
         match go.recv() {
             Ok(()) => work(run, connection, &mut app),

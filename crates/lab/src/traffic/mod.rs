@@ -56,11 +56,6 @@ pub fn run(run: &Run<'_>, plan: &Plan<'_, Endpoint>, watch: &mut dyn Watch) -> R
     })
 }
 
-/// A thread of the run has ended early.
-fn ended() -> LabError {
-    LabError::Application("a thread of the run has ended".to_owned())
-}
-
 /// Waits until all that is produced is registered, and begins. Connections whose gate is closed instead end.
 fn until_ready(
     run: &Run<'_>,
@@ -69,12 +64,12 @@ fn until_ready(
     watch: &mut dyn Watch,
 ) -> Result<(), LabError> {
     for _ in &gates {
-        if let Message::Ended(Err(error)) = messages.recv().map_err(|_| ended())? {
+        if let Message::Ended(Err(error)) = messages.recv().map_err(|_| LabError::ended())? {
             return Err(error);
         }
     }
     watch.on_begin(run.begin())?;
-    gates.iter().try_for_each(|gate| gate.send(()).map_err(|_| ended()))
+    gates.iter().try_for_each(|gate| gate.send(()).map_err(|_| LabError::ended()))
 }
 
 /// Waits until all connections have ended, or where it `lasts` until the run is over; what they measured, or the first thing
@@ -97,7 +92,7 @@ fn until_over(
                 }
             }
             Ok(Message::Ready) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Err(ended()),
+            Err(RecvTimeoutError::Disconnected) => return Err(LabError::ended()),
         }
         if !watch.goes_on(run) || failure.is_some() {
             run.end_soon();

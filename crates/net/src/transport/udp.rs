@@ -96,7 +96,7 @@ impl Socket {
     /// Registers the socket with the event loop.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub fn register(&self, registry: &Registry, token: Token) -> io::Result<()> {
         registry.register(&mut SourceFd(&self.io.as_raw_fd()), token, Interest::READABLE)
     }
