@@ -418,6 +418,14 @@ impl PitEntry {
         }
     }
 
+    /// Writes down that the first upstream is asked.
+    #[inline]
+    pub(crate) fn note_first_sending(&mut self, face: FaceId, nonce: u32, now: Time, lifetime: Span) {
+        let mut record = OutRecord::unsent(face);
+        record.send(nonce, now, lifetime);
+        self.out_records.push(record);
+    }
+
     /// Whether the Interest was sent by a face, answered since or not, at this time or later.
     #[inline]
     pub fn was_sent_to(&self, face: FaceId, since: Time) -> bool {

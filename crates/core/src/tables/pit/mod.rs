@@ -12,7 +12,8 @@
 //! Entries expire by a timing wheel, up to one of its slots late.
 //!
 //! The table is bounded in bytes, which faces share (`shares`): while [`Pit::first_to_lose`] names somebody, the table
-//! is too large.
+//! is too large. Who holds what is written down from the beginning ([`Pit::list_holdings`]), or once an eighth of the
+//! bound is in use.
 
 mod entry;
 mod shares;
@@ -48,7 +49,10 @@ const KEPT_RECORDS: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Pit {
     hasher: NameHasher,
-    holdings: Holdings,
+    /// Who holds what, where it is written down.
+    holdings: Option<Box<Holdings>>,
+    /// The bound, bytes.
+    bytes: u64,
     /// Bytes of all buffers of entries, also of free ones.
     buffers: u64,
     /// While there are more, free entries keep none.
@@ -80,7 +84,8 @@ impl Pit {
         let bytes = bytes.min(u64::from(PLACE) << 31);
         Pit {
             hasher,
-            holdings: Holdings::new(bytes / 2, bytes / 4),
+            holdings: None,
+            bytes,
             buffers: 0,
             most_kept: bytes / 16,
             entries: Vec::new(),
@@ -197,15 +202,20 @@ impl Pit {
     pub fn add_in_record(&mut self, id: PitId, record: InRecord) {
         let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
         if entry.in_records.is_empty() {
-            let (kind, bytes) = entry.charge();
-            self.holdings.disown(id.index);
-            self.holdings.own(id.index, record.face, kind, bytes);
+            if let Some(holdings) = &mut self.holdings {
+                let (kind, bytes) = entry.charge();
+                holdings.disown(id.index);
+                holdings.own(id.index, record.face, kind, bytes);
+            }
             entry.in_records.push(InRecord { holding: id.index, ..record });
             return;
         }
-        let holding = self.holdings.join(id.index, record.face, FURTHER);
-        if !record.aggregated {
-            self.holdings.renew(id.index);
+        let mut holding = id.index;
+        if let Some(holdings) = &mut self.holdings {
+            holding = holdings.join(id.index, record.face, FURTHER);
+            if !record.aggregated {
+                holdings.renew(id.index);
+            }
         }
         let before = entry.buffer_bytes();
         entry.in_records.push(InRecord { holding, ..record });
@@ -218,7 +228,9 @@ impl Pit {
         let Some(known) = self.entry_mut(id).and_then(|entry| entry.in_record(record.face)) else { return };
         let holding = known.holding;
         *known = InRecord { holding, ..record };
-        self.holdings.renew(holding);
+        if let Some(holdings) = &mut self.holdings {
+            holdings.renew(holding);
+        }
     }
 
     /// A downstream no longer waits. If the entry was charged to it, the next one of its downstreams is charged with it.
@@ -235,14 +247,15 @@ impl Pit {
         }
         self.buffers += entry.note_buffers();
         self.buffers -= before;
+        let Some(holdings) = &mut self.holdings else { return Some(removed) };
         if removed.holding != id.index {
-            self.holdings.leave(removed.holding);
+            holdings.leave(removed.holding);
         } else if let Some(next) = entry.in_records.first_mut() {
             let face = next.face;
-            self.holdings.leave(core::mem::replace(&mut next.holding, id.index));
+            holdings.leave(core::mem::replace(&mut next.holding, id.index));
             let (kind, bytes) = entry.charge();
-            self.holdings.disown(id.index);
-            self.holdings.own(id.index, face, kind, bytes);
+            holdings.disown(id.index);
+            holdings.own(id.index, face, kind, bytes);
         }
         Some(removed)
     }
@@ -253,14 +266,18 @@ impl Pit {
         let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
         self.buffers += entry.note_buffers();
         self.buffers -= before;
-        let (kind, bytes) = entry.charge();
-        self.holdings.recharge(id.index, kind, bytes);
+        if let Some(holdings) = &mut self.holdings {
+            let (kind, bytes) = entry.charge();
+            holdings.recharge(id.index, kind, bytes);
+        }
     }
 
     /// Nothing answers this entry, because its Interest did not leave: it is the first that its face loses.
     pub fn put_first(&mut self, id: PitId) {
-        if self.entry(id).is_some() {
-            self.holdings.put_first(id.index);
+        if self.entry(id).is_some()
+            && let Some(holdings) = &mut self.holdings
+        {
+            holdings.put_first(id.index);
         }
     }
 
@@ -268,23 +285,72 @@ impl Pit {
     /// or [`Pit::remove`] if it is the only one). It is the entry for which the face that holds most has waited longest.
     #[inline]
     pub fn first_to_lose(&mut self) -> Option<(PitId, FaceId)> {
-        let (index, face) = self.holdings.first_to_lose()?;
+        if self.holdings.is_none() && 8 * (self.len as u64 * u64::from(PLACE) + self.buffers) > self.bytes {
+            self.list_holdings();
+        }
+        let (index, face) = self.holdings.as_mut()?.first_to_lose()?;
         Some((self.id(index), face))
     }
 
     /// The oldest entry that a face is charged for.
     pub fn oldest_of(&mut self, face: FaceId) -> Option<PitId> {
-        self.holdings.oldest_of(face).map(|index| self.id(index))
+        self.list_holdings();
+        self.holdings.as_mut()?.oldest_of(face).map(|index| self.id(index))
     }
 
     /// Bytes charged to a face.
     pub fn held_by(&self, face: FaceId) -> u64 {
-        self.holdings.held_by(face)
+        match &self.holdings {
+            Some(holdings) => holdings.held_by(face),
+            None => self.charges().filter(|charge| charge.0 == face).map(|charge| charge.1).sum(),
+        }
     }
 
     /// Bytes charged to all faces.
     pub fn held(&self) -> u64 {
-        self.holdings.held()
+        match &self.holdings {
+            Some(holdings) => holdings.held(),
+            None => self.charges().map(|charge| charge.1).sum(),
+        }
+    }
+
+    /// What each downstream of each entry is charged with.
+    fn charges(&self) -> impl Iterator<Item = (FaceId, u64)> {
+        self.iter().flat_map(|(_, entry)| {
+            entry.in_records.iter().enumerate().map(|(place, record)| {
+                let bytes = if place == 0 { entry.charge().1 } else { FURTHER };
+                (record.face, u64::from(bytes))
+            })
+        })
+    }
+
+    /// Writes down from now on who holds what. What is pending counts in the order in which its downstreams came.
+    pub fn list_holdings(&mut self) {
+        if self.holdings.is_some() {
+            return;
+        }
+        let mut holdings = Holdings::new(self.bytes / 2, self.bytes / 4);
+        let live = self.entries.iter().zip(0..).filter(|(entry, _)| entry.live);
+        let mut all: Vec<(Time, u32, usize)> = live
+            .flat_map(|(entry, index)| {
+                entry.in_records.iter().enumerate().map(move |(place, record)| (record.arrived, index, place))
+            })
+            .collect();
+        all.sort_unstable();
+        holdings.add_entries(self.entries.len());
+        for (_, index, place) in all {
+            let entry = &mut self.entries[index as usize];
+            let face = entry.in_records[place].face;
+            entry.in_records[place].holding = match place {
+                0 => {
+                    let (kind, bytes) = entry.charge();
+                    holdings.own(index, face, kind, bytes);
+                    index
+                }
+                _ => holdings.join(index, face, FURTHER),
+            };
+        }
+        self.holdings = Some(Box::new(holdings));
     }
 
     /// The entry of this name, these selectors and this hint, if there is one.
@@ -317,8 +383,10 @@ impl Pit {
         let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
         entry.kept = Some(interest);
         entry.kept_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
-        let (kind, bytes) = entry.charge();
-        self.holdings.recharge(id.index, kind, bytes);
+        if let Some(holdings) = &mut self.holdings {
+            let (kind, bytes) = entry.charge();
+            holdings.recharge(id.index, kind, bytes);
+        }
     }
 
     /// The entry with this handle, if it still lives.
@@ -424,6 +492,68 @@ impl Pit {
         self.wheel.prefetch_neighbours(id.index);
     }
 
+    /// A new entry for one downstream of an Interest with a short name without a digest, without selectors and hint. `None` if
+    /// there is an entry of that name.
+    #[inline]
+    pub(crate) fn insert_plain(&mut self, name: &HashedName, record: InRecord, now: Time) -> Option<PitId> {
+        let entries = &self.entries;
+        let same = |&i: &u32| entries[i as usize].name == *name;
+        let rehash = |&i: &u32| entries[i as usize].name.hash();
+        let Entry::Vacant(place) = self.index.entry(name.hash(), same, rehash) else { return None };
+        let index = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
+        place.insert(index);
+        self.wheel.catch_up(now);
+        self.len += 1;
+        self.most = self.most.max(self.len);
+        let entry = &mut self.entries[index as usize];
+        entry.name.assign(name);
+        (entry.can_be_prefix, entry.must_be_fresh, entry.hint, entry.live) = (false, false, 0, true);
+        entry.in_records.push(InRecord { holding: index, ..record });
+        entry.expires = record.expires;
+        if record.expires != Time::NEVER {
+            self.wheel.link(index, record.expires);
+        }
+        if let Some(holdings) = &mut self.holdings {
+            let (kind, bytes) = entry.charge();
+            holdings.own(index, record.face, kind, bytes);
+        }
+        Some(PitId { index, generation: entry.generation })
+    }
+
+    /// The entry with this handle, if it lives and no other entry can be satisfied by a Data of this name.
+    #[inline]
+    pub(crate) fn only_match(&self, data_name: &HashedName, id: PitId) -> Option<&PitEntry> {
+        let is_simple = self.siblings == 0 && self.prefix_lengths.is_empty() && self.digests.is_empty();
+        self.entry(id).filter(|entry| is_simple && entry.name == *data_name)
+    }
+
+    /// A live entry.
+    #[inline]
+    pub(crate) fn at(&mut self, id: PitId) -> &mut PitEntry {
+        &mut self.entries[id.index as usize]
+    }
+
+    /// Removes an entry that [`Pit::only_match`] found, with one downstream.
+    #[inline]
+    pub(crate) fn remove_plain(&mut self, id: PitId) {
+        let index = id.index;
+        let entry = &mut self.entries[index as usize];
+        if self.holdings.is_some() || entry.facts.has(Fact::Buffers) {
+            self.remove(id);
+            return;
+        }
+        self.wheel.unlink(index);
+        entry.live = false;
+        entry.generation = entry.generation.wrapping_add(1);
+        if let Ok(place) = self.index.find_entry(entry.name.hash(), |&i| i == index) {
+            place.remove();
+        }
+        entry.name.clear();
+        entry.sibling = self.free;
+        self.len -= 1;
+        self.free = index;
+    }
+
     /// Removes an entry; says whether it was there.
     #[inline]
     pub fn remove(&mut self, id: PitId) -> bool {
@@ -460,9 +590,11 @@ impl Pit {
             Err(_) => self.unchain(index, sibling, hash),
         }
         let entry = &mut self.entries[index as usize];
-        self.holdings.disown(index);
-        for record in entry.in_records.iter().filter(|record| record.holding != index) {
-            self.holdings.leave(record.holding);
+        if let Some(holdings) = &mut self.holdings {
+            holdings.disown(index);
+            for record in entry.in_records.iter().filter(|record| record.holding != index) {
+                holdings.leave(record.holding);
+            }
         }
         if entry.facts.has(Fact::Buffers) {
             self.buffers -= entry.buffer_bytes();
@@ -555,7 +687,7 @@ impl Pit {
 fn allocate(
     entries: &mut Vec<PitEntry>,
     wheel: &mut TimingWheel,
-    holdings: &mut Holdings,
+    holdings: &mut Option<Box<Holdings>>,
     free: &mut u32,
 ) -> u32 {
     if *free == NONE {
@@ -566,7 +698,9 @@ fn allocate(
         }
         entries.push(PitEntry::blank());
         wheel.add_index(more);
-        holdings.add_entry(more);
+        if let Some(holdings) = holdings {
+            holdings.add_entry(more);
+        }
         return entries.len() as u32 - 1;
     }
     let index = *free;

@@ -157,6 +157,11 @@ impl Holdings {
         self.owned.push(NOTHING);
     }
 
+    /// There are so many entries more, which nobody holds.
+    pub(super) fn add_entries(&mut self, count: usize) {
+        self.owned.extend(core::iter::repeat_n(NOTHING, count));
+    }
+
     #[inline]
     fn shares(&mut self, kind: Kind) -> &mut Shares {
         match kind {

@@ -47,7 +47,14 @@ fn trim(pit: &mut Pit) -> Vec<(String, u32)> {
 
 /// A table for so many short names.
 fn room_for(entries: u64) -> Pit {
-    Pit::new(HASHER, 2 * PLAIN * entries)
+    listing(2 * PLAIN * entries)
+}
+
+/// A table of so many bytes that writes down from the beginning who holds what.
+fn listing(bytes: u64) -> Pit {
+    let mut pit = Pit::new(HASHER, bytes);
+    pit.list_holdings();
+    pit
 }
 
 #[test]
@@ -84,7 +91,7 @@ fn an_interest_that_is_sent_again_is_young_and_one_that_did_not_leave_goes_first
 
 #[test]
 fn an_entry_that_others_wait_for_stays_and_is_charged_to_the_next_of_them() {
-    let mut pit = Pit::new(HASHER, 1 << 20);
+    let mut pit = listing(1 << 20);
     let id = ask(&mut pit, &name("/a"), 1);
     ask(&mut pit, &name("/a"), 2);
     assert_eq!((pit.held_by(FaceId(1)), pit.held_by(FaceId(2))), (PLAIN, u64::from(FURTHER)));
@@ -102,7 +109,7 @@ fn an_entry_that_others_wait_for_stays_and_is_charged_to_the_next_of_them() {
 
 #[test]
 fn names_that_need_buffers_take_nothing_from_those_that_do_not() {
-    let mut pit = Pit::new(HASHER, 1 << 20);
+    let mut pit = listing(1 << 20);
     let mut long = HashedName::new();
     long.push(&HASHER, 8, &[1; 4000]).unwrap();
     for n in 0..1000 {
@@ -226,7 +233,7 @@ fn faces(pit: &Pit, id: PitId) -> Vec<u32> {
 
 fn shares_agree(ops: Vec<Op>) -> Result<(), TestCaseError> {
     const BYTES: u64 = 16_000;
-    let (mut pit, mut model) = (Pit::new(HASHER, BYTES), Model::default());
+    let (mut pit, mut model) = (listing(BYTES), Model::default());
     for op in ops {
         let entries = model.entries();
         let some = |at: usize| (!entries.is_empty()).then(|| entries[at % entries.len()]);
