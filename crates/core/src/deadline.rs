@@ -133,6 +133,9 @@ impl Deadlines {
         let mut line = self.base + (id as usize >> 3);
         // At the last level the winner's id follows from its place; above, from the child's.
         let node = &mut self.lines[line];
+        if node.0[place] == time | place as u64 {
+            return;
+        }
         node.0[place] = time | place as u64;
         let mut min = node.min();
         let mut winner = id & !7 | (min & PLACE) as u32;

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use weir_packet::PitToken;
+
 /// A face of a forwarder: a link to a neighbour or to a local application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FaceId(pub u32);
@@ -59,6 +61,12 @@ impl PitId {
         let [a, b, c, d] = self.index.to_be_bytes();
         let [e, f] = self.generation.to_be_bytes();
         [a, b, c, d, e, f]
+    }
+
+    /// As an NDNLPv2 PitToken.
+    #[inline]
+    pub fn token(self) -> PitToken {
+        PitToken::from_u48(u64::from(self.index) << 16 | u64::from(self.generation))
     }
 
     /// The inverse of [`PitId::to_token`]; none if the token has another length.

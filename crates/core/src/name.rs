@@ -392,6 +392,16 @@ impl HashedName {
         self.short.is_long
     }
 
+    /// Whether it is neither empty nor long, has no digest and is for everywhere.
+    #[inline]
+    pub(crate) fn is_usual(&self) -> bool {
+        // A name with a digest has 34 bytes at least.
+        !self.short.is_long
+            && self.short.len > 0
+            && !matches!(self.short.wire, [8, 8 | 9, b'l', ..])
+            && (self.short.wire_len < 34 || self.implicit_digest().is_none())
+    }
+
     /// Bytes of its buffers, used or kept, with what an allocator adds (16 to each).
     pub(crate) fn buffer_bytes(&self) -> usize {
         let bytes = |long: &Long| {
@@ -661,27 +671,45 @@ fn number(value: &[u8]) -> Option<u64> {
 #[derive(Clone, Debug)]
 pub(crate) struct LengthCounts {
     present: u128,
+    /// The only length with entries; [`SEVERAL`] for several, and for none.
+    only: u8,
     /// Apart, so that the tables' hot fields stay together.
     counts: Box<[u32; MAX_COMPONENTS + 1]>,
 }
 
+/// Of [`LengthCounts`] with several lengths, or none.
+const SEVERAL: u8 = u8::MAX;
+
 impl LengthCounts {
     pub(crate) fn new() -> LengthCounts {
-        LengthCounts { present: 0, counts: Box::new([0; MAX_COMPONENTS + 1]) }
+        LengthCounts { present: 0, only: SEVERAL, counts: Box::new([0; MAX_COMPONENTS + 1]) }
     }
 
     #[inline]
     pub(crate) fn add(&mut self, len: usize) {
         self.counts[len] += 1;
-        self.present |= 1 << len;
+        if self.counts[len] == 1 {
+            self.note(self.present | 1 << len);
+        }
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, len: usize) {
         self.counts[len] -= 1;
         if self.counts[len] == 0 {
-            self.present &= !(1 << len);
+            self.note(self.present & !(1 << len));
         }
+    }
+
+    fn note(&mut self, present: u128) {
+        self.present = present;
+        self.only = if present.count_ones() == 1 { present.trailing_zeros() as u8 } else { SEVERAL };
+    }
+
+    /// The length of all entries, if they have the same.
+    #[inline]
+    pub(crate) fn only(&self) -> Option<usize> {
+        (self.only != SEVERAL).then_some(usize::from(self.only))
     }
 
     #[inline]

@@ -267,6 +267,12 @@ impl LpHeader {
         self.numbers[field as usize] = value.unwrap_or(0);
     }
 
+    /// Whether it has any of the fields that few packets carry: all but PIT token, congestion mark and signals.
+    #[inline]
+    pub fn has_rare_fields(&self) -> bool {
+        self.present != 0 || self.non_discovery
+    }
+
     /// The packet is a Nack for the Interest in it, for this reason.
     #[inline]
     pub fn nack(&self) -> Option<NackReason> {

@@ -262,6 +262,12 @@ impl Signals {
         true
     }
 
+    /// Whether there is one of [`LAST_TYPE`], which is for the next node alone.
+    #[inline]
+    pub const fn has_of_link(&self) -> bool {
+        self.present & OF_LINK != 0
+    }
+
     /// Removes the signal of [`LAST_TYPE`], which is for the next node alone.
     #[inline]
     pub fn clear_of_link(&mut self) {

@@ -20,6 +20,7 @@ pub use half_duplex::{HalfDuplex, Sending};
 pub use rate_trace::{OPPORTUNITY, Opportunities, RateTrace, RateTraceError};
 pub use way::{Way, least_burst};
 
+use core::any::Any;
 use std::sync::Arc;
 
 use crate::packet::{Packet, PacketId, PacketPool};
@@ -33,7 +34,7 @@ use crate::units::{Bytes, Rate, Span, Time};
 
 /// The sending end of a link.
 pub struct Link {
-    queue: Box<dyn Queue>,
+    queue: Discipline,
     pace: Pace,
     busy_until: Time,
     /// On a shared medium: the packet that is leaving, since when, and its length.
@@ -43,6 +44,68 @@ pub struct Link {
     /// The queue's periodic work is not done before: so that time passes, whatever it answers.
     rests_until: Time,
     random: Random,
+}
+
+/// The queue of a link. Most are drop-tail queues: these look at no packet that arrives or leaves and have no periodic work, so a
+/// link knows them and asks nothing of them in vain.
+enum Discipline {
+    DropTail(DropTail),
+    Scheme(Box<dyn Queue>),
+}
+
+impl Discipline {
+    fn new(queue: Box<dyn Queue>) -> Discipline {
+        if !(&*queue as &dyn Any).is::<DropTail>() {
+            return Discipline::Scheme(queue);
+        }
+        let queue: Box<dyn Any> = queue;
+        match queue.downcast() {
+            Ok(drop_tail) => Discipline::DropTail(*drop_tail),
+            Err(_) => unreachable!("its type was looked at"),
+        }
+    }
+
+    /// The queue as any other.
+    #[inline]
+    fn any(&mut self) -> &mut dyn Queue {
+        match self {
+            Discipline::DropTail(queue) => queue,
+            Discipline::Scheme(queue) => &mut **queue,
+        }
+    }
+
+    /// The scheme's own queue.
+    #[inline]
+    fn scheme(&mut self) -> Option<&mut dyn Queue> {
+        match self {
+            Discipline::DropTail(_) => None,
+            Discipline::Scheme(queue) => Some(&mut **queue),
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        match self {
+            Discipline::DropTail(queue) => queue.backlog(),
+            Discipline::Scheme(queue) => queue.backlog(),
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        match self {
+            Discipline::DropTail(queue) => queue.pop(ev.pool).map_or(Next::Empty, Next::Packet),
+            Discipline::Scheme(queue) => queue.dequeue(ev),
+        }
+    }
+
+    /// Tells a scheme's queue how long the link is busy with a packet.
+    #[inline]
+    fn on_sent(&mut self, now: Time, wire_len: Bytes, took: Span) {
+        if let Discipline::Scheme(queue) = self {
+            queue.on_sent(&SentEvent { now, wire_len, took });
+        }
+    }
 }
 
 /// How long a packet keeps the transmitter.
@@ -96,6 +159,7 @@ impl Link {
 
     fn with_pace(queue: Box<dyn Queue>, pace: Pace, random: Random) -> Link {
         let (busy_until, serve_at, rests_until) = (Time::ZERO, Time::NEVER, Time::ZERO);
+        let queue = Discipline::new(queue);
         Link { queue, pace, busy_until, leaving: None, serve_at, rests_until, random }
     }
 
@@ -106,7 +170,7 @@ impl Link {
             self.pace = Pace::Rate(rate);
             self.start_or_stop(now, rate);
         }
-        self.queue.on_send_rate(rate, now);
+        self.queue.any().on_send_rate(rate, now);
     }
 
     /// On a shared medium: the packet that left last has left, or is lost. The next one may go.
@@ -114,7 +178,7 @@ impl Link {
         if matches!(self.pace, Pace::Shared) {
             self.busy_until = now;
             if let Some((given, wire_len)) = self.leaving.take() {
-                self.queue.on_sent(&SentEvent { now, wire_len, took: now.since(given) });
+                self.queue.on_sent(now, wire_len, now.since(given));
             }
             self.serve_at = if self.queue.backlog().packets > 0 { now } else { Time::NEVER };
         }
@@ -122,7 +186,7 @@ impl Link {
 
     /// The other end sends at another rate from now on.
     pub fn set_receive_rate(&mut self, now: Time, rate: Option<Rate>) {
-        self.queue.on_receive_rate(rate, now);
+        self.queue.any().on_receive_rate(rate, now);
         if self.queue.backlog().packets > 0 {
             self.serve_at = now.max(self.busy_until);
         }
@@ -131,7 +195,7 @@ impl Link {
     /// On a shared medium: the rate that the face could have ([`Queue::on_fair_rate`]). It comes before the matching
     /// rate.
     pub fn set_fair_rate(&mut self, now: Time, rate: Rate) {
-        self.queue.on_fair_rate(rate, now);
+        self.queue.any().on_fair_rate(rate, now);
     }
 
     fn start_or_stop(&mut self, now: Time, rate: Option<Rate>) {
@@ -163,10 +227,32 @@ impl Link {
     ) -> bool {
         pool[packet].queued_at = since;
         pool[packet].measure();
-        let mut ev = EnqueueEvent { now, pool, dropped, random: &mut self.random, keeps_prefix: false };
-        self.queue.enqueue(&mut ev, packet);
         self.serve_at = now.max(self.busy_until);
+        let mut ev = EnqueueEvent { now, pool, dropped, random: &mut self.random, keeps_prefix: false };
+        match &mut self.queue {
+            Discipline::DropTail(queue) => queue.enqueue(&mut ev, packet),
+            Discipline::Scheme(queue) => queue.enqueue(&mut ev, packet),
+        }
         ev.keeps_prefix
+    }
+
+    /// Sends a packet past the queue if it need not wait: the transmitter is free, its rate is known, and the queue is an
+    /// empty drop-tail one that would take the packet. When its last bit is on the link; `None` if it has to be enqueued.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) -> Option<Time> {
+        let (Discipline::DropTail(queue), Pace::Rate(rate)) = (&self.queue, &self.pace) else {
+            return None;
+        };
+        if now < self.busy_until {
+            return None;
+        }
+        let len = packet.measure();
+        if !queue.lets_through(len) {
+            return None;
+        }
+        self.busy_until = rate.map_or(now, |rate| now + rate.time_for(Bytes::new(len)));
+        self.serve_at = Time::NEVER;
+        Some(self.busy_until)
     }
 
     /// The next packet to leave at `now`, if the transmitter is free and the queue gives one. Call
@@ -185,7 +271,7 @@ impl Link {
                 self.busy_until = match &mut self.pace {
                     Pace::Rate(Some(rate)) => {
                         let took = rate.time_for(len);
-                        self.queue.on_sent(&SentEvent { now, wire_len: len, took });
+                        self.queue.on_sent(now, len, took);
                         now + took
                     }
                     Pace::Rate(None) => now,
@@ -195,7 +281,7 @@ impl Link {
                     }
                     Pace::Trace(opportunities) => {
                         let until = opportunities.send(now, len);
-                        self.queue.on_sent(&SentEvent { now, wire_len: len, took: until.since(now) });
+                        self.queue.on_sent(now, len, until.since(now));
                         until
                     }
                 };
@@ -227,9 +313,10 @@ impl Link {
         rtt: Option<Span>,
         departed: Option<Departed>,
     ) -> bool {
+        let Some(queue) = self.queue.scheme() else { return false };
         let random = &mut self.random;
         let mut ev = ReceiveEvent { now, packet, wire_len, rtt, departed, random, may_send: false };
-        self.queue.on_receive(&mut ev);
+        queue.on_receive(&mut ev);
         let may_send = ev.may_send && self.queue.backlog().packets > 0;
         if may_send {
             self.serve_at = now.max(self.busy_until);
@@ -241,7 +328,7 @@ impl Link {
     pub fn on_deadline(&mut self, now: Time) {
         if self.periodic_work_at() <= now {
             self.rests_until = now + Span::from_nanos(1);
-            self.queue.on_deadline(now);
+            self.queue.any().on_deadline(now);
             if self.queue.backlog().packets > 0 {
                 self.serve_at = now.max(self.busy_until);
             }
@@ -250,12 +337,12 @@ impl Link {
 
     /// A FIB entry is gone.
     pub fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
-        self.queue.on_prefix_removed(ev);
+        self.queue.any().on_prefix_removed(ev);
     }
 
     /// The face is gone: gives up everything that waits.
     pub fn clear(&mut self, now: Time, pool: &mut PacketPool, cleared: &mut Vec<PacketId>) {
-        self.queue.clear(&mut ClearEvent { now, pool, cleared });
+        self.queue.any().clear(&mut ClearEvent { now, pool, cleared });
     }
 
     /// When to call again.
@@ -266,7 +353,16 @@ impl Link {
 
     #[inline]
     fn periodic_work_at(&self) -> Time {
-        self.queue.next_deadline().max(self.rests_until)
+        match &self.queue {
+            Discipline::DropTail(_) => Time::NEVER,
+            Discipline::Scheme(queue) => queue.next_deadline().max(self.rests_until),
+        }
+    }
+
+    /// Whether its queue looks at what arrives.
+    #[inline]
+    pub(crate) fn listens(&self) -> bool {
+        matches!(self.queue, Discipline::Scheme(_))
     }
 
     /// The packets and bytes in the queue.

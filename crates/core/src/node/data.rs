@@ -154,7 +154,7 @@ impl Forwarder {
         let local = self.is_local(to.face);
         let data = &mut out.pool[id];
         data.flow = flow;
-        data.header_mut().pit_token = to.token;
+        data.set_pit_token(to.token);
         let (face, random) = (to.face, &mut self.random);
         self.strategies.get(strategy).on_data_out(&mut DataOutEvent {
             now,

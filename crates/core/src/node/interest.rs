@@ -1,7 +1,7 @@
 //! An Interest: loops, PIT, content store, FIB, strategy.
 
 use smallvec::SmallVec;
-use weir_packet::{NackReason, PitToken};
+use weir_packet::NackReason;
 
 use super::expiry::give_up_downed;
 use super::next_hops::route;
@@ -23,7 +23,9 @@ use crate::units::{Span, Time};
 const MOST_PATIENCE: Span = RtoConfig::CONSUMER.initial;
 
 impl Forwarder {
-    pub(super) fn on_interest(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+    /// An Interest arrives; `is_plain`: it is usual, and so is the node.
+    #[inline]
+    pub(super) fn on_interest(&mut self, face: FaceId, id: PacketId, is_plain: bool, out: &mut Out<'_>) {
         let now = out.now;
         self.receive(face, id, None, None, out);
         let interest = &mut out.pool[id];
@@ -39,6 +41,10 @@ impl Forwarder {
         if self.dead_nonces.contains(interest.name.hash(), nonce, now) {
             return self.refuse_loop(face, id, out);
         }
+        if is_plain && self.on_plain_interest(face, id, out) {
+            return;
+        }
+        let interest = &out.pool[id];
         // What is stored is answered without an entry: nothing waits for it. Of an Interest that waits, the store had nothing.
         if self.has_stores()
             && self.pit.find_exact(&interest.name, can_be_prefix, must_be_fresh, hint).is_none()
@@ -283,7 +289,7 @@ impl Forwarder {
             }
             return out.drop(face, id, DropReason::HopLimit);
         }
-        interest.header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
+        interest.set_pit_token(pit.token());
         let longest = self.longest_lifetime(interest.arrived_on);
         let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(longest));
         let entry = self.pit.entry_mut(pit).expect("a live entry");

@@ -23,10 +23,13 @@ impl Forwarder {
     ) {
         if let FaceKind::Link(link) = self.faces[face.0 as usize].kind {
             let packet = &mut out.pool[id];
+            let state = &mut self.links[link as usize].link;
+            if !state.listens() {
+                return packet.clear_signal_of_link();
+            }
             let wire_len = Bytes::new(packet.wire_len());
-            let may_send =
-                self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt, departed);
-            packet.header_mut().signals.clear_of_link();
+            let may_send = state.on_receive(out.now, packet, wire_len, rtt, departed);
+            packet.clear_signal_of_link();
             match may_send {
                 true => self.serve(link, out),
                 false => self.set_link_timer(link),
@@ -50,6 +53,18 @@ impl Forwarder {
             FaceKind::Application => out.actions.push(Action::Deliver { face, packet: id }),
             FaceKind::Link(link) => {
                 let state = &mut self.links[link as usize];
+                if since == out.now
+                    && let Some(until) = state.link.pass(out.now, &mut out.pool[id])
+                {
+                    let packet = &mut out.pool[id];
+                    packet.queued_at = since;
+                    if packet.header().congestion_mark != 0 && packet.is_interest() {
+                        remember(&mut self.pit, face, packet, None, out.now);
+                    }
+                    let waited = Span::ZERO;
+                    out.actions.push(Action::Transmit { face, packet: id, until, waited });
+                    return self.set_link_timer(link);
+                }
                 if !self.waiting.enter(&mut state.charged, &out.pool[id]) {
                     let dropped = Dropped { packet: id, reason: DropReason::QueueFull, nack: None };
                     return self.to_report.push((face, dropped));
@@ -103,6 +118,7 @@ impl Forwarder {
 
     /// Reports what queues dropped: after everything else, so that no entry goes while its Interest is
     /// being sent or answered. A Nack that this makes may be dropped in its turn, or push out others.
+    #[cold]
     pub(super) fn report_drops(&mut self, out: &mut Out<'_>) {
         let mut done = 0;
         while let Some(&(face, Dropped { packet, reason, nack })) = self.to_report.get(done) {

@@ -23,6 +23,7 @@ mod manage;
 mod nack;
 mod next_hops;
 mod placement;
+mod plain;
 mod prefetch;
 mod reforwarding;
 mod scope;
@@ -469,7 +470,9 @@ impl Forwarder {
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
             Input::Sent(face) => self.on_sent(face, &mut out),
         }
-        self.report_drops(&mut out);
+        if !self.to_report.is_empty() {
+            self.report_drops(&mut out);
+        }
         self.set_strategy_timer();
     }
 
@@ -499,11 +502,30 @@ impl Forwarder {
         }
     }
 
+    #[inline]
+    fn is_plain(&self) -> bool {
+        !self.has_stores()
+            && !self.liveness.is_on()
+            && self.ingress.is_empty()
+            && !self.waiting.is_bounded()
+            && self.strategies.is_one()
+            && self.reforward_after.is_none()
+            && self.placing.is_none()
+    }
+
     fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let packet = &mut out.pool[id];
         packet.arrived_on = face;
         packet.hops = packet.hops.saturating_add(1);
-        let bytes = packet.wire.len();
+        if self.is_plain() && packet.is_usual() {
+            let kind = packet.kind;
+            match kind {
+                Kind::Interest => return self.on_interest(face, id, true, out),
+                Kind::Data if self.on_plain_data(face, id, out) => return,
+                Kind::Data | Kind::Nack => {}
+            }
+        }
+        let bytes = out.pool[id].wire.len();
         self.waiting.arrive(bytes, out.pool);
         if out.pool[id].name.is_empty() {
             return out.drop(face, id, DropReason::Malformed);
@@ -515,7 +537,7 @@ impl Forwarder {
             return out.drop(face, id, reason);
         }
         match out.pool[id].kind {
-            Kind::Interest => self.on_interest(face, id, out),
+            Kind::Interest => self.on_interest(face, id, false, out),
             Kind::Data => self.on_data(face, id, out),
             Kind::Nack => self.on_nack(face, id, out),
         }

@@ -16,6 +16,10 @@ pub(crate) enum Scope {
 /// The scope of a name, which its first component says.
 #[inline]
 pub(crate) fn scope_of(name: &HashedName) -> Scope {
+    // TYPE, LENGTH and first letter of the first component say it of almost all names.
+    if !matches!(name.wire(), [8, 8 | 9, b'l', ..]) {
+        return Scope::Global;
+    }
     match name.prefix_wire(name.len().min(1)) {
         b"\x08\x09localhost" => Scope::Host,
         b"\x08\x08localhop" => Scope::Hop,

@@ -50,6 +50,12 @@ impl StrategyChoice {
         place.and_then(|place| self.chosen.get(place)).copied().unwrap_or_default()
     }
 
+    /// Whether there is one strategy, and no choice.
+    #[inline]
+    pub(crate) fn is_one(&self) -> bool {
+        self.strategies.len() == 1 && self.chosen.len() == 0
+    }
+
     #[inline]
     pub(crate) fn get(&mut self, id: StrategyId) -> &mut dyn Strategy {
         &mut *self.strategies[usize::from(id.0)]

@@ -12,12 +12,11 @@ use std::sync::Arc;
 
 use bytes::Bytes as Buffer;
 use spare::SpareBuffers;
-use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
+use weir_packet::{LpHeader, NackReason, PitToken, ServiceClass, Signal};
 
 use crate::ids::{FaceId, GroupId, PitId, PrefixId};
 use crate::name::{HashedName, NameHasher};
 use crate::prefetch::prefetch;
-use crate::tables::slab::Slab;
 use crate::units::{Span, Time};
 
 /// The kind of packet.
@@ -162,6 +161,34 @@ impl Packet {
         &mut self.header
     }
 
+    /// Sets the neighbour's PIT token.
+    #[inline]
+    pub fn set_pit_token(&mut self, token: PitToken) {
+        if self.header.pit_token.bytes().len() != token.bytes().len() {
+            self.frame_len = 0;
+        }
+        self.header.pit_token = token;
+    }
+
+    /// Removes the signal that says something of the link by which the packet came.
+    #[inline]
+    pub(crate) fn clear_signal_of_link(&mut self) {
+        if self.header.signals.has_of_link() {
+            self.header_mut().signals.clear_of_link();
+        }
+    }
+
+    /// Whether it asks nothing of a node that most packets do not: selectors, a hint, fields that few packets carry, a
+    /// name that needs a buffer, ends in a digest, or has a scope.
+    #[inline]
+    pub(crate) fn is_usual(&self) -> bool {
+        !self.can_be_prefix
+            && !self.must_be_fresh
+            && self.hint.is_none()
+            && !self.header.has_rare_fields()
+            && self.name.is_usual()
+    }
+
     /// Length of the whole frame on a link, bytes: the bare packet, or the NDNLPv2 packet around
     /// it if there is a header field to carry.
     #[inline]
@@ -254,12 +281,58 @@ impl PacketId {
 /// steady state allocates nothing.
 #[derive(Debug, Default)]
 pub struct PacketPool {
-    packets: Slab<Packet>,
+    packets: Chunks,
     free: Vec<PacketId>,
     /// Bytes of the names' buffers that freed packets keep.
     kept: usize,
     /// Memory that freed packets had of their own.
     spare: SpareBuffers,
+}
+
+/// Packets by number, in chunks that are full from the beginning: a packet is found by two loads.
+#[derive(Debug, Default)]
+struct Chunks {
+    chunks: Vec<Box<[Packet; CHUNK]>>,
+    len: u32,
+}
+
+/// Packets of a chunk.
+const CHUNK: usize = 256;
+
+impl Chunks {
+    fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// One packet more, which is blank.
+    fn grow(&mut self) {
+        if self.len() == self.chunks.len() * CHUNK {
+            let chunk: Box<[Packet]> = (0..CHUNK).map(|_| Packet::default()).collect();
+            self.chunks.extend(chunk.try_into().ok());
+        }
+        self.len += 1;
+    }
+
+    #[cfg(test)]
+    fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter()).take(self.len())
+    }
+}
+
+impl core::ops::Index<u32> for Chunks {
+    type Output = Packet;
+
+    #[inline(always)]
+    fn index(&self, number: u32) -> &Packet {
+        &self.chunks[number as usize / CHUNK][number as usize % CHUNK]
+    }
+}
+
+impl core::ops::IndexMut<u32> for Chunks {
+    #[inline(always)]
+    fn index_mut(&mut self, number: u32) -> &mut Packet {
+        &mut self.chunks[number as usize / CHUNK][number as usize % CHUNK]
+    }
 }
 
 /// Freed packets keep no more than this of the buffers of long names, bytes: enough for a thousand packets of a round.
@@ -284,7 +357,7 @@ impl PacketPool {
             }
             None => {
                 let id = PacketId::of(self.packets.len());
-                self.packets.push(Packet::default());
+                self.packets.grow();
                 id
             }
         }

@@ -35,6 +35,16 @@ impl DropTail {
         fits
     }
 
+    /// Whether it is empty and takes a packet of this length, bytes.
+    #[inline]
+    pub(crate) fn lets_through(&self, wire_len: u64) -> bool {
+        self.packets.is_empty()
+            && match self.limit {
+                QueueLimit::Packets(limit) => limit > 0,
+                QueueLimit::Bytes(limit) => Bytes::new(wire_len) <= limit,
+            }
+    }
+
     /// Takes the oldest packet.
     #[inline]
     pub fn pop(&mut self, pool: &mut PacketPool) -> Option<PacketId> {

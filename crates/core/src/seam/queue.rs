@@ -1,5 +1,7 @@
 //! The face: scheduling, shaping, marking and dropping in front of a link.
 
+use core::any::Any;
+
 use super::Drops;
 use crate::ids::PrefixId;
 use crate::packet::{Packet, PacketId, PacketPool};
@@ -7,7 +9,7 @@ use crate::random::Random;
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// The queue in front of a link: everything that leaves by the face passes it.
-pub trait Queue: Send {
+pub trait Queue: Any + Send {
     /// A packet is to leave by this face. What does not fit goes to `ev.dropped`.
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId);
 

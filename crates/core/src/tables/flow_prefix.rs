@@ -175,6 +175,13 @@ impl Prefixes {
         }
     }
 
+    /// The number of a FIB entry's prefix, where that is the entry's own and prefixes are those of FIB entries.
+    #[inline]
+    pub(crate) fn own_number(&self, id: FibId) -> Option<PrefixId> {
+        let is_own = self.rule == FlowPrefix::FibEntry && self.of_entries.is_empty() && id.0 < OWN_NUMBERS;
+        is_own.then_some(PrefixId(id.0))
+    }
+
     #[inline]
     fn of_entry(&mut self, id: FibId) -> PrefixId {
         if self.of_entries.is_empty() && id.0 < OWN_NUMBERS {

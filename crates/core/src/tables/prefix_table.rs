@@ -79,7 +79,11 @@ impl<T> PrefixTable<T> {
     /// The place of the longest prefix of `name`.
     #[inline]
     pub(crate) fn lookup(&self, name: &HashedName) -> Option<u32> {
-        self.lengths.down_from(name.len()).find_map(|len| self.at(name, len))
+        match self.lengths.only() {
+            Some(len) if len <= name.len() => self.at(name, len),
+            Some(_) => None,
+            None => self.lengths.down_from(name.len()).find_map(|len| self.at(name, len)),
+        }
     }
 
     /// The place of exactly this prefix.
@@ -91,10 +95,10 @@ impl<T> PrefixTable<T> {
     /// The place of the first `len` components of `name`.
     #[inline]
     fn at(&self, name: &HashedName, len: usize) -> Option<u32> {
-        let (hash, wire) = (name.hash_of(len), name.prefix_wire(len));
+        let hash = name.hash_of(len);
         self.index.find(hash, |place| {
             let entry = &self.entries[place];
-            entry.hash == hash && entry.wire.values(&self.wires) == wire
+            entry.hash == hash && entry.wire.values(&self.wires) == name.prefix_wire(len)
         })
     }
 
