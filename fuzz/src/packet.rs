@@ -60,7 +60,7 @@ pub fn frame(bytes: &[u8]) {
 fn signals(bytes: &[u8]) {
     const OWN: [Signal; 3] =
         [Signal::SERVICE_CLASS, Signal::PAST_STORES, Signal::new(signal::LAST_TYPE, "Last", 64, "")];
-    const ALONE: Signal = Signal::new(signal::FIRST_TYPE, "Alone", 64, "");
+    const ALONE: Signal = Signal::new(864, "Alone", 64, "");
     let alone: SignalSet = OWN.into_iter().collect();
     let Ok(alone) = LpPacket::decode_knowing(bytes, &alone) else {
         assert!(LpPacket::decode(bytes).is_err());

@@ -639,6 +639,8 @@ impl<'a> LpPacket<'a> {
             None => put_header(out, types::LP_PACKET, fields_len),
         }
         let LpPacket { link, header, .. } = self;
+        // Fields are in ascending order, so signals with small numbers stand between others.
+        let mut signals = header.signals.iter().peekable();
         if let Some(sequence) = link.sequence {
             put_element(out, types::SEQUENCE, &sequence.to_be_bytes());
         }
@@ -655,6 +657,9 @@ impl<'a> LpPacket<'a> {
                 put_nni_element(out, types::NACK_REASON, reason.value());
             }
         }
+        while let Some((typ, value)) = signals.next_if(|(typ, _)| *typ < types::INCOMING_FACE_ID) {
+            put_nni_element(out, typ, value);
+        }
         if let Some(face) = header.incoming_face_id() {
             put_nni_element(out, types::INCOMING_FACE_ID, face);
         }
@@ -665,6 +670,9 @@ impl<'a> LpPacket<'a> {
             let value_len = nni_element_len(types::CACHE_POLICY_TYPE, policy.value());
             put_header(out, types::CACHE_POLICY, value_len);
             put_nni_element(out, types::CACHE_POLICY_TYPE, policy.value());
+        }
+        while let Some((typ, value)) = signals.next_if(|(typ, _)| *typ < types::CONGESTION_MARK) {
+            put_nni_element(out, typ, value);
         }
         if header.congestion_mark != 0 {
             put_nni_element(out, types::CONGESTION_MARK, header.congestion_mark);
@@ -681,7 +689,7 @@ impl<'a> LpPacket<'a> {
         if let Some(data) = self.prefix_announcement {
             put_element(out, types::PREFIX_ANNOUNCEMENT, data);
         }
-        for (typ, value) in header.signals.iter() {
+        for (typ, value) in signals {
             put_nni_element(out, typ, value);
         }
         if let Some(fragment) = self.fragment {

@@ -2,8 +2,8 @@
 //!
 //! Each signal is an NDNLPv2 header field with a NonNegativeInteger value: outside the signed
 //! packet, rewritable by every router. Their type numbers lie in 800 to 959 and are multiples of
-//! 4, so that a node which does not know them ignores them. They start at [`FIRST_TYPE`], behind the fields of
-//! NDNLPv2 itself (up to 848) and the numbers that published simulators squat on (84, 85, 852, 856, 860, 890, 894).
+//! 4, so that a node which does not know them ignores them. Nine of these 40 numbers are fields of NDNLPv2 itself, and
+//! published simulators use three more (852, 856, 860): the others are here for signals ([`types`]).
 //!
 //! The set is open: a scheme declares its fields in its own folder, as constants of type [`Signal`], and
 //! lists them beside its entry in the registry of schemes. The codec carries every field of this number
@@ -11,8 +11,8 @@
 
 use crate::tlv::{nni_len, var_len};
 
-/// TLV-TYPE of the first signal.
-pub const FIRST_TYPE: u32 = 864;
+/// The first TLV-TYPE that a node which does not know it ignores; every fourth number from here on is one.
+const FIRST_IGNORED: u32 = 800;
 
 /// TLV-TYPE of the last signal: beyond 959 a node must not ignore what it does not know.
 ///
@@ -21,22 +21,42 @@ pub const FIRST_TYPE: u32 = 864;
 pub const LAST_TYPE: u32 = 956;
 
 /// The bit of that signal.
-const OF_LINK: u32 = 1 << (TYPES - 1);
+const OF_LINK: u64 = 1 << (NUMBERS - 1);
 
-/// How many type numbers there are for signals: every fourth.
-pub const TYPES: usize = ((LAST_TYPE - FIRST_TYPE) / 4 + 1) as usize;
+/// How many numbers a node ignores that does not know them.
+const NUMBERS: u32 = (LAST_TYPE - FIRST_IGNORED) / 4 + 1;
+
+/// The bits of numbers that are no signals: the fields of NDNLPv2 itself, and three that published simulators use.
+const TAKEN: u64 = {
+    const NUMBERS: [u32; 12] = [800, 812, 816, 820, 832, 836, 840, 844, 848, 852, 856, 860];
+    let (mut taken, mut at) = (0, 0);
+    while at < NUMBERS.len() {
+        taken |= 1 << ((NUMBERS[at] - FIRST_IGNORED) / 4);
+        at += 1;
+    }
+    taken
+};
+
+/// How many type numbers there are for signals.
+pub const TYPES: usize = (NUMBERS - TAKEN.count_ones()) as usize;
+
+/// All TLV-TYPEs of signals, in ascending order.
+pub fn types() -> impl Iterator<Item = u32> {
+    (FIRST_IGNORED..=LAST_TYPE).step_by(4).filter(|number| is_signal(*number))
+}
 
 /// How many signals fit into a packet: those that belong to no scheme, and those of any two schemes (a test of the list
 /// of schemes says so), since the queues and the strategy of a node may be of two.
-pub const CAPACITY: usize = 14;
+pub const CAPACITY: usize = 13;
 
 /// The place of a signal's bit in [`Signals`]; `None` if this is not the type number of a signal.
 #[inline]
-const fn bit_of(type_number: u32) -> Option<u32> {
-    if type_number < FIRST_TYPE || type_number > LAST_TYPE || !type_number.is_multiple_of(4) {
+const fn bit_of(type_number: u32) -> Option<u64> {
+    if type_number < FIRST_IGNORED || type_number > LAST_TYPE || !type_number.is_multiple_of(4) {
         return None;
     }
-    Some(1 << ((type_number - FIRST_TYPE) / 4))
+    let bit = 1 << ((type_number - FIRST_IGNORED) / 4);
+    if bit & TAKEN == 0 { Some(bit) } else { None }
 }
 
 /// Whether this is the TLV-TYPE of a signal.
@@ -49,7 +69,7 @@ pub const fn is_signal(type_number: u32) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
     /// Its bit in [`Signals`].
-    bit: u32,
+    bit: u64,
     /// Name of the header field, for documents.
     pub name: &'static str,
     /// Width of the largest value in use: 8, 16, 32 or 64 bits. On the wire a value takes as few bytes
@@ -92,13 +112,12 @@ impl Signal {
     /// Declares a signal.
     ///
     /// # Panics
-    /// If `type_number` is not one of [`FIRST_TYPE`] to [`LAST_TYPE`] and a multiple of 4, or `bits` is no
-    /// width of a NonNegativeInteger. Of a constant the compiler says so.
+    /// If `type_number` is not one of [`types`], or `bits` is no width of a NonNegativeInteger. Of a constant the compiler says so.
     pub const fn new(type_number: u32, name: &'static str, bits: u8, meaning: &'static str) -> Signal {
         assert!(matches!(bits, 8 | 16 | 32 | 64), "a NonNegativeInteger has 1, 2, 4 or 8 bytes");
         match bit_of(type_number) {
             Some(bit) => Signal { bit, name, bits, meaning, is_of_routers: false },
-            None => panic!("signals have type numbers from 864 to 956 that are multiples of 4"),
+            None => panic!("a signal has a type number that is ignored where it is unknown, and that nobody else uses"),
         }
     }
 
@@ -117,8 +136,8 @@ impl Signal {
 }
 
 #[inline]
-const fn type_of(bit: u32) -> u32 {
-    FIRST_TYPE + 4 * bit.trailing_zeros()
+const fn type_of(bit: u64) -> u32 {
+    FIRST_IGNORED + 4 * bit.trailing_zeros()
 }
 
 /// Which signals a node knows: what it does not know goes no further.
@@ -126,13 +145,13 @@ const fn type_of(bit: u32) -> u32 {
 /// Some of them may be its own. The others it only passes on, if there is room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalSet {
-    known: u32,
-    own: u32,
+    known: u64,
+    own: u64,
 }
 
 impl SignalSet {
     /// Every number of the space, declared or not, and none of its own: for who passes nothing on.
-    pub const ALL: SignalSet = SignalSet { known: (1 << TYPES) - 1, own: 0 };
+    pub const ALL: SignalSet = SignalSet { known: !TAKEN & ((1 << NUMBERS) - 1), own: 0 };
 
     /// The same set and these, which are the node's own.
     #[must_use]
@@ -166,23 +185,25 @@ impl FromIterator<Signal> for SignalSet {
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub struct Signals {
-    /// Bit `i` for the signal of type [`FIRST_TYPE`] `+ 4 i`.
-    present: u32,
+    /// Bit `i` for the signal of type 800 + 4 `i`.
+    present: u64,
     /// Those of them that the node has received, does not call its own, and has not written.
-    passing: u32,
+    passing: u64,
     /// How many bits of `present` are set.
     count: u8,
+    /// Length of the fields on the wire, bytes.
+    wire_len: u8,
     /// Their values; anything beyond `count`.
     values: [u64; CAPACITY],
 }
 
 impl Signals {
     /// No signal.
-    pub const NONE: Signals = Signals { present: 0, passing: 0, count: 0, values: [0; CAPACITY] };
+    pub const NONE: Signals = Signals { present: 0, passing: 0, count: 0, wire_len: 0, values: [0; CAPACITY] };
 
     /// Where the value of a signal is, or would be.
     #[inline]
-    fn place(&self, bit: u32) -> usize {
+    fn place(&self, bit: u64) -> usize {
         (self.present & (bit - 1)).count_ones() as usize
     }
 
@@ -231,7 +252,7 @@ impl Signals {
     }
 
     #[inline]
-    fn set_bit(&mut self, bit: u32, value: u64) {
+    fn set_bit(&mut self, bit: u64, value: u64) {
         // Most are set in the order of their numbers: then it is the last.
         let mut place = if self.present < bit { usize::from(self.count) } else { self.place(bit) };
         if self.present & bit == 0 {
@@ -247,10 +268,13 @@ impl Signals {
             }
             self.present |= bit;
             self.count += 1;
+            self.wire_len += FIELD_HEAD as u8 + 1;
+            self.values[place] = 0;
         }
         self.passing &= !bit;
         if let Some(slot) = self.values.get_mut(place) {
-            *slot = value;
+            let before = core::mem::replace(slot, value);
+            self.wire_len = self.wire_len + nni_len(value) as u8 - nni_len(before) as u8;
         }
     }
 
@@ -279,11 +303,12 @@ impl Signals {
         self.clear_bit(signal.bit);
     }
 
-    fn clear_bit(&mut self, bit: u32) {
+    fn clear_bit(&mut self, bit: u64) {
         if self.present & bit == 0 {
             return;
         }
         let (place, count) = (self.place(bit), usize::from(self.count));
+        self.wire_len -= (FIELD_HEAD + nni_len(self.values[place])) as u8;
         self.values.copy_within(place + 1..count, place);
         self.present &= !bit;
         self.passing &= !bit;
@@ -312,7 +337,8 @@ impl Signals {
     /// Makes these the signals of `other`: for tables of them, since it touches only the values that there are.
     #[inline]
     pub fn copy_from(&mut self, other: &Signals) {
-        (self.present, self.passing, self.count) = (other.present, other.passing, other.count);
+        (self.present, self.passing) = (other.present, other.passing);
+        (self.count, self.wire_len) = (other.count, other.wire_len);
         for (slot, value) in self.values.iter_mut().zip(other.values()) {
             *slot = *value;
         }
@@ -342,11 +368,13 @@ impl Signals {
     /// Length on the wire of the header fields, bytes.
     #[inline]
     pub fn wire_len(&self) -> usize {
-        debug_assert_eq!(var_len(FIRST_TYPE.into()), 3);
-        // TYPE takes 3 bytes (0xFD and two), LENGTH one.
-        self.values().iter().map(|value| 4 + nni_len(*value)).sum()
+        usize::from(self.wire_len)
     }
 }
+
+/// Length of TYPE and LENGTH of a signal's field, bytes: 0xFD, two of the number, and one.
+const FIELD_HEAD: usize = var_len(LAST_TYPE as u64) + 1;
+const _: () = assert!(FIELD_HEAD == var_len(FIRST_IGNORED as u64) + 1);
 
 /// Whether they are the same for who receives them.
 impl PartialEq for Signals {
@@ -371,13 +399,13 @@ impl core::fmt::Debug for Signals {
 #[repr(C, align(32))]
 pub struct CompactSignals {
     /// As in [`Signals`]. What is passed on need not be known of so few.
-    present: u32,
+    present: u64,
     values: [u32; CompactSignals::MOST],
 }
 
 impl CompactSignals {
     /// How many signals fit.
-    const MOST: usize = 7;
+    const MOST: usize = 6;
 
     /// Makes these the signals of `other`. Whether they fit; if not, these are none.
     #[inline]
@@ -405,6 +433,8 @@ impl CompactSignals {
         for (slot, value) in signals.values.iter_mut().zip(self.values) {
             *slot = u64::from(value);
         }
+        let len = |value: &u64| FIELD_HEAD + nni_len(*value);
+        signals.wire_len = signals.values().iter().map(len).sum::<usize>() as u8;
         signals
     }
 }
@@ -501,15 +531,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn all() -> Vec<Signal> {
-        (0..TYPES as u32).map(|i| Signal::new(FIRST_TYPE + 4 * i, "any", 64, "")).collect()
+        types().map(|number| Signal::new(number, "any", 64, "")).collect()
     }
 
     #[test]
     fn the_numbers_are_those_that_a_node_may_ignore_and_nobody_squats_on() {
         let types: Vec<u32> = all().iter().map(Signal::type_number).collect();
         assert!(types.iter().all(|typ| crate::lp::is_ignorable(*typ) && is_signal(*typ)));
-        assert_eq!((types.len(), types[0], types[TYPES - 1]), (TYPES, FIRST_TYPE, LAST_TYPE));
-        let others = [800, 804, 848, 852, 856, 860, 862, 866, 890, 894, 901, 955, 958, 960, 964];
+        assert_eq!((types.len(), types[0], types[TYPES - 1]), (TYPES, 804, LAST_TYPE));
+        let others = [800, 812, 848, 852, 856, 860, 862, 866, 890, 894, 901, 955, 958, 960, 964];
         assert!(!others.into_iter().any(is_signal));
         assert_eq!(Signal::COMMON.iter().map(Signal::type_number).collect::<Vec<_>>(), [892, 900, 912, 948]);
     }
@@ -538,7 +568,7 @@ mod tests {
             // Signals of its own and of another scheme, which do not come.
             let others: Vec<Signal> = all().into_iter().filter(|signal| !own.contains(signal)).collect();
             let mut signals = received(&others, &known.with_own(own[..3].iter().copied()));
-            assert_eq!(signals.iter().count(), others.len());
+            assert_eq!(signals.iter().count(), others.len().min(CAPACITY));
             for (signal, value) in own.iter().zip(1000..) {
                 signals.lower(signal, value);
             }
@@ -568,12 +598,14 @@ mod tests {
     #[test]
     fn what_a_node_does_not_know_takes_no_place_and_goes() {
         let known: SignalSet = [Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE].into_iter().collect();
-        let expected = [(900, 10), (912, 13)];
+        let place = |number| types().position(|other| other == number).unwrap() as u64 + 1;
+        let expected = [(900, place(900)), (912, place(912))];
         let mut signals = received(&all(), &known);
         assert!(signals.iter().eq(expected));
         signals.retain(SignalSet::ALL);
         assert!(signals.iter().eq(expected));
-        let mut signals = received(&all(), &SignalSet::ALL);
+        let own = [Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE];
+        let mut signals = received(&all(), &SignalSet::ALL.with_own(own));
         signals.retain(known);
         assert!(signals.iter().eq(expected));
         assert!(known.has_type(900) && !known.has_type(904) && !known.has_type(852));
@@ -589,7 +621,7 @@ mod tests {
         };
         let below = u64::from(u32::MAX);
         let mut compact = CompactSignals::default();
-        for (signals, fits) in [(first(7, below), true), (first(8, 1), false), (first(1, below + 1), false)] {
+        for (signals, fits) in [(first(6, below), true), (first(7, 1), false), (first(1, below + 1), false)] {
             assert_eq!(compact.set(&signals), fits);
             assert_eq!(compact.is_empty(), !fits);
         }
@@ -598,7 +630,7 @@ mod tests {
     proptest! {
         #[test]
         fn signals_that_fit_come_back_as_they_were(
-            values in prop::collection::vec((0..TYPES, 0..=u64::from(u32::MAX)), 0..8),
+            values in prop::collection::vec((0..TYPES, 0..=u64::from(u32::MAX)), 0..7),
         ) {
             let (mut signals, mut compact) = (Signals::NONE, CompactSignals::default());
             prop_assert!(compact.set(&signals) && compact.expand().is_empty());
@@ -633,6 +665,8 @@ mod tests {
                 prop_assert!(kept.iter().all(|(typ, value)| found.get(typ) == Some(value)));
                 prop_assert!(found.len() <= CAPACITY && found.len() == usize::from(signals.count));
                 prop_assert_eq!(signals.passing & !signals.present, 0);
+                let len: usize = found.values().map(|value| 4 + nni_len(*value)).sum();
+                prop_assert_eq!(signals.wire_len(), len);
             }
         }
 

@@ -161,12 +161,8 @@ pub const fn var_len(number: u64) -> usize {
 /// Length in bytes of a NonNegativeInteger in its shortest form: 1, 2, 4 or 8.
 #[inline]
 pub const fn nni_len(value: u64) -> usize {
-    match value {
-        0..=0xFF => 1,
-        0x100..=0xFFFF => 2,
-        0x1_0000..=0xFFFF_FFFF => 4,
-        _ => 8,
-    }
+    // Without branches: rates in signals are of any size.
+    1 << ((value > 0xFF) as u32 + (value > 0xFFFF) as u32 + (value > 0xFFFF_FFFF) as u32)
 }
 
 /// Length in bytes of an element whose value has `value_len` bytes.

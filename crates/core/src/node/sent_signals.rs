@@ -108,12 +108,12 @@ mod tests {
     use crate::name::testing::{HASHER, name};
     use crate::tables::pit::Pit;
     use crate::units::Time;
-    use weir_packet::signal::{CAPACITY, FIRST_TYPE};
+    use weir_packet::signal::{CAPACITY, types};
 
     /// `n` signals of this value.
     fn signals(n: usize, value: u64) -> Signals {
         let mut signals = Signals::NONE;
-        (0..n as u32).for_each(|i| signals.set_type(FIRST_TYPE + 4 * i, value));
+        types().take(n).for_each(|number| signals.set_type(number, value));
         signals
     }
 

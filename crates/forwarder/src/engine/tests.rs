@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use mio::{Poll, Registry};
-use weir_packet::signal::{CAPACITY, FIRST_TYPE, LAST_TYPE};
+use weir_packet::signal::{CAPACITY, types};
 use weir_packet::{
     Data, Interest, LpHeader, LpPacket, NackReason, Name, ServiceClass, Signal, SignatureInfo, SignatureType,
 };
@@ -339,10 +339,9 @@ fn a_neighbour_that_sends_every_signal_keeps_out_none_of_the_nodes_own() {
     let (upstream, sent) = add(&mut engine, Script::default());
     let hop = face(&engine, upstream).number;
     engine.add_next_hop(&name("/full"), hop, 0).unwrap();
-    // An LpPacket of 24 fields with a byte each, and an Interest: encoding has no room for so many.
+    // An LpPacket with a byte of each signal, and an Interest: encoding has no room for so many.
     let interest = interest("/full", 1);
-    let numbers = (FIRST_TYPE..=LAST_TYPE).step_by(4);
-    let fields = numbers.flat_map(|typ| [0xFD, (typ >> 8) as u8, typ as u8, 1, 0]);
+    let fields = types().flat_map(|typ| [0xFD, (typ >> 8) as u8, typ as u8, 1, 0]);
     let value: Vec<u8> = fields.chain([80, interest.len() as u8]).chain(interest).collect();
     let frame: Vec<u8> = [100, value.len() as u8].into_iter().chain(value).collect();
     engine.receive(downstream, 0, &frame);

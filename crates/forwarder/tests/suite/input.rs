@@ -50,7 +50,7 @@ fn header() -> impl Strategy<Value = LpHeader> {
             header.non_discovery = non_discovery;
             header.congestion_mark = number % 3;
             if let Some((at, value)) = signal {
-                header.signals.set_type(signal::FIRST_TYPE + 4 * at, value);
+                header.signals.set_type(signal::types().nth(at as usize).expect("one of them"), value);
             }
             header
         },

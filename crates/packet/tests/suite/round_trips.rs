@@ -231,7 +231,7 @@ proptest! {
         header.congestion_mark = mark.unwrap_or(0);
         header.non_discovery = non_discovery;
         for (index, value) in signals {
-            header.signals.set_type(signal::FIRST_TYPE + 4 * index, value);
+            header.signals.set_type(signal::types().nth(index as usize).unwrap(), value);
         }
         let interest = Interest::new(name.view()).to_vec();
         let simple = LpPacket::new(header, &interest);
