@@ -139,7 +139,7 @@ struct Short {
     is_long: bool,
     /// Where each component of a short name ends, but for the last one, and the hash up to there.
     ends: [u8; SHORT_PREFIXES],
-    /// The bytes of a short name. What follows them is of no meaning.
+    /// The bytes of a short name, and zeros: short names are compared as blocks.
     wire: [u8; SHORT_BYTES],
     hashes: [u64; SHORT_PREFIXES],
 }
@@ -336,7 +336,7 @@ impl HashedName {
             && count < SHORT_COMPONENTS
             && let Some(place) = short.wire.get_mut(start..start + 10)
         {
-            // Room for ten bytes: a copy of fixed size, the surplus of no meaning.
+            // Room for ten bytes: a copy of fixed size, whose surplus is zero.
             place.copy_from_slice(&tlv);
             short.note_prefix();
             short.hash = hash;
@@ -358,6 +358,9 @@ impl HashedName {
         self.short.hash = hash;
         self.short.wire_len = end as u16;
         self.short.len = n as u8;
+        if !self.short.is_long {
+            self.short.wire[end..].fill(0);
+        }
         if self.short.is_long
             && let Some(long) = &mut self.long
         {
@@ -374,6 +377,7 @@ impl HashedName {
         self.short.wire_len = 0;
         self.short.len = 0;
         self.short.is_long = false;
+        self.short.wire = [0; SHORT_BYTES];
     }
 
     /// Removes all components, and gives back buffers of more than 1 KiB.
@@ -573,7 +577,11 @@ impl Long {
 impl PartialEq for HashedName {
     #[inline]
     fn eq(&self, other: &HashedName) -> bool {
-        self.hash() == other.hash() && self.wire() == other.wire()
+        if self.short.is_long || other.short.is_long {
+            return self.hash() == other.hash() && self.wire() == other.wire();
+        }
+        let (a, b) = (&self.short, &other.short);
+        a.hash == b.hash && a.wire_len == b.wire_len && a.wire == b.wire
     }
 }
 

@@ -117,7 +117,9 @@ impl Signal {
         assert!(matches!(bits, 8 | 16 | 32 | 64), "a NonNegativeInteger has 1, 2, 4 or 8 bytes");
         match bit_of(type_number) {
             Some(bit) => Signal { bit, name, bits, meaning, is_of_routers: false },
-            None => panic!("a signal has a type number that is ignored where it is unknown, and that nobody else uses"),
+            None => panic!(
+                "a signal has a type number that is ignored where it is unknown, and that nobody else uses"
+            ),
         }
     }
 
@@ -199,7 +201,8 @@ pub struct Signals {
 
 impl Signals {
     /// No signal.
-    pub const NONE: Signals = Signals { present: 0, passing: 0, count: 0, wire_len: 0, values: [0; CAPACITY] };
+    pub const NONE: Signals =
+        Signals { present: 0, passing: 0, count: 0, wire_len: 0, values: [0; CAPACITY] };
 
     /// Where the value of a signal is, or would be.
     #[inline]

@@ -250,6 +250,7 @@ impl Link {
         if !queue.lets_through(len) {
             return None;
         }
+        packet.queued_at = now;
         self.busy_until = rate.map_or(now, |rate| now + rate.time_for(Bytes::new(len)));
         self.serve_at = Time::NEVER;
         Some(self.busy_until)

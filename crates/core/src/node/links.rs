@@ -52,18 +52,20 @@ impl Forwarder {
             FaceKind::Gone => out.drop(face, id, DropReason::FaceDown),
             FaceKind::Application => out.actions.push(Action::Deliver { face, packet: id }),
             FaceKind::Link(link) => {
+                let (now, packet) = (out.now, &mut out.pool[id]);
                 let state = &mut self.links[link as usize];
-                if since == out.now
-                    && let Some(until) = state.link.pass(out.now, &mut out.pool[id])
+                if since == now
+                    && let Some(until) = state.link.pass(now, packet)
                 {
-                    let packet = &mut out.pool[id];
-                    packet.queued_at = since;
                     if packet.header().congestion_mark != 0 && packet.is_interest() {
-                        remember(&mut self.pit, face, packet, None, out.now);
+                        remember(&mut self.pit, face, packet, None, now);
                     }
-                    let waited = Span::ZERO;
-                    out.actions.push(Action::Transmit { face, packet: id, until, waited });
-                    return self.set_link_timer(link);
+                    out.actions.push(Action::Transmit { face, packet: id, until, waited: Span::ZERO });
+                    // Nothing waits.
+                    if state.timer != Time::NEVER {
+                        self.set_link_timer(link);
+                    }
+                    return;
                 }
                 if !self.waiting.enter(&mut state.charged, &out.pool[id]) {
                     let dropped = Dropped { packet: id, reason: DropReason::QueueFull, nack: None };

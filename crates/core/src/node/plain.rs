@@ -21,9 +21,9 @@ impl Forwarder {
         let now = out.now;
         let (local, longest) = (self.is_local(face), self.longest_lifetime(face));
         let interest = &mut out.pool[id];
-        let Some(fib) = self.fib.lookup(&interest.name) else { return false };
+        let Some((fib, next_hops)) = self.fib.route(&interest.name) else { return false };
         let Some(prefix) = self.prefixes.own_number(fib) else { return false };
-        let (faces, next_hops) = (&self.faces, self.fib.next_hops(fib));
+        let faces = &self.faces;
         if next_hops.iter().any(|hop| hop.face == face || !faces[hop.face.0 as usize].takes(Scope::Global)) {
             return false;
         }

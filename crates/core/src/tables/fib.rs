@@ -104,6 +104,13 @@ impl Fib {
         self.table.lookup(name).map(FibId)
     }
 
+    /// The entry of the longest prefix of `name` that has one, and its next hops.
+    #[inline]
+    pub(crate) fn route(&self, name: &HashedName) -> Option<(FibId, &[NextHop])> {
+        let id = self.lookup(name)?;
+        Some((id, self.next_hops(id)))
+    }
+
     /// The entry of exactly this prefix.
     #[inline]
     pub fn exact(&self, prefix: &HashedName) -> Option<FibId> {

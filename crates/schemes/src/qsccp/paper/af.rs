@@ -72,29 +72,30 @@ impl AdaptiveForwarding {
         self.index.find(key).map(|place| &mut self.flows[place as usize])
     }
 
-    /// d_i of the face that an Interest came from.
     fn note_interest(&mut self, now: Time, interest: &Packet) {
-        let rate = rate_in(interest, &DOWNSTREAM_RATE);
         let place = self.place(interest.flow);
-        self.change(place, |tables| tables.note_interest(now, interest.arrived_on, rate));
+        self.change(place, |tables| note_interest(tables, now, interest));
     }
 
-    fn forward(&mut self, ev: &mut InterestEvent<'_>, next_hops: &[FaceId]) -> Decision {
+    /// Chooses the next hop of an Interest of the flow with these tables, and writes the rate that it takes there.
+    fn forward(
+        tables: &mut FlowTables,
+        ev: &mut InterestEvent<'_>,
+        next_hops: &[FaceId],
+        probing: f64,
+    ) -> Decision {
         if next_hops.is_empty() {
             return Decision::Nack(NackReason::NoRoute);
         }
-        let is_probe = next_hops.len() > 1 && ev.random.chance(self.probing);
+        let is_probe = next_hops.len() > 1 && ev.random.chance(probing);
         let probe = is_probe.then(|| ev.random.below(next_hops.len() as u32) as usize);
-        let place = self.place(ev.interest.flow);
-        self.change(place, |tables| {
-            let probe = probe.filter(|&place| !tables.is_known(ev.now, next_hops[place]));
-            let (face, probability) = tables.choose(next_hops, probe);
-            write_rate(ev.interest, &DOWNSTREAM_RATE, tables.downstream_rate(ev.now, probability));
-            if tables.is_greedy() {
-                greedy::mark(ev.interest);
-            }
-            Decision::Forward(face)
-        })
+        let probe = probe.filter(|&place| !tables.is_known(ev.now, next_hops[place]));
+        let (face, probability) = tables.choose(next_hops, probe);
+        write_rate(ev.interest, &DOWNSTREAM_RATE, tables.downstream_rate(ev.now, probability));
+        if tables.is_greedy() {
+            greedy::mark(ev.interest);
+        }
+        Decision::Forward(face)
     }
 }
 
@@ -104,12 +105,15 @@ impl Strategy for AdaptiveForwarding {
             // An application cannot mark its flow as greedy.
             greedy::take_mark(ev.interest);
         }
-        self.note_interest(ev.now, ev.interest);
-        if was_sent_within(ev, SUPPRESSION) {
-            return Decision::Suppress;
-        }
-        let faces = untried(ev.entry, ev.next_hops);
-        self.forward(ev, &faces)
+        let (place, probing) = (self.place(ev.interest.flow), self.probing);
+        self.change(place, |tables| {
+            note_interest(tables, ev.now, ev.interest);
+            if was_sent_within(ev, SUPPRESSION) {
+                return Decision::Suppress;
+            }
+            let faces = untried(ev.entry, ev.next_hops);
+            AdaptiveForwarding::forward(tables, ev, &faces, probing)
+        })
     }
 
     fn on_aggregated(&mut self, ev: &mut InterestEvent<'_>) {
@@ -197,6 +201,11 @@ fn untried(entry: &PitEntry, next_hops: &[NextHop]) -> SmallVec<[FaceId; 8]> {
     let tried = |face: &FaceId| entry.out_records.iter().any(|record| record.face == *face);
     let fresh: SmallVec<[FaceId; 8]> = all().filter(|face| !tried(face)).collect();
     if fresh.is_empty() { all().collect() } else { fresh }
+}
+
+/// Notes d_i of the face that an Interest came from.
+fn note_interest(tables: &mut FlowTables, now: Time, interest: &Packet) {
+    tables.note_interest(now, interest.arrived_on, rate_in(interest, &DOWNSTREAM_RATE));
 }
 
 /// A rate that a packet carries, bit/s; infinite (the paper's MAX_RATE) if it carries none.

@@ -177,9 +177,9 @@ impl Cds {
     }
 
     /// R_f,j: the rate that this face suggests to a flow now, bit/s.
-    fn suggested_rate(&self, key: FlowKey) -> u64 {
-        let class = &self.classes[key.class as usize];
-        let rate = match self.find(key) {
+    fn suggested_rate(&self, class: ServiceClass, known: Option<(u32, u32)>) -> u64 {
+        let class = &self.classes[class as usize];
+        let rate = match known {
             Some((flow, member)) => class.suggested_rate(flow, member),
             None => class.flows.shares.of_new(1.0, 1.0),
         };
@@ -187,17 +187,14 @@ impl Cds {
     }
 
     /// Whether this face finds a flow greedy, or the group that it is in.
-    fn is_greedy(&self, key: FlowKey) -> bool {
-        self.find(key).is_some_and(|(flow, member)| {
-            let flow = &self.classes[key.class as usize].flows.flows[flow as usize];
-            flow.greed.is_greedy
-                || matches!(&flow.queue, VirtualQueue::Group(group) if group.members.flows[member as usize].greed.is_greedy)
-        })
+    fn is_greedy(&self, class: ServiceClass, (flow, member): (u32, u32)) -> bool {
+        let flow = &self.classes[class as usize].flows.flows[flow as usize];
+        flow.greed.is_greedy
+            || matches!(&flow.queue, VirtualQueue::Group(group) if group.members.flows[member as usize].greed.is_greedy)
     }
 
     /// A Data has come: its size, and that it carries a rate to its flow.
-    fn note_data(&mut self, now: Time, data: &Packet, bits: u64) {
-        let Some((id, member)) = self.find(data.flow) else { return };
+    fn note_data(&mut self, now: Time, data: &Packet, bits: u64, (id, member): (u32, u32)) {
         let class = &mut self.classes[data.flow.class as usize];
         class.flows.note_data(id, member, bits.clamp(1, MAX_DATA_BITS));
         let flow = class.flow(id, member);
@@ -222,8 +219,11 @@ impl Cds {
     fn on_data(&mut self, now: Time, data: &mut Packet, bits: u64) {
         // Only this face sets the mark, for this node's tables.
         greedy::take_mark(data);
-        self.note_data(now, data, bits);
-        let rate = self.suggested_rate(data.flow);
+        let (class, known) = (data.flow.class, self.find(data.flow));
+        if let Some(known) = known {
+            self.note_data(now, data, bits, known);
+        }
+        let rate = self.suggested_rate(class, known);
         let is_first = data.header().signals.value(&TARGET_RATE).is_none();
         data.header_mut().signals.lower(&TARGET_RATE, rate);
         if is_first {
@@ -231,7 +231,7 @@ impl Cds {
             let longer = (8 * data.wire_len()) as f64 / bits.max(1) as f64;
             data.header_mut().signals.set(&TARGET_RATE, (rate as f64 * longer) as u64);
         }
-        if self.is_greedy(data.flow) {
+        if known.is_some_and(|known| self.is_greedy(class, known)) {
             greedy::mark(data);
         }
     }

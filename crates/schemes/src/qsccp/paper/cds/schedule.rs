@@ -69,6 +69,10 @@ impl Cds {
 
     /// Prepares heads of classes whose flows lacked tokens of their own.
     fn unpark(&mut self, now: Time) {
+        // Only flows with a limit of their own park.
+        if self.settings.flow_limits.is_empty() {
+            return;
+        }
         for c in 0..self.classes.len() {
             if self.classes[c].head.is_none() && self.classes[c].flows.unparks_at() <= now {
                 self.prepare_head(now, c);
@@ -154,9 +158,9 @@ impl Cds {
     /// The total limiter pays for an Interest. PECN: it leaves with the lower of its DownstreamRate and R_f,j, the first
     /// argument of the minimum in (10); the second is the strategy's. And with the mark of a greedy flow.
     fn send(&mut self, now: Time, bits: u64, interest: &mut Packet) {
-        let key = interest.flow;
-        let Some((flow, member)) = self.find(key) else { return };
-        let data = &mut self.classes[key.class as usize].flow(flow, member).data;
+        let class = interest.flow.class;
+        let Some(known) = self.find(interest.flow) else { return };
+        let data = &mut self.classes[class as usize].flow(known.0, known.1).data;
         self.total.take(now, data.answers.part_of(bits));
         if self.settings.exact_charges {
             data.answers.note_sent();
@@ -165,8 +169,8 @@ impl Cds {
                 data.unsettled = data.unsettled.saturating_add(1);
             }
         }
-        interest.header_mut().signals.lower(&DOWNSTREAM_RATE, self.suggested_rate(key));
-        if self.is_greedy(key) {
+        interest.header_mut().signals.lower(&DOWNSTREAM_RATE, self.suggested_rate(class, Some(known)));
+        if self.is_greedy(class, known) {
             greedy::mark(interest);
         }
     }
