@@ -39,8 +39,6 @@ pub struct Deadlines {
     /// The nodes, root first: the children of node `i` are nodes `8 i + 1` to `8 i + 8`. The last
     /// level holds the entities' own keys, and only as many lines as there are entities.
     lines: Vec<Line>,
-    /// For each node, the entity with its earliest deadline.
-    winners: Vec<u32>,
     /// The first line of the last level.
     base: usize,
     /// How many lines the last level can have: a power of eight.
@@ -53,8 +51,7 @@ pub struct Deadlines {
 impl Deadlines {
     /// `n` entities, none of them due.
     pub fn new(n: usize) -> Deadlines {
-        let mut new =
-            Deadlines { lines: Vec::new(), winners: Vec::new(), base: 0, wide: 1, len: 0, root: NEVER };
+        let mut new = Deadlines { lines: Vec::new(), base: 0, wide: 1, len: 0, root: NEVER };
         new.resize(n);
         new
     }
@@ -66,7 +63,6 @@ impl Deadlines {
             self.len += 1;
         } else if self.lines.len() - self.base < self.wide {
             self.lines.push(Line::NEVER);
-            self.winners.push(id);
             self.len += 1;
         } else {
             self.resize(id as usize + 1);
@@ -86,27 +82,13 @@ impl Deadlines {
         self.lines.resize(self.base, Line::NEVER);
         self.lines.extend(leaves);
         self.lines.resize(self.base + leaf_lines, Line::NEVER);
-        self.winners.clear();
-        self.winners.resize(self.lines.len(), 0);
         self.len = n as u32;
-        for line in (0..self.lines.len()).rev() {
-            self.winners[line] = self.winner(line, (self.lines[line].min() & PLACE) as usize);
-            if line > 0 {
-                let place = (line - 1) as u64 & PLACE;
-                let key = self.lines[line].min() & !PLACE | place;
-                self.lines[(line - 1) >> 3].0[place as usize] = key;
-            }
+        for line in (1..self.lines.len()).rev() {
+            let place = (line - 1) as u64 & PLACE;
+            let key = self.lines[line].min() & !PLACE | place;
+            self.lines[(line - 1) >> 3].0[place as usize] = key;
         }
         self.root = self.lines[0].min();
-    }
-
-    /// The entity that wins at a place of a line; 0 below nodes that have no entities.
-    fn winner(&self, line: usize, place: usize) -> u32 {
-        if line >= self.base {
-            ((line - self.base) * 8 + place) as u32
-        } else {
-            self.winners.get(8 * line + 1 + place).copied().unwrap_or(0)
-        }
     }
 
     /// The number of entities.
@@ -129,36 +111,24 @@ impl Deadlines {
     pub fn set(&mut self, id: u32, at: Time) {
         assert!(id < self.len, "entity {id} of {}", self.len);
         let mut time = at.as_nanos().min(NEVER >> 3) << 3;
-        let mut place = id as usize & 7;
+        let mut place = u64::from(id) & PLACE;
         let mut line = self.base + (id as usize >> 3);
-        // At the last level the winner's id follows from its place; above, from the child's.
-        let node = &mut self.lines[line];
-        if node.0[place] == time | place as u64 {
-            return;
-        }
-        node.0[place] = time | place as u64;
-        let mut min = node.min();
-        let mut winner = id & !7 | (min & PLACE) as u32;
         loop {
+            let node = &mut self.lines[line];
+            let key = &mut node.0[place as usize];
+            // What is above depends on the times of this node alone.
+            if *key == time | place {
+                return;
+            }
+            *key = time | place;
+            let min = node.min();
             if line == 0 {
-                self.winners[0] = winner;
                 self.root = min;
                 return;
             }
-            let winner_slot = &mut self.winners[line];
-            let same_winner = *winner_slot == winner;
-            *winner_slot = winner;
             time = min & !PLACE;
-            place = (line - 1) & 7;
+            place = (line as u64 - 1) & PLACE;
             line = (line - 1) >> 3;
-            let node = &mut self.lines[line];
-            let key = time | place as u64;
-            if node.0[place] == key && same_winner {
-                return;
-            }
-            node.0[place] = key;
-            min = node.min();
-            winner = self.winners[8 * line + 1 + (min & PLACE) as usize];
         }
     }
 
@@ -175,10 +145,20 @@ impl Deadlines {
         time_of(self.root)
     }
 
-    /// The earliest deadline and the entity that has it, the lowest id among equals.
+    /// The earliest deadline and the entity that has it, the lowest id among equals: on the way down from the root, each
+    /// node names the child.
     #[inline]
     pub fn next_id(&self) -> Option<(Time, u32)> {
-        (self.root < NEVER).then(|| (Time::from_nanos(self.root >> 3), self.winners[0]))
+        if self.root >= NEVER {
+            return None;
+        }
+        let (mut line, mut min) = (0, self.root);
+        while line < self.base {
+            line = 8 * line + 1 + (min & PLACE) as usize;
+            min = self.lines[line].min();
+        }
+        let id = (line - self.base) as u32 * 8 + (min & PLACE) as u32;
+        Some((Time::from_nanos(self.root >> 3), id))
     }
 }
 

@@ -25,25 +25,26 @@ pub struct LinkInfo {
     pub rate: Rate,
 }
 
-/// The totals of one direction of a link so far.
+/// The totals of one direction of a link so far. What each packet changes is in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 pub struct LinkTotals {
     /// Bits sent.
     pub bits: u64,
+    /// Packets sent.
+    pub sent: u64,
     /// Time spent sending.
     pub busy: Span,
+    /// The time at which the transmission of the last packet ends.
+    busy_until: Time,
+    /// Sum of their queueing delays.
+    pub waited: Span,
     /// Packets dropped at its queue.
     pub drops: u64,
     /// Packets that it lost at random.
     pub lost: u64,
     /// Packets dropped because it was down.
     pub down: u64,
-    /// Packets sent.
-    pub sent: u64,
-    /// Sum of their queueing delays.
-    pub waited: Span,
-    /// The time at which the transmission of the last packet ends.
-    busy_until: Time,
 }
 
 impl LinkTotals {

@@ -27,19 +27,21 @@ use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 use crate::requests::{FlowSchemes, LiveRequest, RequestSource};
 
-/// One direction of a link: the packets in flight, oldest first.
+/// One direction of a link. What each packet needs comes first.
+#[repr(C, align(64))]
 pub(crate) struct Channel {
-    /// The node that sends, and its face.
-    pub(crate) from: (u32, FaceId),
+    /// The packets in flight, oldest first.
+    pub(crate) in_flight: VecDeque<(Time, PacketId)>,
     /// The node that receives, and its face.
     pub(crate) to: (u32, FaceId),
+    pub(crate) up: bool,
+    pub(crate) way: Way,
+    /// The node that sends, and its face.
+    pub(crate) from: (u32, FaceId),
     /// The medium that it is on, and its direction there.
     pub(crate) medium: Option<(u32, u32)>,
     /// What the file or an event says; on a medium, that of its frames.
     pub(crate) rate: Rate,
-    pub(crate) way: Way,
-    pub(crate) up: bool,
-    pub(crate) in_flight: VecDeque<(Time, PacketId)>,
 }
 
 impl Channel {

@@ -17,18 +17,19 @@
 use crate::random::Random;
 use crate::units::{Span, Time};
 
-/// The way of packets from one end of a link to the other.
+/// The way of packets from one end of a link to the other. What each packet needs comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Way {
     delay: Span,
+    /// The latest arrival so far.
+    latest: Time,
     loss: f64,
-    random: Random,
-    burst: Option<Burst>,
     jitter: Option<Box<Jitter>>,
     /// Whether packets may overtake each other because of it.
     reorders: bool,
-    /// The latest arrival so far.
-    latest: Time,
+    random: Random,
+    burst: Option<Burst>,
 }
 
 /// Losses in bursts.
