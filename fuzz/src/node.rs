@@ -6,7 +6,7 @@ use weir_core::ids::FaceId;
 use weir_core::ids::PitId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::{Action, Input, Node, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketList, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::BestRoute;
@@ -133,7 +133,7 @@ impl Queue for Whimsical {
 }
 
 struct Bench {
-    node: Forwarder,
+    node: Node,
     pool: PacketPool,
     now: Time,
     actions: Vec<Action>,
@@ -162,7 +162,7 @@ impl Bench {
             false => Box::new(BestRoute::default()),
         };
         let limits = TableLimits { pit_bytes: PIT_BYTES, dead_nonces: 20, ..TableLimits::default() };
-        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(seed, "node"));
+        let mut node = Node::new(strategy, &limits, HASHER, Random::named(seed, "node"));
         let mut faces = vec![node.add_application(Time::ZERO), node.add_application(Time::ZERO)];
         for n in 2..FACES {
             let queue: Box<dyn Queue> = match (is_wild, n) {

@@ -7,7 +7,7 @@ use weir_core::ids::FaceId;
 use weir_core::ids::{GroupId, PrefixId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::{Action, Input, Node, TableLimits};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::responders::Bases;
@@ -344,7 +344,7 @@ const FACES: usize = 5;
 /// A node that runs a scheme.
 struct NodeBench<'a> {
     scheme: &'a str,
-    node: Forwarder,
+    node: Node,
     pool: PacketPool,
     now: Time,
     faces: Vec<FaceId>,
@@ -365,7 +365,7 @@ impl<'a> NodeBench<'a> {
     fn new(name_of: &'a str, scheme: &dyn Scheme, choices: &mut Choices<'_>) -> NodeBench<'a> {
         let limits = TableLimits { pit_bytes: 16_000, dead_nonces: 20, ..TableLimits::default() };
         let random = |n| Random::named(n, "node");
-        let mut node = Forwarder::new(scheme.strategy(&NodeConfig {}), &limits, HASHER, random(1));
+        let mut node = Node::new(scheme.strategy(&NodeConfig {}), &limits, HASHER, random(1));
         node.set_flow_prefix(scheme.flow_prefix());
         let mut faces = vec![node.add_application(Time::ZERO), node.add_application(Time::ZERO)];
         for n in 2..FACES as u64 {

@@ -16,8 +16,8 @@ use weir_packet::{LpPacket, NameRef};
 use weir_schemes::{Resolved, SchemeError};
 
 use crate::config::Config;
-use crate::node::{LinkConfig, Node};
 use crate::record::{ActionsHash, Entries, Entry, Header, RecordError, Recorded, Recording};
+use crate::wire_node::{LinkConfig, WireNode};
 
 /// Why a recording cannot be run at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ fn seconds(at: Time) -> String {
 /// The node that it is of cannot be made.
 pub fn replay(recording: Recording<'_>) -> Result<Replayed, ReplayError> {
     let seed = recording.header.seed;
-    let node = Node::new(&config(&recording.header)?, seed, Secrets::fixed(seed));
+    let node = WireNode::new(&config(&recording.header)?, seed, Secrets::fixed(seed));
     let mut replay = Replay {
         node,
         hash: ActionsHash::default(),
@@ -192,7 +192,7 @@ fn size(value: u64) -> usize {
 }
 
 struct Replay {
-    node: Node,
+    node: WireNode,
     hash: ActionsHash,
     /// The entry up to which the actions were the same.
     same_until: u64,

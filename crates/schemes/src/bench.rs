@@ -3,7 +3,7 @@
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::{Action, Input, Node, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
@@ -26,7 +26,7 @@ pub fn name(uri: &str) -> HashedName {
 pub struct Bench<S, Own> {
     pub now: Time,
     pub pool: PacketPool,
-    pub forwarder: Forwarder,
+    pub forwarder: Node,
     pub strategy: Watched<S>,
     /// Interests that left, and by which face.
     pub upstream: Vec<(FaceId, PacketId)>,
@@ -46,7 +46,7 @@ impl<S: Strategy + 'static, Own> Bench<S, Own> {
         Bench {
             now: Time::from_nanos(1),
             pool: PacketPool::new(),
-            forwarder: Forwarder::new(shared, &TableLimits::default(), HASHER, random),
+            forwarder: Node::new(shared, &TableLimits::default(), HASHER, random),
             strategy,
             upstream: Vec::new(),
             downstream: Vec::new(),

@@ -7,7 +7,7 @@ use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::{HalfDuplex, Link, Way};
 use weir_core::name::HashedName;
-use weir_core::node::{CacheCounters, Forwarder, IngressPolicy, TableLimits};
+use weir_core::node::{CacheCounters, IngressPolicy, Node, TableLimits};
 use weir_core::random::{Random, SeedUse};
 use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
@@ -22,7 +22,7 @@ use crate::half_duplex::Wire;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 use crate::requests::{FlowSchemes, RequestSource};
-use crate::world::{Channel, FaceKind, FlowApp, Node, Parts, World};
+use crate::world::{Channel, FaceKind, FlowApp, Parts, SimNode, World};
 
 impl World {
     /// The world of an experiment, before anything has happened.
@@ -44,7 +44,7 @@ pub(crate) struct Builder<'e> {
     scheme: Box<dyn Scheme>,
     inactive: Box<dyn Scheme>,
     seed_use: SeedUse,
-    nodes: Vec<Node>,
+    nodes: Vec<SimNode>,
     channels: Vec<Channel>,
     media: Vec<SharedMedium>,
     wires: Vec<Wire>,
@@ -129,7 +129,7 @@ impl<'e> Builder<'e> {
     fn add_nodes(&mut self) {
         for (index, node) in self.scenario.nodes.iter().enumerate() {
             let (forwarder, keeps_to_one) = self.forwarder(index, &format!("node {}", node.name));
-            self.nodes.push(Node {
+            self.nodes.push(SimNode {
                 forwarder,
                 keeps_to_one,
                 up: true,
@@ -144,11 +144,11 @@ impl<'e> Builder<'e> {
     }
 
     /// A node without faces and routes, and whether its strategy keeps to one next hop.
-    pub(crate) fn forwarder(&self, index: usize, stream: &str) -> (Forwarder, bool) {
+    pub(crate) fn forwarder(&self, index: usize, stream: &str) -> (Node, bool) {
         let node = &self.scenario.nodes[index];
         let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
         let keeps_to_one = strategy.keeps_to_one();
-        let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, self.random(stream));
+        let mut forwarder = Node::new(strategy, &TableLimits::default(), HASHER, self.random(stream));
         forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
         forwarder.set_reforward_after(node.reforward_after);
         forwarder.set_next_hop_timeout(node.next_hop_timeout);
@@ -396,20 +396,20 @@ pub(crate) fn suffix(link: &scenario::Link) -> String {
 }
 
 /// Each face is a group of its own.
-pub(crate) fn set_groups(forwarder: &mut Forwarder, faces: usize) {
+pub(crate) fn set_groups(forwarder: &mut Node, faces: usize) {
     for face in 0..faces as u32 {
         forwarder.set_group(FaceId(face), GroupId((face % u32::from(u16::MAX)) as u16 + 1));
     }
 }
 
 /// No signal of packets that arrive by this face goes further, and all are best effort: the forwarder is not Weir's.
-pub(crate) fn drop_signals(forwarder: &mut Forwarder, face: FaceId) {
+pub(crate) fn drop_signals(forwarder: &mut Node, face: FaceId) {
     forwarder.set_ingress(face, &IngressPolicy::without_signals());
 }
 
 /// Gives a node the next hops of an entry, those of equal cost in the order of their faces.
 pub(crate) fn add_route(
-    forwarder: &mut Forwarder,
+    forwarder: &mut Node,
     keeps_to_one: bool,
     channels: &[Channel],
     route: &scenario::Route,

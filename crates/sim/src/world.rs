@@ -8,7 +8,7 @@ use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
 use weir_core::ids::FaceId;
 use weir_core::link::Way;
-use weir_core::node::{Action, CacheCounters, Forwarder, Input};
+use weir_core::node::{Action, CacheCounters, Input, Node};
 use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
@@ -74,8 +74,8 @@ pub(crate) enum FaceKind {
 }
 
 /// A node with the kind of each of its faces.
-pub(crate) struct Node {
-    pub(crate) forwarder: Forwarder,
+pub(crate) struct SimNode {
+    pub(crate) forwarder: Node,
     /// Whether its strategy keeps to one next hop of a prefix.
     pub(crate) keeps_to_one: bool,
     /// Whether it works. The forwarder of a node that has failed is not used any more.
@@ -165,7 +165,7 @@ pub struct World {
     pub(crate) now: Time,
     pub(crate) until: Time,
     pub(crate) pool: PacketPool,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<SimNode>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
     pub(crate) wires: Vec<Wire>,
@@ -199,7 +199,7 @@ pub(crate) struct WireCheck {
 
 /// The parts that [`World::new`] puts together.
 pub(crate) struct Parts {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<SimNode>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
     pub(crate) wires: Vec<Wire>,
@@ -579,7 +579,7 @@ impl World {
             }
         }
         self.actions.clear();
-        let Node { forwarder, up, .. } = &self.nodes[node as usize];
+        let SimNode { forwarder, up, .. } = &self.nodes[node as usize];
         // A node that has failed does nothing more.
         let deadline = if *up { forwarder.next_deadline().max(self.now) } else { Time::NEVER };
         let event = self.node_event(node);

@@ -1,20 +1,20 @@
 //! Faces that come and go.
 
 use super::expiry::ENDED_AT_ONCE;
-use super::{FIRST_LINK_TIMER, Face, FaceKind, Forwarder, LONGEST_LIFETIME, LinkFace, Out};
+use super::{FIRST_LINK_TIMER, Face, FaceKind, LONGEST_LIFETIME, LinkFace, Node, Out};
 use crate::ids::{FaceId, GroupId};
 use crate::link::Link;
 use crate::packet::PacketPool;
 use crate::seam::{Backlog, DropReason};
 use crate::units::{Rate, Time};
 
-impl Forwarder {
+impl Node {
     /// Adds the face of an application on this node.
     pub fn add_application(&mut self, now: Time) -> FaceId {
         self.add_face(now, FaceKind::Application)
     }
 
-    /// The face that [`Forwarder::add_link`] or [`Forwarder::add_application`] gives next.
+    /// The face that [`Node::add_link`] or [`Node::add_application`] gives next.
     pub fn next_face(&self, now: Time) -> FaceId {
         self.reusable(now).unwrap_or(FaceId(self.faces.len() as u32))
     }
@@ -165,7 +165,7 @@ impl Forwarder {
     }
 
     /// Tells the queue of a face on a shared medium the rate that the face could have. The matching rate comes
-    /// afterwards ([`Forwarder::set_receive_rate`]).
+    /// afterwards ([`Node::set_receive_rate`]).
     pub fn set_fair_rate(&mut self, now: Time, face: FaceId, rate: Rate) {
         if let Some((_, link)) = self.link_of(face) {
             link.set_fair_rate(now, rate);

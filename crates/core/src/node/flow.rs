@@ -1,14 +1,14 @@
 //! Which flow a packet belongs to.
 
 use super::next_hops::route;
-use super::{Action, Forwarder, Out};
+use super::{Action, Node, Out};
 use crate::ids::{FaceId, GroupId, PrefixId};
 use crate::packet::{FlowKey, PacketId, PacketPool};
 use crate::seam::PrefixRemoved;
 use crate::tables::fib::FibId;
 use crate::units::Time;
 
-impl Forwarder {
+impl Node {
     /// Puts a face into a group: the flows of all faces of a group share as one. [`GroupId::NONE`], the default: each of
     /// the face's flows shares for itself.
     pub fn set_group(&mut self, face: FaceId, group: GroupId) {

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use weir_packet::LpHeader;
 
 use super::next_hops::is_next_hop;
-use super::{Forwarder, Out};
+use super::{Node, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::tables::fib::FibId;
@@ -23,7 +23,7 @@ use crate::tables::liveness::Downstream;
 /// entries of a name.
 const MOST_HINTED: usize = 8;
 
-impl Forwarder {
+impl Node {
     /// There will be one more entry with a hint. If there are too many of the name, the oldest that nobody waits for ends, or
     /// else the downstream that has most of them loses its oldest.
     #[cold]

@@ -14,7 +14,7 @@
 
 use weir_packet::{ServiceClass, Signal, SignalSet, Signals};
 
-use super::{Forwarder, Out};
+use super::{Node, Out};
 use crate::ids::FaceId;
 use crate::meter::Meter;
 use crate::packet::{Kind, Packet, PacketId};
@@ -157,7 +157,7 @@ fn set_class(interest: &mut Packet, class: ServiceClass) {
     }
 }
 
-impl Forwarder {
+impl Node {
     /// Says what is believed of the packets that arrive by a face, in place of what was said before; counters stay.
     /// Without it, all is.
     pub fn set_ingress(&mut self, face: FaceId, policy: &IngressPolicy) {

@@ -8,7 +8,7 @@ use super::next_hops::route;
 use super::reforwarding::comes_too_soon;
 use super::scope::{Scope, scope_of};
 use super::store::is_past_stores;
-use super::{Face, FaceKind, Forwarder, Out};
+use super::{Face, FaceKind, Node, Out};
 use crate::ids::{FaceId, GroupId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::rtt::RtoConfig;
@@ -22,7 +22,7 @@ use crate::units::{Span, Time};
 /// consumers.
 const MOST_PATIENCE: Span = RtoConfig::CONSUMER.initial;
 
-impl Forwarder {
+impl Node {
     pub(super) fn on_interest(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let now = out.now;
         self.receive(face, id, None, None, out);

@@ -3,14 +3,14 @@
 use weir_packet::NackReason;
 
 use super::expiry::give_up_downed;
-use super::{Action, Face, FaceKind, Forwarder, LinkFace, Out};
+use super::{Action, Face, FaceKind, LinkFace, Node, Out};
 use crate::ids::FaceId;
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Departed, DropReason, Dropped};
 use crate::tables::pit::Pit;
 use crate::units::{Bytes, Span, Time};
 
-impl Forwarder {
+impl Node {
     /// Lets the queue of the face see a packet that arrived on it. What may leave because of it leaves at once.
     #[inline]
     pub(super) fn receive(

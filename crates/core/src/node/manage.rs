@@ -1,6 +1,6 @@
 //! Routes, strategies and content store, as whoever manages a node changes them.
 
-use super::{Action, CsUse, Forwarder, Out};
+use super::{Action, CsUse, Node, Out};
 use crate::ids::FaceId;
 use crate::ids::StrategyId;
 use crate::name::HashedName;
@@ -9,7 +9,7 @@ use crate::seam::Strategy;
 use crate::tables::fib::{FibId, Removed};
 use crate::units::Time;
 
-impl Forwarder {
+impl Node {
     /// Adds a next hop to a prefix, or changes its cost.
     pub fn add_route(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
         self.fib.insert(prefix, face, cost)

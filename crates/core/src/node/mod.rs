@@ -6,7 +6,7 @@
 //!             Nack:     PIT -> strategy -> another next hop, or downstreams
 //! ```
 //!
-//! The world hands in packets, deadlines and faces that come and go ([`Forwarder::handle`]); what
+//! The world hands in packets, deadlines and faces that come and go ([`Node::handle`]); what
 //! is to be done with packets comes back in a buffer of [`Action`]s that the world reuses. The same
 //! inputs give the same actions. What is not believed of a packet is removed before anything else
 //! ([`IngressPolicy`]).
@@ -109,7 +109,7 @@ pub enum Input {
         /// The node owns it from now on.
         packet: PacketId,
     },
-    /// [`Forwarder::next_deadline`] is reached.
+    /// [`Node::next_deadline`] is reached.
     Deadline,
     /// A face came up.
     FaceUp(FaceId),
@@ -173,7 +173,7 @@ struct Face {
     group: GroupId,
     /// Whether an Interest was sent by it: then entries of the PIT may name it as an upstream.
     asked: bool,
-    /// The last Data that it was sent, by number ([`Forwarder::data_seen`]).
+    /// The last Data that it was sent, by number ([`Node::data_seen`]).
     answered: u64,
 }
 
@@ -210,7 +210,7 @@ const STRATEGY_TIMER: u32 = 1;
 const FIRST_LINK_TIMER: u32 = 2;
 
 /// One NDN node.
-pub struct Forwarder {
+pub struct Node {
     faces: Vec<Face>,
     /// Of the faces that are not believed in all, by number.
     ingress: Vec<Option<Box<Ingress>>>,
@@ -315,15 +315,15 @@ impl Out<'_> {
     }
 }
 
-impl Forwarder {
+impl Node {
     /// A node without faces, routes or content store.
     pub fn new(
         strategy: Box<dyn Strategy>,
         limits: &TableLimits,
         hasher: NameHasher,
         random: Random,
-    ) -> Forwarder {
-        Forwarder {
+    ) -> Node {
+        Node {
             faces: Vec::new(),
             ingress: Vec::new(),
             links: Vec::new(),
@@ -522,9 +522,9 @@ impl Forwarder {
     }
 }
 
-impl core::fmt::Debug for Forwarder {
+impl core::fmt::Debug for Node {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Forwarder")
+        f.debug_struct("Node")
             .field("faces", &self.faces.len())
             .field("pending", &self.pit.len())
             .finish_non_exhaustive()

@@ -6,14 +6,14 @@ use weir_packet::{LpHeader, NackReason};
 use super::expiry::give_up_downed;
 use super::next_hops::route;
 use super::scope::{Scope, scope_of};
-use super::{FaceKind, Forwarder, Out};
+use super::{FaceKind, Node, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Kind, Packet, PacketId};
 use crate::seam::{DropReason, NackEvent};
 use crate::tables::fib::{NO_ENTRY, NextHop};
 use crate::tables::pit::{InRecord, OutRecord};
 
-impl Forwarder {
+impl Node {
     pub(super) fn on_nack(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let nack = &out.pool[id];
         let (reason, nonce) = (nack.header().nack().unwrap_or(NackReason::None), nack.nonce);

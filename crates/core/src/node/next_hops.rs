@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::scope::{Scope, scope_of};
-use super::{Forwarder, Out};
+use super::{Node, Out};
 use crate::ids::{FaceId, PitId, StrategyId};
 use crate::name::HashedName;
 use crate::packet::{Packet, PacketId};
@@ -22,7 +22,7 @@ pub(super) fn route(fib: &Fib, interest: &Packet) -> Option<FibId> {
     }
 }
 
-impl Forwarder {
+impl Node {
     /// Whether a next hop was left because it answers nothing and another one does: strategies do not see it until it
     /// answers a comparison. Without another one that is up and was not left, it is used.
     pub fn is_silent(&self, prefix: FibId, next_hop: FaceId) -> bool {
@@ -32,7 +32,7 @@ impl Forwarder {
     }
 
     /// Takes the oldest of the changes that wait: which next hop was left, or is used again. Of many that nobody takes
-    /// only the first are kept; [`Forwarder::next_hops_left_and_back`] counts all. Those of next hops that are removed are
+    /// only the first are kept; [`Node::next_hops_left_and_back`] counts all. Those of next hops that are removed are
     /// gone.
     pub fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
         self.liveness.take_change()

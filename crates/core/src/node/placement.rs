@@ -28,7 +28,7 @@ use core::str::FromStr;
 
 use weir_packet::Signal;
 
-use super::Forwarder;
+use super::Node;
 use crate::ids::PitId;
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Random;
@@ -132,7 +132,7 @@ pub(super) struct Placing {
     passed: Vec<u8>,
 }
 
-impl Forwarder {
+impl Node {
     /// Says which Data the content store keeps of those that pass, before there are packets. With `counts` the node takes part
     /// in the counts of others too, if it has a content store. Random choices are drawn from this stream.
     pub fn place_copies(&mut self, placement: CsPlacement, counts: bool, random: Random) {

@@ -18,7 +18,7 @@ const FEEDBACK: Signal = Signal::new(908, "Feedback", 64, "a number");
 
 /// A node with an application and four neighbours, whose links take no time.
 struct Bench {
-    node: Forwarder,
+    node: Node,
     pool: PacketPool,
     now: Time,
     application: FaceId,
@@ -44,7 +44,7 @@ impl Bench {
     }
 
     fn with(strategy: Box<dyn Strategy>, limits: &TableLimits, queue: impl Fn() -> Box<dyn Queue>) -> Bench {
-        let mut node = Forwarder::new(strategy, limits, HASHER, Random::named(1, "node"));
+        let mut node = Node::new(strategy, limits, HASHER, Random::named(1, "node"));
         let application = node.add_application(Time::ZERO);
         let neighbours =
             [(); 4].map(|()| node.add_link(Time::ZERO, Link::new(queue(), None, Random::named(1, "face"))));

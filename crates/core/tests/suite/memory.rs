@@ -8,7 +8,7 @@ use bytes::Bytes;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, MAX_COMPONENTS, NameHasher, TYPE_GENERIC};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::{Action, Input, Node, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::{
@@ -63,7 +63,7 @@ const HASHER: NameHasher = NameHasher::new(7);
 
 /// A node with two neighbours that ask, and one that answers everything or nothing.
 struct Bench {
-    node: Forwarder,
+    node: Node,
     pool: PacketPool,
     actions: Vec<Action>,
     now: Time,
@@ -78,7 +78,7 @@ impl Bench {
         let before = ALLOCATED.get();
         let limits = TableLimits { pit_bytes, dead_nonces: 1000, ..TableLimits::default() };
         let strategy = Box::new(BestRoute::default());
-        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+        let mut node = Node::new(strategy, &limits, HASHER, Random::named(1, "node"));
         node.set_content_store(ContentStore::new(CsPolicy::Lru, 1 << 20, store_bytes));
         let [first, second, up] = [(); 3].map(|()| {
             let queue = Box::new(DropTail::new(QueueLimit::Packets(10)));
@@ -257,7 +257,7 @@ impl Blocks {
 
 /// A node with links at which nothing moves, but for the last one.
 struct Stuck {
-    node: Forwarder,
+    node: Node,
     links: Vec<FaceId>,
     pool: PacketPool,
     blocks: Blocks,
@@ -272,7 +272,7 @@ impl Stuck {
         let limits =
             TableLimits { pit_bytes: 200_000, dead_nonces: 1000, queue_bytes, ..TableLimits::default() };
         let strategy = Box::new(BestRoute::default());
-        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+        let mut node = Node::new(strategy, &limits, HASHER, Random::named(1, "node"));
         let links: Vec<FaceId> = (0..=STUCK)
             .map(|_| {
                 let queue = Box::new(DropTail::new(QueueLimit::Packets(1_000_000)));
@@ -398,7 +398,7 @@ fn prefixes_of_flows_take_what_their_bound_says_whatever_their_names() {
         let limits =
             TableLimits { pit_bytes: 100_000, dead_nonces: 100, flow_bytes: BOUND, ..TableLimits::default() };
         let strategy = Box::new(BestRoute::default());
-        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+        let mut node = Node::new(strategy, &limits, HASHER, Random::named(1, "node"));
         node.set_flow_prefix(FlowPrefix::Components(64));
         let faces: Vec<FaceId> = (0..50)
             .map(|_| {

@@ -130,7 +130,7 @@ impl Control for Engine {
             Some(NextHopStatus { face: face(hop)?, cost, silent: core.is_silent(id, hop) })
         };
         let next_hops: Vec<NextHopStatus> = core.fib().next_hops(id).iter().filter_map(status).collect();
-        let prefix = crate::node::plain(core.fib().prefix(id)?);
+        let prefix = crate::wire_node::plain(core.fib().prefix(id)?);
         (!next_hops.is_empty()).then_some(FibStatus { prefix, next_hops })
     }
 

@@ -22,7 +22,7 @@ use crate::config::{FaceKind, FaceOptions, RouteFace, ShareBy, Switching, class_
 use crate::control::{ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
 use crate::metrics::Delays;
-use crate::node::{Ingress, LinkConfig};
+use crate::wire_node::{Ingress, LinkConfig};
 
 /// Time between attempts to connect: doubled from one to the next.
 const FIRST_RETRY: Span = Span::from_millis(500);

@@ -12,7 +12,7 @@ use weir_packet::{NameRef, ServiceClass};
 
 use super::encode::kind;
 use super::{Entry, Header, MAGIC, VERSION};
-use crate::node::Ingress;
+use crate::wire_node::Ingress;
 
 /// The reason why a file is not a valid recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,8 +37,8 @@ pub use decode::{Entries, RecordError, Recorded, Recording};
 pub use encode::encode;
 
 use crate::config::Config;
-use crate::node::Ingress;
 use crate::output::Output;
+use crate::wire_node::Ingress;
 
 /// What every recording begins with.
 pub const MAGIC: &[u8; 8] = b"weir-rec";

@@ -9,7 +9,7 @@ use weir_core::node::Action;
 use weir_core::seam::QueueLimit;
 use weir_core::units::{Rate, Span, Time};
 use weir_forwarder::config::{ClassTreatments, Config, class_rules};
-use weir_forwarder::node::{Ingress, LinkConfig, Node};
+use weir_forwarder::wire_node::{Ingress, LinkConfig, WireNode};
 use weir_net::secrets::Secrets;
 use weir_packet::{Data, Interest, LpHeader, PitToken, ServiceClass, Signal};
 use weir_schemes::registry;
@@ -30,7 +30,7 @@ enum Event {
 }
 
 struct World {
-    node: Node,
+    node: WireNode,
     events: BTreeMap<(Time, u64), Event>,
     upstream: FaceId,
     asked: u32,
@@ -42,7 +42,7 @@ struct World {
 impl World {
     fn new(scheme: &str) -> World {
         let config = Config::parse(&format!("[scheme]\nname = \"{scheme}\"\n"), "test").unwrap();
-        let mut node = Node::new(&config, 1, Secrets::fixed(1));
+        let mut node = WireNode::new(&config, 1, Secrets::fixed(1));
         let upstream = node.add_link(Time::ZERO, link(RATE), None);
         node.add_route(&node.hashed(&name("/a")).unwrap(), upstream, 0);
         World { node, events: BTreeMap::new(), upstream, asked: 0, scheduled: 0, got: BTreeMap::new() }

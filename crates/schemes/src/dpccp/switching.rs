@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use weir_core::link::Link;
     use weir_core::name::{HashedName, NameHasher};
-    use weir_core::node::{Action, Forwarder, Input, TableLimits};
+    use weir_core::node::{Action, Input, Node, TableLimits};
     use weir_core::packet::{Kind, PacketId, PacketPool};
     use weir_core::producer::Producer;
     use weir_core::random::Random;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     struct Bench {
-        node: Forwarder,
+        node: Node,
         pool: PacketPool,
         now: Time,
         nonce: u32,
@@ -154,7 +154,7 @@ mod tests {
         fn new() -> Bench {
             let limits = TableLimits::default();
             let strategy = Box::new(Switching::new(Span::from_millis(200)));
-            let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+            let mut node = Node::new(strategy, &limits, HASHER, Random::named(1, "node"));
             node.set_content_store(ContentStore::new(CsPolicy::Lru, 10, 1 << 20));
             for face in 0..FACES {
                 let (face, limit, rate) = (FaceId(face), QueueLimit::Packets(9), Some(Rate::from_mbps(1000)));

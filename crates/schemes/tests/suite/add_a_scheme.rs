@@ -9,7 +9,7 @@ use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::{Action, Input, Node, TableLimits};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
@@ -31,7 +31,7 @@ const DELAY: Span = Span::from_millis(10);
 struct Pair {
     now: Time,
     pool: PacketPool,
-    nodes: [Forwarder; 2],
+    nodes: [Node; 2],
     consumer: Consumer,
     producer: Producer,
     /// Packets in flight by time of arrival, each with the node that it goes to.
@@ -50,7 +50,7 @@ impl Pair {
         let nodes = [CONSUMING, PRODUCING].map(|node| {
             let strategy = scheme.strategy(&NodeConfig::default());
             let random = Random::named(1, &format!("node {node}"));
-            let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
+            let mut forwarder = Node::new(strategy, &TableLimits::default(), HASHER, random);
             let face = forwarder.next_face(Time::ZERO);
             let limit = QueueLimit::Packets(20);
             let rate = Some(LINK_RATE);

@@ -7,7 +7,7 @@ use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::node::{
-    Action, ClassRule, CsUse, Forwarder, IngressCounters, IngressPolicy, Input, NextHopChange, TableLimits,
+    Action, ClassRule, CsUse, IngressCounters, IngressPolicy, Input, NextHopChange, Node, TableLimits,
 };
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
@@ -41,8 +41,8 @@ struct KnownStrategy {
 }
 
 /// The core, its packets, and its strategies by name.
-pub struct Node {
-    core: Forwarder,
+pub struct WireNode {
+    core: Node,
     pool: PacketPool,
     decoder: Decoder,
     hasher: NameHasher,
@@ -82,10 +82,10 @@ pub struct LinkConfig {
     pub limit: QueueLimit,
 }
 
-impl Node {
+impl WireNode {
     /// A node with the strategies, tables and scheme of a configuration. Its random choices follow from `seed`, which
     /// its recordings contain. No recording contains its secrets.
-    pub fn new(config: &Config, seed: u64, secrets: Secrets) -> Node {
+    pub fn new(config: &Config, seed: u64, secrets: Secrets) -> WireNode {
         let scheme = config.scheme.build();
         let hasher = secrets.names;
         let Tables { pit_bytes, longest_lifetime, dead_nonces, queue_bytes, flow_bytes, .. } = config.tables;
@@ -94,7 +94,7 @@ impl Node {
         let limits = TableLimits { pit_bytes, longest_lifetime, dead_nonces, queue_bytes, flow_bytes };
         let random = Random::named(seed, "node");
         let strategy = scheme.strategy(&NodeConfig::default());
-        let mut core = Forwarder::new(strategy, &limits, hasher, random);
+        let mut core = Node::new(strategy, &limits, hasher, random);
         core.set_flow_prefix(scheme.flow_prefix());
         core.set_digest(implicit_digest);
         core.set_reforward_after(config.tables.reforward_after);
@@ -113,7 +113,7 @@ impl Node {
         let mut decoder =
             Decoder::new(secrets, signals_known_with(config)).in_regions(config.tables.regions.clone());
         decoder.keep_data(core.content_store().is_on());
-        Node {
+        WireNode {
             core,
             pool: PacketPool::new(),
             decoder,
@@ -290,7 +290,7 @@ impl Node {
         self.core.next_deadline()
     }
 
-    /// Takes what is to be done. Give the buffer back with [`Node::recycle`].
+    /// Takes what is to be done. Give the buffer back with [`WireNode::recycle`].
     #[inline]
     pub fn take_actions(&mut self) -> Vec<Action> {
         let actions = core::mem::take(&mut self.actions);
@@ -327,11 +327,11 @@ impl Node {
     }
 
     /// The core, to look at.
-    pub fn core(&self) -> &Forwarder {
+    pub fn core(&self) -> &Node {
         &self.core
     }
 
-    /// Takes the oldest change of a next hop that waits ([`Forwarder::take_next_hop_change`]). It changes nothing that a
+    /// Takes the oldest change of a next hop that waits ([`Node::take_next_hop_change`]). It changes nothing that a
     /// recording has to have.
     pub(crate) fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
         self.core.take_next_hop_change()
@@ -495,7 +495,7 @@ fn parts(name: NameRef<'_>) -> Option<(NameRef<'_>, Option<u64>, String)> {
     Some((name.prefix(at), version, options.ok()?.join("/")))
 }
 
-impl Drop for Node {
+impl Drop for WireNode {
     /// A recording ends with the hash of all actions.
     fn drop(&mut self) {
         if let Some(mut recorder) = self.recorder.take() {
@@ -526,7 +526,7 @@ fn link_entry<'a>(face: FaceId, config: LinkConfig, scheme: Option<&'a Resolved>
 }
 
 /// The first is what the node does where nothing is chosen, the scheme's own.
-fn known_strategies(core: &mut Forwarder, config: &Config) -> Vec<KnownStrategy> {
+fn known_strategies(core: &mut Node, config: &Config) -> Vec<KnownStrategy> {
     let mut known = Vec::new();
     let own = config.scheme.entry.name;
     let mut add = |short: &'static str, owner: &str, version, id: Option<StrategyId>| {
@@ -562,9 +562,9 @@ fn signals_of_consumers() -> SignalSet {
     all.map(|(signal, _)| signal).filter(|signal| !signal.is_of_routers).collect()
 }
 
-impl core::fmt::Debug for Node {
+impl core::fmt::Debug for WireNode {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Node").field("core", &self.core).finish_non_exhaustive()
+        f.debug_struct("WireNode").field("core", &self.core).finish_non_exhaustive()
     }
 }
 
@@ -579,7 +579,7 @@ mod tests {
 
     #[test]
     fn a_strategy_with_options_is_made_once_and_wrong_options_are_none() {
-        let mut node = Node::new(&Config::default(), 1, Secrets::fixed(1));
+        let mut node = WireNode::new(&Config::default(), 1, Secrets::fixed(1));
         let names = node.strategy_names();
         let prefix: Name = "/a".parse().unwrap();
         let hashed = node.hashed(&prefix).unwrap();
@@ -610,7 +610,7 @@ mod tests {
 
     #[test]
     fn no_more_strategies_are_made_than_a_node_has_room_for() {
-        let mut node = Node::new(&Config::default(), 1, Secrets::fixed(1));
+        let mut node = WireNode::new(&Config::default(), 1, Secrets::fixed(1));
         let prefix = Name::new();
         let hashed = node.hashed(&prefix).unwrap();
         let mut choose = |timeouts: u32| {
