@@ -7,12 +7,12 @@ use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::node::{
-    Action, ClassRule, CsUse, IngressCounters, IngressPolicy, Input, NextHopChange, Node, TableLimits,
+    Action, ClassRule, CsUse, IngressCounters, IngressPolicy, Input, MOST_STRATEGIES, NextHopChange, Node,
+    NodeConfig, Placing, TableLimits,
 };
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
-use weir_core::seam::{Asf, BestRoute, Multicast};
-use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::{Asf, BestRoute, FaceConfig, Multicast, QueueLimit, Scheme, Strategy};
 use weir_core::tables::cs::{ContentStore, CsPolicy, ENTRY_BYTES};
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
@@ -93,21 +93,26 @@ impl WireNode {
             [pit_bytes, queue_bytes, flow_bytes].map(|bytes| bytes.as_u64());
         let limits = TableLimits { pit_bytes, longest_lifetime, dead_nonces, queue_bytes, flow_bytes };
         let random = Random::named(seed, "node");
-        let strategy = scheme.strategy(&NodeConfig::default());
-        let mut core = Node::new(strategy, &limits, hasher, random);
-        core.set_flow_prefix(scheme.flow_prefix());
-        core.set_digest(implicit_digest);
-        core.set_reforward_after(config.tables.reforward_after);
-        core.set_next_hop_timeout(config.tables.next_hop_timeout);
         let tables = &config.tables;
         let bytes = tables.content_store_bytes.as_u64();
         let policy = tables.content_store_policy;
         let packets = tables.content_store_packets.min(most_stored(bytes, policy));
         let store = ContentStore::new(policy, packets, bytes);
-        core.set_content_store(store.drawing_from(Random::named(seed, "content store")));
         let stream = Random::named(seed, "placement of copies");
-        core.place_copies(tables.content_store_placement, false, stream);
-        let strategies = known_strategies(&mut core, config);
+        let (parts, strategies) = strategies(&*scheme, config);
+        let core = Node::new(NodeConfig {
+            strategies: parts,
+            limits,
+            hasher,
+            random,
+            flow_prefix: scheme.flow_prefix(),
+            content_store: store.drawing_from(Random::named(seed, "content store")),
+            placing: Placing::of(tables.content_store_placement, false, stream),
+            simulated_cache: None,
+            reforward_after: tables.reforward_after,
+            next_hop_timeout: tables.next_hop_timeout,
+            digest: Some(implicit_digest),
+        });
         let own = strategies.iter().find(|known| known.id == StrategyId::default());
         let chosen = own.map(|known| (Name::new(), known.full_name())).into_iter().collect();
         let mut decoder =
@@ -525,29 +530,35 @@ fn link_entry<'a>(face: FaceId, config: LinkConfig, scheme: Option<&'a Resolved>
     }
 }
 
-/// The first is what the node does where nothing is chosen, the scheme's own.
-fn known_strategies(core: &mut Node, config: &Config) -> Vec<KnownStrategy> {
-    let mut known = Vec::new();
-    let own = config.scheme.entry.name;
-    let mut add = |short: &'static str, owner: &str, version, id: Option<StrategyId>| {
+/// The strategies of a node by number, and what is known of them. The first one is what the node does where nothing is
+/// chosen, the scheme's own.
+fn strategies(own: &dyn Scheme, config: &Config) -> (Vec<Box<dyn Strategy>>, Vec<KnownStrategy>) {
+    let (mut parts, mut known) = (vec![own.strategy()], Vec::new());
+    let mut know = |short: &'static str, owner: &str, version, id: usize| {
         let name = format!("/localhost/{owner}/strategy/{short}").parse().unwrap_or_default();
-        if let Some(id) = id {
-            known.push(KnownStrategy { short, name, version, options: String::new(), id });
-        }
+        let id = StrategyId(id as u8);
+        known.push(KnownStrategy { short, name, version, options: String::new(), id });
     };
     for scheme in &config.schemes {
-        let id = if scheme.entry.name == own {
-            Some(StrategyId::default())
+        if scheme.entry.name == config.scheme.entry.name {
+            know(scheme.entry.name, "weir", 1, 0);
         } else {
-            core.add_strategy(scheme.build().strategy(&NodeConfig::default()))
-        };
-        add(scheme.entry.name, "weir", 1, id);
+            know(scheme.entry.name, "weir", 1, parts.len());
+            parts.push(scheme.build().strategy());
+        }
     }
     // The versions are those of the strategies of NFD that they stand for.
-    add("best-route", "nfd", 5, core.add_strategy(Box::new(BestRoute::default())));
-    add("multicast", "nfd", 5, core.add_strategy(Box::new(Multicast::default())));
-    add(ASF, "nfd", 5, core.add_strategy(Box::new(Asf::default())));
-    known
+    let of_nfd: [(&'static str, Box<dyn Strategy>); 3] = [
+        ("best-route", Box::new(BestRoute::default())),
+        ("multicast", Box::new(Multicast::default())),
+        (ASF, Box::new(Asf::default())),
+    ];
+    for (short, strategy) in of_nfd {
+        know(short, "nfd", 5, parts.len());
+        parts.push(strategy);
+    }
+    known.retain(|known| usize::from(known.id.0) < MOST_STRATEGIES);
+    (parts, known)
 }
 
 /// The signals of every scheme, since those of neighbours pass; those of the scheme that runs here are the node's own.

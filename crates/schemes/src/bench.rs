@@ -3,7 +3,7 @@
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::{Action, Input, Node, TableLimits};
+use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
@@ -42,11 +42,11 @@ impl<S: Strategy + 'static, Own> Bench<S, Own> {
     /// Without faces.
     pub fn of(strategy: S, own: Own) -> Self {
         let strategy = Watched::new(strategy);
-        let (shared, random) = (Box::new(strategy.clone()), Random::named(1, "node"));
+        let config = NodeConfig::new(Box::new(strategy.clone()), HASHER, Random::named(1, "node"));
         Bench {
             now: Time::from_nanos(1),
             pool: PacketPool::new(),
-            forwarder: Node::new(shared, &TableLimits::default(), HASHER, random),
+            forwarder: Node::new(config),
             strategy,
             upstream: Vec::new(),
             downstream: Vec::new(),

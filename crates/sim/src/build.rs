@@ -7,9 +7,9 @@ use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::{HalfDuplex, Link, Way};
 use weir_core::name::HashedName;
-use weir_core::node::{CacheCounters, IngressPolicy, Node, TableLimits};
+use weir_core::node::{CacheCounters, IngressPolicy, Node, NodeConfig, Placing};
 use weir_core::random::{Random, SeedUse};
-use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
+use weir_core::seam::{FaceConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::tables::simulated_cache::SimulatedCache;
 use weir_core::units::{Rate, Span, Time};
@@ -146,23 +146,24 @@ impl<'e> Builder<'e> {
     /// A node without faces and routes, and whether its strategy keeps to one next hop.
     pub(crate) fn forwarder(&self, index: usize, stream: &str) -> (Node, bool) {
         let node = &self.scenario.nodes[index];
-        let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
+        let strategy = self.scheme_of(index).strategy();
         let keeps_to_one = strategy.keeps_to_one();
-        let mut forwarder = Node::new(strategy, &TableLimits::default(), HASHER, self.random(stream));
-        forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
-        forwarder.set_reforward_after(node.reforward_after);
-        forwarder.set_next_hop_timeout(node.next_hop_timeout);
+        let mut config = NodeConfig {
+            flow_prefix: self.scheme_of(index).flow_prefix(),
+            reforward_after: node.reforward_after,
+            next_hop_timeout: node.next_hop_timeout,
+            ..NodeConfig::new(strategy, HASHER, self.random(stream))
+        };
         if let Some(store) = self.experiment.store(NodeId(index)) {
             let random = |what: &str| self.random(&format!("{what} of {}", node.name));
             let empty = ContentStore::new(store.policy, store.packets, store.bytes);
-            forwarder.set_content_store(empty.drawing_from(random("content store")));
+            config.content_store = empty.drawing_from(random("content store"));
             let counts = self.experiment.counts_stores();
-            forwarder.place_copies(store.placement, counts, random("placement of copies"));
+            config.placing = Placing::of(store.placement, counts, random("placement of copies"));
         }
-        if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
-            forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));
-        }
-        (forwarder, keeps_to_one)
+        let cache = self.experiment.simulated_cache(NodeId(index));
+        config.simulated_cache = cache.map(|cache| self.simulated_cache(&node.name, &cache));
+        (Node::new(config), keeps_to_one)
     }
 
     fn simulated_cache(&self, node: &str, config: &SimulatedCacheConfig) -> SimulatedCache {

@@ -11,6 +11,7 @@
 //! inputs give the same actions. What is not believed of a packet is removed before anything else
 //! ([`IngressPolicy`]).
 
+mod config;
 mod data;
 mod expiry;
 mod faces;
@@ -34,8 +35,9 @@ mod tests;
 mod waiting;
 
 pub use crate::tables::liveness::{NextHopChange, NextHopNews};
+pub use config::{ImplicitDigest, NodeConfig, TableLimits};
 pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
-pub use placement::{CsPlacement, NoPlacement};
+pub use placement::{CsPlacement, NoPlacement, Placing};
 pub use store::CacheCounters;
 pub use strategy_choice::MOST_STRATEGIES;
 
@@ -44,7 +46,6 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use ingress::Ingress;
-use placement::Placing;
 use scope::{Scope, scope_of};
 use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
@@ -53,51 +54,21 @@ use waiting::Waiting;
 use crate::deadline::Deadlines;
 use crate::ids::{FaceId, GroupId, PitId, StrategyId};
 use crate::link::Link;
-use crate::name::NameHasher;
 use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
 use crate::random::Random;
 use crate::rtt::RoundTrips;
-use crate::seam::{DropReason, Dropped, Drops, Strategy};
+use crate::seam::{DropReason, Dropped, Drops};
 use crate::siphash::Key;
 use crate::tables::asked::AskedUpstreams;
 use crate::tables::cs::ContentStore;
 use crate::tables::dead_nonce::DeadNonceList;
 use crate::tables::fib::Fib;
-use crate::tables::flow_prefix::{FlowPrefix, Prefixes};
+use crate::tables::flow_prefix::Prefixes;
 use crate::tables::liveness::Liveness;
 use crate::tables::pairs::Pairs;
 use crate::tables::pit::Pit;
 use crate::tables::simulated_cache::SimulatedCache;
 use crate::units::{Span, Time};
-
-/// Bounds of a node's tables.
-#[derive(Clone, Debug)]
-pub struct TableLimits {
-    /// Pending Interests, bytes, all included.
-    pub pit_bytes: u64,
-    /// How long an Interest that comes by a link is pending at most. Whoever uses the node's own applications may ask for
-    /// up to 300 s.
-    pub longest_lifetime: Span,
-    /// Dead nonces, and as many upstreams of entries that are gone.
-    pub dead_nonces: usize,
-    /// Packets in the queues of all links, bytes, all included.
-    pub queue_bytes: u64,
-    /// Prefixes of flows that are not the FIB's, bytes, all included.
-    pub flow_bytes: u64,
-}
-
-impl Default for TableLimits {
-    /// Queues have only their own bounds, and prefixes of flows one in number.
-    fn default() -> TableLimits {
-        TableLimits {
-            pit_bytes: 512_000_000,
-            longest_lifetime: LONGEST_LIFETIME,
-            dead_nonces: 1 << 16,
-            queue_bytes: u64::MAX,
-            flow_bytes: u64::MAX,
-        }
-    }
-}
 
 /// Something happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,9 +261,6 @@ fn key_of(mut random: Random) -> Key {
     Key::new(word(), word())
 }
 
-/// SHA-256 of a bare Data.
-pub type ImplicitDigest = fn(&[u8]) -> [u8; 32];
-
 /// What the content store is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsUse {
@@ -316,28 +284,25 @@ impl Out<'_> {
 }
 
 impl Node {
-    /// A node without faces, routes or content store.
-    pub fn new(
-        strategy: Box<dyn Strategy>,
-        limits: &TableLimits,
-        hasher: NameHasher,
-        random: Random,
-    ) -> Node {
+    /// A node without faces and routes.
+    pub fn new(config: NodeConfig) -> Node {
+        let NodeConfig { strategies, limits, hasher, random, flow_prefix, .. } = config;
+        let NodeConfig { content_store, placing, simulated_cache, digest, .. } = config;
         Node {
             faces: Vec::new(),
             ingress: Vec::new(),
             links: Vec::new(),
             fib: Fib::new(),
-            prefixes: Prefixes::new(FlowPrefix::FibEntry, limits.flow_bytes),
+            prefixes: Prefixes::new(flow_prefix, limits.flow_bytes),
             links_of_prefixes: Pairs::default(),
             round_trips: RoundTrips::default(),
-            liveness: Liveness::default(),
+            liveness: Liveness::new(config.next_hop_timeout),
             nonces_of_copies: key_of(random.clone()),
             pit: Pit::new(hasher, limits.pit_bytes),
-            cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
-            simulated_cache: None,
-            placing: None,
-            reforward_after: None,
+            cs: content_store,
+            simulated_cache: simulated_cache.map(Box::new),
+            placing: placing.map(Box::new),
+            reforward_after: Some(config.reforward_after).filter(|after| *after > Span::ZERO),
             longest_lifetime_of_links: limits.longest_lifetime.min(LONGEST_LIFETIME),
             dead_nonces: DeadNonceList::new(
                 hasher,
@@ -348,7 +313,7 @@ impl Node {
             expired: AskedUpstreams::of_expired(hasher, limits.dead_nonces),
             sent_signals: SentSignals::new(limits.pit_bytes),
             waiting: Waiting::new(limits.queue_bytes),
-            strategies: StrategyChoice::new(strategy),
+            strategies: StrategyChoice::new(strategies),
             random,
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
             pit_timer: Time::NEVER,
@@ -364,7 +329,7 @@ impl Node {
             unused: Vec::new(),
             free_links: Vec::new(),
             cs_use: CsUse { admit: true, serve: true },
-            digest: None,
+            digest,
             data_seen: 0,
             satisfied: 0,
             unsatisfied: 0,
@@ -373,50 +338,11 @@ impl Node {
         }
     }
 
-    /// Says what flows are at this node, before there are packets.
-    pub fn set_flow_prefix(&mut self, rule: FlowPrefix) {
-        self.prefixes = Prefixes::new(rule, self.prefixes.most_bytes());
-    }
-
-    /// Gives the node a content store, empty, with these bounds; either bound 0 means none.
-    ///
-    /// # Panics
-    /// If the store that it has holds packets, since nobody would free them.
-    pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
-        assert!(self.cs.is_empty(), "a content store is given before there are packets");
-        self.cs = store;
-    }
-
-    /// Has Interests for a pending one sent on again, whoever they come from, if its last sending was so long ago, and twice
-    /// as long with each sending, up to 250 ms, as NFD does. Zero, the default: other downstreams wait for its Data, and
-    /// the strategy says when the same one may repeat it.
-    pub fn set_reforward_after(&mut self, after: Span) {
-        self.reforward_after = Some(after).filter(|after| *after > Span::ZERO);
-    }
-
-    /// Has the node compare a prefix's next hop that has answered nothing for so long with another one, by copies of
-    /// Interests. Strategies see it no more while others answer what it does not. Zero, the default: strategies see all next
-    /// hops.
-    pub fn set_next_hop_timeout(&mut self, timeout: Span) {
-        self.liveness.set_timeout(timeout);
-    }
-
-    /// Gives the node a simulated cache, which is asked for what the content store does not have.
-    pub fn simulate_cache(&mut self, cache: SimulatedCache) {
-        self.simulated_cache = Some(Box::new(cache));
-    }
-
     /// Changes the hit ratio of the simulated cache, 0 to 1; a node without one is left as it is.
     pub fn set_cache_ratio(&mut self, ratio: f64) {
         if let Some(cache) = &mut self.simulated_cache {
             cache.set_ratio(ratio);
         }
-    }
-
-    /// Says how the implicit digest of a Data is made from its bytes. It is made only where an Interest asks
-    /// for a Data of that name by its digest.
-    pub fn set_digest(&mut self, digest: ImplicitDigest) {
-        self.digest = Some(digest);
     }
 
     /// What became of Interests that were not forwarded.

@@ -17,8 +17,12 @@ pub(crate) struct StrategyChoice {
 }
 
 impl StrategyChoice {
-    pub(crate) fn new(first: Box<dyn Strategy>) -> StrategyChoice {
-        StrategyChoice { strategies: vec![first], chosen: PrefixTable::new() }
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn new(mut strategies: Vec<Box<dyn Strategy>>) -> StrategyChoice {
+        assert!(!strategies.is_empty(), "a node has a strategy");
+        strategies.truncate(MOST_STRATEGIES);
+        StrategyChoice { strategies, chosen: PrefixTable::new() }
     }
 
     /// Adds a strategy; `None` if there are too many.

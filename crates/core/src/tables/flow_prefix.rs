@@ -90,11 +90,6 @@ impl Prefixes {
         Prefixes::with_room(rule, MOST_PREFIXES, bytes)
     }
 
-    /// The bound of all prefixes, bytes.
-    pub(crate) fn most_bytes(&self) -> u64 {
-        self.most_bytes
-    }
-
     fn with_room(rule: FlowPrefix, most: usize, bytes: u64) -> Prefixes {
         Prefixes {
             rule,

@@ -252,12 +252,9 @@ impl Watched {
 
 impl Liveness {
     /// Has next hops left that answer nothing for so long; zero: never.
-    pub(crate) fn set_timeout(&mut self, timeout: Span) {
-        self.timeout = Some(timeout).filter(|timeout| *timeout > Span::ZERO);
-        self.hops.clear();
-        self.compared.clear();
-        self.hinted.clear();
-        self.changes.waiting.clear();
+    pub(crate) fn new(timeout: Span) -> Liveness {
+        let timeout = Some(timeout).filter(|timeout| *timeout > Span::ZERO);
+        Liveness { timeout, ..Liveness::default() }
     }
 
     /// Whether next hops are watched.
@@ -482,9 +479,7 @@ mod tests {
     const SECOND: Span = Span::from_secs(1);
 
     fn watching() -> Liveness {
-        let mut liveness = Liveness::default();
-        liveness.set_timeout(SECOND);
-        liveness
+        Liveness::new(SECOND)
     }
 
     fn at(millis: u64) -> Time {
@@ -722,8 +717,6 @@ mod tests {
         liveness.note_unanswered((PREFIX, FaceId(9)), &name("/b/2"), by, at(1_000), at(1_001));
         liveness.note_unanswered((PREFIX, NEAR), &name("/b/3"), by, at(1_000), at(11_001));
         assert_eq!((kept, liveness.hinted.len()), (1, 1));
-        liveness.set_timeout(SECOND);
-        assert!(liveness.hinted.is_empty());
     }
 
     /// NEAR gets the numbers of a next hop that is gone, and is left.
@@ -792,8 +785,5 @@ mod tests {
         liveness.forget(PREFIX, NEAR);
         assert_eq!(seen(&mut liveness, 9_000), [NEAR, FAR]);
         assert!(!liveness.note_late_answer(&name("/a/1"), NEAR, at(9_000)), "the number may be another's");
-        miss(&mut liveness, 9_000, 10_000);
-        liveness.set_timeout(Span::ZERO);
-        assert_eq!(seen(&mut liveness, 19_000), [NEAR, FAR]);
     }
 }

@@ -52,8 +52,7 @@ use core::ops::RangeInclusive;
 use weir_core::parameters;
 use weir_core::seam::best_route::least_severe;
 use weir_core::seam::{
-    Decision, FaceConfig, FlowConfig, FlowControl, InterestEvent, NackEvent, NodeConfig, Queue, Scheme,
-    Strategy,
+    Decision, FaceConfig, FlowConfig, FlowControl, InterestEvent, NackEvent, Queue, Scheme, Strategy,
 };
 use weir_core::units::Span;
 use weir_packet::NackReason;
@@ -95,7 +94,7 @@ impl Scheme for TcpNewReno {
         Box::new(Sender::new(self.sender, flow.lifetime))
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(IpForwarding {})
     }
 

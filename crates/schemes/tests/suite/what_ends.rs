@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::{Action, Input, Node, TableLimits};
+use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{Kind, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
 use weir_core::seam::params::Params;
-use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::{FaceConfig, QueueLimit, Scheme};
 use weir_core::tables::flow_prefix::FlowPrefix;
 use weir_core::units::{Bytes, Span, Time};
 use weir_schemes::SCHEMES;
@@ -39,13 +39,8 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(scheme: &'a dyn Scheme) -> Bench<'a> {
-        let mut node = Node::new(
-            scheme.strategy(&NodeConfig {}),
-            &TableLimits::default(),
-            HASHER,
-            Random::named(1, "node"),
-        );
-        node.set_flow_prefix(FlowPrefix::Components(1));
+        let config = NodeConfig::new(scheme.strategy(), HASHER, Random::named(1, "node"));
+        let node = Node::new(NodeConfig { flow_prefix: FlowPrefix::Components(1), ..config });
         let mut node =
             Bench { scheme, node, pool: PacketPool::new(), now: Time::ZERO, nonce: 0, up: FaceId(0) };
         node.up = node.add_link();

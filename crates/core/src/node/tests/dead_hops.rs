@@ -35,9 +35,7 @@ impl Bench {
 }
 
 fn watching(strategy: Box<dyn Strategy>) -> Bench {
-    let mut bench = Bench::with(strategy, &TableLimits::default(), || tail(100)).routed();
-    bench.node.set_next_hop_timeout(SECOND);
-    bench
+    Bench::made(NodeConfig { next_hop_timeout: SECOND, ..config(strategy) }, || tail(100)).routed()
 }
 
 #[test]

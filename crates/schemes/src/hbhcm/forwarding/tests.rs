@@ -1,10 +1,10 @@
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
-use weir_core::node::{Action, Input, Node, TableLimits};
+use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::{FaceConfig, QueueLimit, Scheme};
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
@@ -37,8 +37,10 @@ impl Bench {
     fn new() -> Bench {
         let scheme = Hbhcm::new(&article(&ENTRY));
         let random = |n: u64| Random::named(n, "node");
-        let strategy = scheme.strategy(&NodeConfig {});
-        let mut forwarder = Node::new(strategy, &TableLimits::default(), HASHER, random(1));
+        let strategy = scheme.strategy();
+        let content_store = ContentStore::new(CsPolicy::Lru, 100, 1 << 20);
+        let config = NodeConfig { content_store, ..NodeConfig::new(strategy, HASHER, random(1)) };
+        let mut forwarder = Node::new(config);
         for face in [DOWN[0], DOWN[1], UP] {
             let (limit, rate) = (QueueLimit::Packets(100), None);
             let queue = scheme.queue(&FaceConfig { face, send_rate: rate, receive_rate: rate, limit });
@@ -47,7 +49,6 @@ impl Bench {
         forwarder.add_application(Time::ZERO);
         forwarder.add_route(&name("/a"), UP, 0);
         forwarder.add_route(&name("/here"), APPLICATION, 0);
-        forwarder.set_content_store(ContentStore::new(CsPolicy::Lru, 100, 1 << 20));
         let (now, pool) = (Time::from_nanos(1), PacketPool::new());
         Bench { now, pool, forwarder, nonce: 0, asked: Vec::new(), sent: Vec::new() }
     }
