@@ -95,7 +95,7 @@ impl Forwarder {
         };
         let prefix: Name = ["/localhost/nfd", "/", "/a", "/a/b"][at].parse().expect("a name");
         let prefix = self.node.hashed(&prefix).expect("a short name");
-        self.node.add_route(&prefix, core, at as u64);
+        self.node.add_route(self.now, &prefix, core, at as u64);
         core
     }
 

@@ -6,6 +6,7 @@ use weir_core::ids::FaceId;
 use weir_core::ids::PitId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::node::testing::Told;
 use weir_core::node::{Action, Input, Node, NodeConfig, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketList, PacketPool};
 use weir_core::random::Random;

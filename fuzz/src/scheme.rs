@@ -7,6 +7,7 @@ use weir_core::ids::FaceId;
 use weir_core::ids::{GroupId, PrefixId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::node::testing::Told;
 use weir_core::node::{Action, Input, Node, NodeConfig, TableLimits};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;

@@ -46,7 +46,7 @@ use crate::config::Faces as FaceConfigs;
 use crate::control::ApplicationRights;
 use crate::face::{Channel, Face, FaceSlot, FaceTable};
 use crate::metrics::Snapshot;
-use crate::record::{Entry, Recorder};
+use crate::record::Recorder;
 use crate::wire_node::WireNode;
 
 pub(crate) use inbox::{ClosedFace, ManagementInterest};
@@ -127,9 +127,9 @@ pub struct Limits {
 
 impl Engine {
     /// One without faces but for management's.
-    pub fn new(outside: Box<dyn Outside>, mut node: WireNode, config: FaceConfigs, limits: Limits) -> Engine {
+    pub fn new(outside: Box<dyn Outside>, node: WireNode, config: FaceConfigs, limits: Limits) -> Engine {
         let now = outside.now();
-        let management = node.add_application(now);
+        let management = node.management();
         let mut engine = Engine {
             now,
             clock: now,
@@ -208,9 +208,8 @@ impl Engine {
         self.now = self.node.run_links_until(self.now, self.clock + AHEAD);
     }
 
-    /// Records what the node is told from now on, which is all but that there is management.
-    pub(crate) fn record_to(&mut self, mut recorder: Recorder) {
-        recorder.record(self.now, &Entry::AddApplication(self.management.0));
+    /// Records what the node is told from now on.
+    pub(crate) fn record_to(&mut self, recorder: Recorder) {
         self.node.record(recorder);
         self.timers.begin_flushing(self.now);
     }

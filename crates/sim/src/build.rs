@@ -1,5 +1,6 @@
 //! Builds a world from an experiment.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -7,7 +8,8 @@ use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::{HalfDuplex, Link, Way};
 use weir_core::name::HashedName;
-use weir_core::node::{CacheCounters, IngressPolicy, Node, NodeConfig, Placing};
+use weir_core::node::{CacheCounters, Change, Effect, IngressPolicy, Input, Node, NodeConfig, Part, Placing};
+use weir_core::packet::PacketPool;
 use weir_core::random::{Random, SeedUse};
 use weir_core::seam::{FaceConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
@@ -271,7 +273,7 @@ impl<'e> Builder<'e> {
             }
             None => FaceKind::Channel(channel),
         };
-        self.nodes[from.index()].forwarder.add_link(Time::ZERO, made);
+        tell(&mut self.nodes[from.index()].forwarder, Time::ZERO, Input::Add(Box::new(Part::Link(made))));
         self.nodes[from.index()].faces.push(kind);
         face
     }
@@ -300,9 +302,9 @@ impl<'e> Builder<'e> {
             for producer in &flow.producers {
                 if known.insert((*producer, flow.prefix.as_str())) {
                     let node = &mut self.nodes[producer.index()];
-                    let face = node.forwarder.add_application(Time::ZERO);
+                    let face = add_application(&mut node.forwarder, Time::ZERO);
                     node.faces.push(FaceKind::Producer(self.experiment.producer(FlowId(index))));
-                    node.forwarder.add_route(&name_of(&flow.prefix), face, 0);
+                    add_next_hop(&mut node.forwarder, Time::ZERO, &name_of(&flow.prefix), face, 0);
                     let (node, flow) = (producer.index() as u32, FlowId(index));
                     self.produced.push(Produced { node, face, flow, is_here: true });
                 }
@@ -317,7 +319,7 @@ impl<'e> Builder<'e> {
         for ((index, flow), event) in self.scenario.flows.iter().enumerate().zip(order) {
             let id = FlowId(index);
             let node = flow.consumer.index();
-            let face = self.nodes[node].forwarder.add_application(Time::ZERO);
+            let face = add_application(&mut self.nodes[node].forwarder, Time::ZERO);
             self.nodes[node].faces.push(FaceKind::Consumer(index as u32));
             let config = self.experiment.flow_config(id);
             let control = match self.experiment.own_scheme_of_flow(id) {
@@ -368,7 +370,7 @@ impl<'e> Builder<'e> {
     fn set_groups(&mut self) {
         let nodes = self.nodes.iter_mut().zip(&self.scenario.nodes);
         for (node, _) in nodes.filter(|(_, scenario)| scenario.share_by_face) {
-            set_groups(&mut node.forwarder, node.faces.len());
+            set_groups(&mut node.forwarder, Time::ZERO, node.faces.len());
         }
     }
 
@@ -376,7 +378,8 @@ impl<'e> Builder<'e> {
     fn set_foreign(&mut self) {
         for (node, scenario) in self.nodes.iter_mut().zip(&self.scenario.nodes) {
             if scenario.software != Software::Weir {
-                (0..node.faces.len() as u32).for_each(|face| drop_signals(&mut node.forwarder, FaceId(face)));
+                let faces = 0..node.faces.len() as u32;
+                faces.for_each(|face| drop_signals(&mut node.forwarder, Time::ZERO, FaceId(face)));
             }
         }
     }
@@ -386,7 +389,8 @@ impl<'e> Builder<'e> {
         for route in &self.scenario.routes {
             let prefix = names.entry(&route.prefix).or_insert_with(|| name_of(&route.prefix));
             let node = &mut self.nodes[route.node.index()];
-            add_route(&mut node.forwarder, node.keeps_to_one, &self.channels, route, prefix);
+            let SimNode { forwarder, keeps_to_one, .. } = node;
+            add_route(forwarder, Time::ZERO, *keeps_to_one, &self.channels, route, prefix);
         }
     }
 }
@@ -396,21 +400,47 @@ pub(crate) fn suffix(link: &scenario::Link) -> String {
     link.name.as_ref().map_or(String::new(), |name| format!(":{name}"))
 }
 
+/// Tells a node what it answers with no action: it is not about packets.
+pub(crate) fn tell(forwarder: &mut Node, now: Time, input: Input<'_>) -> Effect {
+    let (mut pool, mut actions) = (PacketPool::new(), Vec::new());
+    let effect = forwarder.handle(now, input, &mut pool, &mut actions);
+    debug_assert!(actions.is_empty(), "{actions:?}");
+    effect
+}
+
+pub(crate) fn add_application(forwarder: &mut Node, now: Time) -> FaceId {
+    let next = forwarder.next_face(now);
+    let effect = tell(forwarder, now, Input::Change(&Change::AddApplication));
+    debug_assert_eq!(effect, Effect::Face(next));
+    next
+}
+
+pub(crate) fn add_next_hop(forwarder: &mut Node, now: Time, prefix: &HashedName, face: FaceId, cost: u64) {
+    let prefix = Cow::Borrowed(prefix);
+    tell(forwarder, now, Input::Change(&Change::AddRoute { prefix, face, cost }));
+}
+
 /// Each face is a group of its own.
-pub(crate) fn set_groups(forwarder: &mut Node, faces: usize) {
-    for face in 0..faces as u32 {
-        forwarder.set_group(FaceId(face), GroupId((face % u32::from(u16::MAX)) as u16 + 1));
-    }
+pub(crate) fn set_groups(forwarder: &mut Node, now: Time, faces: usize) {
+    (0..faces as u32).for_each(|face| set_group(forwarder, now, FaceId(face)));
+}
+
+/// This face is a group of its own.
+pub(crate) fn set_group(forwarder: &mut Node, now: Time, face: FaceId) {
+    let group = GroupId((face.0 % u32::from(u16::MAX)) as u16 + 1);
+    tell(forwarder, now, Input::Change(&Change::SetGroup { face, group }));
 }
 
 /// No signal of packets that arrive by this face goes further, and all are best effort: the forwarder is not Weir's.
-pub(crate) fn drop_signals(forwarder: &mut Node, face: FaceId) {
-    forwarder.set_ingress(face, &IngressPolicy::without_signals());
+pub(crate) fn drop_signals(forwarder: &mut Node, now: Time, face: FaceId) {
+    let policy = IngressPolicy::without_signals();
+    tell(forwarder, now, Input::Change(&Change::SetIngress { face, policy }));
 }
 
 /// Gives a node the next hops of an entry, those of equal cost in the order of their faces.
 pub(crate) fn add_route(
     forwarder: &mut Node,
+    now: Time,
     keeps_to_one: bool,
     channels: &[Channel],
     route: &scenario::Route,
@@ -424,7 +454,7 @@ pub(crate) fn add_route(
     });
     let in_order: BTreeMap<FaceId, u64> = next_hops.collect();
     for (face, cost) in in_order {
-        forwarder.add_route(prefix, face, cost);
+        add_next_hop(forwarder, now, prefix, face, cost);
     }
 }
 

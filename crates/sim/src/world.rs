@@ -8,7 +8,7 @@ use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
 use weir_core::ids::FaceId;
 use weir_core::link::Way;
-use weir_core::node::{Action, CacheCounters, Input, Node};
+use weir_core::node::{self, Action, CacheCounters, Input, Node};
 use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
@@ -487,9 +487,8 @@ impl World {
             Change::Learn(event) => self.learn(event),
             Change::Reroute => self.reroute(),
             Change::CacheRatio(node, ratio) => {
-                let node = &mut self.nodes[node.index()];
-                node.cache_ratio = ratio;
-                node.forwarder.set_cache_ratio(ratio);
+                self.nodes[node.index()].cache_ratio = ratio;
+                self.input(node.index() as u32, Input::Change(&node::Change::SetCacheRatio(ratio)));
             }
         }
     }
@@ -507,12 +506,12 @@ impl World {
             self.set_wire_rate(wire, direction, rate);
         }
         if self.nodes[node as usize].up {
-            self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+            self.input(node, Input::Change(&node::Change::SetSendRate { face, rate: Some(rate) }));
             self.settle(node);
         }
         let (node, face) = to;
         if self.nodes[node as usize].up {
-            self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
+            self.input(node, Input::Change(&node::Change::SetReceiveRate { face, rate: Some(rate) }));
             self.settle(node);
         }
         self.measure.set_link_rate(channel, rate);
@@ -558,7 +557,7 @@ impl World {
     // ---- Nodes
 
     #[inline]
-    pub(crate) fn input(&mut self, node: u32, input: Input) {
+    pub(crate) fn input(&mut self, node: u32, input: Input<'_>) {
         if self.trace.is_some() {
             return self.traced_input(node, input);
         }

@@ -1,5 +1,7 @@
 //! All that a node is made of.
 
+use weir_packet::SignalSet;
+
 use super::{LONGEST_LIFETIME, Placing};
 use crate::name::NameHasher;
 use crate::packet::PacketId;
@@ -35,6 +37,8 @@ pub struct NodeConfig {
     /// A prefix's next hop that has answered nothing for so long is compared with another one, by copies of Interests.
     /// Strategies see it no more while others answer what it does not. Zero, the default: strategies see all next hops.
     pub next_hop_timeout: Span,
+    /// Believed of Interests by faces that are not believed in all ([`IngressPolicy`](super::IngressPolicy)). Default: none.
+    pub signals_of_consumers: SignalSet,
     /// Makes the implicit digest of a Data from its bytes, where an Interest asks for a Data of that name by its digest.
     /// Default: such Interests are not answered.
     pub digest: Option<ImplicitDigest>,
@@ -54,6 +58,7 @@ impl NodeConfig {
             simulated_cache: None,
             reforward_after: Span::ZERO,
             next_hop_timeout: Span::ZERO,
+            signals_of_consumers: SignalSet::from_iter([]),
             digest: None,
         }
     }

@@ -45,8 +45,9 @@ pub struct ClassRule {
 /// What is believed of the packets that arrive by a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IngressPolicy {
-    /// The signals of Interests that are believed; then no signal of Data and Nacks is. `None`: all signals are.
-    pub signals: Option<SignalSet>,
+    /// Whether all signals are. If not, those of Interests that consumers say are
+    /// ([`NodeConfig::signals_of_consumers`](super::NodeConfig::signals_of_consumers)), and none of Data and Nacks.
+    pub is_believed: bool,
     /// By class, as the Interest names it.
     pub classes: [ClassRule; CLASSES],
 }
@@ -55,14 +56,19 @@ impl IngressPolicy {
     /// All is believed, without a limit.
     pub fn open() -> IngressPolicy {
         let keep = |class| ClassRule { class: Some(class), rate: None };
-        IngressPolicy { signals: None, classes: ServiceClass::ALL.map(keep) }
+        IngressPolicy { is_believed: true, classes: ServiceClass::ALL.map(keep) }
     }
 
-    /// No signal is believed, and all is best effort: as in a forwarder that does not know signals.
+    /// Whether all is believed, without a limit.
+    pub fn is_open(&self) -> bool {
+        *self == IngressPolicy::open()
+    }
+
+    /// Signals of routers are not believed, and all is best effort: with no signals of consumers, as in a forwarder that
+    /// does not know signals.
     pub fn without_signals() -> IngressPolicy {
         let best_effort = |_| ClassRule { class: Some(ServiceClass::Be), rate: None };
-        let none = core::iter::empty::<Signal>().collect();
-        IngressPolicy { signals: Some(none), classes: ServiceClass::ALL.map(best_effort) }
+        IngressPolicy { is_believed: false, classes: ServiceClass::ALL.map(best_effort) }
     }
 }
 
@@ -81,14 +87,16 @@ pub struct IngressCounters {
 #[derive(Clone, Debug)]
 pub(super) struct Ingress {
     policy: IngressPolicy,
+    believed: Option<SignalSet>,
     meters: [Option<Meter>; CLASSES],
     counters: IngressCounters,
 }
 
 impl Ingress {
-    fn new(policy: IngressPolicy) -> Ingress {
+    fn new(policy: IngressPolicy, of_consumers: SignalSet) -> Ingress {
         let meter = |rule: ClassRule| rule.rate.map(|rate| Meter::new(rate, rate.bits_in(DEPTH)));
-        Ingress { policy, meters: policy.classes.map(meter), counters: IngressCounters::default() }
+        let believed = (!policy.is_believed).then_some(of_consumers);
+        Ingress { policy, believed, meters: policy.classes.map(meter), counters: IngressCounters::default() }
     }
 
     /// Changes what is not believed of a packet.
@@ -97,18 +105,18 @@ impl Ingress {
     /// It is refused: why.
     fn admit(&mut self, packet: &mut Packet, now: Time) -> Result<(), DropReason> {
         if packet.kind != Kind::Interest {
-            if self.policy.signals.is_some() && !packet.header().signals.is_empty() {
+            if self.believed.is_some() && !packet.header().signals.is_empty() {
                 packet.header_mut().signals = Signals::NONE;
             }
             return Ok(());
         }
         let named = packet.class();
         let class = self.class_for(named, now)?;
-        if let Some(believed) = self.policy.signals {
+        if let Some(believed) = self.believed {
             packet.header_mut().signals.retain(believed);
         }
         // The field may also carry a mark of a router.
-        if class != named || self.policy.signals.is_some() {
+        if class != named || self.believed.is_some() {
             set_class(packet, class);
         }
         Ok(())
@@ -158,15 +166,14 @@ fn set_class(interest: &mut Packet, class: ServiceClass) {
 }
 
 impl Node {
-    /// Says what is believed of the packets that arrive by a face, in place of what was said before; counters stay.
-    /// Without it, all is.
-    pub fn set_ingress(&mut self, face: FaceId, policy: &IngressPolicy) {
+    pub(super) fn believe(&mut self, face: FaceId, policy: &IngressPolicy) {
         let at = face.0 as usize;
         if at >= self.ingress.len() {
             self.ingress.resize_with(at + 1, || None);
         }
         let counters = self.ingress_counters(face);
-        self.ingress[at] = Some(Box::new(Ingress { counters, ..Ingress::new(*policy) }));
+        let ingress = Ingress::new(*policy, self.signals_of_consumers);
+        self.ingress[at] = Some(Box::new(Ingress { counters, ..ingress }));
     }
 
     /// What the policy of a face did; zeros without one.

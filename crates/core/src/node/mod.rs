@@ -6,11 +6,12 @@
 //!             Nack:     PIT -> strategy -> another next hop, or downstreams
 //! ```
 //!
-//! The world hands in packets, deadlines and faces that come and go ([`Node::handle`]); what
+//! The world hands in packets, deadlines, faces that come and go, and changes of tables ([`Node::handle`]); what
 //! is to be done with packets comes back in a buffer of [`Action`]s that the world reuses. The same
 //! inputs give the same actions. What is not believed of a packet is removed before anything else
 //! ([`IngressPolicy`]).
 
+mod change;
 mod config;
 mod data;
 mod expiry;
@@ -30,11 +31,14 @@ mod scope;
 mod sent_signals;
 mod store;
 mod strategy_choice;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
 pub use crate::tables::liveness::{NextHopChange, NextHopNews};
+pub use change::{Change, Effect, Input, Part};
 pub use config::{ImplicitDigest, NodeConfig, TableLimits};
 pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
 pub use placement::{CsPlacement, NoPlacement, Placing};
@@ -44,6 +48,7 @@ pub use strategy_choice::MOST_STRATEGIES;
 use std::collections::VecDeque;
 
 use smallvec::SmallVec;
+use weir_packet::SignalSet;
 
 use ingress::Ingress;
 use scope::{Scope, scope_of};
@@ -69,26 +74,6 @@ use crate::tables::pairs::Pairs;
 use crate::tables::pit::Pit;
 use crate::tables::simulated_cache::SimulatedCache;
 use crate::units::{Span, Time};
-
-/// Something happens to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// A packet arrived on a face.
-    Packet {
-        /// Where it arrived.
-        face: FaceId,
-        /// The node owns it from now on.
-        packet: PacketId,
-    },
-    /// [`Node::next_deadline`] is reached.
-    Deadline,
-    /// A face came up.
-    FaceUp(FaceId),
-    /// A face went down.
-    FaceDown(FaceId),
-    /// The last packet of a face on a shared medium has left, or is lost: the next one may go.
-    Sent(FaceId),
-}
 
 /// Something is to be done with a packet, which the world owns from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +168,7 @@ const FIRST_LINK_TIMER: u32 = 2;
 /// One NDN node.
 pub struct Node {
     faces: Vec<Face>,
+    signals_of_consumers: SignalSet,
     /// Of the faces that are not believed in all, by number.
     ingress: Vec<Option<Box<Ingress>>>,
     links: Vec<LinkFace>,
@@ -290,6 +276,7 @@ impl Node {
         let NodeConfig { content_store, placing, simulated_cache, digest, .. } = config;
         Node {
             faces: Vec::new(),
+            signals_of_consumers: config.signals_of_consumers,
             ingress: Vec::new(),
             links: Vec::new(),
             fib: Fib::new(),
@@ -338,13 +325,6 @@ impl Node {
         }
     }
 
-    /// Changes the hit ratio of the simulated cache, 0 to 1; a node without one is left as it is.
-    pub fn set_cache_ratio(&mut self, ratio: f64) {
-        if let Some(cache) = &mut self.simulated_cache {
-            cache.set_ratio(ratio);
-        }
-    }
-
     /// What became of Interests that were not forwarded.
     pub fn fates(&self) -> Fates {
         self.fates
@@ -385,18 +365,28 @@ impl Node {
         }
     }
 
-    /// Handles one input; appends what is to be done to `actions`.
-    pub fn handle(&mut self, now: Time, input: Input, pool: &mut PacketPool, actions: &mut Vec<Action>) {
+    /// Handles one input; appends what is to be done with packets to `actions`. All that changes a node comes by here.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        input: Input<'_>,
+        pool: &mut PacketPool,
+        actions: &mut Vec<Action>,
+    ) -> Effect {
         let mut out = Out { now, pool, actions };
+        let mut effect = Effect::Done;
         match input {
             Input::Packet { face, packet } => self.on_packet(face, packet, &mut out),
             Input::Deadline => self.on_deadline(&mut out),
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
             Input::Sent(face) => self.on_sent(face, &mut out),
+            Input::Change(change) => effect = self.change(change, &mut out),
+            Input::Add(part) => effect = self.add(*part, &out),
         }
         self.report_drops(&mut out);
         self.set_strategy_timer();
+        effect
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! Which strategy forwards which prefix.
 
+use super::Effect;
 use crate::ids::StrategyId;
 use crate::name::HashedName;
 use crate::seam::Strategy;
@@ -34,11 +35,15 @@ impl StrategyChoice {
         })
     }
 
-    pub(crate) fn choose(&mut self, prefix: &HashedName, strategy: StrategyId) {
+    pub(crate) fn choose(&mut self, prefix: &HashedName, strategy: StrategyId) -> Effect {
+        if usize::from(strategy.0) >= self.strategies.len() {
+            return Effect::Nothing;
+        }
         let place = self.chosen.find_or_insert(prefix, || strategy);
         if let Some(chosen) = self.chosen.get_mut(place) {
             *chosen = strategy;
         }
+        Effect::Done
     }
 
     pub(crate) fn unchoose(&mut self, prefix: &HashedName) {

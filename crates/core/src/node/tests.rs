@@ -1,3 +1,4 @@
+use super::testing::Told;
 use super::*;
 use crate::ids::NO_PREFIX;
 use crate::ids::PrefixId;
@@ -740,16 +741,6 @@ fn a_nack_is_of_the_flow_that_it_is_here() {
     assert_eq!(ask(second, "/a/1"), (Seen::Nack(second, NackReason::Duplicate), here));
     let nowhere = FlowKey { prefix: NO_PREFIX, class: ServiceClass::Be, ..FlowKey::default() };
     assert_eq!(ask(down, "/nowhere/1"), (Seen::Nack(down, NackReason::NoRoute), nowhere));
-}
-
-#[test]
-fn a_content_store_that_holds_packets_is_not_replaced() {
-    let mut bench = Bench::new().routed().cached();
-    let [down, _, up, _] = bench.neighbours;
-    bench.interest(down, "/a/1", 1);
-    bench.data(up, "/a/1");
-    let replace = std::panic::AssertUnwindSafe(|| bench.cached());
-    assert!(std::panic::catch_unwind(replace).is_err());
 }
 
 #[test]

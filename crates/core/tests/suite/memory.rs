@@ -8,6 +8,7 @@ use bytes::Bytes;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, MAX_COMPONENTS, NameHasher, TYPE_GENERIC};
+use weir_core::node::testing::Told;
 use weir_core::node::{Action, Input, Node, NodeConfig, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::random::Random;
@@ -283,7 +284,7 @@ impl Stuck {
                 node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "face")))
             })
             .collect();
-        links.iter().for_each(|&face| _ = node.add_route(&under(face), face, 0));
+        links.iter().for_each(|&face| node.add_route(&under(face), face, 0));
         let (pool, blocks) = (PacketPool::new(), Blocks::default());
         Stuck { node, links, pool, blocks, now: Time::from_nanos(1), nonce: 0 }
     }

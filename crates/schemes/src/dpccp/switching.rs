@@ -123,6 +123,7 @@ mod tests {
     use super::*;
     use weir_core::link::Link;
     use weir_core::name::{HashedName, NameHasher};
+    use weir_core::node::testing::Told;
     use weir_core::node::{Action, Input, Node, NodeConfig};
     use weir_core::packet::{Kind, PacketId, PacketPool};
     use weir_core::producer::Producer;

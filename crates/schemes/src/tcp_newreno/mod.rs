@@ -132,6 +132,7 @@ mod tests {
     use super::*;
     use crate::bench::{Bench, name};
     use weir_core::node::Input;
+    use weir_core::node::testing::Told;
     use weir_core::seam::DropTail;
     use weir_core::seam::QueueLimit;
     use weir_core::units::Rate;

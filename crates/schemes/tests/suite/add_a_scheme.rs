@@ -9,6 +9,7 @@ use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
+use weir_core::node::testing::Told;
 use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
+use weir_core::node::testing::Told;
 use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{Kind, PacketPool};
 use weir_core::producer::Producer;

@@ -1,5 +1,6 @@
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
+use weir_core::node::testing::Told;
 use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use weir_core::node::Input;
+use weir_core::node::testing::Told;
 use weir_core::packet::PacketId;
 use weir_core::seam::{DropTail, QueueLimit};
 use weir_core::units::{Bytes, Rate};
