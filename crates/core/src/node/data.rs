@@ -166,7 +166,9 @@ impl Node {
             answer,
             random,
         });
-        self.charge(face, to.class, id, out);
+        if let Some(guard) = &mut self.guard {
+            guard.charge(face, to.class, &out.pool[id], now);
+        }
         self.send(face, id, out);
     }
 }

@@ -46,7 +46,7 @@ impl Node {
 
     pub(super) fn add_face(&mut self, now: Time, kind: FaceKind) -> FaceId {
         let face = self.next_face(now);
-        let state = Face { kind, up: true, since: now, group: GroupId::NONE, asked: false, answered: 0 };
+        let state = Face { kind, up: true, since: now, asked: false, answered: 0 };
         if face.0 as usize == self.faces.len() {
             self.faces.push(state);
         } else {
@@ -54,6 +54,9 @@ impl Node {
                 self.gone.pop_front();
             }
             self.faces[face.0 as usize] = state;
+            if let Some(guard) = &mut self.guard {
+                guard.set_group(face, GroupId::NONE);
+            }
             self.strategies.each().for_each(|strategy| strategy.on_face(face, true, now));
         }
         face
@@ -64,7 +67,9 @@ impl Node {
         let mut cleared = Vec::new();
         for LinkFace { face, link, charged, .. } in &mut self.links {
             link.clear(out.now, out.pool, &mut cleared);
-            self.waiting.clear(charged);
+            if let Some(guard) = &mut self.guard {
+                guard.waiting.clear(charged);
+            }
             cleared.drain(..).for_each(|packet| out.drop(*face, packet, DropReason::FaceDown));
         }
         let pending: Vec<PitId> = self.pit.iter().map(|(pit, _)| pit).collect();
@@ -89,7 +94,9 @@ impl Node {
         if let FaceKind::Link(place) = kind {
             let state = &mut self.links[place as usize];
             let mut link = core::mem::replace(&mut state.link, Link::closed());
-            self.waiting.clear(&mut state.charged);
+            if let Some(guard) = &mut self.guard {
+                guard.waiting.clear(&mut state.charged);
+            }
             let mut cleared = Vec::new();
             link.clear(now, out.pool, &mut cleared);
             cleared.into_iter().for_each(|packet| out.drop(face, packet, DropReason::FaceDown));
@@ -97,7 +104,9 @@ impl Node {
             self.free_links.push(place);
         }
         self.faces[face.0 as usize].kind = FaceKind::Gone;
-        self.forget_ingress(face);
+        if let Some(guard) = &mut self.guard {
+            guard.forget_ingress(face);
+        }
         self.report_drops(out);
         if is_done {
             return self.rest_number(face, now);
@@ -165,11 +174,6 @@ impl Node {
             FaceKind::Link(place) => self.links[place as usize].link.backlog(),
             FaceKind::Application | FaceKind::Gone => Backlog::default(),
         }
-    }
-
-    /// What the packets in the queues of all links are charged with, bytes; 0 without a bound.
-    pub fn queued_bytes(&self) -> u64 {
-        self.waiting.bytes()
     }
 
     #[inline]

@@ -2,24 +2,12 @@
 
 use super::next_hops::route;
 use super::{Node, Out};
-use crate::ids::{FaceId, GroupId, PrefixId};
+use crate::ids::{GroupId, PrefixId};
 use crate::packet::{FlowKey, PacketId};
 use crate::seam::PrefixRemoved;
 use crate::tables::fib::FibId;
 
 impl Node {
-    pub(super) fn join_group(&mut self, face: FaceId, group: GroupId) {
-        if group != GroupId::NONE {
-            self.prefixes.number_entries(self.fib.id_bound());
-        }
-        self.faces[face.0 as usize].group = group;
-    }
-
-    /// The group of a face.
-    pub fn group(&self, face: FaceId) -> GroupId {
-        self.faces[face.0 as usize].group
-    }
-
     pub(super) fn end_group(&mut self, group: GroupId, out: &mut Out<'_>) {
         for prefix in self.prefixes.forget_group(group) {
             self.forget_prefix(prefix, out);

@@ -76,6 +76,7 @@ impl Node {
         if let Some(placing) = &mut self.placing {
             placing.on_interest(pit, is_new, &mut out.pool[id], self.cs.is_on());
         }
+        let group = self.guard.as_ref().map_or(GroupId::NONE, |guard| guard.group(face));
         let is_pending = entry.is_pending(now);
         if !is_pending {
             entry.class = out.pool[id].class() as u8;
@@ -84,7 +85,6 @@ impl Node {
             && match self.reforward_after {
                 None => {
                     let round_trip = self.round_trips.get(entry.prefix);
-                    let group = self.faces[face.0 as usize].group;
                     entry.in_record(face).is_none() && !is_overdue(entry, group, round_trip, now)
                 }
                 Some(after) => comes_too_soon(entry, after, now),
@@ -246,8 +246,8 @@ impl Node {
             }
             Decision::Hold => {
                 out.pool[id].queued_at = out.now;
-                if self.waiting.is_bounded() {
-                    self.waiting.note(id, out.pool);
+                if let Some(guard) = self.guard.as_mut().filter(|guard| guard.waiting.is_bounded()) {
+                    guard.waiting.note(id, out.pool);
                 }
                 let entry = self.pit.entry_mut(pit).expect("a live entry");
                 if let Some(earlier) = entry.held.replace(id) {

@@ -50,7 +50,9 @@ impl Node {
             FaceKind::Application => out.actions.push(Action::Deliver { face, packet: id }),
             FaceKind::Link(link) => {
                 let state = &mut self.links[link as usize];
-                if !self.waiting.enter(&mut state.charged, &out.pool[id]) {
+                if let Some(guard) = &mut self.guard
+                    && !guard.waiting.enter(&mut state.charged, &out.pool[id])
+                {
                     let dropped = Dropped { packet: id, reason: DropReason::QueueFull, nack: None };
                     return self.to_report.push((face, dropped));
                 }
@@ -59,8 +61,11 @@ impl Node {
                     self.links_of_prefixes.add(prefix.0, link);
                 }
                 self.serve(link, out);
-                if self.waiting.is_bounded() && self.links[link as usize].link.backlog().packets > 0 {
-                    self.waiting.note(id, out.pool);
+                if let Some(guard) = &mut self.guard
+                    && guard.waiting.is_bounded()
+                    && self.links[link as usize].link.backlog().packets > 0
+                {
+                    guard.waiting.note(id, out.pool);
                 }
             }
         }
@@ -78,7 +83,9 @@ impl Node {
         let LinkFace { face, link: state, charged, .. } = &mut self.links[link as usize];
         while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
             let packet = &out.pool[departure.packet];
-            self.waiting.leave(charged, packet);
+            if let Some(guard) = &mut self.guard {
+                guard.waiting.leave(charged, packet);
+            }
             let is_marked = packet.header().congestion_mark != 0;
             if (is_marked || departure.note.is_some()) && packet.is_interest() {
                 remember(&mut self.pit, *face, packet, departure.note, out.now);
@@ -96,7 +103,9 @@ impl Node {
     pub(super) fn take_dropped(&mut self, link: u32, out: &Out<'_>) {
         let LinkFace { face, charged, .. } = &mut self.links[link as usize];
         for dropped in self.dropped.drain(..) {
-            self.waiting.leave(charged, &out.pool[dropped.packet]);
+            if let Some(guard) = &mut self.guard {
+                guard.waiting.leave(charged, &out.pool[dropped.packet]);
+            }
             self.to_report.push((*face, dropped));
         }
     }

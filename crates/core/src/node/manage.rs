@@ -33,9 +33,11 @@ impl Node {
 
     /// A next hop of an entry was removed.
     fn forget_next_hop(&mut self, id: FibId, face: FaceId) {
-        self.liveness.forget(id, face);
-        if let [only] = self.fib.next_hops(id) {
-            self.liveness.note_only(id, only.face);
+        if let Some(guard) = &mut self.guard {
+            guard.liveness.forget(id, face);
+            if let [only] = self.fib.next_hops(id) {
+                guard.liveness.note_only(id, only.face);
+            }
         }
         self.strategies.each().for_each(|strategy| strategy.on_next_hop_removed(id, face));
     }

@@ -17,8 +17,8 @@ mod data;
 mod expiry;
 mod faces;
 mod flow;
+mod guard;
 mod hints;
-mod ingress;
 mod interest;
 mod links;
 mod manage;
@@ -35,12 +35,10 @@ mod strategy_choice;
 pub mod testing;
 #[cfg(test)]
 mod tests;
-mod waiting;
 
-pub use crate::tables::liveness::{NextHopChange, NextHopNews};
 pub use change::{Change, Effect, Input, Part};
 pub use config::{ImplicitDigest, NodeConfig, TableLimits};
-pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
+pub use guard::{ClassRule, IngressCounters, IngressPolicy, NextHopChange, NextHopNews};
 pub use placement::{CsPlacement, NoPlacement, Placing};
 pub use store::CacheCounters;
 pub use strategy_choice::MOST_STRATEGIES;
@@ -50,14 +48,13 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 use weir_packet::SignalSet;
 
-use ingress::Ingress;
+use guard::Guard;
 use scope::{Scope, scope_of};
 use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
-use waiting::Waiting;
 
 use crate::deadline::Deadlines;
-use crate::ids::{FaceId, GroupId, PitId, StrategyId};
+use crate::ids::{FaceId, PitId, StrategyId};
 use crate::link::Link;
 use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
 use crate::random::Random;
@@ -69,7 +66,6 @@ use crate::tables::cs::ContentStore;
 use crate::tables::dead_nonce::DeadNonceList;
 use crate::tables::fib::Fib;
 use crate::tables::flow_prefix::Prefixes;
-use crate::tables::liveness::Liveness;
 use crate::tables::pairs::Pairs;
 use crate::tables::pit::Pit;
 use crate::tables::simulated_cache::SimulatedCache;
@@ -125,8 +121,6 @@ struct Face {
     up: bool,
     /// When it was added: what was sent earlier by a face of its number, another one was asked.
     since: Time,
-    /// Whose flows share with its own.
-    group: GroupId,
     /// Whether an Interest was sent by it: then entries of the PIT may name it as an upstream.
     asked: bool,
     /// The last Data that it was sent, by number ([`Node::data_seen`]).
@@ -168,16 +162,17 @@ const FIRST_LINK_TIMER: u32 = 2;
 /// One NDN node.
 pub struct Node {
     faces: Vec<Face>,
+    /// What guards it against strangers; `None`: nothing.
+    guard: Option<Box<Guard>>,
     signals_of_consumers: SignalSet,
-    /// Of the faces that are not believed in all, by number.
-    ingress: Vec<Option<Box<Ingress>>>,
+    /// [`Node::is_plain`].
+    plain: bool,
     links: Vec<LinkFace>,
     fib: Fib,
     prefixes: Prefixes,
     /// The links that keep state of a prefix, by its number.
     links_of_prefixes: Pairs,
     round_trips: RoundTrips,
-    liveness: Liveness,
     /// Makes the nonces of copies that probe next hops.
     nonces_of_copies: Key,
     pit: Pit,
@@ -195,7 +190,6 @@ pub struct Node {
     /// Upstreams that have not answered within the lifetime of what they were asked.
     expired: AskedUpstreams,
     sent_signals: SentSignals,
-    waiting: Waiting,
     strategies: StrategyChoice,
     random: Random,
     deadlines: Deadlines,
@@ -274,16 +268,16 @@ impl Node {
     pub fn new(config: NodeConfig) -> Node {
         let NodeConfig { strategies, limits, hasher, random, flow_prefix, .. } = config;
         let NodeConfig { content_store, placing, simulated_cache, digest, .. } = config;
-        Node {
+        let mut node = Node {
             faces: Vec::new(),
             signals_of_consumers: config.signals_of_consumers,
-            ingress: Vec::new(),
+            guard: Guard::of(config.next_hop_timeout, limits.queue_bytes),
+            plain: false,
             links: Vec::new(),
             fib: Fib::new(),
             prefixes: Prefixes::new(flow_prefix, limits.flow_bytes),
             links_of_prefixes: Pairs::default(),
             round_trips: RoundTrips::default(),
-            liveness: Liveness::new(config.next_hop_timeout),
             nonces_of_copies: key_of(random.clone()),
             pit: Pit::new(hasher, limits.pit_bytes),
             cs: content_store,
@@ -299,7 +293,6 @@ impl Node {
             asked: AskedUpstreams::new(hasher, limits.dead_nonces),
             expired: AskedUpstreams::of_expired(hasher, limits.dead_nonces),
             sent_signals: SentSignals::new(limits.pit_bytes),
-            waiting: Waiting::new(limits.queue_bytes),
             strategies: StrategyChoice::new(strategies),
             random,
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
@@ -322,7 +315,26 @@ impl Node {
             unsatisfied: 0,
             evicted_interests: 0,
             fates: Fates::default(),
-        }
+        };
+        node.plain = node.is_without_extras();
+        node
+    }
+
+    /// Whether an Interest and its Data need no look at what few nodes have: a guard, stores, sending on again, several
+    /// strategies, flows that are not FIB entries.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    fn is_without_extras(&self) -> bool {
+        self.guard.is_none()
+            && !self.cs.is_on()
+            && self.simulated_cache.is_none()
+            && self.placing.is_none()
+            && self.reforward_after.is_none()
+            && self.strategies.is_one()
+            && self.prefixes.are_entries()
     }
 
     /// What became of Interests that were not forwarded.
@@ -381,8 +393,14 @@ impl Node {
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
             Input::Sent(face) => self.on_sent(face, &mut out),
-            Input::Change(change) => effect = self.change(change, &mut out),
-            Input::Add(part) => effect = self.add(*part, &out),
+            Input::Change(change) => {
+                effect = self.change(change, &mut out);
+                self.plain = self.is_without_extras();
+            }
+            Input::Add(part) => {
+                effect = self.add(*part, &out);
+                self.plain = self.is_without_extras();
+            }
         }
         self.report_drops(&mut out);
         self.set_strategy_timer();
@@ -420,14 +438,18 @@ impl Node {
         packet.arrived_on = face;
         packet.hops = packet.hops.saturating_add(1);
         let bytes = packet.wire.len();
-        self.waiting.arrive(bytes, out.pool);
+        if let Some(guard) = &mut self.guard {
+            guard.waiting.arrive(bytes, out.pool);
+        }
         if out.pool[id].name.is_empty() {
             return out.drop(face, id, DropReason::Malformed);
         }
         if !self.is_local(face) && scope_of(&out.pool[id].name) == Scope::Host {
             return out.drop(face, id, DropReason::Scope);
         }
-        if let Err(reason) = self.admit(face, id, out) {
+        if let Some(guard) = &mut self.guard
+            && let Err(reason) = guard.admit(face, &mut out.pool[id], out.now)
+        {
             return out.drop(face, id, reason);
         }
         match out.pool[id].kind {

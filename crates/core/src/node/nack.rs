@@ -24,8 +24,8 @@ impl Node {
         let sent = entry.out_records[record].sent;
         entry.out_records[record].give_up(Some(reason));
         let watched = entry.watched();
-        if watched != NO_ENTRY {
-            self.liveness.note_answer(watched, face, sent, None);
+        if let Some(guard) = self.guard.as_mut().filter(|_| watched != NO_ENTRY) {
+            guard.liveness.note_answer(watched, face, sent, None);
         }
         give_up_downed(entry, &self.faces);
         let pending = entry.is_pending(out.now);
@@ -54,8 +54,8 @@ impl Node {
         }
         entry.route = fib.unwrap_or(entry.route);
         // The next hop that sent the Nack is alive, so none that is dead is tried.
-        if let Some(fib) = fib.filter(|_| watched != NO_ENTRY) {
-            let dead = self.liveness.leave_alive(fib, &mut next_hops, out.now);
+        if let (Some(fib), Some(guard)) = (fib.filter(|_| watched != NO_ENTRY), &mut self.guard) {
+            let dead = guard.liveness.leave_alive(fib, &mut next_hops, out.now);
             next_hops.retain(|hop| !dead.contains(&hop.face));
         }
         let random = &mut self.random;

@@ -26,6 +26,11 @@ impl StrategyChoice {
         StrategyChoice { strategies, chosen: PrefixTable::new() }
     }
 
+    /// Whether there is nothing to choose.
+    pub(crate) fn is_one(&self) -> bool {
+        self.strategies.len() == 1
+    }
+
     /// Adds a strategy; `None` if there are too many.
     pub(crate) fn add(&mut self, strategy: Box<dyn Strategy>) -> Option<StrategyId> {
         let id = StrategyId(self.strategies.len() as u8);

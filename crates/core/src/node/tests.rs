@@ -1,5 +1,6 @@
 use super::testing::Told;
 use super::*;
+use crate::ids::GroupId;
 use crate::ids::NO_PREFIX;
 use crate::ids::PrefixId;
 use crate::name::testing::{HASHER, name};
@@ -1414,6 +1415,7 @@ fn a_face_on_a_shared_medium_sends_one_packet_for_each_that_the_world_says_has_l
 mod asf;
 mod asked;
 mod dead_hops;
+mod door;
 mod full_pit;
 mod hints;
 mod ingress;

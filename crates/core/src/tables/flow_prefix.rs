@@ -90,6 +90,11 @@ impl Prefixes {
         Prefixes::with_room(rule, MOST_PREFIXES, bytes)
     }
 
+    /// Whether flows are FIB entries.
+    pub(crate) fn are_entries(&self) -> bool {
+        self.rule == FlowPrefix::FibEntry
+    }
+
     fn with_room(rule: FlowPrefix, most: usize, bytes: u64) -> Prefixes {
         Prefixes {
             rule,

@@ -14,10 +14,8 @@
 
 use weir_packet::{ServiceClass, Signal, SignalSet, Signals};
 
-use super::{Node, Out};
-use crate::ids::FaceId;
 use crate::meter::Meter;
-use crate::packet::{Kind, Packet, PacketId};
+use crate::packet::{Kind, Packet};
 use crate::seam::DropReason;
 use crate::units::{Rate, Span, Time};
 
@@ -46,7 +44,7 @@ pub struct ClassRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IngressPolicy {
     /// Whether all signals are. If not, those of Interests that consumers say are
-    /// ([`NodeConfig::signals_of_consumers`](super::NodeConfig::signals_of_consumers)), and none of Data and Nacks.
+    /// ([`NodeConfig::signals_of_consumers`](crate::node::NodeConfig::signals_of_consumers)), and none of Data and Nacks.
     pub is_believed: bool,
     /// By class, as the Interest names it.
     pub classes: [ClassRule; CLASSES],
@@ -93,17 +91,22 @@ pub(super) struct Ingress {
 }
 
 impl Ingress {
-    fn new(policy: IngressPolicy, of_consumers: SignalSet) -> Ingress {
+    /// A policy in place of one that has counted so much.
+    pub(super) fn new(policy: IngressPolicy, of_consumers: SignalSet, counters: IngressCounters) -> Ingress {
         let meter = |rule: ClassRule| rule.rate.map(|rate| Meter::new(rate, rate.bits_in(DEPTH)));
         let believed = (!policy.is_believed).then_some(of_consumers);
-        Ingress { policy, believed, meters: policy.classes.map(meter), counters: IngressCounters::default() }
+        Ingress { policy, believed, meters: policy.classes.map(meter), counters }
+    }
+
+    pub(super) fn counters(&self) -> IngressCounters {
+        self.counters
     }
 
     /// Changes what is not believed of a packet.
     ///
     /// # Errors
     /// It is refused: why.
-    fn admit(&mut self, packet: &mut Packet, now: Time) -> Result<(), DropReason> {
+    pub(super) fn admit(&mut self, packet: &mut Packet, now: Time) -> Result<(), DropReason> {
         if packet.kind != Kind::Interest {
             if self.believed.is_some() && !packet.header().signals.is_empty() {
                 packet.header_mut().signals = Signals::NONE;
@@ -150,7 +153,7 @@ impl Ingress {
     }
 
     /// A Data of so many bytes leaves by the face.
-    fn owe(&mut self, class: ServiceClass, bytes: u64, now: Time) {
+    pub(super) fn owe(&mut self, class: ServiceClass, bytes: u64, now: Time) {
         if let Some(meter) = &mut self.meters[class as usize] {
             meter.take(now, 8 * bytes.saturating_sub(LEAST_DATA));
         }
@@ -162,52 +165,5 @@ fn set_class(interest: &mut Packet, class: ServiceClass) {
     match class {
         ServiceClass::Be => signals.clear(&Signal::SERVICE_CLASS),
         _ => signals.set(&Signal::SERVICE_CLASS, class as u64),
-    }
-}
-
-impl Node {
-    pub(super) fn believe(&mut self, face: FaceId, policy: &IngressPolicy) {
-        let at = face.0 as usize;
-        if at >= self.ingress.len() {
-            self.ingress.resize_with(at + 1, || None);
-        }
-        let counters = self.ingress_counters(face);
-        let ingress = Ingress::new(*policy, self.signals_of_consumers);
-        self.ingress[at] = Some(Box::new(Ingress { counters, ..ingress }));
-    }
-
-    /// What the policy of a face did; zeros without one.
-    pub fn ingress_counters(&self, face: FaceId) -> IngressCounters {
-        let ingress = self.ingress.get(face.0 as usize).and_then(Option::as_ref);
-        ingress.map_or_else(IngressCounters::default, |ingress| ingress.counters)
-    }
-
-    /// Forgets the policy of a face that is gone.
-    pub(super) fn forget_ingress(&mut self, face: FaceId) {
-        if let Some(ingress) = self.ingress.get_mut(face.0 as usize) {
-            *ingress = None;
-        }
-    }
-
-    #[inline]
-    fn ingress_of(&mut self, face: FaceId) -> Option<&mut Ingress> {
-        self.ingress.get_mut(face.0 as usize)?.as_deref_mut()
-    }
-
-    /// Whether a packet that arrived may be handled, without what is not believed of it.
-    #[inline]
-    pub(super) fn admit(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) -> Result<(), DropReason> {
-        match self.ingress_of(face) {
-            Some(ingress) => ingress.admit(&mut out.pool[id], out.now),
-            None => Ok(()),
-        }
-    }
-
-    /// A Data leaves by a face for Interests of a class.
-    #[inline]
-    pub(super) fn charge(&mut self, face: FaceId, class: ServiceClass, id: PacketId, out: &Out<'_>) {
-        if let Some(ingress) = self.ingress_of(face) {
-            ingress.owe(class, out.pool[id].wire_len(), out.now);
-        }
     }
 }
