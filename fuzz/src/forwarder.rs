@@ -6,7 +6,7 @@ use weir_core::packet::Kind;
 use weir_core::seam::QueueLimit;
 use weir_core::units::{Rate, Span, Time};
 use weir_forwarder::config::Config;
-use weir_forwarder::node::{LinkConfig, Node};
+use weir_forwarder::wire_node::{LinkConfig, WireNode};
 use weir_net::codec::{net_packet, trusted};
 use weir_net::link_service::{LinkOptions, LinkService, Marking, Repair};
 use weir_net::secrets::Secrets;
@@ -36,7 +36,7 @@ struct Face {
 }
 
 struct Forwarder {
-    node: Node,
+    node: WireNode,
     faces: Vec<Face>,
     now: Time,
 }
@@ -70,7 +70,7 @@ impl Forwarder {
              content_store_packets = {STORE_PACKETS}\n"
         );
         let config = Config::parse(&text, "fuzz").expect("the file is right");
-        let node = Node::new(&config, 7, Secrets::fixed(7));
+        let node = WireNode::new(&config, 7, Secrets::fixed(7));
         let mut forwarder = Forwarder { node, faces: Vec::new(), now: Time::from_nanos(1) };
         for at in 0..FACES {
             let core = forwarder.add(at);
@@ -95,7 +95,7 @@ impl Forwarder {
         };
         let prefix: Name = ["/localhost/nfd", "/", "/a", "/a/b"][at].parse().expect("a name");
         let prefix = self.node.hashed(&prefix).expect("a short name");
-        self.node.add_route(&prefix, core, at as u64);
+        self.node.add_route(self.now, &prefix, core, at as u64);
         core
     }
 

@@ -6,7 +6,8 @@ use weir_core::ids::FaceId;
 use weir_core::ids::PitId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::testing::Told;
+use weir_core::node::{Action, Input, Node, NodeConfig, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketList, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::BestRoute;
@@ -15,7 +16,6 @@ use weir_core::seam::{
     Backlog, ClearEvent, Decision, DequeueEvent, DropReason, Dropped, EnqueueEvent, InterestEvent, NackEvent,
     Next, Queue, QueueLimit, Strategy, StrategyDeadline,
 };
-use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{NackReason, PitToken};
 
@@ -133,7 +133,7 @@ impl Queue for Whimsical {
 }
 
 struct Bench {
-    node: Forwarder,
+    node: Node,
     pool: PacketPool,
     now: Time,
     actions: Vec<Action>,
@@ -162,7 +162,9 @@ impl Bench {
             false => Box::new(BestRoute::default()),
         };
         let limits = TableLimits { pit_bytes: PIT_BYTES, dead_nonces: 20, ..TableLimits::default() };
-        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(seed, "node"));
+        let next_hop_timeout = if is_wild { Span::from_millis(1) } else { Span::ZERO };
+        let config = NodeConfig::new(strategy, HASHER, Random::named(seed, "node"));
+        let mut node = Node::new(NodeConfig { limits, next_hop_timeout, ..config });
         let mut faces = vec![node.add_application(Time::ZERO), node.add_application(Time::ZERO)];
         for n in 2..FACES {
             let queue: Box<dyn Queue> = match (is_wild, n) {
@@ -188,13 +190,10 @@ impl Bench {
         {
             node.add_route(&name(parts), faces[face], cost);
         }
-        if is_wild {
-            node.set_next_hop_timeout(Span::from_millis(1));
-        }
         let stored = choices.of(&[0, 3]);
-        node.set_content_store(ContentStore::new(CsPolicy::Lru, stored, 5000));
         let busy_until = vec![Time::ZERO; FACES];
-        let (pool, actions) = (PacketPool::new(), Vec::new());
+        let (mut pool, actions) = (PacketPool::new(), Vec::new());
+        node.set_content_store_limits(stored, 5000, &mut pool);
         Bench { node, pool, now: Time::from_nanos(1), actions, faces, asked: Vec::new(), busy_until }
     }
 

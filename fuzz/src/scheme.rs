@@ -7,17 +7,17 @@ use weir_core::ids::FaceId;
 use weir_core::ids::{GroupId, PrefixId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::testing::Told;
+use weir_core::node::{Action, Input, Node, NodeConfig, TableLimits};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::responders::Bases;
 use weir_core::seam::params::Params;
 use weir_core::seam::{
     DataReceived, Departed, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl,
-    FlowDeadline, Gauge, LossEvent, Next, NodeConfig, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit,
+    FlowDeadline, Gauge, LossEvent, Next, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit,
     ReceiveEvent, Scheme, SendEvent,
 };
-use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{NackReason, ServiceClass, Signals};
 use weir_schemes::SCHEMES;
@@ -344,7 +344,7 @@ const FACES: usize = 5;
 /// A node that runs a scheme.
 struct NodeBench<'a> {
     scheme: &'a str,
-    node: Forwarder,
+    node: Node,
     pool: PacketPool,
     now: Time,
     faces: Vec<FaceId>,
@@ -365,8 +365,9 @@ impl<'a> NodeBench<'a> {
     fn new(name_of: &'a str, scheme: &dyn Scheme, choices: &mut Choices<'_>) -> NodeBench<'a> {
         let limits = TableLimits { pit_bytes: 16_000, dead_nonces: 20, ..TableLimits::default() };
         let random = |n| Random::named(n, "node");
-        let mut node = Forwarder::new(scheme.strategy(&NodeConfig {}), &limits, HASHER, random(1));
-        node.set_flow_prefix(scheme.flow_prefix());
+        let flow_prefix = scheme.flow_prefix();
+        let config = NodeConfig::new(scheme.strategy(), HASHER, random(1));
+        let mut node = Node::new(NodeConfig { limits, flow_prefix, ..config });
         let mut faces = vec![node.add_application(Time::ZERO), node.add_application(Time::ZERO)];
         for n in 2..FACES as u64 {
             let rate = choices.of(&[Some(Rate::from_mbps(10)), None, Some(Rate::from_bps(50_000))]);
@@ -378,8 +379,8 @@ impl<'a> NodeBench<'a> {
         {
             node.add_route(&name(parts), faces[face], cost);
         }
-        node.set_content_store(ContentStore::new(CsPolicy::Lru, choices.of(&[0, 3]), 50_000));
-        let (pool, now) = (PacketPool::new(), Time::from_nanos(1));
+        let (mut pool, now) = (PacketPool::new(), Time::from_nanos(1));
+        node.set_content_store_limits(choices.of(&[0, 3]), 50_000, &mut pool);
         NodeBench { scheme: name_of, node, pool, now, faces, asked: Vec::new() }
     }
 

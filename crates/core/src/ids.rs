@@ -33,7 +33,7 @@ impl GroupId {
 
 /// A strategy of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StrategyId(pub(crate) u8);
+pub struct StrategyId(pub u8);
 
 /// The handle of a PIT entry: it names that entry as long as it lives, and nothing afterwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -77,9 +77,9 @@ impl Responder {
     }
 }
 
-/// The responder of a round trip.
+/// The responder that a round trip is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Attribution {
     /// Whether it has not answered before.
     pub is_new: bool,
     /// Its shortest round trip.
@@ -138,7 +138,7 @@ impl Responders {
     }
 
     /// Takes a sample: the round-trip time of an Interest that was sent only once.
-    pub fn sample(&mut self, now: Time, rtt: Span) -> Answer {
+    pub fn sample(&mut self, now: Time, rtt: Span) -> Attribution {
         let sent = Time::from_nanos(now.as_nanos().saturating_sub(rtt.as_nanos()));
         let nearest = self.nearest(rtt);
         let is_new = nearest.is_none();
@@ -180,7 +180,7 @@ impl Responders {
             longest.map(|index| self.known.swap_remove(index));
         }
         self.known.push(of);
-        Answer { is_new, base: of.least.0, was_old }
+        Attribution { is_new, base: of.least.0, was_old }
     }
 
     /// The responder that has answered with nearly this round trip.

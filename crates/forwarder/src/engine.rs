@@ -46,8 +46,8 @@ use crate::config::Faces as FaceConfigs;
 use crate::control::ApplicationRights;
 use crate::face::{Channel, Face, FaceSlot, FaceTable};
 use crate::metrics::Snapshot;
-use crate::node::Node;
-use crate::record::{Entry, Recorder};
+use crate::record::Recorder;
+use crate::wire_node::WireNode;
 
 pub(crate) use inbox::{ClosedFace, ManagementInterest};
 pub(crate) use sockets::FIRST_TOKEN;
@@ -84,7 +84,7 @@ pub struct Engine {
     pub(crate) now: Time,
     /// What the clock said last.
     clock: Time,
-    pub(crate) node: Node,
+    pub(crate) node: WireNode,
     pub(crate) faces: FaceTable,
     /// What faces that are made are like.
     pub(crate) config: FaceConfigs,
@@ -127,9 +127,9 @@ pub struct Limits {
 
 impl Engine {
     /// One without faces but for management's.
-    pub fn new(outside: Box<dyn Outside>, mut node: Node, config: FaceConfigs, limits: Limits) -> Engine {
+    pub fn new(outside: Box<dyn Outside>, node: WireNode, config: FaceConfigs, limits: Limits) -> Engine {
         let now = outside.now();
-        let management = node.add_application(now);
+        let management = node.management();
         let mut engine = Engine {
             now,
             clock: now,
@@ -160,7 +160,7 @@ impl Engine {
     }
 
     /// The core with its packets, to look at.
-    pub fn node(&self) -> &Node {
+    pub fn node(&self) -> &WireNode {
         &self.node
     }
 
@@ -208,9 +208,8 @@ impl Engine {
         self.now = self.node.run_links_until(self.now, self.clock + AHEAD);
     }
 
-    /// Records what the node is told from now on, which is all but that there is management.
-    pub(crate) fn record_to(&mut self, mut recorder: Recorder) {
-        recorder.record(self.now, &Entry::AddApplication(self.management.0));
+    /// Records what the node is told from now on.
+    pub(crate) fn record_to(&mut self, recorder: Recorder) {
         self.node.record(recorder);
         self.timers.begin_flushing(self.now);
     }

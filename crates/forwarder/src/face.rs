@@ -20,7 +20,7 @@ use weir_net::transport::udp::Batch;
 use crate::control::Owner;
 use crate::engine::{Origin, PathMtu};
 use crate::metrics::Delays;
-use crate::node::Node;
+use crate::wire_node::WireNode;
 
 /// Index of a face in [`FaceTable`]. It is another face's once that face is closed, unlike a [`FaceNumber`].
 pub type FaceSlot = u32;
@@ -143,7 +143,7 @@ impl Face {
     }
 
     /// What management says of it, by what the node knows: what waits, and what was not believed.
-    pub fn status(&self, now: Time, node: &Node) -> FaceStatus {
+    pub fn status(&self, now: Time, node: &WireNode) -> FaceStatus {
         let queued = node.core().backlog(self.core);
         let options = self.link.options();
         let mtu = match &self.channel {
@@ -177,7 +177,7 @@ impl Face {
     }
 
     /// What passed since it was made, with what the node has counted.
-    pub fn counters(&self, node: &Node) -> FaceCounters {
+    pub fn counters(&self, node: &WireNode) -> FaceCounters {
         let IngressCounters { remarked, refused, over_rate } = node.ingress_counters(self.core);
         FaceCounters { in_remarked: remarked, in_refused: refused, in_over_rate: over_rate, ..self.counters }
     }

@@ -21,8 +21,8 @@ use crate::config::{Config, ConfigError, Face as FaceConfig, FaceOptions, Route,
 use crate::control::{ApplicationRights, Control, ControlError};
 use crate::engine::{ClosedFace, Engine, Limits, ManagementInterest};
 use crate::management::{Management, ManagementConfig, Policy, Trust, known_keys};
-use crate::node::Node;
 use crate::record::{Header, Recorder};
+use crate::wire_node::WireNode;
 use weir_management::RouteFlags;
 use weir_management::status::{FaceNumber, FacePersistency, FaceScope};
 use weir_net::outside::{Outside, Place};
@@ -86,7 +86,7 @@ impl Instance {
         seed: u64,
         secrets: Secrets,
     ) -> Result<Instance, DaemonError> {
-        let node = Node::new(&config, seed, secrets);
+        let node = WireNode::new(&config, seed, secrets);
         let limits = Limits {
             faces: config.tables.faces,
             fib_entries: config.tables.fib_entries,

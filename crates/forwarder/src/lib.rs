@@ -24,7 +24,7 @@ pub mod face;
 pub mod instance;
 pub mod management;
 pub mod metrics;
-pub mod node;
 mod output;
 pub mod record;
 pub mod replay;
+pub mod wire_node;

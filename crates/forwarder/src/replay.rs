@@ -1,23 +1,22 @@
 //! Replays a recording: the core gets the recorded inputs, and must give the same outputs.
 //!
-//! What is compared: the hashes of all actions, that no deadline comes before the node wants it, and the numbers
-//! that faces get. The first difference ends it.
+//! What is compared: the hashes of all actions and of the numbers that faces get, and that no deadline comes before the node
+//! wants it. The first difference ends it.
 
 use core::fmt;
-use std::collections::BTreeSet;
 
-use weir_core::ids::{FaceId, GroupId};
-use weir_core::node::{Action, CsUse};
+use weir_core::ids::FaceId;
+use weir_core::node::Action;
 use weir_core::seam::DropReason;
 use weir_core::seam::params::Value;
-use weir_core::units::{Bytes, Rate, Span, Time};
+use weir_core::units::{Bytes, Span, Time};
 use weir_net::secrets::Secrets;
-use weir_packet::{LpPacket, NameRef};
+use weir_packet::LpPacket;
 use weir_schemes::{Resolved, SchemeError};
 
 use crate::config::Config;
-use crate::node::{LinkConfig, Node};
 use crate::record::{ActionsHash, Entries, Entry, Header, RecordError, Recorded, Recording};
+use crate::wire_node::WireNode;
 
 /// Why a recording cannot be run at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,8 +99,6 @@ pub enum DifferenceKind {
     },
     /// The node wants to be called at another time than it was.
     Deadline(Time),
-    /// A face gets another number.
-    Face(u32),
     /// The node cannot be told that: why.
     Impossible(String),
     /// The entry cannot be read.
@@ -122,9 +119,6 @@ impl fmt::Display for Difference {
                 let (at, wanted) = (seconds(*at), seconds(*wanted));
                 write!(f, "entry {entry} is a deadline at {at}, and the node's is at {wanted}")
             }
-            DifferenceKind::Face(face) => {
-                write!(f, "entry {entry} at {} creates a face, which gets the number {face}", seconds(*at))
-            }
             DifferenceKind::Impossible(why) => write!(f, "entry {entry} at {}: {why}", seconds(*at)),
             DifferenceKind::Damaged(why) => write!(f, "entry {entry}: {why}"),
         }
@@ -142,15 +136,11 @@ fn seconds(at: Time) -> String {
 /// The node that it is of cannot be made.
 pub fn replay(recording: Recording<'_>) -> Result<Replayed, ReplayError> {
     let seed = recording.header.seed;
-    let node = Node::new(&config(&recording.header)?, seed, Secrets::fixed(seed));
-    let mut replay = Replay {
-        node,
-        hash: ActionsHash::default(),
-        same_until: 0,
-        faces: BTreeSet::new(),
-        done: Replayed::default(),
-    };
-    let mut entries = recording.entries;
+    let secrets = Secrets::fixed(seed);
+    let hasher = secrets.names;
+    let node = WireNode::new(&config(&recording.header)?, seed, secrets);
+    let mut replay = Replay { node, hash: ActionsHash::default(), same_until: 0, done: Replayed::default() };
+    let mut entries = recording.entries.hashed_by(hasher);
     replay.done.difference = replay.run(&mut entries);
     replay.done.is_ended = entries.is_ended();
     replay.done.rest = if replay.done.difference.is_some() { 0 } else { entries.rest() };
@@ -192,12 +182,10 @@ fn size(value: u64) -> usize {
 }
 
 struct Replay {
-    node: Node,
+    node: WireNode,
     hash: ActionsHash,
     /// The entry up to which the actions were the same.
     same_until: u64,
-    /// The faces that there are.
-    faces: BTreeSet<u32>,
     done: Replayed,
 }
 
@@ -225,10 +213,13 @@ impl Replay {
 
     /// Tells the node what an entry says.
     fn tell(&mut self, at: Time, entry: &Entry<'_>) -> Result<(), DifferenceKind> {
+        if let Some(face) = entry.face().filter(|face| !self.node.core().has_had(*face)) {
+            return Err(impossible(format!("there is no face {}", face.0)));
+        }
         match entry {
             Entry::Packet { face, frame } => {
                 self.done.packets += 1;
-                return self.packet(at, self.face(*face)?, frame);
+                return self.packet(at, *face, frame);
             }
             Entry::Deadline => {
                 self.done.deadlines += 1;
@@ -236,8 +227,6 @@ impl Replay {
                 if wanted > at {
                     return Err(DifferenceKind::Deadline(wanted));
                 }
-                self.node.run_once(at);
-                return Ok(());
             }
             Entry::ActionsHash(hash) => {
                 self.done.hashes += 1;
@@ -245,12 +234,17 @@ impl Replay {
                     return Err(DifferenceKind::Actions { since: self.same_until });
                 }
                 self.same_until = self.done.entries;
-                return Ok(());
             }
-            Entry::End => return Ok(()),
-            _ => self.done.changes += 1,
+            Entry::End => {}
+            Entry::FaceUp(_)
+            | Entry::FaceDown(_)
+            | Entry::AddLink(_)
+            | Entry::AddStrategy(_)
+            | Entry::Change(_) => self.done.changes += 1,
         }
-        self.change(at, entry)
+        let effect = self.node.tell(at, entry).map_err(|error| impossible(error.to_string()))?;
+        self.hash.add_effect(effect);
+        Ok(())
     }
 
     fn packet(&mut self, at: Time, face: FaceId, frame: &[u8]) -> Result<(), DifferenceKind> {
@@ -259,87 +253,6 @@ impl Replay {
         let Some(wire) = frame.fragment else { return Err(malformed(&"it is empty")) };
         let received = self.node.receive(at, face, &frame.header, wire);
         received.map(drop).map_err(|error| malformed(&error))
-    }
-
-    fn change(&mut self, at: Time, entry: &Entry<'_>) -> Result<(), DifferenceKind> {
-        match entry {
-            Entry::FaceUp(face) => self.node.set_up(at, self.face(*face)?, true),
-            Entry::FaceDown(face) => self.node.set_up(at, self.face(*face)?, false),
-            Entry::AddLink { face, send_rate, receive_rate, limit, scheme: own } => {
-                let rate = |bps: Option<u64>| bps.map(Rate::from_bps);
-                let (send_rate, receive_rate) = (rate(*send_rate), rate(*receive_rate));
-                let own = own.as_ref().map(|(name, given)| {
-                    let given: Vec<_> =
-                        given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-                    scheme(name, &given).map_err(|error| impossible(error.to_string()))
-                });
-                let config = LinkConfig { send_rate, receive_rate, limit: *limit };
-                let got = self.node.add_link(at, config, own.transpose()?.as_ref());
-                return self.made(*face, got);
-            }
-            Entry::AddApplication(face) => {
-                let got = self.node.add_application(at);
-                return self.made(*face, got);
-            }
-            Entry::RemoveFace(face) => {
-                self.node.remove_face(at, self.face(*face)?);
-                self.faces.remove(face);
-            }
-            Entry::SetGroup { face, group } => self.node.set_group(at, self.face(*face)?, GroupId(*group)),
-            Entry::ForgetGroup(group) => self.node.forget_group(at, GroupId(*group)),
-            Entry::AddRoute { prefix, face, cost } => {
-                let prefix = self.name(*prefix)?;
-                self.node.add_route(&prefix, self.face(*face)?, *cost);
-            }
-            Entry::RemoveRoute { prefix, face } => {
-                let prefix = self.name(*prefix)?;
-                self.node.remove_route(at, &prefix, self.face(*face)?);
-            }
-            Entry::SetStrategy { prefix, strategy } => {
-                let hashed = self.name(*prefix)?;
-                let none = || impossible(format!("there is no strategy `{strategy}`"));
-                let full = self.node.strategy_name(strategy).ok_or_else(none)?;
-                self.node.choose_strategy(&prefix.to_name(), &hashed, &full).ok_or_else(none)?;
-            }
-            Entry::UnsetStrategy { prefix } => {
-                let hashed = self.name(*prefix)?;
-                self.node.unchoose_strategy(&prefix.to_name(), &hashed);
-            }
-            Entry::ConfigureStore { packets, bytes, admit, serve } => {
-                self.node.set_content_store_limits(size(*packets), *bytes);
-                self.node.use_content_store(CsUse { admit: *admit, serve: *serve });
-            }
-            Entry::EraseStore { prefix, limit } => {
-                let prefix = self.name(*prefix)?;
-                self.node.erase_content(&prefix, size(*limit));
-            }
-            Entry::SetRate { face, rate } => {
-                self.node.set_send_rate(at, self.face(*face)?, rate.map(Rate::from_bps));
-            }
-            Entry::SetReceiveRate { face, rate } => {
-                self.node.set_receive_rate(at, self.face(*face)?, rate.map(Rate::from_bps));
-            }
-            Entry::SetIngress { face, ingress } => {
-                self.node.set_ingress(at, self.face(*face)?, ingress);
-            }
-            Entry::Packet { .. } | Entry::Deadline | Entry::ActionsHash(_) | Entry::End => {}
-        }
-        Ok(())
-    }
-
-    fn face(&self, face: u32) -> Result<FaceId, DifferenceKind> {
-        let missing = || impossible(format!("there is no face {face}"));
-        self.faces.contains(&face).then_some(FaceId(face)).ok_or_else(missing)
-    }
-
-    fn made(&mut self, recorded: u32, got: FaceId) -> Result<(), DifferenceKind> {
-        self.faces.insert(got.0);
-        if got.0 == recorded { Ok(()) } else { Err(DifferenceKind::Face(got.0)) }
-    }
-
-    fn name(&self, name: NameRef<'_>) -> Result<weir_core::name::HashedName, DifferenceKind> {
-        let too_long = || impossible("the name has too many components".to_owned());
-        self.node.hashed(&name.to_name()).ok_or_else(too_long)
     }
 
     /// Counts and frees what the node answers.

@@ -228,7 +228,7 @@ impl<'e> Network<'e> {
 
     /// The next hops of a route, by the names of their faces: as the simulator has them.
     fn next_hops<'n>(&'n self, route: &Route, scheme: &Resolved) -> Vec<(&'n str, u64)> {
-        let keeps_to_one = scheme.build().strategy(&Default::default()).keeps_to_one();
+        let keeps_to_one = scheme.build().strategy().keeps_to_one();
         let single = route.single.filter(|_| keeps_to_one);
         let hop = |hop: &weir_scenario::NextHop| {
             let cost = if single == Some(hop.link) { 0 } else { hop.cost };

@@ -3,7 +3,8 @@
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::testing::Told;
+use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
@@ -26,7 +27,7 @@ pub fn name(uri: &str) -> HashedName {
 pub struct Bench<S, Own> {
     pub now: Time,
     pub pool: PacketPool,
-    pub forwarder: Forwarder,
+    pub forwarder: Node,
     pub strategy: Watched<S>,
     /// Interests that left, and by which face.
     pub upstream: Vec<(FaceId, PacketId)>,
@@ -42,11 +43,11 @@ impl<S: Strategy + 'static, Own> Bench<S, Own> {
     /// Without faces.
     pub fn of(strategy: S, own: Own) -> Self {
         let strategy = Watched::new(strategy);
-        let (shared, random) = (Box::new(strategy.clone()), Random::named(1, "node"));
+        let config = NodeConfig::new(Box::new(strategy.clone()), HASHER, Random::named(1, "node"));
         Bench {
             now: Time::from_nanos(1),
             pool: PacketPool::new(),
-            forwarder: Forwarder::new(shared, &TableLimits::default(), HASHER, random),
+            forwarder: Node::new(config),
             strategy,
             upstream: Vec::new(),
             downstream: Vec::new(),

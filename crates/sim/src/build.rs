@@ -1,5 +1,6 @@
 //! Builds a world from an experiment.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -7,9 +8,10 @@ use weir_core::consumer::Consumer;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::{HalfDuplex, Link, Way};
 use weir_core::name::HashedName;
-use weir_core::node::{CacheCounters, Forwarder, IngressPolicy, TableLimits};
+use weir_core::node::{CacheCounters, Change, Effect, IngressPolicy, Input, Node, NodeConfig, Part, Placing};
+use weir_core::packet::PacketPool;
 use weir_core::random::{Random, SeedUse};
-use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
+use weir_core::seam::{FaceConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::tables::simulated_cache::SimulatedCache;
 use weir_core::units::{Rate, Span, Time};
@@ -22,7 +24,7 @@ use crate::half_duplex::Wire;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
 use crate::requests::{FlowSchemes, RequestSource};
-use crate::world::{Channel, FaceKind, FlowApp, Node, Parts, World};
+use crate::world::{Channel, FaceKind, FlowApp, Parts, SimNode, World};
 
 impl World {
     /// The world of an experiment, before anything has happened.
@@ -44,7 +46,7 @@ pub(crate) struct Builder<'e> {
     scheme: Box<dyn Scheme>,
     inactive: Box<dyn Scheme>,
     seed_use: SeedUse,
-    nodes: Vec<Node>,
+    nodes: Vec<SimNode>,
     channels: Vec<Channel>,
     media: Vec<SharedMedium>,
     wires: Vec<Wire>,
@@ -129,7 +131,7 @@ impl<'e> Builder<'e> {
     fn add_nodes(&mut self) {
         for (index, node) in self.scenario.nodes.iter().enumerate() {
             let (forwarder, keeps_to_one) = self.forwarder(index, &format!("node {}", node.name));
-            self.nodes.push(Node {
+            self.nodes.push(SimNode {
                 forwarder,
                 keeps_to_one,
                 up: true,
@@ -144,25 +146,26 @@ impl<'e> Builder<'e> {
     }
 
     /// A node without faces and routes, and whether its strategy keeps to one next hop.
-    pub(crate) fn forwarder(&self, index: usize, stream: &str) -> (Forwarder, bool) {
+    pub(crate) fn forwarder(&self, index: usize, stream: &str) -> (Node, bool) {
         let node = &self.scenario.nodes[index];
-        let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
+        let strategy = self.scheme_of(index).strategy();
         let keeps_to_one = strategy.keeps_to_one();
-        let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, self.random(stream));
-        forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
-        forwarder.set_reforward_after(node.reforward_after);
-        forwarder.set_next_hop_timeout(node.next_hop_timeout);
+        let mut config = NodeConfig {
+            flow_prefix: self.scheme_of(index).flow_prefix(),
+            reforward_after: node.reforward_after,
+            next_hop_timeout: node.next_hop_timeout,
+            ..NodeConfig::new(strategy, HASHER, self.random(stream))
+        };
         if let Some(store) = self.experiment.store(NodeId(index)) {
             let random = |what: &str| self.random(&format!("{what} of {}", node.name));
             let empty = ContentStore::new(store.policy, store.packets, store.bytes);
-            forwarder.set_content_store(empty.drawing_from(random("content store")));
+            config.content_store = empty.drawing_from(random("content store"));
             let counts = self.experiment.counts_stores();
-            forwarder.place_copies(store.placement, counts, random("placement of copies"));
+            config.placing = Placing::of(store.placement, counts, random("placement of copies"));
         }
-        if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
-            forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));
-        }
-        (forwarder, keeps_to_one)
+        let cache = self.experiment.simulated_cache(NodeId(index));
+        config.simulated_cache = cache.map(|cache| self.simulated_cache(&node.name, &cache));
+        (Node::new(config), keeps_to_one)
     }
 
     fn simulated_cache(&self, node: &str, config: &SimulatedCacheConfig) -> SimulatedCache {
@@ -270,7 +273,7 @@ impl<'e> Builder<'e> {
             }
             None => FaceKind::Channel(channel),
         };
-        self.nodes[from.index()].forwarder.add_link(Time::ZERO, made);
+        tell(&mut self.nodes[from.index()].forwarder, Time::ZERO, Input::Add(Box::new(Part::Link(made))));
         self.nodes[from.index()].faces.push(kind);
         face
     }
@@ -299,9 +302,9 @@ impl<'e> Builder<'e> {
             for producer in &flow.producers {
                 if known.insert((*producer, flow.prefix.as_str())) {
                     let node = &mut self.nodes[producer.index()];
-                    let face = node.forwarder.add_application(Time::ZERO);
+                    let face = add_application(&mut node.forwarder, Time::ZERO);
                     node.faces.push(FaceKind::Producer(self.experiment.producer(FlowId(index))));
-                    node.forwarder.add_route(&name_of(&flow.prefix), face, 0);
+                    add_next_hop(&mut node.forwarder, Time::ZERO, &name_of(&flow.prefix), face, 0);
                     let (node, flow) = (producer.index() as u32, FlowId(index));
                     self.produced.push(Produced { node, face, flow, is_here: true });
                 }
@@ -316,7 +319,7 @@ impl<'e> Builder<'e> {
         for ((index, flow), event) in self.scenario.flows.iter().enumerate().zip(order) {
             let id = FlowId(index);
             let node = flow.consumer.index();
-            let face = self.nodes[node].forwarder.add_application(Time::ZERO);
+            let face = add_application(&mut self.nodes[node].forwarder, Time::ZERO);
             self.nodes[node].faces.push(FaceKind::Consumer(index as u32));
             let config = self.experiment.flow_config(id);
             let control = match self.experiment.own_scheme_of_flow(id) {
@@ -367,7 +370,7 @@ impl<'e> Builder<'e> {
     fn set_groups(&mut self) {
         let nodes = self.nodes.iter_mut().zip(&self.scenario.nodes);
         for (node, _) in nodes.filter(|(_, scenario)| scenario.share_by_face) {
-            set_groups(&mut node.forwarder, node.faces.len());
+            set_groups(&mut node.forwarder, Time::ZERO, node.faces.len());
         }
     }
 
@@ -375,7 +378,8 @@ impl<'e> Builder<'e> {
     fn set_foreign(&mut self) {
         for (node, scenario) in self.nodes.iter_mut().zip(&self.scenario.nodes) {
             if scenario.software != Software::Weir {
-                (0..node.faces.len() as u32).for_each(|face| drop_signals(&mut node.forwarder, FaceId(face)));
+                let faces = 0..node.faces.len() as u32;
+                faces.for_each(|face| drop_signals(&mut node.forwarder, Time::ZERO, FaceId(face)));
             }
         }
     }
@@ -385,7 +389,8 @@ impl<'e> Builder<'e> {
         for route in &self.scenario.routes {
             let prefix = names.entry(&route.prefix).or_insert_with(|| name_of(&route.prefix));
             let node = &mut self.nodes[route.node.index()];
-            add_route(&mut node.forwarder, node.keeps_to_one, &self.channels, route, prefix);
+            let SimNode { forwarder, keeps_to_one, .. } = node;
+            add_route(forwarder, Time::ZERO, *keeps_to_one, &self.channels, route, prefix);
         }
     }
 }
@@ -395,21 +400,47 @@ pub(crate) fn suffix(link: &scenario::Link) -> String {
     link.name.as_ref().map_or(String::new(), |name| format!(":{name}"))
 }
 
+/// Tells a node what it answers with no action: it is not about packets.
+pub(crate) fn tell(forwarder: &mut Node, now: Time, input: Input<'_>) -> Effect {
+    let (mut pool, mut actions) = (PacketPool::new(), Vec::new());
+    let effect = forwarder.handle(now, input, &mut pool, &mut actions);
+    debug_assert!(actions.is_empty(), "{actions:?}");
+    effect
+}
+
+pub(crate) fn add_application(forwarder: &mut Node, now: Time) -> FaceId {
+    let next = forwarder.next_face(now);
+    let effect = tell(forwarder, now, Input::Change(&Change::AddApplication));
+    debug_assert_eq!(effect, Effect::Face(next));
+    next
+}
+
+pub(crate) fn add_next_hop(forwarder: &mut Node, now: Time, prefix: &HashedName, face: FaceId, cost: u64) {
+    let prefix = Cow::Borrowed(prefix);
+    tell(forwarder, now, Input::Change(&Change::AddRoute { prefix, face, cost }));
+}
+
 /// Each face is a group of its own.
-pub(crate) fn set_groups(forwarder: &mut Forwarder, faces: usize) {
-    for face in 0..faces as u32 {
-        forwarder.set_group(FaceId(face), GroupId((face % u32::from(u16::MAX)) as u16 + 1));
-    }
+pub(crate) fn set_groups(forwarder: &mut Node, now: Time, faces: usize) {
+    (0..faces as u32).for_each(|face| set_group(forwarder, now, FaceId(face)));
+}
+
+/// This face is a group of its own.
+pub(crate) fn set_group(forwarder: &mut Node, now: Time, face: FaceId) {
+    let group = GroupId((face.0 % u32::from(u16::MAX)) as u16 + 1);
+    tell(forwarder, now, Input::Change(&Change::SetGroup { face, group }));
 }
 
 /// No signal of packets that arrive by this face goes further, and all are best effort: the forwarder is not Weir's.
-pub(crate) fn drop_signals(forwarder: &mut Forwarder, face: FaceId) {
-    forwarder.set_ingress(face, &IngressPolicy::without_signals());
+pub(crate) fn drop_signals(forwarder: &mut Node, now: Time, face: FaceId) {
+    let policy = IngressPolicy::without_signals();
+    tell(forwarder, now, Input::Change(&Change::SetIngress { face, policy }));
 }
 
 /// Gives a node the next hops of an entry, those of equal cost in the order of their faces.
 pub(crate) fn add_route(
-    forwarder: &mut Forwarder,
+    forwarder: &mut Node,
+    now: Time,
     keeps_to_one: bool,
     channels: &[Channel],
     route: &scenario::Route,
@@ -423,7 +454,7 @@ pub(crate) fn add_route(
     });
     let in_order: BTreeMap<FaceId, u64> = next_hops.collect();
     for (face, cost) in in_order {
-        forwarder.add_route(prefix, face, cost);
+        add_next_hop(forwarder, now, prefix, face, cost);
     }
 }
 

@@ -1,16 +1,21 @@
 //! Nodes and links that fail and return, producers that move, and next hops that follow.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use weir_core::ids::FaceId;
 use weir_core::name::HashedName;
+use weir_core::node::{Change, Input, Part};
 use weir_core::seam::DropReason;
 use weir_core::units::Time;
 use weir_experiment::name_of;
 use weir_scenario::{Event, FlowId, LinkId, NetworkView, NodeId, Route, Scenario, Software};
 
-use crate::build::{Builder, LinkFace, Produced, add_route, drop_signals, face_of, set_groups, suffix};
-use crate::world::{FaceKind, World, channels_of};
+use crate::build::{
+    Builder, LinkFace, Produced, add_application, add_next_hop, add_route, drop_signals, face_of, set_groups,
+    suffix, tell,
+};
+use crate::world::{FaceKind, SimNode, World, channels_of};
 
 /// What a world knows of its links, producers and routes beside the nodes.
 pub(crate) struct Failures {
@@ -67,7 +72,7 @@ impl World {
     fn fail(&mut self, node: u32) {
         let counted = self.nodes[node as usize].forwarder.cache_counters();
         self.nodes[node as usize].cache_before = self.nodes[node as usize].cache_before + counted;
-        self.nodes[node as usize].forwarder.fail(self.now, &mut self.pool, &mut self.actions);
+        self.input(node, Input::Change(&Change::Fail));
         self.settle(node);
         self.nodes[node as usize].up = false;
         self.nodes[node as usize].scheduled = Time::NEVER;
@@ -87,11 +92,12 @@ impl World {
         let builder = Builder::noting(&experiment, self.seed_use.clone());
         let (name, start) = (&scenario.nodes[index].name, self.nodes[index].starts);
         let (mut forwarder, keeps_to_one) = builder.forwarder(index, &format!("node {name}, start {start}"));
-        forwarder.set_cache_ratio(self.nodes[index].cache_ratio);
+        let ratio = self.nodes[index].cache_ratio;
+        tell(&mut forwarder, now, Input::Change(&Change::SetCacheRatio(ratio)));
         for (at, kind) in self.nodes[index].faces.iter().enumerate() {
             let (channel, rates) = match *kind {
                 FaceKind::Consumer(_) | FaceKind::Producer(_) => {
-                    forwarder.add_application(now);
+                    add_application(&mut forwarder, now);
                     continue;
                 }
                 FaceKind::Channel(channel) => {
@@ -120,22 +126,23 @@ impl World {
                     suffix(of)
                 ),
             });
-            forwarder.add_link(now, link);
+            tell(&mut forwarder, now, Input::Add(Box::new(Part::Link(link))));
         }
         if scenario.nodes[index].software != Software::Weir {
             let faces = self.nodes[index].faces.len() as u32;
-            (0..faces).for_each(|face| drop_signals(&mut forwarder, FaceId(face)));
+            (0..faces).for_each(|face| drop_signals(&mut forwarder, now, FaceId(face)));
         }
         if scenario.nodes[index].share_by_face {
-            set_groups(&mut forwarder, self.nodes[index].faces.len());
+            set_groups(&mut forwarder, now, self.nodes[index].faces.len());
         }
         for produced in self.failures.produced.iter().filter(|of| of.node == node && of.is_here) {
-            forwarder.add_route(&name_of(&scenario.flows[produced.flow.index()].prefix), produced.face, 0);
+            let prefix = name_of(&scenario.flows[produced.flow.index()].prefix);
+            add_next_hop(&mut forwarder, now, &prefix, produced.face, 0);
         }
         let follows = scenario.routing.converge.is_some();
         let stays = |route: &&Route| !follows || scenario.routing.given.contains(&route.prefix);
         for route in scenario.routes.iter().filter(|route| route.node.index() == index).filter(stays) {
-            add_route(&mut forwarder, keeps_to_one, &self.channels, route, &name_of(&route.prefix));
+            add_route(&mut forwarder, now, keeps_to_one, &self.channels, route, &name_of(&route.prefix));
         }
         self.nodes[index].forwarder = forwarder;
         self.nodes[index].keeps_to_one = keeps_to_one;
@@ -186,7 +193,7 @@ impl World {
                 let face = FaceId(self.nodes[node as usize].faces.len() as u32 - 1);
                 self.failures.produced.push(Produced { node, face, flow, is_here: true });
                 if self.nodes[node as usize].up {
-                    self.nodes[node as usize].forwarder.add_application(self.now);
+                    add_application(&mut self.nodes[node as usize].forwarder, self.now);
                     self.set_produced(node, &name, face, true);
                 }
             }
@@ -195,12 +202,12 @@ impl World {
 
     /// A producer registers its prefix at a node, or withdraws it.
     fn set_produced(&mut self, node: u32, prefix: &HashedName, face: FaceId, is_here: bool) {
-        let (now, forwarder) = (self.now, &mut self.nodes[node as usize].forwarder);
-        if is_here {
-            forwarder.add_route(prefix, face, 0);
-        } else {
-            forwarder.remove_route(now, prefix, face, &mut self.pool, &mut self.actions);
-        }
+        let prefix = Cow::Borrowed(prefix);
+        let change = match is_here {
+            true => Change::AddRoute { prefix, face, cost: 0 },
+            false => Change::RemoveRoute { prefix, face },
+        };
+        self.input(node, Input::Change(&change));
         self.settle(node);
     }
 
@@ -231,7 +238,8 @@ impl World {
             }
             let prefix = names.entry(&route.prefix).or_insert_with(|| name_of(&route.prefix)).clone();
             let node = &mut self.nodes[route.node.index()];
-            add_route(&mut node.forwarder, node.keeps_to_one, &self.channels, route, &prefix);
+            let SimNode { forwarder, keeps_to_one, .. } = node;
+            add_route(forwarder, self.now, *keeps_to_one, &self.channels, route, &prefix);
             let links = before.iter().flat_map(|before| &before.next_hops).map(|hop| hop.link);
             let left = links.filter(|link| route.next_hops.iter().all(|hop| hop.link != *link));
             for link in left.collect::<Vec<_>>() {
@@ -251,7 +259,7 @@ impl World {
     }
 
     fn remove_next_hop(&mut self, node: NodeId, prefix: &HashedName, face: FaceId) {
-        let forwarder = &mut self.nodes[node.index()].forwarder;
-        forwarder.remove_route(self.now, prefix, face, &mut self.pool, &mut self.actions);
+        let change = Change::RemoveRoute { prefix: Cow::Borrowed(prefix), face };
+        self.input(node.index() as u32, Input::Change(&change));
     }
 }

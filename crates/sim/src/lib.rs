@@ -1,7 +1,7 @@
 //! World 1: the core in virtual time, fast and deterministic.
 //!
 //! A [`World`] executes an experiment ([`weir_experiment`]). It is made of nodes (each a
-//! [`weir_core::node::Forwarder`]), the links between them, and the applications on them. It has one event for each
+//! [`weir_core::node::Node`]), the links between them, and the applications on them. It has one event for each
 //! link (the first of the packets in flight on it), each shared medium, each consumer flow and each node; the next of
 //! all is found in a tournament tree, and nothing is allocated per packet once buffers have grown.
 //!

@@ -13,7 +13,7 @@ use weir_measure::{
 use weir_scenario::FlowId;
 
 use crate::requests::{RequestSource, add};
-use crate::world::{FlowApp, Node};
+use crate::world::{FlowApp, SimNode};
 
 /// All accounts of a run. A channel's place is that of its direction among the links.
 #[derive(Debug)]
@@ -167,11 +167,11 @@ impl Measurements {
         &mut self,
         apps: &[FlowApp],
         sources: &[Option<Box<RequestSource>>],
-        nodes: &mut [Node],
+        nodes: &mut [SimNode],
     ) {
         let (now, is_sample) = (self.flows.next_step(), self.flows.is_sample());
         self.links.end_step(now, is_sample);
-        for (index, Node { forwarder, cache_before, up, .. }) in nodes.iter_mut().enumerate() {
+        for (index, SimNode { forwarder, cache_before, up, .. }) in nodes.iter_mut().enumerate() {
             let state = if *up {
                 NodeState {
                     cache: *cache_before + forwarder.cache_counters(),
@@ -217,7 +217,7 @@ impl Measurements {
         until: Time,
         apps: &[FlowApp],
         sources: &[Option<Box<RequestSource>>],
-        nodes: &mut [Node],
+        nodes: &mut [SimNode],
     ) {
         while self.next_step() < until {
             self.step(apps, sources, nodes);

@@ -1,7 +1,7 @@
 //! Shared media in a world: their offered frames, and the results.
 
 use weir_core::ids::FaceId;
-use weir_core::node::Input;
+use weir_core::node::{Change, Input};
 use weir_core::packet::PacketId;
 use weir_core::seam::DropReason;
 use weir_measure::TraceWhat;
@@ -75,14 +75,13 @@ impl World {
             MediumAction::Rate { link, rate, fair } => {
                 let Channel { from: (node, face), to, .. } = self.channels[(first_channel + link) as usize];
                 if self.nodes[node as usize].up {
-                    self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+                    self.input(node, Input::Change(&Change::SetSendRate { face, rate: Some(rate) }));
                     self.settle(node);
                 }
                 let (node, face) = to;
                 if self.nodes[node as usize].up {
-                    let forwarder = &mut self.nodes[node as usize].forwarder;
-                    forwarder.set_fair_rate(self.now, face, fair);
-                    forwarder.set_receive_rate(self.now, face, Some(rate));
+                    self.input(node, Input::Change(&Change::SetFairRate { face, rate: fair }));
+                    self.input(node, Input::Change(&Change::SetReceiveRate { face, rate: Some(rate) }));
                     self.settle(node);
                 }
             }

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 
 use weir_core::consumer::{Consumer, ConsumerCounters, Source};
-use weir_core::ids::{FaceId, GroupId};
+use weir_core::ids::FaceId;
 use weir_core::random::Random;
 use weir_core::seam::{FlowControl, Scheme};
 use weir_core::units::Time;
 use weir_experiment::{Arrival, Experiment, RequestStream, Unloaded};
 use weir_scenario::{FlowId, Software};
 
-use crate::build::drop_signals;
+use crate::build::{add_application, drop_signals, set_group};
 use crate::world::{FaceKind, FlowApp, World};
 
 /// A flow that is a source of requests.
@@ -139,13 +139,13 @@ impl World {
         at.faces.push(FaceKind::Consumer(app));
         // A node that has failed gets all its faces when it starts again.
         if at.up {
-            let added = at.forwarder.add_application(self.now);
+            let added = add_application(&mut at.forwarder, self.now);
             debug_assert_eq!(face, added, "faces follow each other, since none is removed");
             if self.experiment.scenario().nodes[node as usize].software != Software::Weir {
-                drop_signals(&mut at.forwarder, face);
+                drop_signals(&mut at.forwarder, self.now, face);
             }
             if self.experiment.scenario().nodes[node as usize].share_by_face {
-                at.forwarder.set_group(face, GroupId((face.0 % u32::from(u16::MAX)) as u16 + 1));
+                set_group(&mut at.forwarder, self.now, face);
             }
         }
         let event = self.events.push();

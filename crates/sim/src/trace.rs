@@ -36,7 +36,7 @@ impl World {
 
     /// An input, with what becomes of an Interest that is not forwarded.
     #[cold]
-    pub(crate) fn traced_input(&mut self, node: u32, input: Input) {
+    pub(crate) fn traced_input(&mut self, node: u32, input: Input<'_>) {
         let interest = match input {
             Input::Packet { face, packet } if self.pool[packet].is_interest() => {
                 Some((face, self.pool[packet].clone()))

@@ -8,7 +8,7 @@ use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
 use weir_core::ids::FaceId;
 use weir_core::link::Way;
-use weir_core::node::{Action, CacheCounters, Forwarder, Input};
+use weir_core::node::{self, Action, CacheCounters, Input, Node};
 use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
@@ -76,8 +76,8 @@ pub(crate) enum FaceKind {
 }
 
 /// A node with the kind of each of its faces.
-pub(crate) struct Node {
-    pub(crate) forwarder: Forwarder,
+pub(crate) struct SimNode {
+    pub(crate) forwarder: Node,
     /// Whether its strategy keeps to one next hop of a prefix.
     pub(crate) keeps_to_one: bool,
     /// Whether it works. The forwarder of a node that has failed is not used any more.
@@ -170,7 +170,7 @@ pub struct World {
     pub(crate) now: Time,
     pub(crate) until: Time,
     pub(crate) pool: PacketPool,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<SimNode>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
     pub(crate) wires: Vec<Wire>,
@@ -204,7 +204,7 @@ pub(crate) struct WireCheck {
 
 /// The parts that [`World::new`] puts together.
 pub(crate) struct Parts {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<SimNode>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
     pub(crate) wires: Vec<Wire>,
@@ -494,9 +494,8 @@ impl World {
             Change::Learn(event) => self.learn(event),
             Change::Reroute => self.reroute(),
             Change::CacheRatio(node, ratio) => {
-                let node = &mut self.nodes[node.index()];
-                node.cache_ratio = ratio;
-                node.forwarder.set_cache_ratio(ratio);
+                self.nodes[node.index()].cache_ratio = ratio;
+                self.input(node.index() as u32, Input::Change(&node::Change::SetCacheRatio(ratio)));
             }
         }
     }
@@ -514,12 +513,12 @@ impl World {
             self.set_wire_rate(wire, direction, rate);
         }
         if self.nodes[node as usize].up {
-            self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+            self.input(node, Input::Change(&node::Change::SetSendRate { face, rate: Some(rate) }));
             self.settle(node);
         }
         let (node, face) = to;
         if self.nodes[node as usize].up {
-            self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
+            self.input(node, Input::Change(&node::Change::SetReceiveRate { face, rate: Some(rate) }));
             self.settle(node);
         }
         self.measure.set_link_rate(channel, rate);
@@ -565,7 +564,7 @@ impl World {
     // ---- Nodes
 
     #[inline]
-    pub(crate) fn input(&mut self, node: u32, input: Input) {
+    pub(crate) fn input(&mut self, node: u32, input: Input<'_>) {
         if self.trace.is_some() {
             return self.traced_input(node, input);
         }
@@ -586,7 +585,7 @@ impl World {
             }
         }
         self.actions.clear();
-        let Node { forwarder, up, .. } = &self.nodes[node as usize];
+        let SimNode { forwarder, up, .. } = &self.nodes[node as usize];
         // A node that has failed does nothing more.
         let deadline = if *up { forwarder.next_deadline().max(self.now) } else { Time::NEVER };
         let event = self.node_event(node);

@@ -5,14 +5,14 @@
 //! The members of a multicast group are behind one face. Any other Data is unsolicited: it is dropped before a queue, a strategy or the
 //! content store sees it.
 
-use super::{Answerer, FaceKind, Forwarder, Out};
+use super::{Answerer, FaceKind, Node, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, DataEvent, DataOutEvent, DropReason};
 use crate::tables::pit::{InRecord, OutRecord};
 use crate::units::Time;
 
-impl Forwarder {
+impl Node {
     pub(super) fn on_data(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let token = PitId::from_token(out.pool[id].header().pit_token.bytes());
         let mut matches = core::mem::take(&mut self.matches);
@@ -166,7 +166,9 @@ impl Forwarder {
             answer,
             random,
         });
-        self.charge(face, to.class, id, out);
+        if let Some(guard) = &mut self.guard {
+            guard.charge(face, to.class, &out.pool[id], now);
+        }
         self.send(face, id, out);
     }
 }

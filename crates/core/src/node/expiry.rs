@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{FIRST_LINK_TIMER, Face, Forwarder, Out, PIT_TIMER, STRATEGY_TIMER};
+use super::{FIRST_LINK_TIMER, Face, Node, Out, PIT_TIMER, STRATEGY_TIMER};
 use crate::ids::{FaceId, PitId};
 use crate::seam::{ExpiredEvent, StrategyDeadline};
 use crate::tables::pit::{Fact, PitEntry};
@@ -21,7 +21,7 @@ pub(super) const LOOKED_AT_ONCE: usize = 4096;
 /// Then the node has so much time for packets. Assumed: more end in a second than can come in one.
 const REST: Span = Span::from_millis(1);
 
-impl Forwarder {
+impl Node {
     pub(super) fn on_deadline(&mut self, out: &mut Out<'_>) {
         while let Some((at, timer)) = self.deadlines.next_id() {
             if at > out.now {

@@ -1,26 +1,20 @@
 //! Faces that come and go.
 
 use super::expiry::ENDED_AT_ONCE;
-use super::{FIRST_LINK_TIMER, Face, FaceKind, Forwarder, LONGEST_LIFETIME, LinkFace, Out};
-use crate::ids::{FaceId, GroupId};
+use super::{FIRST_LINK_TIMER, Face, FaceKind, LONGEST_LIFETIME, LinkFace, Node, Out};
+use crate::ids::{FaceId, GroupId, PitId};
 use crate::link::Link;
-use crate::packet::PacketPool;
 use crate::seam::{Backlog, DropReason};
 use crate::units::{Rate, Time};
 
-impl Forwarder {
-    /// Adds the face of an application on this node.
-    pub fn add_application(&mut self, now: Time) -> FaceId {
-        self.add_face(now, FaceKind::Application)
-    }
-
-    /// The face that [`Forwarder::add_link`] or [`Forwarder::add_application`] gives next.
+impl Node {
+    /// The number that a new face gets next.
     pub fn next_face(&self, now: Time) -> FaceId {
         self.reusable(now).unwrap_or(FaceId(self.faces.len() as u32))
     }
 
     /// Adds a face with a link behind it.
-    pub fn add_link(&mut self, now: Time, link: Link) -> FaceId {
+    pub(super) fn attach(&mut self, now: Time, link: Link) -> FaceId {
         let place = self.free_links.pop().unwrap_or(self.links.len() as u32);
         let face = self.add_face(now, FaceKind::Link(place));
         let state = LinkFace { face, link, timer: Time::NEVER, charged: 0 };
@@ -34,6 +28,11 @@ impl Forwarder {
         face
     }
 
+    /// Whether a face of this number was ever added.
+    pub fn has_had(&self, face: FaceId) -> bool {
+        (face.0 as usize) < self.faces.len()
+    }
+
     /// How many faces there are, without those that were removed.
     pub fn face_count(&self) -> usize {
         self.faces.len() - self.leaving.len() - self.gone.len() - self.unused.len()
@@ -45,9 +44,9 @@ impl Forwarder {
         self.unused.last().copied().or_else(|| rested().map(|(_, face)| *face))
     }
 
-    fn add_face(&mut self, now: Time, kind: FaceKind) -> FaceId {
+    pub(super) fn add_face(&mut self, now: Time, kind: FaceKind) -> FaceId {
         let face = self.next_face(now);
-        let state = Face { kind, up: true, since: now, group: GroupId::NONE, asked: false, answered: 0 };
+        let state = Face { kind, up: true, since: now, asked: false, answered: 0 };
         if face.0 as usize == self.faces.len() {
             self.faces.push(state);
         } else {
@@ -55,49 +54,49 @@ impl Forwarder {
                 self.gone.pop_front();
             }
             self.faces[face.0 as usize] = state;
+            if let Some(guard) = &mut self.guard {
+                guard.set_group(face, GroupId::NONE);
+            }
             self.strategies.each().for_each(|strategy| strategy.on_face(face, true, now));
         }
         face
     }
 
-    /// The node fails: gives all packets that it has to `actions`, as dropped. It must not be used any more.
-    pub fn fail(&mut self, now: Time, pool: &mut PacketPool, actions: &mut Vec<super::Action>) {
-        let mut out = Out { now, pool, actions };
+    /// All packets that the node has are dropped.
+    pub(super) fn fail(&mut self, out: &mut Out<'_>) {
         let mut cleared = Vec::new();
-        for LinkFace { face, link, .. } in &mut self.links {
-            link.clear(now, out.pool, &mut cleared);
+        for LinkFace { face, link, charged, .. } in &mut self.links {
+            link.clear(out.now, out.pool, &mut cleared);
+            if let Some(guard) = &mut self.guard {
+                guard.waiting.clear(charged);
+            }
             cleared.drain(..).for_each(|packet| out.drop(*face, packet, DropReason::FaceDown));
         }
-        for (_, entry) in self.pit.iter() {
-            if let Some(held) = entry.held {
+        let pending: Vec<PitId> = self.pit.iter().map(|(pit, _)| pit).collect();
+        for pit in pending {
+            let entry = self.pit.entry_mut(pit).expect("just found");
+            if let Some(held) = entry.held.take() {
                 out.drop(out.pool[held].arrived_on, held, DropReason::FaceDown);
             }
-            entry.kept.into_iter().for_each(|kept| out.pool.free(kept));
+            entry.kept.take().into_iter().for_each(|kept| out.pool.free(kept));
         }
-        self.set_content_store_limits(0, 0, pool);
+        self.set_store_limits(0, 0, out);
     }
 
-    /// Removes a face, its routes, the packets in its queue, and what it waits for. Many routes and pending Interests end in
-    /// parts, the next ones at deadlines.
-    pub fn remove_face(
-        &mut self,
-        now: Time,
-        face: FaceId,
-        pool: &mut PacketPool,
-        actions: &mut Vec<super::Action>,
-    ) {
-        let kind = self.faces[face.0 as usize].kind;
+    pub(super) fn detach(&mut self, face: FaceId, out: &mut Out<'_>) {
+        let (kind, now) = (self.faces[face.0 as usize].kind, out.now);
         if kind == FaceKind::Gone {
             return;
         }
-        let mut out = Out { now, pool, actions };
-        self.on_face(face, false, &mut out);
+        self.on_face(face, false, out);
         let mut left = ENDED_AT_ONCE;
-        let is_done = self.end_for(face, &mut left, &mut out);
+        let is_done = self.end_for(face, &mut left, out);
         if let FaceKind::Link(place) = kind {
             let state = &mut self.links[place as usize];
             let mut link = core::mem::replace(&mut state.link, Link::closed());
-            self.waiting.clear(&mut state.charged);
+            if let Some(guard) = &mut self.guard {
+                guard.waiting.clear(&mut state.charged);
+            }
             let mut cleared = Vec::new();
             link.clear(now, out.pool, &mut cleared);
             cleared.into_iter().for_each(|packet| out.drop(face, packet, DropReason::FaceDown));
@@ -105,9 +104,10 @@ impl Forwarder {
             self.free_links.push(place);
         }
         self.faces[face.0 as usize].kind = FaceKind::Gone;
-        self.forget_ingress(face);
-        self.report_drops(&mut out);
-        self.set_strategy_timer();
+        if let Some(guard) = &mut self.guard {
+            guard.forget_ingress(face);
+        }
+        self.report_drops(out);
         if is_done {
             return self.rest_number(face, now);
         }
@@ -148,25 +148,21 @@ impl Forwarder {
         }
     }
 
-    /// Changes the rate of a face's link, from its next packet on ([`Link::set_rate`]).
-    pub fn set_link_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
+    pub(super) fn change_send_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
         if let Some((place, link)) = self.link_of(face) {
             link.set_rate(now, rate);
             self.set_link_timer(place);
         }
     }
 
-    /// Tells the queue of a face that the other end of its link sends at another rate from now on.
-    pub fn set_receive_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
+    pub(super) fn change_receive_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
         if let Some((place, link)) = self.link_of(face) {
             link.set_receive_rate(now, rate);
             self.set_link_timer(place);
         }
     }
 
-    /// Tells the queue of a face on a shared medium the rate that the face could have. The matching rate comes
-    /// afterwards ([`Forwarder::set_receive_rate`]).
-    pub fn set_fair_rate(&mut self, now: Time, face: FaceId, rate: Rate) {
+    pub(super) fn change_fair_rate(&mut self, now: Time, face: FaceId, rate: Rate) {
         if let Some((_, link)) = self.link_of(face) {
             link.set_fair_rate(now, rate);
         }
@@ -178,11 +174,6 @@ impl Forwarder {
             FaceKind::Link(place) => self.links[place as usize].link.backlog(),
             FaceKind::Application | FaceKind::Gone => Backlog::default(),
         }
-    }
-
-    /// What the packets in the queues of all links are charged with, bytes; 0 without a bound.
-    pub fn queued_bytes(&self) -> u64 {
-        self.waiting.bytes()
     }
 
     #[inline]

@@ -1,41 +1,17 @@
 //! Which flow a packet belongs to.
 
 use super::next_hops::route;
-use super::{Action, Forwarder, Out};
-use crate::ids::{FaceId, GroupId, PrefixId};
-use crate::packet::{FlowKey, PacketId, PacketPool};
+use super::{Node, Out};
+use crate::ids::{GroupId, PrefixId};
+use crate::packet::{FlowKey, PacketId};
 use crate::seam::PrefixRemoved;
 use crate::tables::fib::FibId;
-use crate::units::Time;
 
-impl Forwarder {
-    /// Puts a face into a group: the flows of all faces of a group share as one. [`GroupId::NONE`], the default: each of
-    /// the face's flows shares for itself.
-    pub fn set_group(&mut self, face: FaceId, group: GroupId) {
-        if group != GroupId::NONE {
-            self.prefixes.number_entries(self.fib.id_bound());
-        }
-        self.faces[face.0 as usize].group = group;
-    }
-
-    /// The group of a face.
-    pub fn group(&self, face: FaceId) -> GroupId {
-        self.faces[face.0 as usize].group
-    }
-
-    /// Forgets the flows of a group that has no faces any more: its number may mean another one.
-    pub fn forget_group(
-        &mut self,
-        now: Time,
-        group: GroupId,
-        pool: &mut PacketPool,
-        actions: &mut Vec<Action>,
-    ) {
-        let mut out = Out { now, pool, actions };
+impl Node {
+    pub(super) fn end_group(&mut self, group: GroupId, out: &mut Out<'_>) {
         for prefix in self.prefixes.forget_group(group) {
-            self.forget_prefix(prefix, &mut out);
+            self.forget_prefix(prefix, out);
         }
-        self.report_drops(&mut out);
     }
 
     /// The flow of an Interest that has no PIT entry.

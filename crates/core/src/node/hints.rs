@@ -12,18 +12,18 @@
 use smallvec::SmallVec;
 use weir_packet::LpHeader;
 
+use super::guard::liveness::Downstream;
 use super::next_hops::is_next_hop;
-use super::{Forwarder, Out};
+use super::{Node, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::tables::fib::FibId;
-use crate::tables::liveness::Downstream;
 
 /// Entries of one name that have a hint. Assumed: more than networks that a producer is in. A Data and a Nack look at all
 /// entries of a name.
 const MOST_HINTED: usize = 8;
 
-impl Forwarder {
+impl Node {
     /// There will be one more entry with a hint. If there are too many of the name, the oldest that nobody waits for ends, or
     /// else the downstream that has most of them loses its oldest.
     #[cold]

@@ -8,7 +8,7 @@ use super::next_hops::route;
 use super::reforwarding::comes_too_soon;
 use super::scope::{Scope, scope_of};
 use super::store::is_past_stores;
-use super::{Face, FaceKind, Forwarder, Out};
+use super::{Face, FaceKind, Node, Out};
 use crate::ids::{FaceId, GroupId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::rtt::RtoConfig;
@@ -22,7 +22,7 @@ use crate::units::{Span, Time};
 /// consumers.
 const MOST_PATIENCE: Span = RtoConfig::CONSUMER.initial;
 
-impl Forwarder {
+impl Node {
     /// An Interest arrives; `is_plain`: it is usual, and so is the node.
     #[inline]
     pub(super) fn on_interest(&mut self, face: FaceId, id: PacketId, is_plain: bool, out: &mut Out<'_>) {
@@ -82,6 +82,7 @@ impl Forwarder {
         if let Some(placing) = &mut self.placing {
             placing.on_interest(pit, is_new, &mut out.pool[id], self.cs.is_on());
         }
+        let group = self.guard.as_ref().map_or(GroupId::NONE, |guard| guard.group(face));
         let is_pending = entry.is_pending(now);
         if !is_pending {
             entry.class = out.pool[id].class() as u8;
@@ -90,7 +91,6 @@ impl Forwarder {
             && match self.reforward_after {
                 None => {
                     let round_trip = self.round_trips.get(entry.prefix);
-                    let group = self.faces[face.0 as usize].group;
                     entry.in_record(face).is_none() && !is_overdue(entry, group, round_trip, now)
                 }
                 Some(after) => comes_too_soon(entry, after, now),
@@ -252,8 +252,8 @@ impl Forwarder {
             }
             Decision::Hold => {
                 out.pool[id].queued_at = out.now;
-                if self.waiting.is_bounded() {
-                    self.waiting.note(id, out.pool);
+                if let Some(guard) = self.guard.as_mut().filter(|guard| guard.waiting.is_bounded()) {
+                    guard.waiting.note(id, out.pool);
                 }
                 let entry = self.pit.entry_mut(pit).expect("a live entry");
                 if let Some(earlier) = entry.held.replace(id) {

@@ -3,14 +3,14 @@
 use weir_packet::NackReason;
 
 use super::expiry::give_up_downed;
-use super::{Action, Face, FaceKind, Forwarder, LinkFace, Out};
+use super::{Action, Face, FaceKind, LinkFace, Node, Out};
 use crate::ids::FaceId;
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Departed, DropReason, Dropped};
 use crate::tables::pit::Pit;
 use crate::units::{Bytes, Span, Time};
 
-impl Forwarder {
+impl Node {
     /// Lets the queue of the face see a packet that arrived on it. What may leave because of it leaves at once.
     #[inline]
     pub(super) fn receive(
@@ -67,7 +67,9 @@ impl Forwarder {
                     }
                     return;
                 }
-                if !self.waiting.enter(&mut state.charged, &out.pool[id]) {
+                if let Some(guard) = &mut self.guard
+                    && !guard.waiting.enter(&mut state.charged, &out.pool[id])
+                {
                     let dropped = Dropped { packet: id, reason: DropReason::QueueFull, nack: None };
                     return self.to_report.push((face, dropped));
                 }
@@ -76,8 +78,11 @@ impl Forwarder {
                     self.links_of_prefixes.add(prefix.0, link);
                 }
                 self.serve(link, out);
-                if self.waiting.is_bounded() && self.links[link as usize].link.backlog().packets > 0 {
-                    self.waiting.note(id, out.pool);
+                if let Some(guard) = &mut self.guard
+                    && guard.waiting.is_bounded()
+                    && self.links[link as usize].link.backlog().packets > 0
+                {
+                    guard.waiting.note(id, out.pool);
                 }
             }
         }
@@ -95,7 +100,9 @@ impl Forwarder {
         let LinkFace { face, link: state, charged, .. } = &mut self.links[link as usize];
         while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
             let packet = &out.pool[departure.packet];
-            self.waiting.leave(charged, packet);
+            if let Some(guard) = &mut self.guard {
+                guard.waiting.leave(charged, packet);
+            }
             let is_marked = packet.header().congestion_mark != 0;
             if (is_marked || departure.note.is_some()) && packet.is_interest() {
                 remember(&mut self.pit, *face, packet, departure.note, out.now);
@@ -113,7 +120,9 @@ impl Forwarder {
     pub(super) fn take_dropped(&mut self, link: u32, out: &Out<'_>) {
         let LinkFace { face, charged, .. } = &mut self.links[link as usize];
         for dropped in self.dropped.drain(..) {
-            self.waiting.leave(charged, &out.pool[dropped.packet]);
+            if let Some(guard) = &mut self.guard {
+                guard.waiting.leave(charged, &out.pool[dropped.packet]);
+            }
             self.to_report.push((*face, dropped));
         }
     }

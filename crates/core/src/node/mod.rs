@@ -6,17 +6,19 @@
 //!             Nack:     PIT -> strategy -> another next hop, or downstreams
 //! ```
 //!
-//! The world hands in packets, deadlines and faces that come and go ([`Forwarder::handle`]); what
+//! The world hands in packets, deadlines, faces that come and go, and changes of tables ([`Node::handle`]); what
 //! is to be done with packets comes back in a buffer of [`Action`]s that the world reuses. The same
 //! inputs give the same actions. What is not believed of a packet is removed before anything else
 //! ([`IngressPolicy`]).
 
+mod change;
+mod config;
 mod data;
 mod expiry;
 mod faces;
 mod flow;
+mod guard;
 mod hints;
-mod ingress;
 mod interest;
 mod links;
 mod manage;
@@ -30,95 +32,45 @@ mod scope;
 mod sent_signals;
 mod store;
 mod strategy_choice;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
-mod waiting;
 
-pub use crate::tables::liveness::{NextHopChange, NextHopNews};
-pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
-pub use placement::{CsPlacement, NoPlacement};
+pub use change::{Change, Effect, Input, Part};
+pub use config::{ImplicitDigest, NodeConfig, TableLimits};
+pub use guard::{ClassRule, IngressCounters, IngressPolicy, NextHopChange, NextHopNews};
+pub use placement::{CsPlacement, NoPlacement, Placing};
 pub use store::CacheCounters;
 pub use strategy_choice::MOST_STRATEGIES;
 
 use std::collections::VecDeque;
 
 use smallvec::SmallVec;
+use weir_packet::SignalSet;
 
-use ingress::Ingress;
-use placement::Placing;
+use guard::Guard;
 use scope::{Scope, scope_of};
 use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
-use waiting::Waiting;
 
 use crate::deadline::Deadlines;
-use crate::ids::{FaceId, GroupId, PitId, StrategyId};
+use crate::ids::{FaceId, PitId, StrategyId};
 use crate::link::Link;
-use crate::name::NameHasher;
 use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
 use crate::random::Random;
 use crate::rtt::RoundTrips;
-use crate::seam::{DropReason, Dropped, Drops, Strategy};
+use crate::seam::{DropReason, Dropped, Drops};
 use crate::siphash::Key;
 use crate::tables::asked::AskedUpstreams;
 use crate::tables::cs::ContentStore;
 use crate::tables::dead_nonce::DeadNonceList;
 use crate::tables::fib::Fib;
-use crate::tables::flow_prefix::{FlowPrefix, Prefixes};
-use crate::tables::liveness::Liveness;
+use crate::tables::flow_prefix::Prefixes;
 use crate::tables::pairs::Pairs;
 use crate::tables::pit::Pit;
 use crate::tables::simulated_cache::SimulatedCache;
 use crate::units::{Span, Time};
-
-/// Bounds of a node's tables.
-#[derive(Clone, Debug)]
-pub struct TableLimits {
-    /// Pending Interests, bytes, all included.
-    pub pit_bytes: u64,
-    /// How long an Interest that comes by a link is pending at most. Whoever uses the node's own applications may ask for
-    /// up to 300 s.
-    pub longest_lifetime: Span,
-    /// Dead nonces, and as many upstreams of entries that are gone.
-    pub dead_nonces: usize,
-    /// Packets in the queues of all links, bytes, all included.
-    pub queue_bytes: u64,
-    /// Prefixes of flows that are not the FIB's, bytes, all included.
-    pub flow_bytes: u64,
-}
-
-impl Default for TableLimits {
-    /// Queues have only their own bounds, and prefixes of flows one in number.
-    fn default() -> TableLimits {
-        TableLimits {
-            pit_bytes: 512_000_000,
-            longest_lifetime: LONGEST_LIFETIME,
-            dead_nonces: 1 << 16,
-            queue_bytes: u64::MAX,
-            flow_bytes: u64::MAX,
-        }
-    }
-}
-
-/// Something happens to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// A packet arrived on a face.
-    Packet {
-        /// Where it arrived.
-        face: FaceId,
-        /// The node owns it from now on.
-        packet: PacketId,
-    },
-    /// [`Forwarder::next_deadline`] is reached.
-    Deadline,
-    /// A face came up.
-    FaceUp(FaceId),
-    /// A face went down.
-    FaceDown(FaceId),
-    /// The last packet of a face on a shared medium has left, or is lost: the next one may go.
-    Sent(FaceId),
-}
 
 /// Something is to be done with a packet, which the world owns from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,11 +122,9 @@ struct Face {
     up: bool,
     /// When it was added: what was sent earlier by a face of its number, another one was asked.
     since: Time,
-    /// Whose flows share with its own.
-    group: GroupId,
     /// Whether an Interest was sent by it: then entries of the PIT may name it as an upstream.
     asked: bool,
-    /// The last Data that it was sent, by number ([`Forwarder::data_seen`]).
+    /// The last Data that it was sent, by number ([`Node::data_seen`]).
     answered: u64,
 }
 
@@ -210,50 +160,55 @@ const PIT_TIMER: u32 = 0;
 const STRATEGY_TIMER: u32 = 1;
 const FIRST_LINK_TIMER: u32 = 2;
 
-/// One NDN node.
-pub struct Forwarder {
+/// One NDN node. What a plain node's packets need comes first.
+#[repr(C)]
+pub struct Node {
+    /// [`Node::is_plain`].
+    plain: bool,
     faces: Vec<Face>,
-    /// Of the faces that are not believed in all, by number.
-    ingress: Vec<Option<Box<Ingress>>>,
     links: Vec<LinkFace>,
+    /// What queues dropped during this call, and at which face.
+    to_report: Vec<(FaceId, Dropped)>,
+    strategies: StrategyChoice,
+    /// What the timers of PIT and strategy are set to.
+    pit_timer: Time,
+    strategy_timer: Time,
+    /// The strategy is not called before: so that time passes, whatever it answers.
+    strategy_rests_until: Time,
+    /// How long an Interest that comes by a link is pending at most.
+    longest_lifetime_of_links: Span,
+    /// Data that satisfied something.
+    data_seen: u64,
+    satisfied: u64,
+    random: Random,
+    round_trips: RoundTrips,
+    deadlines: Deadlines,
+    dead_nonces: DeadNonceList,
+    sent_signals: SentSignals,
     fib: Fib,
+    pit: Pit,
     prefixes: Prefixes,
+    /// What guards it against strangers; `None`: nothing.
+    guard: Option<Box<Guard>>,
+    signals_of_consumers: SignalSet,
     /// The links that keep state of a prefix, by its number.
     links_of_prefixes: Pairs,
-    round_trips: RoundTrips,
-    liveness: Liveness,
     /// Makes the nonces of copies that probe next hops.
     nonces_of_copies: Key,
-    pit: Pit,
     cs: ContentStore<PacketId>,
     simulated_cache: Option<Box<SimulatedCache>>,
     /// Which Data are stored, if not all.
     placing: Option<Box<Placing>>,
     /// After how long Interests for a pending one are sent on again; never if `None`.
     reforward_after: Option<Span>,
-    /// How long an Interest that comes by a link is pending at most.
-    longest_lifetime_of_links: Span,
-    dead_nonces: DeadNonceList,
     /// They may still answer.
     asked: AskedUpstreams,
     /// Upstreams that have not answered within the lifetime of what they were asked.
     expired: AskedUpstreams,
-    sent_signals: SentSignals,
-    waiting: Waiting,
-    strategies: StrategyChoice,
-    random: Random,
-    deadlines: Deadlines,
-    /// What the timers of PIT and strategy are set to.
-    pit_timer: Time,
     /// No more pending Interests are ended before: so that packets are handled meanwhile.
     ending_rests_until: Time,
-    strategy_timer: Time,
-    /// The strategy is not called before: so that time passes, whatever it answers.
-    strategy_rests_until: Time,
     /// Reused between calls.
     dropped: Drops,
-    /// What queues dropped during this call, and at which face.
-    to_report: Vec<(FaceId, Dropped)>,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
     /// Faces that were removed, and still have routes or pending Interests.
@@ -268,9 +223,6 @@ pub struct Forwarder {
     cs_use: CsUse,
     /// Makes the implicit digest of a Data.
     digest: Option<ImplicitDigest>,
-    /// Data that satisfied something.
-    data_seen: u64,
-    satisfied: u64,
     unsatisfied: u64,
     evicted_interests: u64,
     fates: Fates,
@@ -290,9 +242,6 @@ fn key_of(mut random: Random) -> Key {
     let mut word = || u64::from(random.nonce()) << 32 | u64::from(random.nonce());
     Key::new(word(), word())
 }
-
-/// SHA-256 of a bare Data.
-pub type ImplicitDigest = fn(&[u8]) -> [u8; 32];
 
 /// What the content store is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,29 +265,27 @@ impl Out<'_> {
     }
 }
 
-impl Forwarder {
-    /// A node without faces, routes or content store.
-    pub fn new(
-        strategy: Box<dyn Strategy>,
-        limits: &TableLimits,
-        hasher: NameHasher,
-        random: Random,
-    ) -> Forwarder {
-        Forwarder {
+impl Node {
+    /// A node without faces and routes.
+    pub fn new(config: NodeConfig) -> Node {
+        let NodeConfig { strategies, limits, hasher, random, flow_prefix, .. } = config;
+        let NodeConfig { content_store, placing, simulated_cache, digest, .. } = config;
+        let mut node = Node {
             faces: Vec::new(),
-            ingress: Vec::new(),
+            signals_of_consumers: config.signals_of_consumers,
+            guard: Guard::of(config.next_hop_timeout, limits.queue_bytes),
+            plain: false,
             links: Vec::new(),
             fib: Fib::new(),
-            prefixes: Prefixes::new(FlowPrefix::FibEntry, limits.flow_bytes),
+            prefixes: Prefixes::new(flow_prefix, limits.flow_bytes),
             links_of_prefixes: Pairs::default(),
             round_trips: RoundTrips::default(),
-            liveness: Liveness::default(),
             nonces_of_copies: key_of(random.clone()),
             pit: Pit::new(hasher, limits.pit_bytes),
-            cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
-            simulated_cache: None,
-            placing: None,
-            reforward_after: None,
+            cs: content_store,
+            simulated_cache: simulated_cache.map(Box::new),
+            placing: placing.map(Box::new),
+            reforward_after: Some(config.reforward_after).filter(|after| *after > Span::ZERO),
             longest_lifetime_of_links: limits.longest_lifetime.min(LONGEST_LIFETIME),
             dead_nonces: DeadNonceList::new(
                 hasher,
@@ -348,8 +295,7 @@ impl Forwarder {
             asked: AskedUpstreams::new(hasher, limits.dead_nonces),
             expired: AskedUpstreams::of_expired(hasher, limits.dead_nonces),
             sent_signals: SentSignals::new(limits.pit_bytes),
-            waiting: Waiting::new(limits.queue_bytes),
-            strategies: StrategyChoice::new(strategy),
+            strategies: StrategyChoice::new(strategies),
             random,
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
             pit_timer: Time::NEVER,
@@ -365,59 +311,35 @@ impl Forwarder {
             unused: Vec::new(),
             free_links: Vec::new(),
             cs_use: CsUse { admit: true, serve: true },
-            digest: None,
+            digest,
             data_seen: 0,
             satisfied: 0,
             unsatisfied: 0,
             evicted_interests: 0,
             fates: Fates::default(),
+        };
+        node.plain = node.is_without_extras();
+        if node.guard.is_some() {
+            node.pit.list_holdings();
         }
+        node
     }
 
-    /// Says what flows are at this node, before there are packets.
-    pub fn set_flow_prefix(&mut self, rule: FlowPrefix) {
-        self.prefixes = Prefixes::new(rule, self.prefixes.most_bytes());
+    /// Whether an Interest and its Data need no look at what few nodes have: a guard, stores, sending on again, several
+    /// strategies, flows that are not FIB entries.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.plain
     }
 
-    /// Gives the node a content store, empty, with these bounds; either bound 0 means none.
-    ///
-    /// # Panics
-    /// If the store that it has holds packets, since nobody would free them.
-    pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
-        assert!(self.cs.is_empty(), "a content store is given before there are packets");
-        self.cs = store;
-    }
-
-    /// Has Interests for a pending one sent on again, whoever they come from, if its last sending was so long ago, and twice
-    /// as long with each sending, up to 250 ms, as NFD does. Zero, the default: other downstreams wait for its Data, and
-    /// the strategy says when the same one may repeat it.
-    pub fn set_reforward_after(&mut self, after: Span) {
-        self.reforward_after = Some(after).filter(|after| *after > Span::ZERO);
-    }
-
-    /// Has the node compare a prefix's next hop that has answered nothing for so long with another one, by copies of
-    /// Interests. Strategies see it no more while others answer what it does not. Zero, the default: strategies see all next
-    /// hops.
-    pub fn set_next_hop_timeout(&mut self, timeout: Span) {
-        self.liveness.set_timeout(timeout);
-    }
-
-    /// Gives the node a simulated cache, which is asked for what the content store does not have.
-    pub fn simulate_cache(&mut self, cache: SimulatedCache) {
-        self.simulated_cache = Some(Box::new(cache));
-    }
-
-    /// Changes the hit ratio of the simulated cache, 0 to 1; a node without one is left as it is.
-    pub fn set_cache_ratio(&mut self, ratio: f64) {
-        if let Some(cache) = &mut self.simulated_cache {
-            cache.set_ratio(ratio);
-        }
-    }
-
-    /// Says how the implicit digest of a Data is made from its bytes. It is made only where an Interest asks
-    /// for a Data of that name by its digest.
-    pub fn set_digest(&mut self, digest: ImplicitDigest) {
-        self.digest = Some(digest);
+    fn is_without_extras(&self) -> bool {
+        self.guard.is_none()
+            && !self.cs.is_on()
+            && self.simulated_cache.is_none()
+            && self.placing.is_none()
+            && self.reforward_after.is_none()
+            && self.strategies.is_one()
+            && self.prefixes.are_entries()
     }
 
     /// What became of Interests that were not forwarded.
@@ -460,20 +382,36 @@ impl Forwarder {
         }
     }
 
-    /// Handles one input; appends what is to be done to `actions`.
-    pub fn handle(&mut self, now: Time, input: Input, pool: &mut PacketPool, actions: &mut Vec<Action>) {
+    /// Handles one input; appends what is to be done with packets to `actions`. All that changes a node comes by here.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        input: Input<'_>,
+        pool: &mut PacketPool,
+        actions: &mut Vec<Action>,
+    ) -> Effect {
         let mut out = Out { now, pool, actions };
+        let mut effect = Effect::Done;
         match input {
             Input::Packet { face, packet } => self.on_packet(face, packet, &mut out),
             Input::Deadline => self.on_deadline(&mut out),
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
             Input::Sent(face) => self.on_sent(face, &mut out),
+            Input::Change(change) => {
+                effect = self.change(change, &mut out);
+                self.plain = self.is_without_extras();
+            }
+            Input::Add(part) => {
+                effect = self.add(*part, &out);
+                self.plain = self.is_without_extras();
+            }
         }
         if !self.to_report.is_empty() {
             self.report_drops(&mut out);
         }
         self.set_strategy_timer();
+        effect
     }
 
     #[inline]
@@ -502,22 +440,11 @@ impl Forwarder {
         }
     }
 
-    #[inline]
-    fn is_plain(&self) -> bool {
-        !self.has_stores()
-            && !self.liveness.is_on()
-            && self.ingress.is_empty()
-            && !self.waiting.is_bounded()
-            && self.strategies.is_one()
-            && self.reforward_after.is_none()
-            && self.placing.is_none()
-    }
-
     fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let packet = &mut out.pool[id];
         packet.arrived_on = face;
         packet.hops = packet.hops.saturating_add(1);
-        if self.is_plain() && packet.is_usual() {
+        if self.plain && packet.is_usual() {
             let kind = packet.kind;
             match kind {
                 Kind::Interest => return self.on_interest(face, id, true, out),
@@ -526,14 +453,18 @@ impl Forwarder {
             }
         }
         let bytes = out.pool[id].wire.len();
-        self.waiting.arrive(bytes, out.pool);
+        if let Some(guard) = &mut self.guard {
+            guard.waiting.arrive(bytes, out.pool);
+        }
         if out.pool[id].name.is_empty() {
             return out.drop(face, id, DropReason::Malformed);
         }
         if !self.is_local(face) && scope_of(&out.pool[id].name) == Scope::Host {
             return out.drop(face, id, DropReason::Scope);
         }
-        if let Err(reason) = self.admit(face, id, out) {
+        if let Some(guard) = &mut self.guard
+            && let Err(reason) = guard.admit(face, &mut out.pool[id], out.now)
+        {
             return out.drop(face, id, reason);
         }
         match out.pool[id].kind {
@@ -544,9 +475,9 @@ impl Forwarder {
     }
 }
 
-impl core::fmt::Debug for Forwarder {
+impl core::fmt::Debug for Node {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Forwarder")
+        f.debug_struct("Node")
             .field("faces", &self.faces.len())
             .field("pending", &self.pit.len())
             .finish_non_exhaustive()

@@ -6,14 +6,14 @@ use weir_packet::{LpHeader, NackReason};
 use super::expiry::give_up_downed;
 use super::next_hops::route;
 use super::scope::{Scope, scope_of};
-use super::{FaceKind, Forwarder, Out};
+use super::{FaceKind, Node, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Kind, Packet, PacketId};
 use crate::seam::{DropReason, NackEvent};
 use crate::tables::fib::{NO_ENTRY, NextHop};
 use crate::tables::pit::{InRecord, OutRecord};
 
-impl Forwarder {
+impl Node {
     pub(super) fn on_nack(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let nack = &out.pool[id];
         let (reason, nonce) = (nack.header().nack().unwrap_or(NackReason::None), nack.nonce);
@@ -24,8 +24,8 @@ impl Forwarder {
         let sent = entry.out_records[record].sent;
         entry.out_records[record].give_up(Some(reason));
         let watched = entry.watched();
-        if watched != NO_ENTRY {
-            self.liveness.note_answer(watched, face, sent, None);
+        if let Some(guard) = self.guard.as_mut().filter(|_| watched != NO_ENTRY) {
+            guard.liveness.note_answer(watched, face, sent, None);
         }
         give_up_downed(entry, &self.faces);
         let pending = entry.is_pending(out.now);
@@ -54,8 +54,8 @@ impl Forwarder {
         }
         entry.route = fib.unwrap_or(entry.route);
         // The next hop that sent the Nack is alive, so none that is dead is tried.
-        if let Some(fib) = fib.filter(|_| watched != NO_ENTRY) {
-            let dead = self.liveness.leave_alive(fib, &mut next_hops, out.now);
+        if let (Some(fib), Some(guard)) = (fib.filter(|_| watched != NO_ENTRY), &mut self.guard) {
+            let dead = guard.liveness.leave_alive(fib, &mut next_hops, out.now);
             next_hops.retain(|hop| !dead.contains(&hop.face));
         }
         let random = &mut self.random;

@@ -1,15 +1,16 @@
-//! By which next hops an Interest may leave: its FIB entry, and those that answer ([`Liveness`](crate::tables::liveness)).
+//! By which next hops an Interest may leave: its FIB entry, and those that answer (`guard/liveness.rs`).
 
 use smallvec::SmallVec;
 
+use super::guard::NextHopChange;
+use super::guard::liveness::{Downstream, Faces, Question};
 use super::scope::{Scope, scope_of};
-use super::{Forwarder, Out};
+use super::{Node, Out};
 use crate::ids::{FaceId, PitId, StrategyId};
 use crate::name::HashedName;
 use crate::packet::{Packet, PacketId};
 use crate::seam::Decision;
 use crate::tables::fib::{Fib, FibId, NO_ENTRY, NextHop};
-use crate::tables::liveness::{Downstream, Faces, NextHopChange, Question};
 use crate::units::{Span, Time};
 
 /// The FIB entry by which an Interest is forwarded: that of its name; with a forwarding hint that of the first delegation
@@ -22,32 +23,33 @@ pub(super) fn route(fib: &Fib, interest: &Packet) -> Option<FibId> {
     }
 }
 
-impl Forwarder {
+impl Node {
     /// Whether a next hop was left because it answers nothing and another one does: strategies do not see it until it
     /// answers a comparison. Without another one that is up and was not left, it is used.
     pub fn is_silent(&self, prefix: FibId, next_hop: FaceId) -> bool {
-        let has_left = |face| self.liveness.has_left(prefix, face);
+        let Some(guard) = &self.guard else { return false };
+        let has_left = |face| guard.liveness.has_left(prefix, face);
         let is_used = |hop: &NextHop| self.faces[hop.face.0 as usize].up && !has_left(hop.face);
         has_left(next_hop) && self.fib.next_hops(prefix).iter().any(is_used)
     }
 
     /// Takes the oldest of the changes that wait: which next hop was left, or is used again. Of many that nobody takes
-    /// only the first are kept; [`Forwarder::next_hops_left_and_back`] counts all. Those of next hops that are removed are
+    /// only the first are kept; [`Node::next_hops_left_and_back`] counts all. Those of next hops that are removed are
     /// gone.
     pub fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
-        self.liveness.take_change()
+        self.guard.as_mut()?.liveness.take_change()
     }
 
     /// How often a next hop was left because it answers nothing and another one does, and how often one that was left is
     /// used again.
     pub fn next_hops_left_and_back(&self) -> (u64, u64) {
-        self.liveness.left_and_back()
+        self.guard.as_ref().map_or((0, 0), |guard| guard.liveness.left_and_back())
     }
 
     /// Whether it matters which next hops of a prefix answer: where a strategy has a choice, and makes it.
     #[inline]
     pub(super) fn watches(&mut self, strategy: StrategyId, prefix: FibId) -> bool {
-        self.liveness.is_on()
+        self.guard.as_ref().is_some_and(|guard| guard.liveness.is_on())
             && self.fib.next_hops(prefix).len() > 1
             && !self.strategies.get(strategy).asks_all()
     }
@@ -60,10 +62,10 @@ impl Forwarder {
         next_hops: &mut SmallVec<[NextHop; 8]>,
         now: Time,
     ) -> Faces {
-        if watched == NO_ENTRY {
-            return Faces::new();
+        match &mut self.guard {
+            Some(guard) if watched != NO_ENTRY => guard.liveness.leave_alive(watched, next_hops, now),
+            _ => Faces::new(),
         }
-        self.liveness.leave_alive(watched, next_hops, now)
     }
 
     /// The next hop that is to be compared with others by an Interest, if any is.
@@ -82,14 +84,17 @@ impl Forwarder {
         }
         let by = Downstream::new(from, self.group(from));
         let usable = dead.iter().copied().chain(next_hops.iter().map(|hop| hop.face));
-        self.liveness.in_question(watched, usable, by, out.pool[id].lifetime, out.now)
+        self.guard.as_mut()?.liveness.in_question(watched, usable, by, out.pool[id].lifetime, out.now)
     }
 
     /// Notes that a next hop of a watched prefix is asked. Of other faces, which an application may choose, nothing is kept.
     #[inline]
     pub(super) fn note_asked(&mut self, watched: FibId, face: FaceId, lifetime: Span, now: Time) {
-        if watched != NO_ENTRY && is_next_hop(&self.fib, watched, face) {
-            self.liveness.note_sending(watched, face, lifetime, now);
+        if watched != NO_ENTRY
+            && let Some(guard) = &mut self.guard
+            && is_next_hop(&self.fib, watched, face)
+        {
+            guard.liveness.note_sending(watched, face, lifetime, now);
         }
     }
 
@@ -98,16 +103,14 @@ impl Forwarder {
     pub(super) fn note_answered(&mut self, pit: PitId, face: FaceId, rtt: Option<Span>, now: Time) {
         let entry = self.pit.entry(pit).expect("a live entry");
         let watched = entry.watched();
-        if watched == NO_ENTRY {
-            return;
-        }
+        let Some(guard) = self.guard.as_mut().filter(|_| watched != NO_ENTRY) else { return };
         // Who was asked for an earlier entry of the name answers now.
         let sent =
             entry.out_records.iter().find(|record| record.face == face).map_or(now, |record| record.sent);
-        self.liveness.note_answer(watched, face, sent, rtt);
+        guard.liveness.note_answer(watched, face, sent, rtt);
         if entry.out_records.len() > 1 && is_next_hop(&self.fib, watched, face) {
             let missed = entry.out_records.iter().filter(|r| r.face != face && r.times_sent > 0);
-            missed.for_each(|record| self.liveness.note_missed(watched, record.face, record.sent, now));
+            missed.for_each(|record| guard.liveness.note_missed(watched, record.face, record.sent, now));
         }
     }
 
@@ -130,7 +133,8 @@ impl Forwarder {
             Decision::Multicast(_) | Decision::Suppress | Decision::Nack(_) => return SmallVec::new(),
         };
         let name = &out.pool[id].name;
-        let asked = self.liveness.compare(question, &chosen, next_hops, name, out.now);
+        let Some(guard) = &mut self.guard else { return SmallVec::new() };
+        let asked = guard.liveness.compare(question, &chosen, next_hops, name, out.now);
         asked.into_iter().map(|face| (face, self.copy_for(face, id, out))).collect()
     }
 
@@ -149,28 +153,28 @@ impl Forwarder {
     pub(super) fn note_hinted_end(&mut self, pit: PitId, answered_by: Option<FaceId>, now: Time) {
         let entry = self.pit.entry(pit).expect("a live entry");
         let watched = entry.watched();
-        if watched == NO_ENTRY {
-            return;
-        }
-        let by = entry.in_records.first().map(|record| Downstream::new(record.face, self.group(record.face)));
+        let Some(guard) = self.guard.as_mut().filter(|_| watched != NO_ENTRY) else { return };
+        let first = entry.in_records.first();
+        let by = first.map(|record| Downstream::new(record.face, guard.group(record.face)));
         // A next hop that has refused it, or that it was not sent to, does not answer it.
         let asked = entry.out_records.iter().filter(|r| Some(r.face) != answered_by && r.times_sent > 0);
         for record in asked {
             let hop = (watched, record.face);
-            self.liveness.note_unanswered(hop, entry.name(), by, record.sent, now);
+            guard.liveness.note_unanswered(hop, entry.name(), by, record.sent, now);
         }
     }
 
     /// A Data came that nobody waits for: it is an answer all the same, if its face was asked.
     pub(super) fn on_late_data(&mut self, face: FaceId, id: PacketId, out: &Out<'_>) {
         let name = &out.pool[id].name;
-        if !self.liveness.is_on() || self.liveness.note_late_answer(name, face, out.now) {
+        let Some(guard) = self.guard.as_mut().filter(|guard| guard.liveness.is_on()) else { return };
+        if guard.liveness.note_late_answer(name, face, out.now) {
             return;
         }
         if self.asked.contains(name.hash(), face, out.now)
             && let Some(prefix) = self.fib.lookup(name)
         {
-            self.liveness.note_answer(prefix, face, out.now, None);
+            guard.liveness.note_answer(prefix, face, out.now, None);
         }
     }
 }

@@ -28,7 +28,7 @@ use core::str::FromStr;
 
 use weir_packet::Signal;
 
-use super::Forwarder;
+use super::Node;
 use crate::ids::PitId;
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Random;
@@ -124,7 +124,7 @@ impl FromStr for CsPlacement {
 
 /// The placement of a node, and what it needs.
 #[derive(Debug)]
-pub(super) struct Placing {
+pub struct Placing {
     placement: CsPlacement,
     counts: bool,
     random: Random,
@@ -132,16 +132,17 @@ pub(super) struct Placing {
     passed: Vec<u8>,
 }
 
-impl Forwarder {
-    /// Says which Data the content store keeps of those that pass, before there are packets. With `counts` the node takes part
+impl Placing {
+    /// Has the content store keep the Data that this placement says; `None`: all that pass. With `counts` the node takes part
     /// in the counts of others too, if it has a content store. Random choices are drawn from this stream.
-    pub fn place_copies(&mut self, placement: CsPlacement, counts: bool, random: Random) {
+    pub fn of(placement: CsPlacement, counts: bool, random: Random) -> Option<Placing> {
         let counts = counts || placement.counts();
         let is_plain = placement == CsPlacement::Everywhere && !counts;
-        let placing = Placing { placement, counts, random, passed: Vec::new() };
-        self.placing = (!is_plain).then(|| Box::new(placing));
+        (!is_plain).then(|| Placing { placement, counts, random, passed: Vec::new() })
     }
+}
 
+impl Node {
     /// Which Data the content store keeps of those that pass.
     pub fn placement(&self) -> CsPlacement {
         self.placing.as_ref().map_or(CsPlacement::Everywhere, |placing| placing.placement)

@@ -7,14 +7,14 @@
 use super::interest::in_record;
 use super::scope::Scope;
 use super::store::is_past_stores;
-use super::{Forwarder, Out};
+use super::{Node, Out};
 use crate::ids::{FaceId, GroupId, PitId, StrategyId};
 use crate::packet::PacketId;
 use crate::seam::best_route::SUPPRESSION;
 use crate::seam::{Answer, DataEvent, DataOutEvent, Decision, InterestEvent};
 use crate::tables::pit::Fact;
 
-impl Forwarder {
+impl Node {
     /// Handles an Interest that is usual ([`Packet::is_usual`](crate::packet::Packet::is_usual)) and no loop. Whether it did.
     #[inline]
     pub(super) fn on_plain_interest(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) -> bool {

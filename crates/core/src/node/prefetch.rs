@@ -1,10 +1,10 @@
 //! What the next packets of a link need is fetched while others are handled.
 
-use super::Forwarder;
+use super::Node;
 use crate::ids::PitId;
 use crate::packet::{Packet, PacketId, PacketPool};
 
-impl Forwarder {
+impl Node {
     /// Has the processor fetch what the next packets of a link need at this node; changes nothing. `coming` are the first,
     /// the second and the third that will arrive: of the third the packet itself is fetched, of the second, whose packet
     /// is there by now, its PIT entry, and of the first what that entry is linked with.

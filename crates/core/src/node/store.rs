@@ -4,7 +4,7 @@ use weir_packet::{CachePolicy, LpHeader, Signal};
 
 use super::interest::in_record;
 use super::scope::{Scope, scope_of};
-use super::{Answerer, Forwarder, LONGEST_LIFETIME, Out};
+use super::{Answerer, LONGEST_LIFETIME, Node, Out};
 use crate::ids::{FaceId, NO_PREFIX, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, CachedEvent};
@@ -60,7 +60,7 @@ impl core::ops::Add for CacheCounters {
     }
 }
 
-impl Forwarder {
+impl Node {
     /// What its stores did so far. An Interest that finds an equal one pending is not looked up.
     pub fn cache_counters(&self) -> CacheCounters {
         let simulated = self.simulated_cache.as_deref();

@@ -1,5 +1,6 @@
 //! Which strategy forwards which prefix.
 
+use super::Effect;
 use crate::ids::StrategyId;
 use crate::name::HashedName;
 use crate::seam::Strategy;
@@ -17,8 +18,17 @@ pub(crate) struct StrategyChoice {
 }
 
 impl StrategyChoice {
-    pub(crate) fn new(first: Box<dyn Strategy>) -> StrategyChoice {
-        StrategyChoice { strategies: vec![first], chosen: PrefixTable::new() }
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn new(mut strategies: Vec<Box<dyn Strategy>>) -> StrategyChoice {
+        assert!(!strategies.is_empty(), "a node has a strategy");
+        strategies.truncate(MOST_STRATEGIES);
+        StrategyChoice { strategies, chosen: PrefixTable::new() }
+    }
+
+    /// Whether there is nothing to choose.
+    pub(crate) fn is_one(&self) -> bool {
+        self.strategies.len() == 1
     }
 
     /// Adds a strategy; `None` if there are too many.
@@ -30,11 +40,15 @@ impl StrategyChoice {
         })
     }
 
-    pub(crate) fn choose(&mut self, prefix: &HashedName, strategy: StrategyId) {
+    pub(crate) fn choose(&mut self, prefix: &HashedName, strategy: StrategyId) -> Effect {
+        if usize::from(strategy.0) >= self.strategies.len() {
+            return Effect::Nothing;
+        }
         let place = self.chosen.find_or_insert(prefix, || strategy);
         if let Some(chosen) = self.chosen.get_mut(place) {
             *chosen = strategy;
         }
+        Effect::Done
     }
 
     pub(crate) fn unchoose(&mut self, prefix: &HashedName) {
@@ -48,12 +62,6 @@ impl StrategyChoice {
     pub(crate) fn of(&self, name: &HashedName) -> StrategyId {
         let place = self.chosen.lookup(name);
         place.and_then(|place| self.chosen.get(place)).copied().unwrap_or_default()
-    }
-
-    /// Whether there is one strategy, and no choice.
-    #[inline]
-    pub(crate) fn is_one(&self) -> bool {
-        self.strategies.len() == 1 && self.chosen.len() == 0
     }
 
     #[inline]

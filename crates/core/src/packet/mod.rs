@@ -141,7 +141,7 @@ pub struct Packet {
     /// Interest: the delegations of its forwarding hint, the first choice first. They say where it goes, in place of its name.
     pub hint: Option<Hint>,
     /// Data: SHA-256 of the whole packet, if requested
-    /// ([`Forwarder::set_digest`](crate::node::Forwarder::set_digest)).
+    /// ([`NodeConfig::digest`](crate::node::NodeConfig::digest)).
     pub digest: Option<Box<[u8; 32]>>,
     /// The bare Interest or Data as it arrived; empty in the simulator.
     pub wire: Buffer,

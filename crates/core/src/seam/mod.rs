@@ -49,7 +49,7 @@ pub trait Scheme: Send {
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl>;
 
     /// The strategy of a node. Default: the cheapest next hop.
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(BestRoute::default())
     }
 
@@ -80,10 +80,6 @@ pub struct FlowConfig {
     /// Lifetime of its Interests.
     pub lifetime: Span,
 }
-
-/// The configuration of a node's strategy.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NodeConfig {}
 
 /// The configuration of a face's queue.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, MAX_COMPONENTS, NameHasher, TYPE_GENERIC};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::testing::Told;
+use weir_core::node::{Action, Input, Node, NodeConfig, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::{
@@ -63,7 +64,7 @@ const HASHER: NameHasher = NameHasher::new(7);
 
 /// A node with two neighbours that ask, and one that answers everything or nothing.
 struct Bench {
-    node: Forwarder,
+    node: Node,
     pool: PacketPool,
     actions: Vec<Action>,
     now: Time,
@@ -73,13 +74,19 @@ struct Bench {
     before: usize,
 }
 
+fn config() -> NodeConfig {
+    NodeConfig::new(Box::new(BestRoute::default()), HASHER, Random::named(1, "node"))
+}
+
 impl Bench {
     fn new(pit_bytes: u64, store_bytes: u64) -> Bench {
+        Bench::with(pit_bytes, ContentStore::new(CsPolicy::Lru, 1 << 20, store_bytes))
+    }
+
+    fn with(pit_bytes: u64, content_store: ContentStore<PacketId>) -> Bench {
         let before = ALLOCATED.get();
         let limits = TableLimits { pit_bytes, dead_nonces: 1000, ..TableLimits::default() };
-        let strategy = Box::new(BestRoute::default());
-        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
-        node.set_content_store(ContentStore::new(CsPolicy::Lru, 1 << 20, store_bytes));
+        let mut node = Node::new(NodeConfig { limits, content_store, ..config() });
         let [first, second, up] = [(); 3].map(|()| {
             let queue = Box::new(DropTail::new(QueueLimit::Packets(10)));
             node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "face")))
@@ -227,11 +234,10 @@ fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
 fn what_a_policy_remembers_is_part_of_the_bound_too() {
     const BOUND: u64 = 4_000_000;
     for (policy, _) in CsPolicy::ALL {
-        let mut bench = Bench::new(1_000_000, BOUND);
         let place = size_of::<weir_core::packet::Packet>()
             + weir_core::tables::cs::ENTRY_BYTES
             + policy.entry_bytes();
-        bench.node.set_content_store(ContentStore::new(policy, BOUND as usize / 5 / place, BOUND));
+        let mut bench = Bench::with(1_000_000, ContentStore::new(policy, BOUND as usize / 5 / place, BOUND));
         for n in 0..14_000 {
             bench.exchange(&name(n, 3, 1), n + 1, 10);
         }
@@ -257,7 +263,7 @@ impl Blocks {
 
 /// A node with links at which nothing moves, but for the last one.
 struct Stuck {
-    node: Forwarder,
+    node: Node,
     links: Vec<FaceId>,
     pool: PacketPool,
     blocks: Blocks,
@@ -271,15 +277,14 @@ impl Stuck {
     fn new(queue_bytes: u64) -> Stuck {
         let limits =
             TableLimits { pit_bytes: 200_000, dead_nonces: 1000, queue_bytes, ..TableLimits::default() };
-        let strategy = Box::new(BestRoute::default());
-        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+        let mut node = Node::new(NodeConfig { limits, ..config() });
         let links: Vec<FaceId> = (0..=STUCK)
             .map(|_| {
                 let queue = Box::new(DropTail::new(QueueLimit::Packets(1_000_000)));
                 node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "face")))
             })
             .collect();
-        links.iter().for_each(|&face| _ = node.add_route(&under(face), face, 0));
+        links.iter().for_each(|&face| node.add_route(&under(face), face, 0));
         let (pool, blocks) = (PacketPool::new(), Blocks::default());
         Stuck { node, links, pool, blocks, now: Time::from_nanos(1), nonce: 0 }
     }
@@ -397,9 +402,8 @@ fn prefixes_of_flows_take_what_their_bound_says_whatever_their_names() {
     for is_grouped in [false, true] {
         let limits =
             TableLimits { pit_bytes: 100_000, dead_nonces: 100, flow_bytes: BOUND, ..TableLimits::default() };
-        let strategy = Box::new(BestRoute::default());
-        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
-        node.set_flow_prefix(FlowPrefix::Components(64));
+        let flow_prefix = FlowPrefix::Components(64);
+        let mut node = Node::new(NodeConfig { limits, flow_prefix, ..config() });
         let faces: Vec<FaceId> = (0..50)
             .map(|_| {
                 let queue = Box::new(Keeps(DropTail::new(QueueLimit::Packets(10))));

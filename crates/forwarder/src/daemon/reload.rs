@@ -134,7 +134,7 @@ impl Instance {
             }
         }
         if let Some((packets, bytes)) = change.content_store {
-            self.engine.node.set_content_store_limits(packets, bytes.as_u64());
+            self.engine.node.set_content_store_limits(self.engine.now, packets, bytes.as_u64());
         }
     }
 

@@ -107,7 +107,7 @@ impl Control for Engine {
         if fib.len() >= self.limits.fib_entries && fib.exact(&prefix).is_none() {
             return Err(ControlError::Full("FIB"));
         }
-        self.node.add_route(&prefix, core, cost);
+        self.node.add_route(self.now, &prefix, core, cost);
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl Control for Engine {
             Some(NextHopStatus { face: face(hop)?, cost, silent: core.is_silent(id, hop) })
         };
         let next_hops: Vec<NextHopStatus> = core.fib().next_hops(id).iter().filter_map(status).collect();
-        let prefix = crate::node::plain(core.fib().prefix(id)?);
+        let prefix = crate::wire_node::plain(core.fib().prefix(id)?);
         (!next_hops.is_empty()).then_some(FibStatus { prefix, next_hops })
     }
 
@@ -140,13 +140,13 @@ impl Control for Engine {
         if chosen.len() >= self.limits.fib_entries && !chosen.contains_key(prefix) {
             return Err(ControlError::Full("table of strategies"));
         }
-        let chosen = self.node.choose_strategy(prefix, &hashed, strategy);
+        let chosen = self.node.choose_strategy(self.now, &hashed, strategy);
         chosen.ok_or_else(|| ControlError::NoSuchStrategy(self.node.strategy_names()))
     }
 
     fn unset_strategy(&mut self, prefix: &Name) {
         if let Some(hashed) = self.node.hashed(prefix).filter(|_| !prefix.is_empty()) {
-            self.node.unchoose_strategy(prefix, &hashed);
+            self.node.unchoose_strategy(self.now, &hashed);
         }
     }
 
@@ -171,16 +171,16 @@ impl Control for Engine {
 
     fn configure_cs(&mut self, capacity: Option<u64>, admit: Option<bool>, serve: Option<bool>) {
         if let Some(capacity) = capacity {
-            self.node.set_content_store_packets(usize::try_from(capacity).unwrap_or(usize::MAX));
+            self.node.set_content_store_packets(self.now, usize::try_from(capacity).unwrap_or(usize::MAX));
         }
         let used = self.node.core().content_store_use();
         let admit = admit.unwrap_or(used.admit);
-        self.node.use_content_store(CsUse { admit, serve: serve.unwrap_or(used.serve) });
+        self.node.use_content_store(self.now, CsUse { admit, serve: serve.unwrap_or(used.serve) });
     }
 
     fn erase_cs(&mut self, prefix: &Name, limit: u64) -> u64 {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        self.node.hashed(prefix).map_or(0, |prefix| self.node.erase_content(&prefix, limit) as u64)
+        self.node.hashed(prefix).map_or(0, |prefix| self.node.erase_content(self.now, &prefix, limit) as u64)
     }
 
     fn general(&self) -> GeneralStatus {

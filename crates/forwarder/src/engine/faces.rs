@@ -22,7 +22,8 @@ use crate::config::{FaceKind, FaceOptions, RouteFace, ShareBy, Switching, class_
 use crate::control::{ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
 use crate::metrics::Delays;
-use crate::node::{Ingress, LinkConfig};
+use crate::wire_node::LinkConfig;
+use weir_core::node::IngressPolicy;
 
 /// Time between attempts to connect: doubled from one to the next.
 const FIRST_RETRY: Span = Span::from_millis(500);
@@ -153,7 +154,7 @@ impl Engine {
         let is_known = new.is_neighbour || new.owner == Owner::Privileged;
         let ingress = ingress(&options, is_known);
         if !ingress.is_open() {
-            self.node.set_ingress(self.now, core, &ingress);
+            self.node.set_ingress(self.now, core, ingress);
         }
         let number = self.faces.next_number();
         let asked_mtu = options.mtu.map(|mtu| mtu as usize);
@@ -476,7 +477,7 @@ impl Engine {
         };
         face.link.set_options(link, first_sequence);
         let (core, is_neighbour) = (face.core, face.link_type == LinkType::PointToPoint);
-        self.node.set_ingress(self.now, core, &ingress(options, is_neighbour));
+        self.node.set_ingress(self.now, core, ingress(options, is_neighbour));
         self.node.set_rates(self.now, core, options.rate, options.receive_rate);
         self.set_group(slot, options.share_by);
     }
@@ -505,9 +506,9 @@ impl Engine {
 }
 
 /// What is believed by a face of somebody who is known, or is not.
-fn ingress(options: &FaceOptions, is_known: bool) -> Ingress {
+fn ingress(options: &FaceOptions, is_known: bool) -> IngressPolicy {
     let is_believed = options.trust.believes(is_known);
-    Ingress { is_believed, classes: class_rules(&options.classes, is_believed) }
+    IngressPolicy { is_believed, classes: class_rules(&options.classes, is_believed) }
 }
 
 /// Link reliability is between two: the numbers of several peers would be taken for those of one.

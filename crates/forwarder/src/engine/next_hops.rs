@@ -9,7 +9,7 @@ use weir_core::node::{NextHopChange, NextHopNews};
 use weir_core::units::{Span, Time};
 
 use super::Engine;
-use crate::node::plain;
+use crate::wire_node::plain;
 
 /// Lines at once. Assumed: the prefixes of a neighbour, most often.
 const LINES: u64 = 16;

@@ -136,7 +136,7 @@ fn engine_with(text: &str, secrets: Secrets) -> Engine {
         reassembly_bytes: 1 << 20,
     };
     let registry = poll.registry().try_clone().unwrap();
-    Engine::new(Box::new(System::new(registry)), Node::new(&config, 1, secrets), config.faces, limits)
+    Engine::new(Box::new(System::new(registry)), WireNode::new(&config, 1, secrets), config.faces, limits)
 }
 
 /// Adds a face on a scripted socket.

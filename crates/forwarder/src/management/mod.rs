@@ -40,7 +40,7 @@ use lists::{Asked, Finished, Lists, Part};
 use queries::Queries;
 use segments::{Content, Datasets, List, MAX_DATA};
 use verbs::{
-    ANNOUNCE, Answer, COMMANDS, CREATE, DATASETS, Dataset, EVENTS, QUERY, Refused, announce,
+    ANNOUNCE, COMMANDS, CREATE, DATASETS, Dataset, EVENTS, Outcome, QUERY, Refused, announce,
     asks_for_version, create_face, is_there, refused,
 };
 use weir_management::status::{FaceEventKind, FaceNumber, FaceScope, FaceStatus};
@@ -289,7 +289,7 @@ impl Management {
 
     /// The answer to a command that has waited too long. The face that it created is closed, unless it has become permanent
     /// meanwhile.
-    fn give_up(&mut self, waiting: &Waiting, control: &mut dyn Control) -> Answer {
+    fn give_up(&mut self, waiting: &Waiting, control: &mut dyn Control) -> Outcome {
         let face = control.face(waiting.face).ok_or_else(|| refused(504, "the face is gone"))?;
         if !Connecting::is_connecting(&face) {
             return is_there(&face, waiting.is_creator);
@@ -343,7 +343,7 @@ impl Management {
     }
 
     /// The Data that answers a command. The command is counted.
-    fn reply(&mut self, command: NameRef<'_>, outcome: Answer) -> Option<Vec<u8>> {
+    fn reply(&mut self, command: NameRef<'_>, outcome: Outcome) -> Option<Vec<u8>> {
         let response = match outcome {
             Ok(body) => {
                 self.counters.commands += 1;

@@ -22,8 +22,8 @@ use weir_management::tlv::EXPIRATION_PERIOD;
 
 /// A command that was not done: why.
 pub(super) type Refused = Box<ControlResponse>;
-pub(super) type Answer = Result<ControlParameters, Refused>;
-type Command = fn(&mut Management, &Request<'_>, ControlParameters, &mut dyn Control) -> Answer;
+pub(super) type Outcome = Result<ControlParameters, Refused>;
+type Command = fn(&mut Management, &Request<'_>, ControlParameters, &mut dyn Control) -> Outcome;
 /// What makes a dataset.
 #[derive(Clone, Copy)]
 pub(super) enum Dataset {
@@ -182,7 +182,7 @@ fn register(
     request: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let route = Route {
         prefix: free_prefix(request, short_prefix(&parameters)?)?,
         face: request.face(&parameters)?,
@@ -225,7 +225,7 @@ fn add_route(
     route: Route,
     expiration_period_ms: Option<u64>,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     if request.is_restricted {
         check_registration(management, request.owner, &route, control)?;
     }
@@ -246,7 +246,7 @@ fn unregister(
     request: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let (prefix, face) = (prefix(&parameters)?, request.face(&parameters)?);
     let origin = parameters.origin.unwrap_or(origin::APP);
     management.rib.remove(&prefix, face, origin, control);
@@ -264,7 +264,7 @@ pub(super) fn announce(
     request: &Request<'_>,
     trust: Trust,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let wire = request.interest.application_parameters.unwrap_or_default();
     let data =
         Data::decode(wire).map_err(|error| refused(400, format!("not a prefix announcement: {error}")))?;
@@ -393,7 +393,7 @@ pub(super) fn create_face(
 }
 
 /// The answer to a command to create a face that is there now.
-pub(super) fn is_there(face: &FaceStatus, is_new: bool) -> Answer {
+pub(super) fn is_there(face: &FaceStatus, is_new: bool) -> Outcome {
     match is_new {
         true => Ok(ControlParameters::of_face(face)),
         false => Err(failed(ControlError::FaceExists(Box::new(face.clone())), 404, 406)),
@@ -405,7 +405,7 @@ fn update_face(
     request: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     with_mask(&parameters)?;
     let face = request.face(&parameters)?;
     let now = control.face(face).ok_or_else(|| failed(ControlError::NoSuchFace, 404, 409))?;
@@ -425,7 +425,7 @@ fn destroy_face(
     _: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let face = parameters.face.ok_or_else(|| absent("FaceId"))?;
     if face == 0 {
         return Err(refused(400, "FaceId must not be 0"));
@@ -443,7 +443,7 @@ fn add_next_hop(
     request: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let prefix = free_prefix(request, short_prefix(&parameters)?)?;
     let face = request.face(&parameters)?;
     let cost = parameters.cost.unwrap_or(0);
@@ -461,7 +461,7 @@ fn remove_next_hop(
     request: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let prefix = free_prefix(request, prefix(&parameters)?)?;
     let face = request.face(&parameters)?;
     control.remove_next_hop(&prefix, face);
@@ -473,7 +473,7 @@ fn set_strategy(
     _: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let prefix = short_prefix(&parameters)?;
     let strategy = parameters.strategy.ok_or_else(|| absent("Strategy"))?;
     let chosen = control.set_strategy(&prefix, &strategy).map_err(no_such_face)?;
@@ -485,7 +485,7 @@ fn unset_strategy(
     _: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let prefix = prefix(&parameters)?;
     if prefix.is_empty() {
         return Err(refused(400, "the strategy of / cannot be unset: set another"));
@@ -499,7 +499,7 @@ fn configure_cs(
     _: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     with_mask(&parameters)?;
     let (admit, serve) =
         cs_options(parameters.flags.unwrap_or_default(), parameters.mask.unwrap_or_default());
@@ -517,7 +517,7 @@ fn erase_cs(
     _: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
+) -> Outcome {
     let prefix = prefix(&parameters)?;
     let wanted = parameters.count.unwrap_or(u64::MAX);
     if wanted == 0 {

@@ -1,18 +1,19 @@
 //! Bytes to entries.
 
 use core::fmt;
+use std::borrow::Cow;
 
-use weir_core::node::CsPlacement;
-use weir_core::node::IngressPolicy;
+use weir_core::ids::FaceId;
+use weir_core::name::{HashedName, NameHasher};
 use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Time};
-use weir_packet::{NameRef, ServiceClass};
+use weir_packet::NameRef;
 
 use super::encode::kind;
-use super::{Entry, Header, MAGIC, VERSION};
-use crate::node::Ingress;
+use super::{Entry, Header, LinkPlan, MAGIC, VERSION, change};
+use crate::wire_node::LinkConfig;
 
 /// The reason why a file is not a valid recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +71,11 @@ impl<'a> Recording<'a> {
             return Err(RecordError::Version(version));
         }
         let at = file.len() - rest.len();
+        let hasher = NameHasher::new(0);
         let (header, entries) = block(rest).ok_or(RecordError::Malformed(at))?;
-        let header = read_header(&mut Fields(header)).ok_or(RecordError::Malformed(at))?;
-        let entries = Entries { rest: entries, length: file.len(), last: Time::ZERO, is_ended: false };
+        let header = read_header(&mut Fields { rest: header, hasher }).ok_or(RecordError::Malformed(at))?;
+        let entries =
+            Entries { rest: entries, length: file.len(), last: Time::ZERO, is_ended: false, hasher };
         Ok(Recording { header, entries })
     }
 }
@@ -84,9 +87,16 @@ pub struct Entries<'a> {
     length: usize,
     last: Time,
     is_ended: bool,
+    hasher: NameHasher,
 }
 
-impl Entries<'_> {
+impl<'a> Entries<'a> {
+    /// Hashes names as a node does.
+    #[must_use]
+    pub fn hashed_by(self, hasher: NameHasher) -> Entries<'a> {
+        Entries { hasher, ..self }
+    }
+
     /// Whether the recording has its end entry; if not, it was cut off.
     pub const fn is_ended(&self) -> bool {
         self.is_ended
@@ -107,7 +117,7 @@ impl<'a> Iterator for Entries<'a> {
         }
         let (body, rest) = block(self.rest)?;
         let at = self.length - self.rest.len();
-        let Some(recorded) = read_entry(&mut Fields(body), self.last) else {
+        let Some(recorded) = read_entry(&mut Fields { rest: body, hasher: self.hasher }, self.last) else {
             self.rest = &[];
             return Some(Err(RecordError::Malformed(at)));
         };
@@ -132,11 +142,7 @@ fn read_header(fields: &mut Fields<'_>) -> Option<Header> {
         scheme: fields.text()?.to_owned(),
         schemes: {
             let count = fields.number()?;
-            let each = (0..count).map(|_| {
-                let name = fields.text()?.to_owned();
-                let params = fields.parameters()?;
-                Some((name, params.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()))
-            });
+            let each = (0..count).map(|_| Some((fields.text()?.to_owned(), fields.parameters()?)));
             each.collect::<Option<_>>()?
         },
         pit_bytes: fields.number()?,
@@ -149,73 +155,55 @@ fn read_header(fields: &mut Fields<'_>) -> Option<Header> {
         store_bytes: fields.number()?,
         store_policy: CsPolicy::ALL.get(usize::from(fields.byte()?))?.0,
         next_hop_timeout_ns: fields.number()?,
-        store_placement: match fields.0.is_empty() {
-            true => CsPlacement::Everywhere,
-            false => fields.text()?.parse().ok()?,
-        },
+        store_placement: fields.text()?.parse().ok()?,
     };
-    fields.0.is_empty().then_some(header)
+    fields.rest.is_empty().then_some(header)
 }
 
 fn read_entry<'a>(fields: &mut Fields<'a>, last: Time) -> Option<Recorded<'a>> {
     let kind = fields.byte()?;
     let at = Time::from_nanos(last.as_nanos().wrapping_add(fields.number()?));
     let entry = match kind {
-        kind::PACKET => Entry::Packet { face: fields.face()?, frame: std::mem::take(&mut fields.0) },
+        kind::PACKET => Entry::Packet { face: fields.face()?, frame: std::mem::take(&mut fields.rest) },
         kind::DEADLINE => Entry::Deadline,
         kind::FACE_UP => Entry::FaceUp(fields.face()?),
         kind::FACE_DOWN => Entry::FaceDown(fields.face()?),
-        kind::ADD_LINK => Entry::AddLink {
-            face: fields.face()?,
-            send_rate: fields.optional()?,
-            receive_rate: fields.optional()?,
-            limit: match fields.switch()? {
-                false => QueueLimit::Packets(fields.number()?.try_into().ok()?),
-                true => QueueLimit::Bytes(Bytes::new(fields.number()?)),
+        kind::ADD_LINK => Entry::AddLink(LinkPlan {
+            config: LinkConfig {
+                send_rate: fields.rate()?,
+                receive_rate: fields.rate()?,
+                limit: match fields.switch()? {
+                    false => QueueLimit::Packets(fields.number()?.try_into().ok()?),
+                    true => QueueLimit::Bytes(Bytes::new(fields.number()?)),
+                },
             },
             scheme: match fields.switch()? {
                 false => None,
-                true => Some((fields.text()?, fields.parameters()?)),
+                true => Some((fields.text()?, Cow::Owned(fields.parameters()?))),
             },
-        },
-        kind::ADD_APPLICATION => Entry::AddApplication(fields.face()?),
-        kind::REMOVE_FACE => Entry::RemoveFace(fields.face()?),
-        kind::ADD_ROUTE => {
-            Entry::AddRoute { prefix: fields.name()?, face: fields.face()?, cost: fields.number()? }
-        }
-        kind::REMOVE_ROUTE => Entry::RemoveRoute { prefix: fields.name()?, face: fields.face()? },
-        kind::SET_STRATEGY => Entry::SetStrategy { prefix: fields.name()?, strategy: fields.text()? },
-        kind::UNSET_STRATEGY => Entry::UnsetStrategy { prefix: fields.name()? },
-        kind::CONFIGURE_STORE => Entry::ConfigureStore {
-            packets: fields.number()?,
-            bytes: fields.number()?,
-            admit: fields.switch()?,
-            serve: fields.switch()?,
-        },
-        kind::ERASE_STORE => Entry::EraseStore { prefix: fields.name()?, limit: fields.number()? },
-        kind::SET_RATE => Entry::SetRate { face: fields.face()?, rate: fields.optional()? },
-        kind::SET_RECEIVE_RATE => Entry::SetReceiveRate { face: fields.face()?, rate: fields.optional()? },
-        kind::SET_INGRESS => Entry::SetIngress { face: fields.face()?, ingress: fields.ingress()? },
-        kind::SET_GROUP => Entry::SetGroup { face: fields.face()?, group: fields.number()?.try_into().ok()? },
-        kind::FORGET_GROUP => Entry::ForgetGroup(fields.number()?.try_into().ok()?),
+        }),
+        kind::ADD_STRATEGY => Entry::AddStrategy(fields.text()?),
         kind::ACTIONS_HASH => Entry::ActionsHash(fields.eight()?),
         kind::END => Entry::End,
-        _ => return None,
+        kind => Entry::Change(change::read(kind, fields)?),
     };
-    fields.0.is_empty().then_some(Recorded { at, entry })
+    fields.rest.is_empty().then_some(Recorded { at, entry })
 }
 
 /// The fields of an entry, one after another; `None` where there is none, or another.
-struct Fields<'a>(&'a [u8]);
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+    hasher: NameHasher,
+}
 
 impl<'a> Fields<'a> {
-    fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
         Some(*first)
     }
 
-    fn switch(&mut self) -> Option<bool> {
+    pub(super) fn switch(&mut self) -> Option<bool> {
         match self.byte()? {
             0 => Some(false),
             1 => Some(true),
@@ -223,13 +211,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn eight(&mut self) -> Option<u64> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
+    pub(super) fn eight(&mut self) -> Option<u64> {
+        let (first, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
         Some(u64::from_le_bytes(*first))
     }
 
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -245,31 +233,26 @@ impl<'a> Fields<'a> {
         None
     }
 
-    fn face(&mut self) -> Option<u32> {
-        self.number()?.try_into().ok()
+    pub(super) fn face(&mut self) -> Option<FaceId> {
+        self.number()?.try_into().ok().map(FaceId)
     }
 
-    fn optional(&mut self) -> Option<Option<u64>> {
+    pub(super) fn optional(&mut self) -> Option<Option<u64>> {
         Some(if self.switch()? { Some(self.number()?) } else { None })
     }
 
-    fn ingress(&mut self) -> Option<Ingress> {
-        let is_believed = self.switch()?;
-        let mut classes = IngressPolicy::open().classes;
-        for rule in &mut classes {
-            rule.class = match self.optional()? {
-                None => None,
-                Some(class) => Some(*ServiceClass::ALL.get(usize::try_from(class).ok()?)?),
-            };
-            rule.rate = self.optional()?.map(Rate::from_bps);
-        }
-        Some(Ingress { is_believed, classes })
+    pub(super) fn rate(&mut self) -> Option<Option<Rate>> {
+        Some(self.optional()?.map(Rate::from_bps))
+    }
+
+    pub(super) fn size(&mut self) -> Option<usize> {
+        self.number()?.try_into().ok()
     }
 
     fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = self.number()?.try_into().ok()?;
-        let (first, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
+        let (first, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
         Some(first)
     }
 
@@ -277,14 +260,15 @@ impl<'a> Fields<'a> {
         core::str::from_utf8(self.bytes()?).ok()
     }
 
-    fn name(&mut self) -> Option<NameRef<'a>> {
-        NameRef::from_value(self.bytes()?).ok()
+    pub(super) fn name(&mut self) -> Option<HashedName> {
+        let name = NameRef::from_value(self.bytes()?).ok()?;
+        HashedName::parse(&self.hasher, name.value()).ok()
     }
 
-    fn parameters(&mut self) -> Option<Vec<(&'a str, Value)>> {
+    fn parameters(&mut self) -> Option<Vec<(String, Value)>> {
         let count = self.number()?;
         let each = (0..count).map(|_| {
-            let key = self.text()?;
+            let key = self.text()?.to_owned();
             let value = match self.byte()? {
                 0 => Value::Bool(self.switch()?),
                 1 => Value::Int(self.eight()? as i64),

@@ -14,36 +14,36 @@
 //! A name is the value of a Name element. A packet is the NDNLPv2 packet that would carry the input of the core: the
 //! header and the whole bare packet. An Interest that arrived without a nonce has the nonce that the forwarder added.
 
+mod change;
 mod decode;
 mod encode;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
 use tracing::warn;
 use weir_core::ids::FaceId;
-use weir_core::node::Action;
-use weir_core::node::CsPlacement;
+use weir_core::node::{Action, Change, CsPlacement, Effect};
 use weir_core::packet::{Packet, PacketPool};
-use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Time;
-use weir_packet::{LpHeader, LpPacket, NameRef};
+use weir_packet::{LpHeader, LpPacket};
 
 pub use decode::{Entries, RecordError, Recorded, Recording};
 pub use encode::encode;
 
 use crate::config::Config;
-use crate::node::Ingress;
 use crate::output::Output;
+use crate::wire_node::LinkConfig;
 
 /// What every recording begins with.
 pub const MAGIC: &[u8; 8] = b"weir-rec";
 /// The version of the format; another one is not read.
-pub const VERSION: u16 = 7;
+pub const VERSION: u16 = 8;
 
 /// The configuration of the node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,119 +111,56 @@ impl Header {
     }
 }
 
-/// An input of the node. Faces have the core's numbers.
+/// An input of the node. Faces and strategies have the core's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry<'a> {
     /// A packet arrived on a face.
     Packet {
-        /// The face, by the core's number.
-        face: u32,
+        /// The face.
+        face: FaceId,
         /// The NDNLPv2 packet with its header, or the bare packet.
         frame: &'a [u8],
     },
     /// The deadline is reached.
     Deadline,
     /// A face came up.
-    FaceUp(u32),
+    FaceUp(FaceId),
     /// A face went down.
-    FaceDown(u32),
+    FaceDown(FaceId),
     /// A face with a link.
-    AddLink {
-        /// The number that it got.
-        face: u32,
-        /// Rate at which packets leave, bit/s.
-        send_rate: Option<u64>,
-        /// Rate at which they arrive, bit/s.
-        receive_rate: Option<u64>,
-        /// Bound of its queue.
-        limit: QueueLimit,
-        /// The scheme of its queue with the given parameters; `None`: that of the node.
-        scheme: Option<(&'a str, Vec<(&'a str, Value)>)>,
-    },
-    /// The face of an application.
-    AddApplication(u32),
-    /// A face is gone.
-    RemoveFace(u32),
-    /// A route is added, or its cost changed.
-    AddRoute {
-        /// The prefix.
-        prefix: NameRef<'a>,
-        /// The next hop, as the core numbers faces.
-        face: u32,
-        /// The next hop with the lowest cost comes first.
-        cost: u64,
-    },
-    /// A next hop is gone.
-    RemoveRoute {
-        /// The prefix.
-        prefix: NameRef<'a>,
-        /// The next hop that is taken out, as the core numbers faces.
-        face: u32,
-    },
-    /// A strategy is chosen.
-    SetStrategy {
-        /// The prefix.
-        prefix: NameRef<'a>,
-        /// The name of the strategy, as in configuration files.
-        strategy: &'a str,
-    },
-    /// The choice of a strategy is removed.
-    UnsetStrategy {
-        /// The prefix.
-        prefix: NameRef<'a>,
-    },
-    /// The content store's bounds and use.
-    ConfigureStore {
-        /// The most packets.
-        packets: u64,
-        /// The most bytes.
-        bytes: u64,
-        /// Store Data.
-        admit: bool,
-        /// Answer Interests from the content store.
-        serve: bool,
-    },
-    /// Data are erased from the content store.
-    EraseStore {
-        /// The prefix.
-        prefix: NameRef<'a>,
-        /// The maximum number of erased Data.
-        limit: u64,
-    },
-    /// The rate of a link changes, bit/s.
-    SetRate {
-        /// The face.
-        face: u32,
-        /// The rate at which packets leave.
-        rate: Option<u64>,
-    },
-    /// The receive rate of a link changes, bit/s.
-    SetReceiveRate {
-        /// The face.
-        face: u32,
-        /// The rate at which packets arrive.
-        rate: Option<u64>,
-    },
-    /// What is believed of the packets that arrive by a face changes.
-    SetIngress {
-        /// The face.
-        face: u32,
-        /// What is believed.
-        ingress: Ingress,
-    },
-    /// A face joins a group, or leaves its group: 0.
-    SetGroup {
-        /// The face.
-        face: u32,
-        /// The number of the group.
-        group: u16,
-    },
-    /// A group is gone.
-    ForgetGroup(u16),
-    /// The hash of all actions of the node so far.
+    AddLink(LinkPlan<'a>),
+    /// A strategy with options, by its name as in configuration files.
+    AddStrategy(&'a str),
+    /// A change of tables or settings.
+    Change(Change<'a>),
+    /// The hash of all that the node has answered so far.
     ActionsHash(u64),
     /// The regular end of the recording: the forwarder ended, or the file is full.
     End,
+}
+
+impl Entry<'_> {
+    /// The face that it names, which the node must have.
+    pub fn face(&self) -> Option<FaceId> {
+        match self {
+            Entry::Packet { face, .. } | Entry::FaceUp(face) | Entry::FaceDown(face) => Some(*face),
+            Entry::Change(change) => change.face(),
+            Entry::Deadline
+            | Entry::AddLink(_)
+            | Entry::AddStrategy(_)
+            | Entry::ActionsHash(_)
+            | Entry::End => None,
+        }
+    }
+}
+
+/// What a link is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkPlan<'a> {
+    /// What it is like.
+    pub config: LinkConfig,
+    /// The scheme of its queue with the given parameters; `None`: that of the node.
+    pub scheme: Option<(&'a str, Cow<'a, [(String, Value)]>)>,
 }
 
 /// Counters of a recorder.
@@ -281,7 +218,7 @@ impl Recorder {
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
         LpPacket::new(*header, wire).encode(&mut frame);
-        self.record(now, &Entry::Packet { face: face.0, frame: &frame });
+        self.record(now, &Entry::Packet { face, frame: &frame });
         self.frame = frame;
     }
 
@@ -291,6 +228,11 @@ impl Recorder {
         if self.unhashed >= INPUTS_A_HASH {
             self.write_hash();
         }
+    }
+
+    /// Adds what an input has done beside the actions.
+    pub fn effect(&mut self, effect: Effect) {
+        self.hash.add_effect(effect);
     }
 
     fn write_hash(&mut self) {
@@ -357,20 +299,39 @@ impl Drop for Recorder {
     }
 }
 
-/// A running hash of actions: equal for equal actions, whatever key a node has for its names' hashes.
+/// A running hash of what a node answers: equal for equal answers, whatever key a node has for its names' hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ActionsHash(u64);
+pub struct ActionsHash {
+    actions: u64,
+    /// Beside the actions, which are taken later: of the faces, strategies and erased Data that inputs have made.
+    effects: u64,
+}
+
+/// What each hash begins with.
+const START: u64 = 0xCBF2_9CE4_8422_2325;
 
 impl Default for ActionsHash {
     fn default() -> ActionsHash {
-        ActionsHash(0xCBF2_9CE4_8422_2325)
+        ActionsHash { actions: START, effects: START }
     }
 }
 
 impl ActionsHash {
     /// The hash so far.
     pub const fn value(&self) -> u64 {
-        self.0
+        mixed(self.actions, self.effects)
+    }
+
+    /// What an input has done.
+    pub fn add_effect(&mut self, effect: Effect) {
+        let (kind, number) = match effect {
+            Effect::Done => return,
+            Effect::Nothing => (1, 0),
+            Effect::Face(face) => (2, u64::from(face.0)),
+            Effect::Strategy(strategy) => (3, u64::from(strategy.0)),
+            Effect::Erased(erased) => (4, erased as u64),
+        };
+        self.effects = mixed(mixed(self.effects, kind), number);
     }
 
     /// An action that is going to be done.
@@ -429,8 +390,13 @@ impl ActionsHash {
     #[inline]
     fn words<const N: usize>(&mut self, words: [u64; N]) {
         for word in words {
-            // Odd, so that no two states become one.
-            self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            self.actions = mixed(self.actions, word);
         }
     }
+}
+
+#[inline]
+const fn mixed(hash: u64, word: u64) -> u64 {
+    // Odd, so that no two states become one.
+    (hash.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

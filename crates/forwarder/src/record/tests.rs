@@ -2,10 +2,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use weir_core::ids::FaceId;
+use weir_core::ids::{GroupId, StrategyId};
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::ClassRule;
-use weir_core::seam::DropReason;
+use weir_core::node::{ClassRule, CsUse, IngressPolicy};
+use weir_core::seam::{DropReason, QueueLimit};
 use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::{NackReason, Name, PitToken, ServiceClass};
 
@@ -40,52 +40,64 @@ fn header() -> Header {
 }
 
 /// Every class is another case.
-fn ingress() -> Ingress {
+fn policy() -> IngressPolicy {
     let rule = |class: ServiceClass| ClassRule {
         class: (class != ServiceClass::Ef).then_some(ServiceClass::ALL[7 - class as usize]),
         rate: (class as u64 > 3).then(|| Rate::from_bps(u64::MAX >> (class as u64))),
     };
-    Ingress { is_believed: false, classes: ServiceClass::ALL.map(rule) }
+    IngressPolicy { is_believed: false, classes: ServiceClass::ALL.map(rule) }
+}
+
+/// As [`Recording::read`] hashes names.
+fn hashed(uri: &str) -> HashedName {
+    let name: Name = uri.parse().unwrap();
+    HashedName::parse(&NameHasher::new(0), name.value()).unwrap()
 }
 
 /// One of every kind of entry.
-fn all(name: &Name) -> Vec<Entry<'_>> {
-    let prefix = NameRef::from(name);
-    vec![
-        Entry::Packet { face: 300, frame: &[5; 200] },
-        Entry::Packet { face: 0, frame: &[] },
+fn all(name: &HashedName) -> Vec<Entry<'_>> {
+    let prefix = Cow::Borrowed(name);
+    let face = FaceId(1);
+    let changes = [
+        Change::AddApplication,
+        Change::RemoveFace(FaceId(3)),
+        Change::SetGroup { face, group: GroupId(u16::MAX) },
+        Change::ForgetGroup(GroupId(7)),
+        Change::SetIngress { face, policy: policy() },
+        Change::SetSendRate { face, rate: Some(Rate::from_bps(1_000_000)) },
+        Change::SetReceiveRate { face, rate: None },
+        Change::SetFairRate { face, rate: Rate::from_bps(u64::MAX) },
+        Change::AddRoute { prefix: prefix.clone(), face, cost: u64::MAX },
+        Change::RemoveRoute { prefix: prefix.clone(), face },
+        Change::ChooseStrategy { prefix: prefix.clone(), strategy: StrategyId(255) },
+        Change::UnchooseStrategy { prefix: prefix.clone() },
+        Change::SetStoreLimits { packets: 1, bytes: 2 },
+        Change::SetStoreUse(CsUse { admit: true, serve: false }),
+        Change::EraseStored { prefix, limit: 9 },
+        Change::SetCacheRatio(0.25),
+        Change::Fail,
+    ];
+    let config = LinkConfig {
+        send_rate: Some(Rate::from_bps(u64::MAX)),
+        receive_rate: None,
+        limit: QueueLimit::Bytes(Bytes::new(64_000)),
+    };
+    let given = vec![("weights.AF2".to_owned(), Value::Int(7)), ("x".to_owned(), Value::Text(String::new()))];
+    let other =
+        LinkConfig { send_rate: None, receive_rate: Some(Rate::ZERO), limit: QueueLimit::Packets(u32::MAX) };
+    let mut all = vec![
+        Entry::Packet { face: FaceId(300), frame: &[5; 200] },
+        Entry::Packet { face: FaceId(0), frame: &[] },
         Entry::Deadline,
-        Entry::FaceUp(0),
-        Entry::FaceDown(u32::MAX),
-        Entry::AddLink {
-            face: 1,
-            send_rate: Some(u64::MAX),
-            receive_rate: None,
-            limit: QueueLimit::Bytes(Bytes::new(64_000)),
-            scheme: Some(("qsccp", vec![("weights.AF2", Value::Int(7)), ("x", Value::Text(String::new()))])),
-        },
-        Entry::AddLink {
-            face: 2,
-            send_rate: None,
-            receive_rate: Some(0),
-            limit: QueueLimit::Packets(u32::MAX),
-            scheme: None,
-        },
-        Entry::AddApplication(3),
-        Entry::SetIngress { face: 3, ingress: ingress() },
-        Entry::RemoveFace(3),
-        Entry::AddRoute { prefix, face: 1, cost: u64::MAX },
-        Entry::RemoveRoute { prefix, face: 1 },
-        Entry::SetStrategy { prefix, strategy: "multicast" },
-        Entry::UnsetStrategy { prefix },
-        Entry::ConfigureStore { packets: 1, bytes: 2, admit: true, serve: false },
-        Entry::EraseStore { prefix, limit: 9 },
-        Entry::SetRate { face: 1, rate: Some(1_000_000) },
-        Entry::SetReceiveRate { face: 1, rate: None },
-        Entry::SetGroup { face: 1, group: u16::MAX },
-        Entry::ForgetGroup(7),
+        Entry::FaceUp(FaceId(0)),
+        Entry::FaceDown(FaceId(u32::MAX)),
+        Entry::AddLink(LinkPlan { config, scheme: Some(("qsccp", Cow::Owned(given))) }),
+        Entry::AddLink(LinkPlan { config: other, scheme: None }),
+        Entry::AddStrategy("asf/max-timeouts~5"),
         Entry::ActionsHash(0x0102_0304_0506_0708),
-    ]
+    ];
+    all.extend(changes.map(Entry::Change));
+    all
 }
 
 fn file(entries: &[(Time, Entry<'_>)]) -> Vec<u8> {
@@ -106,7 +118,7 @@ fn decoded(file: &[u8]) -> Vec<(Time, Entry<'_>)> {
 
 #[test]
 fn every_kind_of_entry_is_read_as_it_was_written() {
-    let name: Name = "/a/%00/v=7".parse().unwrap();
+    let name = hashed("/a/%00/v=7");
     let entries: Vec<_> =
         all(&name).into_iter().enumerate().map(|(at, e)| (Time::from_nanos((at as u64) << 20), e)).collect();
     let file = file(&entries);
@@ -123,7 +135,7 @@ fn a_deadline_takes_little() {
 
 #[test]
 fn a_cut_recording_gives_its_whole_entries() {
-    let name: Name = "/a/b".parse().unwrap();
+    let name = hashed("/a/b");
     let entries: Vec<_> = all(&name).into_iter().map(|entry| (Time::from_nanos(5), entry)).collect();
     let whole = file(&entries);
     let head = file(&[]).len();
@@ -150,7 +162,7 @@ fn what_is_no_recording_is_said() {
     assert_eq!(Recording::read(b"").unwrap_err(), RecordError::NoRecording);
     assert_eq!(Recording::read(b"weir-red\x01\0").unwrap_err(), RecordError::NoRecording);
     assert_eq!(Recording::read(b"weir-rec\x02\x01").unwrap_err(), RecordError::Version(258));
-    let mut file = file(&[(Time::ZERO, Entry::Deadline), (Time::ZERO, Entry::FaceUp(1))]);
+    let mut file = file(&[(Time::ZERO, Entry::Deadline), (Time::ZERO, Entry::FaceUp(FaceId(1)))]);
     let at = file.len() - 7;
     file[at + 4] = 99;
     let entries: Vec<_> = Recording::read(&file).unwrap().entries.collect();
@@ -183,7 +195,7 @@ impl Drop for Folder {
 fn a_recorder_that_ends_says_so_in_the_file() {
     let folder = Folder::new("end");
     let mut recorder = Recorder::create(&folder.file(), 1 << 20, &header()).unwrap();
-    recorder.record(Time::from_nanos(1), &Entry::FaceUp(1));
+    recorder.record(Time::from_nanos(1), &Entry::FaceUp(FaceId(1)));
     recorder.flush();
     let cut = fs::read(folder.file()).unwrap();
     drop(recorder);
@@ -213,7 +225,7 @@ fn a_full_recording_ends_and_takes_no_more() {
     let folder = Folder::new("full");
     let mut recorder = Recorder::create(&folder.file(), 100_000, &header()).unwrap();
     for at in 0..1000 {
-        recorder.record(Time::from_nanos(at), &Entry::Packet { face: 1, frame: &[6; 1000] });
+        recorder.record(Time::from_nanos(at), &Entry::Packet { face: FaceId(1), frame: &[6; 1000] });
     }
     let counters = recorder.counters();
     assert!(counters.ended && counters.errors == 0 && !recorder.is_on());
@@ -229,7 +241,7 @@ fn a_full_recording_ends_and_takes_no_more() {
 fn a_full_disk_ends_the_recording_and_nothing_else() {
     let mut recorder = Recorder::create(Path::new("/dev/full"), 1 << 30, &header()).unwrap();
     for at in 0..1000 {
-        recorder.record(Time::from_nanos(at), &Entry::Packet { face: 1, frame: &[6; 1000] });
+        recorder.record(Time::from_nanos(at), &Entry::Packet { face: FaceId(1), frame: &[6; 1000] });
     }
     let counters = recorder.counters();
     assert!(counters.ended && counters.errors == 1 && counters.entries < 400, "{counters:?}");
@@ -279,6 +291,18 @@ fn the_hash_tells_every_difference() {
     hashes.push(hash(&[]));
     hashes.push(hash(&[&actions[0], &actions[4]]));
     hashes.push(hash(&[&actions[4], &actions[0]]));
+    let effects = [
+        Effect::Nothing,
+        Effect::Face(face),
+        Effect::Face(FaceId(1)),
+        Effect::Strategy(StrategyId(0)),
+        Effect::Erased(0),
+    ];
+    hashes.extend(effects.map(|effect| {
+        let mut hash = ActionsHash::default();
+        hash.add_effect(effect);
+        hash.value()
+    }));
     assert_eq!(hash(&[&actions[0], &actions[4]]), hash(&[&actions[0], &actions[4]]));
     let count = hashes.len();
     hashes.sort_unstable();
@@ -287,21 +311,28 @@ fn the_hash_tells_every_difference() {
 }
 
 fn some_entry() -> impl Strategy<Value = (u64, usize, Vec<u8>, u64)> {
-    (any::<u64>(), 0..19usize, prop::collection::vec(any::<u8>(), 0..300), any::<u64>())
+    (any::<u64>(), 0..26usize, prop::collection::vec(any::<u8>(), 0..300), any::<u64>())
 }
 
 proptest! {
     #[test]
     fn whatever_was_recorded_is_read_again(steps in prop::collection::vec(some_entry(), 0..40), cut: prop::sample::Index) {
-        let name: Name = "/a/b".parse().unwrap();
+        let name = hashed("/a/b");
         let entries: Vec<(Time, Entry<'_>)> = steps
             .iter()
             .map(|(at, kind, bytes, number)| {
                 let entry = match kind {
-                    0 => Entry::Packet { face: *number as u32, frame: bytes },
-                    17 => Entry::ActionsHash(*number),
-                    15 => Entry::SetRate { face: *at as u32, rate: Some(*number) },
-                    9 => Entry::AddRoute { prefix: NameRef::from(&name), face: *at as u32, cost: *number },
+                    0 => Entry::Packet { face: FaceId(*number as u32), frame: bytes },
+                    1 => Entry::ActionsHash(*number),
+                    2 => Entry::Change(Change::SetFairRate {
+                        face: FaceId(*at as u32),
+                        rate: Rate::from_bps(*number),
+                    }),
+                    3 => Entry::Change(Change::AddRoute {
+                        prefix: Cow::Borrowed(&name),
+                        face: FaceId(*at as u32),
+                        cost: *number,
+                    }),
                     kind => all(&name).swap_remove(*kind),
                 };
                 // Times may run backwards: they are what they were.

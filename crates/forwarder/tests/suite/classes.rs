@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use crate::running::{data, name, with_class};
 use weir_core::ids::FaceId;
-use weir_core::node::Action;
+use weir_core::node::{Action, IngressPolicy};
 use weir_core::seam::QueueLimit;
 use weir_core::units::{Rate, Span, Time};
 use weir_forwarder::config::{ClassTreatments, Config, class_rules};
-use weir_forwarder::node::{Ingress, LinkConfig, Node};
+use weir_forwarder::wire_node::{LinkConfig, WireNode};
 use weir_net::secrets::Secrets;
 use weir_packet::{Data, Interest, LpHeader, PitToken, ServiceClass, Signal};
 use weir_schemes::registry;
@@ -30,7 +30,7 @@ enum Event {
 }
 
 struct World {
-    node: Node,
+    node: WireNode,
     events: BTreeMap<(Time, u64), Event>,
     upstream: FaceId,
     asked: u32,
@@ -42,9 +42,9 @@ struct World {
 impl World {
     fn new(scheme: &str) -> World {
         let config = Config::parse(&format!("[scheme]\nname = \"{scheme}\"\n"), "test").unwrap();
-        let mut node = Node::new(&config, 1, Secrets::fixed(1));
+        let mut node = WireNode::new(&config, 1, Secrets::fixed(1));
         let upstream = node.add_link(Time::ZERO, link(RATE), None);
-        node.add_route(&node.hashed(&name("/a")).unwrap(), upstream, 0);
+        node.add_route(Time::ZERO, &node.hashed(&name("/a")).unwrap(), upstream, 0);
         World { node, events: BTreeMap::new(), upstream, asked: 0, scheduled: 0, got: BTreeMap::new() }
     }
 
@@ -145,8 +145,8 @@ fn beside(scheme: &str, classes: &[ServiceClass], is_believed: bool) -> f64 {
     let mut world = World::new(scheme);
     let (consumer, stranger) = (world.neighbour(), world.neighbour());
     let classes_of_file = class_rules(&ClassTreatments::default(), is_believed);
-    let ingress = Ingress { is_believed, classes: classes_of_file };
-    world.node.set_ingress(Time::ZERO, stranger, &ingress);
+    let ingress = IngressPolicy { is_believed, classes: classes_of_file };
+    world.node.set_ingress(Time::ZERO, stranger, ingress);
     world.consume(consumer, &[ServiceClass::Af2], Rate::from_mbps(7));
     world.consume(stranger, classes, Rate::from_mbps(10));
     world.run(consumer)

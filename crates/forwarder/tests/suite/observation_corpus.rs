@@ -31,15 +31,15 @@ fn the_corpus_of_requests_breaks_no_promise() {
     corpus("forwarder_request", 4).iter().for_each(|bytes| harness::request(bytes));
 }
 
-/// The corpus holds a recording that is read to its end, or nothing of it would be tried.
+/// The corpus holds recordings that are read to their end, or nothing of them would be tried.
 #[test]
-fn the_corpus_has_a_whole_recording() {
+fn the_corpus_has_whole_recordings() {
     let files = corpus("forwarder_recording", 5);
     let ended = files.iter().filter(|bytes| {
         let mut entries = weir_forwarder::record::Recording::read(bytes).unwrap().entries;
-        entries.by_ref().filter(Result::is_ok).count() == 18 && entries.is_ended()
+        entries.by_ref().filter(Result::is_ok).count() > 10 && entries.is_ended()
     });
-    assert_eq!(ended.count(), 1);
+    assert!(ended.count() >= 2);
 }
 
 /// A file of the corpus with some bytes changed.

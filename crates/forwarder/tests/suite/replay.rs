@@ -226,12 +226,12 @@ fn a_packet_with_another_byte_is_found_to_differ() {
 fn another_seed_another_scheme_and_a_face_that_is_missing_are_found() {
     let file = qsccp();
     let all = entries(file);
-    let (at, _) = all.iter().find(|(_, entry)| matches!(entry, Entry::AddLink { .. })).unwrap();
+    let (at, _) = all.iter().find(|(_, entry)| matches!(entry, Entry::AddLink(_))).unwrap();
     let (_, after) = (at, all.iter().find(|(from, _)| from > at).unwrap().0);
     let without = [&file[..*at], &file[after..]].concat();
     let difference = run(&without).difference.unwrap();
     assert!(
-        matches!(difference.kind, DifferenceKind::Face(_) | DifferenceKind::Impossible(_)),
+        matches!(difference.kind, DifferenceKind::Actions { .. } | DifferenceKind::Impossible(_)),
         "{difference}"
     );
     let mut recording = Recording::read(omcc_rf()).unwrap();

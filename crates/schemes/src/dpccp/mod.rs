@@ -80,9 +80,7 @@ mod switching;
 
 use core::ops::RangeInclusive;
 
-use weir_core::seam::{
-    FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
-};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme, SharingPolicy, Strategy};
 use weir_core::units::Span;
 use weir_core::{choice, parameters};
 
@@ -203,7 +201,7 @@ impl Scheme for Dpccp {
         Box::new(consumer::Consumer::new(self.settings))
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(switching::Switching::new(self.settings.probing_label))
     }
 

@@ -123,7 +123,8 @@ mod tests {
     use super::*;
     use weir_core::link::Link;
     use weir_core::name::{HashedName, NameHasher};
-    use weir_core::node::{Action, Forwarder, Input, TableLimits};
+    use weir_core::node::testing::Told;
+    use weir_core::node::{Action, Input, Node, NodeConfig};
     use weir_core::packet::{Kind, PacketId, PacketPool};
     use weir_core::producer::Producer;
     use weir_core::random::Random;
@@ -144,7 +145,7 @@ mod tests {
     }
 
     struct Bench {
-        node: Forwarder,
+        node: Node,
         pool: PacketPool,
         now: Time,
         nonce: u32,
@@ -152,10 +153,10 @@ mod tests {
 
     impl Bench {
         fn new() -> Bench {
-            let limits = TableLimits::default();
             let strategy = Box::new(Switching::new(Span::from_millis(200)));
-            let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
-            node.set_content_store(ContentStore::new(CsPolicy::Lru, 10, 1 << 20));
+            let content_store = ContentStore::new(CsPolicy::Lru, 10, 1 << 20);
+            let config = NodeConfig::new(strategy, HASHER, Random::named(1, "node"));
+            let mut node = Node::new(NodeConfig { content_store, ..config });
             for face in 0..FACES {
                 let (face, limit, rate) = (FaceId(face), QueueLimit::Packets(9), Some(Rate::from_mbps(1000)));
                 let config = FaceConfig { face, send_rate: rate, receive_rate: rate, limit };

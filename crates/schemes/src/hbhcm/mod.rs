@@ -61,7 +61,7 @@ mod paqm;
 
 use weir_core::parameters;
 use weir_core::seam::params::Variant;
-use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme, Strategy};
 
 use crate::registry::Entry;
 use crate::rfa::{Averaging, Choice, Rule};
@@ -115,7 +115,7 @@ impl Scheme for Hbhcm {
         Box::new(Aimd::new(self.aimd, self.hop))
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(MeasuringForwarding::new(Choice::new(self.rule, self.averaging)))
     }
 

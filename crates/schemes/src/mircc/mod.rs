@@ -64,7 +64,7 @@ use core::ops::RangeInclusive;
 
 use weir_core::parameters;
 use weir_core::seam::params::Variant;
-use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme, Strategy};
 use weir_core::units::{Rate, Span};
 
 use crate::registry::Entry;
@@ -156,7 +156,7 @@ impl Scheme for Mircc {
         true
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(steering::Steering {})
     }
 

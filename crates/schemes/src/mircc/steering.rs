@@ -29,7 +29,8 @@ mod tests {
     use weir_core::ids::FaceId;
     use weir_core::link::Link;
     use weir_core::name::{HashedName, NameHasher};
-    use weir_core::node::{Action, Forwarder, Input, TableLimits};
+    use weir_core::node::testing::Told;
+    use weir_core::node::{Action, Input, Node, NodeConfig};
     use weir_core::packet::{Kind, PacketPool};
     use weir_core::random::Random;
     use weir_core::seam::{BestRoute, DropTail, QueueLimit};
@@ -46,7 +47,7 @@ mod tests {
 
     /// A node with a downstream, and two next hops for `/a`.
     struct Bench {
-        node: Forwarder,
+        node: Node,
         pool: PacketPool,
         now: Time,
         nonce: u32,
@@ -58,8 +59,7 @@ mod tests {
         }
 
         fn with(strategy: Box<dyn Strategy>) -> Bench {
-            let limits = TableLimits::default();
-            let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+            let mut node = Node::new(NodeConfig::new(strategy, HASHER, Random::named(1, "node")));
             for _ in 0..3 {
                 let queue = Box::new(DropTail::new(QueueLimit::Packets(9)));
                 node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "link")));

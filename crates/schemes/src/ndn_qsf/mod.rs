@@ -56,9 +56,7 @@ mod signals;
 mod swing;
 mod waiting;
 
-use weir_core::seam::{
-    FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
-};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme, SharingPolicy, Strategy};
 use weir_core::units::Span;
 use weir_core::{choice, parameters};
 
@@ -171,7 +169,7 @@ impl Scheme for NdnQsf {
         Box::new(NaiveConsumer::new(self.consumer))
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         match self.forwarding {
             By::Swing => Box::new(Swing::default()),
             By::Limits => Box::new(Forwarding::new(self.node)),

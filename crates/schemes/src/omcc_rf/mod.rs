@@ -44,7 +44,7 @@ pub(crate) mod raaqm;
 
 use weir_core::parameters;
 use weir_core::seam::params::Variant;
-use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme, Strategy};
 
 use crate::late_data;
 use crate::path_label::{LabellingQueue, PATH_LABEL, note_arrival};
@@ -136,7 +136,7 @@ impl Scheme for OmccRf {
         Box::new(Raaqm::new(self.law.ordered(), self.late_data))
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         let choice = Choice::new(self.rule, self.averaging);
         Box::new(RequestForwarding::new(choice).with_unanswered(self.unanswered_stays))
     }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_core::node::Input;
+use weir_core::node::testing::Told;
 use weir_core::packet::PacketId;
 use weir_core::seam::DropTail;
 use weir_core::seam::params::{Params, Value};

@@ -47,7 +47,7 @@ mod forwarding;
 mod marking;
 
 use weir_core::seam::params::{Params, Variant};
-use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme, Strategy};
 use weir_core::units::Span;
 use weir_core::{choice, parameters};
 
@@ -205,7 +205,7 @@ impl Scheme for Pcon {
         }
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(forwarding::Forwarding::new(self.forwarding))
     }
 

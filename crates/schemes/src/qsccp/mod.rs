@@ -154,9 +154,7 @@ mod signals;
 use core::ops::RangeInclusive;
 
 use weir_core::seam::params::Variant;
-use weir_core::seam::{
-    FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
-};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme, SharingPolicy, Strategy};
 use weir_core::tables::flow_prefix::FlowPrefix;
 use weir_core::units::{Rate, Span};
 use weir_core::{choice, parameters};
@@ -361,7 +359,7 @@ impl Scheme for Qsccp {
         self.settings.flow_prefix
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(af::AdaptiveForwarding::new(&self.settings))
     }
 

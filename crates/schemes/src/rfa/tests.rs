@@ -2,6 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use weir_core::ids::StrategyId;
 use weir_core::node::Input;
+use weir_core::node::testing::Told;
 use weir_core::packet::PacketId;
 use weir_core::seam::BestRoute;
 use weir_core::seam::DropTail;

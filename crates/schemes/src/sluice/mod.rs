@@ -33,9 +33,7 @@ mod upstreams;
 use core::ops::RangeInclusive;
 
 use weir_core::parameters;
-use weir_core::seam::{
-    FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
-};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme, SharingPolicy, Strategy};
 use weir_core::tables::flow_prefix::FlowPrefix;
 use weir_core::units::Span;
 
@@ -135,7 +133,7 @@ impl Scheme for Sluice {
         self.settings.flow_prefix
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(node::Node::default())
     }
 

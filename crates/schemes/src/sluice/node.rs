@@ -223,6 +223,7 @@ impl Strategy for Node {
 #[cfg(test)]
 mod tests {
     use weir_core::node::Input;
+    use weir_core::node::testing::Told;
     use weir_core::packet::PacketId;
     use weir_core::producer::Producer;
     use weir_core::seam::{DropTail, QueueLimit};

@@ -52,8 +52,7 @@ use core::ops::RangeInclusive;
 use weir_core::parameters;
 use weir_core::seam::best_route::least_severe;
 use weir_core::seam::{
-    Decision, FaceConfig, FlowConfig, FlowControl, InterestEvent, NackEvent, NodeConfig, Queue, Scheme,
-    Strategy,
+    Decision, FaceConfig, FlowConfig, FlowControl, InterestEvent, NackEvent, Queue, Scheme, Strategy,
 };
 use weir_core::units::Span;
 use weir_packet::NackReason;
@@ -95,7 +94,7 @@ impl Scheme for TcpNewReno {
         Box::new(Sender::new(self.sender, flow.lifetime))
     }
 
-    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+    fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(IpForwarding {})
     }
 
@@ -133,6 +132,7 @@ mod tests {
     use super::*;
     use crate::bench::{Bench, name};
     use weir_core::node::Input;
+    use weir_core::node::testing::Told;
     use weir_core::seam::DropTail;
     use weir_core::seam::QueueLimit;
     use weir_core::units::Rate;

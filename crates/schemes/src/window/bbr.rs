@@ -62,7 +62,7 @@
 use std::collections::VecDeque;
 
 use weir_core::parameters;
-use weir_core::responders::{Answer, Responders};
+use weir_core::responders::{Attribution, Responders};
 use weir_core::seam::params::Variant;
 use weir_core::seam::{DataReceived, LossEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
@@ -381,7 +381,7 @@ impl Bbr {
     }
 
     /// Takes a delivery rate in; whether a round began. A Data from nearby tells of neither.
-    fn update_bandwidth(&mut self, sending: &Sending, answer: Option<Answer>, now: Time) -> bool {
+    fn update_bandwidth(&mut self, sending: &Sending, answer: Option<Attribution>, now: Time) -> bool {
         let base = answer.map(|answer| answer.base).or(self.min_rtt);
         if base.zip(self.min_rtt).is_some_and(|(base, mean)| base * 2 < mean) {
             return false;

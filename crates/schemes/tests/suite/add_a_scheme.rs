@@ -9,12 +9,13 @@ use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::testing::Told;
+use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
 use weir_core::seam::params::{Params, Value};
-use weir_core::seam::{FaceConfig, FlowConfig, Gauge, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::{FaceConfig, FlowConfig, Gauge, QueueLimit, Scheme};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{Name, ServiceClass};
 
@@ -31,7 +32,7 @@ const DELAY: Span = Span::from_millis(10);
 struct Pair {
     now: Time,
     pool: PacketPool,
-    nodes: [Forwarder; 2],
+    nodes: [Node; 2],
     consumer: Consumer,
     producer: Producer,
     /// Packets in flight by time of arrival, each with the node that it goes to.
@@ -48,9 +49,9 @@ impl Pair {
         let prefix = HashedName::parse(&HASHER, uri.value()).expect("a short name");
         let lifetime = Span::from_secs(2);
         let nodes = [CONSUMING, PRODUCING].map(|node| {
-            let strategy = scheme.strategy(&NodeConfig::default());
+            let strategy = scheme.strategy();
             let random = Random::named(1, &format!("node {node}"));
-            let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
+            let mut forwarder = Node::new(NodeConfig::new(strategy, HASHER, random));
             let face = forwarder.next_face(Time::ZERO);
             let limit = QueueLimit::Packets(20);
             let rate = Some(LINK_RATE);

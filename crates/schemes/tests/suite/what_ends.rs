@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::testing::Told;
+use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{Kind, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
 use weir_core::seam::params::Params;
-use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::{FaceConfig, QueueLimit, Scheme};
 use weir_core::tables::flow_prefix::FlowPrefix;
 use weir_core::units::{Bytes, Span, Time};
 use weir_schemes::SCHEMES;
@@ -28,26 +29,21 @@ fn name(uri: &str) -> HashedName {
     HashedName::parse(&HASHER, uri.parse::<weir_packet::Name>().unwrap().value()).unwrap()
 }
 
-struct Node<'a> {
+struct Bench<'a> {
     scheme: &'a dyn Scheme,
-    node: Forwarder,
+    node: Node,
     pool: PacketPool,
     now: Time,
     nonce: u32,
     up: FaceId,
 }
 
-impl<'a> Node<'a> {
-    fn new(scheme: &'a dyn Scheme) -> Node<'a> {
-        let mut node = Forwarder::new(
-            scheme.strategy(&NodeConfig {}),
-            &TableLimits::default(),
-            HASHER,
-            Random::named(1, "node"),
-        );
-        node.set_flow_prefix(FlowPrefix::Components(1));
+impl<'a> Bench<'a> {
+    fn new(scheme: &'a dyn Scheme) -> Bench<'a> {
+        let config = NodeConfig::new(scheme.strategy(), HASHER, Random::named(1, "node"));
+        let node = Node::new(NodeConfig { flow_prefix: FlowPrefix::Components(1), ..config });
         let mut node =
-            Node { scheme, node, pool: PacketPool::new(), now: Time::ZERO, nonce: 0, up: FaceId(0) };
+            Bench { scheme, node, pool: PacketPool::new(), now: Time::ZERO, nonce: 0, up: FaceId(0) };
         node.up = node.add_link();
         node.node.add_route(&name("/"), node.up, 1);
         node
@@ -125,7 +121,7 @@ fn compare(what: &str, cost: impl Fn(&dyn Scheme, usize) -> Duration) {
 #[test]
 fn a_face_that_goes_costs_as_much_whatever_other_flows_there_are() {
     compare("a face that comes, asks and goes", |scheme, others| {
-        let mut node = Node::new(scheme);
+        let mut node = Bench::new(scheme);
         let consumer = node.add_link();
         (0..others).for_each(|prefix| node.ask(consumer, prefix));
         shortest(|| {
@@ -141,7 +137,7 @@ fn a_face_that_goes_costs_as_much_whatever_other_flows_there_are() {
 #[test]
 fn a_prefix_that_is_forgotten_costs_as_much_whatever_other_links_there_are() {
     compare("a prefix that replaces another of its group", |scheme, others| {
-        let mut node = Node::new(scheme);
+        let mut node = Bench::new(scheme);
         let stranger = node.add_link();
         node.node.set_group(stranger, GroupId(1));
         for _ in 0..others {

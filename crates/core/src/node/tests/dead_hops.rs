@@ -35,9 +35,7 @@ impl Bench {
 }
 
 fn watching(strategy: Box<dyn Strategy>) -> Bench {
-    let mut bench = Bench::with(strategy, &TableLimits::default(), || tail(100)).routed();
-    bench.node.set_next_hop_timeout(SECOND);
-    bench
+    Bench::made(NodeConfig { next_hop_timeout: SECOND, ..config(strategy) }, || tail(100)).routed()
 }
 
 #[test]
@@ -188,7 +186,8 @@ fn a_late_answer_of_a_prefix_that_is_gone_is_none_of_the_one_that_has_its_number
             bench.node.remove_route(bench.now, &name("/a"), face, &mut bench.pool, &mut Vec::new());
         }
         bench.node.add_route(&name("/c"), up, 1);
-        assert_eq!(bench.node.add_route(&name("/c"), third, 2), gone);
+        bench.node.add_route(&name("/c"), third, 2);
+        assert_eq!(bench.node.fib().exact(&name("/c")), Some(gone));
         for n in 1..20 {
             if bench.interest(down, &format!("/c/{n}"), n).contains(&Seen::Interest(third)) {
                 bench.data(third, &format!("/c/{n}"));

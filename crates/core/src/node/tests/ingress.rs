@@ -9,8 +9,17 @@ const OF_ROUTERS: Signal = Signal::new(904, "Rate", 64, "a number").of_routers()
 
 fn stranger() -> IngressPolicy {
     let best_effort = ClassRule { class: Some(ServiceClass::Be), rate: None };
-    let believed = [Signal::SERVICE_CLASS, OF_CONSUMERS].into_iter().collect();
-    IngressPolicy { signals: Some(believed), classes: [best_effort; 8] }
+    IngressPolicy { is_believed: false, classes: [best_effort; 8] }
+}
+
+/// A node that knows which signals are of consumers.
+fn knowing() -> Bench {
+    Bench::made(with_signals(), || tail(100)).routed()
+}
+
+fn with_signals() -> NodeConfig {
+    let signals_of_consumers = [Signal::SERVICE_CLASS, OF_CONSUMERS].into_iter().collect();
+    NodeConfig { signals_of_consumers, ..config(Box::new(BestRoute::default())) }
 }
 
 fn with_rule(mut policy: IngressPolicy, of: ServiceClass, rule: ClassRule) -> IngressPolicy {
@@ -51,7 +60,7 @@ fn a_node_that_knows_no_signals_passes_none_on() {
 
 #[test]
 fn whatever_class_a_stranger_names_it_is_best_effort_and_says_nothing_for_routers() {
-    let mut bench = Bench::new().routed();
+    let mut bench = knowing();
     let [stranger_face, neighbour, ..] = bench.neighbours;
     bench.node.set_ingress(stranger_face, &stranger());
     // The classes, and the same with the mark of a greedy flow.
@@ -73,7 +82,7 @@ fn whatever_class_a_stranger_names_it_is_best_effort_and_says_nothing_for_router
 
 #[test]
 fn data_and_nacks_of_a_stranger_say_nothing_but_what_they_are() {
-    let mut bench = Bench::new().routed();
+    let mut bench = knowing();
     let [down, _, up, _] = bench.neighbours;
     bench.node.set_ingress(up, &stranger());
     bench.interest(down, "/a/1", 1);
@@ -110,7 +119,7 @@ fn no_scheme_sees_what_is_refused_or_not_believed() {
     let seen = Arc::<Mutex<Vec<u64>>>::default();
     let queue =
         || -> Box<dyn Queue> { Box::new(Watch(Arc::clone(&seen), DropTail::new(QueueLimit::Packets(9)))) };
-    let mut bench = Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), queue).routed();
+    let mut bench = Bench::made(with_signals(), queue).routed();
     let [stranger_face, ..] = bench.neighbours;
     let refused = ClassRule { class: None, rate: None };
     bench.node.set_ingress(stranger_face, &with_rule(stranger(), ServiceClass::Ef, refused));

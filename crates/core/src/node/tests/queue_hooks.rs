@@ -1,6 +1,7 @@
 //! What the queue of a link learns of what it has sent, and when it may send.
 
 use super::*;
+use crate::node::testing::Told as _;
 use crate::seam::{Departed, ReceiveEvent};
 
 /// What a test has the queues of its node do, and what they have seen.

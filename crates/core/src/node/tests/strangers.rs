@@ -391,9 +391,10 @@ fn only_a_queue_that_keeps_state_of_a_prefix_hears_that_it_is_forgotten() {
 
     let heard = Arc::<Mutex<Vec<PrefixId>>>::default();
     let queue = || -> Box<dyn Queue> { Box::new(Keeps(tail(9), heard.clone())) };
-    let mut bench = Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), queue);
+    let of_names =
+        NodeConfig { flow_prefix: FlowPrefix::Components(1), ..config(Box::new(BestRoute::default())) };
+    let mut bench = Bench::made(of_names, queue);
     let [stranger, consumer, up, _] = bench.neighbours;
-    bench.node.set_flow_prefix(FlowPrefix::Components(1));
     bench.node.add_route(&name("/"), up, 1);
     bench.node.set_group(stranger, GroupId(1));
     bench.interest(consumer, "/mine/0", 1);

@@ -1,10 +1,11 @@
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
-use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::node::testing::Told;
+use weir_core::node::{Action, Input, Node, NodeConfig};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::{FaceConfig, QueueLimit, Scheme};
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
@@ -23,22 +24,24 @@ const APPLICATION: FaceId = FaceId(3);
 type Sent = (FaceId, Option<f64>, u64);
 
 /// A node that runs the scheme; the test is its neighbours.
-struct Node {
+struct Bench {
     now: Time,
     pool: PacketPool,
-    forwarder: Forwarder,
+    forwarder: Node,
     nonce: u32,
     /// Interests that left, and Data.
     asked: Vec<(FaceId, PacketId)>,
     sent: Vec<Sent>,
 }
 
-impl Node {
-    fn new() -> Node {
+impl Bench {
+    fn new() -> Bench {
         let scheme = Hbhcm::new(&article(&ENTRY));
         let random = |n: u64| Random::named(n, "node");
-        let strategy = scheme.strategy(&NodeConfig {});
-        let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random(1));
+        let strategy = scheme.strategy();
+        let content_store = ContentStore::new(CsPolicy::Lru, 100, 1 << 20);
+        let config = NodeConfig { content_store, ..NodeConfig::new(strategy, HASHER, random(1)) };
+        let mut forwarder = Node::new(config);
         for face in [DOWN[0], DOWN[1], UP] {
             let (limit, rate) = (QueueLimit::Packets(100), None);
             let queue = scheme.queue(&FaceConfig { face, send_rate: rate, receive_rate: rate, limit });
@@ -47,12 +50,11 @@ impl Node {
         forwarder.add_application(Time::ZERO);
         forwarder.add_route(&name("/a"), UP, 0);
         forwarder.add_route(&name("/here"), APPLICATION, 0);
-        forwarder.set_content_store(ContentStore::new(CsPolicy::Lru, 100, 1 << 20));
         let (now, pool) = (Time::from_nanos(1), PacketPool::new());
-        Node { now, pool, forwarder, nonce: 0, asked: Vec::new(), sent: Vec::new() }
+        Bench { now, pool, forwarder, nonce: 0, asked: Vec::new(), sent: Vec::new() }
     }
 
-    fn at(&mut self, ms: u64) -> &mut Node {
+    fn at(&mut self, ms: u64) -> &mut Bench {
         let time = Time::from_nanos(1) + MS * ms;
         while self.forwarder.next_deadline() <= time {
             self.now = self.now.max(self.forwarder.next_deadline());
@@ -83,7 +85,7 @@ impl Node {
         }
     }
 
-    fn interest(&mut self, face: FaceId, uri: &str) -> &mut Node {
+    fn interest(&mut self, face: FaceId, uri: &str) -> &mut Bench {
         let packet = self.pool.take();
         self.nonce += 1;
         let interest = &mut self.pool[packet];
@@ -124,7 +126,7 @@ impl Node {
 
 #[test]
 fn a_downstream_hears_how_long_its_interest_was_here() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     node.at(0).interest(DOWN[0], "/a/1");
     assert_eq!(node.at(60).answer(Some(40), 0), [(DOWN[0], Some(60.0), 0)]);
 }
@@ -132,7 +134,7 @@ fn a_downstream_hears_how_long_its_interest_was_here() {
 /// With one value for both, the hop to the second would take 30 ms less than it does.
 #[test]
 fn a_downstream_whose_interest_was_aggregated_hears_less() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     node.at(0).interest(DOWN[0], "/a/1");
     node.at(30).interest(DOWN[1], "/a/1");
     assert_eq!(node.asked.len(), 1);
@@ -141,7 +143,7 @@ fn a_downstream_whose_interest_was_aggregated_hears_less() {
 
 #[test]
 fn an_answer_from_the_content_store_takes_no_time_and_has_no_old_mark() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     node.at(0).interest(DOWN[0], "/a/1");
     assert_eq!(node.at(60).answer(Some(40), 1), [(DOWN[0], Some(60.0), 1)]);
     node.at(100).interest(DOWN[1], "/a/1");
@@ -151,7 +153,7 @@ fn an_answer_from_the_content_store_takes_no_time_and_has_no_old_mark() {
 /// The downstream has no sample of what it sent twice; the one that sent once has.
 #[test]
 fn after_a_repeated_interest_the_last_one_counts() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     node.at(0).interest(DOWN[0], "/a/1");
     node.at(10).interest(DOWN[1], "/a/1");
     node.at(150).interest(DOWN[0], "/a/1");
@@ -162,7 +164,7 @@ fn after_a_repeated_interest_the_last_one_counts() {
 
 #[test]
 fn what_an_application_here_takes_is_not_of_the_hop() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     node.at(0).interest(DOWN[0], "/here/1");
     assert_eq!(node.asked[0].0, APPLICATION);
     assert_eq!(node.at(50).answer(None, 0), [(DOWN[0], Some(50.0), 0)]);
@@ -170,18 +172,18 @@ fn what_an_application_here_takes_is_not_of_the_hop() {
 
 #[test]
 fn a_mark_from_upstream_goes_on_as_it_is() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     node.at(0).interest(DOWN[0], "/a/1");
     assert_eq!(node.at(60).answer(Some(40), 7), [(DOWN[0], Some(60.0), 7)]);
 }
 
 #[test]
 fn queueing_in_the_hop_is_marked_and_queueing_further_up_is_not() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     assert_eq!(node.marked(0, 0), 0);
     assert_eq!(node.marked(1000, 4), 0, "less than the target");
     assert!(node.marked(2000, 6) > 900);
-    let mut node = Node::new();
+    let mut node = Bench::new();
     node.marked(0, 0);
     for n in 0..1000 {
         node.at(500_000 + 300 * n).interest(DOWN[0], &format!("/a/up/{n}"));
@@ -192,7 +194,7 @@ fn queueing_in_the_hop_is_marked_and_queueing_further_up_is_not() {
 /// A Data whose Interest this node sent twice says nothing, however late it is.
 #[test]
 fn what_was_sent_twice_is_no_sample() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     node.marked(0, 0);
     for n in 0..1000 {
         let at = 500_000 + 1000 * n;
@@ -209,7 +211,7 @@ fn what_was_sent_twice_is_no_sample() {
 /// An upstream that never says how long its way takes: the hop reaches to the source, and delay of all of it counts.
 #[test]
 fn without_the_field_the_hop_reaches_to_the_source() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     let mut marked = 0;
     for n in 0..2000 {
         let more = if n < 1000 { 0 } else { 6 };
@@ -225,7 +227,7 @@ fn without_the_field_the_hop_reaches_to_the_source() {
 /// Values that loop, grow, or are out of every range: the node's own are right, and nothing is marked for them.
 #[test]
 fn absurd_values_from_upstream_are_not_passed_on_and_mark_nothing() {
-    let mut node = Node::new();
+    let mut node = Bench::new();
     for n in 0..2000 {
         node.at(200 * n).interest(DOWN[0], &format!("/a/{n}"));
         let measure = [40, 60, 61, 1000 * n, u64::MAX / 1_000_000][(n % 5) as usize];

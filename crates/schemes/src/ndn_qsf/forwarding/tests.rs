@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 use weir_core::node::Input;
+use weir_core::node::testing::Told;
 use weir_core::packet::PacketId;
 use weir_core::seam::{DropTail, QueueLimit};
-use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate};
 
 use super::*;
@@ -92,7 +92,7 @@ fn interests_leave_at_the_limit_in_their_order() {
 #[test]
 fn each_answer_says_the_queue_that_its_interest_was_in() {
     let mut node = Node::new(1, settings());
-    node.forwarder.set_content_store(ContentStore::new(CsPolicy::Lru, 100, 1 << 20));
+    node.forwarder.set_content_store_limits(100, 1 << 20, &mut node.pool);
     (0..8).for_each(|segment| node.interest(DOWN[0], segment));
     node.interest(DOWN[1], 0);
     // One is on its way and seven wait.

@@ -12,7 +12,7 @@ use crate::shared_bound::SharedBound;
 
 /// The packets that wait.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(in crate::node) struct Waiting {
     bound: SharedBound,
     /// Bytes of all packets that have arrived.
     arrived: u64,
@@ -39,24 +39,24 @@ fn charge(packet: &Packet) -> u64 {
 
 impl Waiting {
     /// None so far; `bytes` is their bound, [`u64::MAX`] for none.
-    pub(super) fn new(bytes: u64) -> Waiting {
+    pub(in crate::node) fn new(bytes: u64) -> Waiting {
         Waiting { bound: SharedBound::new(bytes), arrived: 0, recent: VecDeque::new() }
     }
 
     /// Bytes that the packets in queues are charged with.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::node) fn bytes(&self) -> u64 {
         self.bound.held()
     }
 
     /// Whether anything is counted here.
     #[inline]
-    pub(super) fn is_bounded(&self) -> bool {
+    pub(in crate::node) fn is_bounded(&self) -> bool {
         self.bound.bound() != u64::MAX
     }
 
     /// A packet is to wait at a link whose packets are charged with `own`: whether it may.
     #[inline]
-    pub(super) fn enter(&mut self, own: &mut u64, packet: &Packet) -> bool {
+    pub(in crate::node) fn enter(&mut self, own: &mut u64, packet: &Packet) -> bool {
         if !self.is_bounded() {
             return true;
         }
@@ -70,14 +70,14 @@ impl Waiting {
 
     /// A packet has left the queue of this link.
     #[inline]
-    pub(super) fn leave(&mut self, own: &mut u64, packet: &Packet) {
+    pub(in crate::node) fn leave(&mut self, own: &mut u64, packet: &Packet) {
         if self.is_bounded() {
             self.set(own, *own - charge(packet));
         }
     }
 
     /// All packets have left the queue of this link.
-    pub(super) fn clear(&mut self, own: &mut u64) {
+    pub(in crate::node) fn clear(&mut self, own: &mut u64) {
         self.set(own, 0);
     }
 
@@ -89,7 +89,7 @@ impl Waiting {
 
     /// A packet may have to wait from now on.
     #[inline]
-    pub(super) fn note(&mut self, packet: PacketId, pool: &PacketPool) {
+    pub(in crate::node) fn note(&mut self, packet: PacketId, pool: &PacketPool) {
         let Packet { wire, has_own_memory, .. } = &pool[packet];
         if !wire.is_empty() && !has_own_memory {
             self.recent.push_back(Recent { packet, at: wire.as_ptr().addr(), arrived: self.arrived });
@@ -98,7 +98,7 @@ impl Waiting {
 
     /// A packet of so many bytes has arrived: those that wait since long before get memory of their own.
     #[inline]
-    pub(super) fn arrive(&mut self, bytes: usize, pool: &mut PacketPool) {
+    pub(in crate::node) fn arrive(&mut self, bytes: usize, pool: &mut PacketPool) {
         self.arrived += bytes as u64;
         // As many packets as may wait at once: each counts as five places.
         let (most, window) = (self.bound.bound() / (5 * size_of::<Packet>() as u64), self.bound.bound() / 8);

@@ -14,10 +14,8 @@
 
 use weir_packet::{ServiceClass, Signal, SignalSet, Signals};
 
-use super::{Forwarder, Out};
-use crate::ids::FaceId;
 use crate::meter::Meter;
-use crate::packet::{Kind, Packet, PacketId};
+use crate::packet::{Kind, Packet};
 use crate::seam::DropReason;
 use crate::units::{Rate, Span, Time};
 
@@ -45,8 +43,9 @@ pub struct ClassRule {
 /// What is believed of the packets that arrive by a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IngressPolicy {
-    /// The signals of Interests that are believed; then no signal of Data and Nacks is. `None`: all signals are.
-    pub signals: Option<SignalSet>,
+    /// Whether all signals are. If not, those of Interests that consumers say are
+    /// ([`NodeConfig::signals_of_consumers`](crate::node::NodeConfig::signals_of_consumers)), and none of Data and Nacks.
+    pub is_believed: bool,
     /// By class, as the Interest names it.
     pub classes: [ClassRule; CLASSES],
 }
@@ -55,14 +54,19 @@ impl IngressPolicy {
     /// All is believed, without a limit.
     pub fn open() -> IngressPolicy {
         let keep = |class| ClassRule { class: Some(class), rate: None };
-        IngressPolicy { signals: None, classes: ServiceClass::ALL.map(keep) }
+        IngressPolicy { is_believed: true, classes: ServiceClass::ALL.map(keep) }
     }
 
-    /// No signal is believed, and all is best effort: as in a forwarder that does not know signals.
+    /// Whether all is believed, without a limit.
+    pub fn is_open(&self) -> bool {
+        *self == IngressPolicy::open()
+    }
+
+    /// Signals of routers are not believed, and all is best effort: with no signals of consumers, as in a forwarder that
+    /// does not know signals.
     pub fn without_signals() -> IngressPolicy {
         let best_effort = |_| ClassRule { class: Some(ServiceClass::Be), rate: None };
-        let none = core::iter::empty::<Signal>().collect();
-        IngressPolicy { signals: Some(none), classes: ServiceClass::ALL.map(best_effort) }
+        IngressPolicy { is_believed: false, classes: ServiceClass::ALL.map(best_effort) }
     }
 }
 
@@ -81,34 +85,41 @@ pub struct IngressCounters {
 #[derive(Clone, Debug)]
 pub(super) struct Ingress {
     policy: IngressPolicy,
+    believed: Option<SignalSet>,
     meters: [Option<Meter>; CLASSES],
     counters: IngressCounters,
 }
 
 impl Ingress {
-    fn new(policy: IngressPolicy) -> Ingress {
+    /// A policy in place of one that has counted so much.
+    pub(super) fn new(policy: IngressPolicy, of_consumers: SignalSet, counters: IngressCounters) -> Ingress {
         let meter = |rule: ClassRule| rule.rate.map(|rate| Meter::new(rate, rate.bits_in(DEPTH)));
-        Ingress { policy, meters: policy.classes.map(meter), counters: IngressCounters::default() }
+        let believed = (!policy.is_believed).then_some(of_consumers);
+        Ingress { policy, believed, meters: policy.classes.map(meter), counters }
+    }
+
+    pub(super) fn counters(&self) -> IngressCounters {
+        self.counters
     }
 
     /// Changes what is not believed of a packet.
     ///
     /// # Errors
     /// It is refused: why.
-    fn admit(&mut self, packet: &mut Packet, now: Time) -> Result<(), DropReason> {
+    pub(super) fn admit(&mut self, packet: &mut Packet, now: Time) -> Result<(), DropReason> {
         if packet.kind != Kind::Interest {
-            if self.policy.signals.is_some() && !packet.header().signals.is_empty() {
+            if self.believed.is_some() && !packet.header().signals.is_empty() {
                 packet.header_mut().signals = Signals::NONE;
             }
             return Ok(());
         }
         let named = packet.class();
         let class = self.class_for(named, now)?;
-        if let Some(believed) = self.policy.signals {
+        if let Some(believed) = self.believed {
             packet.header_mut().signals.retain(believed);
         }
         // The field may also carry a mark of a router.
-        if class != named || self.policy.signals.is_some() {
+        if class != named || self.believed.is_some() {
             set_class(packet, class);
         }
         Ok(())
@@ -142,7 +153,7 @@ impl Ingress {
     }
 
     /// A Data of so many bytes leaves by the face.
-    fn owe(&mut self, class: ServiceClass, bytes: u64, now: Time) {
+    pub(super) fn owe(&mut self, class: ServiceClass, bytes: u64, now: Time) {
         if let Some(meter) = &mut self.meters[class as usize] {
             meter.take(now, 8 * bytes.saturating_sub(LEAST_DATA));
         }
@@ -154,53 +165,5 @@ fn set_class(interest: &mut Packet, class: ServiceClass) {
     match class {
         ServiceClass::Be => signals.clear(&Signal::SERVICE_CLASS),
         _ => signals.set(&Signal::SERVICE_CLASS, class as u64),
-    }
-}
-
-impl Forwarder {
-    /// Says what is believed of the packets that arrive by a face, in place of what was said before; counters stay.
-    /// Without it, all is.
-    pub fn set_ingress(&mut self, face: FaceId, policy: &IngressPolicy) {
-        let at = face.0 as usize;
-        if at >= self.ingress.len() {
-            self.ingress.resize_with(at + 1, || None);
-        }
-        let counters = self.ingress_counters(face);
-        self.ingress[at] = Some(Box::new(Ingress { counters, ..Ingress::new(*policy) }));
-    }
-
-    /// What the policy of a face did; zeros without one.
-    pub fn ingress_counters(&self, face: FaceId) -> IngressCounters {
-        let ingress = self.ingress.get(face.0 as usize).and_then(Option::as_ref);
-        ingress.map_or_else(IngressCounters::default, |ingress| ingress.counters)
-    }
-
-    /// Forgets the policy of a face that is gone.
-    pub(super) fn forget_ingress(&mut self, face: FaceId) {
-        if let Some(ingress) = self.ingress.get_mut(face.0 as usize) {
-            *ingress = None;
-        }
-    }
-
-    #[inline]
-    fn ingress_of(&mut self, face: FaceId) -> Option<&mut Ingress> {
-        self.ingress.get_mut(face.0 as usize)?.as_deref_mut()
-    }
-
-    /// Whether a packet that arrived may be handled, without what is not believed of it.
-    #[inline]
-    pub(super) fn admit(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) -> Result<(), DropReason> {
-        match self.ingress_of(face) {
-            Some(ingress) => ingress.admit(&mut out.pool[id], out.now),
-            None => Ok(()),
-        }
-    }
-
-    /// A Data leaves by a face for Interests of a class.
-    #[inline]
-    pub(super) fn charge(&mut self, face: FaceId, class: ServiceClass, id: PacketId, out: &Out<'_>) {
-        if let Some(ingress) = self.ingress_of(face) {
-            ingress.owe(class, out.pool[id].wire_len(), out.now);
-        }
     }
 }

@@ -64,14 +64,14 @@ const MOST_OF_ONE: usize = COMPARED / 4;
 const MOST_CHANGES: usize = 64;
 
 /// Next hops of a prefix.
-pub(crate) type Faces = SmallVec<[FaceId; 4]>;
+pub(in crate::node) type Faces = SmallVec<[FaceId; 4]>;
 
 /// From whom an Interest came: a face, or the group that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Downstream(GroupId, FaceId);
+pub(in crate::node) struct Downstream(GroupId, FaceId);
 
 impl Downstream {
-    pub(crate) fn new(face: FaceId, group: GroupId) -> Downstream {
+    pub(in crate::node) fn new(face: FaceId, group: GroupId) -> Downstream {
         Downstream(group, if group == GroupId::NONE { face } else { FaceId(0) })
     }
 }
@@ -119,7 +119,7 @@ impl Changes {
 
 /// A next hop that is to be compared with another one, by an Interest of a downstream.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Question {
+pub(in crate::node) struct Question {
     prefix: FibId,
     face: FaceId,
     by: Downstream,
@@ -127,7 +127,7 @@ pub(crate) struct Question {
 
 /// What is known of the next hops that were asked.
 #[derive(Debug, Default)]
-pub(crate) struct Liveness {
+pub(in crate::node) struct Liveness {
     /// How long a next hop may be silent; `None`: for ever.
     timeout: Option<Span>,
     hops: HashTable<Watched>,
@@ -252,22 +252,19 @@ impl Watched {
 
 impl Liveness {
     /// Has next hops left that answer nothing for so long; zero: never.
-    pub(crate) fn set_timeout(&mut self, timeout: Span) {
-        self.timeout = Some(timeout).filter(|timeout| *timeout > Span::ZERO);
-        self.hops.clear();
-        self.compared.clear();
-        self.hinted.clear();
-        self.changes.waiting.clear();
+    pub(in crate::node) fn new(timeout: Span) -> Liveness {
+        let timeout = Some(timeout).filter(|timeout| *timeout > Span::ZERO);
+        Liveness { timeout, ..Liveness::default() }
     }
 
     /// Whether next hops are watched.
     #[inline]
-    pub(crate) fn is_on(&self) -> bool {
+    pub(in crate::node) fn is_on(&self) -> bool {
         self.timeout.is_some()
     }
 
     /// An Interest that may be pending for `lifetime` is sent to a next hop.
-    pub(crate) fn note_sending(&mut self, prefix: FibId, face: FaceId, lifetime: Span, now: Time) {
+    pub(in crate::node) fn note_sending(&mut self, prefix: FibId, face: FaceId, lifetime: Span, now: Time) {
         let same = |watched: &Watched| watched.is(prefix, face);
         let place = self.hops.entry(hash(prefix, face), same, |w| hash(w.prefix, w.face));
         let mut place = place.or_insert_with(|| Watched::new(prefix, face, now));
@@ -277,7 +274,13 @@ impl Liveness {
     }
 
     /// A next hop has answered what it was sent at this time, after `rtt` if that is known.
-    pub(crate) fn note_answer(&mut self, prefix: FibId, face: FaceId, sent: Time, rtt: Option<Span>) {
+    pub(in crate::node) fn note_answer(
+        &mut self,
+        prefix: FibId,
+        face: FaceId,
+        sent: Time,
+        rtt: Option<Span>,
+    ) {
         let Some(watched) = find_since(&mut self.hops, prefix, face, sent) else { return };
         if core::mem::take(&mut watched.is_dead) {
             self.changes.add(watched, NextHopNews::Answers);
@@ -292,7 +295,7 @@ impl Liveness {
 
     /// Another next hop has answered an Interest that this one was sent too, at `sent`, and has not answered. If it is
     /// doubted, it is dead when its own answer is overdue: at least two Interests, the timeout apart, had none.
-    pub(crate) fn note_missed(&mut self, prefix: FibId, face: FaceId, sent: Time, now: Time) {
+    pub(in crate::node) fn note_missed(&mut self, prefix: FibId, face: FaceId, sent: Time, now: Time) {
         let Some(timeout) = self.timeout else { return };
         let watched = find_since(&mut self.hops, prefix, face, sent);
         let watched = watched.filter(|watched| watched.silent_since.is_some());
@@ -308,7 +311,7 @@ impl Liveness {
 
     /// A Data came that nobody waits for any more: whether it answers a comparison. Then the next hop is alive, as it is if
     /// the Data answers an Interest with a hint.
-    pub(crate) fn note_late_answer(&mut self, name: &HashedName, face: FaceId, now: Time) -> bool {
+    pub(in crate::node) fn note_late_answer(&mut self, name: &HashedName, face: FaceId, now: Time) -> bool {
         let hops = &mut self.hops;
         let mut is_answered = |of: &&Asked| {
             of.is_answered(name, face, now) && find_since(hops, of.prefix, face, of.sent).is_some()
@@ -323,7 +326,7 @@ impl Liveness {
 
     /// An Interest of this name with a hint was sent to a next hop, and ends without its answer. Nothing is kept if the answer
     /// would come too late, or if the face is none of the prefix's next hops.
-    pub(crate) fn note_unanswered(
+    pub(in crate::node) fn note_unanswered(
         &mut self,
         (prefix, face): (FibId, FaceId),
         name: &HashedName,
@@ -339,7 +342,7 @@ impl Liveness {
     }
 
     /// Leaves only the next hops that are not dead, unless all are; gives those that are dead.
-    pub(crate) fn leave_alive(
+    pub(in crate::node) fn leave_alive(
         &mut self,
         prefix: FibId,
         next_hops: &mut SmallVec<[NextHop; 8]>,
@@ -358,7 +361,7 @@ impl Liveness {
 
     /// The first of these next hops that is to be compared with an Interest of this downstream: it is dead or doubted, and
     /// a comparison is due.
-    pub(crate) fn in_question(
+    pub(in crate::node) fn in_question(
         &mut self,
         prefix: FibId,
         next_hops: impl IntoIterator<Item = FaceId>,
@@ -375,7 +378,7 @@ impl Liveness {
 
     /// Compares a next hop with one of the others, by an Interest of this name that goes to `chosen`. Gives those that are
     /// sent copies.
-    pub(crate) fn compare(
+    pub(in crate::node) fn compare(
         &mut self,
         question: Question,
         chosen: &[FaceId],
@@ -410,14 +413,14 @@ impl Liveness {
     }
 
     /// Whether a next hop of a prefix has been left.
-    pub(crate) fn has_left(&self, prefix: FibId, face: FaceId) -> bool {
+    pub(in crate::node) fn has_left(&self, prefix: FibId, face: FaceId) -> bool {
         let found = self.hops.find(hash(prefix, face), |watched| watched.is(prefix, face));
         found.is_some_and(|watched| watched.is_dead)
     }
 
     /// A next hop of a prefix is gone. Its number may soon be another's. Who closes a face with many routes has no list
     /// searched for each: what was sent to it and its changes that wait are found to be out of date when they are looked at.
-    pub(crate) fn forget(&mut self, prefix: FibId, face: FaceId) {
+    pub(in crate::node) fn forget(&mut self, prefix: FibId, face: FaceId) {
         if let Ok(watched) = self.hops.find_entry(hash(prefix, face), |watched| watched.is(prefix, face)) {
             watched.remove();
         }
@@ -425,7 +428,7 @@ impl Liveness {
 
     /// All other next hops of a prefix are gone. What was known of this one is not: without comparisons it would never be found
     /// to answer again.
-    pub(crate) fn note_only(&mut self, prefix: FibId, face: FaceId) {
+    pub(in crate::node) fn note_only(&mut self, prefix: FibId, face: FaceId) {
         let Some(watched) = find(&mut self.hops, prefix, face) else { return };
         if watched.is_dead {
             self.changes.add(watched, NextHopNews::IsOnly);
@@ -434,7 +437,7 @@ impl Liveness {
     }
 
     /// Takes the oldest change that waits, of a next hop that is not gone.
-    pub(crate) fn take_change(&mut self) -> Option<NextHopChange> {
+    pub(in crate::node) fn take_change(&mut self) -> Option<NextHopChange> {
         loop {
             let (change, since) = self.changes.waiting.pop_front()?;
             if find(&mut self.hops, change.prefix, change.face).is_some_and(|w| w.since == since) {
@@ -444,7 +447,7 @@ impl Liveness {
     }
 
     /// How often a next hop was left, and how often one that was left is used again.
-    pub(crate) fn left_and_back(&self) -> (u64, u64) {
+    pub(in crate::node) fn left_and_back(&self) -> (u64, u64) {
         (self.changes.left, self.changes.back)
     }
 }
@@ -482,9 +485,7 @@ mod tests {
     const SECOND: Span = Span::from_secs(1);
 
     fn watching() -> Liveness {
-        let mut liveness = Liveness::default();
-        liveness.set_timeout(SECOND);
-        liveness
+        Liveness::new(SECOND)
     }
 
     fn at(millis: u64) -> Time {
@@ -722,8 +723,6 @@ mod tests {
         liveness.note_unanswered((PREFIX, FaceId(9)), &name("/b/2"), by, at(1_000), at(1_001));
         liveness.note_unanswered((PREFIX, NEAR), &name("/b/3"), by, at(1_000), at(11_001));
         assert_eq!((kept, liveness.hinted.len()), (1, 1));
-        liveness.set_timeout(SECOND);
-        assert!(liveness.hinted.is_empty());
     }
 
     /// NEAR gets the numbers of a next hop that is gone, and is left.
@@ -792,8 +791,5 @@ mod tests {
         liveness.forget(PREFIX, NEAR);
         assert_eq!(seen(&mut liveness, 9_000), [NEAR, FAR]);
         assert!(!liveness.note_late_answer(&name("/a/1"), NEAR, at(9_000)), "the number may be another's");
-        miss(&mut liveness, 9_000, 10_000);
-        liveness.set_timeout(Span::ZERO);
-        assert_eq!(seen(&mut liveness, 19_000), [NEAR, FAR]);
     }
 }

@@ -1,5 +1,9 @@
 //! The core with the packets of this host: bytes in, actions out.
+//!
+//! All that the core is told goes through one method (`hand`), which records it first: changes by [`WireNode::tell`], packets
+//! by [`WireNode::receive`]. A replay calls the same two with what it has read.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use weir_core::ids::StrategyId;
@@ -7,20 +11,20 @@ use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::node::{
-    Action, ClassRule, CsUse, Forwarder, IngressCounters, IngressPolicy, Input, NextHopChange, TableLimits,
+    Action, Change, CsUse, Effect, IngressCounters, IngressPolicy, Input, MOST_STRATEGIES, NextHopChange,
+    Node, NodeConfig, Part, Placing, TableLimits,
 };
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
-use weir_core::seam::{Asf, BestRoute, Multicast};
-use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::{Asf, BestRoute, FaceConfig, Multicast, QueueLimit, Scheme, Strategy};
 use weir_core::tables::cs::{ContentStore, CsPolicy, ENTRY_BYTES};
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
-use weir_packet::{Component, DecodeError, LpHeader, Name, NameRef, ServiceClass, Signal, SignalSet};
-use weir_schemes::Resolved;
+use weir_packet::{Component, DecodeError, LpHeader, Name, NameRef, Signal, SignalSet};
+use weir_schemes::{Resolved, SchemeError};
 
 use crate::config::{ASF, Config, Tables, asf_options};
-use crate::record::{Entry, RecordCounters, Recorder};
+use crate::record::{Entry, LinkPlan, RecordCounters, Recorder};
 use weir_net::codec::Decoder;
 use weir_net::secrets::Secrets;
 
@@ -41,8 +45,9 @@ struct KnownStrategy {
 }
 
 /// The core, its packets, and its strategies by name.
-pub struct Node {
-    core: Forwarder,
+pub struct WireNode {
+    core: Node,
+    management: FaceId,
     pool: PacketPool,
     decoder: Decoder,
     hasher: NameHasher,
@@ -55,24 +60,8 @@ pub struct Node {
     recorder: Option<Box<Recorder>>,
 }
 
-/// What is believed of the packets that arrive by a face.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ingress {
-    /// Whether signals that only routers say are.
-    pub is_believed: bool,
-    /// Rules for service classes.
-    pub classes: [ClassRule; ServiceClass::ALL.len()],
-}
-
-impl Ingress {
-    /// Whether all is.
-    pub fn is_open(&self) -> bool {
-        self.is_believed && self.classes == IngressPolicy::open().classes
-    }
-}
-
 /// What a link in front of a face is like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkConfig {
     /// Rate at which packets leave; `None`: as fast as they come.
     pub send_rate: Option<Rate>,
@@ -82,10 +71,10 @@ pub struct LinkConfig {
     pub limit: QueueLimit,
 }
 
-impl Node {
+impl WireNode {
     /// A node with the strategies, tables and scheme of a configuration. Its random choices follow from `seed`, which
     /// its recordings contain. No recording contains its secrets.
-    pub fn new(config: &Config, seed: u64, secrets: Secrets) -> Node {
+    pub fn new(config: &Config, seed: u64, secrets: Secrets) -> WireNode {
         let scheme = config.scheme.build();
         let hasher = secrets.names;
         let Tables { pit_bytes, longest_lifetime, dead_nonces, queue_bytes, flow_bytes, .. } = config.tables;
@@ -93,29 +82,39 @@ impl Node {
             [pit_bytes, queue_bytes, flow_bytes].map(|bytes| bytes.as_u64());
         let limits = TableLimits { pit_bytes, longest_lifetime, dead_nonces, queue_bytes, flow_bytes };
         let random = Random::named(seed, "node");
-        let strategy = scheme.strategy(&NodeConfig::default());
-        let mut core = Forwarder::new(strategy, &limits, hasher, random);
-        core.set_flow_prefix(scheme.flow_prefix());
-        core.set_digest(implicit_digest);
-        core.set_reforward_after(config.tables.reforward_after);
-        core.set_next_hop_timeout(config.tables.next_hop_timeout);
         let tables = &config.tables;
         let bytes = tables.content_store_bytes.as_u64();
         let policy = tables.content_store_policy;
         let packets = tables.content_store_packets.min(most_stored(bytes, policy));
         let store = ContentStore::new(policy, packets, bytes);
-        core.set_content_store(store.drawing_from(Random::named(seed, "content store")));
         let stream = Random::named(seed, "placement of copies");
-        core.place_copies(tables.content_store_placement, false, stream);
-        let strategies = known_strategies(&mut core, config);
+        let (parts, strategies) = strategies(&*scheme, config);
+        let mut core = Node::new(NodeConfig {
+            strategies: parts,
+            limits,
+            hasher,
+            random,
+            flow_prefix: scheme.flow_prefix(),
+            content_store: store.drawing_from(Random::named(seed, "content store")),
+            placing: Placing::of(tables.content_store_placement, false, stream),
+            simulated_cache: None,
+            reforward_after: tables.reforward_after,
+            next_hop_timeout: tables.next_hop_timeout,
+            signals_of_consumers: signals_of_consumers(),
+            digest: Some(implicit_digest),
+        });
+        let management = core.next_face(Time::ZERO);
+        let mut pool = PacketPool::new();
+        core.handle(Time::ZERO, Input::Change(&Change::AddApplication), &mut pool, &mut Vec::new());
         let own = strategies.iter().find(|known| known.id == StrategyId::default());
         let chosen = own.map(|known| (Name::new(), known.full_name())).into_iter().collect();
         let mut decoder =
             Decoder::new(secrets, signals_known_with(config)).in_regions(config.tables.regions.clone());
         decoder.keep_data(core.content_store().is_on());
-        Node {
+        WireNode {
             core,
-            pool: PacketPool::new(),
+            management,
+            pool,
             decoder,
             hasher,
             scheme,
@@ -145,43 +144,124 @@ impl Node {
         self.recorder.as_ref().map_or(0, |recorder| recorder.counters().errors)
     }
 
-    /// It is told something at a time.
+    /// The one door to the core: what it is told is recorded, then handled.
     #[inline]
-    fn note(&mut self, now: Time, entry: &Entry<'_>) {
+    fn hand(
+        &mut self,
+        now: Time,
+        input: Input<'_>,
+        record: impl FnOnce(&mut Recorder, &PacketPool),
+    ) -> Effect {
         if let Some(recorder) = &mut self.recorder {
-            recorder.record(now, entry);
+            record(recorder, &self.pool);
         }
+        let effect = self.core.handle(now, input, &mut self.pool, &mut self.actions);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.effect(effect);
+        }
+        effect
     }
 
-    /// It is told something that has no time: the time is that of what it was told last.
-    fn note_change<'a>(&mut self, name: &'a HashedName, entry: impl FnOnce(NameRef<'a>) -> Entry<'a>) {
-        if let (Some(recorder), Ok(name)) = (&mut self.recorder, NameRef::from_value(name.wire())) {
-            recorder.record(recorder.last(), &entry(name));
-        }
+    /// Tells the node what an entry of a recording says: all but packets, which are [received](WireNode::receive), and what
+    /// is no input.
+    ///
+    /// # Errors
+    /// What it names cannot be made. Then it is not recorded.
+    pub fn tell(&mut self, now: Time, entry: &Entry<'_>) -> Result<Effect, Untold> {
+        let input = match entry {
+            Entry::Deadline => Input::Deadline,
+            Entry::FaceUp(face) => Input::FaceUp(*face),
+            Entry::FaceDown(face) => Input::FaceDown(*face),
+            Entry::AddLink(plan) => Input::Add(Box::new(Part::Link(self.make_link(now, plan)?))),
+            Entry::AddStrategy(short) => Input::Add(Box::new(Part::Strategy(self.make_strategy(short)?))),
+            Entry::Change(change) => Input::Change(change),
+            Entry::Packet { .. } | Entry::ActionsHash(_) | Entry::End => return Ok(Effect::Done),
+        };
+        let effect = self.hand(now, input, |recorder, _| recorder.record(now, entry));
+        self.follow(entry, effect);
+        Ok(effect)
     }
 
-    /// Adds the face of an application on this host.
-    pub fn add_application(&mut self, now: Time) -> FaceId {
-        let face = self.core.add_application(now);
-        self.note(now, &Entry::AddApplication(face.0));
-        face
+    fn change(&mut self, now: Time, change: Change<'_>) -> Effect {
+        self.tell(now, &Entry::Change(change)).unwrap_or(Effect::Nothing)
     }
 
-    /// Adds a face to a neighbour, with the queue of a scheme in front of it; `None`: the node's own.
-    pub fn add_link(&mut self, now: Time, config: LinkConfig, scheme: Option<&Resolved>) -> FaceId {
-        let LinkConfig { send_rate, receive_rate, limit } = config;
-        let face = self.core.next_face(now);
-        if self.recorder.is_some() {
-            self.note(now, &link_entry(face, config, scheme));
-        }
-        let face_config = FaceConfig { face, send_rate, receive_rate, limit };
-        let queue = match scheme {
-            Some(scheme) => scheme.build().queue(&face_config),
+    /// The link that a plan says, with the queue of its scheme, or else of the node's.
+    fn make_link(&mut self, now: Time, plan: &LinkPlan<'_>) -> Result<Link, Untold> {
+        let LinkConfig { send_rate, receive_rate, limit } = plan.config;
+        let face_config = FaceConfig { face: self.core.next_face(now), send_rate, receive_rate, limit };
+        let queue = match &plan.scheme {
+            Some((name, given)) => {
+                let scheme = weir_schemes::resolve(name, given.iter().cloned()).map_err(Untold::Scheme)?;
+                scheme.build().queue(&face_config)
+            }
             None => self.scheme.queue(&face_config),
         };
         self.faces_made += 1;
         let random = Random::named(self.seed, &format!("face {}", self.faces_made));
-        self.core.add_link(now, Link::new(queue, send_rate, random))
+        Ok(Link::new(queue, send_rate, random))
+    }
+
+    /// A strategy with options, as the configuration calls it.
+    fn make_strategy(&self, short: &str) -> Result<Box<dyn Strategy>, Untold> {
+        let options = short.strip_prefix(ASF).and_then(|rest| rest.strip_prefix('/'));
+        match options.and_then(asf_options) {
+            Some(options) => Ok(Box::new(Asf::new(options))),
+            None => Err(Untold::NoStrategy(short.to_owned())),
+        }
+    }
+
+    /// Follows a change of the core with what is known of it here.
+    fn follow(&mut self, entry: &Entry<'_>, effect: Effect) {
+        match (entry, effect) {
+            (Entry::AddStrategy(short), Effect::Strategy(id)) => {
+                let (bare, options) = short.split_once('/').unwrap_or((short, ""));
+                let base = self.strategies.iter().find(|known| known.short == bare);
+                let known = base.map(|base| KnownStrategy {
+                    short: base.short,
+                    name: base.name.clone(),
+                    version: base.version,
+                    options: options.to_owned(),
+                    id,
+                });
+                self.strategies.extend(known);
+            }
+            (Entry::Change(Change::ChooseStrategy { prefix, strategy }), Effect::Done) => {
+                if let Some(known) = self.strategies.iter().find(|known| known.id == *strategy) {
+                    self.chosen.insert(plain(prefix.wire()), known.full_name());
+                }
+            }
+            (Entry::Change(Change::UnchooseStrategy { prefix }), _) => {
+                self.chosen.remove(&plain(prefix.wire()));
+            }
+            (Entry::Change(Change::SetStoreLimits { .. } | Change::SetStoreUse(_)), _) => {
+                let admits = self.core.content_store_use().admit;
+                self.decoder.keep_data(admits && self.core.content_store().is_on());
+            }
+            _ => {}
+        }
+    }
+
+    /// The face of management, an application on this host: the first of every node.
+    pub fn management(&self) -> FaceId {
+        self.management
+    }
+
+    /// Adds the face of an application on this host.
+    pub fn add_application(&mut self, now: Time) -> FaceId {
+        let next = self.core.next_face(now);
+        let effect = self.change(now, Change::AddApplication);
+        debug_assert_eq!(effect, Effect::Face(next));
+        next
+    }
+
+    /// Adds a face to a neighbour, with the queue of a scheme in front of it; `None`: the node's own.
+    pub fn add_link(&mut self, now: Time, config: LinkConfig, scheme: Option<&Resolved>) -> FaceId {
+        let next = self.core.next_face(now);
+        let scheme = scheme.map(|scheme| (scheme.entry.name, Cow::Borrowed(&scheme.given[..])));
+        let effect = self.tell(now, &Entry::AddLink(LinkPlan { config, scheme }));
+        debug_assert_eq!(effect, Ok(Effect::Face(next)), "its scheme was resolved before");
+        next
     }
 
     /// The signals that it takes from packets.
@@ -190,10 +270,8 @@ impl Node {
     }
 
     /// Says what is believed of the packets that arrive by a face from now on; without it, all is.
-    pub fn set_ingress(&mut self, now: Time, face: FaceId, ingress: &Ingress) {
-        self.note(now, &Entry::SetIngress { face: face.0, ingress: *ingress });
-        let signals = (!ingress.is_believed).then(signals_of_consumers);
-        self.core.set_ingress(face, &IngressPolicy { signals, classes: ingress.classes });
+    pub fn set_ingress(&mut self, now: Time, face: FaceId, policy: IngressPolicy) {
+        self.change(now, Change::SetIngress { face, policy });
     }
 
     /// What was not believed of the packets that arrived by a face.
@@ -203,27 +281,24 @@ impl Node {
 
     /// Removes a face with its routes.
     pub fn remove_face(&mut self, now: Time, face: FaceId) {
-        self.note(now, &Entry::RemoveFace(face.0));
-        self.core.remove_face(now, face, &mut self.pool, &mut self.actions);
+        self.change(now, Change::RemoveFace(face));
     }
 
     /// Puts a face into a group of faces that share as one, or into none.
     pub fn set_group(&mut self, now: Time, face: FaceId, group: GroupId) {
-        self.note(now, &Entry::SetGroup { face: face.0, group: group.0 });
-        self.core.set_group(face, group);
+        self.change(now, Change::SetGroup { face, group });
     }
 
     /// Forgets a group that has no faces any more.
     pub fn forget_group(&mut self, now: Time, group: GroupId) {
-        self.note(now, &Entry::ForgetGroup(group.0));
-        self.core.forget_group(now, group, &mut self.pool, &mut self.actions);
+        self.change(now, Change::ForgetGroup(group));
     }
 
     /// A face came up or went down.
     pub fn set_up(&mut self, now: Time, face: FaceId, up: bool) {
-        let input = if up { Input::FaceUp(face) } else { Input::FaceDown(face) };
-        self.note(now, &if up { Entry::FaceUp(face.0) } else { Entry::FaceDown(face.0) });
-        self.core.handle(now, input, &mut self.pool, &mut self.actions);
+        let entry = if up { Entry::FaceUp(face) } else { Entry::FaceDown(face) };
+        // Nothing is made for it.
+        let _ = self.tell(now, &entry);
     }
 
     /// A packet came by a face.
@@ -240,12 +315,10 @@ impl Node {
     ) -> Result<Kind, DecodeError> {
         let packet = self.decoder.decode(header, wire, &mut self.pool)?;
         let kind = self.pool[packet].kind;
-        if let Some(recorder) = &mut self.recorder {
+        self.hand(now, Input::Packet { face, packet }, |recorder, pool| {
             // With the nonce that an Interest was given if it came without one: a replay has no key to make it.
-            recorder.packet(now, face, header, &self.pool[packet].wire);
-        }
-        let input = Input::Packet { face, packet };
-        self.core.handle(now, input, &mut self.pool, &mut self.actions);
+            recorder.packet(now, face, header, &pool[packet].wire);
+        });
         Ok(kind)
     }
 
@@ -280,8 +353,7 @@ impl Node {
     /// Does what is to be done next, as of `at`: its own time, or later.
     #[inline]
     pub(crate) fn run_once(&mut self, at: Time) {
-        self.note(at, &Entry::Deadline);
-        self.core.handle(at, Input::Deadline, &mut self.pool, &mut self.actions);
+        self.hand(at, Input::Deadline, |recorder, _| recorder.record(at, &Entry::Deadline));
     }
 
     /// When it wants to be called.
@@ -290,7 +362,7 @@ impl Node {
         self.core.next_deadline()
     }
 
-    /// Takes what is to be done. Give the buffer back with [`Node::recycle`].
+    /// Takes what is to be done. Give the buffer back with [`WireNode::recycle`].
     #[inline]
     pub fn take_actions(&mut self) -> Vec<Action> {
         let actions = core::mem::take(&mut self.actions);
@@ -327,11 +399,11 @@ impl Node {
     }
 
     /// The core, to look at.
-    pub fn core(&self) -> &Forwarder {
+    pub fn core(&self) -> &Node {
         &self.core
     }
 
-    /// Takes the oldest change of a next hop that waits ([`Forwarder::take_next_hop_change`]). It changes nothing that a
+    /// Takes the oldest change of a next hop that waits ([`Node::take_next_hop_change`]). It changes nothing that a
     /// recording has to have.
     pub(crate) fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
         self.core.take_next_hop_change()
@@ -348,15 +420,13 @@ impl Node {
     }
 
     /// Adds a next hop, or changes its cost.
-    pub fn add_route(&mut self, prefix: &HashedName, face: FaceId, cost: u64) {
-        self.note_change(prefix, |prefix| Entry::AddRoute { prefix, face: face.0, cost });
-        self.core.add_route(prefix, face, cost);
+    pub fn add_route(&mut self, now: Time, prefix: &HashedName, face: FaceId, cost: u64) {
+        self.change(now, Change::AddRoute { prefix: Cow::Borrowed(prefix), face, cost });
     }
 
     /// Takes out a next hop.
     pub fn remove_route(&mut self, now: Time, prefix: &HashedName, face: FaceId) {
-        self.note_change(prefix, |prefix| Entry::RemoveRoute { prefix, face: face.0 });
-        self.core.remove_route(now, prefix, face, &mut self.pool, &mut self.actions);
+        self.change(now, Change::RemoveRoute { prefix: Cow::Borrowed(prefix), face });
     }
 
     /// The full name of a strategy that is called so in the configuration.
@@ -374,40 +444,32 @@ impl Node {
 
     /// Has a strategy forward a prefix; gives its name with the version, or `None` if there is none of
     /// that name. A version that is not newer than ours will do.
-    pub fn choose_strategy(&mut self, prefix: &Name, hashed: &HashedName, name: &Name) -> Option<Name> {
-        let (strategy, id, name) = self.known_strategy(name.view())?;
-        self.note_change(hashed, |prefix| Entry::SetStrategy { prefix, strategy: &strategy });
-        self.core.choose_strategy(hashed, id);
-        self.chosen.insert(prefix.clone(), name.clone());
-        Some(name)
+    pub fn choose_strategy(&mut self, now: Time, prefix: &HashedName, name: &Name) -> Option<Name> {
+        let strategy = self.known_strategy(now, name.view())?;
+        self.change(now, Change::ChooseStrategy { prefix: Cow::Borrowed(prefix), strategy });
+        self.strategies.iter().find(|known| known.id == strategy).map(KnownStrategy::full_name)
     }
 
-    /// The strategy of this name, as the configuration calls it, its number and its full name. It is made if there is none
-    /// with its options.
-    fn known_strategy(&mut self, name: NameRef<'_>) -> Option<(String, StrategyId, Name)> {
+    /// The strategy of this name. It is made if there is none with its options.
+    fn known_strategy(&mut self, now: Time, name: NameRef<'_>) -> Option<StrategyId> {
         let (bare, version, options) = parts(name)?;
         let is_it = |known: &&KnownStrategy| {
             known.name.view() == bare && version.is_none_or(|version| version <= known.version)
         };
         let same = self.strategies.iter().filter(is_it).find(|known| known.options == options);
         if let Some(known) = same {
-            return Some((known.short_with_options(), known.id, known.full_name()));
+            return Some(known.id);
         }
-        let base = self.strategies.iter().find(is_it)?;
-        let (short, name, version) = (base.short, base.name.clone(), base.version);
-        let asf = asf_options(&options).filter(|_| short == ASF)?;
-        let id = self.core.add_strategy(Box::new(Asf::new(asf)))?;
-        let known = KnownStrategy { short, name, version, options, id };
-        let found = (known.short_with_options(), known.id, known.full_name());
-        self.strategies.push(known);
-        Some(found)
+        let short = self.strategies.iter().find(is_it)?.short;
+        match self.tell(now, &Entry::AddStrategy(&format!("{short}/{options}"))) {
+            Ok(Effect::Strategy(id)) => Some(id),
+            _ => None,
+        }
     }
 
     /// Takes back the choice for a prefix.
-    pub fn unchoose_strategy(&mut self, prefix: &Name, hashed: &HashedName) {
-        self.note_change(hashed, |prefix| Entry::UnsetStrategy { prefix });
-        self.core.unchoose_strategy(hashed);
-        self.chosen.remove(prefix);
+    pub fn unchoose_strategy(&mut self, now: Time, prefix: &HashedName) {
+        self.change(now, Change::UnchooseStrategy { prefix: Cow::Borrowed(prefix) });
     }
 
     /// What is chosen: prefixes and names of strategies.
@@ -415,57 +477,53 @@ impl Node {
         &self.chosen
     }
 
-    /// Changes the rates of a face's link.
+    /// Changes the rates of a face's link: at which packets leave, and at which the other end sends.
     pub fn set_rates(&mut self, now: Time, face: FaceId, send: Option<Rate>, receive: Option<Rate>) {
-        self.set_send_rate(now, face, send);
-        self.set_receive_rate(now, face, receive);
-    }
-
-    /// Changes the rate at which packets leave by a face.
-    pub fn set_send_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
-        self.note(now, &Entry::SetRate { face: face.0, rate: rate.map(Rate::as_bps) });
-        self.core.set_link_rate(now, face, rate);
-    }
-
-    /// Changes the rate at which the other end of a face sends.
-    pub fn set_receive_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
-        self.note(now, &Entry::SetReceiveRate { face: face.0, rate: rate.map(Rate::as_bps) });
-        self.core.set_receive_rate(now, face, rate);
+        self.change(now, Change::SetSendRate { face, rate: send });
+        self.change(now, Change::SetReceiveRate { face, rate: receive });
     }
 
     /// Changes the bounds of the content store.
-    pub fn set_content_store_limits(&mut self, packets: usize, bytes: u64) {
+    pub fn set_content_store_limits(&mut self, now: Time, packets: usize, bytes: u64) {
         let packets = packets.min(most_stored(bytes, self.core.content_store().policy()));
-        self.core.set_content_store_limits(packets, bytes, &mut self.pool);
-        self.note_store();
+        self.change(now, Change::SetStoreLimits { packets, bytes });
     }
 
     /// Changes the bound of the content store in packets.
-    pub fn set_content_store_packets(&mut self, packets: usize) {
+    pub fn set_content_store_packets(&mut self, now: Time, packets: usize) {
         let (_, bytes) = self.core.content_store().limits();
-        self.set_content_store_limits(packets, bytes);
+        self.set_content_store_limits(now, packets, bytes);
     }
 
     /// Changes what the content store is used for.
-    pub fn use_content_store(&mut self, cs_use: CsUse) {
-        self.core.use_content_store(cs_use);
-        self.note_store();
-    }
-
-    fn note_store(&mut self) {
-        let (packets, bytes) = self.core.content_store().limits();
-        let CsUse { admit, serve } = self.core.content_store_use();
-        self.decoder.keep_data(admit && self.core.content_store().is_on());
-        if let Some(recorder) = &mut self.recorder {
-            let entry = Entry::ConfigureStore { packets: packets as u64, bytes, admit, serve };
-            recorder.record(recorder.last(), &entry);
-        }
+    pub fn use_content_store(&mut self, now: Time, cs_use: CsUse) {
+        self.change(now, Change::SetStoreUse(cs_use));
     }
 
     /// Erases Data under a prefix; says how many.
-    pub fn erase_content(&mut self, prefix: &HashedName, limit: usize) -> usize {
-        self.note_change(prefix, |prefix| Entry::EraseStore { prefix, limit: limit as u64 });
-        self.core.erase_content(prefix, limit, &mut self.pool)
+    pub fn erase_content(&mut self, now: Time, prefix: &HashedName, limit: usize) -> usize {
+        match self.change(now, Change::EraseStored { prefix: Cow::Borrowed(prefix), limit }) {
+            Effect::Erased(erased) => erased,
+            _ => 0,
+        }
+    }
+}
+
+/// Why something cannot be told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Untold {
+    /// The scheme of a link cannot be made.
+    Scheme(SchemeError),
+    /// There is no such strategy.
+    NoStrategy(String),
+}
+
+impl core::fmt::Display for Untold {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Untold::Scheme(error) => error.fmt(f),
+            Untold::NoStrategy(name) => write!(f, "there is no strategy `{name}`"),
+        }
     }
 }
 
@@ -479,11 +537,6 @@ impl KnownStrategy {
         let name = self.name.clone().with_version(self.version);
         options.fold(name, |name, option| name.with(Component::generic(option.as_bytes())))
     }
-
-    fn short_with_options(&self) -> String {
-        let slash = if self.options.is_empty() { "" } else { "/" };
-        format!("{}{slash}{}", self.short, self.options)
-    }
 }
 
 /// The name of a strategy without version and options, the version if it has one, and the options behind it.
@@ -495,7 +548,7 @@ fn parts(name: NameRef<'_>) -> Option<(NameRef<'_>, Option<u64>, String)> {
     Some((name.prefix(at), version, options.ok()?.join("/")))
 }
 
-impl Drop for Node {
+impl Drop for WireNode {
     /// A recording ends with the hash of all actions.
     fn drop(&mut self) {
         if let Some(mut recorder) = self.recorder.take() {
@@ -512,42 +565,35 @@ fn most_stored(bytes: u64, policy: CsPolicy) -> usize {
     usize::try_from(bytes / 5 / place as u64).unwrap_or(usize::MAX)
 }
 
-fn link_entry<'a>(face: FaceId, config: LinkConfig, scheme: Option<&'a Resolved>) -> Entry<'a> {
-    let params = |scheme: &'a Resolved| {
-        scheme.given.iter().map(|(key, value)| (key.as_str(), value.clone())).collect()
-    };
-    Entry::AddLink {
-        face: face.0,
-        send_rate: config.send_rate.map(Rate::as_bps),
-        receive_rate: config.receive_rate.map(Rate::as_bps),
-        limit: config.limit,
-        scheme: scheme.map(|scheme| (scheme.entry.name, params(scheme))),
-    }
-}
-
-/// The first is what the node does where nothing is chosen, the scheme's own.
-fn known_strategies(core: &mut Forwarder, config: &Config) -> Vec<KnownStrategy> {
-    let mut known = Vec::new();
-    let own = config.scheme.entry.name;
-    let mut add = |short: &'static str, owner: &str, version, id: Option<StrategyId>| {
+/// The strategies of a node by number, and what is known of them. The first one is what the node does where nothing is
+/// chosen, the scheme's own.
+fn strategies(own: &dyn Scheme, config: &Config) -> (Vec<Box<dyn Strategy>>, Vec<KnownStrategy>) {
+    let (mut parts, mut known) = (vec![own.strategy()], Vec::new());
+    let mut know = |short: &'static str, owner: &str, version, id: usize| {
         let name = format!("/localhost/{owner}/strategy/{short}").parse().unwrap_or_default();
-        if let Some(id) = id {
-            known.push(KnownStrategy { short, name, version, options: String::new(), id });
-        }
+        let id = StrategyId(id as u8);
+        known.push(KnownStrategy { short, name, version, options: String::new(), id });
     };
     for scheme in &config.schemes {
-        let id = if scheme.entry.name == own {
-            Some(StrategyId::default())
+        if scheme.entry.name == config.scheme.entry.name {
+            know(scheme.entry.name, "weir", 1, 0);
         } else {
-            core.add_strategy(scheme.build().strategy(&NodeConfig::default()))
-        };
-        add(scheme.entry.name, "weir", 1, id);
+            know(scheme.entry.name, "weir", 1, parts.len());
+            parts.push(scheme.build().strategy());
+        }
     }
     // The versions are those of the strategies of NFD that they stand for.
-    add("best-route", "nfd", 5, core.add_strategy(Box::new(BestRoute::default())));
-    add("multicast", "nfd", 5, core.add_strategy(Box::new(Multicast::default())));
-    add(ASF, "nfd", 5, core.add_strategy(Box::new(Asf::default())));
-    known
+    let of_nfd: [(&'static str, Box<dyn Strategy>); 3] = [
+        ("best-route", Box::new(BestRoute::default())),
+        ("multicast", Box::new(Multicast::default())),
+        (ASF, Box::new(Asf::default())),
+    ];
+    for (short, strategy) in of_nfd {
+        know(short, "nfd", 5, parts.len());
+        parts.push(strategy);
+    }
+    known.retain(|known| usize::from(known.id.0) < MOST_STRATEGIES);
+    (parts, known)
 }
 
 /// The signals of every scheme, since those of neighbours pass; those of the scheme that runs here are the node's own.
@@ -562,9 +608,9 @@ fn signals_of_consumers() -> SignalSet {
     all.map(|(signal, _)| signal).filter(|signal| !signal.is_of_routers).collect()
 }
 
-impl core::fmt::Debug for Node {
+impl core::fmt::Debug for WireNode {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Node").field("core", &self.core).finish_non_exhaustive()
+        f.debug_struct("WireNode").field("core", &self.core).finish_non_exhaustive()
     }
 }
 
@@ -579,13 +625,13 @@ mod tests {
 
     #[test]
     fn a_strategy_with_options_is_made_once_and_wrong_options_are_none() {
-        let mut node = Node::new(&Config::default(), 1, Secrets::fixed(1));
+        let mut node = WireNode::new(&Config::default(), 1, Secrets::fixed(1));
         let names = node.strategy_names();
         let prefix: Name = "/a".parse().unwrap();
         let hashed = node.hashed(&prefix).unwrap();
         let mut choose = |name: &str| {
             let name: Name = format!("/localhost/nfd/strategy/{name}").parse().unwrap();
-            let chosen = node.choose_strategy(&prefix, &hashed, &name);
+            let chosen = node.choose_strategy(Time::ZERO, &hashed, &name);
             (chosen.map(|name| name.to_string()), node.strategies.len())
         };
         let full = |options: &str| Some(format!("/localhost/nfd/strategy/asf/v=5{options}"));
@@ -610,12 +656,12 @@ mod tests {
 
     #[test]
     fn no_more_strategies_are_made_than_a_node_has_room_for() {
-        let mut node = Node::new(&Config::default(), 1, Secrets::fixed(1));
+        let mut node = WireNode::new(&Config::default(), 1, Secrets::fixed(1));
         let prefix = Name::new();
         let hashed = node.hashed(&prefix).unwrap();
         let mut choose = |timeouts: u32| {
             let name = node.strategy_name(&format!("asf/max-timeouts~{timeouts}")).unwrap();
-            node.choose_strategy(&prefix, &hashed, &name).is_some()
+            node.choose_strategy(Time::ZERO, &hashed, &name).is_some()
         };
         let made = (1..100).filter(|n| choose(*n)).count();
         assert!((1..64).contains(&made) && !choose(100), "{made}");
