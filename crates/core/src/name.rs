@@ -661,17 +661,20 @@ fn number(value: &[u8]) -> Option<u64> {
 #[derive(Clone, Debug)]
 pub(crate) struct LengthCounts {
     present: u128,
-    /// Apart, so that the tables' hot fields stay together.
-    counts: Box<[u32; MAX_COMPONENTS + 1]>,
+    /// By length, up to the longest that was there: most tables have short ones.
+    counts: Vec<u32>,
 }
 
 impl LengthCounts {
-    pub(crate) fn new() -> LengthCounts {
-        LengthCounts { present: 0, counts: Box::new([0; MAX_COMPONENTS + 1]) }
+    pub(crate) const fn new() -> LengthCounts {
+        LengthCounts { present: 0, counts: Vec::new() }
     }
 
     #[inline]
     pub(crate) fn add(&mut self, len: usize) {
+        if len >= self.counts.len() {
+            self.counts.resize(len + 1, 0);
+        }
         self.counts[len] += 1;
         self.present |= 1 << len;
     }

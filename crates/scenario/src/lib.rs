@@ -41,7 +41,7 @@ pub use error::ScenarioError;
 pub use files::{Files, NoFiles};
 pub use model::*;
 pub use names::covers;
-pub use routing::NetworkView;
+pub use routing::{Fibs, FibsOfName, NetworkView};
 pub use set::Override;
 pub use traffic::{Activity, Arrivals, Distribution, MOST_DATA, Popularity, Request, Requests};
 pub use weir_core::seam::QueueLimit;
