@@ -94,7 +94,11 @@ struct Line {
 impl Line {
     fn of(setting: &Setting) -> Line {
         let value = if setting.value.is_empty() { "(not set)" } else { &setting.value };
-        Line { path: setting.path.clone(), value: value.to_owned(), source: setting.source.clone() }
+        Line {
+            path: setting.path.clone(),
+            value: value.to_owned(),
+            source: setting.source.as_deref().map(str::to_owned),
+        }
     }
 
     fn says(&self) -> (&str, Option<&str>) {

@@ -191,11 +191,8 @@ impl Shown {
         let bar = ProgressBar::with_draw_target(Some(1), terminal::progress())
             .with_style(style)
             .with_message("simulating");
-        // Where nothing is drawn, nothing is done by the clock: so a run takes as many instructions each time.
+        terminal::tick(&bar);
         let next = (!terminal::has_progress()).then(|| Mutex::new(Shown::EVERY));
-        if next.is_none() {
-            bar.enable_steady_tick(Duration::from_millis(200));
-        }
         let (done, cost) = (AtomicU64::new(0), AtomicU64::new(1));
         Shown { bar, begun: Stopwatch::start(), next, all: AtomicUsize::new(0), done, cost }
     }

@@ -148,7 +148,7 @@ impl Experiment {
     /// The scenario's numbers, each with where it comes from.
     fn provenance(&self) -> Vec<(String, String)> {
         let said = |setting: &weir_scenario::Setting| {
-            let source = setting.source.clone()?;
+            let source = setting.source.as_deref()?.to_owned();
             Some((format!("{} = {}", setting.path, setting.value), source))
         };
         self.scenario().settings.iter().filter_map(said).collect()

@@ -209,7 +209,7 @@ impl Scenario {
 /// Where a setting's value comes from: what the file says of it, or where it stands.
 fn source(setting: &Setting) -> Option<String> {
     let place = || setting.location.as_ref().map(Location::to_string);
-    setting.source.clone().or_else(place)
+    setting.source.as_deref().map(str::to_owned).or_else(place)
 }
 
 /// `{"link.R2-R3.rate": "20 Mb/s"}` as `KEY=VALUE`.

@@ -317,7 +317,7 @@ pub struct Route {
     /// The node whose FIB has the entry.
     pub node: NodeId,
     /// URI of the prefix.
-    pub prefix: String,
+    pub prefix: Arc<str>,
     /// Cheapest first; those of equal cost in the order of nodes, then of links.
     pub next_hops: Vec<NextHop>,
     /// Which of them is the cheapest for a strategy that keeps to one, where that is another than the first.
@@ -636,7 +636,7 @@ pub struct Setting {
     /// Its value now, as it would be written in the file (texts without quotes).
     pub value: String,
     /// Where the value comes from: what the file says about it, `--set`, or `None` (a default, or nothing said).
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
     /// Where it stands; `None` for a default.
     pub location: Option<Location>,
 }

@@ -1,5 +1,7 @@
 //! Every settable key of a scenario with its value, for `weir list` and results.
 
+use std::sync::Arc;
+
 use weir_document::{Key, Location, Origin, REQUIRED, Table, Value};
 
 use super::Loader;
@@ -24,7 +26,7 @@ impl Loader<'_> {
                 settings.push(Setting {
                     path: format!("scheme.{}.{}", of.scheme, param.key),
                     value: param.value.to_string(),
-                    source: if set { Some("--set".to_owned()) } else { param.source.clone() },
+                    source: if set { Some("--set".into()) } else { param.source.as_deref().map(Arc::from) },
                     location: Some(param.location.clone()),
                 });
             }
@@ -39,8 +41,8 @@ impl Loader<'_> {
             path,
             value: given.map_or_else(|| default.to_owned(), Value::to_string),
             source: given.and_then(|v| match v.origin {
-                Origin::Set(_) => Some("--set".to_owned()),
-                _ => v.source.as_deref().map(str::to_owned),
+                Origin::Set(_) => Some("--set".into()),
+                _ => v.source.clone(),
             }),
             location: given.filter(|v| v.origin != Origin::Default).map(|v| self.doc.location(v.origin)),
         }

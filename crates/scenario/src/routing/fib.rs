@@ -1,6 +1,7 @@
 //! The FIB entries of prefixes, by the policy.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{mem, thread};
 
@@ -24,8 +25,8 @@ pub struct Demand<'a> {
 /// Of so many nodes at the most the ways are searched from both ends; of more, one search from the producers serves all.
 const FEW: usize = 8;
 
-/// Below so many searches of nodes, threads cost more than they save.
-const FEW_FOR_THREADS: usize = 1 << 18;
+/// Threads search if sets of producers times nodes are more than this; else they cost more than they save.
+const FEW_FOR_THREADS: usize = 1 << 22;
 
 /// The entries of a prefix, and its consumers without a path, by their places.
 type Made = (Vec<Route>, Vec<usize>);
@@ -121,9 +122,10 @@ impl<'g> Searches<'g> {
                     })
                 }
             };
+            let name: Arc<str> = demand.name.into();
             let route = |(node, next_hops)| Route {
                 node: NodeId(node),
-                prefix: demand.name.to_owned(),
+                prefix: Arc::clone(&name),
                 next_hops,
                 single: None,
             };

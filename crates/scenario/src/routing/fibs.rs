@@ -17,7 +17,7 @@ impl<'s> Fibs<'s> {
     /// The FIBs of these routes.
     pub fn new(routes: &'s [Route]) -> Fibs<'s> {
         let mut sorted: Vec<&Route> = routes.iter().collect();
-        sorted.sort_by_key(|route| (route.prefix.as_str(), route.node));
+        sorted.sort_by_key(|route| (&*route.prefix, route.node));
         let mut of_prefix: BTreeMap<&'s str, Range<usize>> = BTreeMap::new();
         let mut begin = 0;
         for group in sorted.chunk_by(|one, next| one.prefix == next.prefix) {
