@@ -24,6 +24,7 @@ const TOLERANCE: f64 = 0.01;
 
 /// A run of which packet-hops are counted.
 struct Case {
+    name: &'static str,
     scenario: &'static str,
     scheme: &'static str,
     set: &'static [&'static str],
@@ -32,23 +33,35 @@ struct Case {
 }
 
 const CASES: [Case; 4] = [
-    Case { scenario: "qsccp/dumbbell", scheme: "qsccp", set: &[], durations: ["1s", "8s"] },
-    Case { scenario: "qsccp/dumbbell", scheme: "cubic", set: &[], durations: ["1s", "8s"] },
-    Case { scenario: "qsccp/geant", scheme: "qsccp", set: &[], durations: ["100ms", "600ms"] },
     Case {
+        name: "qsccp/dumbbell, qsccp",
+        scenario: "qsccp/dumbbell",
+        scheme: "qsccp",
+        set: &[],
+        durations: ["1s", "8s"],
+    },
+    Case {
+        name: "qsccp/dumbbell, cubic",
+        scenario: "qsccp/dumbbell",
+        scheme: "cubic",
+        set: &[],
+        durations: ["1s", "8s"],
+    },
+    Case {
+        name: "qsccp/geant, qsccp",
+        scenario: "qsccp/geant",
+        scheme: "qsccp",
+        set: &[],
+        durations: ["100ms", "600ms"],
+    },
+    Case {
+        name: "1000 nodes, fixed",
         scenario: "examples/random-200",
         scheme: "fixed",
         set: &["generate.nodes=1000", "generate.flows.count=1000", "generate.flows.start_spread=100ms"],
         durations: ["10ms", "70ms"],
     },
 ];
-
-impl Case {
-    fn name(&self) -> String {
-        let set = self.set.iter().map(|set| format!(", {set}"));
-        format!("{}, {}{}", self.scenario, self.scheme, set.collect::<String>())
-    }
-}
 
 const HEAD: &str = "\
 # Instructions that the command takes for a packet-hop, in the build of .ci/run on x86-64.
@@ -86,15 +99,18 @@ pub fn measured(weir: &Path) -> Result<Table> {
     for case in &CASES {
         let [short, long] = case.durations.map(|duration| count(weir, case, duration, &folder.join("count")));
         let ((before, hops_before), (after, hops_after)) = (short?, long?);
-        let hops = hops_after - hops_before;
-        let a_hop = (after - before) as f64 / hops as f64;
+        let hops = hops_after.saturating_sub(hops_before);
+        if hops == 0 {
+            return Err(format!("{}: the longer run has no more packet-hops", case.name).into());
+        }
+        let a_hop = after.saturating_sub(before) as f64 / hops as f64;
         let rest = before as f64 - a_hop * hops_before as f64;
         println!(
             "{}: {a_hop:.1} for each of {hops} hops; the rest of a run: {:.0} million",
-            case.name(),
+            case.name,
             rest / 1e6
         );
-        table.insert(case.name(), Count { hops, a_hop });
+        table.insert(case.name.to_owned(), Count { hops, a_hop });
     }
     Ok(table)
 }
@@ -121,7 +137,7 @@ fn count(weir: &Path, case: &Case, duration: &str, file: &Path) -> Result<(u64, 
     let output = run.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).output()?;
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{}: it does not run under valgrind: {}", case.name(), why.trim()).into());
+        return Err(format!("{}: it does not run under valgrind: {}", case.name, why.trim()).into());
     }
     let document: Value = serde_json::from_slice(&output.stdout)?;
     let hops = document["packet_hops"].as_u64().ok_or("the document of a run has no packet_hops")?;
