@@ -110,7 +110,7 @@ impl Scenario {
     /// Every key that `set` takes, a row each: `key`, `value` (as a text of the file) and `source`.
     #[getter]
     fn parameters(&self) -> Table {
-        let settings = &self.point.scenario.settings;
+        let settings: Vec<Setting> = self.point.scenario.settings.iter().collect();
         Columns::default()
             .text("key", "the key, as `set` takes it", settings.iter().map(|one| &one.path))
             .text(

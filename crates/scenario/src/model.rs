@@ -11,6 +11,7 @@ use weir_document::{Location, Param, ParamValue};
 use weir_packet::signal::ServiceClass;
 
 use crate::names::covers;
+use crate::settings::Settings;
 use crate::traffic::{Activity, Distribution, Requests};
 
 macro_rules! index {
@@ -86,7 +87,7 @@ pub struct Scenario {
     /// Parameters that the experiment sweeps over.
     pub axes: Vec<Axis>,
     /// Every key that can be set with `--set`, with its value now and where that comes from.
-    pub settings: Vec<Setting>,
+    pub settings: Settings,
     /// What was left out because an override shortened the run; a line each, for people.
     pub notes: Vec<String>,
     /// Every key that names a scheme, so that a caller can check the names.
