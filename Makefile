@@ -99,7 +99,7 @@ instructions: ## count the instructions of a packet-hop into their golden table
 ifeq ($(origin WEIR),command line)
 	cargo xtask instructions
 else
-	. .ci/flags && CARGO_TARGET_DIR=$(TARGET)/instructions cargo test --workspace --all-features --test suite --no-run
+	. .ci/flags && CARGO_TARGET_DIR=$(TARGET)/instructions cargo build --profile test --package weir --all-features
 	WEIR=$(TARGET)/instructions/debug/weir cargo xtask instructions
 endif
 
