@@ -1,5 +1,5 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick docs test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick docs test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden instructions records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -93,6 +93,15 @@ docs: ## write the documents that are generated
 # The main figures of every scheme on every built-in scenario; half a minute.
 golden: ## write the golden tables anew
 	cargo xtask golden
+
+# The gate of speed: instructions of a packet-hop, in the build of .ci/run. WEIR=path is such a build.
+instructions: ## count the instructions of a packet-hop into their golden table
+ifeq ($(origin WEIR),command line)
+	cargo xtask instructions
+else
+	. .ci/flags && CARGO_TARGET_DIR=$(TARGET)/instructions cargo build --profile test --package weir --all-features
+	WEIR=$(TARGET)/instructions/debug/weir cargo xtask instructions
+endif
 
 # What weir reproduce says of QSCCP, into a table that its page is made of; takes some minutes.
 SEEDS = 10

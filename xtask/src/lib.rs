@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 pub mod documents;
 pub mod golden;
+pub mod instructions;
 pub mod page;
 pub mod published;
 pub mod records;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use xtask::{Result, documents, golden, page, published, records, root, workspace};
+use xtask::{Result, documents, golden, instructions, page, published, records, root, workspace};
 
 const HELP: &str = "\
 cargo xtask docs                       write the documents that are generated from the code
@@ -11,6 +11,9 @@ cargo xtask docs --check               say which of them differ; 1 if one does
 cargo xtask golden                     write the golden figures, tests/golden/figures.tsv, and mark published ones
                                        that are older
 cargo xtask records DOCUMENT           write the record of a document of weir reproduce qsccp --json
+cargo xtask instructions               count the instructions of a packet-hop, and write tests/golden/instructions.tsv
+cargo xtask instructions --check       say where they are more than there; 1 if so. The table has the figures of the build
+                                       of .ci/run: `make instructions` makes it
 cargo xtask publish FOLDER...          put the figures that weir compare wrote into these folders into the data of the pages
                                        on schemes, docs/data/published.csv, and write these pages
 
@@ -40,6 +43,11 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             records::write(Path::new(document))?;
             write_documents()?;
         }
+        ["instructions"] => match instructions::obstacle() {
+            None => instructions::write(&weir()?)?,
+            Some(why) => return Err(why.into()),
+        },
+        ["instructions", "--check"] => return check_instructions(),
         ["publish", folders @ ..] if !folders.is_empty() => {
             published::publish(folders)?;
             write_published_pages()?;
@@ -71,6 +79,22 @@ fn check_documents() -> Result<ExitCode> {
         println!("{name}: differs from the code: `cargo xtask docs` writes it");
     }
     Ok(if differing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn check_instructions() -> Result<ExitCode> {
+    if let Some(why) = instructions::obstacle() {
+        println!("skipped: {why}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let worse = instructions::check(&weir()?)?;
+    if worse.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    for line in worse {
+        println!("{line}");
+    }
+    println!("If it is meant: `make instructions`, and say why in the message of the commit.");
+    Ok(ExitCode::FAILURE)
 }
 
 /// The command that `WEIR` names, or else the one that the tests run, built.

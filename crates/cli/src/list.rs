@@ -67,7 +67,7 @@ fn or_scheme(name: &str, error: &dyn Error) -> String {
 fn settings(name: &str, all: bool) -> Result<String, Failure> {
     let scenario = load::scenario(name, &[])?;
     let mut text = format!("{}: {}\n\n", scenario.name, scenario.title);
-    let each: Vec<Line> = scenario.settings.iter().map(Line::of).collect();
+    let each: Vec<Line> = scenario.settings.iter().map(|setting| Line::of(&setting)).collect();
     for line in if all { each } else { shortened(each) } {
         let source = line.source.map(|s| format!("  [{s}]")).unwrap_or_default();
         text += &format!("  {} = {}{source}\n", line.path, line.value);
@@ -94,7 +94,11 @@ struct Line {
 impl Line {
     fn of(setting: &Setting) -> Line {
         let value = if setting.value.is_empty() { "(not set)" } else { &setting.value };
-        Line { path: setting.path.clone(), value: value.to_owned(), source: setting.source.clone() }
+        Line {
+            path: setting.path.clone(),
+            value: value.to_owned(),
+            source: setting.source.as_deref().map(str::to_owned),
+        }
     }
 
     fn says(&self) -> (&str, Option<&str>) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -176,7 +176,11 @@ struct Shown {
     begun: Stopwatch,
     /// When there is the next line, after the beginning; `None` on a terminal.
     next: Option<Mutex<Duration>>,
+    /// How many runs there are.
     all: AtomicUsize,
+    /// What is done, and what there is to do, as costs of runs.
+    done: AtomicU64,
+    cost: AtomicU64,
 }
 
 impl Shown {
@@ -187,22 +191,27 @@ impl Shown {
         let bar = ProgressBar::with_draw_target(Some(1), terminal::progress())
             .with_style(style)
             .with_message("simulating");
-        bar.enable_steady_tick(Duration::from_millis(200));
+        terminal::tick(&bar);
         let next = (!terminal::has_progress()).then(|| Mutex::new(Shown::EVERY));
-        Shown { bar, begun: Stopwatch::start(), next, all: AtomicUsize::new(0) }
+        let (done, cost) = (AtomicU64::new(0), AtomicU64::new(1));
+        Shown { bar, begun: Stopwatch::start(), next, all: AtomicUsize::new(0), done, cost }
     }
 
     fn on(&self, event: Event) {
         match event {
             Event::Begin { kept, all, cost } => {
                 self.bar.set_length(cost.max(1));
+                self.cost.store(cost.max(1), Ordering::Relaxed);
                 self.all.store(all, Ordering::Relaxed);
                 self.on(Event::Done(kept));
             }
-            Event::Advance(cost) => {
-                self.bar.inc(cost);
-                self.say();
-            }
+            Event::Advance(cost) => match &self.next {
+                None => self.bar.inc(cost),
+                Some(next) => {
+                    let done = self.done.fetch_add(cost, Ordering::Relaxed) + cost;
+                    self.say(next, done);
+                }
+            },
             Event::Done(done) => {
                 let all = self.all.load(Ordering::Relaxed);
                 if all > 1 {
@@ -212,21 +221,16 @@ impl Shown {
         }
     }
 
-    /// How long it will still take, if it goes on as it did.
-    fn left(&self) -> Duration {
-        let (done, all) = (self.bar.position().max(1), self.bar.length().unwrap_or(1));
-        self.begun.elapsed().mul_f64(all.saturating_sub(done) as f64 / done as f64)
-    }
-
-    /// Says how far all runs are, if it is time to.
-    fn say(&self) {
-        let Some(mut next) = self.next.as_ref().and_then(|next| next.try_lock().ok()) else { return };
+    /// Says how far all runs are, if it is time to, and how long they will take if they go on as they did.
+    fn say(&self, next: &Mutex<Duration>, done: u64) {
+        let Ok(mut next) = next.try_lock() else { return };
         let now = self.begun.elapsed();
         if now < *next {
             return;
         }
         *next = now + Shown::EVERY;
-        let part = 100 * self.bar.position() / self.bar.length().unwrap_or(1).max(1);
-        eprintln!("{}, {} left: {part} %", self.bar.message(), HumanDuration(self.left()));
+        let cost = self.cost.load(Ordering::Relaxed);
+        let left = now.mul_f64(cost.saturating_sub(done) as f64 / done.max(1) as f64);
+        eprintln!("{}, {} left: {} %", self.bar.message(), HumanDuration(left), 100 * done / cost);
     }
 }

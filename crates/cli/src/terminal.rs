@@ -40,6 +40,14 @@ pub fn progress() -> ProgressDrawTarget {
     if has_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
 }
 
+/// Has a bar drawn now and then. Where nothing is drawn, nothing is done by the clock, and a run takes as many instructions
+/// each time.
+pub fn tick(bar: &ProgressBar) {
+    if has_progress() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+}
+
 /// How progress looks; every template of ours is right.
 pub fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -49,7 +57,7 @@ pub fn style(template: &str) -> ProgressStyle {
 pub fn waiting(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, progress());
     let bar = bar.with_style(style("{msg} {elapsed}")).with_message(what);
-    bar.enable_steady_tick(Duration::from_millis(200));
+    tick(&bar);
     bar
 }
 

@@ -681,20 +681,23 @@ pub(crate) struct LengthCounts {
     present: u128,
     /// The only length with entries; [`SEVERAL`] for several, and for none.
     only: u8,
-    /// Apart, so that the tables' hot fields stay together.
-    counts: Box<[u32; MAX_COMPONENTS + 1]>,
+    /// By length, up to the longest that was there: most tables have short ones.
+    counts: Vec<u32>,
 }
 
 /// Of [`LengthCounts`] with several lengths, or none.
 const SEVERAL: u8 = u8::MAX;
 
 impl LengthCounts {
-    pub(crate) fn new() -> LengthCounts {
-        LengthCounts { present: 0, only: SEVERAL, counts: Box::new([0; MAX_COMPONENTS + 1]) }
+    pub(crate) const fn new() -> LengthCounts {
+        LengthCounts { present: 0, only: SEVERAL, counts: Vec::new() }
     }
 
     #[inline]
     pub(crate) fn add(&mut self, len: usize) {
+        if len >= self.counts.len() {
+            self.counts.resize(len + 1, 0);
+        }
         self.counts[len] += 1;
         if self.counts[len] == 1 {
             self.note(self.present | 1 << len);

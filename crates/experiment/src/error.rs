@@ -29,8 +29,8 @@ pub enum ExperimentError {
 impl ExperimentError {
     /// Something that a world does not do, at the place of a setting of the scenario.
     pub fn at_setting(scenario: &Scenario, path: String, message: &str, help: &str) -> ExperimentError {
-        let at = scenario.settings.iter().find(|setting| setting.path == path);
-        let at = at.and_then(|setting| setting.location.clone()).unwrap_or(Location::Set("".into()));
+        let at = scenario.settings.find(&path);
+        let at = at.and_then(|setting| setting.location).unwrap_or(Location::Set("".into()));
         ExperimentError::Scenario(scenario.error_at(&at, path, message, help))
     }
 }

@@ -147,10 +147,9 @@ impl Experiment {
 
     /// The scenario's numbers, each with where it comes from.
     fn provenance(&self) -> Vec<(String, String)> {
-        let said = |setting: &weir_scenario::Setting| {
-            let source = setting.source.clone()?;
-            Some((format!("{} = {}", setting.path, setting.value), source))
+        let said = |setting: weir_scenario::Setting| {
+            Some((format!("{} = {}", setting.path, setting.value), setting.source?.as_ref().to_owned()))
         };
-        self.scenario().settings.iter().filter_map(said).collect()
+        self.scenario().settings.with_source().filter_map(said).collect()
     }
 }

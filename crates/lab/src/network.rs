@@ -197,7 +197,7 @@ impl<'e> Network<'e> {
     pub fn foreign_routes<'r>(&self, node: &Node, routes: &'r [Route]) -> Vec<(&'r str, usize, u64)> {
         let hop = |route: &'r Route, (interface, cost): (&str, u64)| {
             let end = node.ends.iter().position(|end| end.interface == interface);
-            (route.prefix.as_str(), end.expect("a next hop is behind an end"), cost)
+            (&*route.prefix, end.expect("a next hop is behind an end"), cost)
         };
         let own = routes.iter().filter(|route| route.node == node.id);
         let scheme = self.experiment.inactive_scheme();

@@ -359,7 +359,7 @@ impl<'s> Routes<'s> {
                 (hop.node.index(), there, there ^ 1)
             };
             let hops: Vec<_> = route.next_hops.iter().map(hop).collect();
-            fibs[route.node.index()].insert(route.prefix.as_str(), hops);
+            fibs[route.node.index()].insert(&*route.prefix, hops);
         }
         let mut producers: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for flow in &scenario.flows {

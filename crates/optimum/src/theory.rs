@@ -434,7 +434,7 @@ fn at_cache(scenario: &Scenario, node: usize, message: &str) -> ScenarioError {
         Some(event) if scenario.nodes[node].cache_ratio == 0.0 => format!("event.{}.cache_ratio", event.name),
         _ => format!("node.{name}.cache_ratio"),
     };
-    let at = scenario.settings.iter().find(|setting| setting.path == path);
-    let at = at.and_then(|setting| setting.location.clone()).unwrap_or(Location::Set("".into()));
+    let at = scenario.settings.find(&path);
+    let at = at.and_then(|setting| setting.location).unwrap_or(Location::Set("".into()));
     scenario.error_at(&at, path, message, "leave it out")
 }

@@ -110,7 +110,7 @@ impl Scenario {
     /// Every key that `set` takes, a row each: `key`, `value` (as a text of the file) and `source`.
     #[getter]
     fn parameters(&self) -> Table {
-        let settings = &self.point.scenario.settings;
+        let settings: Vec<Setting> = self.point.scenario.settings.iter().collect();
         Columns::default()
             .text("key", "the key, as `set` takes it", settings.iter().map(|one| &one.path))
             .text(
@@ -209,7 +209,7 @@ impl Scenario {
 /// Where a setting's value comes from: what the file says of it, or where it stands.
 fn source(setting: &Setting) -> Option<String> {
     let place = || setting.location.as_ref().map(Location::to_string);
-    setting.source.clone().or_else(place)
+    setting.source.as_deref().map(str::to_owned).or_else(place)
 }
 
 /// `{"link.R2-R3.rate": "20 Mb/s"}` as `KEY=VALUE`.

@@ -33,6 +33,7 @@ mod read;
 pub mod reference;
 mod routing;
 mod set;
+mod settings;
 mod sizes;
 mod traffic;
 
@@ -41,8 +42,9 @@ pub use error::ScenarioError;
 pub use files::{Files, NoFiles};
 pub use model::*;
 pub use names::covers;
-pub use routing::NetworkView;
+pub use routing::{Fibs, FibsOfName, NetworkView};
 pub use set::Override;
+pub use settings::Settings;
 pub use traffic::{Activity, Arrivals, Distribution, MOST_DATA, Popularity, Request, Requests};
 pub use weir_core::seam::QueueLimit;
 pub use weir_document::{Location, Param, ParamValue, did_you_mean, nearest, text};

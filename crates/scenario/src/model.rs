@@ -11,6 +11,7 @@ use weir_document::{Location, Param, ParamValue};
 use weir_packet::signal::ServiceClass;
 
 use crate::names::covers;
+use crate::settings::Settings;
 use crate::traffic::{Activity, Distribution, Requests};
 
 macro_rules! index {
@@ -86,7 +87,7 @@ pub struct Scenario {
     /// Parameters that the experiment sweeps over.
     pub axes: Vec<Axis>,
     /// Every key that can be set with `--set`, with its value now and where that comes from.
-    pub settings: Vec<Setting>,
+    pub settings: Settings,
     /// What was left out because an override shortened the run; a line each, for people.
     pub notes: Vec<String>,
     /// Every key that names a scheme, so that a caller can check the names.
@@ -317,7 +318,7 @@ pub struct Route {
     /// The node whose FIB has the entry.
     pub node: NodeId,
     /// URI of the prefix.
-    pub prefix: String,
+    pub prefix: Arc<str>,
     /// Cheapest first; those of equal cost in the order of nodes, then of links.
     pub next_hops: Vec<NextHop>,
     /// Which of them is the cheapest for a strategy that keeps to one, where that is another than the first.
@@ -636,7 +637,7 @@ pub struct Setting {
     /// Its value now, as it would be written in the file (texts without quotes).
     pub value: String,
     /// Where the value comes from: what the file says about it, `--set`, or `None` (a default, or nothing said).
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
     /// Where it stands; `None` for a default.
     pub location: Option<Location>,
 }

@@ -129,6 +129,7 @@ impl<'e> Builder<'e> {
     }
 
     fn add_nodes(&mut self) {
+        self.nodes.reserve_exact(self.scenario.nodes.len());
         for (index, node) in self.scenario.nodes.iter().enumerate() {
             let (forwarder, keeps_to_one) = self.forwarder(index, &format!("node {}", node.name));
             self.nodes.push(SimNode {
@@ -207,6 +208,7 @@ impl<'e> Builder<'e> {
     }
 
     fn add_links(&mut self) {
+        self.channels.reserve_exact(2 * self.scenario.links.len());
         for link in &self.scenario.links {
             let ends = [link.a, link.b];
             let faces = [0, 1].map(|direction| self.add_link_face(link, ends, direction));

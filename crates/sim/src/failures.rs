@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weir_core::ids::FaceId;
 use weir_core::name::HashedName;
@@ -30,7 +31,8 @@ pub(crate) struct Failures {
 
 impl Failures {
     pub(crate) fn new(scenario: &Scenario, produced: Vec<Produced>) -> Failures {
-        let is_computed = |route: &&Route| !scenario.routing.given.contains(&route.prefix);
+        let is_computed =
+            |route: &&Route| !scenario.routing.given.iter().any(|given| **given == *route.prefix);
         let follows = scenario.routing.converge.is_some();
         let routes = scenario.routes.iter().filter(|route| follows && is_computed(route)).cloned();
         Failures { link_up: vec![true; scenario.links.len()], produced, view: None, routes: routes.collect() }
@@ -140,7 +142,8 @@ impl World {
             add_next_hop(&mut forwarder, now, &prefix, produced.face, 0);
         }
         let follows = scenario.routing.converge.is_some();
-        let stays = |route: &&Route| !follows || scenario.routing.given.contains(&route.prefix);
+        let stays =
+            |route: &&Route| !follows || scenario.routing.given.iter().any(|given| **given == *route.prefix);
         for route in scenario.routes.iter().filter(|route| route.node.index() == index).filter(stays) {
             add_route(&mut forwarder, now, keeps_to_one, &self.channels, route, &name_of(&route.prefix));
         }
@@ -228,7 +231,7 @@ impl World {
         new.retain(|route| self.nodes[route.node.index()].up);
         let old = core::mem::take(&mut self.failures.routes);
         let key = |route: &Route| (route.node, route.prefix.clone());
-        let mut gone: BTreeMap<(NodeId, String), Route> =
+        let mut gone: BTreeMap<(NodeId, Arc<str>), Route> =
             old.into_iter().map(|route| (key(&route), route)).collect();
         let mut names: BTreeMap<&str, HashedName> = BTreeMap::new();
         for route in &new {

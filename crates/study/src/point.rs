@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use weir_core::units::Span;
 use weir_measure::RunDocument;
-use weir_scenario::{Flow, Link, Scenario};
+use weir_scenario::{Flow, Scenario};
 
 use crate::error::StudyError;
 use crate::optimum::ScenarioOptimum;
@@ -106,9 +106,10 @@ impl Point {
         let optimum = self.optimum.get().and_then(Option::as_ref);
         let goodputs = optimum.map(ScenarioOptimum::most_goodputs).unwrap_or_default();
         let ways = shortest_ways(&self.scenario);
+        let access = access_bps(&self.scenario);
         let packets = |(at, flow): (usize, &Flow)| {
             let seconds = (flow.stop.unwrap_or(self.scenario.duration) - flow.start).as_secs_f64();
-            let rate = goodputs.get(at).copied().unwrap_or_else(|| self.access_bps(flow));
+            let rate = goodputs.get(at).copied().unwrap_or(access[flow.consumer.index()]);
             let data = rate * seconds / (8.0 * flow.payload.as_u64().max(1) as f64);
             let data = flow.amount.map_or(data, |amount| data.min(amount as f64));
             2.0 * data * ways[at].map_or(1.0, |way| f64::from(way.hops))
@@ -116,11 +117,16 @@ impl Point {
         let packets: f64 = self.scenario.flows.iter().enumerate().map(packets).sum();
         packets.max(1.0) as u64
     }
+}
 
-    /// The rate of the fastest link of a flow's consumer, bit/s.
-    fn access_bps(&self, flow: &Flow) -> f64 {
-        let at_consumer = |link: &&Link| link.a == flow.consumer || link.b == flow.consumer;
-        let links = self.scenario.links.iter().filter(at_consumer);
-        links.map(|link| link.rate[0].as_bps_f64()).fold(0.0, f64::max)
+/// The rate of the fastest link of each node, bit/s.
+fn access_bps(scenario: &Scenario) -> Vec<f64> {
+    let mut fastest = vec![0.0_f64; scenario.nodes.len()];
+    for link in &scenario.links {
+        for node in [link.a, link.b] {
+            let known = &mut fastest[node.index()];
+            *known = known.max(link.rate[0].as_bps_f64());
+        }
     }
+    fastest
 }

@@ -42,3 +42,21 @@ fn digits_are_kept_as_they_were_printed() {
     let kept = digits_kept(r#"{"a\"1": -1.50e-3, "b2": [1, null, "7"], "c": true}"#);
     assert_eq!(kept, r#"{"a\"1": "-1.50e-3", "b2": ["1", null, "7"], "c": true}"#);
 }
+
+#[test]
+fn one_hundredth_more_instructions_a_hop_is_told() {
+    use xtask::instructions;
+    let table = |text: &str| instructions::parsed(text).unwrap();
+    let was = table("a, fixed\t1000\t500.0\nb, fixed\t1000\t500.0\nold, fixed\t1000\t500.0\n");
+    let is = table("a, fixed\t1000\t505.0\nb, fixed\t1001\t505.1\nnew, fixed\t1000\t1.0\n");
+    assert_eq!(
+        instructions::worse(&was, &is),
+        [
+            "b, fixed: from 500.0 to 505.1 instructions a packet-hop, 1.0 % more",
+            "new, fixed: not in the table",
+            "old, fixed: only in the table",
+        ]
+    );
+    let committed = std::fs::read_to_string(xtask::root().join(instructions::TABLE)).unwrap();
+    assert_eq!(instructions::written(&table(&committed)), committed);
+}

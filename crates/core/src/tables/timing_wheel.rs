@@ -1,6 +1,7 @@
 //! A timing wheel: expiry times of the slots of a slab.
 //!
-//! 1024 slots of 2^22 ns (4.2 ms), each a doubly linked list of indices. An index that expires later
+//! 1024 slots of 2^22 ns (4.2 ms), each a doubly linked list of indices, in groups of 64 that have memory while one of them is
+//! not empty: there are many wheels, and most have few indices that expire at about the same time. An index that expires later
 //! than in one round (4.3 s) stays in its slot for another round. Insertion, removal and change of
 //! expiry are O(1). A slot can be drained in parts, because strangers choose how many indices of later
 //! rounds are in it.
@@ -13,6 +14,11 @@ const NONE: u32 = u32::MAX;
 /// A slot of the wheel spans 2^SLOT_SHIFT ns.
 pub(super) const SLOT_SHIFT: u32 = 22;
 pub(super) const SLOTS: usize = 1024;
+/// Slots that have memory together: those of a word of bits.
+const GROUP: usize = 64;
+const GROUPS: usize = SLOTS / GROUP;
+/// The place of a group without memory.
+const EMPTY: u8 = u8::MAX;
 /// The slot of an index that is in none.
 const UNLINKED: u16 = u16::MAX;
 
@@ -36,9 +42,13 @@ struct Slot {
 pub(super) struct TimingWheel {
     /// By index.
     links: Vec<Link>,
-    slots: Box<[Slot]>,
+    /// Groups of slots, at the places that `place` has.
+    groups: Vec<[Slot; GROUP]>,
+    /// The place of each group in which a slot is not empty, and a bit for each place that none has.
+    place: [u8; GROUPS],
+    free: u16,
     /// A bit for each slot that is not empty, and a bit for each of these words that is not zero.
-    filled: [u64; SLOTS / 64],
+    filled: [u64; GROUPS],
     filled_words: u64,
     /// Every tick before this one has been drained.
     cursor: u64,
@@ -51,8 +61,10 @@ impl TimingWheel {
     pub(super) fn new() -> TimingWheel {
         TimingWheel {
             links: Vec::new(),
-            slots: vec![Slot { head: NONE, tail: NONE }; SLOTS].into_boxed_slice(),
-            filled: [0; SLOTS / 64],
+            groups: Vec::new(),
+            place: [EMPTY; GROUPS],
+            free: 0,
+            filled: [0; GROUPS],
             filled_words: 0,
             cursor: 0,
             draining: false,
@@ -78,23 +90,47 @@ impl TimingWheel {
         }
     }
 
+    /// A slot of a group that has memory.
+    #[inline]
+    fn slot(&mut self, number: usize) -> &mut Slot {
+        &mut self.groups[usize::from(self.place[number / GROUP])][number % GROUP]
+    }
+
+    /// Gives a group memory: that which another one had, if there is some.
+    fn take_place(&mut self, group: usize) {
+        let free = self.free.trailing_zeros();
+        let place = if free < u16::BITS {
+            self.free &= self.free - 1;
+            free as usize
+        } else {
+            self.groups.reserve_exact(1);
+            self.groups.push([Slot { head: NONE, tail: NONE }; GROUP]);
+            self.groups.len() - 1
+        };
+        self.place[group] = place as u8;
+    }
+
     /// Puts an index that is in no slot into that of its expiry.
     #[inline]
     pub(super) fn link(&mut self, index: u32, expires: Time) {
         // The slot that is being drained takes no more: those before `unseen` are never looked at.
         let tick = (expires.as_nanos() >> SLOT_SHIFT).max(self.cursor + u64::from(self.draining));
         let number = tick as usize % SLOTS;
-        let slot = &mut self.slots[number];
-        self.links[index as usize] = Link { prev: slot.tail, next: NONE, slot: number as u16 };
-        match slot.tail {
+        let group = number / GROUP;
+        if self.filled[group] == 0 {
+            self.take_place(group);
+            self.filled_words |= 1 << group;
+        }
+        let slot = self.slot(number);
+        let tail = core::mem::replace(&mut slot.tail, index);
+        match tail {
             NONE => {
                 slot.head = index;
-                self.filled[number / 64] |= 1 << (number % 64);
-                self.filled_words |= 1 << (number / 64);
+                self.filled[group] |= 1 << (number % GROUP);
             }
             tail => self.links[tail as usize].next = index,
         }
-        slot.tail = index;
+        self.links[index as usize] = Link { prev: tail, next: NONE, slot: number as u16 };
     }
 
     /// Takes an index out of its slot, if it is in one.
@@ -109,20 +145,21 @@ impl TimingWheel {
         }
         self.links[index as usize].slot = UNLINKED;
         let number = number as usize;
-        let slot = &mut self.slots[number];
         match prev {
-            NONE => slot.head = next,
+            NONE => self.slot(number).head = next,
             prev => self.links[prev as usize].next = next,
         }
         match next {
-            NONE => slot.tail = prev,
+            NONE => self.slot(number).tail = prev,
             next => self.links[next as usize].prev = prev,
         }
-        if slot.head == NONE {
-            let word = &mut self.filled[number / 64];
-            *word &= !(1 << (number % 64));
-            if *word == 0 {
-                self.filled_words &= !(1 << (number / 64));
+        if (prev, next) == (NONE, NONE) {
+            let group = number / GROUP;
+            self.filled[group] &= !(1 << (number % GROUP));
+            if self.filled[group] == 0 {
+                self.filled_words &= !(1 << group);
+                self.free |= 1 << self.place[group];
+                self.place[group] = EMPTY;
             }
         }
     }
@@ -190,7 +227,7 @@ impl TimingWheel {
                     }
                 }
                 self.draining = true;
-                self.unseen = self.slots[self.cursor as usize % SLOTS].head;
+                self.unseen = self.slot(self.cursor as usize % SLOTS).head;
             }
             while self.unseen != NONE {
                 *looks = looks.checked_sub(1)?;

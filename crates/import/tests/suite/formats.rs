@@ -42,7 +42,8 @@ fn graphml_has_places_labels_and_speeds() {
     assert_eq!((s.links[1].rate, s.links[1].delay), ([Rate::from_mbps(100); 2], [Span::from_millis(10); 2]));
     let (x, y) = s.nodes[0].position.unwrap();
     assert!(y == -52.52 && (x - 13.4 * 0.6388).abs() < 0.01, "{x} {y}");
-    let source = |path: &str| s.settings.iter().find(|of| of.path == path).unwrap().source.clone().unwrap();
+    let source =
+        |path: &str| s.settings.iter().find(|of| of.path == path).unwrap().source.unwrap().to_string();
     assert_eq!(source("link.Berlin _ Co_-Munich.delay"), "assumed: distance / 200 km per ms");
     assert!(source("link.Munich-Munich 2.rate").starts_with("assumed: zoo.graphml states no rate"));
     let notes = imported.notes.join("\n");

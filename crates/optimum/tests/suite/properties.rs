@@ -156,7 +156,7 @@ fn each_flow_is_among_the_largest_where_it_is_held(
     for (index, flow) in scenario.flows.iter().enumerate() {
         let mut at = flow.consumer;
         while !flow.producers.contains(&at) {
-            let route = scenario.routes.iter().find(|r| r.node == at && r.prefix == flow.prefix).unwrap();
+            let route = scenario.routes.iter().find(|r| r.node == at && *r.prefix == *flow.prefix).unwrap();
             let next = route.next_hops[0].node;
             on[self::index(scenario.link_between(next, at).unwrap())].push(index);
             at = next;

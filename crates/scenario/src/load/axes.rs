@@ -6,9 +6,10 @@ use weir_core::units::{Bytes, Rate, Span};
 use weir_document::{Item, Shape, Value, list, nearest};
 
 use super::{Listed, Loader, Result};
-use crate::model::{Axis, Setting};
+use crate::model::Axis;
 use crate::names;
 use crate::read::ScenarioItem;
+use crate::settings::Settings;
 
 impl Loader<'_> {
     /// The axes; where each stands is not known yet.
@@ -31,7 +32,7 @@ impl Loader<'_> {
     }
 
     /// Finds where each axis stands.
-    pub(super) fn current(&self, mut axes: Vec<Axis>, settings: &[Setting]) -> Vec<Axis> {
+    pub(super) fn current(&self, mut axes: Vec<Axis>, settings: &Settings) -> Vec<Axis> {
         for (axis, listed) in axes.iter_mut().zip(&self.all("axis")) {
             let mut now: BTreeSet<String> = BTreeSet::new();
             for path in &axis.set {
@@ -52,11 +53,12 @@ impl Loader<'_> {
         &self,
         listed: &Listed<'_>,
         path: &str,
-        settings: &[Setting],
+        settings: &Settings,
     ) -> Result<weir_document::DocumentError> {
         let item = self.item(listed);
         let value = item.value("set")?;
-        let meant = nearest(path, settings.iter().map(|s| s.path.as_str()));
+        let paths: Vec<String> = settings.iter().map(|s| s.path).collect();
+        let meant = nearest(path, paths.iter().map(String::as_str));
         let help = meant.map_or(String::new(), |m| format!("did you mean `{m}`?"));
         Ok(item.error("set", &value, format!("`{path}` does not exist or cannot be set"), help))
     }

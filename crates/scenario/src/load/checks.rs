@@ -10,6 +10,7 @@ use weir_document::{Origin, list};
 use super::nodes::Network;
 use super::{Listed, Loader, first_of};
 use crate::model::{Flow, Link, NextHop, NodeId, Route};
+use crate::routing::Fibs;
 
 /// Of how many flows lifetimes are compared with round trips: of more it would take longer than reading them.
 const MOST_LIFETIMES: usize = 10_000;
@@ -20,27 +21,6 @@ pub(super) struct Checked<'s> {
     pub(super) links: &'s [Link],
     pub(super) flows: &'s [Flow],
     pub(super) routes: &'s [Route],
-}
-
-/// The FIBs of all nodes.
-struct Fibs<'s>(BTreeMap<(NodeId, &'s str), &'s Route>);
-
-impl<'s> Fibs<'s> {
-    fn new(routes: &'s [Route]) -> Fibs<'s> {
-        Fibs(routes.iter().map(|route| ((route.node, route.prefix.as_str()), route)).collect())
-    }
-
-    /// The next hops of a node for the longest prefix of `name`.
-    fn next_hops(&self, node: NodeId, name: &str) -> impl Iterator<Item = NextHop> + use<'s> {
-        let parents = core::iter::successors(Some(name), |name| match name.rfind('/')? {
-            0 if name.len() > 1 => Some("/"),
-            0 => None,
-            at => Some(&name[..at]),
-        });
-        let route: Option<&'s Route> =
-            parents.into_iter().find_map(|prefix| self.0.get(&(node, prefix)).copied());
-        route.into_iter().flat_map(|route| route.next_hops.iter().copied())
-    }
 }
 
 impl Checked<'_> {
@@ -55,11 +35,12 @@ impl Checked<'_> {
         let mut to_visit: Vec<NodeId> = self.consumers(flow).collect();
         let mut seen: BTreeSet<NodeId> = to_visit.iter().copied().collect();
         let mut links = BTreeSet::new();
+        let fibs = fibs.of_name(&flow.prefix);
         while let Some(node) = to_visit.pop().filter(|node| !flow.producers.contains(node)) {
-            for NextHop { node: next, link, .. } in fibs.next_hops(node, &flow.prefix) {
+            for NextHop { node: next, link, .. } in fibs.next_hops(node) {
                 links.insert(link.link.index());
-                if seen.insert(next) {
-                    to_visit.push(next);
+                if seen.insert(*next) {
+                    to_visit.push(*next);
                 }
             }
         }
@@ -70,6 +51,7 @@ impl Checked<'_> {
     fn round_trip(&self, fibs: &Fibs<'_>, flow: &Flow, [interest, data]: [Bytes; 2]) -> Option<Span> {
         let mut open: BinaryHeap<_> = self.consumers(flow).map(|node| Reverse((Span::ZERO, node))).collect();
         let mut done = BTreeSet::new();
+        let fibs = fibs.of_name(&flow.prefix);
         while let Some(Reverse((after, node))) = open.pop() {
             if flow.producers.contains(&node) {
                 return Some(after);
@@ -77,11 +59,11 @@ impl Checked<'_> {
             if !done.insert(node) {
                 continue;
             }
-            for NextHop { node: next, link: way, .. } in fibs.next_hops(node, &flow.prefix) {
+            for NextHop { node: next, link: way, .. } in fibs.next_hops(node) {
                 let (link, there, back) = (&self.links[way.link.index()], way.direction, 1 - way.direction);
                 let out = link.delay[there] + link.rate[there].time_for(interest);
                 let home = link.delay[back] + link.rate[back].time_for(data);
-                open.push(Reverse((after + out + home, next)));
+                open.push(Reverse((after + out + home, *next)));
             }
         }
         None

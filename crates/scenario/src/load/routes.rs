@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::sync::Arc;
 
 use weir_document::{DocumentError, Item, Origin, Table, Value, list};
 
@@ -25,7 +26,7 @@ struct Prefix<'f> {
 }
 
 /// The prefixes in the order in which flows first fetch them.
-fn prefixes(flows: &[Flow]) -> Vec<Prefix<'_>> {
+fn prefixes<'f>(flows: &[&'f Flow]) -> Vec<Prefix<'f>> {
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut prefixes: Vec<Prefix<'_>> = Vec::new();
     for (i, flow) in flows.iter().enumerate() {
@@ -54,7 +55,8 @@ impl Loader<'_> {
         let drawn = flows
             .iter()
             .flat_map(|flow| flow.drawn_from.iter().map(|&consumer| Flow { consumer, ..flow.clone() }));
-        let flows = &flows.iter().cloned().chain(drawn).collect::<Vec<Flow>>()[..];
+        let drawn: Vec<Flow> = drawn.collect();
+        let flows: Vec<&Flow> = flows.iter().chain(&drawn).collect();
         let graph = Graph::new(network.names.len(), links, routing.metric, |_| true);
         let given = self.given(network);
         // A wrong route leaves a gap, which is no error of the flows.
@@ -62,7 +64,7 @@ impl Loader<'_> {
             return (Vec::new(), routing);
         }
         routing.given = given.keys().cloned().collect();
-        let prefixes = prefixes(flows);
+        let prefixes = prefixes(&flows);
         let mut demands = Vec::new();
         // For each demand its prefix.
         let mut searched = Vec::new();
@@ -72,18 +74,18 @@ impl Loader<'_> {
             let producers: Vec<NodeId> = producers.into_iter().collect();
             if given.keys().any(|g| names::covers(g, prefix.name)) {
                 for &i in &prefix.flows {
-                    faults.or(self.check_given(network, &given, &flows[i], &producers), ());
+                    faults.or(self.check_given(network, &given, flows[i], &producers), ());
                 }
             } else if policy.is_some() {
                 let consumers = prefix.flows.iter().map(|&i| flows[i].consumer).collect();
                 demands.push(Demand { name: prefix.name, producers, consumers, others: Vec::new() });
                 searched.push(prefix);
             } else {
-                faults.push(self.not_given(&flows[prefix.flows[0]], &given));
+                faults.push(self.not_given(flows[prefix.flows[0]], &given));
             }
         }
         let made = routes(&graph, routing.policy, &demands, |demand, consumer| {
-            let flow = &flows[searched[demand].flows[consumer]];
+            let flow = flows[searched[demand].flows[consumer]];
             faults.push(self.unreachable(network, &graph, flow));
         });
         let mut routes = given_routes(&given);
@@ -329,6 +331,7 @@ fn add_hops(
 fn given_routes(given: &Given) -> Vec<Route> {
     let mut routes = Vec::new();
     for (prefix, nodes) in given {
+        let prefix: Arc<str> = prefix.as_str().into();
         for (&node, GivenHops { next_hops, single }) in nodes {
             let hop = |(i, &(node, link)): (usize, &(NodeId, DirectedLink))| NextHop {
                 node,
@@ -336,7 +339,7 @@ fn given_routes(given: &Given) -> Vec<Route> {
                 cost: i as u64 + 1,
             };
             let next_hops = next_hops.iter().enumerate().map(hop).collect();
-            routes.push(Route { node, prefix: prefix.clone(), next_hops, single: *single });
+            routes.push(Route { node, prefix: Arc::clone(&prefix), next_hops, single: *single });
         }
     }
     routes

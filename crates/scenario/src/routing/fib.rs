@@ -1,9 +1,12 @@
 //! The FIB entries of prefixes, by the policy.
 
 use std::collections::BTreeMap;
-use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{mem, thread};
 
 use super::paths::{Path, Paths};
+use super::two_sided::TwoSided;
 use super::{FAR, Graph, Search, Way, directed};
 use crate::model::{NextHop, NodeId, Route, RoutingPolicy};
 
@@ -19,6 +22,15 @@ pub struct Demand<'a> {
     pub others: Vec<NodeId>,
 }
 
+/// Of so many nodes at the most the ways are searched from both ends; of more, one search from the producers serves all.
+const FEW: usize = 8;
+
+/// Threads search if sets of producers times nodes are more than this; else they cost more than they save.
+const FEW_FOR_THREADS: usize = 1 << 22;
+
+/// The entries of a prefix, and its consumers without a path, by their places.
+type Made = (Vec<Route>, Vec<usize>);
+
 /// The entries of each prefix, in the order of the nodes: of all nodes that its Interests can come to. `unreachable` hears of
 /// consumers without a path: the prefix and the consumer by their places.
 pub fn routes(
@@ -32,42 +44,94 @@ pub fn routes(
     for (number, demand) in demands.iter().enumerate() {
         by_producers.entry(&demand.producers).or_default().push(number);
     }
-    let mut made: Vec<Vec<Route>> = vec![Vec::new(); demands.len()];
-    let mut search = Search::new(graph);
-    // The last prefix, from 1, that an Interest for it can bring to each node.
-    let mut seen = vec![0usize; graph.nodes()];
-    for (producers, numbers) in by_producers {
+    let sets: Vec<(&[NodeId], Vec<usize>)> = by_producers.into_iter().collect();
+    // Each thread takes the next set; a set's entries depend on nothing else.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut searches = Searches::new(graph, policy, demands);
+        let mut made: Vec<(usize, Made)> = Vec::new();
+        while let Some((producers, numbers)) = sets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            searches.add(producers, numbers, &mut made);
+        }
+        made
+    };
+    let threads = match sets.len().saturating_mul(graph.nodes()) {
+        0..FEW_FOR_THREADS => 1,
+        _ => thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut all: Vec<Made> = vec![Made::default(); demands.len()];
+    thread::scope(|scope| {
+        // Where the system has no more threads, those that there are do the work.
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+        let own = work();
+        let others = others.into_iter().flat_map(|thread| thread.join().expect("no search panics"));
+        own.into_iter().chain(others).for_each(|(number, made)| all[number] = made);
+    });
+    for (_, numbers) in &sets {
+        for &number in numbers {
+            all[number].1.iter().for_each(|&place| unreachable(number, place));
+        }
+    }
+    all.into_iter().map(|(routes, _)| routes).collect()
+}
+
+/// What a thread searches with.
+struct Searches<'g> {
+    graph: &'g Graph,
+    policy: RoutingPolicy,
+    demands: &'g [Demand<'g>],
+    whole: Search<'g>,
+    two_sided: TwoSided<'g>,
+    /// The last prefix, from 1, that an Interest for it can bring to each node.
+    seen: Vec<usize>,
+}
+
+impl<'g> Searches<'g> {
+    fn new(graph: &'g Graph, policy: RoutingPolicy, demands: &'g [Demand<'g>]) -> Searches<'g> {
+        let (whole, two_sided) = (Search::new(graph), TwoSided::new(graph));
+        Searches { graph, policy, demands, whole, two_sided, seen: vec![0; graph.nodes()] }
+    }
+
+    /// Adds the entries of some prefixes that the same nodes produce.
+    fn add(&mut self, producers: &[NodeId], numbers: &[usize], made: &mut Vec<(usize, Made)>) {
+        let Searches { graph, policy, demands, .. } = *self;
         let from = |number: &usize| {
             let demand = &demands[*number];
             demand.consumers.iter().chain(&demand.others).map(|node| node.index())
         };
         let wanted: Vec<usize> = numbers.iter().flat_map(from).collect();
         let many = matches!(policy, RoutingPolicy::KShortest(_) | RoutingPolicy::KDisjoint(_));
-        let distance = search.distances(producers, (!many).then_some(&wanted[..]));
+        // Further next hops need the distances of nodes off the shortest ways.
+        let is_shortest = matches!(policy, RoutingPolicy::ShortestPath | RoutingPolicy::EqualCost);
+        let distance = match is_shortest && wanted.len() <= FEW {
+            true => self.two_sided.distances(producers, wanted.into_iter()),
+            false => self.whole.distances(producers, (!many).then_some(&wanted[..])),
+        };
         let mut paths = many.then(|| Paths::new(graph, distance));
-        for number in numbers {
+        for &number in numbers {
             let demand = &demands[number];
             let lost = demand.consumers.iter().enumerate().filter(|(_, node)| distance[node.index()] == FAR);
-            lost.for_each(|(place, _)| unreachable(number, place));
+            let lost = lost.map(|(place, _)| place).collect();
             let hops = match &mut paths {
                 Some(paths) => by_paths(graph, paths, distance, policy, demand),
                 None => {
                     let from = from(&number).filter(|node| distance[*node] != FAR);
                     by_distance(graph, distance, policy, from, |node| {
-                        mem::replace(&mut seen[node], number + 1) != number + 1
+                        mem::replace(&mut self.seen[node], number + 1) != number + 1
                     })
                 }
             };
+            let name: Arc<str> = demand.name.into();
             let route = |(node, next_hops)| Route {
                 node: NodeId(node),
-                prefix: demand.name.to_owned(),
+                prefix: Arc::clone(&name),
                 next_hops,
                 single: None,
             };
-            made[number] = hops.into_iter().map(route).collect();
+            made.push((number, (hops.into_iter().map(route).collect(), lost)));
         }
     }
-    made
 }
 
 /// The next hops of the nodes that Interests can come to, by their distance alone.

@@ -6,10 +6,13 @@ use std::collections::{BTreeMap, BinaryHeap};
 use crate::model::{DirectedLink, Link, LinkId, NextHop, NodeId, RoutingMetric, RoutingPolicy};
 
 mod fib;
+mod fibs;
 mod paths;
+mod two_sided;
 mod view;
 
 pub use fib::{Demand, routes};
+pub use fibs::{Fibs, FibsOfName};
 pub use view::NetworkView;
 
 /// The distance of a node from which no links lead to a target.
@@ -444,6 +447,38 @@ mod tests {
                     prop_assert_eq!(distance[v] < best, by(&many));
                     let on_shortest = distance[v] != FAR && distance[v] + graph.cost(neighbour.way) == best;
                     prop_assert_eq!(on_shortest, by(&equal));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_search_from_both_ends_has_the_next_hops_of_a_whole_one(
+            (n, edges, targets) in graphs(),
+            from in prop::collection::vec(0usize..16, 1..4),
+            metric in metrics(),
+        ) {
+            let graph = graph(n, edges, metric);
+            let targets: Vec<NodeId> = targets.into_iter().map(NodeId).collect();
+            let from: Vec<usize> = from.into_iter().map(|node| node % n).collect();
+            let whole = Search::new(&graph).distances(&targets, None).to_vec();
+            let mut two_sided = two_sided::TwoSided::new(&graph);
+            // What an earlier search knew is forgotten.
+            two_sided.distances(&[NodeId(0)], 0..n);
+            let distance = two_sided.distances(&targets, from.iter().copied());
+            for node in 0..n {
+                prop_assert!(distance[node] >= whole[node]);
+            }
+            let mut to_visit = from;
+            let mut seen = vec![false; n];
+            while let Some(node) = to_visit.pop() {
+                prop_assert_eq!(distance[node], whole[node]);
+                for policy in [RoutingPolicy::ShortestPath, RoutingPolicy::EqualCost] {
+                    let hops = graph.next_hops(node, distance, policy);
+                    prop_assert_eq!(&hops, &graph.next_hops(node, &whole, policy));
+                    let next = hops.iter().map(|hop| hop.node.index());
+                    to_visit.extend(next.filter(|next| !std::mem::replace(&mut seen[*next], true)));
                 }
             }
         }

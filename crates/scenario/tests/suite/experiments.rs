@@ -33,7 +33,7 @@ fn dumbbell(overrides: &[&str]) -> Scenario {
 /// The next hops of a node for a prefix, by name.
 fn hops<'s>(s: &'s Scenario, node: &str, prefix: &str) -> Vec<&'s str> {
     let node = s.node(node).unwrap();
-    let route = s.routes.iter().find(|r| r.node == node && r.prefix == prefix);
+    let route = s.routes.iter().find(|r| r.node == node && *r.prefix == *prefix);
     route.map_or(Vec::new(), |r| r.next_hops.iter().map(|h| s.nodes[h.node.index()].name.as_str()).collect())
 }
 
@@ -514,7 +514,7 @@ const DIAMOND: [(&str, &str); 3] = [
 /// The FIB for a prefix, an entry `R6→R7|R5`, sorted.
 fn fib(s: &Scenario, prefix: &str) -> Vec<String> {
     let name = |node: NodeId| s.nodes[node.index()].name.as_str();
-    let entries = s.routes.iter().filter(|r| r.prefix == prefix).map(|r| {
+    let entries = s.routes.iter().filter(|r| *r.prefix == *prefix).map(|r| {
         let next_hops: Vec<_> = r.next_hops.iter().map(|h| name(h.node)).collect();
         format!("{}→{}", name(r.node), next_hops.join("|"))
     });
@@ -558,7 +558,7 @@ fn ways(s: &Scenario, flow: &Flow) -> Vec<Vec<NodeId>> {
             complete.push(way);
             continue;
         }
-        let route = s.routes.iter().find(|r| r.node == at && r.prefix == flow.prefix);
+        let route = s.routes.iter().find(|r| r.node == at && *r.prefix == *flow.prefix);
         for hop in &route.unwrap_or_else(|| panic!("{}: {way:?} ends", flow.prefix)).next_hops {
             let next = hop.node;
             assert!(!way.contains(&next), "{}: {way:?} comes back to {next:?}", flow.prefix);
@@ -607,7 +607,7 @@ fn no_way_of_qsccp_runs_in_a_circle_and_paths_are_as_long_as_the_paper_says() {
 /// augmenting paths.
 fn maximum_flow(s: &Scenario, flow: &Flow) -> u64 {
     let mut left: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-    for route in s.routes.iter().filter(|r| r.prefix == flow.prefix) {
+    for route in s.routes.iter().filter(|r| *r.prefix == *flow.prefix) {
         for next in route.next_hops.iter().map(|hop| hop.node) {
             let link = s.link_between(next, route.node).unwrap();
             left.insert((route.node, next), s.links[link.link.index()].rate[link.direction].as_bps());
@@ -666,7 +666,7 @@ fn schemes_that_keep_to_one_path_have_the_widest() {
             let ways = ways(&s, flow);
             let is_kept_to = |way: &Vec<NodeId>| {
                 way.windows(2).all(|pair| {
-                    let covers = |r: &&Route| r.node == pair[0] && r.prefix == flow.prefix;
+                    let covers = |r: &&Route| r.node == pair[0] && *r.prefix == *flow.prefix;
                     let route = s.routes.iter().find(covers).unwrap();
                     let kept = route.single.unwrap_or(route.next_hops[0].link);
                     pair[1] == s.ends(kept).1
@@ -875,7 +875,7 @@ fn links_between_the_same_nodes_have_names() {
     let names = [0, 1, 2].map(|link| s.link_name(LinkId(link)));
     assert_eq!(names, ["A-B", "B-A:upper", "B-C:only"]);
     let hops = |prefix: &str| -> Vec<(usize, usize, u64)> {
-        let route = s.routes.iter().find(|route| route.prefix == prefix && route.node == NodeId(0)).unwrap();
+        let route = s.routes.iter().find(|route| *route.prefix == *prefix && route.node == NodeId(0)).unwrap();
         route.next_hops.iter().map(|hop| (hop.link.link.index(), hop.link.direction, hop.cost)).collect()
     };
     // Interests from A to B cost 0.5 by the upper link, and 2 by the other; then 1.

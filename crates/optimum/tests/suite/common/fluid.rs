@@ -129,7 +129,7 @@ impl Fluid {
         let mut fibs = BTreeMap::new();
         for route in &scenario.routes {
             let hops: Vec<usize> = route.next_hops.iter().map(|hop| hop.node.index()).collect();
-            fibs.insert((route.prefix.as_str(), route.node.index()), hops);
+            fibs.insert((&*route.prefix, route.node.index()), hops);
         }
         let (mut flows, mut hops) = (Vec::new(), 0);
         for flow in &scenario.flows {
