@@ -1420,6 +1420,7 @@ mod full_pit;
 mod hints;
 mod ingress;
 mod managed;
+mod plain;
 mod queue_hooks;
 mod strangers;
 mod waiting;
