@@ -44,5 +44,6 @@ pub use names::covers;
 pub use routing::NetworkView;
 pub use set::Override;
 pub use traffic::{Activity, Arrivals, Distribution, MOST_DATA, Popularity, Request, Requests};
+pub use weir_core::consumer::Source;
 pub use weir_core::seam::QueueLimit;
 pub use weir_document::{Location, Param, ParamValue, did_you_mean, nearest, text};
