@@ -1,6 +1,6 @@
 //! Consumers and producers, in the types of the core and of the counters.
 
-use weir_core::consumer::{ConsumerConfig, REORDER_BOUND, Source};
+use weir_core::consumer::{ConsumerConfig, REORDER_BOUND};
 use weir_core::name::{HashedName, TYPE_GENERIC};
 use weir_core::packet::Packet;
 use weir_core::packet::wire;
@@ -9,7 +9,7 @@ use weir_core::seam::FlowConfig;
 use weir_core::units::{Bytes, Span, Time};
 use weir_measure::{FlowInfo, RequestInfo};
 use weir_packet::Name;
-use weir_scenario::{Flow, FlowId, SourceRate};
+use weir_scenario::{Flow, FlowId};
 
 use crate::experiment::{Experiment, HASHER};
 
@@ -49,7 +49,7 @@ impl Experiment {
             first: 0,
             amount: flow.amount,
             reorder: REORDER_BOUND,
-            source: source(flow.source),
+            source: flow.source,
             source_jitter: flow.source_jitter,
             lifetime: flow.lifetime,
             must_be_fresh: flow.freshness.is_some(),
@@ -74,15 +74,6 @@ impl Experiment {
             freshness: flow.freshness.unwrap_or(Span::ZERO),
             signature: flow.signature,
         }
-    }
-}
-
-/// How much an application asks for.
-pub(crate) fn source(source: SourceRate) -> Source {
-    match source {
-        SourceRate::Elastic => Source::Elastic,
-        SourceRate::Limited(rate) => Source::Limited(rate),
-        SourceRate::Unresponsive(rate) => Source::Unresponsive(rate),
     }
 }
 

@@ -4,7 +4,6 @@ use weir_core::consumer::Source;
 use weir_core::units::{Rate, Span, Time};
 use weir_scenario::{Event, FlowId, LinkId, NodeId};
 
-use crate::applications::source;
 use crate::experiment::Experiment;
 
 /// Something that changes at a time.
@@ -61,7 +60,7 @@ impl Experiment {
             let at = Time::ZERO + event.at;
             match &event.what {
                 Event::FlowSource { flows, source: rate } => {
-                    script.extend(flows.iter().map(|flow| (at, Change::Source(*flow, source(*rate)))));
+                    script.extend(flows.iter().map(|flow| (at, Change::Source(*flow, *rate))));
                 }
                 Event::LinkRate { link, rate } => script.push((at, Change::Rate(*link, *rate))),
                 Event::LinkDelay { link, delay } => script.push((at, Change::Delay(*link, *delay))),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weir_core::units::Rate;
-use weir_scenario::{DirectedLink, Event, Flow, NodeId, Scenario, SourceRate};
+use weir_scenario::{DirectedLink, Event, Flow, NodeId, Scenario, Source};
 
 use crate::error::LabError;
 
@@ -35,10 +35,10 @@ pub fn scaled(scenario: &Arc<Scenario>, factor: f64) -> Result<Arc<Scenario>, La
     let rate = |rate: Rate| {
         Rate::from_bps(u64::from(rate > Rate::ZERO).max((rate.as_bps_f64() * factor).round() as u64))
     };
-    let source = |of: SourceRate| match of {
-        SourceRate::Elastic => SourceRate::Elastic,
-        SourceRate::Limited(limit) => SourceRate::Limited(rate(limit)),
-        SourceRate::Unresponsive(fixed) => SourceRate::Unresponsive(rate(fixed)),
+    let source = |of: Source| match of {
+        Source::Elastic => Source::Elastic,
+        Source::Limited(limit) => Source::Limited(rate(limit)),
+        Source::Unresponsive(fixed) => Source::Unresponsive(rate(fixed)),
     };
     for link in &mut scaled.links {
         link.rate = link.rate.map(rate);
@@ -72,8 +72,8 @@ pub fn packets_per_second(scenario: &Scenario) -> f64 {
         let of_all = |hops: &[DirectedLink]| hops.iter().map(|hop| rates[back(hop)]).sum::<f64>();
         let slowest = ways.iter().map(|hops| of_all(hops)).fold(f64::MAX, f64::min);
         let most = match flow.source {
-            SourceRate::Elastic => slowest,
-            SourceRate::Limited(rate) | SourceRate::Unresponsive(rate) => slowest.min(rate.as_bps_f64()),
+            Source::Elastic => slowest,
+            Source::Limited(rate) | Source::Unresponsive(rate) => slowest.min(rate.as_bps_f64()),
         };
         // Where a node has several next hops, each has a part of the flow.
         let part = |hops: &[DirectedLink], hop: &DirectedLink| rates[back(hop)] / of_all(hops).max(1.0);

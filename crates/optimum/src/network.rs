@@ -7,7 +7,7 @@ use weir_core::seam::SharingPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_medium::{Saturation, phy};
 use weir_packet::ServiceClass;
-use weir_scenario::{DirectedLink, Event, MediumId, NextHop, Scenario, SourceRate};
+use weir_scenario::{DirectedLink, Event, MediumId, NextHop, Scenario, Source};
 
 use crate::OptimumError;
 use crate::optimum::Copies;
@@ -730,10 +730,10 @@ const MOST_LOSS: f64 = 0.9;
 
 /// What an application asks for at the most. That one does not listen makes it no larger: its share is
 /// what the links give it.
-fn demand(source: SourceRate) -> f64 {
+fn demand(source: Source) -> f64 {
     match source {
-        SourceRate::Elastic => f64::INFINITY,
-        SourceRate::Limited(rate) | SourceRate::Unresponsive(rate) => rate.as_bps_f64(),
+        Source::Elastic => f64::INFINITY,
+        Source::Limited(rate) | Source::Unresponsive(rate) => rate.as_bps_f64(),
     }
 }
 

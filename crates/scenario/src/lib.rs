@@ -46,5 +46,6 @@ pub use routing::{Fibs, FibsOfName, NetworkView};
 pub use set::Override;
 pub use settings::Settings;
 pub use traffic::{Activity, Arrivals, Distribution, MOST_DATA, Popularity, Request, Requests};
+pub use weir_core::consumer::Source;
 pub use weir_core::seam::QueueLimit;
 pub use weir_document::{Location, Param, ParamValue, did_you_mean, nearest, text};

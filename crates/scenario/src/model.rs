@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weir_core::consumer::Source;
 use weir_core::link::RateTrace;
 use weir_core::node::CsPlacement;
 use weir_core::seam::QueueLimit;
@@ -279,7 +280,7 @@ pub struct Flow {
     /// When it pauses.
     pub activity: Option<Arc<Activity>>,
     /// How much the application asks for.
-    pub source: SourceRate,
+    pub source: Source,
     /// The seed draws a factor for each time between two Interests of a source with a rate, at most this far from 1; 0 to 1.
     pub source_jitter: f64,
     /// Bytes of content in each segment, also in the last one.
@@ -297,19 +298,6 @@ pub struct Flow {
     pub scheme: Option<String>,
     /// The application that runs in the lab in place of this consumer: a line for a shell.
     pub command: Option<Arc<str>>,
-}
-
-/// How much an application asks for. Rates count all bits of the Data packets asked for, as QSCCP's
-/// authors do: 10 Mb/s of packets of 1078 B are 1160 Interests a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SourceRate {
-    /// As much as the scheme lets it.
-    #[default]
-    Elastic,
-    /// At most this rate, and less when the scheme says so.
-    Limited(Rate),
-    /// This rate, whatever the scheme says.
-    Unresponsive(Rate),
 }
 
 /// A FIB entry.
@@ -398,12 +386,12 @@ pub struct TimedEvent {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The applications of these flows ask for something else from now on. A flow that turns
-    /// greedy is one whose source becomes [`SourceRate::Unresponsive`].
+    /// greedy is one whose source becomes [`Source::Unresponsive`].
     FlowSource {
         /// Numbers of the flows.
         flows: Vec<FlowId>,
         /// Rate at which each of them asks from now on.
-        source: SourceRate,
+        source: Source,
     },
     /// A link's rates change.
     LinkRate {

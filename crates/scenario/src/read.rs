@@ -4,8 +4,8 @@ use weir_core::units::{Rate, Span};
 use weir_document::{DocumentError, Item, Kind, Origin, Shape, Value};
 use weir_packet::signal::ServiceClass;
 
-use crate::model::SourceRate;
 use crate::names;
+use weir_core::consumer::Source;
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
@@ -20,7 +20,7 @@ pub trait ScenarioItem {
     /// The service class that `text` names, which stands at `at`.
     fn class_of(&self, key: &str, text: &str, at: &Value) -> Result<ServiceClass>;
     /// `source_rate` with `unresponsive`.
-    fn source_rate(&self) -> Result<SourceRate>;
+    fn source_rate(&self) -> Result<Source>;
     /// `window = ["20 s", "120 s"]`, in order; none if the key is missing or is no list of two.
     fn window_times(&self) -> Result<Option<(Span, Span)>>;
     /// The name of a flow group, window, event, medium or axis.
@@ -61,7 +61,7 @@ impl ScenarioItem for Item<'_> {
         text.parse().map_err(|_| self.wrong_shape(key, at, Shape::Class))
     }
 
-    fn source_rate(&self) -> Result<SourceRate> {
+    fn source_rate(&self) -> Result<Source> {
         let value = self.value("source_rate")?;
         let unresponsive = self.switch("unresponsive")?;
         if value.as_text() == Some("elastic") {
@@ -73,7 +73,7 @@ impl ScenarioItem for Item<'_> {
                     "give its rate: source_rate = \"10 Mb/s\"",
                 ));
             }
-            return Ok(SourceRate::Elastic);
+            return Ok(Source::Elastic);
         }
         if value.as_text().is_some_and(|t| t.chars().all(char::is_alphabetic)) {
             return Err(self.wrong("source_rate", &value));
@@ -82,7 +82,7 @@ impl ScenarioItem for Item<'_> {
         let is_silence =
             self.section == "event" && value.as_text().and_then(|text| text.parse().ok()) == Some(Rate::ZERO);
         let rate = if is_silence { Rate::ZERO } else { self.rate("source_rate")? };
-        Ok(if unresponsive { SourceRate::Unresponsive(rate) } else { SourceRate::Limited(rate) })
+        Ok(if unresponsive { Source::Unresponsive(rate) } else { Source::Limited(rate) })
     }
 
     fn label(&self, key: &str) -> Result<String> {

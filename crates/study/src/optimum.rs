@@ -7,7 +7,7 @@ use weir_measure::{
 };
 use weir_optimum::{Alone, Copies, FlowOptimum, Objective, Optimum, Options, Theory};
 use weir_scenario::{
-    DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
+    DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, Source, TimedEvent,
 };
 
 use crate::error::StudyError;
@@ -268,7 +268,7 @@ const NOTHING_OF_GREED: &str = "The optimum ignores greedy flows: it divides as 
 
 /// Whether a flow pays no heed to its scheme, from its start or from an event on.
 fn has_greedy_flows(scenario: &Scenario) -> bool {
-    let is_greedy = |source: &SourceRate| matches!(source, SourceRate::Unresponsive(_));
+    let is_greedy = |source: &Source| matches!(source, Source::Unresponsive(_));
     let turns =
         |event: &TimedEvent| matches!(&event.what, Event::FlowSource { source, .. } if is_greedy(source));
     scenario.flows.iter().any(|flow| is_greedy(&flow.source)) || scenario.events.iter().any(turns)

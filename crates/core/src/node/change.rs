@@ -190,8 +190,24 @@ pub enum Effect {
 }
 
 impl Node {
+    /// The timer of the strategy stays: where its deadline is later from now on, it is called once in vain.
     #[cold]
-    pub(super) fn change(&mut self, change: &Change<'_>, out: &mut Out<'_>) -> Effect {
+    pub(super) fn on_change(&mut self, input: Input<'_>, out: &mut Out<'_>) -> Effect {
+        let effect = match input {
+            Input::Change(change) => self.change(change, out),
+            Input::Add(part) => self.add(*part, out),
+            Input::Packet { .. }
+            | Input::Deadline
+            | Input::FaceUp(_)
+            | Input::FaceDown(_)
+            | Input::Sent(_) => Effect::Nothing,
+        };
+        self.plain = self.is_without_extras();
+        self.report_drops(out);
+        effect
+    }
+
+    fn change(&mut self, change: &Change<'_>, out: &mut Out<'_>) -> Effect {
         match change {
             Change::AddApplication => return Effect::Face(self.add_face(out.now, FaceKind::Application)),
             Change::RemoveFace(face) => self.detach(*face, out),
@@ -216,8 +232,7 @@ impl Node {
         Effect::Done
     }
 
-    #[cold]
-    pub(super) fn add(&mut self, part: Part, out: &Out<'_>) -> Effect {
+    fn add(&mut self, part: Part, out: &Out<'_>) -> Effect {
         match part {
             Part::Link(link) => Effect::Face(self.attach(out.now, link)),
             Part::Strategy(strategy) => {

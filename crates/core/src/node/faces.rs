@@ -83,6 +83,7 @@ impl Node {
         self.set_store_limits(0, 0, out);
     }
 
+    /// The strategy has heard that the face is down, and may want to be called.
     pub(super) fn detach(&mut self, face: FaceId, out: &mut Out<'_>) {
         let (kind, now) = (self.faces[face.0 as usize].kind, out.now);
         if kind == FaceKind::Gone {
@@ -108,6 +109,7 @@ impl Node {
             guard.forget_ingress(face);
         }
         self.report_drops(out);
+        self.set_strategy_timer();
         if is_done {
             return self.rest_number(face, now);
         }

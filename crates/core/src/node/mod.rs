@@ -391,27 +391,19 @@ impl Node {
         actions: &mut Vec<Action>,
     ) -> Effect {
         let mut out = Out { now, pool, actions };
-        let mut effect = Effect::Done;
         match input {
             Input::Packet { face, packet } => self.on_packet(face, packet, &mut out),
             Input::Deadline => self.on_deadline(&mut out),
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
             Input::Sent(face) => self.on_sent(face, &mut out),
-            Input::Change(change) => {
-                effect = self.change(change, &mut out);
-                self.plain = self.is_without_extras();
-            }
-            Input::Add(part) => {
-                effect = self.add(*part, &out);
-                self.plain = self.is_without_extras();
-            }
+            Input::Change(_) | Input::Add(_) => return self.on_change(input, &mut out),
         }
         if !self.to_report.is_empty() {
             self.report_drops(&mut out);
         }
         self.set_strategy_timer();
-        effect
+        Effect::Done
     }
 
     #[inline]

@@ -154,13 +154,16 @@ impl Entry<'_> {
     }
 }
 
+/// A scheme by name, with the parameters that were given.
+pub type GivenScheme<'a> = (&'a str, Cow<'a, [(String, Value)]>);
+
 /// What a link is made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkPlan<'a> {
     /// What it is like.
     pub config: LinkConfig,
     /// The scheme of its queue with the given parameters; `None`: that of the node.
-    pub scheme: Option<(&'a str, Cow<'a, [(String, Value)]>)>,
+    pub scheme: Option<GivenScheme<'a>>,
 }
 
 /// Counters of a recorder.

@@ -13,9 +13,10 @@ use super::nodes::Network;
 use super::traffic::MOST_RANKED;
 use super::{Loader, Result};
 use crate::faults::Faults;
-use crate::model::{Flow, NodeId, SourceRate};
+use crate::model::{Flow, NodeId};
 use crate::read::ScenarioItem;
 use crate::traffic::Popularity;
+use weir_core::consumer::Source;
 
 pub(super) const MAX_FLOWS: usize = 100_000;
 /// That of an RSA key of 4096 bits: longer ones leave no room for the largest content.
@@ -71,7 +72,7 @@ impl Loader<'_> {
         let class = faults.or(item.class("class"), ServiceClass::Be);
         let spread = faults.or(item.span("start_spread"), Span::ZERO);
         let start_jitter = faults.or(item.span("start_jitter"), Span::ZERO);
-        let source = faults.or(item.source_rate(), SourceRate::Elastic);
+        let source = faults.or(item.source_rate(), Source::Elastic);
         let source_jitter = faults.or(source_jitter(item, source), 0.0);
         let Some(random) = faults.keep(self.random_traffic(item)) else { return };
         let payload = faults.or(payload(item), Bytes::new(1));
@@ -328,9 +329,9 @@ fn drawn_from(item: &Item<'_>, network: &Network, flows: &[Flow]) -> Result<Arc<
     Ok(nodes.into())
 }
 
-fn source_jitter(item: &Item<'_>, source: SourceRate) -> Result<f64> {
+fn source_jitter(item: &Item<'_>, source: Source) -> Result<f64> {
     let jitter = item.number("source_jitter")?;
-    if jitter > 0.0 && source == SourceRate::Elastic {
+    if jitter > 0.0 && source == Source::Elastic {
         let value = item.value("source_jitter")?;
         let message = "an elastic flow has no rate, so its times have no jitter";
         return Err(item.error("source_jitter", &value, message, "give its rate: source_rate = \"10 Mb/s\""));

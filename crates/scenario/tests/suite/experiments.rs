@@ -6,7 +6,7 @@ use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 use weir_scenario::{
     Bound, Event, Flow, FlowId, Link, LinkId, MediumId, Metric, NodeId, Override, ParamValue, QueueLimit,
-    Role, Route, Scenario, Software, SourceRate, Stated, builtin, builtins,
+    Role, Route, Scenario, Software, Source, Stated, builtin, builtins,
 };
 
 fn parse(text: &str, overrides: &[&str]) -> Scenario {
@@ -61,8 +61,8 @@ fn the_dumbbell_is_that_of_the_paper() {
         assert_eq!((flow.name.as_str(), flow.class), (class.name(), class));
         assert_eq!(flow.prefix, format!("/{}{index}", ["A", "B", "C", "D"][group]));
         assert_eq!((flow.consumer, &flow.producers[..]), (NodeId(group), &[NodeId(8 + group)][..]));
-        let limited = SourceRate::Limited(Rate::from_bps(100_000));
-        assert_eq!(flow.source, if group == 0 { limited } else { SourceRate::Elastic });
+        let limited = Source::Limited(Rate::from_bps(100_000));
+        assert_eq!(flow.source, if group == 0 { limited } else { Source::Elastic });
         assert_eq!((flow.start, flow.stop, flow.amount), (Span::ZERO, None, None));
         assert_eq!((flow.payload, flow.lifetime), (Bytes::new(1024), Span::from_secs(2)));
     }
@@ -168,7 +168,7 @@ fn the_diamonds_have_given_routes_and_a_flow_that_turns_greedy() {
         assert_eq!(s.flows.iter().map(|f| f.start.as_secs_f64()).collect::<Vec<_>>(), [0.0, 80.0, 160.0]);
         assert_eq!(s.events.len(), 1);
         assert_eq!(s.events[0].at, Span::from_secs(240));
-        let greedy = SourceRate::Unresponsive(Rate::from_mbps(10));
+        let greedy = Source::Unresponsive(Rate::from_mbps(10));
         assert_eq!(s.events[0].what, Event::FlowSource { flows: vec![FlowId(2)], source: greedy });
         let s = built_in(name, &["event.greedy.at=200 s", "event.greedy.source_rate=6Mb/s"]);
         assert_eq!(s.events[0].at, Span::from_secs(200));
