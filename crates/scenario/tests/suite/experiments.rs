@@ -875,7 +875,8 @@ fn links_between_the_same_nodes_have_names() {
     let names = [0, 1, 2].map(|link| s.link_name(LinkId(link)));
     assert_eq!(names, ["A-B", "B-A:upper", "B-C:only"]);
     let hops = |prefix: &str| -> Vec<(usize, usize, u64)> {
-        let route = s.routes.iter().find(|route| *route.prefix == *prefix && route.node == NodeId(0)).unwrap();
+        let route =
+            s.routes.iter().find(|route| *route.prefix == *prefix && route.node == NodeId(0)).unwrap();
         route.next_hops.iter().map(|hop| (hop.link.link.index(), hop.link.direction, hop.cost)).collect()
     };
     // Interests from A to B cost 0.5 by the upper link, and 2 by the other; then 1.
