@@ -6,9 +6,10 @@
 use crate::ids::{GroupId, NO_PREFIX, PrefixId};
 use crate::name::HashedName;
 use crate::shared_bound::SharedBound;
+use crate::tables::cs::{ContentStore, CsPolicy, ENTRY_BYTES};
 use crate::tables::fib::FibId;
-use crate::tables::lru::{ENTRY_BYTES, Lru};
 use crate::tables::pairs::Pairs;
+use crate::units::Time;
 use smallvec::SmallVec;
 
 /// Which prefix of a name its flow has.
@@ -59,12 +60,12 @@ pub(crate) type Forgotten = SmallVec<[PrefixId; 2]>;
 pub(crate) struct Prefixes {
     rule: FlowPrefix,
     /// Of several components, by use: the least recent makes room.
-    known: Lru<PrefixId>,
+    known: ContentStore<PrefixId>,
     /// Those of FIB entries, or `NO_PREFIX`. While this is empty, entries below `OWN_NUMBERS` have their own, and others
     /// none.
     of_entries: Vec<PrefixId>,
     /// Those of each group, from the first on.
-    groups: Vec<Lru<PrefixId>>,
+    groups: Vec<ContentStore<PrefixId>>,
     /// What they take, bytes.
     groups_bound: SharedBound,
     numbers: Numbers,
@@ -97,7 +98,7 @@ impl Prefixes {
     fn with_room(rule: FlowPrefix, most: usize, bytes: u64) -> Prefixes {
         Prefixes {
             rule,
-            known: Lru::new(most),
+            known: ContentStore::new(CsPolicy::Lru, most, u64::MAX),
             of_entries: Vec::new(),
             groups: Vec::new(),
             groups_bound: SharedBound::new(bytes / 2),
@@ -137,7 +138,7 @@ impl Prefixes {
         self.prefix.assign_prefix(name, len);
         let place = usize::from(group.0);
         while self.groups.len() <= place {
-            self.groups.push(Lru::new(MOST_OF_GROUP));
+            self.groups.push(ContentStore::new(CsPolicy::Lru, MOST_OF_GROUP, u64::MAX));
         }
         let known = &mut self.groups[place];
         let before = known.bytes();
@@ -228,9 +229,9 @@ impl Prefixes {
     pub(crate) fn forget_group(&mut self, group: GroupId) -> Vec<PrefixId> {
         let mut gone = Vec::new();
         if let Some(known) = self.groups.get_mut(usize::from(group.0)) {
-            gone.extend(known.iter());
+            gone.extend(known.iter().map(|(_, id)| id));
             self.groups_bound.replace(known.bytes(), 0);
-            *known = Lru::new(MOST_OF_GROUP);
+            *known = ContentStore::new(CsPolicy::Lru, MOST_OF_GROUP, u64::MAX);
         }
         gone.iter().for_each(|id| self.set_entry(*id, None));
         self.numbers.forgotten.extend(&gone);
@@ -249,18 +250,29 @@ impl Numbers {
 
     /// The number of a prefix in a table of at most so many bytes, and those that were forgotten for it.
     #[inline]
-    fn of(&mut self, known: &mut Lru<PrefixId>, prefix: &HashedName, bytes: u64) -> (PrefixId, Forgotten) {
-        match known.get(prefix) {
+    fn of(
+        &mut self,
+        known: &mut ContentStore<PrefixId>,
+        prefix: &HashedName,
+        bytes: u64,
+    ) -> (PrefixId, Forgotten) {
+        match known.lookup(prefix, false, false, Time::ZERO) {
             Some(id) => (id, Forgotten::new()),
             None => self.add(known, prefix, bytes),
         }
     }
 
     #[cold]
-    fn add(&mut self, known: &mut Lru<PrefixId>, prefix: &HashedName, bytes: u64) -> (PrefixId, Forgotten) {
+    fn add(
+        &mut self,
+        known: &mut ContentStore<PrefixId>,
+        prefix: &HashedName,
+        bytes: u64,
+    ) -> (PrefixId, Forgotten) {
         let (id, before, charge) = (self.fresh(), self.forgotten.len(), charge(prefix));
         // The newest prefix is known whatever the bound: a packet of its flow is here.
-        known.insert(prefix, id, charge, bytes.max(charge), &mut self.forgotten);
+        known.set_limits(known.limits().0, bytes.max(charge), &mut self.forgotten);
+        known.insert(prefix, id, charge, Time::NEVER, &mut self.forgotten);
         (id, self.forgotten[before..].iter().copied().collect())
     }
 }

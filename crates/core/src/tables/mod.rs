@@ -8,7 +8,6 @@ pub mod cs;
 pub mod dead_nonce;
 pub mod fib;
 pub mod flow_prefix;
-pub(crate) mod lru;
 pub mod pairs;
 pub mod pit;
 mod place_index;
