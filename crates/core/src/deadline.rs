@@ -9,6 +9,7 @@
 //! lowest place among equal times. Times from 2^61 ns on (73 years) therefore count as never.
 
 use crate::Time;
+use crate::prefetch::prefetch;
 
 /// Eight keys: the children of a node.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +138,34 @@ impl Deadlines {
     pub fn get(&self, id: u32) -> Time {
         let line = self.lines.get(self.base + (id as usize >> 3));
         line.map_or(Time::NEVER, |line| time_of(line.0[id as usize & 7]))
+    }
+
+    /// Has the processor fetch the root.
+    #[inline]
+    pub(crate) fn prefetch_root(&self) {
+        if let Some(line) = self.lines.first() {
+            prefetch(line);
+        }
+    }
+
+    /// Appends deadlines before a time, in no order, until there are about so many: to know what will be wanted soon.
+    pub fn before(&self, end: Time, most: usize, out: &mut Vec<(Time, u32)>) {
+        self.before_in(0, end.as_nanos().min(NEVER >> 3) << 3, most, out);
+    }
+
+    fn before_in(&self, line: usize, end: u64, most: usize, out: &mut Vec<(Time, u32)>) {
+        let Some(Line(keys)) = self.lines.get(line) else { return };
+        for &key in keys {
+            if key >= end || out.len() >= most {
+                continue;
+            }
+            let place = (key & PLACE) as usize;
+            if line >= self.base {
+                out.push((Time::from_nanos(key >> 3), ((line - self.base) * 8 + place) as u32));
+            } else {
+                self.before_in(8 * line + 1 + place, end, most, out);
+            }
+        }
     }
 
     /// The earliest deadline, or [`Time::NEVER`].

@@ -22,7 +22,7 @@ pub mod meter;
 pub mod name;
 pub mod node;
 pub mod packet;
-mod prefetch;
+pub mod prefetch;
 pub mod producer;
 pub mod random;
 pub mod responders;

@@ -4,6 +4,6 @@ use prefetch_index::prefetch_index;
 
 /// Has the processor fetch the cache line that this value begins in; changes nothing, and does not wait.
 #[inline(always)]
-pub(crate) fn prefetch<T>(value: &T) {
+pub fn prefetch<T>(value: &T) {
     prefetch_index(core::slice::from_ref(value), 0);
 }

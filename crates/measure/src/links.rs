@@ -1,6 +1,7 @@
 //! Accounts of the links of a run, separate for each direction. They work like those of flows: totals only grow, and each
 //! interval keeps the totals at its beginning and end.
 
+use weir_core::prefetch::prefetch;
 use weir_core::seam::{DropPlace, DropReason};
 use weir_core::units::{Rate, Span, Time};
 
@@ -149,6 +150,15 @@ impl LinkAccounts {
     }
 
     // ---- What happens
+
+    /// Has the processor fetch what a packet of a link changes.
+    #[inline]
+    pub fn prefetch(&self, link: usize) {
+        prefetch(&self.totals[link]);
+        for interval in self.intervals.iter().filter(|i| i.is_active) {
+            prefetch(&interval.queueing[link]);
+        }
+    }
 
     /// A link is sending from `now` until the given time.
     #[inline]

@@ -8,6 +8,7 @@
 //! The same scenario, scheme and seed give the same bits. Where several flows do something at the
 //! same instant, the seed decides who is first.
 
+mod ahead;
 mod build;
 mod failures;
 mod half_duplex;

@@ -63,6 +63,12 @@ impl Measurements {
         self.links.on_use(channel as usize, now, until);
     }
 
+    /// Has the processor fetch what a packet of a channel changes.
+    #[inline]
+    pub(crate) fn prefetch(&self, channel: u32) {
+        self.links.prefetch(channel as usize);
+    }
+
     /// A packet left by a channel.
     #[inline]
     pub(crate) fn on_sent(&mut self, channel: u32, packet: &Packet, waited: Span) {

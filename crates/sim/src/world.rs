@@ -20,6 +20,7 @@ use weir_measure::{Trace, TraceEvent, TraceWhat};
 use weir_medium::MediumAction;
 use weir_scenario::LinkId;
 
+use crate::ahead::Ahead;
 use crate::build::Produced;
 use crate::failures::Failures;
 use crate::half_duplex::Wire;
@@ -76,8 +77,13 @@ pub(crate) enum FaceKind {
 }
 
 /// A node with the kind of each of its faces.
+#[repr(C)]
 pub(crate) struct SimNode {
-    pub(crate) forwarder: Node,
+    pub(crate) faces: Vec<FaceKind>,
+    /// When its event is.
+    pub(crate) scheduled: Time,
+    /// When one of its flows had an event last, and which one.
+    pub(crate) last_turn: (Time, u32),
     /// Whether its strategy keeps to one next hop of a prefix.
     pub(crate) keeps_to_one: bool,
     /// Whether it works. The forwarder of a node that has failed is not used any more.
@@ -88,11 +94,7 @@ pub(crate) struct SimNode {
     pub(crate) starts: u32,
     /// The hit ratio of its simulated cache, 0 to 1.
     pub(crate) cache_ratio: f64,
-    pub(crate) faces: Vec<FaceKind>,
-    /// When its event is.
-    pub(crate) scheduled: Time,
-    /// When one of its flows had an event last, and which one.
-    pub(crate) last_turn: (Time, u32),
+    pub(crate) forwarder: Node,
 }
 
 /// A consumer and the face it is behind: that of a flow, or of a request.
@@ -191,6 +193,9 @@ pub struct World {
     pub(crate) wire_check: Option<WireCheck>,
     pub(crate) trace: Option<Box<dyn Trace>>,
     pub(crate) actions: Vec<Action>,
+    pub(crate) ahead: Ahead,
+    /// Whether few nodes have many packets: what a link brings next is fetched, and not what the next events need.
+    pub(crate) looks_along: bool,
     pub(crate) medium_actions: Vec<MediumAction>,
 }
 
@@ -249,9 +254,12 @@ impl World {
             wire_check: None,
             trace: None,
             actions: Vec::new(),
+            ahead: Ahead::default(),
+            looks_along: true,
             medium_actions: Vec::new(),
         };
         world.schedule_script();
+        world.looks_along = !world.is_large();
         world
     }
 
@@ -277,7 +285,7 @@ impl World {
         self.medium_event(self.media.len() as u32) + wire
     }
 
-    fn first_flow_event(&self) -> u32 {
+    pub(crate) fn first_flow_event(&self) -> u32 {
         self.wire_event(self.wires.len() as u32)
     }
 
@@ -317,6 +325,9 @@ impl World {
             self.now = at;
             // The steps of measurement are no events of the network: what is measured does not change their number.
             self.event_count += u64::from(event != SCRIPT_EVENT);
+            if !self.looks_along {
+                self.look_ahead();
+            }
             if event >= first_request {
                 self.flow_deadline(event - first_request + scenario_flows);
             } else if event >= first_node {
@@ -395,7 +406,7 @@ impl World {
         let (_, packet) = channel.in_flight.pop_front().expect("the event is the first packet's arrival");
         let next = channel.in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
         let (node, face) = channel.to;
-        if self.pool.in_use() > FEW_PACKETS {
+        if self.looks_along && self.pool.in_use() > FEW_PACKETS {
             let coming = [0, 1, 2].map(|at| channel.in_flight.get(at).map(|(_, packet)| *packet));
             self.nodes[node as usize].forwarder.prefetch(&self.pool, coming);
         }

@@ -20,6 +20,7 @@ use weir_packet::{PitToken, ServiceClass, Signal};
 
 use crate::name::{HashedName, NameHasher};
 use crate::packet::{Hint, Kind, Packet, PacketId, PacketPool};
+use crate::prefetch::prefetch;
 use crate::random::Random;
 use crate::responders::FlowRtt;
 use crate::seam::{DataReceived, FlowControl, Gauge, Permit, PermitEvent, SendEvent};
@@ -244,6 +245,19 @@ impl Consumer {
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.send_at.min(self.timeout_at()).min(self.probe_at()).min(self.control.next_deadline())
+    }
+
+    /// Has the processor fetch what each of its events needs.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(&self.segments);
+        prefetch(&self.config);
+        prefetch(&self.config.prefix);
+        prefetch(&self.control);
+        prefetch(&self.counters);
+        prefetch(&self.rtt);
+        prefetch(&self.sendings);
+        prefetch(&self.send_at);
     }
 
     /// What it sent and got since it was made.

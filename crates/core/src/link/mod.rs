@@ -24,6 +24,7 @@ use core::any::Any;
 use std::sync::Arc;
 
 use crate::packet::{Packet, PacketId, PacketPool};
+use crate::prefetch::prefetch;
 use crate::random::Random;
 use crate::seam::DropTail;
 use crate::seam::{
@@ -364,6 +365,13 @@ impl Link {
     #[inline]
     pub(crate) fn listens(&self) -> bool {
         matches!(self.queue, Discipline::Scheme(_))
+    }
+
+    /// Has the processor fetch it; reads nothing of it.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.queue);
+        prefetch(&self.busy_until);
     }
 
     /// The packets and bytes in the queue.

@@ -161,15 +161,12 @@ const STRATEGY_TIMER: u32 = 1;
 const FIRST_LINK_TIMER: u32 = 2;
 
 /// One NDN node. What a plain node's packets need comes first.
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Node {
     /// [`Node::is_plain`].
     plain: bool,
     faces: Vec<Face>,
     links: Vec<LinkFace>,
-    /// What queues dropped during this call, and at which face.
-    to_report: Vec<(FaceId, Dropped)>,
-    strategies: StrategyChoice,
     /// What the timers of PIT and strategy are set to.
     pit_timer: Time,
     strategy_timer: Time,
@@ -180,6 +177,9 @@ pub struct Node {
     /// Data that satisfied something.
     data_seen: u64,
     satisfied: u64,
+    /// What queues dropped during this call, and at which face.
+    to_report: Vec<(FaceId, Dropped)>,
+    strategies: StrategyChoice,
     random: Random,
     round_trips: RoundTrips,
     deadlines: Deadlines,

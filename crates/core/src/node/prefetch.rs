@@ -1,8 +1,9 @@
-//! What the next packets of a link need is fetched while others are handled.
+//! What the next packets need is fetched while others are handled.
 
-use super::Node;
-use crate::ids::PitId;
+use super::{FIRST_LINK_TIMER, Face, FaceKind, Node};
+use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId, PacketPool};
+use crate::prefetch::prefetch;
 
 impl Node {
     /// Has the processor fetch what the next packets of a link need at this node; changes nothing. `coming` are the first,
@@ -19,6 +20,95 @@ impl Node {
         }
         if let Some(pit) = first.and_then(answered) {
             self.pit.prefetch_neighbours(pit);
+        }
+    }
+}
+
+/// The same in steps, for a world of many nodes that knows its next events. Each step reads what the one before it has had
+/// fetched.
+impl Node {
+    /// The fields that each packet needs.
+    #[inline]
+    pub fn prefetch_fields(&self) {
+        prefetch(&self.plain);
+        prefetch(&self.strategy_timer);
+        prefetch(&self.strategies);
+        prefetch(&self.random);
+        prefetch(&self.round_trips);
+        prefetch(&self.deadlines);
+        prefetch(&self.dead_nonces);
+        prefetch(&self.sent_signals);
+        prefetch(&self.prefixes);
+        self.pit.prefetch_fields();
+        self.fib.prefetch_fields();
+    }
+
+    /// What these fields lead to, for a packet that comes by this face.
+    #[inline]
+    pub fn prefetch_behind(&self, face: FaceId) {
+        if let Some(face) = self.faces.get(face.0 as usize) {
+            prefetch(face);
+        }
+        self.pit.prefetch_free();
+        self.fib.prefetch_behind();
+        self.deadlines.prefetch_root();
+    }
+
+    /// The face's link, and what the tables have for the packet.
+    #[inline]
+    pub fn prefetch_for(&self, face: FaceId, packet: &Packet) {
+        self.prefetch_link(face);
+        if let Some(pit) = answered(packet) {
+            self.pit.prefetch(pit);
+        }
+    }
+
+    /// The link by which the packet will leave, if it is the usual one; and its face.
+    #[inline]
+    pub fn prefetch_out(&self, packet: &Packet) -> Option<FaceId> {
+        let face = match answered(packet) {
+            Some(pit) => {
+                self.pit.prefetch_neighbours(pit);
+                self.pit.entry(pit)?.in_records.first()?.face
+            }
+            None => self.fib.route(&packet.name)?.1.first()?.face,
+        };
+        self.prefetch_link(face);
+        Some(face)
+    }
+
+    /// What the node needs to find which of its deadlines is due.
+    #[inline]
+    pub fn prefetch_deadlines(&self) {
+        prefetch(&self.plain);
+        prefetch(&self.strategy_timer);
+        prefetch(&self.strategies);
+        prefetch(&self.deadlines);
+    }
+
+    /// The root of the deadlines.
+    #[inline]
+    pub fn prefetch_due(&self) {
+        self.deadlines.prefetch_root();
+    }
+
+    /// The link whose deadline is due next, and its face.
+    #[inline]
+    pub fn prefetch_due_link(&self) -> Option<FaceId> {
+        let (_, timer) = self.deadlines.next_id()?;
+        let face = self.links.get(timer.checked_sub(FIRST_LINK_TIMER)? as usize)?.face;
+        self.prefetch_link(face);
+        Some(face)
+    }
+
+    #[inline]
+    fn prefetch_link(&self, face: FaceId) {
+        if let Some(Face { kind: FaceKind::Link(link), .. }) = self.faces.get(face.0 as usize)
+            && let Some(state) = self.links.get(*link as usize)
+        {
+            prefetch(&state.face);
+            prefetch(&state.charged);
+            state.link.prefetch();
         }
     }
 }

@@ -13,7 +13,7 @@ use weir_packet::{CompactSignals, Signals};
 use crate::ids::PitId;
 
 /// How many rows a block has.
-const BLOCK: usize = 256;
+const BLOCK: usize = 32;
 
 /// The signals of the latest sending, by PIT entry.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ pub const MOST_STRATEGIES: usize = 64;
 
 /// The strategies of a node, and the choice among them by longest prefix match. The first one forwards
 /// what nobody has chosen another for.
+#[repr(C)]
 pub(crate) struct StrategyChoice {
     strategies: Vec<Box<dyn Strategy>>,
     chosen: PrefixTable<StrategyId>,

@@ -226,7 +226,7 @@ impl Packet {
 
     /// Has the processor fetch the parts of it that a hop needs.
     #[inline]
-    pub(crate) fn prefetch(&self) {
+    pub fn prefetch(&self) {
         prefetch(&self.kind);
         prefetch(&self.lifetime);
         prefetch(&self.header);

@@ -2,6 +2,7 @@
 
 use crate::ids::FaceId;
 use crate::name::HashedName;
+use crate::prefetch::prefetch;
 use crate::tables::blocks::Blocks;
 use crate::tables::prefix_table::PrefixTable;
 use crate::tables::runs::{Run, Runs};
@@ -109,6 +110,19 @@ impl Fib {
     pub(crate) fn route(&self, name: &HashedName) -> Option<(FibId, &[NextHop])> {
         let id = self.lookup(name)?;
         Some((id, self.next_hops(id)))
+    }
+
+    /// Has the processor fetch the fields that each packet needs.
+    #[inline]
+    pub(crate) fn prefetch_fields(&self) {
+        prefetch(&self.hops);
+        self.table.prefetch_fields();
+    }
+
+    /// Has the processor fetch what these fields lead to.
+    #[inline]
+    pub(crate) fn prefetch_behind(&self) {
+        self.table.prefetch_behind();
     }
 
     /// The entry of exactly this prefix.

@@ -11,6 +11,7 @@ use super::place_index::PlaceIndex;
 use super::runs::{Run, Runs};
 use super::slab::Slab;
 use crate::name::{HashedName, LengthCounts};
+use crate::prefetch::prefetch;
 
 /// Values by name prefix. Indices are small and dense, and are used again after a removal.
 #[derive(Clone, Debug)]
@@ -83,6 +84,22 @@ impl<T> PrefixTable<T> {
             Some(len) if len <= name.len() => self.at(name, len),
             Some(_) => None,
             None => self.lengths.down_from(name.len()).find_map(|len| self.at(name, len)),
+        }
+    }
+
+    /// Has the processor fetch the fields that a look-up needs.
+    #[inline]
+    pub(crate) fn prefetch_fields(&self) {
+        prefetch(&self.entries);
+        prefetch(&self.index);
+        prefetch(&self.lengths);
+    }
+
+    /// Has the processor fetch what these fields lead to.
+    #[inline]
+    pub(crate) fn prefetch_behind(&self) {
+        if let Some(entry) = self.entries.get(0) {
+            prefetch(entry);
         }
     }
 

@@ -164,6 +164,13 @@ impl TimingWheel {
         }
     }
 
+    /// Has the processor fetch the fields that each packet needs.
+    #[inline]
+    pub(super) fn prefetch_fields(&self) {
+        prefetch(&self.links);
+        prefetch(&self.cursor);
+    }
+
     /// Has the processor fetch the place of an index.
     #[inline]
     pub(super) fn prefetch(&self, index: u32) {

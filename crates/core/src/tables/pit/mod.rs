@@ -25,6 +25,7 @@ use super::timing_wheel::TimingWheel;
 use crate::ids::{FaceId, PitId};
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
 use crate::packet::PacketId;
+use crate::prefetch::prefetch;
 use crate::tables::fib::NO_ENTRY;
 use crate::units::Time;
 use hashbrown::HashTable;
@@ -47,16 +48,8 @@ const KEPT_RECORDS: usize = 8;
 
 /// The pending Interest table.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Pit {
-    hasher: NameHasher,
-    /// Who holds what, where it is written down.
-    holdings: Option<Box<Holdings>>,
-    /// The bound, bytes.
-    bytes: u64,
-    /// Bytes of all buffers of entries, also of free ones.
-    buffers: u64,
-    /// While there are more, free entries keep none.
-    most_kept: u64,
     entries: Vec<PitEntry>,
     /// The first free entry; the others follow by their `sibling`.
     free: u32,
@@ -65,14 +58,23 @@ pub struct Pit {
     most: usize,
     /// The first entry of each name.
     index: HashTable<u32>,
-    /// The CanBePrefix entries.
-    prefix_lengths: LengthCounts,
     /// Entries that share their name with an earlier one.
     siblings: usize,
+    /// The CanBePrefix entries.
+    prefix_lengths: LengthCounts,
     /// Entries whose name ends in an implicit digest: how many by the hash of the name before it. Hashes are
     /// enough: one of another name has a Data's digest made in vain.
     digests: BTreeMap<u64, u32>,
+    /// Who holds what, where it is written down.
+    holdings: Option<Box<Holdings>>,
+    /// The bound, bytes.
+    bytes: u64,
+    /// Bytes of all buffers of entries, also of free ones.
+    buffers: u64,
     wheel: TimingWheel,
+    hasher: NameHasher,
+    /// While there are more, free entries keep none.
+    most_kept: u64,
 }
 
 impl Pit {
@@ -483,6 +485,24 @@ impl Pit {
         if let Some(entry) = self.entries.get(id.index as usize) {
             entry.prefetch();
             self.wheel.prefetch(id.index);
+        }
+    }
+
+    /// Has the processor fetch the fields that each packet needs.
+    #[inline]
+    pub(crate) fn prefetch_fields(&self) {
+        prefetch(&self.entries);
+        prefetch(&self.siblings);
+        prefetch(&self.digests);
+        self.wheel.prefetch_fields();
+    }
+
+    /// Has the processor fetch the entry that is used next.
+    #[inline]
+    pub(crate) fn prefetch_free(&self) {
+        if let Some(entry) = self.entries.get(self.free as usize) {
+            entry.prefetch();
+            self.wheel.prefetch(self.free);
         }
     }
 
