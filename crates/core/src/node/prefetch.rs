@@ -50,6 +50,7 @@ impl Node {
             prefetch(face);
         }
         self.pit.prefetch_free();
+        self.sent_signals.prefetch(self.pit.next_place());
         self.fib.prefetch_behind();
         self.deadlines.prefetch_root();
     }

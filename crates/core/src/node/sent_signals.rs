@@ -11,6 +11,7 @@
 use weir_packet::{CompactSignals, Signals};
 
 use crate::ids::PitId;
+use crate::prefetch::prefetch;
 
 /// How many rows a block has.
 const BLOCK: usize = 32;
@@ -43,6 +44,14 @@ impl SentSignals {
         };
         if !row.set(signals) || signals.is_empty() {
             self.keep_large(pit, signals);
+        }
+    }
+
+    /// Has the processor fetch the row of a place in the PIT.
+    #[inline]
+    pub(super) fn prefetch(&self, place: usize) {
+        if let Some(row) = self.compact.get(place) {
+            prefetch(row);
         }
     }
 

@@ -497,6 +497,12 @@ impl Pit {
         self.wheel.prefetch_fields();
     }
 
+    /// The place of the entry that is used next, if one is free.
+    #[inline]
+    pub(crate) fn next_place(&self) -> usize {
+        self.free as usize
+    }
+
     /// Has the processor fetch the entry that is used next.
     #[inline]
     pub(crate) fn prefetch_free(&self) {
