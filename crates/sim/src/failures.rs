@@ -94,7 +94,7 @@ impl World {
                     forwarder.add_application(now);
                     continue;
                 }
-                FaceKind::Channel(channel) => {
+                FaceKind::Channel(channel) | FaceKind::Away { channel, .. } => {
                     (channel, [channel, channel ^ 1].map(|of| self.channels[of as usize].rate))
                 }
                 FaceKind::HalfDuplex { wire, direction } => {

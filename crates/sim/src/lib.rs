@@ -13,8 +13,12 @@ mod failures;
 mod half_duplex;
 mod measure;
 mod medium;
+mod parallel;
+mod part;
+mod partition;
 mod requests;
 mod trace;
 mod world;
 
+pub use parallel::Worlds;
 pub use world::{Outcome, Progress, RunError, World};
