@@ -49,6 +49,8 @@ impl Settling {
 
     /// Adds what further flows got by the same ends of steps.
     pub(super) fn take_in(&mut self, part: &Settling) {
+        let known = self.delivered.len();
+        self.delivered.extend(part.delivered.iter().skip(known).map(|(at, _)| (*at, 0)));
         self.delivered.iter_mut().zip(&part.delivered).for_each(|(own, of_part)| own.1 += of_part.1);
     }
 
