@@ -73,7 +73,7 @@ fn two_stars(rest: &str) -> Scenario {
          [[link]]\nbetween = [\"A{{1..3}}-R\", \"S-B{{1..3}}\"]\n\
          [[link]]\nends = [\"R\", \"S\"]\nrate = \"8 Mb/s\"\ndelay = \"5 ms\"\nloss = 0.01\njitter = \"1 ms\"\nreorder = true\n\
          [[flow]]\nname = \"f\"\nconsumer = \"A{{1..3}}\"\nproducer = \"B{{1..3}}\"\nprefix = \"/f{{1..3}}\"\n\
-         class = \"BE\"\npayload = \"1024 B\"\n{rest}"
+         class = \"BE\"\npayload = \"1024 B\"\nsource_rate = \"4 Mb/s\"\n{rest}"
     );
     parse("stars", &text, &[])
 }
@@ -89,7 +89,7 @@ fn links_that_change_are_divided_and_links_that_fail_are_not() {
         event("500 ms", "link = \"R-S\"\ndelay = \"3 ms\"\nloss = 0.1\nloss_burst = 4"),
         event("700 ms", "link = \"R-S\"\njitter = \"4 ms\""),
         event("800 ms", "link = \"A1-R\"\nrate = \"1 Mb/s\""),
-        event("900 ms", "flow = \"f\"\nrate = \"500 kb/s\""),
+        event("900 ms", "flow = \"f\"\nsource_rate = \"500 kb/s\""),
         event("1 s", "link = \"A2-R\"\nup = false"),
         event("1500 ms", "link = \"A2-R\"\nup = true"),
     ];
