@@ -10,11 +10,15 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use weir_core::units::Time;
 use weir_experiment::{Experiment, Setup};
 use weir_scenario::{Override, Scenario, builtin};
 use weir_sim::World;
 
 const RANDOM_200: &str = include_str!("../../../scenarios/examples/random-200.toml");
+
+const LARGE: &[&str] =
+    &["generate.nodes=2000", "generate.flows.count=2000", "duration=600ms", "scheme.default=fixed"];
 
 /// Name, built-in scenario or random-200, and what is set in it.
 const CASES: &[(&str, &str, &[&str])] = &[
@@ -22,6 +26,8 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("dumbbell, fixed", "qsccp/dumbbell", &["scheme.default=fixed"]),
     ("200 nodes, 1 000 flows, qsccp", "random-200", &[]),
     ("200 nodes, 1 000 flows, fixed", "random-200", &["scheme.default=fixed"]),
+    ("2 000 nodes, fixed", "random-200", LARGE),
+    ("2 000 nodes, fixed, 2 threads", "random-200", LARGE),
     ("abilene, hbhcm", "hbhcm/abilene", &["scheme.default=hbhcm"]),
     ("abilene, dpccp", "hbhcm/abilene", &["scheme.default=dpccp"]),
     ("dumbbell, 4 flows", "qsccp/dumbbell", &["flow.*.count=1"]),
@@ -87,6 +93,7 @@ fn run_case(index: usize) {
     let overrides: Vec<_> = set.iter().map(|text| Override::parse(text).expect("it is right")).collect();
     let scenario = Scenario::parse(base, base, text, &overrides).unwrap_or_else(|error| panic!("{error}"));
     let flows = scenario.flows.len();
+    let threads = if name.ends_with("2 threads") { 2 } else { 1 };
     // The median of three: what shares the machine comes and goes.
     let mut runs: Vec<(Duration, u64, Duration)> = (0..3)
         .map(|_| {
@@ -94,9 +101,10 @@ fn run_case(index: usize) {
             let setup = Setup { with_series: false, ..Setup::default() };
             let experiment =
                 Experiment::new(scenario.clone(), &setup).unwrap_or_else(|error| panic!("{error}"));
-            let mut world = World::build(experiment).unwrap_or_else(|error| panic!("{error}"));
+            let world = World::build(experiment).unwrap_or_else(|error| panic!("{error}"));
+            let mut world = world.on_threads(threads);
             let begun = Instant::now();
-            world.run(&mut |_| {}).unwrap_or_else(|error| panic!("{error}"));
+            world.run_until(Time::ZERO + scenario.duration).unwrap_or_else(|error| panic!("{error}"));
             (begun.elapsed(), world.packet_hops(), (yard + yardstick()) / 2)
         })
         .collect();

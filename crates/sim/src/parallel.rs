@@ -69,7 +69,8 @@ pub struct Worlds {
 impl World {
     /// Has it run on this number of threads; on fewer where the network has no more parts. It must not have run before.
     pub fn on_threads(self, threads: usize) -> Worlds {
-        let alone = |world, reason| Worlds { parts: vec![world], lookahead: Span::ZERO, twice: Vec::new(), reason };
+        let alone =
+            |world, reason| Worlds { parts: vec![world], lookahead: Span::ZERO, twice: Vec::new(), reason };
         if threads <= 1 {
             return alone(self, None);
         }
@@ -78,7 +79,10 @@ impl World {
         }
         match partition::cut(&self, threads) {
             Some(cut) => self.divided(&cut),
-            None => alone(self, Some("no link can be cut: each has no delay, fails, or shares its time with others")),
+            None => alone(
+                self,
+                Some("no link can be cut: each has no delay, fails, or shares its time with others"),
+            ),
         }
     }
 
@@ -88,6 +92,7 @@ impl World {
             matches!(change, Change::NodeUp(..) | Change::Produce(_) | Change::Learn(_) | Change::Reroute)
         };
         match () {
+            () if self.event_count > 0 => Some("it has begun"),
             () if self.trace.is_some() => Some("a trace is in the order of all events"),
             () if self.wire_check.is_some() => Some("the check of the codec stops at the first packet"),
             () if self.experiment.scheme().is_own() => Some("its scheme is not one of the list"),
@@ -103,7 +108,21 @@ impl World {
         let parts = self.parts(cut);
         let scripts = self.scripts(cut, &parts, &mut twice);
         let home: Arc<[u32]> = self.flows.iter().map(|flow| cut.part_of[flow.node as usize]).collect();
-        let World { experiment, nodes, channels, media, wires, flows, flow_of_event, sources, seed_use, .. } = self;
+        let World {
+            experiment,
+            nodes,
+            channels,
+            media,
+            wires,
+            flows,
+            flow_of_event,
+            sources,
+            seed_use,
+            measure,
+            ..
+        } = self;
+        // The parts have accounts of their own.
+        drop(measure);
         let mut own: Vec<Parts> = Vec::with_capacity(cut.parts);
         let mut exits = vec![Vec::new(); cut.parts];
         for (part, script) in parts.iter().zip(scripts) {
@@ -121,13 +140,16 @@ impl World {
                 schemes: FlowSchemes::new(of_run, &experiment, some.map(FlowId)),
                 // Only what is never divided asks for them.
                 produced: Vec::new(),
-                measure: Measurements::new(&experiment, Arc::clone(part)).expect("the whole has been measured"),
+                measure: Measurements::new(&experiment, Arc::clone(part))
+                    .expect("the whole has been measured"),
                 seed_use: seed_use.clone(),
             });
         }
         let part_of = |node: u32| cut.part_of[node as usize] as usize;
-        let node_at = |node: u32| parts[part_of(node)].nodes.place(node).expect("a node is in its part") as u32;
-        let flow_at = |flow: u32| parts[home[flow as usize] as usize].flows.place(flow).expect("likewise") as u32;
+        let node_at =
+            |node: u32| parts[part_of(node)].nodes.place(node).expect("a node is in its part") as u32;
+        let flow_at =
+            |flow: u32| parts[home[flow as usize] as usize].flows.place(flow).expect("likewise") as u32;
         let channel_at = |part: usize, channel: u32| {
             let link = parts[part].links.place(channel / 2).expect("the parts of both ends have a link");
             2 * link as u32 + channel % 2
@@ -156,7 +178,8 @@ impl World {
                             FaceKind::Channel(channel_at(part, channel))
                         } else {
                             let exit = exits[part].len() as u32;
-                            exits[part].push(Exit { part: other as u32, channel: channel_at(other, channel) });
+                            exits[part]
+                                .push(Exit { part: other as u32, channel: channel_at(other, channel) });
                             FaceKind::Away { channel: channel_at(part, channel), exit }
                         }
                     }
@@ -230,7 +253,12 @@ impl World {
     }
 
     /// What each part does of the script; `twice`: when two parts do the same.
-    fn scripts(&self, cut: &Cut, parts: &[Arc<Part>], twice: &mut Vec<Time>) -> Vec<VecDeque<(Time, Change)>> {
+    fn scripts(
+        &self,
+        cut: &Cut,
+        parts: &[Arc<Part>],
+        twice: &mut Vec<Time>,
+    ) -> Vec<VecDeque<(Time, Change)>> {
         let mut scripts = vec![VecDeque::new(); cut.parts];
         for (at, change) in &self.script {
             let mut add = |part: u32, change: Change| scripts[part as usize].push_back((*at, change));
@@ -410,7 +438,7 @@ struct Meeting {
 
 struct Waiting {
     here: usize,
-    /// One has panicked: nobody waits any more.
+    /// One does not come any more, so nobody waits.
     is_over: bool,
 }
 
@@ -432,7 +460,7 @@ impl Meeting {
             state.here = 0;
             self.round.store(round.wrapping_add(1), Ordering::Release);
             self.wake.notify_all();
-            return !state.is_over;
+            return true;
         }
         drop(state);
         for _ in 0..LOOKS {
@@ -445,19 +473,17 @@ impl Meeting {
         while self.round.load(Ordering::Acquire) == round && !state.is_over {
             state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        !state.is_over
+        self.round.load(Ordering::Acquire) != round
     }
 }
 
-/// Lets the others go when a thread panics.
+/// Lets the others go when a thread ends: at the end they all do, and before it none may wait for one that has panicked.
 struct Guard<'m>(&'m Meeting);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        if thread::panicking() {
-            lock(&self.0.state).is_over = true;
-            self.0.wake.notify_all();
-        }
+        lock(&self.0.state).is_over = true;
+        self.0.wake.notify_all();
     }
 }
 
@@ -488,7 +514,8 @@ impl Worlds {
             let others: Vec<_> = parts
                 .map(|(number, part)| scope.spawn(move || exchange.run(number, part, lookahead, end)))
                 .collect();
-            let mut result = first.map_or(Ok(()), |(number, part)| exchange.run(number, part, lookahead, end));
+            let mut result =
+                first.map_or(Ok(()), |(number, part)| exchange.run(number, part, lookahead, end));
             for other in others {
                 match other.join() {
                     Ok(of_other) => result = result.and(of_other),
@@ -543,6 +570,9 @@ impl World {
 
 impl core::fmt::Debug for Worlds {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Worlds").field("parts", &self.parts).field("lookahead", &self.lookahead).finish_non_exhaustive()
+        f.debug_struct("Worlds")
+            .field("parts", &self.parts)
+            .field("lookahead", &self.lookahead)
+            .finish_non_exhaustive()
     }
 }

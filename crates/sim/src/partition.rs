@@ -37,6 +37,8 @@ struct Edge {
 const FINENESS: u64 = 8;
 /// A part may have so much more than its share, percent.
 const UNEVEN: u64 = 3;
+/// Given routes may lead in a circle.
+const MOST_HOPS: usize = 255;
 /// How often the borders are looked at.
 const PASSES: usize = 16;
 
@@ -90,8 +92,7 @@ fn estimate(world: &World, edges: &mut [Edge]) -> Vec<u64> {
     let scenario = world.experiment.scenario();
     for (app, flow) in world.flows.iter().zip(&scenario.flows) {
         let (prefix, mut at) = (name_of(&flow.prefix), app.node as usize);
-        // Given routes may lead in a circle.
-        for _ in 0..world.nodes.len() {
+        for _ in 0..MOST_HOPS {
             weights[at] += 1;
             let node = &world.nodes[at];
             let fib = node.forwarder.fib();
@@ -208,19 +209,26 @@ impl Graph {
         for part in 0..last {
             let share = left / u64::from(last - part + 1);
             let others = (last - part) as usize;
-            let mut heap = BinaryHeap::new();
-            let mut own = 0;
+            let (mut gains, mut near) = (self.losses(last, &side), BinaryHeap::new());
+            let (mut own, mut first_left) = (0, 0);
             while clumps > others && own < share {
-                let best = loop {
-                    match heap.pop() {
-                        Some((_, Reverse(clump))) if side[clump as usize] != last => {}
-                        // It has come nearer since, and is there again.
-                        Some((gain, Reverse(clump))) if gain < self.gain(clump, part, last, &side) => {}
-                        Some((_, Reverse(clump))) => break Some(clump),
-                        None => break self.far_from_others(last, &side),
+                let nearest = loop {
+                    match near.pop() {
+                        // It has joined, or has come nearer since and is there again.
+                        Some((gain, Reverse(clump)))
+                            if side[clump as usize] != last || gain != gains[clump as usize] => {}
+                        nearest => break nearest.map(|(_, Reverse(clump))| clump),
                     }
                 };
-                let Some(clump) = best else { break };
+                let clump = match nearest {
+                    Some(clump) => clump,
+                    None if own == 0 => self.at_the_edge(last, &side),
+                    // What it began with has no more neighbours.
+                    None => {
+                        first_left += side[first_left..].iter().take_while(|part| **part != last).count();
+                        first_left as u32
+                    }
+                };
                 let weight = self.weights[clump as usize];
                 // What is nearer to the share: with it, or without it.
                 if own > 0 && own + weight / 2 > share {
@@ -228,9 +236,10 @@ impl Graph {
                 }
                 side[clump as usize] = part;
                 (own, left, clumps) = (own + weight, left - weight, clumps - 1);
-                for (near, _) in &self.neighbours[clump as usize] {
-                    if side[*near as usize] == last {
-                        heap.push((self.gain(*near, part, last, &side), Reverse(*near)));
+                for (other, flows) in &self.neighbours[clump as usize] {
+                    if side[*other as usize] == last {
+                        gains[*other as usize] += 2 * flows;
+                        near.push((gains[*other as usize], Reverse(*other)));
                     }
                 }
             }
@@ -238,24 +247,24 @@ impl Graph {
         side
     }
 
-    /// How much less is cut when a clump of the rest joins a part.
-    fn gain(&self, clump: u32, part: u32, rest: u32, side: &[u32]) -> i64 {
-        let towards = |of: u32| {
-            let near = self.neighbours[clump as usize].iter().filter(|(near, _)| side[*near as usize] == of);
-            near.map(|(_, flows)| flows).sum::<i64>()
+    /// How much less is cut when a clump leaves the rest for a part that it is not near to: less than nothing.
+    fn losses(&self, rest: u32, side: &[u32]) -> Vec<i64> {
+        let loss = |near: &Vec<(u32, i64)>| {
+            let in_rest = near.iter().filter(|(other, _)| side[*other as usize] == rest);
+            -in_rest.map(|(_, flows)| flows).sum::<i64>()
         };
-        towards(part) - towards(rest)
+        self.neighbours.iter().map(loss).collect()
     }
 
     /// A clump of the rest at its edge: the last that a search reaches.
-    fn far_from_others(&self, rest: u32, side: &[u32]) -> Option<u32> {
-        let mut far = side.iter().position(|part| *part == rest)? as u32;
+    fn at_the_edge(&self, rest: u32, side: &[u32]) -> u32 {
+        let mut last = side.iter().position(|part| *part == rest).unwrap_or(0) as u32;
         for _ in 0..2 {
             let mut is_known = vec![false; side.len()];
-            let mut queue = VecDeque::from([far]);
-            is_known[far as usize] = true;
+            let mut queue = VecDeque::from([last]);
+            is_known[last as usize] = true;
             while let Some(clump) = queue.pop_front() {
-                far = clump;
+                last = clump;
                 for (near, _) in &self.neighbours[clump as usize] {
                     if side[*near as usize] == rest && !is_known[*near as usize] {
                         is_known[*near as usize] = true;
@@ -264,7 +273,7 @@ impl Graph {
                 }
             }
         }
-        Some(far)
+        last
     }
 
     /// Clumps change sides while less is cut, and no part gets too much.
@@ -279,7 +288,9 @@ impl Graph {
             let mut moved = 0;
             for clump in 0..side.len() {
                 let (own, weight) = (side[clump] as usize, self.weights[clump]);
-                if clumps[own] == 1 || self.neighbours[clump].iter().all(|(near, _)| side[*near as usize] == own as u32) {
+                if clumps[own] == 1
+                    || self.neighbours[clump].iter().all(|(near, _)| side[*near as usize] == own as u32)
+                {
                     continue;
                 }
                 let mut towards = vec![0_i64; parts];
@@ -296,7 +307,8 @@ impl Graph {
                         gain => after < weights[own] && (gain == 0 || weights[own] > most),
                     }
                 };
-                let best = (0..parts).filter(is_worth).max_by_key(|part| (gain(*part), Reverse(weights[*part])));
+                let best =
+                    (0..parts).filter(is_worth).max_by_key(|part| (gain(*part), Reverse(weights[*part])));
                 if let Some(part) = best {
                     side[clump] = part as u32;
                     (weights[own], weights[part]) = (weights[own] - weight, weights[part] + weight);

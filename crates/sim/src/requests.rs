@@ -75,9 +75,8 @@ impl FlowSchemes {
         experiment: &Experiment,
         sources: impl Iterator<Item = FlowId>,
     ) -> FlowSchemes {
-        let own = sources.filter_map(|flow| {
-            Some((flow.index() as u32, experiment.own_scheme_of_flow(flow)?.build()))
-        });
+        let own = sources
+            .filter_map(|flow| Some((flow.index() as u32, experiment.own_scheme_of_flow(flow)?.build())));
         FlowSchemes { own: own.collect(), of_run }
     }
 

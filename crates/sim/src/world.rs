@@ -69,10 +69,19 @@ impl Channel {
 #[derive(Clone, Copy)]
 pub(crate) enum FaceKind {
     Channel(u32),
-    Medium { medium: u32, direction: u32 },
-    HalfDuplex { wire: u32, direction: u32 },
+    Medium {
+        medium: u32,
+        direction: u32,
+    },
+    HalfDuplex {
+        wire: u32,
+        direction: u32,
+    },
     /// A channel whose other end is in another part of the network.
-    Away { channel: u32, exit: u32 },
+    Away {
+        channel: u32,
+        exit: u32,
+    },
     Consumer(u32),
     Producer(Producer),
 }
