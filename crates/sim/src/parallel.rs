@@ -67,7 +67,8 @@ pub struct Worlds {
 }
 
 impl World {
-    /// Has it run on this number of threads; on fewer where the network has no more parts. It must not have run before.
+    /// Has it run on so many threads, on fewer if the network has fewer parts, or on one if it cannot be divided
+    /// ([`Worlds::reason`]). The results are the same.
     pub fn on_threads(self, threads: usize) -> Worlds {
         let alone =
             |world, reason| Worlds { parts: vec![world], lookahead: Span::ZERO, twice: Vec::new(), reason };
@@ -311,7 +312,7 @@ impl World {
         scripts
     }
 
-    /// Likewise of a channel that leaves this part of the network, which never fails.
+    /// A node sends by a channel to another part. Such a channel never fails.
     pub(crate) fn transmit_away(
         &mut self,
         node: u32,
