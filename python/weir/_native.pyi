@@ -54,6 +54,7 @@ def run(
     windows: Iterable[tuple[float | str, float | str]] | None = None,
     series: bool = True,
     progress: Callable[[float], object] | None = None,
+    threads: int = 1,
 ) -> Result: ...
 def run_request(request: bytes) -> bytes: ...
 def optimum(

@@ -38,6 +38,7 @@ def run(
     *,
     series: bool = True,
     progress: bool | Callable[[Progress], object] | None = None,
+    threads: int = 1,
 ) -> Result:
     """Simulates a scenario, and returns what was measured.
 
@@ -49,6 +50,7 @@ def run(
     :param series: whether to keep time series, which `Result.series` and the report need
     :param progress: a bar (`True`), nothing (`False`), a callable that gets a `weir.Progress`, or by default a bar in a
         terminal and in a notebook
+    :param threads: on how many threads the run is made, with the same figures: worth it for a large network
 
     The interpreter's lock is free while it runs, so that threads make runs side by side. Ctrl-C stops it.
 
@@ -62,7 +64,7 @@ def run(
         law, scheme = scheme, None
     with shown(progress, scenario.name) as say:
         told = None if say is None else lambda fraction: say(Progress(fraction, int(fraction == 1), 1))
-        return _native.run(scenario, scheme, law, seed, list(windows), series, told)
+        return _native.run(scenario, scheme, law, seed, list(windows), series, told, threads)
 
 
 def scenario_of(

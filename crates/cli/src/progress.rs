@@ -34,12 +34,17 @@ impl Jobs {
 
     /// The number.
     pub fn number(&self) -> usize {
-        self.jobs.map_or_else(processors, usize::from)
+        self.of_threads(1)
+    }
+
+    /// The number, of runs that take so many threads each.
+    pub fn of_threads(&self, threads: usize) -> usize {
+        self.jobs.map_or_else(|| (processors() / threads.max(1)).max(1), usize::from)
     }
 }
 
 /// The number of processors.
-fn processors() -> usize {
+pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 

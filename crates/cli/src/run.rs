@@ -12,7 +12,7 @@ use weir_scenario::Scenario;
 use weir_study::{Made, Run, RunStore, ScenarioOptimum, Seeds, Tracing, refuse_idle, stem};
 
 use crate::out::{self, Out};
-use crate::progress::{Execution, Jobs};
+use crate::progress::{self, Execution, Jobs};
 use crate::record::Record;
 use crate::{Failure, load, terminal};
 
@@ -46,6 +46,10 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     jobs: Jobs,
+    /// On how many threads a run is made, or `all` for as many as there are processors: its results are the same. Worth it for
+    /// one run of a large network; by default 1
+    #[arg(long, value_name = "N", value_parser = threads, default_value = "1", hide_default_value = true)]
+    threads: usize,
     /// Encode and decode every packet, and stop if one changes
     #[arg(long)]
     check_wire: bool,
@@ -78,7 +82,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [&**scenario])?;
     let out = Out::open(args.out.as_deref(), args.json, &format!("{}-{scheme}", stem(&scenario.name)))?;
     let (with_series, check_wire) = (out.dir().is_some(), args.check_wire);
-    let run = |&seed: &u64| Run { with_series, check_wire, ..Run::new(&point, scheme, seed) };
+    let threads = args.threads;
+    let run = |&seed: &u64| Run { with_series, check_wire, threads, ..Run::new(&point, scheme, seed) };
     let mut runs: Vec<Run> = seeds.list().iter().map(run).collect();
     let is_recorded = args.record.is_wanted();
     if is_recorded {
@@ -100,6 +105,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let reports: Vec<Mutex<Option<Report>>> = runs.iter().map(|_| Mutex::default()).collect();
     let on_made = |at: usize, made: &Made| {
+        if let Some(reason) = made.alone.filter(|_| at == 0) {
+            eprintln!("note: one thread makes the run: {reason}");
+        }
         let mut report = finished(made);
         if let Some(dir) = out.dir() {
             out.note(write_all(&report, run_dir(dir, report.document.seed, runs.len())));
@@ -110,7 +118,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let execution = Execution {
         runs: Arc::clone(&runs),
         store: Arc::clone(&store),
-        jobs: args.jobs.number(),
+        jobs: args.jobs.of_threads(threads),
         left: LOST,
         // Files and tables are made of a run's report, which is not kept.
         is_needed: &|_| !args.json || with_series || check_wire || is_recorded,
@@ -175,6 +183,14 @@ fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Ar
 
 fn run_dir(dir: &Path, seed: u64, runs: usize) -> PathBuf {
     if runs == 1 { dir.to_owned() } else { dir.join(format!("seed-{seed}")) }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=1024) => Ok(number),
+        _ if text == "all" => Ok(progress::processors()),
+        _ => Err("give a number from 1 to 1024, or `all`".to_owned()),
+    }
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {

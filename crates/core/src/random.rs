@@ -14,7 +14,10 @@ impl SeedUse {
     /// Notes that the seed has decided something.
     #[inline]
     pub fn note(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        // Threads share it: one that only reads takes it from no other.
+        if !self.0.load(Ordering::Relaxed) {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whether the seed has decided anything so far.

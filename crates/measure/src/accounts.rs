@@ -68,6 +68,35 @@ impl Delays {
     }
 }
 
+impl core::ops::AddAssign for Delays {
+    fn add_assign(&mut self, other: Delays) {
+        self.sum = self.sum + other.sum;
+        self.count += other.count;
+    }
+}
+
+/// What the flows of a class did in a step of the time series.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClassStep {
+    /// Bytes.
+    content: u64,
+    delays: Delays,
+    lost: u64,
+    retransmitted: u64,
+}
+
+impl core::ops::AddAssign for ClassStep {
+    fn add_assign(&mut self, other: ClassStep) {
+        self.content += other.content;
+        self.delays += other.delays;
+        self.lost += other.lost;
+        self.retransmitted += other.retransmitted;
+    }
+}
+
+/// Those of a step, by class.
+type ClassSteps = [ClassStep; ServiceClass::ALL.len()];
+
 /// A part of the run with its own accounts.
 #[derive(Clone, Debug)]
 pub struct Interval {
@@ -89,8 +118,7 @@ enum State {
 }
 
 impl Interval {
-    fn new(from: Time, to: Time, flows: usize) -> Interval {
-        let by_flow = flows <= FLOWS_WITH_PERCENTILES;
+    fn new(from: Time, to: Time, flows: usize, by_flow: bool) -> Interval {
         Interval {
             from,
             to,
@@ -185,10 +213,24 @@ impl Interval {
         for (own, delays) in self.class_delays.iter_mut().zip(&part.class_delays) {
             own.merge(delays);
         }
+        for (own, of_part) in self.hops.iter_mut().zip(part.hops) {
+            take_in_hops(own, of_part, places, self.flow_delays.len());
+        }
     }
 
     fn class_delays(&self, class: ServiceClass, flows: &[usize]) -> DelayHistogram {
         self.class_delays.get(class as usize).cloned().unwrap_or_else(|| self.delays_of(flows))
+    }
+}
+
+/// Adds those of some flows, which are at these places of so many; of none if they are by class.
+fn take_in_hops(own: &mut Vec<HopCounts>, part: Vec<HopCounts>, places: &[usize], flows: usize) {
+    if part.is_empty() {
+        return;
+    }
+    own.resize(if flows > 0 { flows } else { ServiceClass::ALL.len() }, HopCounts::default());
+    for (at, counts) in part.into_iter().enumerate() {
+        own[if flows > 0 { places[at] } else { at }].merge(&counts);
     }
 }
 
@@ -211,6 +253,8 @@ pub struct Extent {
 #[derive(Clone, Debug)]
 pub struct FlowAccounts {
     flows: Vec<FlowInfo>,
+    /// Whether percentiles and hops are kept by flow, and not by class.
+    by_flow: bool,
     classes: Vec<ServiceClass>,
     totals: Vec<FlowTotals>,
     /// How far Data came, by flow, or by class where there are too many flows. Empty until the world says the first.
@@ -227,26 +271,32 @@ pub struct FlowAccounts {
     samples: usize,
     with_series: bool,
     flow_series: Vec<FlowSeries>,
-    class_series: Vec<ClassSeries>,
+    class_steps: Vec<ClassSteps>,
 }
 
 impl FlowAccounts {
     /// Accounts of a run that begins at time zero.
     pub fn new(flows: Vec<FlowInfo>, extent: &Extent) -> FlowAccounts {
-        let count = flows.len();
+        let all = flows.len();
+        FlowAccounts::of_part(flows, extent, all)
+    }
+
+    /// Accounts of some of the flows of a run that has so many: their number decides what is kept of each.
+    pub fn of_part(flows: Vec<FlowInfo>, extent: &Extent, all: usize) -> FlowAccounts {
+        let (count, by_flow) = (flows.len(), all <= FLOWS_WITH_PERCENTILES);
         let whole = core::iter::once((Time::ZERO, extent.until));
         let wanted = whole.chain(extent.windows.iter().copied());
-        let mut intervals: Vec<_> = wanted.map(|(from, to)| Interval::new(from, to, count)).collect();
+        let interval = |(from, to)| Interval::new(from, to, count, by_flow);
+        let mut intervals: Vec<_> = wanted.map(interval).collect();
         for &(from, to) in &extent.others {
             if !intervals.iter().any(|i| (i.from, i.to) == (from, to)) {
-                intervals.push(Interval::new(from, to, count));
+                intervals.push(interval((from, to)));
             }
         }
         let classes: Vec<_> =
             ServiceClass::ALL.into_iter().filter(|c| flows.iter().any(|f| f.class == *c)).collect();
         let room = (extent.until.as_nanos() / extent.step.as_nanos()) as usize;
-        let of_flows = if extent.with_series && count <= FLOWS_WITH_SERIES { count } else { 0 };
-        let of_classes = if extent.with_series { &classes[..] } else { &[] };
+        let of_flows = if extent.with_series && all <= FLOWS_WITH_SERIES { count } else { 0 };
         FlowAccounts {
             totals: vec![FlowTotals::default(); count],
             hops: Vec::new(),
@@ -261,8 +311,9 @@ impl FlowAccounts {
             samples: 0,
             with_series: extent.with_series,
             flow_series: (0..of_flows).map(|_| FlowSeries::with_room(room)).collect(),
-            class_series: of_classes.iter().map(|class| empty_class(*class, room)).collect(),
+            class_steps: Vec::with_capacity(if extent.with_series { room } else { 0 }),
             flows,
+            by_flow,
             classes,
         }
     }
@@ -281,7 +332,8 @@ impl FlowAccounts {
         all
     }
 
-    fn take_in(&mut self, places: &[usize], part: FlowAccounts) {
+    /// Takes in those of a part of the flows, which are at these places among all.
+    pub fn take_in(&mut self, places: &[usize], part: FlowAccounts) {
         for (flow, &place) in places.iter().enumerate() {
             self.totals[place] = part.totals[flow];
             self.completion[place] = part.completion[flow];
@@ -289,16 +341,16 @@ impl FlowAccounts {
         for (own, of_part) in self.intervals.iter_mut().zip(part.intervals) {
             own.take_in(places, of_part, &part.flows);
         }
+        take_in_hops(&mut self.hops, part.hops, places, if self.by_flow { self.flows.len() } else { 0 });
         // There are fewer flows in a part: it has the series of each if the whole has.
         for (series, &place) in part.flow_series.into_iter().zip(places) {
             if let Some(own) = self.flow_series.get_mut(place) {
                 *own = series;
             }
         }
-        for series in &part.class_series {
-            for own in self.class_series.iter_mut().filter(|own| own.class == series.class) {
-                own.add(series);
-            }
+        self.class_steps.resize(self.class_steps.len().max(part.class_steps.len()), ClassSteps::default());
+        for (own, of_part) in self.class_steps.iter_mut().flatten().zip(part.class_steps.iter().flatten()) {
+            *own += *of_part;
         }
         (self.next_sample, self.next_step, self.samples) = (part.next_sample, part.next_step, part.samples);
     }
@@ -333,14 +385,13 @@ impl FlowAccounts {
     /// The segment that arrived came over so many links.
     #[inline]
     pub fn on_hops(&mut self, flow: usize, links: u8) {
-        let by_flow = self.flows.len() <= FLOWS_WITH_PERCENTILES;
         if self.hops.is_empty() {
             self.hops.resize(
-                if by_flow { self.flows.len() } else { ServiceClass::ALL.len() },
+                if self.by_flow { self.flows.len() } else { ServiceClass::ALL.len() },
                 HopCounts::default(),
             );
         }
-        self.hops[if by_flow { flow } else { self.flows[flow].class as usize }].record(links);
+        self.hops[if self.by_flow { flow } else { self.flows[flow].class as usize }].record(links);
     }
 
     /// A packet of a flow was lost.
@@ -429,18 +480,13 @@ impl FlowAccounts {
 
     fn sample_series(&mut self) {
         let seconds = self.step.as_secs_f64();
-        let mut classes = [(0_u64, Delays::default(), 0_u64, 0_u64); ServiceClass::ALL.len()];
+        let mut classes = ClassSteps::default();
         for (index, info) in self.flows.iter().enumerate() {
             let (now, before, delays) = (self.totals[index], self.at_step[index], self.since_step[index]);
             let content = now.content - before.content;
             let lost = now.lost.saturating_sub(before.lost);
             let retransmitted = now.counters.retransmitted - before.counters.retransmitted;
-            let sum = &mut classes[info.class as usize];
-            sum.0 += content;
-            sum.1.sum = sum.1.sum + delays.sum;
-            sum.1.count += delays.count;
-            sum.2 += lost;
-            sum.3 += retransmitted;
+            classes[info.class as usize] += ClassStep { content, delays, lost, retransmitted };
             if let Some(series) = self.flow_series.get_mut(index) {
                 let sent = now.counters.sent - before.counters.sent;
                 series.push(FlowSample {
@@ -452,13 +498,7 @@ impl FlowAccounts {
                 });
             }
         }
-        for (series, class) in self.class_series.iter_mut().zip(&self.classes) {
-            let (content, delays, lost, retransmitted) = classes[*class as usize];
-            series.goodput_bps.push(per_second(8 * content, seconds));
-            series.delay_ms.push(delays.mean_ms().unwrap_or(f32::NAN));
-            series.lost.push(lost as u32);
-            series.retransmitted.push(retransmitted as u32);
-        }
+        self.class_steps.push(classes);
     }
 
     // ---- What came of it
@@ -513,8 +553,10 @@ impl FlowAccounts {
     /// Takes out the time series: of flows, none where there are too many of them; of classes; and their number of
     /// steps.
     pub fn take_series(&mut self) -> (Vec<FlowSeries>, Vec<ClassSeries>, usize) {
-        let (flows, classes) = (&mut self.flow_series, &mut self.class_series);
-        (core::mem::take(flows), core::mem::take(classes), self.samples)
+        let steps = core::mem::take(&mut self.class_steps);
+        let classes = if self.with_series { &self.classes[..] } else { &[] };
+        let classes = classes.iter().map(|class| class_series(*class, &steps, self.step)).collect();
+        (core::mem::take(&mut self.flow_series), classes, self.samples)
     }
 
     /// One row for each flow.
@@ -667,13 +709,16 @@ fn per_second(count: u64, seconds: f64) -> f32 {
     (count as f64 / seconds) as f32
 }
 
-fn empty_class(class: ServiceClass, samples: usize) -> ClassSeries {
+/// The series of a class, from what its flows did in each step.
+fn class_series(class: ServiceClass, steps: &[ClassSteps], step: Span) -> ClassSeries {
+    let seconds = step.as_secs_f64();
+    let own = || steps.iter().map(|classes| classes[class as usize]);
     ClassSeries {
         class: class.name().to_owned(),
-        goodput_bps: Vec::with_capacity(samples),
-        delay_ms: Vec::with_capacity(samples),
-        lost: Vec::with_capacity(samples),
-        retransmitted: Vec::with_capacity(samples),
+        goodput_bps: own().map(|step| per_second(8 * step.content, seconds)).collect(),
+        delay_ms: own().map(|step| step.delays.mean_ms().unwrap_or(f32::NAN)).collect(),
+        lost: own().map(|step| step.lost as u32).collect(),
+        retransmitted: own().map(|step| step.retransmitted as u32).collect(),
     }
 }
 
@@ -766,13 +811,7 @@ mod tests {
         }
         let ((flows, classes, samples), of_parts) = (whole.take_series(), gathered.take_series());
         assert_eq!((flows, samples), (of_parts.0, of_parts.2));
-        for (one, other) in classes.iter().zip(&of_parts.1) {
-            assert_eq!(
-                (&one.class, &one.goodput_bps, &one.lost),
-                (&other.class, &other.goodput_bps, &other.lost)
-            );
-            assert_eq!(one.delay_ms.len(), other.delay_ms.len());
-        }
+        assert_eq!(format!("{classes:?}"), format!("{:?}", of_parts.1), "to the bit, and NaN is NaN");
     }
 
     #[test]

@@ -106,6 +106,18 @@ impl LinkInterval {
         &self.queueing[link]
     }
 
+    /// Takes in that of some links.
+    fn take_in(&mut self, places: &[Option<usize>], part: LinkInterval) {
+        (self.to, self.is_active) = (part.to, part.is_active);
+        for (own, of_part) in self.totals.iter_mut().zip(part.totals) {
+            if !of_part.is_empty() {
+                own.resize(self.queueing.len(), LinkTotals::default());
+            }
+            put(own, of_part, places);
+        }
+        put(&mut self.queueing, part.queueing, places);
+    }
+
     fn begin(&mut self, now: Time, links: &[LinkTotals]) {
         self.is_active = true;
         self.totals[0] = links.iter().map(|totals| totals.by(now)).collect();
@@ -118,6 +130,15 @@ impl LinkInterval {
             let sent = self.link(link).sent;
             let queueing = &mut self.queueing[link];
             queueing.record_zeros(sent.saturating_sub(queueing.count()));
+        }
+    }
+}
+
+/// Puts the values of a part at their places among all.
+fn put<T>(all: &mut [T], part: Vec<T>, places: &[Option<usize>]) {
+    for (value, place) in part.into_iter().zip(places) {
+        if let Some(own) = place.and_then(|place| all.get_mut(place)) {
+            *own = value;
         }
     }
 }
@@ -146,6 +167,17 @@ impl LinkAccounts {
             series: (0..plotted).map(|_| LinkSeries::with_room(samples)).collect(),
             at_step: vec![LinkTotals::default(); links.len()],
             links,
+        }
+    }
+
+    /// Takes in those of some links of a part of the network, with the place of each among all; `None` for a link that
+    /// another part looks after.
+    pub fn take_in(&mut self, places: &[Option<usize>], part: LinkAccounts) {
+        put(&mut self.links, part.links, places);
+        put(&mut self.totals, part.totals, places);
+        put(&mut self.series, part.series, places);
+        for (own, of_part) in self.intervals.iter_mut().zip(part.intervals) {
+            own.take_in(places, of_part);
         }
     }
 

@@ -81,6 +81,17 @@ impl NodeInterval {
     }
 
     /// What the stores of a node did in it.
+    /// Takes in that of some nodes, which are at these places.
+    fn take_in(&mut self, places: &[usize], part: NodeInterval) {
+        (self.to, self.is_active, self.steps) = (part.to, part.is_active, part.steps);
+        for (own, of_part) in self.caches.iter_mut().zip(part.caches) {
+            put(own, of_part, places);
+        }
+        put(&mut self.drops, part.drops, places);
+        put(&mut self.pending, part.pending, places);
+        put(&mut self.most_pending, part.most_pending, places);
+    }
+
     fn cache(&self, node: usize) -> CacheCounters {
         let [before, after] = [self.caches[0][node], self.caches[1][node]];
         CacheCounters {
@@ -103,6 +114,15 @@ impl NodeInterval {
             pit_mean: (self.steps > 0).then(|| self.pending[node] as f64 / self.steps as f64),
             pit_max: self.most_pending[node],
             drops: self.drops[node].as_deref().map(drop_rows).unwrap_or_default(),
+        }
+    }
+}
+
+/// Puts the values of a part at their places among all.
+fn put<T>(all: &mut [T], part: Vec<T>, places: &[usize]) {
+    for (value, &place) in part.into_iter().zip(places) {
+        if let Some(own) = all.get_mut(place) {
+            *own = value;
         }
     }
 }
@@ -139,6 +159,17 @@ impl NodeAccounts {
             intervals: flows.intervals().iter().map(|i| NodeInterval::new(i, nodes)).collect(),
             series: (0..plotted).map(|_| NodeSeries::with_room(samples)).collect(),
             at_step: vec![Default::default(); nodes],
+        }
+    }
+
+    /// Takes in those of a part of the network, whose nodes are at these places among all.
+    pub fn take_in(&mut self, places: &[usize], part: NodeAccounts) {
+        put(&mut self.states, part.states, places);
+        put(&mut self.dropped, part.dropped, places);
+        // There are fewer nodes in a part: it has the series of each if the whole has.
+        put(&mut self.series, part.series, places);
+        for (own, of_part) in self.intervals.iter_mut().zip(part.intervals) {
+            own.take_in(places, of_part);
         }
     }
 

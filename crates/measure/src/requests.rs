@@ -90,7 +90,8 @@ pub struct RequestAccounts {
     /// By interval, group and size.
     cells: Vec<Cell>,
     /// The requests that have ended, if a row is wanted for each.
-    samples: Option<Vec<RequestSample>>,
+    /// With the time at which each ended.
+    samples: Option<Vec<(Time, RequestSample)>>,
 }
 
 impl RequestAccounts {
@@ -136,13 +137,14 @@ impl RequestAccounts {
             }
         }
         if let Some(samples) = self.samples.as_mut().filter(|samples| samples.len() < MOST_SAMPLES) {
-            samples.push(RequestSample {
+            let sample = RequestSample {
                 flow: flow as u32,
                 came_s: came.as_secs_f64(),
                 amount,
                 completion_s: took.as_secs_f64(),
                 slowdown: slowdown.map_or(f64::NAN, |slowdown| slowdown),
-            });
+            };
+            samples.push((came + took, sample));
         }
     }
 
@@ -196,7 +198,17 @@ impl RequestAccounts {
 
     /// The requests that have ended, in the order of their ends; none if no time series are wanted.
     pub fn take_samples(&mut self) -> Vec<RequestSample> {
-        self.samples.take().unwrap_or_default()
+        let mut samples = self.samples.take().unwrap_or_default();
+        // Those of one instant by flow, wherever they were counted.
+        samples.sort_by_key(|(ended, sample)| (*ended, sample.flow));
+        samples.truncate(MOST_SAMPLES);
+        samples.into_iter().map(|(_, sample)| sample).collect()
+    }
+
+    /// Takes in those of a part of the network, which count the same flows.
+    pub fn take_in(&mut self, part: RequestAccounts) {
+        self.cells.iter_mut().zip(&part.cells).for_each(|(own, of_part)| own.merge(of_part));
+        self.samples.iter_mut().for_each(|own| own.extend(part.samples.iter().flatten()));
     }
 }
 

@@ -292,35 +292,6 @@ fn add<T: Copy>(sum: &mut [T], with: &[T], op: impl Fn(T, T) -> T) {
     }
 }
 
-impl ClassSeries {
-    /// Adds what other flows of the class did in the same steps. The delay is the mean of both weighted by their
-    /// goodput, which is the mean over all Data packets where the class has packets of one size.
-    pub(crate) fn add(&mut self, other: &ClassSeries) {
-        if self.goodput_bps.is_empty() {
-            self.clone_from(other);
-            return;
-        }
-        let delays = other.delay_ms.iter().zip(&other.goodput_bps);
-        for ((delay, goodput), (other, weight)) in self.delay_ms.iter_mut().zip(&self.goodput_bps).zip(delays)
-        {
-            *delay = match (delay.is_finite(), other.is_finite()) {
-                // A Data without content still has a delay.
-                (true, true) => weighted_mean((*delay, goodput.max(1e-3)), (*other, weight.max(1e-3))),
-                (false, true) => *other,
-                _ => *delay,
-            };
-        }
-        add(&mut self.goodput_bps, &other.goodput_bps, |a, b| a + b);
-        add(&mut self.lost, &other.lost, u32::saturating_add);
-        add(&mut self.retransmitted, &other.retransmitted, u32::saturating_add);
-    }
-}
-
-fn weighted_mean(one: (f32, f32), other: (f32, f32)) -> f32 {
-    let [(a, weight_a), (b, weight_b)] = [one, other].map(|(x, weight)| (f64::from(x), f64::from(weight)));
-    ((a * weight_a + b * weight_b) / (weight_a + weight_b)) as f32
-}
-
 impl FlowSeries {
     /// Empty, with room for `samples` steps.
     pub fn with_room(samples: usize) -> FlowSeries {

@@ -18,7 +18,7 @@ use crate::scenario::{self, Scenario};
 /// `windows` are further measuring windows, pairs of times. Without `series` there are no time series. `progress` is called
 /// now and then with the part of the run that is over, 0 to 1.
 #[pyfunction]
-#[pyo3(signature = (scenario, scheme = None, law = None, seed = 1, windows = None, series = true, progress = None))]
+#[pyo3(signature = (scenario, scheme = None, law = None, seed = 1, windows = None, series = true, progress = None, threads = 1))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn run(
     py: Python<'_>,
@@ -29,11 +29,13 @@ pub fn run(
     windows: Option<Bound<'_, PyAny>>,
     series: bool,
     progress: Option<Py<PyAny>>,
+    threads: usize,
 ) -> PyResult<Result> {
     let of = scenario.get();
     let failed = Failed::default();
     let law = law.map(|law| Law::new(&law, failed.clone())).transpose()?;
-    let asked = Asked { scheme, law, seed, windows: scenario::windows(windows.as_ref())?, series };
+    let windows = scenario::windows(windows.as_ref())?;
+    let asked = Asked { scheme, law, seed, windows, series, threads };
     let between = Between { failed, progress, cancel: Cancel::new(), told: Stopwatch::start() };
     let report = py.detach(|| asked.make(of, between))?;
     Ok(Result { report: Arc::new(report) })
@@ -46,6 +48,7 @@ struct Asked {
     seed: u64,
     windows: Vec<(Span, Span)>,
     series: bool,
+    threads: usize,
 }
 
 impl Asked {
@@ -53,7 +56,8 @@ impl Asked {
         let error = |error: StudyError| Python::attach(|py| study_error(py, &error));
         let point = scenario.with_windows(self.windows).map_err(error)?;
         let scheme = self.scheme.as_deref().unwrap_or(&point.scenario.scheme);
-        let run = Run { with_series: self.series, ..Run::new(&point, scheme, self.seed) };
+        let (with_series, threads) = (self.series, self.threads);
+        let run = Run { with_series, threads, ..Run::new(&point, scheme, self.seed) };
         let mut experiment = run.experiment().map_err(error)?;
         let is_law = self.law.is_some();
         if let Some(law) = self.law {

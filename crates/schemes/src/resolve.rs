@@ -36,6 +36,11 @@ impl Resolved {
         self.own.as_ref().map_or_else(|| (self.entry.build)(&self.params), |build| build(&self.params))
     }
 
+    /// Whether it is made by the program that uses this crate, and not by its entry.
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// The same, made by `build` instead of by its entry.
     pub(crate) fn built_by(
         self,

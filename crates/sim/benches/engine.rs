@@ -73,12 +73,17 @@ macro_rules! growth {
     };
 }
 
+const LARGE: &[&str] =
+    &["generate.nodes=2000", "generate.flows.count=2000", "duration=600ms", "scheme.default=fixed"];
+
 /// Name, built-in scenario or random-200, and what is set in it.
 const CASES: &[(&str, &str, &[&str])] = &[
     ("dumbbell, qsccp", "qsccp/dumbbell", &[]),
     ("dumbbell, fixed", "qsccp/dumbbell", &["scheme.default=fixed"]),
     ("200 nodes, 1 000 flows, qsccp", "random-200", &[]),
     ("200 nodes, 1 000 flows, fixed", "random-200", &["scheme.default=fixed"]),
+    ("2 000 nodes, fixed", "random-200", LARGE),
+    ("2 000 nodes, fixed, 2 threads", "random-200", LARGE),
     ("abilene, hbhcm", "hbhcm/abilene", &["scheme.default=hbhcm"]),
     ("abilene, dpccp", "hbhcm/abilene", &["scheme.default=dpccp"]),
     ("dumbbell, 4 flows", "qsccp/dumbbell", &["flow.*.count=1"]),
@@ -323,19 +328,21 @@ fn world(scenario: &Arc<Scenario>) -> World {
 }
 
 fn run_case(index: usize) -> Figures {
-    let (_, base, set) = CASES[index];
+    let (name, base, set) = CASES[index];
     let begun = Instant::now();
     let scenario = Arc::new(scenario(base, builtin(base).unwrap_or(RANDOM_200), set));
     let read_s = begun.elapsed().as_secs_f64();
+    let threads = if name.ends_with("2 threads") { 2 } else { 1 };
     // The median of three: what shares the machine comes and goes.
     let mut runs: Vec<Figures> = (0..3)
         .map(|_| {
             let yard = yardstick();
             let begun = Instant::now();
-            let mut world = world(&scenario);
+            let world = world(&scenario);
             let build_s = begun.elapsed().as_secs_f64();
+            let mut world = world.on_threads(threads);
             let begun = Instant::now();
-            world.run(&mut |_| {}).unwrap_or_else(|error| panic!("{error}"));
+            world.run_until(Time::ZERO + scenario.duration).unwrap_or_else(|error| panic!("{error}"));
             Figures {
                 flows: scenario.flows.len(),
                 hops: world.packet_hops(),

@@ -34,7 +34,7 @@ impl World {
     pub fn build(experiment: impl Into<Arc<Experiment>>) -> Result<World, ExperimentError> {
         let experiment = experiment.into();
         refuse_long_data(&experiment)?;
-        let measure = Measurements::new(&experiment)?;
+        let measure = Measurements::new(&experiment, Arc::default())?;
         let parts = Builder::new(&experiment).build(measure);
         Ok(World::new(experiment, parts))
     }
@@ -110,8 +110,22 @@ impl<'e> Builder<'e> {
         self.set_groups();
         self.set_foreign();
         let (sources, schemes) = self.request_sources();
+        let (part, script) = (Arc::default(), self.experiment.script().into());
         let Builder { nodes, channels, media, wires, produced, seed_use, .. } = self;
-        Parts { nodes, channels, media, wires, flows, sources, schemes, produced, measure, seed_use }
+        Parts {
+            part,
+            script,
+            nodes,
+            channels,
+            media,
+            wires,
+            flows,
+            sources,
+            schemes,
+            produced,
+            measure,
+            seed_use,
+        }
     }
 
     fn random(&self, name: &str) -> Random {
@@ -349,7 +363,8 @@ impl<'e> Builder<'e> {
         let streams = self.experiment.request_streams();
         let has_any = streams.iter().any(Option::is_some);
         let of_run = core::mem::replace(&mut self.scheme, self.experiment.inactive_scheme().build());
-        let schemes = FlowSchemes::new(of_run, self.experiment, &streams);
+        let some = streams.iter().enumerate().filter(|(_, stream)| stream.is_some());
+        let schemes = FlowSchemes::new(of_run, self.experiment, some.map(|(flow, _)| FlowId(flow)));
         let source = |(index, stream): (usize, Option<RequestStream>)| {
             Some(Box::new(RequestSource::new(stream?, self.experiment.unloaded(FlowId(index)))))
         };

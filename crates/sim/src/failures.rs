@@ -102,7 +102,7 @@ impl World {
                     add_application(&mut forwarder, now);
                     continue;
                 }
-                FaceKind::Channel(channel) => {
+                FaceKind::Channel(channel) | FaceKind::Away { channel, .. } => {
                     (channel, [channel, channel ^ 1].map(|of| self.channels[of as usize].rate))
                 }
                 FaceKind::HalfDuplex { wire, direction } => {

@@ -6,7 +6,8 @@
 //! all is found in a tournament tree, and nothing is allocated per packet once buffers have grown.
 //!
 //! The same scenario, scheme and seed give the same bits. Where several flows do something at the
-//! same instant, the seed decides who is first.
+//! same instant, the seed decides who is first. A large network can be divided among threads ([`World::on_threads`]): the
+//! bits are the same again.
 
 mod ahead;
 mod build;
@@ -14,8 +15,12 @@ mod failures;
 mod half_duplex;
 mod measure;
 mod medium;
+mod parallel;
+mod part;
+mod partition;
 mod requests;
 mod trace;
 mod world;
 
+pub use parallel::Worlds;
 pub use world::{Outcome, Progress, RunError, World};

@@ -1,5 +1,7 @@
 //! The measurements of a run: counters of flows and links, observations for expectations, and reasons of drops.
 
+use std::sync::Arc;
+
 use hashbrown::HashTable;
 use weir_core::consumer::Delivery;
 use weir_core::packet::Packet;
@@ -12,12 +14,14 @@ use weir_measure::{
 };
 use weir_scenario::FlowId;
 
+use crate::part::Part;
 use crate::requests::{RequestSource, add};
 use crate::world::{FlowApp, SimNode};
 
-/// All accounts of a run. A channel's place is that of its direction among the links.
+/// All accounts of a run, or those of a part of its network. A channel's place is that of its direction among the links.
 #[derive(Debug)]
 pub(crate) struct Measurements {
+    part: Arc<Part>,
     flows: FlowAccounts,
     links: LinkAccounts,
     nodes: NodeAccounts,
@@ -25,14 +29,18 @@ pub(crate) struct Measurements {
     requests: RequestAccounts,
     drops: DroppedByReason,
     packet_hops: u64,
+    /// The flows that prefixes stand for, by the scenario's numbers.
     flow_of_prefix: HashTable<(u64, u32)>,
+    /// The flows of other parts that lost a packet here, each as often.
+    pub(crate) lost_elsewhere: Vec<u32>,
 }
 
 impl Measurements {
-    pub(crate) fn new(experiment: &Experiment) -> Result<Measurements, ExperimentError> {
-        let flows = &experiment.scenario().flows;
-        let mut flow_of_prefix = HashTable::with_capacity(flows.len());
-        for (index, flow) in flows.iter().enumerate() {
+    pub(crate) fn new(experiment: &Experiment, part: Arc<Part>) -> Result<Measurements, ExperimentError> {
+        let scenario = experiment.scenario();
+        let all = scenario.flows.len();
+        let mut flow_of_prefix = HashTable::with_capacity(all);
+        for (index, flow) in scenario.flows.iter().enumerate() {
             let hash = name_of(&flow.prefix).hash();
             if flow_of_prefix.find(hash, |entry: &(u64, u32)| entry.0 == hash).is_none() {
                 flow_of_prefix.insert_unique(hash, (hash, index as u32), |entry| entry.0);
@@ -40,14 +48,47 @@ impl Measurements {
         }
         let observers = experiment.observers()?;
         let extent = experiment.extent(&observers);
-        let infos = (0..flows.len()).map(|flow| experiment.flow_info(FlowId(flow))).collect();
-        let flows = FlowAccounts::new(infos, &extent);
+        let infos = part.flows.of(all).map(|flow| experiment.flow_info(FlowId(flow))).collect();
+        let flows = FlowAccounts::of_part(infos, &extent, all);
         let requests = RequestAccounts::new(experiment.request_infos(), &extent);
-        let links = LinkAccounts::new(experiment.link_infos(), &flows, &extent);
-        let names = experiment.scenario().nodes.iter().map(|node| node.name.clone()).collect();
-        let nodes = NodeAccounts::new(names, &flows, &extent);
-        let drops = DroppedByReason::default();
-        Ok(Measurements { flows, links, nodes, observers, requests, drops, packet_hops: 0, flow_of_prefix })
+        let infos = experiment.link_infos();
+        let channels = || part.links.of(infos.len() / 2).flat_map(|link| [2 * link, 2 * link + 1]);
+        let links = LinkAccounts::new(channels().map(|at| infos[at].clone()).collect(), &flows, &extent);
+        let observers = observers.of_links(channels());
+        let nodes = part.nodes.of(scenario.nodes.len()).map(|node| scenario.nodes[node].name.clone());
+        let nodes = NodeAccounts::new(nodes.collect(), &flows, &extent);
+        let (drops, lost_elsewhere) = (DroppedByReason::default(), Vec::new());
+        Ok(Measurements {
+            part,
+            flows,
+            links,
+            nodes,
+            observers,
+            requests,
+            drops,
+            packet_hops: 0,
+            flow_of_prefix,
+            lost_elsewhere,
+        })
+    }
+
+    /// Takes in those of a part of the network, where these are of all of it. `owns` says whether the part sends by a channel, by
+    /// its place there.
+    pub(crate) fn take_in(&mut self, part: Measurements, owns: impl Fn(usize) -> bool) {
+        let Measurements { part: of, flows, links, nodes, observers, requests, drops, packet_hops, .. } =
+            part;
+        self.flows.take_in(&of.flows.of(flows.flows()).collect::<Vec<_>>(), flows);
+        let channels = of.links.of(0).flat_map(|link| [2 * link, 2 * link + 1]).enumerate();
+        let places: Vec<_> = channels.map(|(at, place)| owns(at).then_some(place)).collect();
+        self.links.take_in(&places, links);
+        self.nodes.take_in(&of.nodes.of(0).collect::<Vec<_>>(), nodes);
+        self.observers.take_in(&observers);
+        self.requests.take_in(requests);
+        for (sum, of_part) in self.drops.iter_mut().zip(drops) {
+            sum.data += of_part.data;
+            sum.interests += of_part.interests;
+        }
+        self.packet_hops += packet_hops;
     }
 
     /// Packets put on links so far.
@@ -114,7 +155,7 @@ impl Measurements {
 
     /// A request came.
     pub(crate) fn on_request(&mut self, flow: u32, now: Time, amount: u64) {
-        self.requests.on_request(flow as usize, now, amount);
+        self.requests.on_request(self.part.flows.number(flow), now, amount);
     }
 
     /// A request was complete; `alone` is the time that it would take alone.
@@ -126,7 +167,7 @@ impl Measurements {
         took: Span,
         alone: Option<Span>,
     ) {
-        self.requests.on_end(flow as usize, came, amount, took, alone);
+        self.requests.on_end(self.part.flows.number(flow), came, amount, took, alone);
     }
 
     /// A node dropped a packet; `channel` is that of its face.
@@ -143,7 +184,15 @@ impl Measurements {
         if packet.is_data()
             && let Some(flow) = self.flow_of(packet)
         {
-            self.flows.on_loss(flow as usize);
+            self.on_loss(flow);
+        }
+    }
+
+    /// A packet of the scenario's flow of this number was lost.
+    pub(crate) fn on_loss(&mut self, flow: u32) {
+        match self.part.flows.place(flow) {
+            Some(own) => self.flows.on_loss(own),
+            None => self.lost_elsewhere.push(flow),
         }
     }
 
@@ -151,7 +200,7 @@ impl Measurements {
         self.links.set_rate(channel as usize, rate);
     }
 
-    /// The flow that a Data belongs to; the first one, where several consumers share a prefix. Names of requests have an object
+    /// The scenario's flow that a Data belongs to; the first one, where several consumers share a prefix. Names of requests have an object
     /// between prefix and segment.
     fn flow_of(&self, data: &Packet) -> Option<u32> {
         let flow_of = |behind: usize| {
@@ -212,8 +261,9 @@ impl Measurements {
         }
         self.flows.end_step();
         if is_sample {
-            let flows = &self.flows;
-            self.observers.on_sample(now, |flow| flows.total(flow).content);
+            let (flows, part) = (&self.flows, &self.part.flows);
+            let content = |flow: usize| part.place(flow as u32).map_or(0, |own| flows.total(own).content);
+            self.observers.on_sample(now, content);
         }
     }
 

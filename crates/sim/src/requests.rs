@@ -73,18 +73,16 @@ impl FlowSchemes {
     pub(crate) fn new(
         of_run: Box<dyn Scheme>,
         experiment: &Experiment,
-        streams: &[Option<RequestStream>],
+        sources: impl Iterator<Item = FlowId>,
     ) -> FlowSchemes {
-        let sources = streams.iter().enumerate().filter(|(_, stream)| stream.is_some());
-        let own = sources.filter_map(|(flow, _)| {
-            Some((flow as u32, experiment.own_scheme_of_flow(FlowId(flow))?.build()))
-        });
+        let own = sources
+            .filter_map(|flow| Some((flow.index() as u32, experiment.own_scheme_of_flow(flow)?.build())));
         FlowSchemes { own: own.collect(), of_run }
     }
 
-    fn flow_control(&self, experiment: &Experiment, flow: u32) -> Box<dyn FlowControl> {
-        let scheme = self.own.get(&flow).unwrap_or(&self.of_run);
-        scheme.flow_control(&experiment.flow_config(FlowId(flow as usize)))
+    fn flow_control(&self, experiment: &Experiment, flow: FlowId) -> Box<dyn FlowControl> {
+        let scheme = self.own.get(&(flow.index() as u32)).unwrap_or(&self.of_run);
+        scheme.flow_control(&experiment.flow_config(flow))
     }
 }
 
@@ -113,11 +111,12 @@ impl World {
         source.number += 1;
         let (number, changed) = (source.number, source.source);
         let app = self.app_of_request(flow);
-        let id = FlowId(flow as usize);
+        let id = FlowId(self.part.flows.number(flow));
         let mut config = self.experiment.request_consumer(id, object, amount);
         config.source = changed.unwrap_or(config.source);
-        let control = self.schemes.flow_control(&self.experiment, flow);
-        let random = Random::named(self.experiment.seed(), &format!("request {number} of flow {flow}"));
+        let control = self.schemes.flow_control(&self.experiment, id);
+        let random = format!("request {number} of flow {}", id.index());
+        let random = Random::named(self.experiment.seed(), &random);
         self.flows[app as usize].consumer = Consumer::new(config, control, random);
         self.flows[app as usize].request = Some(LiveRequest { came: self.now, amount });
         self.flows[app as usize].consumer.start(self.now);
@@ -141,18 +140,20 @@ impl World {
         if at.up {
             let added = add_application(&mut at.forwarder, self.now);
             debug_assert_eq!(face, added, "faces follow each other, since none is removed");
-            if self.experiment.scenario().nodes[node as usize].software != Software::Weir {
+            let scenario = &self.experiment.scenario().nodes[self.part.nodes.number(node)];
+            if scenario.software != Software::Weir {
                 drop_signals(&mut at.forwarder, self.now, face);
             }
-            if self.experiment.scenario().nodes[node as usize].share_by_face {
+            if scenario.share_by_face {
                 set_group(&mut at.forwarder, self.now, face);
             }
         }
         let event = self.events.push();
+        let id = FlowId(self.part.flows.number(flow));
         // A consumer that the request replaces at once.
         let consumer = Consumer::new(
-            self.experiment.consumer(FlowId(flow as usize)),
-            self.schemes.flow_control(&self.experiment, flow),
+            self.experiment.consumer(id),
+            self.schemes.flow_control(&self.experiment, id),
             Random::named(0, ""),
         );
         self.flows.push(FlowApp { consumer, node, face, event, flow, request: None });

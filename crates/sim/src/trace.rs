@@ -26,7 +26,7 @@ impl World {
     /// The node at the other end of a face; `None` of an application.
     fn neighbour(&self, node: u32, face: FaceId) -> Option<u32> {
         let channel = match self.nodes[node as usize].faces[face.0 as usize] {
-            FaceKind::Channel(channel) => channel,
+            FaceKind::Channel(channel) | FaceKind::Away { channel, .. } => channel,
             FaceKind::Medium { medium, direction } => self.media[medium as usize].first_channel + direction,
             FaceKind::HalfDuplex { wire, direction } => self.wires[wire as usize].first_channel + direction,
             FaceKind::Consumer(_) | FaceKind::Producer(_) => return None,

@@ -26,6 +26,8 @@ use crate::failures::Failures;
 use crate::half_duplex::Wire;
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
+use crate::parallel::Outbox;
+use crate::part::Part;
 use crate::requests::{FlowSchemes, LiveRequest, RequestSource};
 
 /// One direction of a link. What each packet needs comes first.
@@ -48,7 +50,7 @@ pub(crate) struct Channel {
 impl Channel {
     /// A packet is on its way; whether it is the next to arrive.
     #[inline]
-    fn put_in_flight(&mut self, packet: PacketId, arrival: Time) -> bool {
+    pub(crate) fn put_in_flight(&mut self, packet: PacketId, arrival: Time) -> bool {
         if self.way.reorders() {
             return self.put_in_order(packet, arrival);
         }
@@ -70,8 +72,19 @@ impl Channel {
 #[derive(Clone, Copy)]
 pub(crate) enum FaceKind {
     Channel(u32),
-    Medium { medium: u32, direction: u32 },
-    HalfDuplex { wire: u32, direction: u32 },
+    Medium {
+        medium: u32,
+        direction: u32,
+    },
+    HalfDuplex {
+        wire: u32,
+        direction: u32,
+    },
+    /// A channel whose other end is in another part of the network.
+    Away {
+        channel: u32,
+        exit: u32,
+    },
     Consumer(u32),
     Producer(Producer),
 }
@@ -166,9 +179,13 @@ pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 /// So many packets and what nodes know of them are in the processor's caches all the same. Assumed: 2 MiB of them.
 const FEW_PACKETS: usize = 4096;
 
-/// A simulated network.
+/// A simulated network, or a part of one.
 pub struct World {
     pub(crate) experiment: Arc<Experiment>,
+    /// What it has of the scenario's network.
+    pub(crate) part: Arc<Part>,
+    /// What leaves for other parts.
+    pub(crate) outbox: Outbox,
     pub(crate) now: Time,
     pub(crate) until: Time,
     pub(crate) pool: PacketPool,
@@ -209,6 +226,8 @@ pub(crate) struct WireCheck {
 
 /// The parts that [`World::new`] puts together.
 pub(crate) struct Parts {
+    pub(crate) part: Arc<Part>,
+    pub(crate) script: VecDeque<(Time, Change)>,
     pub(crate) nodes: Vec<SimNode>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) media: Vec<SharedMedium>,
@@ -223,8 +242,8 @@ pub(crate) struct Parts {
 
 impl World {
     pub(crate) fn new(experiment: Arc<Experiment>, parts: Parts) -> World {
-        let Parts { nodes, channels, media, wires, mut flows, sources, schemes, produced, measure, seed_use } =
-            parts;
+        let Parts { part, script, nodes, channels, media, wires, mut flows, .. } = parts;
+        let Parts { sources, schemes, produced, measure, seed_use, .. } = parts;
         let first_flow = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + wires.len();
         let count = first_flow + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
@@ -244,9 +263,11 @@ impl World {
             flow_of_event,
             sources,
             schemes,
-            script: experiment.script().into(),
+            script,
             failures: Failures::new(experiment.scenario(), produced),
             experiment,
+            part,
+            outbox: Outbox::default(),
             events: Deadlines::new(count),
             measure,
             event_count: 0,
@@ -520,15 +541,18 @@ impl World {
             return self.schedule_medium(medium);
         }
         let (node, face) = from;
-        if let FaceKind::HalfDuplex { wire, direction } = self.nodes[node as usize].faces[face.0 as usize] {
+        let kind = self.nodes.get(node as usize).map(|node| node.faces[face.0 as usize]);
+        if let Some(FaceKind::HalfDuplex { wire, direction }) = kind {
             self.set_wire_rate(wire, direction, rate);
         }
-        if self.nodes[node as usize].up {
+        // An end may be in another part, which has the same change.
+        let is_up = |world: &World, node: u32| world.nodes.get(node as usize).is_some_and(|node| node.up);
+        if is_up(self, node) {
             self.input(node, Input::Change(&node::Change::SetSendRate { face, rate: Some(rate) }));
             self.settle(node);
         }
         let (node, face) = to;
-        if self.nodes[node as usize].up {
+        if is_up(self, node) {
             self.input(node, Input::Change(&node::Change::SetReceiveRate { face, rate: Some(rate) }));
             self.settle(node);
         }
@@ -617,6 +641,9 @@ impl World {
             FaceKind::HalfDuplex { wire, direction } => {
                 return self.offer_wire(node, face, packet, wire, direction);
             }
+            FaceKind::Away { channel, exit } => {
+                return self.transmit_away(node, face, packet, (until, waited), (channel, exit));
+            }
             FaceKind::Consumer(_) | FaceKind::Producer(_) => unreachable!("only links transmit"),
         };
         let channel = &mut self.channels[index as usize];
@@ -667,9 +694,10 @@ impl World {
                     self.pool.free(packet);
                 }
             }
-            FaceKind::Channel(_) | FaceKind::Medium { .. } | FaceKind::HalfDuplex { .. } => {
-                unreachable!("links transmit")
-            }
+            FaceKind::Channel(_)
+            | FaceKind::Medium { .. }
+            | FaceKind::HalfDuplex { .. }
+            | FaceKind::Away { .. } => unreachable!("links transmit"),
         }
     }
 
@@ -723,7 +751,7 @@ impl World {
 
     pub(crate) fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {
         let channel = match self.nodes[node as usize].faces[face.0 as usize] {
-            FaceKind::Channel(index) => Some(index),
+            FaceKind::Channel(index) | FaceKind::Away { channel: index, .. } => Some(index),
             FaceKind::Medium { medium, direction } => {
                 Some(self.media[medium as usize].first_channel + direction)
             }

@@ -138,6 +138,8 @@ pub struct Run {
     pub with_series: bool,
     /// Whether every packet goes through the codec.
     pub check_wire: bool,
+    /// On how many threads it is made: its figures are the same.
+    pub threads: usize,
     /// Takes the run's events, if somebody wants them.
     pub trace: Option<Tracing>,
     /// The world that makes it, if it is not the simulator.
@@ -202,6 +204,7 @@ impl Run {
             probes: Arc::new([]),
             with_series: false,
             check_wire: false,
+            threads: 1,
             trace: None,
             elsewhere: None,
         }
@@ -314,7 +317,7 @@ impl Run {
             world.run_until(Time::ZERO + duration / SLICES * slices, &mut |_| ())?;
         }
         let cpu_s = built_s + processor.elapsed_s() * SLICES as f64 / slices as f64;
-        let made = Made { report: world.finish().report, cpu_s };
+        let made = Made { report: world.finish().report, cpu_s, alone: None };
         Ok(Pace { cpu_s, record: Record::of(self, &made) })
     }
 
@@ -334,7 +337,7 @@ impl Run {
             let mut report = world.make(experiment, progress, cancel)?;
             report.document.set.clone_from(&self.point.set);
             self.command().sign(&mut report.document);
-            return Ok(Made { report, cpu_s: processor.elapsed_s() });
+            return Ok(Made { report, cpu_s: processor.elapsed_s(), alone: None });
         }
         let mut world = World::build(experiment)?;
         if self.check_wire {
@@ -343,6 +346,8 @@ impl Run {
         if let Some(trace) = self.trace.as_ref().and_then(Tracing::take) {
             world = world.tracing(trace);
         }
+        let mut world = world.on_threads(self.threads);
+        let (threads, alone) = (world.threads(), world.reason());
         let until = Time::ZERO + self.point.scenario.duration;
         // The user can end a run between two slices.
         let slice = (self.point.scenario.duration / SLICES).max(Span::from_nanos(1));
@@ -352,7 +357,7 @@ impl Run {
                 return Err(StudyError::Cancelled { done: 0, all: 1 });
             }
             now = (now + slice).min(until);
-            world.run_until(now, &mut |_| ())?;
+            world.run_until(now)?;
             progress((now - Time::ZERO).as_secs_f64() / self.point.scenario.duration.as_secs_f64());
         }
         world.end_trace()?;
@@ -367,7 +372,8 @@ impl Run {
                 grouped(outcome.wire_checks as i64)
             ));
         }
-        Ok(Made { report, cpu_s: processor.elapsed_s() })
+        // All threads do about the same.
+        Ok(Made { report, cpu_s: processor.elapsed_s() * threads as f64, alone })
     }
 }
 
@@ -390,6 +396,8 @@ pub struct Made {
     pub report: Report,
     /// Processor time, s.
     pub cpu_s: f64,
+    /// Why one thread made it where several were wanted.
+    pub alone: Option<&'static str>,
 }
 
 impl Made {
@@ -397,7 +405,7 @@ impl Made {
     pub fn of_record(record: Record) -> Made {
         let series = record.series.as_ref().and_then(ThinnedSeries::series).unwrap_or_default();
         let report = Report { document: record.document, series, ..Report::default() };
-        Made { report, cpu_s: record.cpu_s }
+        Made { report, cpu_s: record.cpu_s, alone: None }
     }
 
     /// The same for a run that differs in the seed alone, where the seed decides nothing.
@@ -406,7 +414,7 @@ impl Made {
         let mut document = self.report.document.clone();
         document.seed = run.seed;
         run.command().sign(&mut document);
-        Made { report: Report { document, series, ..self.report.clone() }, cpu_s: 0.0 }
+        Made { report: Report { document, series, ..self.report.clone() }, cpu_s: 0.0, alone: None }
     }
 }
 

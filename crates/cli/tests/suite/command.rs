@@ -194,6 +194,23 @@ fn a_seed_that_is_none_or_given_twice_is_refused() {
 }
 
 #[test]
+fn threads_change_no_figure_and_a_note_says_why_one_makes_it_alone() {
+    let document = |threads: &[&str]| {
+        let output = weir_anew(&[SHORT, &["--json"], threads].concat());
+        let mut document: Value = serde_json::from_str(&printed(&output)).unwrap();
+        document["wall_s"] = Value::Null;
+        document
+    };
+    assert_eq!(document(&[]), document(&["--threads", "3"]));
+    let checked = weir_anew(&[SHORT, &["--json", "--check-wire", "--threads", "2"]].concat());
+    assert!(
+        checked.status.success()
+            && text(&checked.stderr).contains("note: one thread makes the run: the check")
+    );
+    refused(&["run", "qsccp/dumbbell", "--threads", "0"], &["threads", "from 1 to 1024, or `all`"]);
+}
+
+#[test]
 fn a_mistake_in_a_built_in_scenario_is_one_of_it_and_not_of_a_file() {
     let args = ["run", "qsccp/dumbbell", "--set", "window.steady.from=200s"];
     refused(&args, &["error: --set window.steady.from=200s: ", "see built-in scenario qsccp/dumbbell:"]);

@@ -406,6 +406,25 @@ impl PacketPool {
         self.free.push(id);
     }
 
+    /// Takes a packet out, to be put into another pool.
+    pub fn take_out(&mut self, id: PacketId) -> Packet {
+        let packet = core::mem::take(&mut self.packets[id.place()]);
+        self.free.push(id);
+        packet
+    }
+
+    /// Puts in a packet of another pool, outside every list.
+    pub fn put_in(&mut self, packet: Packet) -> PacketId {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.packets.grow();
+            PacketId::of(self.packets.len() - 1)
+        });
+        let place = &mut self.packets[id.place()];
+        self.kept -= place.name.buffer_bytes();
+        *place = Packet { next: None, ..packet };
+        id
+    }
+
     /// The number of packets in use.
     pub fn in_use(&self) -> usize {
         self.packets.len() - self.free.len()

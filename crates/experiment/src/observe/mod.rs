@@ -110,6 +110,22 @@ impl Observers {
         self.expectations.push((place, Statement { source, stated }));
     }
 
+    /// The same for a part of the network, which has these directions of links in this order.
+    #[must_use]
+    pub fn of_links(mut self, links: impl Iterator<Item = usize>) -> Observers {
+        self.by_link = links.map(|link| core::mem::take(&mut self.by_link[link])).collect();
+        self
+    }
+
+    /// Adds what was seen in another part of the network.
+    pub fn take_in(&mut self, part: &Observers) {
+        for (own, of_part) in self.observers.iter_mut().zip(&part.observers) {
+            own.data_bits += of_part.data_bits;
+            own.waited = own.waited + of_part.waited;
+            own.settling.take_in(&of_part.settling);
+        }
+    }
+
     /// The windows in which something is measured for them.
     pub fn windows(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
         self.observers.iter().map(|observer| observer.window)

@@ -47,6 +47,13 @@ impl Settling {
         self.delivered.push((now, content));
     }
 
+    /// Adds what further flows got by the same ends of steps.
+    pub(super) fn take_in(&mut self, part: &Settling) {
+        let known = self.delivered.len();
+        self.delivered.extend(part.delivered.iter().skip(known).map(|(at, _)| (*at, 0)));
+        self.delivered.iter_mut().zip(&part.delivered).for_each(|(own, of_part)| own.1 += of_part.1);
+    }
+
     /// How long it takes, from the last change on, until the goodput, averaged over bins, stays near its
     /// mean over the window's last quarter. `None` if nothing came, or if there is no bin to look at. If the last bin is
     /// still off, it is the time until the end of this bin.

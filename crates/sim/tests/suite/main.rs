@@ -15,6 +15,7 @@ mod links;
 mod losses;
 mod near_cache;
 mod no_allocation;
+mod parallel;
 mod path_schemes;
 mod placement;
 mod probes;

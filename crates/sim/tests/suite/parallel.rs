@@ -1,0 +1,121 @@
+//! A run on several threads measures the same, to the bit.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use crate::common::{experiment, parse, scenario, world};
+use weir_core::units::Time;
+use weir_experiment::Setup;
+use weir_measure::to_json;
+use weir_scenario::Scenario;
+use weir_sim::Worlds;
+
+fn with(scheme: &str) -> Setup {
+    Setup { scheme: Some(scheme.to_owned()), with_series: true, ..Setup::default() }
+}
+
+fn on_threads(scenario: &Scenario, setup: &Setup, threads: usize) -> Worlds {
+    world(experiment(scenario, setup)).on_threads(threads)
+}
+
+/// Everything that a run on so many threads says.
+fn everything(scenario: &Scenario, setup: &Setup, threads: usize) -> String {
+    let mut worlds = on_threads(scenario, setup, threads);
+    // In slices, as commands run them.
+    for end in [scenario.duration / 3, scenario.duration] {
+        worlds.run_until(Time::ZERO + end).unwrap();
+    }
+    let report = worlds.finish().report;
+    format!("{}{:?}{:?}", to_json(&report.document), report.series, report.probes)
+}
+
+/// How many threads a scenario takes of so many, and that they measure what one does.
+fn check(scenario: &Scenario, scheme: &str, threads: &[usize]) {
+    let setup = with(scheme);
+    let one = everything(scenario, &setup, 1);
+    for &threads in threads {
+        assert_eq!(on_threads(scenario, &setup, threads).threads(), threads, "{}", scenario.name);
+        let several = everything(scenario, &setup, threads);
+        assert!(one == several, "{} under {scheme}: {threads} threads measure something else", scenario.name);
+    }
+}
+
+const SHORT: [&str; 3] = ["duration=1200ms", "flow.*.start=0s", "window.*.from=400ms"];
+
+#[test]
+fn built_in_scenarios_measure_the_same_on_any_number_of_threads() {
+    let to = ["window.*.to=1s"];
+    for (name, scheme, threads) in [
+        ("qsccp/dumbbell", "cubic", &[2, 3, 4][..]),
+        ("qsccp/geant", "qsccp", &[2, 4]),
+        ("qsccp/abilene-multipath", "ndn-qsf", &[2, 3]),
+        ("hbhcm/cache", "hbhcm", &[2]),
+    ] {
+        check(&scenario(name, &[&SHORT[..], &to].concat()), scheme, threads);
+    }
+}
+
+#[test]
+fn a_generated_network_measures_the_same_on_any_number_of_threads() {
+    let text = include_str!("../../../../scenarios/examples/random-200.toml");
+    let set = ["duration=400ms", "generate.flows.count=300", "generate.flows.start_spread=100ms"];
+    let window = ["window.steady.from=200ms", "window.steady.to=400ms"];
+    let network = parse("random", text, &[&set[..], &window].concat());
+    for (scheme, threads) in [("qsccp", &[2, 3][..]), ("cubic", &[4]), ("sluice", &[2])] {
+        check(&network, scheme, threads);
+    }
+}
+
+/// Two stars of hosts, joined by R-S, with what more `rest` says.
+fn two_stars(rest: &str) -> Scenario {
+    let text = format!(
+        "title = \"two stars\"\nsource = \"assumed: a test\"\nduration = \"2 s\"\n\
+         [scheme]\ndefault = \"cubic\"\n[[node]]\nname = [\"A{{1..3}}\", \"R\", \"S\", \"B{{1..3}}\"]\n\
+         [defaults.link]\ndelay = \"2 ms\"\nqueue = \"20 packets\"\nrate = \"10 Mb/s\"\n\
+         [[link]]\nbetween = [\"A{{1..3}}-R\", \"S-B{{1..3}}\"]\n\
+         [[link]]\nends = [\"R\", \"S\"]\nrate = \"8 Mb/s\"\ndelay = \"5 ms\"\nloss = 0.01\njitter = \"1 ms\"\nreorder = true\n\
+         [[flow]]\nname = \"f\"\nconsumer = \"A{{1..3}}\"\nproducer = \"B{{1..3}}\"\nprefix = \"/f{{1..3}}\"\n\
+         class = \"BE\"\npayload = \"1024 B\"\nsource_rate = \"4 Mb/s\"\n{rest}"
+    );
+    parse("stars", &text, &[])
+}
+
+fn event(at: &str, what: &str) -> String {
+    format!("[[event]]\nat = \"{at}\"\n{what}\n")
+}
+
+#[test]
+fn links_that_change_are_divided_and_links_that_fail_are_not() {
+    let changes = [
+        event("300 ms", "link = \"R-S\"\nrate = \"5 Mb/s\""),
+        event("500 ms", "link = \"R-S\"\ndelay = \"3 ms\"\nloss = 0.1\nloss_burst = 4"),
+        event("700 ms", "link = \"R-S\"\njitter = \"4 ms\""),
+        event("800 ms", "link = \"A1-R\"\nrate = \"1 Mb/s\""),
+        event("900 ms", "flow = \"f\"\nsource_rate = \"500 kb/s\""),
+        event("1 s", "link = \"A2-R\"\nup = false"),
+        event("1500 ms", "link = \"A2-R\"\nup = true"),
+    ];
+    check(&two_stars(&changes.concat()), "qsccp", &[2, 3]);
+    check(&two_stars(&event("1 s", "link = \"R-S\"\nup = false")), "sluice", &[2]);
+}
+
+#[test]
+fn requests_and_shared_media_are_divided() {
+    let set = ["duration=900ms", "window.*.from=200ms", "window.*.to=800ms", "flow.*.start=0s"];
+    check(&scenario("conditions/short-flows", &set), "cubic", &[2]);
+    let set = ["duration=1200ms", "window.*.from=200ms", "window.*.to=800ms", "flow.*.start=0s"];
+    check(&scenario("qsccp/multiaccess", &set), "qsccp", &[2]);
+}
+
+#[test]
+fn one_thread_makes_what_cannot_be_divided_and_says_why() {
+    let reason = |scenario: &Scenario| {
+        let worlds = on_threads(scenario, &with("cubic"), 2);
+        assert_eq!(worlds.threads(), 1);
+        worlds.reason().unwrap()
+    };
+    let fails = event("1 s", "node = \"R\"\nup = false");
+    assert!(reason(&two_stars(&fails)).contains("nodes fail"));
+    let alone = parse("alone", weir_scenario::builtin("examples/minimal").unwrap(), &["link.*.delay=0s"]);
+    assert!(reason(&alone).contains("no link can be cut"));
+    let world = world(experiment(&two_stars(""), &with("cubic"))).checking_wire().on_threads(2);
+    assert!(world.reason().unwrap().contains("codec"));
+}
