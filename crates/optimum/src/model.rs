@@ -455,7 +455,7 @@ impl<'n> Stage<'n> {
         }
         let part = match (counts, self.policy) {
             (Counts::Air, _) | (Counts::Class(_), None) => return None,
-            (Counts::Class(class), Some(policy)) => policy.delta[class],
+            (Counts::Class(class), Some(policy)) => policy.class_parts[class],
             _ => 1.0,
         };
         let is_of_class = |(stream, arc): &(usize, usize)| {
@@ -507,7 +507,7 @@ impl<'n> Stage<'n> {
             (Counts::Interests, ..) => 1.0,
             (Counts::Air, ..) => 0.0,
             (_, Some(_), _) => 0.0,
-            (Counts::Class(class), None, Some(policy)) => policy.delta[class],
+            (Counts::Class(class), None, Some(policy)) => policy.class_parts[class],
             (_, None, _) => 1.0,
         }
     }
