@@ -320,7 +320,7 @@ fn check_control(
     random: &mut Random,
 ) {
     match control.gauge() {
-        Gauge::Window(window) | Gauge::Probing(window) => {
+        Gauge::Window(window) => {
             assert!(window.is_finite() && window >= 0.0, "{name}: window {window}")
         }
         Gauge::Rate(_) => {}

@@ -6,7 +6,7 @@
 //! ```text
 //!   Consumer ..  ----Interests---->  PacketIo <-- socket --->  forwarder
 //!   SingleInterest ------Interest---->  |
-//!   Answer   ..  <---Interests---------+
+//!   Serve    ..  <---Interests---------+
 //! ```
 //!
 //! What is due is done as of the time when it was due, however late the host wakes us: so a paced flow keeps its
@@ -44,7 +44,7 @@ use weir_packet::{NackReason, Name};
 pub use error::AppError;
 pub use flows::{Fetch, FlowId};
 pub use pending::{OwnedReply, PendingId, Reply, SingleInterest};
-pub use producers::{Answer, Segments, TooLong};
+pub use producers::{Segments, Serve, TooLong};
 
 use flows::Flows;
 use packet_io::PacketIo;
@@ -288,7 +288,7 @@ impl App {
     ///
     /// # Errors
     /// The forwarder refuses, does not answer within 4 s, or the connection is gone.
-    pub fn produce(&mut self, prefix: Name, answer: Box<dyn Answer>) -> Result<(), AppError> {
+    pub fn produce(&mut self, prefix: Name, answer: Box<dyn Serve>) -> Result<(), AppError> {
         let hashed = self.hashed(&prefix)?;
         // Before: Interests come as soon as it is registered.
         self.producers.add(prefix.clone(), &hashed, answer);

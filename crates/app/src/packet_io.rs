@@ -10,7 +10,7 @@ use weir_management::client::Connection;
 use weir_net::codec::Decoder;
 use weir_net::secrets::Secrets;
 
-use super::Answer;
+use super::Serve;
 
 /// Packets of a pool, decoded and encoded.
 pub(super) struct PacketIo {
@@ -50,7 +50,7 @@ impl PacketIo {
     }
 
     /// Sends what answers an Interest of the pool, if there is something.
-    pub(super) fn answer(&mut self, now: Time, id: PacketId, answer: &mut dyn Answer) -> io::Result<()> {
+    pub(super) fn answer(&mut self, now: Time, id: PacketId, answer: &mut dyn Serve) -> io::Result<()> {
         let mut bare = core::mem::take(&mut self.packet);
         bare.clear();
         let interest = &self.pool[id];

@@ -8,7 +8,7 @@ use weir_core::units::{Bytes, Span};
 use weir_packet::{Data, MAX_PACKET_SIZE, MetaInfo, Name, NameRef, SignatureInfo, SignatureType, Signer};
 
 /// Answers the Interests of a prefix.
-pub trait Answer {
+pub trait Serve {
     /// Appends the signed Data for an Interest to `out`, which is empty; says whether there is one.
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool;
 }
@@ -53,7 +53,7 @@ impl Segments {
     }
 }
 
-impl Answer for Segments {
+impl Serve for Segments {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
         let info = SignatureInfo::new(SignatureType::DigestSha256);
@@ -64,10 +64,10 @@ impl Answer for Segments {
 
 /// All that an application answers, by prefix.
 #[derive(Default)]
-pub(super) struct Producers(BTreeMap<Vec<u8>, (Name, Box<dyn Answer>)>);
+pub(super) struct Producers(BTreeMap<Vec<u8>, (Name, Box<dyn Serve>)>);
 
 impl Producers {
-    pub(super) fn add(&mut self, prefix: Name, hashed: &HashedName, answer: Box<dyn Answer>) {
+    pub(super) fn add(&mut self, prefix: Name, hashed: &HashedName, answer: Box<dyn Serve>) {
         self.0.insert(hashed.wire().to_vec(), (prefix, answer));
     }
 
@@ -76,7 +76,7 @@ impl Producers {
     }
 
     /// The one of the longest prefix of a name.
-    pub(super) fn of(&mut self, name: &HashedName) -> Option<&mut dyn Answer> {
+    pub(super) fn of(&mut self, name: &HashedName) -> Option<&mut dyn Serve> {
         let len = (0..=name.len()).rev().find(|&len| self.0.contains_key(name.prefix_wire(len)))?;
         let (_, answer) = self.0.get_mut(name.prefix_wire(len))?;
         Some(&mut **answer)

@@ -324,8 +324,8 @@ struct Display<'a> {
     is_anew: bool,
     /// The forwarder is away, which was said.
     is_away: bool,
-    /// The scheme follows rates that forwarders say, and it was not said yet that they say none.
-    is_probing: bool,
+    /// The scheme's notice that was said last.
+    noticed: Option<&'static str>,
 }
 
 impl<'a> Display<'a> {
@@ -334,7 +334,7 @@ impl<'a> Display<'a> {
         let bar =
             ProgressBar::with_draw_target(None, target).with_style(terminal::style("{spinner} {wide_msg}"));
         bar.set_message(format!("looking for {}", args.name));
-        Display { args, bar, stop, had: 0, is_anew: false, is_away: false, is_probing: false }
+        Display { args, bar, stop, had: 0, is_anew: false, is_away: false, noticed: None }
     }
 
     fn say(&self, text: &str) {
@@ -364,7 +364,7 @@ impl<'a> Display<'a> {
             Progress::Status(status) => {
                 self.is_anew &= status.bytes == 0;
                 self.tell_of_forwarder(status.is_connected);
-                self.tell_of_probing(status.gauge);
+                self.tell_notice(status.notice);
                 self.show(status);
             }
         }
@@ -382,10 +382,10 @@ impl<'a> Display<'a> {
         }
     }
 
-    fn tell_of_probing(&mut self, gauge: Option<Gauge>) {
-        if !self.is_probing && matches!(gauge, Some(Gauge::Probing(_))) {
-            self.is_probing = true;
-            self.say("no forwarder on the path has said a rate so far: probing for one");
+    fn tell_notice(&mut self, notice: Option<&'static str>) {
+        if let Some(notice) = notice.filter(|_| notice != self.noticed) {
+            self.noticed = Some(notice);
+            self.say(notice);
         }
     }
 
@@ -430,7 +430,7 @@ fn words(status: &Status<'_>, had: u64) -> String {
         words.push(format!("{left:.0} s left"));
     }
     match status.gauge {
-        Some(Gauge::Window(window) | Gauge::Probing(window)) => words.push(format!("window {window:.0}")),
+        Some(Gauge::Window(window)) => words.push(format!("window {window:.0}")),
         Some(Gauge::Rate(rate)) => words.push(format!("pace {:.1} Mb/s", rate.as_bps_f64() / 1e6)),
         None => {}
     }

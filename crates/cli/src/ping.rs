@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
-use weir_app::{Answer, Event, PendingId, Reply, SingleInterest};
+use weir_app::{Event, PendingId, Reply, Serve, SingleInterest};
 use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span, Time};
 use weir_measure::DelayMs;
@@ -263,7 +263,7 @@ struct Pong {
     is_told: bool,
 }
 
-impl Answer for Pong {
+impl Serve for Pong {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
         // Who names a Data by its digest wants one that there is, and none that is made.

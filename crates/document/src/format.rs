@@ -96,8 +96,42 @@ pub struct Key {
     pub default: &'static str,
     /// Whether `--set` may change it.
     pub settable: bool,
+    /// In a table that names one of several kinds of things: the keys that name the kinds which have this key. Empty: all have
+    /// it.
+    pub beside: &'static [&'static str],
     /// One sentence or two for the reference, the JSON Schema and errors.
     pub meaning: &'static str,
+}
+
+impl Key {
+    /// The same key, which only tables with one of these keys have.
+    #[must_use]
+    pub const fn beside(self, keys: &'static [&'static str]) -> Key {
+        Key { beside: keys, ..self }
+    }
+}
+
+/// The names of a list of values, whose tuples have them at this place.
+///
+/// ```
+/// const COLOURS: [(u8, &str); 2] = [(0, "red"), (1, "blue")];
+/// const NAMES: &[&str] = weir_document::names!(COLOURS, 1);
+/// assert_eq!(NAMES, ["red", "blue"]);
+/// ```
+#[macro_export]
+macro_rules! names {
+    ($all:expr, $place:tt) => {
+        const {
+            &{
+                let (mut names, mut at) = ([""; $all.len()], 0);
+                while at < names.len() {
+                    names[at] = $all[at].$place;
+                    at += 1;
+                }
+                names
+            }
+        }
+    };
 }
 
 /// In [`Key::default`]: a table without the key is an error.
@@ -119,6 +153,11 @@ pub struct Section {
 }
 
 impl Shape {
+    /// Whether a value may be two, one for each direction of a link.
+    pub const fn has_directions(self) -> bool {
+        matches!(self, Shape::Rates | Shape::Spans | Shape::Numbers(..))
+    }
+
     /// A description of the valid values, with an example.
     pub fn wanted(self) -> String {
         match self {

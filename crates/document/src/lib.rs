@@ -19,6 +19,7 @@
 //!     shape: Shape::Span,
 //!     default: NONE,
 //!     settable: false,
+//!     beside: &[],
 //!     meaning: "Propagation delay.",
 //! }];
 //! const FORMAT: Format = Format {

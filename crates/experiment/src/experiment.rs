@@ -236,15 +236,9 @@ impl Experiment {
 
     /// The network, as the report draws it.
     pub fn topology(&self) -> Topology {
-        let role = |role| match role {
-            scenario::Role::Consumer => Role::Consumer,
-            scenario::Role::Producer => Role::Producer,
-            scenario::Role::Router => Role::Router,
-            scenario::Role::Peer => Role::Peer,
-        };
-        let node = |node: &scenario::Node| TopologyNode {
+        let node = |(node, role): (&scenario::Node, Role)| TopologyNode {
             name: node.name.clone(),
-            role: role(node.role),
+            role,
             position: node.position.map(|(x, y)| (x as f32, y as f32)),
         };
         let name = |node: NodeId| self.node_name(node).to_owned();
@@ -260,10 +254,23 @@ impl Experiment {
             stations: medium.stations.iter().map(|station| name(*station)).collect(),
         };
         Topology {
-            nodes: self.scenario.nodes.iter().map(node).collect(),
+            nodes: self.scenario.nodes.iter().zip(self.roles()).map(node).collect(),
             links: self.scenario.links.iter().map(link).collect(),
             media: self.scenario.media.iter().map(medium).collect(),
         }
+    }
+
+    /// What the flows make of each node.
+    fn roles(&self) -> Vec<Role> {
+        let mut roles = vec![Role::Router; self.scenario.nodes.len()];
+        for flow in &self.scenario.flows {
+            let producers = flow.producers.iter().map(|&producer| (producer, Role::Producer));
+            for (node, role) in producers.chain([(flow.consumer, Role::Consumer)]) {
+                let now = &mut roles[node.index()];
+                *now = if *now == Role::Router || *now == role { role } else { Role::Peer };
+            }
+        }
+        roles
     }
 
     /// The name of a node.

@@ -21,7 +21,7 @@ pub use applications::name_of;
 pub use drawn::drawn;
 pub use error::ExperimentError;
 pub use experiment::{Experiment, HASHER, Setup, SimulatedCacheConfig, StoreConfig};
-pub use observe::{Accounts, Observers, bound};
+pub use observe::{Accounts, Observers, relation};
 pub use probe::Probe;
 pub use report::Measured;
 pub use resolve::{check_schemes, scheme_for};

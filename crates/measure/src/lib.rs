@@ -20,9 +20,9 @@ pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Inter
 pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
-    Bound, ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate, ExpectationRow,
+    ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate, ExpectationRow,
     FlowRow, GroupRow, Hops, LabRow, LinkRow, NodeRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs,
-    RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures, WindowRow,
+    Relation, RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures, WindowRow,
 };
 pub use nodes::{Dropped, DroppedByReason, NodeAccounts, NodeState, drop_rows};
 pub use requests::{RequestAccounts, RequestInfo};

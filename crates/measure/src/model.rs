@@ -522,7 +522,7 @@ pub struct ExpectationRow {
     /// The required relation, within the tolerance: `measured` is near `stated`, not above it, or not below it; or it
     /// is more or less than under each of the schemes of `than`.
     #[serde(default)]
-    pub bound: Bound,
+    pub bound: Relation,
     /// The schemes that it is compared with; left out if a number is stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub than: Vec<String>,
@@ -540,10 +540,10 @@ pub struct ProbeValue {
     pub never: bool,
 }
 
-/// How a measured value should relate to the stated one.
+/// How a measured value should relate to the stated one, or to those of other schemes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bound {
+pub enum Relation {
     /// Near it.
     #[default]
     About,

@@ -327,7 +327,7 @@ impl ControlSeries {
     /// Adds the next step.
     pub fn push(&mut self, sample: &ControlSample) {
         let (window, rate) = match sample.gauge {
-            Gauge::Window(window) | Gauge::Probing(window) => (window as f32, f32::NAN),
+            Gauge::Window(window) => (window as f32, f32::NAN),
             Gauge::Rate(rate) => (f32::NAN, rate.as_bps_f64() as f32),
         };
         let millis = |span: Option<Span>| span.map_or(f32::NAN, |span| span.as_millis_f64() as f32);

@@ -12,7 +12,7 @@
 use crate::model::{Allocation, ChannelLoads, Model, Stage};
 use crate::network::{Conditions, Network};
 use crate::policy::{CLASSES, DELAY_SENSITIVE};
-use crate::program::{Answer, NoAnswer};
+use crate::program::{NoSolution, Solution};
 use weir_core::seam::SharingPolicy;
 
 /// A flow whose floor costs this part of what the dearest does cannot have more. What is dearer than nothing by
@@ -27,15 +27,15 @@ const SETTLED: f64 = 5e-4;
 ///
 /// # Errors
 /// The solver gave up.
-pub(crate) fn maximum_flow(network: &Network, conditions: &Conditions) -> Result<Allocation, NoAnswer> {
+pub(crate) fn maximum_flow(network: &Network, conditions: &Conditions) -> Result<Allocation, NoSolution> {
     let mut stage = Stage::new(network, conditions, None, None);
     let all = stage.takers(&(0..CLASSES));
-    let (model, answer) = stage.solve(&all, |model| {
+    let (model, solution) = stage.solve(&all, |model| {
         for &flow in &all {
             model.program.worth(model.rate_of(flow), 1.0);
         }
     })?;
-    settle_all(&mut stage, &model, &answer, &all);
+    settle_all(&mut stage, &model, &solution, &all);
     Ok(stage.allocation)
 }
 
@@ -47,19 +47,19 @@ pub(crate) fn proportional(
     network: &Network,
     policy: &SharingPolicy,
     conditions: &Conditions,
-) -> Result<Allocation, NoAnswer> {
+) -> Result<Allocation, NoSolution> {
     let mut stage = Stage::new(network, conditions, Some(policy), None);
     let weight = weights(&stage, policy);
     for members in stages() {
         let own = stage.takers(&members);
         let largest = own.iter().map(|&flow| weight[flow]).fold(0.0, f64::max);
-        let (model, answer) = stage.solve(&own, |model| {
+        let (model, solution) = stage.solve(&own, |model| {
             for &flow in &own {
                 model.program.worth_log(model.rate_of(flow), weight[flow] / largest);
             }
         })?;
-        settle_all(&mut stage, &model, &answer, &own);
-        stage.fix_paths(&model, &answer, &own);
+        settle_all(&mut stage, &model, &solution, &own);
+        stage.fix_paths(&model, &solution, &own);
     }
     Ok(stage.allocation)
 }
@@ -74,7 +74,7 @@ pub(crate) fn max_min(
     policy: &SharingPolicy,
     conditions: &Conditions,
     others: ChannelLoads,
-) -> Result<Allocation, NoAnswer> {
+) -> Result<Allocation, NoSolution> {
     let mut known = others.clone();
     let mut stage = Stage::new(network, conditions, Some(policy), Some(others));
     for repeat in 1.. {
@@ -102,7 +102,7 @@ pub(crate) fn max_min(
 
 /// Level by level: the largest rate for its weight that all can have; those that cannot have more are
 /// settled, and the others go on.
-fn max_min_beside(stage: &mut Stage<'_>, policy: &SharingPolicy) -> Result<(), NoAnswer> {
+fn max_min_beside(stage: &mut Stage<'_>, policy: &SharingPolicy) -> Result<(), NoSolution> {
     let weight = weights(stage, policy);
     for members in stages() {
         let own = stage.takers(&members);
@@ -114,7 +114,7 @@ fn max_min_beside(stage: &mut Stage<'_>, policy: &SharingPolicy) -> Result<(), N
             }
             let mut level = 0;
             let mut floors = Vec::new();
-            let (model, answer) = stage.solve(&open, |model| {
+            let (model, solution) = stage.solve(&open, |model| {
                 level = model.program.variable();
                 model.program.worth(level, 1.0);
                 floors.clear();
@@ -123,15 +123,15 @@ fn max_min_beside(stage: &mut Stage<'_>, policy: &SharingPolicy) -> Result<(), N
                     floors.push(model.program.at_most(terms, 0.0));
                 }
             })?;
-            let cost = |at: usize| answer.price[floors[at]] * weight[open[at]] / largest;
+            let cost = |at: usize| solution.price[floors[at]] * weight[open[at]] / largest;
             let most = (0..open.len()).map(cost).fold(0.0, f64::max);
             let blocked: Vec<usize> = (0..open.len()).filter(|&at| cost(at) >= BLOCKED * most).collect();
             for &at in &blocked {
-                let rate = answer.value[level] * weight[open[at]] / largest * model.unit;
-                stage.settle(&model, &answer, open[at], rate);
+                let rate = solution.value[level] * weight[open[at]] / largest * model.unit;
+                stage.settle(&model, &solution, open[at], rate);
             }
             if blocked.len() == open.len() {
-                stage.fix_paths(&model, &answer, &own);
+                stage.fix_paths(&model, &solution, &own);
             }
         }
     }
@@ -156,9 +156,9 @@ fn weights(stage: &Stage<'_>, policy: &SharingPolicy) -> Vec<f64> {
 }
 
 /// Settles these flows at what the solution gives them.
-fn settle_all(stage: &mut Stage<'_>, model: &Model, answer: &Answer, flows: &[usize]) {
+fn settle_all(stage: &mut Stage<'_>, model: &Model, solution: &Solution, flows: &[usize]) {
     for &flow in flows {
-        let rate = answer.value[model.rate_of(flow)] * model.unit;
-        stage.settle(model, answer, flow, rate);
+        let rate = solution.value[model.rate_of(flow)] * model.unit;
+        stage.settle(model, solution, flow, rate);
     }
 }

@@ -37,7 +37,7 @@
 //! let scenario = Scenario::parse("qsccp/dumbbell", "scenarios/qsccp/dumbbell.toml", text, &[])?;
 //! let window = (Span::from_secs(20), Span::from_secs(120));
 //! let weights = [5.0, 4.0, 3.0, 2.0, 1.0];
-//! let policy = SharingPolicy { omega: weights, ..SharingPolicy::default() };
+//! let policy = SharingPolicy { class_weights: weights, ..SharingPolicy::default() };
 //! let options = Options { utilisation: Some(0.99), ..Options::default() };
 //! let optimum = steady(&scenario, &policy, window, &options)?;
 //! let of_af2: f64 = optimum.flows[10..20].iter().map(|flow| flow.rate_bps).sum();

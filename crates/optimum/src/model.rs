@@ -18,7 +18,7 @@ use crate::fair::{room_for_data, room_for_interests};
 use crate::network::{Arc, Channel, Conditions, Network};
 use crate::paths::Paths;
 use crate::policy::DELAY_SENSITIVE;
-use crate::program::{Answer, NoAnswer, Program, Terms};
+use crate::program::{NoSolution, Program, Solution, Terms};
 
 /// Prices below this, as a part of the largest, are none.
 const PRICE: f64 = 1e-5;
@@ -132,7 +132,7 @@ impl Counts {
 
 /// A bound of a channel in a program.
 #[derive(Debug)]
-struct Bound {
+struct ChannelBound {
     channel: Channel,
     counts: Counts,
     /// Of its price.
@@ -152,8 +152,9 @@ impl Sum {
         self.fixed += factor * other.fixed;
     }
 
-    fn value(&self, answer: &Answer) -> f64 {
-        self.fixed + self.terms.iter().map(|(variable, factor)| answer.value[*variable] * factor).sum::<f64>()
+    fn value(&self, solution: &Solution) -> f64 {
+        self.fixed
+            + self.terms.iter().map(|(variable, factor)| solution.value[*variable] * factor).sum::<f64>()
     }
 }
 
@@ -178,7 +179,7 @@ pub(crate) struct Model {
     /// For each flow of a stream with several consumers: its arcs, each with the place of the price of
     /// what comes to it there.
     copies: Vec<Vec<(usize, usize)>>,
-    bounds: Vec<Bound>,
+    bounds: Vec<ChannelBound>,
 }
 
 impl Model {
@@ -295,22 +296,22 @@ impl<'n> Stage<'n> {
         &mut self,
         open: &[usize],
         mut aim: impl FnMut(&mut Model),
-    ) -> Result<(Model, Answer), NoAnswer> {
+    ) -> Result<(Model, Solution), NoSolution> {
         loop {
             let mut model = self.model(open);
             if open.is_empty() {
-                return Ok((model, Answer::default()));
+                return Ok((model, Solution::default()));
             }
             aim(&mut model);
-            let answer = model.program.maximise()?;
-            let part = |sum: &Sum| sum.value(&answer).max(0.0);
+            let solution = model.program.maximise()?;
+            let part = |sum: &Sum| sum.value(&solution).max(0.0);
             let most = |parts: &Vec<Sum>| parts.iter().map(part).fold(0.0, f64::max);
             let loads: Vec<f64> = model.parts.iter().map(most).collect();
             let exceeded = self.watch_exceeded(&model, &loads);
-            let added = self.add_paths(&model, &answer);
+            let added = self.add_paths(&model, &solution);
             if !exceeded && !added {
                 self.allocation.load = loads.iter().map(|load| load * model.unit).collect();
-                return Ok((model, answer));
+                return Ok((model, solution));
             }
         }
     }
@@ -441,7 +442,7 @@ impl<'n> Stage<'n> {
         self.for_each_counted(model.unit, channel, counts, |arc, factor| sum.add(&model.load[arc], factor));
         if !sum.terms.is_empty() {
             let place = model.program.at_most(sum.terms, (most - sum.fixed).max(LEAST));
-            model.bounds.push(Bound { channel, counts, place });
+            model.bounds.push(ChannelBound { channel, counts, place });
         }
     }
 
@@ -455,7 +456,7 @@ impl<'n> Stage<'n> {
         }
         let part = match (counts, self.policy) {
             (Counts::Air, _) | (Counts::Class(_), None) => return None,
-            (Counts::Class(class), Some(policy)) => policy.delta[class],
+            (Counts::Class(class), Some(policy)) => policy.class_parts[class],
             _ => 1.0,
         };
         let is_of_class = |(stream, arc): &(usize, usize)| {
@@ -507,7 +508,7 @@ impl<'n> Stage<'n> {
             (Counts::Interests, ..) => 1.0,
             (Counts::Air, ..) => 0.0,
             (_, Some(_), _) => 0.0,
-            (Counts::Class(class), None, Some(policy)) => policy.delta[class],
+            (Counts::Class(class), None, Some(policy)) => policy.class_parts[class],
             (_, None, _) => 1.0,
         }
     }
@@ -534,14 +535,14 @@ impl<'n> Stage<'n> {
 
     /// Adds, for each flow, the cheapest path if it costs less than what comes by it is worth; whether
     /// there were any.
-    fn add_paths(&mut self, model: &Model, answer: &Answer) -> bool {
-        let price = self.prices(model, answer);
+    fn add_paths(&mut self, model: &Model, solution: &Solution) -> bool {
+        let price = self.prices(model, solution);
         let choosing = model.flows.iter().filter_map(|&flow| Some((flow, model.worth[flow]?)));
-        let worth: Vec<_> = choosing.map(|(flow, place)| (flow, answer.price_of_zero[place])).collect();
+        let worth: Vec<_> = choosing.map(|(flow, place)| (flow, solution.price_of_zero[place])).collect();
         let most = worth.iter().map(|(_, worth)| *worth).fold(0.0, f64::max);
         let mut added = false;
         for (flow, worth) in worth.into_iter().filter(|(_, worth)| *worth > PRICE * most) {
-            let Some((cost, path)) = self.cheapest(model, answer, flow, &price) else { continue };
+            let Some((cost, path)) = self.cheapest(model, solution, flow, &price) else { continue };
             if cost < worth * (1.0 - WORTH_ADDING) && !self.paths[flow].contains(&path) {
                 self.add_path(flow, path);
                 added = true;
@@ -551,10 +552,10 @@ impl<'n> Stage<'n> {
     }
 
     /// For each arc, what a load on it costs.
-    fn prices(&self, model: &Model, answer: &Answer) -> Vec<f64> {
+    fn prices(&self, model: &Model, solution: &Solution) -> Vec<f64> {
         let mut price = vec![0.0; self.width.len()];
         for bound in &model.bounds {
-            let of = answer.price[bound.place];
+            let of = solution.price[bound.place];
             self.for_each_counted(model.unit, bound.channel, bound.counts, |arc, factor| {
                 price[arc] += of * factor
             });
@@ -566,7 +567,7 @@ impl<'n> Stage<'n> {
     fn cheapest(
         &self,
         model: &Model,
-        answer: &Answer,
+        solution: &Solution,
         flow: usize,
         price: &[f64],
     ) -> Option<(f64, Vec<usize>)> {
@@ -575,7 +576,7 @@ impl<'n> Stage<'n> {
         let arcs = self.network.arcs_of(index);
         let mut own = price[arcs.clone()].to_vec();
         for &(arc, place) in &model.copies[flow] {
-            own[arc - arcs.start] = answer.price[place];
+            own[arc - arcs.start] = solution.price[place];
         }
         let mut cost = vec![f64::INFINITY; stream.nodes.len()];
         let mut next = vec![None; stream.nodes.len()];
@@ -602,7 +603,7 @@ impl<'n> Stage<'n> {
     }
 
     /// A flow has this rate, bit/s, and no solution gives it more.
-    pub fn settle(&mut self, model: &Model, answer: &Answer, flow: usize, rate: f64) {
+    pub fn settle(&mut self, model: &Model, solution: &Solution, flow: usize, rate: f64) {
         self.is_settled[flow] = true;
         self.allocation.rate[flow] = rate.clamp(0.0, self.alone[flow]);
         if !self.network.streams[self.network.stream_of[flow]].forks {
@@ -611,14 +612,14 @@ impl<'n> Stage<'n> {
         if rate >= self.conditions.demand[flow] * (1.0 - NOTHING) {
             return;
         }
-        let highest = model.bounds.iter().map(|bound| answer.price[bound.place]).fold(0.0, f64::max);
+        let highest = model.bounds.iter().map(|bound| solution.price[bound.place]).fold(0.0, f64::max);
         let paths = self.paths[flow].iter().zip(&model.by_path[flow]);
-        let used = paths.filter(|(_, by)| by.value(answer) > NOTHING).flat_map(|(path, _)| path);
+        let used = paths.filter(|(_, by)| by.value(solution) > NOTHING).flat_map(|(path, _)| path);
         let used: Vec<usize> = used.copied().collect();
         let class = self.network.class(flow);
         let bound_by = &mut self.allocation.bound_by[flow];
         bound_by.clear();
-        for bound in model.bounds.iter().filter(|bound| answer.price[bound.place] > PRICE * highest) {
+        for bound in model.bounds.iter().filter(|bound| solution.price[bound.place] > PRICE * highest) {
             let held_at = |arc: &usize| {
                 let (_, by, back) = self.network.arc(*arc);
                 let medium = self.network.medium_of[bound.channel];
@@ -638,9 +639,9 @@ impl<'n> Stage<'n> {
     }
 
     /// Those flows keep their paths from now on, as the solution has them.
-    pub fn fix_paths(&mut self, model: &Model, answer: &Answer, flows: &[usize]) {
+    pub fn fix_paths(&mut self, model: &Model, solution: &Solution, flows: &[usize]) {
         for &flow in flows.iter().filter(|flow| self.is_settled[**flow]) {
-            let by: Vec<f64> = model.by_path[flow].iter().map(|by| by.value(answer).max(0.0)).collect();
+            let by: Vec<f64> = model.by_path[flow].iter().map(|by| by.value(solution).max(0.0)).collect();
             let total = by.iter().sum::<f64>().max(f64::MIN_POSITIVE);
             self.fixed[flow] = by.iter().map(|by| by / total * self.allocation.rate[flow]).collect();
         }

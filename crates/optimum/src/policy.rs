@@ -19,9 +19,9 @@ pub(crate) const DELAY_SENSITIVE: usize = ServiceClass::DELAY_SENSITIVE;
 /// What is wrong with a policy: no optimum belongs to it.
 pub(crate) fn fault(policy: &SharingPolicy) -> Option<String> {
     let is_weight = |value: f64| value > 0.0 && value.is_finite();
-    let delta = policy.delta.iter().copied().find(|delta| !(*delta > 0.0 && *delta <= 1.0));
+    let delta = policy.class_parts.iter().copied().find(|delta| !(*delta > 0.0 && *delta <= 1.0));
     let flows = policy.flow_weights.iter().map(|(_, weight)| *weight);
-    let weight = policy.omega.iter().copied().chain(flows).find(|weight| !is_weight(*weight));
+    let weight = policy.class_weights.iter().copied().chain(flows).find(|weight| !is_weight(*weight));
     let limit =
         policy.flow_limits.iter().map(|(_, limit)| *limit).find(|limit| limit.is_nan() || *limit <= 0.0);
     let delta =
@@ -36,11 +36,11 @@ fn classes(policy: &SharingPolicy, capacity: f64, demand: &[f64; CLASSES]) -> [f
     let mut left = capacity;
     let mut share = [0.0; CLASSES];
     for c in 0..DELAY_SENSITIVE {
-        share[c] = (policy.delta[c] * capacity).min(left);
+        share[c] = (policy.class_parts[c] * capacity).min(left);
         left -= demand[c].min(share[c]);
     }
     let demand = &demand[DELAY_SENSITIVE..];
-    for c in 0..policy.omega.len() {
+    for c in 0..policy.class_weights.len() {
         share[DELAY_SENSITIVE + c] = delay_tolerant(policy, left, demand, c);
     }
     share
@@ -51,14 +51,14 @@ fn classes(policy: &SharingPolicy, capacity: f64, demand: &[f64; CLASSES]) -> [f
 fn delay_tolerant(policy: &SharingPolicy, capacity: f64, demand: &[f64], c: usize) -> f64 {
     let mut sated = [false; CLASSES - DELAY_SENSITIVE];
     loop {
-        let weight: f64 = (0..sated.len()).filter(|&i| !sated[i]).map(|i| policy.omega[i]).sum();
+        let weight: f64 = (0..sated.len()).filter(|&i| !sated[i]).map(|i| policy.class_weights[i]).sum();
         let left: f64 = capacity - (0..sated.len()).filter(|&i| sated[i]).map(|i| demand[i]).sum::<f64>();
         let per_weight = left.max(0.0) / weight;
-        let next =
-            (0..sated.len()).find(|&i| i != c && !sated[i] && demand[i] < policy.omega[i] * per_weight);
+        let next = (0..sated.len())
+            .find(|&i| i != c && !sated[i] && demand[i] < policy.class_weights[i] * per_weight);
         match next {
             Some(i) => sated[i] = true,
-            None => return policy.omega[c] * per_weight,
+            None => return policy.class_weights[c] * per_weight,
         }
     }
 }
@@ -157,7 +157,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn policy() -> SharingPolicy {
-        SharingPolicy { delta: [0.2, 0.2, 0.3], omega: [5.0, 4.0, 3.0, 2.0, 1.0], ..SharingPolicy::default() }
+        SharingPolicy {
+            class_parts: [0.2, 0.2, 0.3],
+            class_weights: [5.0, 4.0, 3.0, 2.0, 1.0],
+            ..SharingPolicy::default()
+        }
     }
 
     fn shares(capacity: f64, wanted: &[(ServiceClass, f64)]) -> Vec<f64> {

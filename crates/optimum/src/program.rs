@@ -22,7 +22,7 @@ pub(crate) struct Program {
 
 /// The solution of a program.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct Solution {
     /// Each variable.
     pub value: Vec<f64>,
     /// For each bound, in the order in which they came: by how much what is maximised grows with it.
@@ -33,7 +33,7 @@ pub(crate) struct Answer {
 
 /// That the solver found none, in its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NoAnswer(pub String);
+pub(crate) struct NoSolution(pub String);
 
 impl Program {
     /// One more variable, 0 or more.
@@ -68,7 +68,7 @@ impl Program {
     ///
     /// # Errors
     /// There is no solution, or none was found.
-    pub fn maximise(&self) -> Result<Answer, NoAnswer> {
+    pub fn maximise(&self) -> Result<Solution, NoSolution> {
         let columns = self.variables + self.worth_log.len();
         let mut rows = Rows::default();
         self.zero.iter().for_each(|terms| rows.add(terms, 0.0));
@@ -90,7 +90,7 @@ impl Program {
         }
         let matrix = rows.matrix(columns);
         let gaps = if self.worth_log.is_empty() { &[LINEAR_GAP][..] } else { &LOGARITHMIC_GAPS };
-        let mut outcome = Err(NoAnswer(String::new()));
+        let mut outcome = Err(NoSolution(String::new()));
         for &gap in gaps {
             outcome = self.solve(&objective, &matrix, &rows.bound, &cones, gap, zeros);
             if outcome.is_ok() {
@@ -109,7 +109,7 @@ impl Program {
         cones: &[SupportedConeT<f64>],
         gap: f64,
         zeros: usize,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Result<Solution, NoSolution> {
         let none = CscMatrix::zeros((objective.len(), objective.len()));
         let settings = DefaultSettings {
             verbose: false,
@@ -119,15 +119,15 @@ impl Program {
             ..DefaultSettings::default()
         };
         let solver = DefaultSolver::new(&none, objective, matrix, bound, cones, settings);
-        let mut solver = solver.map_err(|error| NoAnswer(error.to_string()))?;
+        let mut solver = solver.map_err(|error| NoSolution(error.to_string()))?;
         solver.solve();
         match solver.solution.status {
-            SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(Answer {
+            SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(Solution {
                 value: solver.solution.x[..self.variables].to_vec(),
                 price_of_zero: solver.solution.z[..zeros].to_vec(),
                 price: solver.solution.z[zeros..zeros + self.at_most.len()].to_vec(),
             }),
-            status => Err(NoAnswer(status.to_string())),
+            status => Err(NoSolution(status.to_string())),
         }
     }
 }
@@ -181,9 +181,12 @@ mod tests {
         program.at_most(vec![(y, 1.0)], 1.0);
         program.worth(x, 1.0);
         program.worth(y, 2.0);
-        let answer = program.maximise().unwrap();
-        assert!((answer.value[x] - 2.0).abs() < 1e-6 && (answer.value[y] - 1.0).abs() < 1e-6, "{answer:?}");
-        assert!(answer.price.iter().all(|price| (price - 1.0).abs() < 1e-6), "{answer:?}");
+        let solution = program.maximise().unwrap();
+        assert!(
+            (solution.value[x] - 2.0).abs() < 1e-6 && (solution.value[y] - 1.0).abs() < 1e-6,
+            "{solution:?}"
+        );
+        assert!(solution.price.iter().all(|price| (price - 1.0).abs() < 1e-6), "{solution:?}");
     }
 
     #[test]
@@ -193,8 +196,11 @@ mod tests {
         program.at_most(vec![(x, 1.0), (y, 1.0)], 0.9);
         program.worth_log(x, 2.0);
         program.worth_log(y, 1.0);
-        let answer = program.maximise().unwrap();
-        assert!((answer.value[x] - 0.6).abs() < 1e-5 && (answer.value[y] - 0.3).abs() < 1e-5, "{answer:?}");
+        let solution = program.maximise().unwrap();
+        assert!(
+            (solution.value[x] - 0.6).abs() < 1e-5 && (solution.value[y] - 0.3).abs() < 1e-5,
+            "{solution:?}"
+        );
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use weir_measure::{
-    Bound as Relation, ClassRow, DelayMs, DistributionRow, FlowRow, GroupRow, LinkRow, NodeRow, Report,
-    RunDocument, TopologyNode, TrafficFigures, to_json,
+    ClassRow, DelayMs, DistributionRow, FlowRow, GroupRow, LinkRow, NodeRow, Relation, Report, RunDocument,
+    TopologyNode, TrafficFigures, to_json,
 };
 use weir_results::write_html;
 

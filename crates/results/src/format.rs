@@ -1,6 +1,6 @@
 //! Numbers in readable form, for the terminal and the report.
 
-use weir_measure::{Bound, Estimate, ExpectationRow};
+use weir_measure::{Estimate, ExpectationRow, Relation};
 
 /// What a number counts, to choose its unit and decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,12 +147,12 @@ pub(crate) fn measured(quantity: Quantity, row: &ExpectationRow) -> String {
 }
 
 /// The outermost values for which a statement holds.
-pub(crate) fn limits(bound: Bound, stated: f64, tolerance: f64) -> Vec<f64> {
+pub(crate) fn limits(bound: Relation, stated: f64, tolerance: f64) -> Vec<f64> {
     let slack = tolerance * if stated == 0.0 { 1.0 } else { stated.abs() };
     match bound {
-        Bound::About => vec![stated - slack, stated + slack],
-        Bound::AtMost | Bound::LessThan => vec![stated + slack],
-        Bound::AtLeast | Bound::MoreThan => vec![stated - slack],
+        Relation::About => vec![stated - slack, stated + slack],
+        Relation::AtMost | Relation::LessThan => vec![stated + slack],
+        Relation::AtLeast | Relation::MoreThan => vec![stated - slack],
     }
 }
 
@@ -254,22 +254,22 @@ pub(crate) fn stated(quantity: Quantity, row: &ExpectationRow) -> String {
 }
 
 /// How a scheme compares with others: `more than pcon, omcc-rf`.
-pub(crate) fn compared(bound: Bound, schemes: impl Iterator<Item = String>) -> String {
+pub(crate) fn compared(bound: Relation, schemes: impl Iterator<Item = String>) -> String {
     bounded_text(bound, &schemes.collect::<Vec<_>>().join(", "))
 }
 
 /// A value, or a bound with its sign.
-pub(crate) fn bounded(quantity: Quantity, bound: Bound, value: f64) -> String {
+pub(crate) fn bounded(quantity: Quantity, bound: Relation, value: f64) -> String {
     bounded_text(bound, &quantity.format(value))
 }
 
-fn bounded_text(bound: Bound, by: &str) -> String {
+fn bounded_text(bound: Relation, by: &str) -> String {
     match bound {
-        Bound::About => by.to_owned(),
-        Bound::AtMost => format!("≤ {by}"),
-        Bound::AtLeast => format!("≥ {by}"),
-        Bound::MoreThan => format!("more than {by}"),
-        Bound::LessThan => format!("less than {by}"),
+        Relation::About => by.to_owned(),
+        Relation::AtMost => format!("≤ {by}"),
+        Relation::AtLeast => format!("≥ {by}"),
+        Relation::MoreThan => format!("more than {by}"),
+        Relation::LessThan => format!("less than {by}"),
     }
 }
 
@@ -280,13 +280,13 @@ pub(crate) fn tolerance(quantity: Quantity, row: &ExpectationRow) -> String {
 }
 
 /// The same, of the parts of a statement.
-pub(crate) fn slack(quantity: Quantity, bound: Bound, stated: f64, tolerance: f64) -> String {
+pub(crate) fn slack(quantity: Quantity, bound: Relation, stated: f64, tolerance: f64) -> String {
     let sign = match bound {
-        Bound::AtMost | Bound::AtLeast if tolerance == 0.0 => return String::new(),
-        Bound::MoreThan | Bound::LessThan => return String::new(),
-        Bound::About => '±',
-        Bound::AtMost => '+',
-        Bound::AtLeast => '−',
+        Relation::AtMost | Relation::AtLeast if tolerance == 0.0 => return String::new(),
+        Relation::MoreThan | Relation::LessThan => return String::new(),
+        Relation::About => '±',
+        Relation::AtMost => '+',
+        Relation::AtLeast => '−',
     };
     if stated == 0.0 {
         format!("{sign} {}", quantity.format(tolerance))
@@ -367,13 +367,13 @@ mod tests {
         };
         let said = |quantity, row: &ExpectationRow| (stated(quantity, row), tolerance(quantity, row));
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert_eq!(said(Quantity::Rate, &row(Bound::About, 1e6, 0.05)), pair("1 Mb/s", "± 5 %"));
-        assert_eq!(said(Quantity::Count, &row(Bound::About, 0.0, 10.0)), pair("0", "± 10"));
-        assert_eq!(said(Quantity::Seconds, &row(Bound::AtMost, 2.0, 0.0)), pair("≤ 2.00 s", ""));
-        assert_eq!(said(Quantity::Plain, &row(Bound::AtLeast, 0.95, 0.0)), pair("≥ 0.95", ""));
-        assert_eq!(said(Quantity::Plain, &row(Bound::AtLeast, 0.95, 0.01)), pair("≥ 0.95", "− 1 %"));
+        assert_eq!(said(Quantity::Rate, &row(Relation::About, 1e6, 0.05)), pair("1 Mb/s", "± 5 %"));
+        assert_eq!(said(Quantity::Count, &row(Relation::About, 0.0, 10.0)), pair("0", "± 10"));
+        assert_eq!(said(Quantity::Seconds, &row(Relation::AtMost, 2.0, 0.0)), pair("≤ 2.00 s", ""));
+        assert_eq!(said(Quantity::Plain, &row(Relation::AtLeast, 0.95, 0.0)), pair("≥ 0.95", ""));
+        assert_eq!(said(Quantity::Plain, &row(Relation::AtLeast, 0.95, 0.01)), pair("≥ 0.95", "− 1 %"));
         let than = vec!["pcon".to_owned(), "omcc-rf".to_owned()];
-        let compared = ExpectationRow { bound: Bound::LessThan, than, ..Default::default() };
+        let compared = ExpectationRow { bound: Relation::LessThan, than, ..Default::default() };
         assert_eq!(said(Quantity::Plain, &compared), pair("less than pcon, omcc-rf", ""));
     }
 
@@ -391,15 +391,15 @@ mod tests {
             };
             measured(Quantity::of_unit(unit), &row)
         };
-        assert_eq!(said("1", Bound::AtMost, 150.0, 0.0, 150.004), "150.004");
-        assert_eq!(said("1", Bound::AtMost, 150.0, 0.0, 150.2), "150.2");
-        assert_eq!(said("bit/s", Bound::AtLeast, 1e6, 0.0, 999_999.0), "0.999999 Mb/s");
-        assert_eq!(said("bit/s", Bound::AtMost, 10e6, 0.05, 10.500_01e6), "10.50001 Mb/s");
-        assert_eq!(said("ms", Bound::AtMost, 20.0, 0.0, 20.003), "20.003 ms");
-        assert_eq!(said("s", Bound::About, 2.0, 0.5, 3.001), "3.001 s");
-        assert_eq!(said("packets", Bound::AtMost, 1500.0, 0.0, 1500.25), "1500.2");
+        assert_eq!(said("1", Relation::AtMost, 150.0, 0.0, 150.004), "150.004");
+        assert_eq!(said("1", Relation::AtMost, 150.0, 0.0, 150.2), "150.2");
+        assert_eq!(said("bit/s", Relation::AtLeast, 1e6, 0.0, 999_999.0), "0.999999 Mb/s");
+        assert_eq!(said("bit/s", Relation::AtMost, 10e6, 0.05, 10.500_01e6), "10.50001 Mb/s");
+        assert_eq!(said("ms", Relation::AtMost, 20.0, 0.0, 20.003), "20.003 ms");
+        assert_eq!(said("s", Relation::About, 2.0, 0.5, 3.001), "3.001 s");
+        assert_eq!(said("packets", Relation::AtMost, 1500.0, 0.0, 1500.25), "1500.2");
         // What differs in few digits has no more.
-        assert_eq!(said("ms", Bound::AtMost, 20.0, 0.0, 25.003), "25.0 ms");
+        assert_eq!(said("ms", Relation::AtMost, 20.0, 0.0, 25.003), "25.0 ms");
         assert_eq!(Quantity::Plain.apart(150.0, &[150.0]), "150");
         assert_eq!(Quantity::Rate.apart(f64::NAN, &[1.0]), NONE);
     }

@@ -4,7 +4,7 @@
 //! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
 
 use serde::{Deserialize, Serialize};
-use weir_measure::{Bound, Estimate};
+use weir_measure::{Estimate, Relation};
 
 /// Schemes side by side: means over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -469,7 +469,7 @@ pub struct StatementRow {
     /// As in an expectation.
     pub tolerance: f64,
     /// As in an expectation.
-    pub bound: Bound,
+    pub bound: Relation,
     /// The values measured under the schemes that it is compared with; empty if a number is stated.
     #[serde(default)]
     pub than: Vec<OtherSchemeRow>,
@@ -509,7 +509,7 @@ pub struct TheoryRow {
     /// Its value or bound.
     pub value: f64,
     /// Which of these.
-    pub bound: Bound,
+    pub bound: Relation,
     /// Its parts.
     pub source: String,
 }

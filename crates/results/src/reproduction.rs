@@ -9,7 +9,7 @@ use crate::model::{
     StatementRow, TheoryRow, WindowDistanceRow,
 };
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
-use weir_measure::{Bound, DistanceRow, Estimate, ExpectationRow};
+use weir_measure::{DistanceRow, Estimate, ExpectationRow, Relation};
 
 /// Who states what a reproduction is about.
 const PAPER: &str = "paper";
@@ -78,10 +78,10 @@ impl OtherSchemeRow {
 
 /// Whether a paper states in words what has this bound and source: that one scheme has more than another, or something for
 /// which the scenario has a bound of its own or a derived one.
-fn is_qualitative(bound: Bound, source: &str) -> bool {
+fn is_qualitative(bound: Relation, source: &str) -> bool {
     let is_of = |kind| format::is_said_by(source, kind);
-    let is_order = matches!(bound, Bound::MoreThan | Bound::LessThan);
-    let is_limit = matches!(bound, Bound::AtMost | Bound::AtLeast);
+    let is_order = matches!(bound, Relation::MoreThan | Relation::LessThan);
+    let is_limit = matches!(bound, Relation::AtMost | Relation::AtLeast);
     is_of(PAPER) && (is_order || is_limit && (is_of("assumed") || is_of("theory")))
 }
 
@@ -91,11 +91,11 @@ fn estimate(values: &[Option<f64>]) -> Option<Estimate> {
 
 /// Whether a value compares with what each of the other schemes has in the same seed as is stated; not
 /// where there was nothing to measure.
-fn is_beside(bound: Bound, measured: Option<f64>, than: &[OtherSchemeRow], seed: usize) -> bool {
+fn is_beside(bound: Relation, measured: Option<f64>, than: &[OtherSchemeRow], seed: usize) -> bool {
     let is_so = |value: f64, other: f64| match bound {
-        Bound::MoreThan => value > other,
-        Bound::LessThan => value < other,
-        Bound::About | Bound::AtMost | Bound::AtLeast => false,
+        Relation::MoreThan => value > other,
+        Relation::LessThan => value < other,
+        Relation::About | Relation::AtMost | Relation::AtLeast => false,
     };
     let others = than.iter().map(|other| other.values.get(seed).copied().flatten());
     !than.is_empty()
@@ -604,7 +604,7 @@ mod tests {
     fn what_papers_say_in_words_and_with_fitted_values_is_counted_apart() {
         let in_words = ExpectationRow {
             source: "paper: section V, a great rate; assumed: half of the link".to_owned(),
-            bound: Bound::AtLeast,
+            bound: Relation::AtLeast,
             ..row(Some(1e6), true)
         };
         let tolerant = ExpectationRow {
@@ -631,7 +631,8 @@ mod tests {
         let statement = |rows: &[ExpectationRow]| {
             StatementRow::of(&rows.iter().collect::<Vec<_>>(), Vec::new(), Vec::new(), None)
         };
-        let close = ExpectationRow { bound: Bound::AtMost, tolerance: 0.0, ..row(Some(1_000_020.0), false) };
+        let close =
+            ExpectationRow { bound: Relation::AtMost, tolerance: 0.0, ..row(Some(1_000_020.0), false) };
         let text = document(vec![statement(&[close.clone(), close])], 2).text(None);
         assert_eq!(line(&text, "goodput"), "goodput of class EF ≤ 1 Mb/s 1.00002 Mb/s – ✗ 0 of 2");
         let settle = |time, never| ExpectationRow {
@@ -696,7 +697,7 @@ mod tests {
 
     #[test]
     fn what_theory_allows_stands_beside_what_the_paper_states() {
-        let theory = TheoryRow { value: 0.99e6, bound: Bound::AtMost, source: "theory: 99 %".to_owned() };
+        let theory = TheoryRow { value: 0.99e6, bound: Relation::AtMost, source: "theory: 99 %".to_owned() };
         let row = row(Some(0.98e6), true);
         let statement = StatementRow::of(&[&row], Vec::new(), vec![theory], Some(0.985e6));
         let document = document(vec![statement], 1);
@@ -711,7 +712,7 @@ mod tests {
         let compared = |value: f64| ExpectationRow {
             stated: None,
             tolerance: 0.0,
-            bound: Bound::MoreThan,
+            bound: Relation::MoreThan,
             than: vec!["pcon".to_owned(), "omcc-rf".to_owned()],
             holds: None,
             ..row(Some(value), false)
@@ -728,12 +729,12 @@ mod tests {
         // The means are equal; what counts is the run with the same seed.
         let pcon = [Some(2e6), Some(1e6), Some(3e6)];
         let of = |row: &StatementRow| (row.held, row.holds, row.stated);
-        assert_eq!(of(&statement(&pcon, Bound::MoreThan)), (1, false, None));
-        assert_eq!(of(&statement(&pcon, Bound::LessThan)), (0, false, None), "not less than omcc-rf");
-        assert_eq!(of(&statement(&[Some(0.9e6); 3], Bound::MoreThan)), (3, true, None));
-        assert_eq!(of(&statement(&[Some(0.9e6), None, None], Bound::MoreThan)), (1, false, None));
+        assert_eq!(of(&statement(&pcon, Relation::MoreThan)), (1, false, None));
+        assert_eq!(of(&statement(&pcon, Relation::LessThan)), (0, false, None), "not less than omcc-rf");
+        assert_eq!(of(&statement(&[Some(0.9e6); 3], Relation::MoreThan)), (3, true, None));
+        assert_eq!(of(&statement(&[Some(0.9e6), None, None], Relation::MoreThan)), (1, false, None));
         let text =
-            document(vec![statement(&[Some(0.9e6), Some(0.9e6), None], Bound::MoreThan)], 3).text(None);
+            document(vec![statement(&[Some(0.9e6), Some(0.9e6), None], Relation::MoreThan)], 3).text(None);
         let said = "goodput of class EF words more than pcon (900 kb/s (2 of 3)), omcc-rf (500 kb/s) 2 ± 2.5 Mb/s – ✗ 2 of 3";
         assert_eq!(line(&text, "goodput"), said);
     }

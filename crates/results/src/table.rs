@@ -358,7 +358,7 @@ fn verdict(holds: Option<bool>) -> &'static str {
 mod tests {
     use super::*;
     use crate::sample;
-    use weir_measure::Bound;
+    use weir_measure::Relation;
 
     #[test]
     fn the_summary_has_every_class_and_every_verdict() {
@@ -406,7 +406,7 @@ mod tests {
             unit: "s".to_owned(),
             stated: Some(2.0),
             measured: Some(0.0),
-            bound: Bound::AtMost,
+            bound: Relation::AtMost,
             holds: Some(true),
             ..ExpectationRow::default()
         };
@@ -428,7 +428,7 @@ mod tests {
             what: "utilisation".to_owned(),
             unit: "1".to_owned(),
             measured: Some(0.5),
-            bound: Bound::MoreThan,
+            bound: Relation::MoreThan,
             than: vec!["pcon".to_owned()],
             ..ExpectationRow::default()
         };

@@ -2,7 +2,10 @@
 //! the JSON Schema are generated from it.
 
 use weir_core::node::CsPlacement;
-use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape};
+use weir_core::tables::cs::CsPolicy;
+use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape, names};
+
+use crate::model::{Metric, Software};
 
 /// The format of a scenario.
 pub const FORMAT: Format = Format { sections: SECTIONS, keys: KEYS, find, of, list: "link" };
@@ -14,7 +17,7 @@ const fn key(
     default: &'static str,
     meaning: &'static str,
 ) -> Key {
-    Key { table, key, shape, default, settable: true, meaning }
+    Key { table, key, shape, default, settable: true, beside: &[], meaning }
 }
 
 /// A key that names or places its table, which `--set` leaves alone.
@@ -25,42 +28,25 @@ const fn fixed(
     default: &'static str,
     meaning: &'static str,
 ) -> Key {
-    Key { table, key, shape, default, settable: false, meaning }
+    Key { table, key, shape, default, settable: false, beside: &[], meaning }
 }
+
+/// The kinds of what an event happens to.
+const FLOW: &[&str] = &["flow"];
+const LINK: &[&str] = &["link"];
+const NODE: &[&str] = &["node"];
+const LINK_OR_NODE: &[&str] = &["link", "node"];
 
 const SOURCE: &str = "The source of the numbers in this table: one text for all, or a table with a text for each key (`rest`: all others). Write `paper: …`, `files: …`, `fitted: …` (chosen with the stated figures in sight) or `assumed: …`.";
 
 /// Topologies that can be generated.
 pub const KINDS: &[&str] = &["random", "waxman", "grid", "line", "ring", "star", "tree", "dumbbell"];
-/// Names of the policies of content stores, in the order of `CsPolicy::ALL`.
-pub const CACHE_POLICIES: &[&str] = &["lru", "fifo", "lfu", "random", "slru", "s3-fifo"];
-/// Forwarders that a node may have, in the order of `Software`.
-pub const FORWARDERS: &[&str] = &["weir", "ndnd", "nfd"];
-/// Names of the metrics, in the order of `Metric::ALL`.
-pub const METRICS: &[&str] = &[
-    "goodput",
-    "data_rate",
-    "delay_mean",
-    "delay_p50",
-    "delay_p95",
-    "delay_p99",
-    "queueing_mean",
-    "lost",
-    "retransmitted",
-    "timeouts",
-    "completion",
-    "completion_mean",
-    "unfinished",
-    "utilisation",
-    "queue_mean",
-    "queue_p99",
-    "queue_packets",
-    "jain",
-    "unfairness",
-    "settle",
-    "cache_hit_ratio",
-    "hops_mean",
-];
+/// Names of the policies of content stores.
+pub const CACHE_POLICIES: &[&str] = names!(CsPolicy::ALL, 1);
+/// Forwarders that a node may have.
+pub const FORWARDERS: &[&str] = names!(Software::ALL, 1);
+/// Names of the metrics.
+pub const METRICS: &[&str] = names!(Metric::ALL, 1);
 const MAX: i64 = i64::MAX;
 const DISTRIBUTION: &str = "a whole number from 1, a list with one for each flow, or a distribution such as \"exponential 50\", \"pareto 50 shape 1.5\", \"pareto 3 to 3000 shape 1.1\", \"lognormal 50 sigma 1.2\", \"uniform 10 to 90\", \"one of 10, 20, 50\" or \"file NAME\"";
 const ARRIVALS: &str = "a process of arrivals such as \"poisson 5/s\", \"every 200 ms\" or \"file NAME\"";
@@ -623,46 +609,46 @@ pub const KEYS: &[Key] = &[
         Shape::SourceRate,
         NONE,
         "Flow: as in `[[flow]]`, from now on; `\"0 b/s\"`: it sends no new Interests. Requests still come, and wait.",
-    ),
-    key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
-    key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on, also in place of a `rate_trace`."),
+    ).beside(FLOW),
+    key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy.").beside(FLOW),
+    key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on, also in place of a `rate_trace`.").beside(LINK),
     key(
         "event",
         "delay",
         Shape::Spans,
         NONE,
         "Link: its delay from now on; not on a medium, which has none.",
-    ),
-    key("event", "loss", Shape::Number(0.0, 1.0), NONE, "Link: its random loss from now on."),
+    ).beside(LINK),
+    key("event", "loss", Shape::Number(0.0, 1.0), NONE, "Link: its random loss from now on.").beside(LINK),
     key(
         "event",
         "loss_burst",
         Shape::Number(1.0, 1e9),
         NONE,
         "Link: as in `[[link]]`, from now on; 1 / (1 − `loss`) is what independent losses have. Not on a medium.",
-    ),
+    ).beside(LINK),
     key(
         "event",
         "jitter",
         Shape::Span,
         NONE,
         "Link: as in `[[link]]`, from now on; only of a link that has a `jitter`.",
-    ),
+    ).beside(LINK),
     key(
         "event",
         "up",
         Shape::Switch,
         NONE,
         "Link or node: `false` when it fails, `true` when it works again. A node that fails loses its PIT, content store, queues, scheme state and the packets on its links; its applications go on, and lose what they send.",
-    ),
+    ).beside(LINK_OR_NODE),
     fixed(
         "event",
         "producer",
         Shape::Texts,
         NONE,
         "Flow: the node with the producer from now on, as in `[[flow]]`. It is the producer of the group's prefixes, also for other groups that fetch them. Needs `routing.converge`.",
-    ),
-    key("event", "cache_ratio", Shape::Number(0.0, 1.0), NONE, "Node: as in `[[node]]`, from now on."),
+    ).beside(FLOW),
+    key("event", "cache_ratio", Shape::Number(0.0, 1.0), NONE, "Node: as in `[[node]]`, from now on.").beside(NODE),
     fixed("event", "source", Shape::Source, NONE, SOURCE),
     // window
     fixed("window", "name", Shape::Text, NONE, "Its name."),
@@ -877,16 +863,17 @@ mod tests {
     }
 
     #[test]
-    fn the_policies_of_content_stores_have_the_same_names_everywhere() {
-        let names: Vec<_> = weir_core::tables::cs::CsPolicy::ALL.iter().map(|policy| policy.1).collect();
-        assert_eq!(names, CACHE_POLICIES);
+    fn the_meaning_of_a_change_begins_with_what_has_it() {
+        for k in KEYS.iter().filter(|k| !k.beside.is_empty()) {
+            assert!(k.beside.iter().all(|kind| find(k.table, kind).is_some()), "{}.{}", k.table, k.key);
+            let kinds = k.meaning.split_once(": ").map(|(kinds, _)| kinds.to_lowercase());
+            assert_eq!(kinds, Some(k.beside.join(" or ")), "{}.{}", k.table, k.key);
+        }
     }
 
     #[test]
-    fn the_metrics_have_the_same_names_everywhere() {
-        let names: Vec<_> = crate::Metric::ALL.iter().map(|m| m.1).collect();
-        assert_eq!(names, METRICS);
-        for (i, m) in crate::Metric::ALL.iter().enumerate() {
+    fn metrics_are_in_the_order_of_their_list() {
+        for (i, m) in Metric::ALL.iter().enumerate() {
             assert_eq!(m.0 as usize, i);
         }
     }

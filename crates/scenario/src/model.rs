@@ -131,8 +131,6 @@ pub struct Node {
     pub command: Option<Arc<str>>,
     /// Coordinates in the drawing of the report, if the file gives them.
     pub position: Option<(f64, f64)>,
-    /// Whether flows end at it, for drawing.
-    pub role: Role,
 }
 
 impl Node {
@@ -161,32 +159,19 @@ pub enum Software {
 }
 
 impl Software {
+    /// Every forwarder, with what files and people call it.
+    pub const ALL: [(Software, &'static str); 3] =
+        [(Software::Weir, "weir"), (Software::Ndnd, "ndnd"), (Software::Nfd, "nfd")];
+
     /// The forwarder that a file calls so.
     pub fn named(name: &str) -> Option<Software> {
-        [Software::Weir, Software::Ndnd, Software::Nfd].into_iter().find(|software| software.name() == name)
+        Software::ALL.iter().find(|software| software.1 == name).map(|software| software.0)
     }
 
     /// What files and people call it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Software::Weir => "weir",
-            Software::Ndnd => "ndnd",
-            Software::Nfd => "nfd",
-        }
+        Software::ALL[self as usize].1
     }
-}
-
-/// What flows make of a node, for drawing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It only forwards.
-    Router,
-    /// It has consumers, and no producer.
-    Consumer,
-    /// It has producers, and no consumer.
-    Producer,
-    /// It has consumers and producers.
-    Peer,
 }
 
 /// A full-duplex point-to-point link, or two stations that talk over a shared medium.

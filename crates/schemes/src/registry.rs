@@ -32,7 +32,9 @@ pub struct Entry {
 /// How a scheme shares links in the steady state.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharing {
-    /// The parameters that determine the policy; `weights.*` is any that begins with `weights.`.
+    /// Whether it divides links by classes, by weights or in an order.
+    pub by_class: bool,
+    /// The parameters that determine the policy; one that ends in `.*` is any that begins so.
     pub parameters: &'static [&'static str],
     /// The policy of the scheme with its parameters.
     pub policy: fn(&Resolved) -> SharingPolicy,
@@ -51,9 +53,7 @@ impl Sharing {
 impl Entry {
     /// Whether the scheme divides links by classes: by weights or in an order.
     pub fn knows_classes(&self) -> bool {
-        let by_class =
-            |parameter: &&str| parameter.starts_with("weights.") || parameter.starts_with("delta.");
-        self.sharing.is_some_and(|sharing| sharing.parameters.iter().any(by_class))
+        self.sharing.is_some_and(|sharing| sharing.by_class)
     }
 
     /// The scheme with its defaults.
@@ -63,7 +63,7 @@ impl Entry {
         (self.build)(&defaults)
     }
 
-    /// The scheme for an application: its defaults, but for [`OF_APPLICATIONS`].
+    /// The scheme with its defaults for applications.
     pub fn for_application(&'static self) -> Box<dyn Scheme> {
         self.resolve_for_application([]).expect("declared values are of their own kinds").build()
     }
@@ -78,31 +78,6 @@ pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 
 /// The scheme that a new scenario names if nobody says another: Weir's own.
 pub const OWN: &str = crate::sluice::ENTRY.name;
-
-/// Parameters that differ on the paths of applications, where most schemes' defaults are of simulations with Data of one
-/// packet.
-///
-/// - `unit` is the SMSS of TCP over an MTU of 1500 with time stamps: 1500 less 20 for IP, 20 for TCP and 12 for the time
-///   stamps. So a flow counts packets of the same size as a flow of TCP beside it (RFC 3465, RFC 9438).
-/// - `spread`: hosts are so punctual that a flow of long Data would lose almost nothing in a full buffer, and flows of TCP
-///   beside it all that does not fit (Floyd and Jacobson 1992).
-/// - `startup_window` is of BBR version 3 (draft-ietf-ccwg-bbr): version 1 overflows a buffer of one BDP.
-/// - `down` and `margin` are of version 3, too: hosts are late, so that samples of the bandwidth are
-///   too high by some hundredths, and the queue that this makes would stay.
-/// - `probe_rtt` is of version 3, too: on a path whose round trip is long, a window of four packets would leave a tenth of it
-///   unused.
-/// - `hystart` is a SHOULD of RFC 9438.
-/// - `untold`: forwarders need not run QSCCP.
-pub const OF_APPLICATIONS: [(&str, &str); 8] = [
-    ("unit", "1448 B"),
-    ("spread", "1"),
-    ("startup_window", "2"),
-    ("down", "4"),
-    ("margin", "0.01"),
-    ("probe_rtt", "0.5"),
-    ("hystart", "true"),
-    ("untold", "probe"),
-];
 
 /// Every scheme.
 pub const SCHEMES: &[Entry] = &[
@@ -222,6 +197,7 @@ mod tests {
         for entry in SCHEMES {
             let params = Params::resolve(entry.parameters, []).unwrap();
             let _ = (entry.build)(&params);
+            let _ = entry.for_application();
             for parameter in entry.parameters {
                 let known = ["paper", "files", "fitted", "assumed"]
                     .iter()

@@ -5,14 +5,10 @@ use core::fmt;
 use std::sync::Arc;
 
 use weir_core::seam::Scheme;
-use weir_core::seam::params::{ParameterError, Params, Value};
+use weir_core::seam::params::{Parameter, ParameterError, Params, Value};
 use weir_core::words::{did_you_mean, nearest};
 
-use crate::registry::{Entry, OF_APPLICATIONS, SCHEMES, find};
-
-/// Pairs of parameters that have an order: the scheme, and the parameter that is at most as large as the other.
-const ORDERED: [(&str, &str, &str); 2] =
-    [("ndn-qsf", "queue_low", "queue_high"), ("sluice", "target_utilisation", "drain")];
+use crate::registry::{Entry, SCHEMES, find};
 
 /// A scheme with all its parameters.
 #[derive(Clone)]
@@ -183,8 +179,8 @@ impl Entry {
         }
     }
 
-    /// The scheme with these parameters for an application: those of [`OF_APPLICATIONS`] that are not given have the values
-    /// there. A variant that follows another program does not get them.
+    /// The scheme with these parameters for an application: those that are not given have their defaults for applications
+    /// ([`Parameter::of_applications`]). A variant that follows another program does not get these.
     ///
     /// # Errors
     /// An unknown parameter, or an invalid value.
@@ -193,24 +189,29 @@ impl Entry {
         given: impl IntoIterator<Item = (String, Value)>,
     ) -> Result<Resolved, WrongParameter> {
         let mut given: Vec<_> = given.into_iter().collect();
-        let is_declared = |key: &str| self.parameters.iter().any(|declared| declared.key == key);
         let is_default = |(key, value): &(String, Value)| {
             self.parameters.iter().any(|p| p.key == key && Value::parse(p.default) == *value)
         };
         if given.iter().any(|each| each.0 == "variant" && !is_default(each)) {
             return self.resolve(given);
         }
-        for (key, value) in OF_APPLICATIONS {
-            if is_declared(key) && given.iter().all(|(known, _)| known != key) {
-                given.push((key.to_owned(), Value::parse(value)));
+        for Parameter { key, of_applications, .. } in self.parameters {
+            let Some(value) = of_applications else { continue };
+            if given.iter().all(|(known, _)| known != key) {
+                given.push(((*key).to_owned(), Value::parse(value)));
             }
         }
         self.resolve(given)
     }
 
+    /// Pairs of parameters of which the first is at most as large as the second.
+    fn ordered(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.parameters.iter().filter_map(|parameter| Some((parameter.at_least?, parameter.key)))
+    }
+
     /// Refuses two parameters in the wrong order. The error is at the one that was given last.
     fn check_order(&self, given: &[(String, Value)], params: &Params) -> Result<(), ParameterError> {
-        for (_, low, high) in ORDERED.iter().filter(|(scheme, ..)| *scheme == self.name) {
+        for (low, high) in self.ordered() {
             let (least, most) = (params.value(low).number(), params.value(high).number());
             let last = given.iter().rev().find(|(key, _)| key == low || key == high);
             let Some((key, _)) = last.filter(|_| least > most) else { continue };
@@ -336,9 +337,12 @@ mod tests {
 
     #[test]
     fn defaults_have_the_order_that_is_asked_of_parameters() {
-        for (scheme, low, high) in ORDERED {
-            let params = Params::resolve(find(scheme).unwrap().parameters, []).unwrap();
-            assert!(params.value(low).number() <= params.value(high).number(), "{scheme}: {low}, {high}");
+        for scheme in SCHEMES {
+            let params = Params::resolve(scheme.parameters, []).unwrap();
+            for (low, high) in scheme.ordered() {
+                let (least, most) = (params.value(low).number(), params.value(high).number());
+                assert!(least <= most, "{}: {low}, {high}", scheme.name);
+            }
         }
     }
 

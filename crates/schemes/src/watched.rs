@@ -94,4 +94,7 @@ impl<F: FlowControl> FlowControl for Watched<F> {
     fn gauge(&self) -> Gauge {
         self.look().gauge()
     }
+    fn notice(&self) -> Option<&'static str> {
+        self.look().notice()
+    }
 }

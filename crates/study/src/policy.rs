@@ -22,7 +22,8 @@ pub fn weights(scenario: &Scenario, policy: &SharingPolicy) -> String {
     let mut classes: Vec<_> = scenario.flows.iter().map(|flow| flow.class).collect();
     classes.sort_by_key(|class| *class as usize);
     classes.dedup();
-    let (first, rest) = classes.split_at(classes.partition_point(|c| (*c as usize) < policy.delta.len()));
+    let (first, rest) =
+        classes.split_at(classes.partition_point(|c| (*c as usize) < policy.class_parts.len()));
     let mut parts = Vec::new();
     if rest.len() > 1 {
         let names: Vec<&str> = rest.iter().map(|class| class.name()).collect();
@@ -30,7 +31,7 @@ pub fn weights(scenario: &Scenario, policy: &SharingPolicy) -> String {
         parts.push(format!("{} = {}", names.join(" : "), weights.join(" : ")));
     }
     if classes.len() > 1 {
-        let limit = |class: usize| format!("up to {} %", 100.0 * policy.delta[class]);
+        let limit = |class: usize| format!("up to {} %", 100.0 * policy.class_parts[class]);
         parts.extend(first.iter().map(|&class| format!("{} first, {}", class.name(), limit(class as usize))));
     }
     if scenario.flows.iter().any(|flow| policy.flow_weight(&flow.prefix) != 1.0) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weir_core::units::Span;
-use weir_experiment::{bound, scheme_for};
+use weir_experiment::{relation, scheme_for};
 use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, ProbeValue};
 use weir_results::{
     CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
@@ -473,7 +473,7 @@ fn theory<'e>(stated: &Expectation, all: impl Iterator<Item = &'e Expectation>) 
     };
     let row = |theory: &Expectation| match theory.stated {
         Stated::Value { bound: kind, value, .. } => {
-            Some(TheoryRow { value, bound: bound(kind), source: theory.source.clone() })
+            Some(TheoryRow { value, bound: relation(kind), source: theory.source.clone() })
         }
         Stated::Comparison { .. } => None,
     };

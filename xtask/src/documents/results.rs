@@ -177,7 +177,7 @@ fn in_json(kind: &str) -> String {
         "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
         "Vec<(u64, u64)>" => "list of pairs of whole numbers".to_owned(),
         "bool" => "`true`, `false`".to_owned(),
-        "Bound" => "`about`, `at_most`, `at_least`, `more_than`, `less_than`".to_owned(),
+        "Relation" => "`about`, `at_most`, `at_least`, `more_than`, `less_than`".to_owned(),
         _ => match (inside(kind, "Option"), inside(kind, "Vec")) {
             (Some(inner), _) => format!("{} or `null`", in_json(inner)),
             (_, Some(inner)) => format!("list of {}", row(inner)),

@@ -161,6 +161,8 @@ pub struct Status<'a> {
     pub rate: Rate,
     /// The scheme's window or rate.
     pub gauge: Option<Gauge>,
+    /// What the user should know of the scheme's present state.
+    pub notice: Option<&'static str>,
     /// Pending Interests.
     pub pending: u32,
     /// The smoothed round-trip time.

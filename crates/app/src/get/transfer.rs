@@ -244,6 +244,7 @@ impl Transfer {
             elapsed: now.since(self.begun),
             rate: Rate::from_bps_f64(self.rate.bps),
             gauge: consumer.map(|consumer| consumer.gauge()),
+            notice: consumer.and_then(|consumer| consumer.notice()),
             pending: consumer.map_or(0, |consumer| consumer.pending()),
             srtt: consumer.and_then(|consumer| consumer.srtt()),
             marks: self.marks,

@@ -7,7 +7,7 @@ use weir_keychain::{Certificate, KeyChain, KeyName, Moment, StoreError};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{Name, NameRef};
 
-use crate::{Answer, App, AppError};
+use crate::{App, AppError, Serve};
 
 /// The certificates of one or more keys; of each key the best first.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +62,7 @@ fn rank(certificate: &Certificate, now: Moment) -> (bool, bool, Reverse<Option<u
     (!certificate.validity().contains(now), certificate.is_self_signed(), Reverse(version))
 }
 
-impl Answer for Certificates {
+impl Serve for Certificates {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
         let is_it = |certificate: &&Certificate| match interest.name.implicit_digest() {

@@ -16,7 +16,7 @@ use super::content::{Content, ReadError};
 use super::object::{NoSegment, Object, Packing};
 use super::request::{self, Part};
 use super::{Notice, PublishCounters, PublishError, PublishOptions, Published, Source, TooLarge};
-use crate::Answer;
+use crate::Serve;
 use crate::rdr::{Metadata, metadata_name};
 
 /// How long caches may call metadata fresh: as ndn-cxx, ndnd and NDNts have it.
@@ -372,7 +372,7 @@ impl Publisher {
     }
 }
 
-impl Answer for Publisher {
+impl Serve for Publisher {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         self.count(|counters| counters.interests += 1);
         let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };

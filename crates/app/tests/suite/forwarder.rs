@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use crate::running::{self, Folder, Running};
-use weir_app::{Answer, App, AppError, Event, Fetch, OwnedReply, Segments, SingleInterest};
+use weir_app::{App, AppError, Event, Fetch, OwnedReply, Segments, Serve, SingleInterest};
 use weir_core::consumer::Source;
 use weir_core::packet::Packet;
 use weir_core::seam::Scheme;
@@ -42,7 +42,7 @@ fn fetch(prefix: &str, amount: Option<u64>, source: Source) -> Fetch {
 /// Produces in a thread of its own until the test ends.
 fn produce(
     forwarder: &Running,
-    answers: impl FnOnce() -> Vec<(&'static str, Box<dyn Answer>)> + Send + 'static,
+    answers: impl FnOnce() -> Vec<(&'static str, Box<dyn Serve>)> + Send + 'static,
 ) {
     let (endpoint, (ready, is_ready)) = (endpoint(forwarder), mpsc::channel());
     thread::spawn(move || {
@@ -57,7 +57,7 @@ fn produce(
     is_ready.recv().expect("the prefixes are registered");
 }
 
-fn segments(payload: u64) -> Box<dyn Answer> {
+fn segments(payload: u64) -> Box<dyn Serve> {
     Box::new(Segments::new(Bytes::new(payload), None).unwrap())
 }
 
@@ -117,7 +117,7 @@ fn a_source_keeps_its_rate() {
 #[test]
 fn a_producer_may_have_no_answer_and_the_longest_prefix_counts() {
     struct Silent;
-    impl Answer for Silent {
+    impl Serve for Silent {
         fn answer(&mut self, _: &Packet, _: &mut Vec<u8>) -> bool {
             false
         }
@@ -173,7 +173,7 @@ fn a_face_uses_the_socket_with_the_address_that_its_peer_is_reached_from() {
 /// Data with so many segments, the last of which is named in each.
 struct Object(u64);
 
-impl Answer for Object {
+impl Serve for Object {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         if interest.name.segment().is_none_or(|segment| segment >= self.0) {
             return false;

@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use crate::running::{self, Folder, Running};
 use weir_app::get::{Discarded, Each, Fetcher, Get, GetError, Progress, Report};
 use weir_app::rdr::{Metadata, metadata_name};
-use weir_app::{Answer, App};
+use weir_app::{App, Serve};
 use weir_core::packet::Packet;
 use weir_core::seam::Scheme;
 use weir_core::units::{Span, Time};
@@ -152,7 +152,7 @@ impl Object {
     }
 }
 
-impl Answer for Object {
+impl Serve for Object {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         let name = NameRef::from_value(interest.name.wire()).unwrap();
         if let Some(certificate) = self.certificates.iter().find(|own| own.name().starts_with(name)) {
@@ -1080,7 +1080,7 @@ struct Hostile {
     last: Option<u64>,
 }
 
-impl Answer for Hostile {
+impl Serve for Hostile {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         let name = NameRef::from_value(interest.name.wire()).unwrap();
         if interest.name.segment().is_some_and(|segment| segment >= 50) {

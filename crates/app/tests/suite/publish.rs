@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use weir_app::Answer;
+use weir_app::Serve;
 use weir_app::publish::{
     Notice, PublishCounters, PublishError, PublishOptions, Publisher, Signing, Source, TooLarge,
 };

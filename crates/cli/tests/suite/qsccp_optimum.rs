@@ -68,7 +68,7 @@ fn outcome(scenario: &Scenario) -> Outcome {
     let ratios: Vec<f64> = measured.iter().zip(&best).map(|(m, b)| m / b).collect();
     let sum = |of: fn(&LinkOptimum) -> f64| optimum.links.iter().map(of).sum::<f64>();
     let interest_ratio = sum(|link| link.interest_bps) / sum(|link| link.data_bps);
-    let rates = Fluid::new(scenario, policy().omega, ETA, interest_ratio, fluid::PAPER).run(ROUNDS);
+    let rates = Fluid::new(scenario, policy().class_weights, ETA, interest_ratio, fluid::PAPER).run(ROUNDS);
     let fluid: Vec<f64> = rates.iter().zip(&optimum.flows).map(|(rate, flow)| rate / flow.rate_bps).collect();
     let of_fluid = ratios.iter().zip(&fluid).map(|(measured, fluid)| measured / fluid).collect();
     let total = measured.iter().sum::<f64>() / best.iter().sum::<f64>();

@@ -275,6 +275,11 @@ impl Consumer {
         self.control.gauge()
     }
 
+    /// What the user should know of the state of its flow control ([`FlowControl::notice`]).
+    pub fn notice(&self) -> Option<&'static str> {
+        self.control.notice()
+    }
+
     /// Pending Interests.
     pub fn pending(&self) -> u32 {
         self.segments.pending()

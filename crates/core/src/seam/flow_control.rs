@@ -50,6 +50,12 @@ pub trait FlowControl: Send {
 
     /// Window, packets, or rate, for the time series.
     fn gauge(&self) -> Gauge;
+
+    /// What the user of an application should know of its present state, in one sentence without a full stop. The
+    /// application says it once. Default: nothing.
+    fn notice(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The controlled variable of a flow control, for the time series.
@@ -59,8 +65,6 @@ pub enum Gauge {
     Window(f64),
     /// A rate of Data, bit/s.
     Rate(Rate),
-    /// A congestion window, packets, of a consumer that routers should tell a rate and that finds one by itself.
-    Probing(f64),
 }
 
 /// Whether the next Interest may leave.

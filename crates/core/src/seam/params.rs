@@ -146,6 +146,10 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Its default, written as in a file.
     pub default: &'static str,
+    /// Its default for applications, if it is another one: most defaults are of simulations with Data of one packet.
+    pub of_applications: Option<&'static str>,
+    /// The key of a parameter that this one is not below. Both are numbers.
+    pub at_least: Option<&'static str>,
     /// The meaning, with the paper's symbol.
     pub meaning: &'static str,
     /// The source of the default: `paper …`, `files …`, `fitted: what to` (chosen with stated figures in sight) or `assumed: why`.

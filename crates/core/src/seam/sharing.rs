@@ -12,11 +12,11 @@ const DELAY_SENSITIVE: usize = ServiceClass::DELAY_SENSITIVE;
 /// of a class share in the same way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharingPolicy {
-    /// δ of CS7, CS6, EF: the largest part of a link that the class gets, above 0 to 1.
-    pub delta: [f64; DELAY_SENSITIVE],
-    /// ω of AF4, AF3, AF2, AF1, BE; above 0.
-    pub omega: [f64; CLASSES - DELAY_SENSITIVE],
-    /// w of the flows below a prefix, above 0; of several that cover a flow's the longest counts, of none it is 1.
+    /// The largest part of a link that each of CS7, CS6, EF gets, above 0 to 1.
+    pub class_parts: [f64; DELAY_SENSITIVE],
+    /// The weights of AF4, AF3, AF2, AF1, BE; above 0.
+    pub class_weights: [f64; CLASSES - DELAY_SENSITIVE],
+    /// The weights of the flows below a prefix, above 0; of several that cover a flow's the longest counts, of none it is 1.
     pub flow_weights: Vec<(String, f64)>,
     /// The largest rate on a link of each flow below a prefix, bit/s; as above, none without limit.
     pub flow_limits: Vec<(String, f64)>,
@@ -26,8 +26,8 @@ pub struct SharingPolicy {
 impl Default for SharingPolicy {
     fn default() -> SharingPolicy {
         SharingPolicy {
-            delta: [1.0; DELAY_SENSITIVE],
-            omega: [1.0; CLASSES - DELAY_SENSITIVE],
+            class_parts: [1.0; DELAY_SENSITIVE],
+            class_weights: [1.0; CLASSES - DELAY_SENSITIVE],
             flow_weights: Vec::new(),
             flow_limits: Vec::new(),
         }
@@ -35,7 +35,7 @@ impl Default for SharingPolicy {
 }
 
 impl SharingPolicy {
-    /// w of the flows of a prefix.
+    /// The weight of the flows of a prefix.
     pub fn flow_weight(&self, prefix: &str) -> f64 {
         of_longest(&self.flow_weights, prefix).unwrap_or(1.0)
     }
@@ -47,7 +47,7 @@ impl SharingPolicy {
 
     /// The weight of a class among the delay-tolerant ones; 1 for the others.
     pub fn weight(&self, class: ServiceClass) -> f64 {
-        (class as usize).checked_sub(DELAY_SENSITIVE).map_or(1.0, |c| self.omega[c])
+        (class as usize).checked_sub(DELAY_SENSITIVE).map_or(1.0, |c| self.class_weights[c])
     }
 }
 

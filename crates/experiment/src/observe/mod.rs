@@ -13,7 +13,7 @@ use crate::error::ExperimentError;
 use crate::experiment::Experiment;
 use crate::probe::Probe;
 use settling::Settling;
-pub use value::bound;
+pub use value::relation;
 
 /// The accounts of a run that values come from.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! The value of each metric, and its comparison with what is stated.
 
 use weir_measure::{
-    Bound, Completion, DelayHistogram, ExpectationRow, HopCounts, Interval, LinkInterval, LinkTotals,
-    ProbeValue, jain, unfairness,
+    Completion, DelayHistogram, ExpectationRow, HopCounts, Interval, LinkInterval, LinkTotals, ProbeValue,
+    Relation, jain, unfairness,
 };
 use weir_scenario::{self as scenario, Metric, Order, Stated};
 
@@ -32,14 +32,14 @@ impl Statement {
         };
         match &self.stated {
             Stated::Value { bound, value, tolerance } => ExpectationRow {
-                bound: self::bound(*bound),
+                bound: self::relation(*bound),
                 stated: Some(*value),
                 tolerance: *tolerance,
                 holds: Some(came.value.is_some_and(|found| bound.holds(found, *value, *tolerance))),
                 ..row
             },
             Stated::Comparison { order, schemes } => {
-                ExpectationRow { bound: order_as_bound(*order), than: schemes.clone(), ..row }
+                ExpectationRow { bound: relation_of(*order), than: schemes.clone(), ..row }
             }
         }
     }
@@ -125,18 +125,18 @@ impl Observer {
 }
 
 /// How a bound is written in documents.
-pub fn bound(bound: scenario::Bound) -> Bound {
+pub fn relation(bound: scenario::Bound) -> Relation {
     match bound {
-        scenario::Bound::About => Bound::About,
-        scenario::Bound::AtMost => Bound::AtMost,
-        scenario::Bound::AtLeast => Bound::AtLeast,
+        scenario::Bound::About => Relation::About,
+        scenario::Bound::AtMost => Relation::AtMost,
+        scenario::Bound::AtLeast => Relation::AtLeast,
     }
 }
 
-fn order_as_bound(order: Order) -> Bound {
+fn relation_of(order: Order) -> Relation {
     match order {
-        Order::MoreThan => Bound::MoreThan,
-        Order::LessThan => Bound::LessThan,
+        Order::MoreThan => Relation::MoreThan,
+        Order::LessThan => Relation::LessThan,
     }
 }
 

@@ -216,3 +216,16 @@ fn the_seed_draws_delays_starts_and_the_nodes_of_consumers() {
     let plain = Experiment::new(self::scenario(""), &Setup::default()).unwrap();
     assert!(!plain.is_drawn(), "without jitter a seed draws nothing of the scenario");
 }
+
+#[test]
+fn a_node_is_drawn_as_what_the_flows_make_of_it() {
+    let roles = |more: &str| {
+        let topology = Experiment::new(scenario(more), &Setup::default()).unwrap().topology();
+        topology.nodes.iter().map(|node| node.role.name()).collect::<Vec<_>>()
+    };
+    let own = roles("");
+    let back = SECOND_FLOW.replace("alice", "carol").replace("bob", "alice").replace("carol", "bob");
+    assert_eq!((&own[..], &roles(&back)[..]), (&["consumer", "producer"][..], &["peer", "peer"][..]));
+    let other = "[[node]]\nname = \"router\"\nsource = \"assumed\"\n";
+    assert_eq!(roles(other)[2], "router");
+}

@@ -2,7 +2,8 @@
 //! are generated from it.
 
 use weir_core::node::CsPlacement;
-use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape};
+use weir_core::tables::cs::CsPolicy;
+use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape, names};
 
 /// The format of the forwarder's file.
 pub(crate) const FORMAT: Format = Format { sections: SECTIONS, keys: KEYS, find, of, list: "face" };
@@ -35,7 +36,7 @@ const fn key(
     default: &'static str,
     meaning: &'static str,
 ) -> Key {
-    Key { table, key, shape, default, settable: false, meaning }
+    Key { table, key, shape, default, settable: false, beside: &[], meaning }
 }
 
 /// Every table, in the order of the reference.
@@ -406,7 +407,7 @@ const KEYS: &[Key] = &[
     key(
         "tables",
         "content_store_policy",
-        Shape::Choice(&["lru", "fifo", "lfu", "random", "slru", "s3-fifo"]),
+        Shape::Choice(names!(CsPolicy::ALL, 1)),
         "lru",
         "The Data that a full content store evicts. `lru`: the least recently used; `fifo`: the oldest; `lfu`: the one whose name was asked for least often, also before it came; `random`: any; `slru`: segmented LRU; `s3-fifo`: S3-FIFO.",
     ),

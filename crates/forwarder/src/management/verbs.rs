@@ -1,6 +1,7 @@
 //! The operations of management: a table of commands and one of datasets.
 
 use weir_core::units::{Span, Time};
+use weir_keychain::Moment;
 use weir_packet::tlv::Reader;
 use weir_packet::{Component, ContentType, Data, Name, NameRef};
 
@@ -331,25 +332,10 @@ impl Announcement {
     }
 
     fn is_valid_at(&self, wall_ms: u64) -> bool {
-        let now = timestamp(wall_ms);
-        self.validity.is_none_or(|(first, last)| first[..] <= *now.as_bytes() && *now.as_bytes() <= last[..])
+        // Such texts compare like times.
+        let now = Moment::from_unix_ms(wall_ms).text();
+        self.validity.is_none_or(|(first, last)| first <= now && now <= last)
     }
-}
-
-/// A time as `YYYYMMDDThhmmss`, UTC: such texts compare like times.
-fn timestamp(wall_ms: u64) -> String {
-    let seconds = wall_ms / 1000;
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years from March on, in eras of 400: the leap day is the last of a year.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year + next_year;
-    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
 /// Creates a face. Returns the face with this address, and whether it is new.

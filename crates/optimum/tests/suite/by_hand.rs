@@ -536,8 +536,8 @@ fn what_cannot_be_computed_is_said() {
     assert!(error.contains("--set node.alice.cache_ratio=1") && error.contains("own node"), "{error}");
     let (right, flow) = (SharingPolicy::default(), |value| vec![("/a".to_owned(), value)]);
     for wrong in [
-        SharingPolicy { omega: [1.0, 1.0, 0.0, 1.0, 1.0], ..right.clone() },
-        SharingPolicy { delta: [1.0, 1.0, 2.0], ..right.clone() },
+        SharingPolicy { class_weights: [1.0, 1.0, 0.0, 1.0, 1.0], ..right.clone() },
+        SharingPolicy { class_parts: [1.0, 1.0, 2.0], ..right.clone() },
         SharingPolicy { flow_weights: flow(f64::NAN), ..right.clone() },
         SharingPolicy { flow_limits: flow(-1.0), ..right },
     ] {

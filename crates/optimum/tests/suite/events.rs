@@ -216,12 +216,12 @@ fn poured(policy: &SharingPolicy, capacity: f64, claims: &[(ServiceClass, f64, f
     let mut left = capacity;
     let mut of_class = [0.0; ServiceClass::ALL.len()];
     let (urgent, others) = ServiceClass::ALL.split_at(ServiceClass::DELAY_SENSITIVE);
-    for (&class, delta) in urgent.iter().zip(policy.delta) {
+    for (&class, delta) in urgent.iter().zip(policy.class_parts) {
         of_class[class as usize] = wants(class).sum::<f64>().min(delta * capacity).min(left);
         left -= of_class[class as usize];
     }
     let tolerant: Vec<(f64, f64)> =
-        others.iter().zip(policy.omega).map(|(&class, omega)| (omega, wants(class).sum())).collect();
+        others.iter().zip(policy.class_weights).map(|(&class, omega)| (omega, wants(class).sum())).collect();
     of_class[urgent.len()..].copy_from_slice(&water(left, &tolerant));
     let mut parts = vec![0.0; claims.len()];
     for class in ServiceClass::ALL {

@@ -42,7 +42,8 @@ fn outcome(scenario: &Scenario, rules: Rules, start: Option<u64>) -> Outcome {
     let window = (Span::from_secs(10), Span::from_secs(20));
     let options = Options { utilisation: Some(ETA), ..Options::default() };
     let optimum = steady(scenario, &policy(scenario), window, &options).unwrap();
-    let mut fluid = Fluid::new(scenario, policy(scenario).omega, ETA, interest_ratio(&optimum), rules);
+    let mut fluid =
+        Fluid::new(scenario, policy(scenario).class_weights, ETA, interest_ratio(&optimum), rules);
     if let Some(seed) = start {
         fluid.begin_elsewhere(seed);
     }

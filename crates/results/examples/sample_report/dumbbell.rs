@@ -4,9 +4,9 @@
 use weir_core::seam::Gauge;
 use weir_core::units::Span;
 use weir_measure::{
-    Bound, ClassRow, ControlSample, DelayHistogram, Distribution, DistributionRow, DropRow, ExpectationRow,
-    FlowRow, FlowSample, GroupRow, Hops, LinkRow, LinkSample, NodeRow, NodeSample, NodeSeries,
-    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium,
+    ClassRow, ControlSample, DelayHistogram, Distribution, DistributionRow, DropRow, ExpectationRow, FlowRow,
+    FlowSample, GroupRow, Hops, LinkRow, LinkSample, NodeRow, NodeSample, NodeSeries, OptimumFlowRow,
+    OptimumRow, Relation, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium,
     TopologyNode, TrafficFigures, WindowRow,
 };
 
@@ -226,7 +226,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             unit: "s".to_owned(),
             stated: Some(2.0),
             measured: Some(0.5),
-            bound: Bound::AtMost,
+            bound: Relation::AtMost,
             holds: Some(true),
             ..ExpectationRow::default()
         },
@@ -235,7 +235,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             source: "paper, section V-B, figure 9".to_owned(),
             unit: "bit/s".to_owned(),
             measured: Some(class_rows[0].figures.goodput_bps),
-            bound: Bound::MoreThan,
+            bound: Relation::MoreThan,
             than: vec!["fixed".to_owned()],
             ..ExpectationRow::default()
         },

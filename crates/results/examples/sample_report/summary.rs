@@ -7,7 +7,7 @@ use super::results::{
 use super::results::{
     LeftOutRow, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario,
 };
-use weir_measure::{Bound, DistanceRow, ExpectationRow, Report, RunDocument};
+use weir_measure::{DistanceRow, ExpectationRow, Relation, Report, RunDocument};
 
 /// Two schemes with three seeds each, the second scheme with less goodput and more losses.
 pub fn runs(report: &Report) -> Vec<Vec<RunDocument>> {
@@ -31,9 +31,9 @@ fn varied(report: &Report, scheme: &str, seed: u64, part: f64, lost: u64) -> Run
         let Some(stated) = row.stated else { continue };
         let apart = row.measured.unwrap_or(f64::NAN) - stated;
         row.holds = Some(match row.bound {
-            Bound::AtMost | Bound::LessThan => apart <= 0.0,
-            Bound::AtLeast | Bound::MoreThan => apart >= 0.0,
-            Bound::About => apart.abs() <= row.tolerance * stated.abs(),
+            Relation::AtMost | Relation::LessThan => apart <= 0.0,
+            Relation::AtLeast | Relation::MoreThan => apart >= 0.0,
+            Relation::About => apart.abs() <= row.tolerance * stated.abs(),
         });
     }
     run

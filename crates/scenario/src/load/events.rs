@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_core::units::{Rate, Span};
-use weir_document::Item;
+use weir_document::{Item, Key};
 use weir_medium::phy::RATES;
 
 use super::flows::{Group, no_group};
@@ -90,15 +90,9 @@ impl Loader<'_> {
     }
 }
 
-/// What the key of an event happens to.
-fn happens_to(key: &str) -> &'static [&'static str] {
-    match key {
-        "source_rate" | "unresponsive" | "producer" => &["flow"],
-        "rate" | "delay" | "loss" | "loss_burst" | "jitter" => &["link"],
-        "up" => &["link", "node"],
-        "cache_ratio" => &["node"],
-        _ => &[],
-    }
+/// The keys of changes of a flow, link or node.
+fn changes_of(target: &str) -> impl Iterator<Item = &'static Key> {
+    keys::of("event").into_iter().filter(move |key| key.beside.contains(&target))
 }
 
 /// Which of flow, link and node the event happens to.
@@ -113,7 +107,7 @@ fn target(item: &Item<'_>) -> Result<&'static str> {
         return Err(item.error_here(message, "name one of: flow, link, node"));
     };
     for entry in &item.table.0 {
-        let of = happens_to(&entry.key);
+        let of = keys::find("event", &entry.key).map_or(&[][..], |key| key.beside);
         if !of.is_empty() && !of.contains(&target) {
             let of = of.join(" or ");
             let message = format!("`{}` is a key of events of a {of}, not of a {target}", entry.key);
@@ -134,8 +128,7 @@ impl Targets<'_> {
             _ => self.change_node(item, &name)?,
         };
         if events.is_empty() {
-            let keys = keys::of("event").into_iter().map(|k| k.key);
-            let keys: Vec<&str> = keys.filter(|k| happens_to(k).contains(&target)).collect();
+            let keys: Vec<&str> = changes_of(target).map(|key| key.key).collect();
             let help = format!("keys for a {target}: {}", keys.join(", "));
             return Err(item.error_here("the event changes nothing", help));
         }
@@ -213,13 +206,16 @@ impl Targets<'_> {
     fn change_link(&mut self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
         let (directed, one_way) = link_text(item, "link", name, item.origin_of("link"), self.network)?;
         let link = directed.link;
-        let both = ["loss", "loss_burst", "jitter", "up"];
-        if let Some(key) = both.into_iter().find(|key| one_way && item.given(key).is_some()) {
+        let (each, both): (Vec<&Key>, Vec<&Key>) =
+            changes_of("link").partition(|key| key.shape.has_directions());
+        if let Some(Key { key, .. }) = both.iter().find(|both| one_way && item.given(both.key).is_some()) {
             let value = item.value(key)?;
+            let each: Vec<&str> = each.iter().map(|key| key.key).collect();
             let message = format!("`{key}` changes in both directions, but \"{name}\" is one direction");
             let help = format!(
-                "name the link as \"{}\"; only rate and delay change in one direction",
-                name.replace("->", "-")
+                "name the link as \"{}\"; only {} change in one direction",
+                name.replace("->", "-"),
+                each.join(" and ")
             );
             return Err(item.error(key, &value, message, help));
         }

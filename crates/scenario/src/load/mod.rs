@@ -243,7 +243,7 @@ impl<'a> Loader<'a> {
         let title = faults.or(top.text("title"), String::new());
         let source = faults.or(top.opt_text("source"), None).unwrap_or_default();
         let (scheme, scheme_params, mut schemes) = faults.or(self.scheme(), Default::default());
-        let (mut nodes, mut network) = self.nodes();
+        let (nodes, mut network) = self.nodes();
         let mut links = self.links(&mut network);
         let media = self.media(&mut network, &mut links);
         network.has_gaps = faults.has_gaps();
@@ -277,7 +277,6 @@ impl<'a> Loader<'a> {
             scheme: &scheme,
         };
         let expectations = self.expectations(&subjects);
-        nodes::set_roles(&mut nodes, &flows);
         Scenario {
             name: name.to_owned(),
             title,

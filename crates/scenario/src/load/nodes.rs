@@ -9,7 +9,7 @@ use weir_document::{Item, Limit, Origin, did_you_mean, list};
 
 use super::{Loader, Result};
 use crate::faults::Faults;
-use crate::model::{DirectedLink, Flow, Node, NodeId, Role, Software};
+use crate::model::{DirectedLink, Flow, Node, NodeId, Software};
 use crate::names::{self, covers};
 use crate::read::ScenarioItem;
 
@@ -165,7 +165,6 @@ fn node(item: &Item<'_>, name: String, faults: &Faults) -> Node {
         software: Software::named(faults.or(item.choice("forwarder"), "")).unwrap_or_default(),
         command: faults.or(item.opt_text("command"), None).map(Into::into),
         position: faults.or(item.position(), None),
-        role: Role::Router,
     }
 }
 
@@ -200,15 +199,4 @@ fn cache_ratio_prefixes(item: &Item<'_>) -> Result<Vec<String>> {
         }
     }
     Ok(prefixes)
-}
-
-/// Gives each node the role that its flows make of it.
-pub(super) fn set_roles(nodes: &mut [Node], flows: &[Flow]) {
-    for flow in flows {
-        let producers = flow.producers.iter().map(|&p| (p, Role::Producer));
-        for (node, role) in producers.chain([(flow.consumer, Role::Consumer)]) {
-            let now = &mut nodes[node.index()].role;
-            *now = if *now == Role::Router || *now == role { role } else { Role::Peer };
-        }
-    }
 }

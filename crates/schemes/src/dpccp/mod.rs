@@ -97,7 +97,7 @@ pub const ENTRY: Entry = Entry {
     // Equal logarithms on one link are equal parts of it. Over a network that is proportional fairness, which is an objective
     // and no policy.
     early_loss: false,
-    sharing: Some(Sharing { parameters: &[], policy: |_| SharingPolicy::default() }),
+    sharing: Some(Sharing { by_class: false, parameters: &[], policy: |_| SharingPolicy::default() }),
     build: |params| Box::new(Dpccp { settings: Settings::new(params) }),
 };
 

@@ -31,7 +31,7 @@ parameters! {
             from "paper: section 6.4, around 5 ms at forwarder 1, which at 120 Mb/s are 17 Data of 4500 B";
         /// the consumer's window shrinks while the queue at the first forwarder is longer, packets; at least
         /// `queue_low`
-        pub(super) high: u64 = integer("queue_high", 0..=60_000) default "20"
+        pub(super) high: u64 = integer("queue_high", 0..=60_000) at_least "queue_low" default "20"
             from "paper: section 6.4, as `queue_low`; assumed: above it, so that the window does not change in \
                   between";
         /// initial window of the consumer, packets

@@ -75,7 +75,7 @@ pub const ENTRY: Entry = Entry {
     signals: &[signals::QUEUE_SIZE],
     // Each face serves the prefixes in turn, by bytes and with the same weight (section 6.6), whatever their classes.
     early_loss: false,
-    sharing: Some(Sharing { parameters: &[], policy: |_| SharingPolicy::default() }),
+    sharing: Some(Sharing { by_class: false, parameters: &[], policy: |_| SharingPolicy::default() }),
     build: |params| Box::new(NdnQsf::new(params)),
 };
 

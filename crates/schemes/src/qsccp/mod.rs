@@ -174,6 +174,7 @@ pub const ENTRY: Entry = Entry {
     signals: signals::SIGNALS,
     early_loss: false,
     sharing: Some(Sharing {
+        by_class: true,
         parameters: &["weights.*", "delta.*", "flow_weights.*", "flow_limits.*"],
         policy: sharing_policy,
     }),
@@ -185,7 +186,12 @@ fn sharing_policy(scheme: &Resolved) -> SharingPolicy {
     let Settings { omega, delta, flow_weights, flow_limits, .. } = Settings::new(&scheme.params);
     let weights = flow_weights.iter().map(|(prefix, weight)| (prefix.to_string(), *weight));
     let limits = flow_limits.iter().map(|(prefix, limit)| (prefix.to_string(), limit.as_bps_f64()));
-    SharingPolicy { delta, omega, flow_weights: weights.collect(), flow_limits: limits.collect() }
+    SharingPolicy {
+        class_parts: delta,
+        class_weights: omega,
+        flow_weights: weights.collect(),
+        flow_limits: limits.collect(),
+    }
 }
 
 const WEIGHT: RangeInclusive<f64> = 0.001..=1000.0;

@@ -126,10 +126,14 @@ impl FlowControl for Consumer {
 
     fn gauge(&self) -> Gauge {
         match (self.untold.as_probing(), self.rate) {
-            (Some(probing), _) => Gauge::Probing(probing.window()),
+            (Some(probing), _) => Gauge::Window(probing.window()),
             (None, Some(rate)) => Gauge::Rate(Rate::from_bps_f64(rate)),
             (None, None) => Gauge::Window(f64::from(self.window)),
         }
+    }
+
+    fn notice(&self) -> Option<&'static str> {
+        self.untold.notice()
     }
 }
 
@@ -163,15 +167,16 @@ mod tests {
     fn the_second_grant_is_the_rate_and_a_lifetime_without_one_begins_the_probing() {
         let mut consumer = consumer();
         hear(&mut *consumer, 10, None);
-        assert!(matches!(consumer.gauge(), Gauge::Probing(_)), "{:?}", consumer.gauge());
+        assert!(consumer.notice().is_some(), "{:?}", consumer.gauge());
         hear(&mut *consumer, 20, Some(8e6));
         hear(&mut *consumer, 30, Some(4e6));
         let Gauge::Rate(rate) = consumer.gauge() else { panic!("{:?}", consumer.gauge()) };
         assert!((rate.as_bps_f64() / 4e6 - 1.0).abs() < 0.01);
+        assert_eq!(consumer.notice(), None);
         hear(&mut *consumer, 4029, None);
         assert_eq!(consumer.gauge(), Gauge::Rate(rate), "as from a content store");
         hear(&mut *consumer, 4030, None);
-        assert!(matches!(consumer.gauge(), Gauge::Probing(_)));
+        assert!(consumer.notice().is_some(), "{:?}", consumer.gauge());
     }
 
     /// Whether an Interest may leave, where so many are pending whose Data have this size, bytes.

@@ -51,11 +51,17 @@ pub const ENTRY: Entry = Entry {
     signals: signals::SIGNALS,
     early_loss: false,
     sharing: Some(Sharing {
+        by_class: true,
         parameters: &["weights.*", "delta.*", "flow_weights.*"],
         policy: |scheme| {
             let Settings { omega, delta, flow_weights, .. } = Settings::new(&scheme.params);
             let flow_weights = flow_weights.iter().map(|(prefix, weight)| (prefix.to_string(), *weight));
-            SharingPolicy { omega, delta, flow_weights: flow_weights.collect(), ..SharingPolicy::default() }
+            SharingPolicy {
+                class_parts: delta,
+                class_weights: omega,
+                flow_weights: flow_weights.collect(),
+                ..SharingPolicy::default()
+            }
         },
     }),
     build: |params| Box::new(Sluice { settings: Settings::new(params) }),
@@ -74,7 +80,7 @@ parameters! {
         target: f64 = number("target_utilisation", 0.5..=1.0) default "0.995"
             from "assumed: a queue that forms drains at the difference to `drain`";
         /// η_d: part of a link that Interests may fill
-        drain: f64 = number("drain", 0.5..=1.0) default "0.999"
+        drain: f64 = number("drain", 0.5..=1.0) at_least "target_utilisation" default "0.999"
             from "assumed: clocks differ by less";
         /// gain of the level: the part of an error that is mended in a horizon
         gain: f64 = number("gain", 0.01..=2.0) default "0.3"

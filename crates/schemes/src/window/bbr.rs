@@ -147,18 +147,19 @@ parameters! {
         };
         /// BDPs that may be pending in STARTUP and DRAIN
         startup_window: f64 = number("startup_window", 1.0..=10.0) default "2.8853900817779268"
+            applications "2"
             from "paper: Cardwell et al., 2/ln 2; `weir get` has 2: draft-ietf-ccwg-bbr, BBR.DefaultCwndGain, \
                   with which a bottleneck that buffers a BDP and three quanta loses nothing";
         /// how long the phase of gain 3/4 may last, min_rtt; it ends earlier when BDP and three quanta are pending
-        down: f64 = number("down", 1.0..=100.0) default "1"
+        down: f64 = number("down", 1.0..=100.0) default "1" applications "4"
             from "paper: Cardwell et al.; `weir get` has 4, in which the largest queue of W drains, a BDP: \
                   draft-ietf-ccwg-bbr, BBRIsTimeToCruise, has no limit";
         /// part of the bandwidth that the pace is below it
-        margin: f64 = number("margin", 0.0..=0.5) default "0"
+        margin: f64 = number("margin", 0.0..=0.5) default "0" applications "0.01"
             from "paper: Cardwell et al.; `weir get` has 0.01: draft-ietf-ccwg-bbr, BBR.PacingMarginPercent, \
                   and Linux";
         /// part of the BDP that may be pending in PROBE_RTT, where four packets and two Data are less
-        probe_rtt: f64 = number("probe_rtt", 0.0..=1.0) default "0"
+        probe_rtt: f64 = number("probe_rtt", 0.0..=1.0) default "0" applications "0.5"
             from "paper: Cardwell et al., four packets; `weir get` has 0.5: draft-ietf-ccwg-bbr, \
                   BBR.ProbeRTTCwndGain";
     }

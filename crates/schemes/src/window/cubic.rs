@@ -91,7 +91,7 @@ parameters! {
         /// time since the decrease
         pub(crate) ahead: bool = switch("ahead") default "true" from "paper: RFC 9438, section 4.2";
         /// whether slow start ends when round trips grow, and not only by congestion: HyStart++
-        pub(crate) hystart: bool = switch("hystart") default "false"
+        pub(crate) hystart: bool = switch("hystart") default "false" applications "true"
             from "assumed: as the other laws here; RFC 9438, section 4.10, SHOULD, and `weir get`: true";
         pub(crate) bounds: Bounds = group {
             initial_window default "10" from "assumed: RFC 6928; RFC 9438 has none of its own";

@@ -184,11 +184,14 @@ parameters! {
     ///
     /// RFC 3465, section 2.3, lets one acknowledgement raise W by two packets at most, lest a flow send more at once than it
     /// got at once. A Data raises W by its own packets only, so there is no such limit.
+    ///
+    /// Applications have the SMSS of TCP over an MTU of 1500 with time stamps: 1500 less 20 for IP, 20 for TCP and 12 for the
+    /// time stamps. So a flow counts packets of the same size as a flow of TCP beside it (RFC 3465, RFC 9438).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub(crate) struct Unit {
         /// the packet in which W is counted, and by which it grows: a Data counts as its size divided by this, and as one
         /// at least; 0 B: a Data is a packet, whatever its size
-        packet: Option<Bytes> = bytes("unit") default "0 B"
+        packet: Option<Bytes> = bytes("unit") default "0 B" applications "1448 B"
             from "paper: a Data is a packet; `weir get` has 1448 B: RFC 3465, section 2, bytes in segments of a path with \
                   an MTU of 1500";
     }
@@ -262,11 +265,14 @@ pub(crate) struct Reaction {
 
 parameters! {
     /// The parameters that all laws share.
+    ///
+    /// Applications have `spread`: hosts are so punctual that a flow of long Data would lose almost nothing in a full buffer,
+    /// and flows of TCP beside it all that does not fit (Floyd and Jacobson 1992).
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Common {
         unit: Unit = group;
         /// how much later an Interest leaves than W allows: a random part, up to this, of the time between two Data
-        spread: f64 = number("spread", 0.0..=1.0) default "0"
+        spread: f64 = number("spread", 0.0..=1.0) default "0" applications "1"
             from "paper: none of the laws has it; `weir get` has 1: S. Floyd, V. Jacobson, On Traffic Phase Effects in \
                   Packet-Switched Gateways, 1992, section 3, a random time at the source, as long as a packet takes";
         /// the signals of congestion: marked Data, lost Interests, or both

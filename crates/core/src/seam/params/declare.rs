@@ -10,7 +10,9 @@ use crate::units::{Bytes, Rate, Span};
 /// `PARAMETERS`, and its reader `new(&Params)`.
 ///
 /// A row has, in this order: the meaning, which is also the field's documentation; the field and its type; the kind of
-/// the values in files, with the key and the bounds, both included; the default, as in a file; and its source.
+/// the values in files, with the key and the bounds, both included; the default, as in a file; and its source. A row may
+/// have two more: `at_least "key"` after the kind, the parameter that this one is not below; and `applications "value"`
+/// after the default, another default for applications.
 ///
 /// ```
 /// use weir_core::seam::params::{Params, Value};
@@ -21,7 +23,7 @@ use crate::units::{Bytes, Rate, Span};
 ///     #[derive(Clone, Copy, Debug)]
 ///     pub struct Settings {
 ///         /// β, the part of W that a decrease leaves
-///         pub beta: f64 = number("beta", 0.1..=0.99) default "0.5" from "paper: RFC 5681, (4)";
+///         pub beta: f64 = number("beta", 0.1..=0.99) default "0.5" applications "0.7" from "paper: RFC 5681, (4)";
 ///         /// how long a queue is measured; 0: never
 ///         pub measured: Option<Span> = span("measured", Span::ZERO..=Span::from_secs(1)) default "100 ms"
 ///             from "assumed: several round trips";
@@ -32,6 +34,7 @@ use crate::units::{Bytes, Rate, Span};
 /// let settings = Settings::new(&Params::resolve(Settings::PARAMETERS, [("measured", &given)]).unwrap());
 /// assert_eq!((settings.beta, settings.measured), (0.5, None));
 /// assert_eq!(Settings::PARAMETERS[0].meaning, "β, the part of W that a decrease leaves");
+/// assert_eq!(Settings::PARAMETERS[0].of_applications, Some("0.7"));
 /// ```
 ///
 /// The kinds are `number`, `integer`, `span`, `rate`, `bytes`, `switch`, `choice` and `variant`. The bounds of a choice are
@@ -119,12 +122,16 @@ macro_rules! parameters {
     };
     (@row $head:tt $params:ident { $($table:tt)* } { $($fields:tt)* } { $($readers:tt)* }
         $(#[doc = $meaning:literal])+
-        $vis:vis $field:ident: $type:ty = $kind:ident($key:literal $(, $bounds:expr)?)
-            default $default:literal from $from:literal $(as $convert:expr)?;
+        $vis:vis $field:ident: $type:ty = $kind:ident($key:literal $(, $bounds:expr)?) $(at_least $least:literal)?
+            default $default:literal $(applications $of_applications:literal)? from $from:literal $(as $convert:expr)?;
         $($rest:tt)*
     ) => {
         $crate::parameters!(@row $head $params
-            { $($table)* &[$crate::parameters!(@table [$type] $kind($key $(, $bounds)?) $default $from $($meaning)+)], }
+            { $($table)* &[$crate::seam::params::Parameter {
+                $(at_least: Some($least),)?
+                $(of_applications: Some($of_applications),)?
+                ..$crate::parameters!(@table [$type] $kind($key $(, $bounds)?) $default $from $($meaning)+)
+            }], }
             { $($fields)* $(#[doc = $meaning])+ $vis $field: $type, }
             { $($readers)* $field: $crate::parameters!(@read [$params.value($key).$kind()] $($convert)?), }
             $($rest)*);
@@ -161,6 +168,8 @@ macro_rules! parameters {
             key: $key,
             kind: $crate::seam::params::ParameterKind::$kind($($bounds)?),
             default: $default,
+            of_applications: None,
+            at_least: None,
             meaning: concat!($($meaning),+).trim_ascii(),
             from: $from,
         }
@@ -330,7 +339,7 @@ pub const fn total(parts: &[&[Parameter]]) -> usize {
 /// The rows of all parts, `N` in all.
 ///
 /// # Panics
-/// When a key is there twice, or a variant has one that is not there: while it compiles.
+/// When a key is there twice, or a variant or `at_least` has one that is not there: while it compiles.
 #[doc(hidden)]
 pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
     let mut rows = [NOTHING; N];
@@ -348,6 +357,9 @@ pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
     while at < N {
         if let ParameterKind::Variant(variants) = rows[at].kind {
             check_variants(&rows, variants);
+        }
+        if let Some(least) = rows[at].at_least {
+            assert!(place(&rows, least).is_some(), "`at_least` has a key that is not declared");
         }
         at += 1;
     }
@@ -399,8 +411,15 @@ pub fn converted<T, F>(value: T, convert: impl FnOnce(T) -> F) -> F {
     convert(value)
 }
 
-const NOTHING: Parameter =
-    Parameter { key: "", kind: ParameterKind::Switch, default: "false", meaning: "", from: "" };
+const NOTHING: Parameter = Parameter {
+    key: "",
+    kind: ParameterKind::Switch,
+    default: "false",
+    of_applications: None,
+    at_least: None,
+    meaning: "",
+    from: "",
+};
 
 /// Where the row with this key is.
 const fn place(rows: &[Parameter], key: &str) -> Option<usize> {

@@ -137,9 +137,13 @@ impl FlowControl for Cra {
     /// Of the probing it is the window.
     fn gauge(&self) -> Gauge {
         match self.untold.as_probing() {
-            Some(probing) => Gauge::Probing(probing.window()),
+            Some(probing) => Gauge::Window(probing.window()),
             None => Gauge::Rate(Rate::from_bps_f64(self.rate)),
         }
+    }
+
+    fn notice(&self) -> Option<&'static str> {
+        self.untold.notice()
     }
 }
 
