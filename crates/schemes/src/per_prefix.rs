@@ -22,11 +22,6 @@ impl<T: Copy> PerPrefix<T> {
         self.0.iter().find(|(prefix, _)| name.starts_with(prefix.value())).map(|(_, value)| *value)
     }
 
-    /// Whether there is no prefix.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The prefixes and their values, the longest prefix first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(Name, T)> {
         self.0.iter()

@@ -69,10 +69,6 @@ impl Cds {
 
     /// Prepares heads of classes whose flows lacked tokens of their own.
     fn unpark(&mut self, now: Time) {
-        // Only flows with a limit of their own park.
-        if self.settings.flow_limits.is_empty() {
-            return;
-        }
         for c in 0..self.classes.len() {
             if self.classes[c].head.is_none() && self.classes[c].flows.unparks_at() <= now {
                 self.prepare_head(now, c);
