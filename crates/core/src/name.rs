@@ -681,7 +681,7 @@ pub(crate) struct LengthCounts {
     present: u128,
     /// The only length with entries; [`SEVERAL`] for several, and for none.
     only: u8,
-    /// By length, up to the longest that was there: most tables have short ones.
+    /// The number of entries of each length, up to the longest so far.
     counts: Vec<u32>,
 }
 

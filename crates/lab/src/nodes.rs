@@ -207,7 +207,7 @@ weir_face_queue_delay_seconds_bucket{le=\"+Inf\",face=\"257\",remote=\"udp4://10
     fn a_forwarder_that_says_another_millisecond_was_not_started_again() {
         let at = |started| NodeFigures { started, ..NodeFigures::default() };
         assert!(!at(1.001).is_restarted(&at(1.0)) && !at(0.999).is_restarted(&at(1.0)));
-        assert!(!at(5.0).is_restarted(&at(0.0)), "nobody had asked");
+        assert!(!at(5.0).is_restarted(&at(0.0)), "a first answer is no restart");
         assert!(at(1.5).is_restarted(&at(1.0)));
     }
 

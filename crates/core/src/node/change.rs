@@ -3,7 +3,8 @@
 //! A [`Change`] is plain data, so a world can record it and make it again. What is not data, a link with its queue and a
 //! strategy, is made by the world and comes as a [`Part`].
 //!
-//! To add an input, add a [`Change`] and its arm in `Node::change`, and its fields in the forwarder's codec (`record`).
+//! A new input needs three parts: a variant of [`Change`], an arm in `Node::change`, and its fields in the forwarder's codec
+//! (`record`).
 
 use std::borrow::Cow;
 
@@ -145,7 +146,7 @@ pub enum Change<'a> {
     },
     /// The hit ratio of the simulated cache, 0 to 1; a node without one is left as it is.
     SetCacheRatio(f64),
-    /// The node fails: all packets that it has are dropped. It is made anew before it is used again.
+    /// The node fails and drops all its packets. The world replaces it with a new node before the next input.
     Fail,
 }
 

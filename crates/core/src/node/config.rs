@@ -30,9 +30,9 @@ pub struct NodeConfig {
     pub placing: Option<Placing>,
     /// Asked for what the content store does not have. Default: none.
     pub simulated_cache: Option<SimulatedCache>,
-    /// Interests for a pending one are sent on again, whoever they come from, if its last sending was so long ago, and twice
-    /// as long with each sending, up to 250 ms, as NFD does. Zero, the default: other downstreams wait for its Data, and
-    /// the strategy says when the same one may repeat it.
+    /// The node forwards a repeated Interest again if the last transmission was at least this long ago. The time doubles with
+    /// each transmission, up to 250 ms, as in NFD. Zero, the default: other downstreams wait for the Data, and the strategy
+    /// decides when the same downstream may repeat its Interest.
     pub reforward_after: Span,
     /// A prefix's next hop that has answered nothing for so long is compared with another one, by copies of Interests.
     /// Strategies see it no more while others answer what it does not. Zero, the default: strategies see all next hops.

@@ -1,4 +1,4 @@
-//! Routes and content store, as whoever manages a node changes them.
+//! Changes of routes and of the content store.
 
 use super::{CsUse, Effect, Node, Out};
 use crate::ids::FaceId;

@@ -1,4 +1,4 @@
-//! By which next hops an Interest may leave: its FIB entry, and those that answer (`guard/liveness.rs`).
+//! The next hops that an Interest may leave by: those of its FIB entry that answer (`guard/liveness.rs`).
 
 use smallvec::SmallVec;
 

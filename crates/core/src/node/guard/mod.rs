@@ -34,9 +34,9 @@ use crate::units::{Span, Time};
 /// The guard of a node.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// Of the faces that are not believed in all, by number.
+    /// By the number of the face; `None`: the node believes all its packets.
     ingress: Vec<Option<Box<Ingress>>>,
-    /// Of the faces that share with others, by number.
+    /// The group of each face, by the number of the face.
     groups: Vec<GroupId>,
     pub(super) liveness: Liveness,
     pub(super) waiting: Waiting,

@@ -23,7 +23,7 @@ enum Step {
         hops: Option<u8>,
         lifetime: u64,
     },
-    /// The answer to something that was sent, or a Data of nobody's.
+    /// A Data with the name of a sent Interest, by its next hop or by another face.
     Data {
         which: usize,
         has_token: bool,

@@ -65,7 +65,7 @@ pub struct Pit {
     /// Entries whose name ends in an implicit digest: how many by the hash of the name before it. Hashes are
     /// enough: one of another name has a Data's digest made in vain.
     digests: BTreeMap<u64, u32>,
-    /// Who holds what, where it is written down.
+    /// The bytes that each face is charged with; `None` until they are counted.
     holdings: Option<Box<Holdings>>,
     /// The bound, bytes.
     bytes: u64,

@@ -157,7 +157,7 @@ impl Holdings {
         self.owned.push(NOTHING);
     }
 
-    /// There are so many entries more, which nobody holds.
+    /// Adds so many entries, which no face holds.
     pub(super) fn add_entries(&mut self, count: usize) {
         self.owned.extend(core::iter::repeat_n(NOTHING, count));
     }
