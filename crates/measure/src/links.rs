@@ -215,6 +215,22 @@ impl LinkAccounts {
         }
     }
 
+    /// A link sends a packet of this many bits from `now` until the given time, after this queueing delay.
+    #[inline]
+    pub fn on_transmit(&mut self, link: usize, bits: u64, waited: Span, now: Time, until: Time) {
+        let totals = &mut self.totals[link];
+        totals.busy = totals.busy + (until - now);
+        totals.busy_until = until;
+        totals.bits += bits;
+        totals.sent += 1;
+        if waited > Span::ZERO {
+            totals.waited = totals.waited + waited;
+            for interval in self.intervals.iter_mut().filter(|i| i.is_active) {
+                interval.queueing[link].record(waited.as_nanos());
+            }
+        }
+    }
+
     /// So many of the packets that a link has sent had this queueing delay, which nobody knew when they were sent.
     pub fn on_waited(&mut self, link: usize, packets: u64, waited: Span) {
         let totals = &mut self.totals[link];

@@ -122,6 +122,25 @@ impl Measurements {
         }
     }
 
+    /// A packet leaves by a channel from now until then, after it has waited.
+    #[inline]
+    pub(crate) fn on_transmit(
+        &mut self,
+        channel: u32,
+        packet: &Packet,
+        waited: Span,
+        now: Time,
+        until: Time,
+    ) {
+        self.packet_hops += 1;
+        let bits = 8 * packet.wire_len();
+        self.links.on_transmit(channel as usize, bits, waited, now, until);
+        if packet.is_data() && self.observers.watches(channel as usize) {
+            let flow = self.flow_of(packet);
+            self.observers.on_data(channel as usize, flow, bits, waited, &self.links);
+        }
+    }
+
     #[inline]
     pub(crate) fn on_delivery(&mut self, flow: u32, delivery: &Delivery, links: u8, now: Time) {
         self.flows.on_delivery(flow as usize, delivery, now);

@@ -653,8 +653,7 @@ impl World {
         if let Some(check) = &mut self.wire_check {
             check.packet(self.now, &self.pool[packet]);
         }
-        self.measure.on_use(index, self.now, until);
-        self.measure.on_sent(index, &self.pool[packet], waited);
+        self.measure.on_transmit(index, &self.pool[packet], waited, self.now, until);
         if let Some(trace) = &mut self.trace {
             let (neighbour, what) = (Some(channel.to.0), TraceWhat::Send { waited });
             trace.on_event(&TraceEvent { at: self.now, node, neighbour, what, packet: &self.pool[packet] });
