@@ -63,6 +63,8 @@ const classNames = ["CS7", "CS6", "EF", "AF4", "AF3", "AF2", "AF1", "BE"];
 /** Rates of a class, bit/s, the newest last; `NaN` where nothing was read. */
 const history = new Map<string, number[]>();
 let before: Overview | undefined;
+/** The reading that the page shows: a change of theme draws it again. */
+let drawn: Overview | undefined;
 
 /** A rate per second between two readings; none before the second one, and after the forwarder started again. */
 function perSecond(now: number, then: number | undefined, seconds: number): number | undefined {
@@ -132,7 +134,7 @@ function classes(now: Overview, seconds: number): HTMLElement {
     const mean = then && queued > 0 ? ((one.queue_delay_s - then.queue_delay_s) / queued) * 1000 : undefined;
     const most = then && quantile(buckets, 0.95);
     const kept = history.get(one.class) ?? [];
-    kept.push(bps ?? NaN);
+    if (now !== drawn) kept.push(bps ?? NaN);
     history.set(one.class, kept.slice(-KEPT));
     const place = classNames.indexOf(one.class);
     const colour = ofPair(classColour(one.class, Math.max(0, place)));
@@ -270,7 +272,9 @@ function draw(now: Overview): void {
   // What a reader has scrolled to stays where it is.
   const scrolled = [...body.querySelectorAll(".scroll")].map((box) => [box.scrollLeft, box.scrollTop] as const);
   const focused = document.activeElement?.closest("section")?.id;
-  body.replaceChildren(classes(now, seconds), faces(now, seconds), routes(now), tables(now, seconds), drops(now, seconds));
+  const sections = [classes(now, seconds), faces(now, seconds), routes(now), tables(now, seconds), drops(now, seconds)];
+  drawn = now;
+  body.replaceChildren(...sections);
   [...body.querySelectorAll(".scroll")].forEach((box, at) => box.scrollTo(...(scrolled[at] ?? [0, 0])));
   if (focused) body.querySelector<HTMLElement>(`#${focused} .scroll`)?.focus({ preventScroll: true });
 }

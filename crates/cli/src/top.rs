@@ -173,7 +173,12 @@ fn shown(now: &Overview, before: &Overview, width: Option<u16>) -> String {
         let then = before.drops.iter().find(|other| other.reason == drop.reason);
         let then = then.map_or(0, |other| other.data + other.others);
         let all = drop.data + drop.others;
-        said.push_str(&format!("Dropped, {}: {} ({}/s)\n", drop.reason, count(all), period.events(all, then)));
+        said.push_str(&format!(
+            "Dropped, {}: {} ({}/s)\n",
+            drop.reason,
+            count(all),
+            period.events(all, then)
+        ));
     }
     said
 }
@@ -185,7 +190,9 @@ fn classes(now: &Overview, before: &Overview, period: &Period, width: Option<u16
         let then = before.classes.iter().find(|other| other.class == class.class).unwrap_or(&none);
         let delay = match class.queued.saturating_sub(then.queued) {
             0 => "–".to_owned(),
-            packets => format!("{:.2} ms", 1000.0 * (class.queue_delay_s - then.queue_delay_s) / packets as f64),
+            packets => {
+                format!("{:.2} ms", 1000.0 * (class.queue_delay_s - then.queue_delay_s) / packets as f64)
+            }
         };
         rows.add_row([
             class.class.clone(),
@@ -203,7 +210,8 @@ fn faces(now: &Overview, before: &Overview, period: &Period, width: Option<u16>)
     let headings = ["face", "remote", "state", "in", "out", "rate", "queue", "drops/s", "drops"];
     let mut rows = table(&headings, [3, 4, 5, 6, 7, 8], width);
     let none = FaceOverview::default();
-    let then = |face: &FaceOverview| before.faces.iter().find(|other| other.face == face.face).unwrap_or(&none);
+    let then =
+        |face: &FaceOverview| before.faces.iter().find(|other| other.face == face.face).unwrap_or(&none);
     let mut faces: Vec<&FaceOverview> = now.faces.iter().collect();
     let passed = |face: &FaceOverview| {
         let then = then(face);
@@ -237,8 +245,18 @@ mod tests {
             version: "weir 1".to_owned(),
             now_ms,
             faces: vec![
-                FaceOverview { face: 1, remote: "udp4://192.0.2.1:6363".to_owned(), up: true, ..FaceOverview::default() },
-                FaceOverview { face: 2, out_bytes: bytes, rate_bps: Some(10_000_000), ..FaceOverview::default() },
+                FaceOverview {
+                    face: 1,
+                    remote: "udp4://192.0.2.1:6363".to_owned(),
+                    up: true,
+                    ..FaceOverview::default()
+                },
+                FaceOverview {
+                    face: 2,
+                    out_bytes: bytes,
+                    rate_bps: Some(10_000_000),
+                    ..FaceOverview::default()
+                },
             ],
             face_count: 2,
             classes: vec![ClassOverview {

@@ -68,7 +68,8 @@ impl Snapshot {
 
     fn drops_overview(&self) -> Vec<DropOverview> {
         let each = DropReason::ALL.iter().zip(self.drops).filter(|(_, counts)| *counts != [0, 0]);
-        each.map(|(reason, [data, others])| DropOverview { reason: reason.words().to_owned(), data, others }).collect()
+        each.map(|(reason, [data, others])| DropOverview { reason: reason.words().to_owned(), data, others })
+            .collect()
     }
 }
 
@@ -104,6 +105,8 @@ fn route(entry: FibStatus) -> RouteOverview {
     let hops = entry.next_hops.iter();
     RouteOverview {
         prefix: entry.prefix.to_string(),
-        next_hops: hops.map(|hop| NextHopOverview { face: hop.face, cost: hop.cost, silent: hop.silent }).collect(),
+        next_hops: hops
+            .map(|hop| NextHopOverview { face: hop.face, cost: hop.cost, silent: hop.silent })
+            .collect(),
     }
 }

@@ -27,7 +27,9 @@ mod tests {
 
     #[test]
     fn the_script_cannot_end_its_own_element() {
-        assert!(!SCRIPT.to_lowercase().contains("</script") && !SCRIPT.contains("<!--") && !SCRIPT.contains('\r'));
+        assert!(
+            !SCRIPT.to_lowercase().contains("</script") && !SCRIPT.contains("<!--") && !SCRIPT.contains('\r')
+        );
         assert!(!STYLE.to_lowercase().contains("</style"));
         assert!(page().contains(SHA256.trim()));
     }

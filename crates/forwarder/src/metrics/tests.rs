@@ -192,7 +192,11 @@ fn the_path_chooses_the_document() {
         let request = format!("GET {path} HTTP/1.1\r\n\r\n");
         let response = Request::default().receive(request.as_bytes(), |asked| format!("{asked:?}")).unwrap();
         let response = String::from_utf8(response).unwrap();
-        assert!(response.contains(&format!("Content-Type: {kind};")) || response.contains(&format!("Content-Type: {kind}\r\n")), "{response}");
+        assert!(
+            response.contains(&format!("Content-Type: {kind};"))
+                || response.contains(&format!("Content-Type: {kind}\r\n")),
+            "{response}"
+        );
         assert!(response.ends_with(&format!("\r\n\r\n{document:?}")), "{response}");
     }
 }
@@ -207,11 +211,13 @@ fn the_overview_has_what_the_snapshot_has() {
     assert_eq!(ef.queue_delays.iter().map(|(_, count)| count).sum::<u64>(), 3);
     assert_eq!(ef.queue_delays.last(), Some(&(None, 1)));
     assert_eq!((be.class.as_str(), be.dropped, be.queue_delays.len()), ("BE", 1, 0));
-    let drops: Vec<_> = overview.drops.iter().map(|drop| (drop.reason.as_str(), drop.data, drop.others)).collect();
+    let drops: Vec<_> =
+        overview.drops.iter().map(|drop| (drop.reason.as_str(), drop.data, drop.others)).collect();
     assert_eq!(drops, [("loop", 5, 3)]);
     let text = serde_json::to_string(&overview).unwrap();
     assert_eq!(serde_json::from_str::<Overview>(&text).unwrap(), overview);
-    let many = Snapshot { faces: vec![face(1, "unix://a"); 2 * MAX_FACES], ..snapshot() }.overview(Vec::new());
+    let many =
+        Snapshot { faces: vec![face(1, "unix://a"); 2 * MAX_FACES], ..snapshot() }.overview(Vec::new());
     assert_eq!((many.faces.len(), many.face_count), (MAX_FACES, 2 * MAX_FACES));
 }
 
@@ -226,9 +232,12 @@ fn the_dashboard_names_metrics_that_there_are() {
     let asked: Vec<&str> = targets.map(|target| target["expr"].as_str().unwrap()).collect();
     assert!(asked.len() >= 10, "{asked:?}");
     for asked in asked {
-        let names = asked.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| word.starts_with("weir_"));
+        let names = asked
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| word.starts_with("weir_"));
         for name in names {
-            let is_there = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']));
+            let is_there =
+                |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']));
             assert!(text.lines().any(is_there), "{name} in {asked}");
         }
     }
