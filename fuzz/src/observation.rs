@@ -51,7 +51,7 @@ pub fn request(bytes: &[u8]) {
         let (piece, more) = more.split_at(usize::from(*length).min(more.len()));
         rest = more;
         sent += piece.len();
-        let Some(answer) = request.receive(piece, || "figures\n".to_owned()) else { continue };
+        let Some(answer) = request.receive(piece, |_| "figures\n".to_owned()) else { continue };
         answers += 1;
         let text = String::from_utf8(answer).expect("an answer is text");
         let (head, body) = text.split_once("\r\n\r\n").expect("a head has its end");

@@ -31,6 +31,7 @@ mod status;
 mod strategy;
 mod sweep;
 mod terminal;
+mod top;
 mod traffic;
 
 use std::error::Error;
@@ -65,6 +66,7 @@ enum Command {
     Get(get::Args),
     Replay(replay::Args),
     Status(status::Args),
+    Top(top::Args),
     Face(face::Args),
     Route(route::Args),
     Strategy(strategy::Args),
@@ -96,6 +98,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Get(args) => get::get(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
+        Command::Top(args) => top::top(&args).map(|()| ExitCode::SUCCESS),
         Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),
         Command::Route(args) => route::route(&args).map(|()| ExitCode::SUCCESS),
         Command::Strategy(args) => strategy::strategy(&args).map(|()| ExitCode::SUCCESS),

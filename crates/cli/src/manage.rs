@@ -33,6 +33,11 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Whether the result is printed as JSON.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Connects.
     pub fn open(&self) -> Result<Forwarder<'_>, Failure> {
         let endpoint = match &self.socket {

@@ -25,6 +25,7 @@ use crate::dataset::{
     FaceQueryFilter, ListedFace, RibStatus, decode_channels, decode_cs_info, decode_faces, decode_fib,
     decode_general, decode_rib, decode_strategy_choices,
 };
+use crate::overview::{self, Overview};
 use crate::status::{CsInfo, FibStatus, GeneralStatus, StrategyStatus};
 use crate::{ControlParameters, ControlResponse, Malformed, Module};
 
@@ -241,6 +242,21 @@ impl Client {
     /// Those of [`Client::command`].
     pub fn general(&mut self) -> Result<GeneralStatus, ClientError> {
         Ok(decode_general(&self.dataset(&verb_name(Module::Status, "general"))?)?)
+    }
+
+    /// The overview of a forwarder; `None` if it has none, as forwarders other than Weir.
+    ///
+    /// # Errors
+    /// Those of [`Client::command`].
+    pub fn overview(&mut self) -> Result<Option<Overview>, ClientError> {
+        match self.dataset(&verb_name(Module::Status, overview::VERB)) {
+            Ok(json) => serde_json::from_slice(&json)
+                .map(Some)
+                .map_err(|error| ClientError::BadReply(format!("the overview is not understood: {error}"))),
+            Err(ClientError::NoManagement(_)) => Ok(None),
+            Err(ClientError::Refused(response)) if matches!(response.code, 404 | 501) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The content of a dataset, all segments of it.

@@ -20,6 +20,7 @@ const COMMANDS: &[&[&str]] = &[
     &["replay"],
     &["get"],
     &["status"],
+    &["top"],
     &["face"],
     &["face", "create"],
     &["face", "update"],

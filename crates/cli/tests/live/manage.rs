@@ -54,6 +54,16 @@ fn the_status_of_a_forwarder_is_a_page_or_a_document() {
 }
 
 #[test]
+fn the_overview_of_a_forwarder_is_rates_or_a_document() {
+    let server = Server::start("cli-top");
+    let text = done(&server, "top --every 1s");
+    assert!(text.starts_with("mock 1, up for "), "{text}");
+    assert!(!text.contains('\x1b'), "a pipe is no terminal: {text}");
+    let document = json(&server, "top");
+    assert_eq!((&document["version"], &document["face_count"]), (&json!("mock 1"), &json!(3)));
+}
+
+#[test]
 fn faces_are_made_changed_shown_and_destroyed() {
     let server = Server::start("cli-face");
     assert_eq!(

@@ -210,7 +210,7 @@ impl Forwarder {
 
     /// Starts one in a folder if the page has such commands.
     fn start(page: &str, folder: &Path) -> Option<Forwarder> {
-        let asks = ["status", "face", "route", "strategy", "cs", "traffic"];
+        let asks = ["status", "top", "face", "route", "strategy", "cs", "traffic"];
         if !asks.iter().any(|command| page.contains(&format!("\nweir {command}"))) {
             return None;
         }
