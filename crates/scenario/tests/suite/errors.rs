@@ -483,7 +483,7 @@ fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
 #[test]
 fn parameters_are_values_not_lists() {
     let said = small("[scheme.qsccp]\nweights = [1, 2]\n");
-    assert!(said.contains("scheme.qsccp.weights: a list is no parameter"), "{said}");
+    assert!(said.contains("scheme.qsccp.weights: a list is not a parameter"), "{said}");
 }
 
 #[test]
