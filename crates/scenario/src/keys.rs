@@ -239,7 +239,7 @@ pub const KEYS: &[Key] = &[
         "forwarder",
         Shape::Choice(FORWARDERS),
         "\"weir\"",
-        "The forwarder of the node in `weir lab`. `ndnd`, `nfd`: software of others, which must be installed. It forwards by best route, the emulated links pace what it sends, and of the node's other keys only `cache` applies, in packets. It does not know Weir's header fields and drops them. The simulator then does as with `active = false`, and removes all signals and service classes from packets that arrive at the node.",
+        "The forwarder of the node in `weir lab`. `ndnd`, `nfd`: other programs, which must be installed. It forwards by best route, the emulated links pace what it sends, and of the node's other keys only `cache` applies, in packets. It does not know Weir's header fields and drops them. The simulator then does as with `active = false`, and removes all signals and service classes from packets that arrive at the node.",
     ),
     key(
         "node",
@@ -306,7 +306,7 @@ pub const KEYS: &[Key] = &[
         "cost",
         Shape::Numbers(0.001, 1e9),
         "1.0",
-        "What routing by `metric = \"cost\"` sums up along a path, or `[forward, backward]`: a direction's cost is that of Interests in this direction. To three digits after the point.",
+        "The cost that routing by `metric = \"cost\"` adds up along a path, or `[forward, backward]`: a direction's cost is that of Interests in this direction. To three digits after the point.",
     ),
     key(
         "link",
@@ -441,7 +441,7 @@ pub const KEYS: &[Key] = &[
         "drawn_from",
         Shape::Texts,
         NONE,
-        "Nodes from which the seed draws the consumers of the group, none twice. `consumer` then says how many there are.",
+        "Nodes from which the seed draws the consumers of the group, none twice. `consumer` then gives their number.",
     ),
     key("flow", "stop", Shape::SpanEach, NONE, "The end of the flow; by default the end of the run."),
     key(
@@ -625,7 +625,7 @@ pub const KEYS: &[Key] = &[
         "loss_burst",
         Shape::Number(1.0, 1e9),
         NONE,
-        "Link: as in `[[link]]`, from now on; 1 / (1 − `loss`) is what independent losses have. Not on a medium.",
+        "Link: as in `[[link]]`, from now on; independent losses have 1 / (1 − `loss`). Not on a medium.",
     ).beside(LINK),
     key(
         "event",
@@ -639,7 +639,7 @@ pub const KEYS: &[Key] = &[
         "up",
         Shape::Switch,
         NONE,
-        "Link or node: `false` when it fails, `true` when it works again. A node that fails loses its PIT, content store, queues, scheme state and the packets on its links; its applications go on, and lose what they send.",
+        "Link or node: `false` when it fails, `true` when it works again. A node that fails loses its PIT, content store, queues, scheme state and the packets on its links; its applications continue, and their packets are lost.",
     ).beside(LINK_OR_NODE),
     fixed(
         "event",

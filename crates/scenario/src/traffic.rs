@@ -166,7 +166,9 @@ impl Distribution {
                 let values: Result<Vec<f64>, String> = list.split(',').map(value).collect();
                 Ok(Distribution::OneOf(values?.into()))
             }
-            _ => Ok(Distribution::Constant(value(text).map_err(|_| format!("`{text}` is not a distribution"))?)),
+            _ => Ok(Distribution::Constant(
+                value(text).map_err(|_| format!("`{text}` is not a distribution"))?,
+            )),
         }
     }
 
@@ -279,7 +281,8 @@ impl Arrivals {
             let wrong = |what: &str| {
                 format!("line {line}: {what}; a line is `time,object,amount`, the time in seconds")
             };
-            let time: f64 = fields[0].parse().map_err(|_| wrong(&format!("`{}` is not a time", fields[0])))?;
+            let time: f64 =
+                fields[0].parse().map_err(|_| wrong(&format!("`{}` is not a time", fields[0])))?;
             if !(0.0..=1e9).contains(&time) {
                 return Err(wrong(&format!("the time {time} s is not 0 to 1e9 s")));
             }
@@ -288,7 +291,7 @@ impl Arrivals {
                     None => Ok(None),
                     Some(field) => match field.parse::<u64>() {
                         Ok(value) if (least..=MOST_DATA).contains(&value) => Ok(Some(value)),
-                        _ => Err(wrong(&format!("`{field}` is no {what}"))),
+                        _ => Err(wrong(&format!("`{field}` is not an {what}"))),
                     },
                 };
             if fields.len() > 3 {
@@ -481,18 +484,18 @@ mod tests {
     #[test]
     fn what_is_no_distribution_is_refused_with_the_reason() {
         let wrong = [
-            ("normal 5", "no distribution"),
-            ("exponential", "no number"),
+            ("normal 5", "not a distribution"),
+            ("exponential", "not a number"),
             ("exponential -1", "not above 0"),
             ("exponential inf", "more than"),
             ("pareto 50", "shape"),
             ("pareto 50 shape 1", "no mean"),
-            ("pareto 50 shape x", "no number"),
-            ("pareto 5 to 3 shape 1", "no range"),
+            ("pareto 50 shape x", "not a number"),
+            ("pareto 5 to 3 shape 1", "not a range"),
             ("uniform 10", "range"),
             ("lognormal 5 sigma 99", "at most 10"),
             ("one 5", "one of"),
-            ("one of 5, x", "no number"),
+            ("one of 5, x", "not a number"),
         ];
         for (text, part) in wrong {
             let message = of(text).unwrap_err();

@@ -210,7 +210,10 @@ impl Loader<'_> {
             if !known.contains(&single) {
                 let help =
                     format!("next hops of {name}: {}", list(known.iter().map(|hop| network.name(hop.0))));
-                return wrong(format!("{} is not a next hop of {name} in `hops`", network.name(single.0)), help);
+                return wrong(
+                    format!("{} is not a next hop of {name} in `hops`", network.name(single.0)),
+                    help,
+                );
             }
             if of_nodes.insert(*node, single.1).is_some() {
                 return wrong(format!("{name} has its single next hop already"), String::new());
