@@ -76,7 +76,7 @@ impl Consumer {
         first
     }
 
-    /// Returns the next sub-flow in turn, for sources that always have more to fetch.
+    /// Returns the next sub-flow in turn, for a greedy source, which sends without a permit.
     fn unasked(&mut self, now: Time) -> Due {
         if self.explore_at <= now {
             return Due::Exploration;

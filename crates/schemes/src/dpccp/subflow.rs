@@ -82,7 +82,7 @@ pub(super) struct Subflow {
     /// 1/u_r.
     interval: Span,
     pub(super) pacer: Pacer,
-    /// The number of turns that it has earned, for sources that always have more to fetch.
+    /// The number of turns that it has earned, for a greedy source, which sends without a permit.
     pub(super) credit: f64,
     estimation: Estimation,
     /// The length of this control cycle.

@@ -35,7 +35,7 @@ struct Path {
     heard_at: Time,
     /// The pacers of the two classes.
     due: [Pacer; 2],
-    /// The credit of this path for sources that always have more to fetch, Interests.
+    /// The credit of this path for a greedy source, Interests.
     credit: f64,
 }
 
@@ -106,8 +106,8 @@ impl Consumer {
         first
     }
 
-    /// Returns the path for a source with its own pace. Its Interests are primary, and are divided by
-    /// R_p/ΣR_p.
+    /// Returns the path for a greedy source, which has its own pace. Its Interests are primary, and are divided
+    /// among paths by R_p/ΣR_p.
     fn greedy_choice(&mut self, now: Time) -> Due {
         if self.explore_at <= now || self.paths.is_empty() {
             return Due::Exploration;

@@ -139,7 +139,7 @@ parameters! {
             from "assumed: far more than a consumer keeps waiting";
         /// the QueueSize on the Data for an aggregated Interest: the queue of Data; or the larger of both queues
         aggregated: Aggregated = choice("aggregated") default "data"
-            from "paper: section 4.1, which says both";
+            from "paper: section 4.1, which has both";
     }
 }
 

@@ -84,7 +84,7 @@ choice! {
     pub(super) enum Minimum {
         /// The samples that are kept.
         Window = "window",
-        /// Of all samples of the route.
+        /// All samples of the route.
         All = "all",
     }
 }

@@ -292,7 +292,7 @@ parameters! {
             from "assumed: the paper's scenario 4 needs it";
         /// whether what flows and classes do not use of their offers goes to the others
         elsewhere: bool = switch("limited_elsewhere") default "true"
-            from "assumed: the paper divides what is left of base rates, once";
+            from "assumed: the paper divides the rest of base rates, once";
         /// whether an Interest counts as much as the Data that it brings: the size of each, and none if none comes
         exact_charges: bool = switch("exact_charges") default "true"
             from "assumed: the paper does not say how routers know the size";

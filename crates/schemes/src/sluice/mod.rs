@@ -46,7 +46,7 @@ use level::{CLASSES, URGENT};
 /// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "sluice",
-    title: "levels of links in Data, Interests paced by what neighbours measure; no link rates",
+    title: "levels of links in Data, Interests paced by neighbours' measurements; no configured link rates",
     citation: "none: Weir's own, docs/schemes/sluice.md",
     parameters: Settings::PARAMETERS,
     signals: signals::SIGNALS,

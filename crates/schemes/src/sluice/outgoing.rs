@@ -226,7 +226,10 @@ mod tests {
         }
         let granted = finish(&mut outgoing, 8e6, false).unwrap();
         assert!((granted / 5e6 - 1.0).abs() < 0.03, "{granted}");
-        assert!(finish(&mut outgoing, 8e6, true).unwrap() > 7.9e6, "a neighbour that runs the scheme does this itself");
+        assert!(
+            finish(&mut outgoing, 8e6, true).unwrap() > 7.9e6,
+            "a neighbour that runs the scheme does this itself"
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::registry::Entry;
 
 const RATE: Rate = Rate::from_mbps(20);
 const FRAGMENT: u64 = 1400;
-/// The content of a Data, bytes: a Data fits one packet of TCP; and a segment of `weir put`.
+/// The content of a short Data, which travels as one packet like a TCP segment, and of a segment of `weir put`; bytes.
 const SHORT: u32 = 1380;
 const LONG: u32 = 8000;
 
