@@ -61,15 +61,13 @@
 //! 16. **Without labels there is one sub-flow, forwarded by name.** So the scheme works over routers that do not run
 //!     it. These count no hops and do not report aggregation. If they have caches, Δ_r has an error.
 //! 17. **A base RTT is measured again if no Data has met it for 10 s (`base_lifetime`).** In the paper it is
-//!     measured when
-//!    a sub-flow joins or the RTT changes dramatically. Then a path that becomes longer by less costs rate for good.
-//!    The sub-flow drains as in QD, and its Interests have the RTT-probing flag, so all flows drain. If the base is
-//!    met, nothing else happens. If not, round trips that were equal in the end are the new base. The paper's experiments are
-//!    run without this.
+//!     measured when a sub-flow joins or the RTT changes dramatically. Then a path that becomes longer by
+//!     less costs rate for good. The sub-flow drains as in QD, and its Interests have the RTT-probing flag,
+//!     so all flows drain. If the base is met, nothing else happens. If not, round trips that were equal in
+//!     the end are the new base. The paper's experiments are run without this.
 //! 18. **A dramatic change of RTTs is a step from one Data to the next (`path_change`).** It has to be longer
-//!     than α_s/2
-//!    packets take, and the two Interests have to leave shortly after each other. A queue grows packet by packet. The
-//!    base RTT is then measured again.
+//!     than α_s/2 packets take, and the two Interests have to leave shortly after each other. A queue grows
+//!     packet by packet. The base RTT is then measured again.
 //! 19. **A sub-flow in BF with less than ψ packets queued ignores drain flags.** It has nothing to drain. If many flows
 //!     join within seconds, none could grow otherwise.
 

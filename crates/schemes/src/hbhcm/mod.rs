@@ -47,8 +47,7 @@
 //! 12. **The base RTT of a hop that has become longer rises (`base_renewal`, `longer.rs`).** The paper's is the minimum
 //!     so far. Then a path that becomes longer looks congested for good. The paper's experiments are run without this.
 //! 13. **No Interest counts as lost before 1.25 of the longest recent round trip.** If a near cache answers a
-//!     part, RTO
-//!     is that of the cache, and what the producer answers would time out.
+//!     part, RTO is that of the cache, and what the producer answers would time out.
 //! 14. **PathId and RED are left out.** The program writes PathId but never reads it. The paper does not use the RED
 //!     variant.
 

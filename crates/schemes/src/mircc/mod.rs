@@ -49,9 +49,9 @@
 //! 16. **If several pacers are overdue, primary ones send first.** So if a source has its own rate, below its R_p, all
 //!     its Interests are primary. The code has no such sources.
 //! 17. **An Interest counts as S_D times the part of the face's Interests that Data answer (`answers.rs`).**
-//!     This holds for
-//!     the demand y, the queue q and the shaper's clock. In the code each Interest counts as a Data. Then Interests without
-//!     an answer take the capacity of the link, and lower the rate of all flows to nearly 0.
+//!     This holds for the demand y, the queue q and the shaper's clock. In the code each Interest counts as a
+//!     Data. Then Interests without an answer take the capacity of the link, and lower the rate of all flows
+//!     to nearly 0.
 
 mod answers;
 mod consumer;

@@ -34,14 +34,12 @@
 //! 10. **A Nack lowers the window as a timeout does.** hICN has no Nacks, and the code ignores them.
 //! 11. **p_r counts from the 30th sample, as in hICN and CCN-PLsim.** In the code it counts from the 31st.
 //! 12. **The variant `hbhcm` follows a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp.**
-//!     It
-//!     takes the smallest round-trip time of all (its path-manager), and tolerates 5 ms of queueing delay. It decreases at
-//!     most once a window. A timeout leaves a window of one. In the program p_r counts from the first sample. It is not
-//!     known whether their figures were made with it. DPCCP's authors wrote a program from the article, and have not
-//!     published it.
+//!     It takes the smallest round-trip time of all (its path-manager), and tolerates 5 ms of queueing delay.
+//!     It decreases at most once a window. A timeout leaves a window of one. In the program p_r counts from
+//!     the first sample. It is not known whether their figures were made with it. DPCCP's authors wrote a
+//!     program from the article, and have not published it.
 //! 13. **A consumer forgets the round-trip times of a route after 2 s of silence, and distinguishes 64
-//!     routes.**
-//!     Further routes share the last one, because labels come from the network.
+//!     routes.** Further routes share the last one, because labels come from the network.
 
 pub(crate) mod raaqm;
 

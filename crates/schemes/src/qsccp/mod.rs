@@ -56,10 +56,11 @@
 //!    Data per T, 86 kb/s. This is too coarse for the thresholds of flows below 1 Mb/s; the authors' code gives each
 //!    flow a tolerance of 0.5 Mb/s instead. r_f is smoothed if a period has less than eight Interests. It is zero until
 //!    the second Interest, and after four usual gaps without one; eight, if the gaps are about as long as a period.
-//! 5. **Routers learn the size of a flow's Data from the Data that come back.** The paper does not say how routers know
-//!      it. Before the first Data it is the size that the flow's first Interest declares (ExpectedSize), but at least the
-//!      usual size. So a flow whose Data never come cannot bypass the limiters with a small size. TargetRate makes a Data
-//!    longer, and its consumer counts the longer Data. So the router that adds it writes the rate for the longer Data.
+//! 5. **Routers learn the size of a flow's Data from the Data that come back.** The paper does not say how
+//!    routers know it. Before the first Data it is the size that the flow's first Interest declares
+//!    (ExpectedSize), but at least the usual size. So a flow whose Data never come cannot bypass the limiters
+//!    with a small size. TargetRate makes a Data longer, and its consumer counts the longer Data. So the
+//!    router that adds it writes the rate for the longer Data.
 //! 6. **Limiters wake the scheduler when there are tokens.** The authors' pacer delays the first Interest on an idle
 //!    link, and can stall. An Interest leaves when the total bucket has tokens for the largest Data, even if its own
 //!    Data is small. So no short Data arrives while a long one is being sent. The bucket is deeper by half of `burst`,
