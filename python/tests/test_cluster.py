@@ -121,7 +121,7 @@ def test_a_record_of_another_run_is_refused():
     scenario = weir.Scenario.load("examples/minimal", {**SHORT, "link.alice-bob.loss": 0.01})
     study = weir._native.sweep(scenario, [], False, ["reno"], "2", [], None, None, None, None, execute)
     errors = study.runs.column("error")
-    assert "this is no record of a run" in errors[0] and "came instead of this run's" in errors[1]
+    assert "this is not a record of a run" in errors[0] and "came instead of this run's" in errors[1]
 
 
 def test_a_run_that_fails_is_told_with_its_key_and_ends_nothing(client):

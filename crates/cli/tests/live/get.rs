@@ -88,7 +88,7 @@ fn a_file_comes_under_qsccp_through_a_forwarder_that_says_no_rate() {
     assert!(output.stdout == pattern(30_000_000));
     let said = text(&output.stderr);
     assert_eq!(
-        said.matches("no forwarder on the path has said a rate so far: probing for one").count(),
+        said.matches("no forwarder on the path has reported a rate so far: probing for one").count(),
         1,
         "{said}"
     );
