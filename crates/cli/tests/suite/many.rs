@@ -814,7 +814,7 @@ fn kept(out: &Path) -> Vec<(String, SystemTime)> {
 }
 
 /// All documents, pages and tables of the summary and of its points. Reports and the table of runs are left out,
-/// because they contain processor times.
+/// because they contain run times.
 fn results(out: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(out).unwrap().filter_map(Result::ok) {
