@@ -46,4 +46,4 @@ def measured(measure, check):
         except AssertionError as error:
             if number == TRIES or watch.disturbed < DISTURBED:
                 raise AssertionError(f"measurement {number}, disturbed for {watch.disturbed:.1%}: {error}") from error
-            print(f"measured anew, the host disturbed it for {watch.disturbed:.1%}: {error}")
+            print(f"measured again, because the host disturbed it for {watch.disturbed:.1%}: {error}")

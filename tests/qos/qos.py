@@ -6,7 +6,7 @@
   - where the other classes ask for more than there is: the delay of class EF, whose 99th percentile is below the
     median of every other class; and that no Data is lost, only Interests.
 
-A measurement that the host disturbed is made anew. Where the system permits no namespaces it says SKIP and why, and counts
+A measurement that the host disturbed is repeated. Where the system permits no namespaces it says SKIP and why, and counts
 its runs as skipped.
 """
 

@@ -3,7 +3,7 @@
 
 Files are fetched over a link that loses, pings are answered by both forwarders, producers come and go, faces and routes
 are made and removed, the configuration is read again, connections are opened and left, and strangers send garbage and
-Interests that nobody answers. The forwarders must not grow, lose an answer that the link does not lose, or keep a
+Interests without an answer. The forwarders must not grow, lose an answer that the link does not lose, or keep a
 descriptor; every file is right."""
 
 import itertools

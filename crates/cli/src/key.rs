@@ -198,7 +198,7 @@ fn identity(name: &Name) -> Result<&Name, Failure> {
     } else if name.view().last() == Some(Component::generic(b"KEY")) {
         "ends in KEY, so it is no identity"
     } else if KeyName::of_locator(name.view()).is_some() {
-        "has KEY in the place where names of keys and certificates have it"
+        "has KEY at its position in the names of keys and certificates"
     } else {
         return Ok(name);
     };

@@ -277,7 +277,7 @@ impl Inside<'_> {
             self.point.complete(&mut report.document);
         } else {
             report.notes.push(format!(
-                "All rates and amounts are {} of the scenario's, and delays are not: a bandwidth-delay product, a window and a queue hold fewer packets, a packet takes longer to send, and goodputs are to be divided by this factor.",
+                "All rates and amounts are {} of the scenario's, and delays are not: a bandwidth-delay product, a window and a queue hold fewer packets, a packet takes longer to send, and goodputs must be divided by this factor.",
                 self.args.scale
             ));
         }

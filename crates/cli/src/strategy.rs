@@ -99,11 +99,8 @@ pub fn strategy(args: &Args) -> Result<(), Failure> {
             forwarder.command(Module::StrategyChoice, "unset", &wanted)?;
             let unset = Unset { prefix: prefix.to_string(), was_set };
             forwarder.print(&unset, |Unset { prefix, was_set }| {
-                let had = if *was_set {
-                    "has no strategy of its own any more"
-                } else {
-                    "had no strategy of its own"
-                };
+                let had =
+                    if *was_set { "no longer has its own strategy" } else { "did not have its own strategy" };
                 format!("{prefix} {had}.\n")
             })
         }

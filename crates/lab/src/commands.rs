@@ -127,7 +127,7 @@ impl<'a> Applications<'a> {
             return (None, notes);
         }
         notes.push(
-            "Of flows that are commands only the completion is measured: their goodput and delay are 0 here."
+            "For flows that are commands, only the completion is measured: their goodput and delay are 0 here."
                 .to_owned(),
         );
         let infos = places.iter().map(|&place| run.flows[place].clone()).collect();
@@ -165,7 +165,7 @@ impl Application<'_> {
     fn note(&self) -> String {
         let said = || {
             let text = last_lines(&self.log, 1).unwrap_or_default();
-            if text.is_empty() { String::new() } else { format!("; the last that it wrote: {text}") }
+            if text.is_empty() { String::new() } else { format!("; its last output: {text}") }
         };
         let what = match self.ended {
             Some((at, status)) if status.success() => format!("ended well at {:.2} s", at.as_secs_f64()),

@@ -38,7 +38,7 @@ pub fn find(software: Software) -> Result<PathBuf, LabError> {
     if let Some(path) = env::var_os(&variable) {
         let path = PathBuf::from(path);
         let whole = path.canonicalize();
-        return whole.map_err(LabError::system(format!("{}, of the variable {variable}", path.display())));
+        return whole.map_err(LabError::system(format!("{}, from the variable {variable}", path.display())));
     }
     in_path(Path::new(name)).ok_or_else(|| {
         let how = match software {
@@ -152,5 +152,5 @@ fn face(client: &mut Client, uri: &str) -> Result<FaceNumber, ClientError> {
         }
         made => made?,
     };
-    made.face.ok_or_else(|| ClientError::BadReply("it has no number of a face".to_owned()))
+    made.face.ok_or_else(|| ClientError::BadReply("it lacks the face's number".to_owned()))
 }

@@ -108,7 +108,7 @@ impl Netlink {
         let mut reply = Vec::with_capacity(8192);
         self.0.recv(&mut reply, 0)?;
         let reply = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&reply).map_err(|error| {
-            io::Error::other(format!("an answer of the kernel is not understood: {error}"))
+            io::Error::other(format!("an answer of the kernel cannot be parsed: {error}"))
         })?;
         match reply.payload {
             NetlinkPayload::Error(answer) => match answer.code {

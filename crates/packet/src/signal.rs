@@ -87,7 +87,7 @@ impl Signal {
         892,
         "CachesPassed",
         8,
-        "content stores passed, on Interests since the consumer, on Data since who answered",
+        "content stores passed: on Interests since the consumer, on Data since the store or producer that answered",
     )
     .of_routers();
 
@@ -116,9 +116,7 @@ impl Signal {
         assert!(matches!(bits, 8 | 16 | 32 | 64), "a NonNegativeInteger has 1, 2, 4 or 8 bytes");
         match bit_of(type_number) {
             Some(bit) => Signal { bit, name, bits, meaning, is_of_routers: false },
-            None => panic!(
-                "a signal has a type number that is ignored where it is unknown, and that nobody else uses"
-            ),
+            None => panic!("the type number of a signal must be ignorable and must not have another use"),
         }
     }
 

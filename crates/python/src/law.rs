@@ -190,7 +190,7 @@ impl Law {
         }
         let base = law.py().import("weir.law")?.getattr("WindowLaw")?;
         if !law.is_instance(&base)? {
-            return Err(PyTypeError::new_err(format!("{name} is no subclass of weir.WindowLaw")));
+            return Err(PyTypeError::new_err(format!("{name} is not a subclass of weir.WindowLaw")));
         }
         let has = |method: &str| -> PyResult<bool> { Ok(!class.getattr(method)?.is(&base.getattr(method)?)) };
         let methods = Methods {

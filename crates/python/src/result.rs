@@ -161,17 +161,13 @@ impl Result {
             .text("node", "its name", rows.iter().map(|(_, row)| &row.node))
             .text("role", "consumer, router, producer, or peer", nodes().map(|node| node.role.name()))
             .count("cache_hits", "Interests that its stores answered", count(|row| row.cache_hits))
+            .count("cache_misses", "Interests that its stores did not answer", count(|row| row.cache_misses))
+            .count("cache_insertions", "Data newly stored", count(|row| row.cache_insertions))
             .count(
-                "cache_misses",
-                "Interests that were looked up there in vain",
-                count(|row| row.cache_misses),
+                "cache_evictions",
+                "Data evicted to make room for others",
+                count(|row| row.cache_evictions),
             )
-            .count(
-                "cache_insertions",
-                "Data that were stored and had not been there",
-                count(|row| row.cache_insertions),
-            )
-            .count("cache_evictions", "Data that made room for others", count(|row| row.cache_evictions))
             .maybe(
                 "cache_hit_ratio",
                 "part of the Interests looked up that were answered; null without any",
@@ -182,10 +178,10 @@ impl Result {
                 "pending Interests, mean over the ends of steps",
                 rows.iter().map(|(_, row)| row.pit_mean),
             )
-            .count("pit_max", "the most Interests that were pending at once", count(|row| row.pit_max))
-            .count("drops", "packets that it threw away, for whatever reason", count(drops))
-            .maybe("x", "where it is drawn, to the right", position(|at| at.0))
-            .maybe("y", "where it is drawn, down", position(|at| at.1))
+            .count("pit_max", "maximum number of Interests pending at once", count(|row| row.pit_max))
+            .count("drops", "packets that it dropped, for any reason", count(drops))
+            .maybe("x", "drawing position, to the right", position(|at| at.0))
+            .maybe("y", "drawing position, downwards", position(|at| at.1))
             .table()
     }
 

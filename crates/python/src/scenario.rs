@@ -263,7 +263,7 @@ impl Seconds {
     fn span(&self) -> PyResult<Span> {
         let wrong = |given: &str| {
             PyValueError::new_err(format!(
-                "{given} is no time: give seconds, 0 or more, or a text such as \"500 ms\""
+                "{given} is not a time: give seconds, 0 or more, or a text such as \"500 ms\""
             ))
         };
         match self {
@@ -284,7 +284,7 @@ pub fn windows(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(Span, Span)>> 
         let pair = pair?;
         let pair: (Seconds, Seconds) = pair.extract().map_err(|_| {
             PyTypeError::new_err(format!(
-                "{pair} is no window: give two times, such as (20, 120) or (\"500 ms\", \"2 s\")"
+                "{pair} is not a window: give two times, such as (20, 120) or (\"500 ms\", \"2 s\")"
             ))
         })?;
         Ok((pair.0.span()?, pair.1.span()?))

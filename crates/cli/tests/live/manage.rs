@@ -127,8 +127,8 @@ fn strategies_are_set_by_their_short_names_too() {
     done(&server, "strategy set /b /localhost/nfd/strategy/best-route/v=1");
     assert_eq!(row(&done(&server, "strategy"), "/a"), ["/a", "/localhost/nfd/strategy/multicast/v=1"]);
     assert_eq!(json(&server, "strategy list").as_array().unwrap().len(), 3);
-    assert_eq!(done(&server, "strategy unset /a"), "/a has no strategy of its own any more.\n");
-    assert_eq!(done(&server, "strategy unset /a"), "/a had no strategy of its own.\n");
+    assert_eq!(done(&server, "strategy unset /a"), "/a no longer has its own strategy.\n");
+    assert_eq!(done(&server, "strategy unset /a"), "/a did not have its own strategy.\n");
     assert_eq!(
         json(&server, "strategy")[0],
         json!({"prefix": "/", "strategy": "/localhost/nfd/strategy/best-route/v=1"})

@@ -450,17 +450,17 @@ fn sources(ports: &[Port], directions: &[Direction]) -> io::Result<Vec<Option<us
     let mut from = vec![None; ports.len()];
     for (number, direction) in directions.iter().enumerate() {
         if direction.from.max(direction.to) >= ports.len() {
-            return wrong(number, "has an end that is no interface");
+            return wrong(number, "has an end that is not an interface");
         }
         if from[direction.from].replace(number).is_some() {
-            return wrong(number, "leads from an interface from which another one leads");
+            return wrong(number, "begins at the same interface as another direction");
         }
         let Some(other) = direction.shares_with else { continue };
         if other == number || directions.get(other).is_none_or(|other| other.shares_with != Some(number)) {
-            return wrong(number, "shares its link with one that does not say so");
+            return wrong(number, "shares its link with a direction that does not share it");
         }
         if matches!(direction.pace, Pace::Sender(_)) {
-            return wrong(number, "shares its link, but its sender does not know when it is its turn");
+            return wrong(number, "shares its link, but its sender paces itself");
         }
     }
     Ok(from)

@@ -114,7 +114,7 @@ fn refuse_random(flow: &Flow) -> Result<(), LabError> {
     ];
     match keys.iter().find(|(_, is_given)| *is_given) {
         Some((key, _)) => Err(LabError::Invalid(format!(
-            "flow {} has `{key}`, which only the simulator does: leave out the flow with --set flow.{}.count=0",
+            "flow {} has `{key}`, which only the simulator supports: leave out the flow with --set flow.{}.count=0",
             flow.name, flow.name
         ))),
         None => Ok(()),
@@ -354,7 +354,7 @@ fn not_done(scenario: &Scenario) -> Vec<String> {
     let shares = scenario.nodes.iter().filter(|node| node.share_by_face);
     let share = |node: &weir_scenario::Node| {
         format!(
-            "the forwarder of {} shares its links as its own file says, with or without `share_by`",
+            "the forwarder of {} shares its links as its own file says: `share_by` has no effect here",
             node.name
         )
     };
