@@ -40,7 +40,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// What can go wrong, on any thread.
+/// Any error, on any thread.
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// Congestion control and quality of service for Named Data Networking.
@@ -79,8 +79,8 @@ enum Command {
     Man(man::Args),
 }
 
-/// Runs the command with these arguments, the name of the program first. Help, a wrong argument and an interruption end
-/// the process.
+/// Runs the command. The first argument is the program's name. Help, an invalid argument and an interruption end the
+/// process.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = Cli::parse_from(&args);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! - [`status`]: the status of faces, tables and the forwarder, as values.
-//! - [`parameters`]: the parameters of commands and responses; [`dataset`]: status datasets; both are encoded in [`tlv`].
+//! - [`parameters`]: the parameters of commands and responses; [`dataset`]: status datasets. [`tlv`] has their numbers.
 //! - [`overview`]: a document of everything that a status page shows; only Weir has it.
 //! - [`client`]: a client of a forwarder.
 //!
