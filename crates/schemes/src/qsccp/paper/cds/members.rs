@@ -252,12 +252,15 @@ impl Members {
         self.ring = (first != last).then_some((after, last));
     }
 
-    /// The Interest that was chosen.
-    pub(crate) fn front(&self) -> Option<PacketId> {
+    /// The Interest that was chosen, with the place of its flow, and that in its group.
+    pub(crate) fn chosen(&self) -> Option<((u32, u32), PacketId)> {
         let (first, _) = self.ring?;
         match &self.flows[first as usize].queue {
-            VirtualQueue::Interests(list) => list.front(),
-            VirtualQueue::Group(group) => group.members.front(),
+            VirtualQueue::Interests(list) => Some(((first, NONE), list.front()?)),
+            VirtualQueue::Group(group) => {
+                let ((member, _), packet) = group.members.chosen()?;
+                Some(((first, member), packet))
+            }
         }
     }
 
