@@ -90,7 +90,7 @@ impl<T> PrefixTable<T> {
     /// Has the processor fetch the fields that a look-up needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
-        prefetch(&self.entries);
+        self.entries.prefetch_fields();
         prefetch(&self.index);
         prefetch(&self.lengths);
     }

@@ -5,14 +5,19 @@
 
 use core::ops::{Index, IndexMut};
 
+use crate::prefetch::prefetch;
+
 /// Values in a chunk.
 const CHUNK: usize = 512;
 
 /// Values by number, from 0 on.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Slab<T> {
-    /// Those before the one with the last value are full. Those behind it are empty: they were in use before.
-    chunks: Vec<Vec<T>>,
+    /// The first chunk. It grows, for many tables stay small; and it takes one load less.
+    first: Vec<T>,
+    /// The other chunks. Those before the one with the last value are full. Those behind it are empty: they were in use before.
+    others: Vec<Vec<T>>,
     len: u32,
 }
 
@@ -25,7 +30,7 @@ impl<T> Default for Slab<T> {
 impl<T> Slab<T> {
     /// With nothing in it.
     pub const fn new() -> Slab<T> {
-        Slab { chunks: Vec::new(), len: 0 }
+        Slab { first: Vec::new(), others: Vec::new(), len: 0 }
     }
 
     /// How many there are.
@@ -42,12 +47,15 @@ impl<T> Slab<T> {
 
     /// Puts a value behind the others. Its number.
     pub fn push(&mut self, value: T) -> u32 {
-        let at = self.len as usize / CHUNK;
-        if at == self.chunks.len() {
-            // The first one grows, for many tables stay small.
-            self.chunks.push(if at == 0 { Vec::new() } else { Vec::with_capacity(CHUNK) });
+        match (self.len as usize / CHUNK).checked_sub(1) {
+            None => self.first.push(value),
+            Some(at) => {
+                if at == self.others.len() {
+                    self.others.push(Vec::with_capacity(CHUNK));
+                }
+                self.others[at].push(value);
+            }
         }
-        self.chunks[at].push(value);
         self.len += 1;
         self.len - 1
     }
@@ -55,26 +63,42 @@ impl<T> Slab<T> {
     /// Takes the last value. Its chunk stays for others.
     pub fn pop(&mut self) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
-        self.chunks[self.len as usize / CHUNK].pop()
+        match (self.len as usize / CHUNK).checked_sub(1) {
+            None => self.first.pop(),
+            Some(at) => self.others[at].pop(),
+        }
     }
 
     /// The value with a number, if there is one.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&T> {
         let number = number as usize;
-        self.chunks.get(number / CHUNK)?.get(number % CHUNK)
+        match (number / CHUNK).checked_sub(1) {
+            None => self.first.get(number),
+            Some(at) => self.others.get(at)?.get(number % CHUNK),
+        }
     }
 
     /// The same, to change it.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         let number = number as usize;
-        self.chunks.get_mut(number / CHUNK)?.get_mut(number % CHUNK)
+        match (number / CHUNK).checked_sub(1) {
+            None => self.first.get_mut(number),
+            Some(at) => self.others.get_mut(at)?.get_mut(number % CHUNK),
+        }
     }
 
     /// All of them, by ascending number.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().flatten()
+        self.first.iter().chain(self.others.iter().flatten())
+    }
+
+    /// Has the processor fetch where the chunks are.
+    #[inline]
+    pub(crate) fn prefetch_fields(&self) {
+        prefetch(&self.first);
+        prefetch(&self.len);
     }
 }
 
@@ -84,7 +108,10 @@ impl<T> Index<u32> for Slab<T> {
     #[inline]
     fn index(&self, number: u32) -> &T {
         let number = number as usize;
-        &self.chunks[number / CHUNK][number % CHUNK]
+        match (number / CHUNK).checked_sub(1) {
+            None => &self.first[number],
+            Some(at) => &self.others[at][number % CHUNK],
+        }
     }
 }
 
@@ -92,7 +119,10 @@ impl<T> IndexMut<u32> for Slab<T> {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut T {
         let number = number as usize;
-        &mut self.chunks[number / CHUNK][number % CHUNK]
+        match (number / CHUNK).checked_sub(1) {
+            None => &mut self.first[number],
+            Some(at) => &mut self.others[at][number % CHUNK],
+        }
     }
 }
 

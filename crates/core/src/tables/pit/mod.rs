@@ -1,6 +1,7 @@
 //! The PIT: Interests that were forwarded and not yet answered.
 //!
-//! A slab of entries that are used again with their buffers, and a hash table from name to entry.
+//! A slab of entries that are used again with their buffers, and a hash table from name to entry. The slab has chunks, which
+//! stay where they are when entries are added.
 //! Entries are distinct by name, by the selectors CanBePrefix and MustBeFresh, and by forwarding hint: who asks another
 //! network must not answer for this one. The entries of one name hang together in a chain, so a name takes one probe. There
 //! are up to four without a hint; the node bounds the others.
@@ -21,6 +22,7 @@ mod shares;
 pub(crate) use entry::Fact;
 pub use entry::{InRecord, OutRecord, PitEntry};
 
+use super::slab::Slab;
 use super::timing_wheel::TimingWheel;
 use crate::ids::{FaceId, PitId};
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
@@ -50,7 +52,7 @@ const KEPT_RECORDS: usize = 8;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Pit {
-    entries: Vec<PitEntry>,
+    entries: Slab<PitEntry>,
     /// The first free entry; the others follow by their `sibling`.
     free: u32,
     len: usize,
@@ -90,7 +92,7 @@ impl Pit {
             bytes,
             buffers: 0,
             most_kept: bytes / 16,
-            entries: Vec::new(),
+            entries: Slab::new(),
             free: NONE,
             len: 0,
             most: 0,
@@ -147,8 +149,8 @@ impl Pit {
         now: Time,
     ) -> (PitId, bool) {
         let entries = &self.entries;
-        let same = |&i: &u32| entries[i as usize].name == *name;
-        let rehash = |&i: &u32| entries[i as usize].name.hash();
+        let same = |&i: &u32| entries[i].name == *name;
+        let rehash = |&i: &u32| entries[i].name.hash();
         let new = match self.index.entry(name.hash(), same, rehash) {
             Entry::Vacant(place) => {
                 let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
@@ -158,7 +160,7 @@ impl Pit {
             Entry::Occupied(place) => {
                 let mut last = *place.get();
                 loop {
-                    let entry = &self.entries[last as usize];
+                    let entry = &self.entries[last];
                     if entry.has(can_be_prefix, must_be_fresh, hint) {
                         return (self.id(last), false);
                     }
@@ -168,7 +170,7 @@ impl Pit {
                     last = entry.sibling;
                 }
                 let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
-                self.entries[last as usize].sibling = new;
+                self.entries[last].sibling = new;
                 self.siblings += 1;
                 new
             }
@@ -182,7 +184,7 @@ impl Pit {
         if name.implicit_digest().is_some() {
             *self.digests.entry(name.hash_of(name.len() - 1)).or_default() += 1;
         }
-        let entry = &mut self.entries[new as usize];
+        let entry = &mut self.entries[new];
         if entry.facts.has(Fact::Buffers) || name.is_long() {
             let before = entry.buffer_bytes();
             entry.name.assign(name);
@@ -202,7 +204,7 @@ impl Pit {
     /// record.
     #[inline]
     pub fn add_in_record(&mut self, id: PitId, record: InRecord) {
-        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
         if entry.in_records.is_empty() {
             if let Some(holdings) = &mut self.holdings {
                 let (kind, bytes) = entry.charge();
@@ -238,7 +240,7 @@ impl Pit {
     /// A downstream no longer waits. If the entry was charged to it, the next one of its downstreams is charged with it.
     /// If there is none, the charge stays until the entry goes.
     pub fn remove_in_record(&mut self, id: PitId, face: FaceId) -> Option<InRecord> {
-        let entry = self.entries.get_mut(id.index as usize).filter(|e| e.is(id))?;
+        let entry = self.entries.get_mut(id.index).filter(|e| e.is(id))?;
         let place = entry.in_records.iter().position(|record| record.face == face)?;
         let before = entry.buffer_bytes();
         let removed = entry.in_records.remove(place);
@@ -265,7 +267,7 @@ impl Pit {
     /// An entry has one more out-record, and may need more.
     #[inline]
     pub(crate) fn note_out_records(&mut self, id: PitId, before: u64) {
-        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
         self.buffers += entry.note_buffers();
         self.buffers -= before;
         if let Some(holdings) = &mut self.holdings {
@@ -341,7 +343,7 @@ impl Pit {
         all.sort_unstable();
         holdings.add_entries(self.entries.len());
         for (_, index, place) in all {
-            let entry = &mut self.entries[index as usize];
+            let entry = &mut self.entries[index];
             let face = entry.in_records[place].face;
             entry.in_records[place].holding = match place {
                 0 => {
@@ -373,7 +375,7 @@ impl Pit {
     pub fn of_name(&self, name: &HashedName) -> impl Iterator<Item = (PitId, &PitEntry)> {
         let mut next = self.first_of(name.hash(), name.wire());
         core::iter::from_fn(move || {
-            let entry = self.entries.get(next as usize)?;
+            let entry = self.entries.get(next)?;
             let id = self.id(next);
             next = entry.sibling;
             Some((id, entry))
@@ -382,7 +384,7 @@ impl Pit {
 
     /// An entry keeps its Interest, which takes so many bytes of memory.
     pub(crate) fn keep(&mut self, id: PitId, interest: PacketId, bytes: u64) {
-        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
         entry.kept = Some(interest);
         entry.kept_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
         if let Some(holdings) = &mut self.holdings {
@@ -394,13 +396,13 @@ impl Pit {
     /// The entry with this handle, if it still lives.
     #[inline]
     pub fn entry(&self, id: PitId) -> Option<&PitEntry> {
-        self.entries.get(id.index as usize).filter(|e| e.is(id))
+        self.entries.get(id.index).filter(|e| e.is(id))
     }
 
     /// The entry with this handle, if it still lives.
     #[inline]
     pub fn entry_mut(&mut self, id: PitId) -> Option<&mut PitEntry> {
-        self.entries.get_mut(id.index as usize).filter(|e| e.is(id))
+        self.entries.get_mut(id.index).filter(|e| e.is(id))
     }
 
     /// Puts into `out` every entry that a Data satisfies: those of exactly its name (longest name
@@ -443,7 +445,7 @@ impl Pit {
     fn match_chain(&self, hash: u64, wire: &[u8], prefixes_only: bool, out: &mut SmallVec<[PitId; 4]>) {
         let mut next = self.first_of(hash, wire);
         while next != NONE {
-            let entry = &self.entries[next as usize];
+            let entry = &self.entries[next];
             if entry.can_be_prefix || !prefixes_only {
                 out.push(self.id(next));
             }
@@ -459,13 +461,13 @@ impl Pit {
         tlv[2..].copy_from_slice(digest);
         let hash = self.hasher.extend(data_name.hash(), &tlv);
         let same = |&i: &u32| {
-            let name = &self.entries[i as usize].name;
+            let name = &self.entries[i].name;
             name.hash() == hash && name.wire().strip_suffix(&tlv) == Some(data_name.wire())
         };
         let mut next = self.index.find(hash, same).copied().unwrap_or(NONE);
         while next != NONE {
             out.push(self.id(next));
-            next = self.entries[next as usize].sibling;
+            next = self.entries[next].sibling;
         }
     }
 
@@ -473,7 +475,7 @@ impl Pit {
     #[inline]
     fn first_of(&self, hash: u64, wire: &[u8]) -> u32 {
         let same = |&i: &u32| {
-            let name = &self.entries[i as usize].name;
+            let name = &self.entries[i].name;
             name.hash() == hash && name.wire() == wire
         };
         self.index.find(hash, same).copied().unwrap_or(NONE)
@@ -482,7 +484,7 @@ impl Pit {
     /// Has the processor fetch an entry.
     #[inline]
     pub(crate) fn prefetch(&self, id: PitId) {
-        if let Some(entry) = self.entries.get(id.index as usize) {
+        if let Some(entry) = self.entries.get(id.index) {
             entry.prefetch();
             self.wheel.prefetch(id.index);
         }
@@ -491,7 +493,7 @@ impl Pit {
     /// Has the processor fetch the fields that each packet needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
-        prefetch(&self.entries);
+        self.entries.prefetch_fields();
         prefetch(&self.siblings);
         prefetch(&self.digests);
         self.wheel.prefetch_fields();
@@ -506,7 +508,7 @@ impl Pit {
     /// Has the processor fetch the entry that is used next.
     #[inline]
     pub(crate) fn prefetch_free(&self) {
-        if let Some(entry) = self.entries.get(self.free as usize) {
+        if let Some(entry) = self.entries.get(self.free) {
             entry.prefetch();
             self.wheel.prefetch(self.free);
         }
@@ -523,15 +525,15 @@ impl Pit {
     #[inline]
     pub(crate) fn insert_plain(&mut self, name: &HashedName, record: InRecord, now: Time) -> Option<PitId> {
         let entries = &self.entries;
-        let same = |&i: &u32| entries[i as usize].name == *name;
-        let rehash = |&i: &u32| entries[i as usize].name.hash();
+        let same = |&i: &u32| entries[i].name == *name;
+        let rehash = |&i: &u32| entries[i].name.hash();
         let Entry::Vacant(place) = self.index.entry(name.hash(), same, rehash) else { return None };
         let index = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
         place.insert(index);
         self.wheel.catch_up(now);
         self.len += 1;
         self.most = self.most.max(self.len);
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         entry.name.assign(name);
         (entry.can_be_prefix, entry.must_be_fresh, entry.hint, entry.live) = (false, false, 0, true);
         entry.in_records.push(InRecord { holding: index, ..record });
@@ -556,14 +558,14 @@ impl Pit {
     /// A live entry.
     #[inline]
     pub(crate) fn at(&mut self, id: PitId) -> &mut PitEntry {
-        &mut self.entries[id.index as usize]
+        &mut self.entries[id.index]
     }
 
     /// Removes an entry that [`Pit::only_match`] found, with one downstream.
     #[inline]
     pub(crate) fn remove_plain(&mut self, id: PitId) {
         let index = id.index;
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         if self.holdings.is_some() || entry.facts.has(Fact::Buffers) {
             self.remove(id);
             return;
@@ -588,7 +590,7 @@ impl Pit {
         }
         let index = id.index;
         self.wheel.unlink(index);
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         let (hash, sibling) = (entry.name.hash(), entry.sibling);
         if entry.can_be_prefix {
             self.prefix_lengths.remove(entry.name.len());
@@ -615,7 +617,7 @@ impl Pit {
             }
             Err(_) => self.unchain(index, sibling, hash),
         }
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         if let Some(holdings) = &mut self.holdings {
             holdings.disown(index);
             for record in entry.in_records.iter().filter(|record| record.holding != index) {
@@ -636,13 +638,13 @@ impl Pit {
 
     /// Takes an entry that is not the first of its name out of the chain.
     fn unchain(&mut self, index: u32, sibling: u32, hash: u64) {
-        let name = &self.entries[index as usize].name;
-        let same = |&i: &u32| self.entries[i as usize].name == *name;
+        let name = &self.entries[index].name;
+        let same = |&i: &u32| self.entries[i].name == *name;
         let mut before = self.index.find(hash, same).copied().unwrap_or(NONE);
         while before != NONE {
-            let next = self.entries[before as usize].sibling;
+            let next = self.entries[before].sibling;
             if next == index {
-                self.entries[before as usize].sibling = sibling;
+                self.entries[before].sibling = sibling;
                 self.siblings -= 1;
                 return;
             }
@@ -690,7 +692,7 @@ impl Pit {
     #[inline]
     pub fn pop_expired(&mut self, now: Time, looks: &mut usize) -> Option<PitId> {
         let entries = &self.entries;
-        let index = self.wheel.pop(now, looks, |i| entries[i as usize].expires)?;
+        let index = self.wheel.pop(now, looks, |i| entries[i].expires)?;
         Some(self.id(index))
     }
 
@@ -704,33 +706,27 @@ impl Pit {
     /// The handle of the entry that is now at `index`.
     #[inline]
     fn id(&self, index: u32) -> PitId {
-        PitId { index, generation: self.entries[index as usize].generation }
+        PitId { index, generation: self.entries[index].generation }
     }
 }
 
 /// Takes a free entry, or makes one; it is blank except for its buffers and generation.
 #[inline]
 fn allocate(
-    entries: &mut Vec<PitEntry>,
+    entries: &mut Slab<PitEntry>,
     wheel: &mut TimingWheel,
     holdings: &mut Option<Box<Holdings>>,
     free: &mut u32,
 ) -> u32 {
     if *free == NONE {
-        // By an eighth, and not twice as large: memory that is not used counts too.
-        let more = 256 + entries.len() / 8;
-        if entries.len() == entries.capacity() {
-            entries.reserve_exact(more);
-        }
-        entries.push(PitEntry::blank());
-        wheel.add_index(more);
+        wheel.add_index();
         if let Some(holdings) = holdings {
-            holdings.add_entry(more);
+            holdings.add_entry();
         }
-        return entries.len() as u32 - 1;
+        return entries.push(PitEntry::blank());
     }
     let index = *free;
-    let entry = &mut entries[index as usize];
+    let entry = &mut entries[index];
     *free = core::mem::replace(&mut entry.sibling, NONE);
     entry.expires = Time::NEVER;
     entry.strategy = Default::default();
