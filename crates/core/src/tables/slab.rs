@@ -7,8 +7,8 @@ use core::ops::{Index, IndexMut};
 
 use crate::prefetch::prefetch;
 
-/// Values in a chunk.
-const CHUNK: usize = 512;
+/// Bytes of a chunk at most, if it has several values: to copy so many takes about a microsecond.
+const CHUNK_BYTES: usize = 1 << 14;
 
 /// Values by number, from 0 on.
 #[derive(Clone, Debug)]
@@ -28,6 +28,10 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    /// Values in a chunk, a power of two.
+    const CHUNK: usize =
+        if size_of::<T>() == 0 { 1 } else { 1 << (CHUNK_BYTES / size_of::<T>() | 1).ilog2() };
+
     /// With nothing in it.
     pub const fn new() -> Slab<T> {
         Slab { first: Vec::new(), others: Vec::new(), len: 0 }
@@ -47,11 +51,11 @@ impl<T> Slab<T> {
 
     /// Puts a value behind the others. Its number.
     pub fn push(&mut self, value: T) -> u32 {
-        match (self.len as usize / CHUNK).checked_sub(1) {
+        match (self.len as usize / Self::CHUNK).checked_sub(1) {
             None => self.first.push(value),
             Some(at) => {
                 if at == self.others.len() {
-                    self.others.push(Vec::with_capacity(CHUNK));
+                    self.others.push(Vec::with_capacity(Self::CHUNK));
                 }
                 self.others[at].push(value);
             }
@@ -63,7 +67,7 @@ impl<T> Slab<T> {
     /// Takes the last value. Its chunk stays for others.
     pub fn pop(&mut self) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
-        match (self.len as usize / CHUNK).checked_sub(1) {
+        match (self.len as usize / Self::CHUNK).checked_sub(1) {
             None => self.first.pop(),
             Some(at) => self.others[at].pop(),
         }
@@ -73,9 +77,9 @@ impl<T> Slab<T> {
     #[inline]
     pub fn get(&self, number: u32) -> Option<&T> {
         let number = number as usize;
-        match (number / CHUNK).checked_sub(1) {
+        match (number / Self::CHUNK).checked_sub(1) {
             None => self.first.get(number),
-            Some(at) => self.others.get(at)?.get(number % CHUNK),
+            Some(at) => self.others.get(at)?.get(number % Self::CHUNK),
         }
     }
 
@@ -83,9 +87,9 @@ impl<T> Slab<T> {
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         let number = number as usize;
-        match (number / CHUNK).checked_sub(1) {
+        match (number / Self::CHUNK).checked_sub(1) {
             None => self.first.get_mut(number),
-            Some(at) => self.others.get_mut(at)?.get_mut(number % CHUNK),
+            Some(at) => self.others.get_mut(at)?.get_mut(number % Self::CHUNK),
         }
     }
 
@@ -108,9 +112,9 @@ impl<T> Index<u32> for Slab<T> {
     #[inline]
     fn index(&self, number: u32) -> &T {
         let number = number as usize;
-        match (number / CHUNK).checked_sub(1) {
+        match (number / Slab::<T>::CHUNK).checked_sub(1) {
             None => &self.first[number],
-            Some(at) => &self.others[at][number % CHUNK],
+            Some(at) => &self.others[at][number % Slab::<T>::CHUNK],
         }
     }
 }
@@ -119,9 +123,9 @@ impl<T> IndexMut<u32> for Slab<T> {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut T {
         let number = number as usize;
-        match (number / CHUNK).checked_sub(1) {
+        match (number / Slab::<T>::CHUNK).checked_sub(1) {
             None => &mut self.first[number],
-            Some(at) => &mut self.others[at][number % CHUNK],
+            Some(at) => &mut self.others[at][number % Slab::<T>::CHUNK],
         }
     }
 }
@@ -129,6 +133,8 @@ impl<T> IndexMut<u32> for Slab<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CHUNK: usize = Slab::<u32>::CHUNK;
 
     #[test]
     fn values_stay_where_they_are_while_others_come_and_go() {

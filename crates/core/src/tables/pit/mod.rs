@@ -22,6 +22,7 @@ mod shares;
 pub(crate) use entry::Fact;
 pub use entry::{InRecord, OutRecord, PitEntry};
 
+use super::place_index::PlaceIndex;
 use super::slab::Slab;
 use super::timing_wheel::TimingWheel;
 use crate::ids::{FaceId, PitId};
@@ -30,8 +31,6 @@ use crate::packet::PacketId;
 use crate::prefetch::prefetch;
 use crate::tables::fib::NO_ENTRY;
 use crate::units::Time;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use shares::{Holdings, Kind};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, btree_map};
@@ -59,7 +58,7 @@ pub struct Pit {
     /// The largest `len` since [`Pit::take_most`].
     most: usize,
     /// The first entry of each name.
-    index: HashTable<u32>,
+    index: PlaceIndex,
     /// Entries that share their name with an earlier one.
     siblings: usize,
     /// The CanBePrefix entries.
@@ -96,7 +95,7 @@ impl Pit {
             free: NONE,
             len: 0,
             most: 0,
-            index: HashTable::new(),
+            index: PlaceIndex::new(),
             prefix_lengths: LengthCounts::new(),
             siblings: 0,
             digests: BTreeMap::new(),
@@ -148,33 +147,25 @@ impl Pit {
         hint: u32,
         now: Time,
     ) -> (PitId, bool) {
-        let entries = &self.entries;
-        let same = |&i: &u32| entries[i].name == *name;
-        let rehash = |&i: &u32| entries[i].name.hash();
-        let new = match self.index.entry(name.hash(), same, rehash) {
-            Entry::Vacant(place) => {
-                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
-                place.insert(new);
-                new
+        let first = self.first_of(name.hash(), |known| known == name);
+        let mut last = first;
+        while last != NONE {
+            let entry = &self.entries[last];
+            if entry.has(can_be_prefix, must_be_fresh, hint) {
+                return (self.id(last), false);
             }
-            Entry::Occupied(place) => {
-                let mut last = *place.get();
-                loop {
-                    let entry = &self.entries[last];
-                    if entry.has(can_be_prefix, must_be_fresh, hint) {
-                        return (self.id(last), false);
-                    }
-                    if entry.sibling == NONE {
-                        break;
-                    }
-                    last = entry.sibling;
-                }
-                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
-                self.entries[last].sibling = new;
-                self.siblings += 1;
-                new
+            if entry.sibling == NONE {
+                break;
             }
-        };
+            last = entry.sibling;
+        }
+        let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
+        if first == NONE {
+            self.index.insert(name.hash(), new);
+        } else {
+            self.entries[last].sibling = new;
+            self.siblings += 1;
+        }
         self.wheel.catch_up(now);
         self.len += 1;
         self.most = self.most.max(self.len);
@@ -373,7 +364,7 @@ impl Pit {
     /// All entries of this name, in order of insertion.
     #[inline]
     pub fn of_name(&self, name: &HashedName) -> impl Iterator<Item = (PitId, &PitEntry)> {
-        let mut next = self.first_of(name.hash(), name.wire());
+        let mut next = self.first_of(name.hash(), |known| known == name);
         core::iter::from_fn(move || {
             let entry = self.entries.get(next)?;
             let id = self.id(next);
@@ -443,7 +434,7 @@ impl Pit {
     /// Appends the entries of one name: all, or those with CanBePrefix.
     #[inline]
     fn match_chain(&self, hash: u64, wire: &[u8], prefixes_only: bool, out: &mut SmallVec<[PitId; 4]>) {
-        let mut next = self.first_of(hash, wire);
+        let mut next = self.first_of(hash, |name| name.hash() == hash && name.wire() == wire);
         while next != NONE {
             let entry = &self.entries[next];
             if entry.can_be_prefix || !prefixes_only {
@@ -460,25 +451,20 @@ impl Pit {
         tlv[1] = 32;
         tlv[2..].copy_from_slice(digest);
         let hash = self.hasher.extend(data_name.hash(), &tlv);
-        let same = |&i: &u32| {
-            let name = &self.entries[i].name;
+        let is_it = |name: &HashedName| {
             name.hash() == hash && name.wire().strip_suffix(&tlv) == Some(data_name.wire())
         };
-        let mut next = self.index.find(hash, same).copied().unwrap_or(NONE);
+        let mut next = self.first_of(hash, is_it);
         while next != NONE {
             out.push(self.id(next));
             next = self.entries[next].sibling;
         }
     }
 
-    /// The first entry of a name, or [`NONE`].
+    /// The first entry of the name with this hash that is the one, or [`NONE`].
     #[inline]
-    fn first_of(&self, hash: u64, wire: &[u8]) -> u32 {
-        let same = |&i: &u32| {
-            let name = &self.entries[i].name;
-            name.hash() == hash && name.wire() == wire
-        };
-        self.index.find(hash, same).copied().unwrap_or(NONE)
+    fn first_of(&self, hash: u64, is_it: impl Fn(&HashedName) -> bool) -> u32 {
+        self.index.find(hash, |index| is_it(&self.entries[index].name)).unwrap_or(NONE)
     }
 
     /// Has the processor fetch an entry.
@@ -490,10 +476,17 @@ impl Pit {
         }
     }
 
+    /// Has the processor fetch where the entry of a name is looked up.
+    #[inline]
+    pub(crate) fn prefetch_name(&self, hash: u64) {
+        self.index.prefetch(hash);
+    }
+
     /// Has the processor fetch the fields that each packet needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
         self.entries.prefetch_fields();
+        self.index.prefetch_fields();
         prefetch(&self.siblings);
         prefetch(&self.digests);
         self.wheel.prefetch_fields();
@@ -524,12 +517,11 @@ impl Pit {
     /// there is an entry of that name.
     #[inline]
     pub(crate) fn insert_plain(&mut self, name: &HashedName, record: InRecord, now: Time) -> Option<PitId> {
-        let entries = &self.entries;
-        let same = |&i: &u32| entries[i].name == *name;
-        let rehash = |&i: &u32| entries[i].name.hash();
-        let Entry::Vacant(place) = self.index.entry(name.hash(), same, rehash) else { return None };
+        if self.first_of(name.hash(), |known| known == name) != NONE {
+            return None;
+        }
         let index = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
-        place.insert(index);
+        self.index.insert(name.hash(), index);
         self.wheel.catch_up(now);
         self.len += 1;
         self.most = self.most.max(self.len);
@@ -573,9 +565,7 @@ impl Pit {
         self.wheel.unlink(index);
         entry.live = false;
         entry.generation = entry.generation.wrapping_add(1);
-        if let Ok(place) = self.index.find_entry(entry.name.hash(), |&i| i == index) {
-            place.remove();
-        }
+        self.index.remove(entry.name.hash(), index);
         entry.name.clear();
         entry.sibling = self.free;
         self.len -= 1;
@@ -607,15 +597,14 @@ impl Pit {
         entry.live = false;
         entry.generation = entry.generation.wrapping_add(1);
         self.len -= 1;
-        match self.index.find_entry(hash, |&i| i == index) {
-            Ok(mut place) if sibling != NONE => {
-                *place.get_mut() = sibling;
-                self.siblings -= 1;
-            }
-            Ok(place) => {
-                place.remove();
-            }
-            Err(_) => self.unchain(index, sibling, hash),
+        let is_first = match sibling {
+            NONE => self.index.remove(hash, index),
+            sibling => self.index.replace(hash, index, sibling),
+        };
+        if !is_first {
+            self.unchain(index, sibling, hash);
+        } else if sibling != NONE {
+            self.siblings -= 1;
         }
         let entry = &mut self.entries[index];
         if let Some(holdings) = &mut self.holdings {
@@ -639,8 +628,7 @@ impl Pit {
     /// Takes an entry that is not the first of its name out of the chain.
     fn unchain(&mut self, index: u32, sibling: u32, hash: u64) {
         let name = &self.entries[index].name;
-        let same = |&i: &u32| self.entries[i].name == *name;
-        let mut before = self.index.find(hash, same).copied().unwrap_or(NONE);
+        let mut before = self.first_of(hash, |known| known == name);
         while before != NONE {
             let next = self.entries[before].sibling;
             if next == index {
