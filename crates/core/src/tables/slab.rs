@@ -14,7 +14,7 @@ const CHUNK_BYTES: usize = 1 << 14;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Slab<T> {
-    /// The first chunk. It grows, for many tables stay small; and it takes one load less.
+    /// The first chunk. It grows, to four times as much: many tables stay small. To read it takes one load less.
     first: Vec<T>,
     /// The other chunks. Those before the one with the last value are full. Those behind it are empty: they were in use before.
     others: Vec<Vec<T>>,
@@ -52,7 +52,13 @@ impl<T> Slab<T> {
     /// Puts a value behind the others. Its number.
     pub fn push(&mut self, value: T) -> u32 {
         match (self.len as usize / Self::CHUNK).checked_sub(1) {
-            None => self.first.push(value),
+            None => {
+                if self.first.len() == self.first.capacity() {
+                    let more = (3 * self.first.len()).max(4);
+                    self.first.reserve_exact(more.min(Self::CHUNK - self.first.len()));
+                }
+                self.first.push(value);
+            }
             Some(at) => {
                 if at == self.others.len() {
                     self.others.push(Vec::with_capacity(Self::CHUNK));

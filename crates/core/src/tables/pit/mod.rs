@@ -1,7 +1,7 @@
 //! The PIT: Interests that were forwarded and not yet answered.
 //!
-//! A slab of entries that are used again with their buffers, and a hash table from name to entry. The slab has chunks, which
-//! stay where they are when entries are added.
+//! A slab of entries that are used again with their buffers, and a hash index from name to entry. Both grow without a stop: no
+//! packet waits while a large table is copied.
 //! Entries are distinct by name, by the selectors CanBePrefix and MustBeFresh, and by forwarding hint: who asks another
 //! network must not answer for this one. The entries of one name hang together in a chain, so a name takes one probe. There
 //! are up to four without a hint; the node bounds the others.
@@ -39,7 +39,7 @@ use std::collections::{BTreeMap, btree_map};
 const NONE: u32 = u32::MAX;
 
 /// What an entry takes beside its buffers, bytes: itself, its links in the wheel (12) and in the list of its face (24),
-/// its place in the hash table (5 for each of at most 16/7 places), its signals beside the PIT (32), and the count of the
+/// its slot in the index (12; up to 22 while that has just grown), its signals beside the PIT (32), and the count of the
 /// digest at the end of its name, if it has one (32).
 const PLACE: u32 = size_of::<PitEntry>() as u32 + 12 + 24 + 12 + 32 + 32;
 /// What a further in-record takes, bytes: it may be half of a buffer that has grown, and it has links (24).
