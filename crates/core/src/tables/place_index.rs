@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
     use proptest::prelude::*;
-    use std::collections::HashMap;
+    use std::collections::BTreeMap;
 
     /// Any number will do.
     fn hash(place: u32) -> u64 {
@@ -308,7 +308,7 @@ mod tests {
                 2 => (0xFFFF_FFF0 + u64::from(place % 32)) << 32,
                 _ => u64::from(place),
             };
-            let (mut index, mut model) = (PlaceIndex::new(), HashMap::new());
+            let (mut index, mut model) = (PlaceIndex::new(), BTreeMap::new());
             for &(kind, place, what) in &steps {
                 let hash = hash_of(kind, place);
                 let (place, other) = (4 * place + kind, 4 * place + kind + (1 << 20));

@@ -30,7 +30,7 @@ impl<T> Default for Slab<T> {
 impl<T> Slab<T> {
     /// Values in a chunk, a power of two.
     const CHUNK: usize =
-        if size_of::<T>() == 0 { 1 } else { 1 << (CHUNK_BYTES / size_of::<T>() | 1).ilog2() };
+        if size_of::<T>() == 0 { 1 } else { 1 << ((CHUNK_BYTES / size_of::<T>()) | 1).ilog2() };
 
     /// With nothing in it.
     pub const fn new() -> Slab<T> {
@@ -50,24 +50,27 @@ impl<T> Slab<T> {
     }
 
     /// Puts a value behind the others. Its number.
+    #[inline]
     pub fn push(&mut self, value: T) -> u32 {
-        match (self.len as usize / Self::CHUNK).checked_sub(1) {
-            None => {
-                if self.first.len() == self.first.capacity() {
-                    let more = (3 * self.first.len()).max(4);
-                    self.first.reserve_exact(more.min(Self::CHUNK - self.first.len()));
-                }
-                self.first.push(value);
-            }
-            Some(at) => {
-                if at == self.others.len() {
-                    self.others.push(Vec::with_capacity(Self::CHUNK));
-                }
-                self.others[at].push(value);
-            }
+        let place = (self.len as usize / Self::CHUNK).checked_sub(1);
+        let chunk = match place {
+            None => &mut self.first,
+            Some(at) if at == self.others.len() => self.add_chunk(),
+            Some(at) => &mut self.others[at],
+        };
+        if chunk.len() == chunk.capacity() {
+            grow(chunk, Self::CHUNK);
         }
+        chunk.push(value);
         self.len += 1;
         self.len - 1
+    }
+
+    #[cold]
+    fn add_chunk(&mut self) -> &mut Vec<T> {
+        self.others.push(Vec::with_capacity(Self::CHUNK));
+        let last = self.others.len() - 1;
+        &mut self.others[last]
     }
 
     /// Takes the last value. Its chunk stays for others.
@@ -110,6 +113,13 @@ impl<T> Slab<T> {
         prefetch(&self.first);
         prefetch(&self.len);
     }
+}
+
+/// Gives a first chunk, or the copy of one, room for four times as many values, and for `most` at most.
+#[cold]
+fn grow<T>(chunk: &mut Vec<T>, most: usize) {
+    let len = chunk.len();
+    chunk.reserve_exact((3 * len).max(4).min(most.saturating_sub(len)));
 }
 
 impl<T> Index<u32> for Slab<T> {
