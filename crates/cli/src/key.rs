@@ -120,11 +120,11 @@ struct Export {
 /// Format of keys and certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
-    /// As ndnsec and pyndnsec write it
+    /// The format of ndnsec and pyndnsec
     Base64,
     /// The same without base64
     Binary,
-    /// As ndnd writes it: -----BEGIN NDN CERT-----, -----BEGIN NDN KEY-----
+    /// The format of ndnd: -----BEGIN NDN CERT-----, -----BEGIN NDN KEY-----
     Ndnd,
     /// Only private keys: -----BEGIN PRIVATE KEY-----, PKCS #8; or an HMAC secret
     Pem,

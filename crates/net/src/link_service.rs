@@ -134,8 +134,7 @@ const LOSSY: Span = Span::from_secs(10);
 const FORGET: Span = Span::from_secs(10);
 /// Maximum number of buffers kept for reuse: as many as the peer acknowledges in one round.
 const SPARE: usize = 256;
-/// Memory for incomplete packets that is always available besides the known Sequences, bytes: more than one packet of
-/// the maximum size.
+/// Minimum memory for incomplete packets besides the known Sequences, bytes: more than one packet of the maximum size.
 const LEAST_FRAGMENTS: usize = 16 << 10;
 /// Maximum length of a congestion mark field added to a frame, bytes.
 const MARK_LEN: usize = nni_element_len(types::CONGESTION_MARK, 1);

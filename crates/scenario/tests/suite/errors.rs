@@ -827,8 +827,8 @@ fn random_traffic_that_cannot_be_is_refused() {
     wrong("arrivals = \"poisson 5/s\"", "the requests have no amount");
     wrong("amount = \"pareto 5 shape 1\"", "has no mean");
     wrong("amount = \"normal 5\"", "exponential 50");
-    wrong("objects = 5", "with `arrivals` only");
-    wrong("arrivals = \"every 1 s\"\namount = 1\npopularity = \"zipf 1\"", "with `objects` only");
+    wrong("objects = 5", "applies only with `arrivals`");
+    wrong("arrivals = \"every 1 s\"\namount = 1\npopularity = \"zipf 1\"", "applies only with `objects`");
     wrong("arrivals = \"every 1 s\"\namount = 1\nobjects = 9\npopularity = \"zeta 1\"", "zipf 0.8");
     wrong("activity = \"now and then\"", "on exponential 1 s off");
     wrong("activity = \"on lognormal 1 s sigma 10 off 1 s\"", "half of the times");
