@@ -13,7 +13,7 @@ use crate::{DIGEST_OF_NOTHING, Result, golden, read, root};
 
 /// The record.
 pub const RECORD: &str = "tests/golden/reproduce.tsv";
-const PAGE: &str = "docs/schemes/qsccp.md";
+const PAGE: &str = "docs/data/qsccp.md";
 
 /// What a statement of an experiment comes to.
 #[derive(Clone, Debug, PartialEq)]
