@@ -49,6 +49,38 @@ fn each_crate_has_a_row_in_the_table_of_the_architecture() {
     }
 }
 
+/// A page names the few parameters that matter, with their defaults; the reference has all. `weights.CLASS` stands for those of
+/// the classes.
+#[test]
+fn pages_of_schemes_are_short_and_name_parameters_as_the_code_has_them() {
+    let mut seen = 0;
+    for scheme in weir_schemes::SCHEMES {
+        let page = read(&root().join(format!("docs/schemes/{}.md", scheme.name)));
+        let name = scheme.name;
+        assert!(page.split_whitespace().count() <= 1500, "the page of {name} has more than 1500 words");
+        let (_, parameters) = page.split_once("\n## Parameters\n").expect("a section on parameters");
+        let rows = parameters.lines().take_while(|line| !line.starts_with("## "));
+        for row in rows.filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let keys: Vec<&str> = cells[0].split('`').skip(1).step_by(2).collect();
+            let defaults: Vec<&str> = cells[1].split(", ").map(|default| default.trim_matches('`')).collect();
+            for (at, key) in keys.iter().enumerate() {
+                let declared = match key.strip_suffix("CLASS") {
+                    Some(begin) => scheme.parameters.iter().find(|one| one.key.starts_with(begin)),
+                    None => scheme.parameters.iter().find(|one| one.key == *key),
+                };
+                let declared = declared.unwrap_or_else(|| panic!("{name} has no parameter {key}"));
+                let is_one = keys.len() == defaults.len() && !key.ends_with("CLASS");
+                let shown = defaults.get(at).copied().unwrap_or_default();
+                let is_so = !is_one || declared.default.starts_with(shown);
+                assert!(is_so, "{name}: {key} is {} by default, not {shown}", declared.default);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 40, "parameters are found");
+}
+
 /// Where QSCCP's golden figures have moved since, what `weir reproduce` says of it is of another version.
 #[test]
 fn the_record_of_qsccps_experiments_is_of_its_golden_figures() {
