@@ -1,5 +1,6 @@
 //! What `weir reproduce` says of QSCCP over several seeds: the record in `tests/golden/reproduce.tsv`, and the parts of
-//! the scheme's page that are made of it. For each experiment the record has a digest of its rows in the golden table.
+//! the scheme's data page that are made of it. For each experiment the record has a digest of its rows in the golden
+//! table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
