@@ -102,7 +102,7 @@ fn deviations(code: &str) -> Option<String> {
     (!items.is_empty()).then(|| items.join("\n"))
 }
 
-/// `1. **The claim.** The detail.`: the claim on its own line, the detail as a paragraph below.
+/// Splits `1. **The claim.** The detail.`: the claim on its own line, the detail as a paragraph below.
 fn claim_and_detail(item: &str) -> String {
     match item.split_once(".** ") {
         Some((claim, detail)) => {
