@@ -59,8 +59,12 @@ impl Node {
     #[inline]
     pub fn prefetch_for(&self, face: FaceId, packet: &Packet) {
         self.prefetch_link(face);
-        if let Some(pit) = answered(packet) {
-            self.pit.prefetch(pit);
+        match answered(packet) {
+            Some(pit) => self.pit.prefetch(pit),
+            None => {
+                self.pit.prefetch_name(packet.name.hash());
+                self.fib.prefetch_for(&packet.name);
+            }
         }
     }
 

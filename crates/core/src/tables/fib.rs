@@ -112,6 +112,12 @@ impl Fib {
         Some((id, self.next_hops(id)))
     }
 
+    /// Has the processor fetch where the route of a name is looked up.
+    #[inline]
+    pub(crate) fn prefetch_for(&self, name: &HashedName) {
+        self.table.prefetch_for(name);
+    }
+
     /// Has the processor fetch the fields that each packet needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {

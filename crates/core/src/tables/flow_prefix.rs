@@ -6,10 +6,9 @@
 use crate::ids::{GroupId, NO_PREFIX, PrefixId};
 use crate::name::HashedName;
 use crate::shared_bound::SharedBound;
-use crate::tables::cs::{ContentStore, CsPolicy, ENTRY_BYTES};
 use crate::tables::fib::FibId;
 use crate::tables::pairs::Pairs;
-use crate::units::Time;
+use crate::tables::recent::{ENTRY_BYTES, Recent};
 use smallvec::SmallVec;
 
 /// Which prefix of a name its flow has.
@@ -45,8 +44,8 @@ const PLACE: usize = ENTRY_BYTES + 2 * (8 + 8 + 4 + 8 + 8);
 
 /// What a prefix is charged with, bytes. Its place stays when it is forgotten. So that places take a fifth of the bound
 /// at most, one with a short name counts as five.
-fn charge(prefix: &HashedName) -> u64 {
-    (PLACE + prefix.copy_bytes()).max(5 * PLACE) as u64
+fn charge(prefix: &HashedName) -> u32 {
+    (PLACE + prefix.copy_bytes()).max(5 * PLACE) as u32
 }
 
 /// Prefixes that were forgotten for another.
@@ -60,12 +59,12 @@ pub(crate) type Forgotten = SmallVec<[PrefixId; 2]>;
 pub(crate) struct Prefixes {
     rule: FlowPrefix,
     /// Of several components, by use: the least recent makes room.
-    known: ContentStore<PrefixId>,
+    known: Recent<PrefixId>,
     /// Those of FIB entries, or `NO_PREFIX`. While this is empty, entries below `OWN_NUMBERS` have their own, and others
     /// none.
     of_entries: Vec<PrefixId>,
     /// Those of each group, from the first on.
-    groups: Vec<ContentStore<PrefixId>>,
+    groups: Vec<Recent<PrefixId>>,
     /// What they take, bytes.
     groups_bound: SharedBound,
     numbers: Numbers,
@@ -98,7 +97,7 @@ impl Prefixes {
     fn with_room(rule: FlowPrefix, most: usize, bytes: u64) -> Prefixes {
         Prefixes {
             rule,
-            known: ContentStore::new(CsPolicy::Lru, most, u64::MAX),
+            known: Recent::new(most),
             of_entries: Vec::new(),
             groups: Vec::new(),
             groups_bound: SharedBound::new(bytes / 2),
@@ -138,7 +137,7 @@ impl Prefixes {
         self.prefix.assign_prefix(name, len);
         let place = usize::from(group.0);
         while self.groups.len() <= place {
-            self.groups.push(ContentStore::new(CsPolicy::Lru, MOST_OF_GROUP, u64::MAX));
+            self.groups.push(Recent::new(MOST_OF_GROUP));
         }
         let known = &mut self.groups[place];
         let before = known.bytes();
@@ -229,9 +228,9 @@ impl Prefixes {
     pub(crate) fn forget_group(&mut self, group: GroupId) -> Vec<PrefixId> {
         let mut gone = Vec::new();
         if let Some(known) = self.groups.get_mut(usize::from(group.0)) {
-            gone.extend(known.iter().map(|(_, id)| id));
+            gone.extend(known.values());
             self.groups_bound.replace(known.bytes(), 0);
-            *known = ContentStore::new(CsPolicy::Lru, MOST_OF_GROUP, u64::MAX);
+            *known = Recent::new(MOST_OF_GROUP);
         }
         gone.iter().for_each(|id| self.set_entry(*id, None));
         self.numbers.forgotten.extend(&gone);
@@ -250,13 +249,8 @@ impl Numbers {
 
     /// The number of a prefix in a table of at most so many bytes, and those that were forgotten for it.
     #[inline]
-    fn of(
-        &mut self,
-        known: &mut ContentStore<PrefixId>,
-        prefix: &HashedName,
-        bytes: u64,
-    ) -> (PrefixId, Forgotten) {
-        match known.lookup(prefix, false, false, Time::ZERO) {
+    fn of(&mut self, known: &mut Recent<PrefixId>, prefix: &HashedName, bytes: u64) -> (PrefixId, Forgotten) {
+        match known.get(prefix) {
             Some(id) => (id, Forgotten::new()),
             None => self.add(known, prefix, bytes),
         }
@@ -265,14 +259,13 @@ impl Numbers {
     #[cold]
     fn add(
         &mut self,
-        known: &mut ContentStore<PrefixId>,
+        known: &mut Recent<PrefixId>,
         prefix: &HashedName,
         bytes: u64,
     ) -> (PrefixId, Forgotten) {
-        let (id, before, charge) = (self.fresh(), self.forgotten.len(), charge(prefix));
+        let (id, before) = (self.fresh(), self.forgotten.len());
         // The newest prefix is known whatever the bound: a packet of its flow is here.
-        known.set_limits(known.limits().0, bytes.max(charge), &mut self.forgotten);
-        known.insert(prefix, id, charge, Time::NEVER, &mut self.forgotten);
+        known.insert(prefix, id, charge(prefix), bytes, &mut self.forgotten);
         (id, self.forgotten[before..].iter().copied().collect())
     }
 }
@@ -375,7 +368,7 @@ mod tests {
                 .for_each(|n| drop(prefixes.of_group(GroupId(group), &name(&format!("/{n:04000}/0")), None)));
         }
         let names: Vec<_> = (0..8).map(|n| name(&format!("/{n}/0"))).collect();
-        assert!(prefixes.groups_bound.share(0) < 2 * charge(&names[0]), "nothing is left");
+        assert!(prefixes.groups_bound.share(0) < 2 * u64::from(charge(&names[0])), "nothing is left");
         let ids: Vec<_> = names.iter().map(|name| prefixes.of_group(GroupId(100), name, None).0).collect();
         for (name, id) in names.iter().zip(ids) {
             assert_eq!(prefixes.of_group(GroupId(100), name, None), (id, Forgotten::new()));

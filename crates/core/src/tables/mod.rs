@@ -12,6 +12,7 @@ pub mod pairs;
 pub mod pit;
 mod place_index;
 pub(crate) mod prefix_table;
+mod recent;
 pub mod runs;
 pub mod simulated_cache;
 pub mod slab;

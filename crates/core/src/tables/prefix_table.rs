@@ -60,8 +60,7 @@ impl<T> PrefixTable<T> {
             }
             None => self.entries.push(entry),
         };
-        let entries = &self.entries;
-        self.index.insert(hash, place, entries.len(), |place| entries[place].hash);
+        self.index.insert(hash, place);
         self.lengths.add(prefix.len());
         place
     }
@@ -90,8 +89,8 @@ impl<T> PrefixTable<T> {
     /// Has the processor fetch the fields that a look-up needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
-        prefetch(&self.entries);
-        prefetch(&self.index);
+        self.entries.prefetch_fields();
+        self.index.prefetch_fields();
         prefetch(&self.lengths);
     }
 
@@ -100,6 +99,14 @@ impl<T> PrefixTable<T> {
     pub(crate) fn prefetch_behind(&self) {
         if let Some(entry) = self.entries.get(0) {
             prefetch(entry);
+        }
+    }
+
+    /// Has the processor fetch where the first prefix of this name that a look-up tries is looked up.
+    #[inline]
+    pub(crate) fn prefetch_for(&self, name: &HashedName) {
+        if let Some(len) = self.lengths.only().filter(|len| *len <= name.len()) {
+            self.index.prefetch(name.hash_of(len));
         }
     }
 

@@ -6,6 +6,7 @@
 //! expiry are O(1). A slot can be drained in parts, because strangers choose how many indices of later
 //! rounds are in it.
 
+use super::slab::Slab;
 use crate::prefetch::prefetch;
 use crate::units::Time;
 
@@ -41,7 +42,7 @@ struct Slot {
 #[derive(Clone, Debug)]
 pub(super) struct TimingWheel {
     /// By index.
-    links: Vec<Link>,
+    links: Slab<Link>,
     /// Groups of slots, at the places that `place` has.
     groups: Vec<[Slot; GROUP]>,
     /// The place of each group in which a slot is not empty, and a bit for each place that none has.
@@ -60,7 +61,7 @@ pub(super) struct TimingWheel {
 impl TimingWheel {
     pub(super) fn new() -> TimingWheel {
         TimingWheel {
-            links: Vec::new(),
+            links: Slab::new(),
             groups: Vec::new(),
             place: [EMPTY; GROUPS],
             free: 0,
@@ -72,12 +73,9 @@ impl TimingWheel {
         }
     }
 
-    /// Has room for one index more, which is in no slot. If there is no memory left, makes it for so many.
+    /// There is one index more, which is in no slot.
     #[inline]
-    pub(super) fn add_index(&mut self, more: usize) {
-        if self.links.len() == self.links.capacity() {
-            self.links.reserve_exact(more);
-        }
+    pub(super) fn add_index(&mut self) {
         self.links.push(Link { prev: NONE, next: NONE, slot: UNLINKED });
     }
 
@@ -128,30 +126,30 @@ impl TimingWheel {
                 slot.head = index;
                 self.filled[group] |= 1 << (number % GROUP);
             }
-            tail => self.links[tail as usize].next = index,
+            tail => self.links[tail].next = index,
         }
-        self.links[index as usize] = Link { prev: tail, next: NONE, slot: number as u16 };
+        self.links[index] = Link { prev: tail, next: NONE, slot: number as u16 };
     }
 
     /// Takes an index out of its slot, if it is in one.
     #[inline]
     pub(super) fn unlink(&mut self, index: u32) {
-        let Link { prev, next, slot: number } = self.links[index as usize];
+        let Link { prev, next, slot: number } = self.links[index];
         if number == UNLINKED {
             return;
         }
         if self.unseen == index {
             self.unseen = next;
         }
-        self.links[index as usize].slot = UNLINKED;
+        self.links[index].slot = UNLINKED;
         let number = number as usize;
         match prev {
             NONE => self.slot(number).head = next,
-            prev => self.links[prev as usize].next = next,
+            prev => self.links[prev].next = next,
         }
         match next {
             NONE => self.slot(number).tail = prev,
-            next => self.links[next as usize].prev = prev,
+            next => self.links[next].prev = prev,
         }
         if (prev, next) == (NONE, NONE) {
             let group = number / GROUP;
@@ -174,7 +172,7 @@ impl TimingWheel {
     /// Has the processor fetch the place of an index.
     #[inline]
     pub(super) fn prefetch(&self, index: u32) {
-        if let Some(link) = self.links.get(index as usize) {
+        if let Some(link) = self.links.get(index) {
             prefetch(link);
         }
     }
@@ -182,7 +180,7 @@ impl TimingWheel {
     /// Has the processor fetch the places before and after that of an index.
     #[inline]
     pub(super) fn prefetch_neighbours(&self, index: u32) {
-        if let Some(link) = self.links.get(index as usize) {
+        if let Some(link) = self.links.get(index) {
             self.prefetch(link.prev);
             self.prefetch(link.next);
         }
@@ -239,7 +237,7 @@ impl TimingWheel {
             while self.unseen != NONE {
                 *looks = looks.checked_sub(1)?;
                 let index = self.unseen;
-                self.unseen = self.links[index as usize].next;
+                self.unseen = self.links[index].next;
                 if expires(index) <= now {
                     self.unlink(index);
                     return Some(index);

@@ -368,7 +368,7 @@ const KEYS: &[Key] = &[
         "flow_bytes",
         Shape::Size,
         "128 MB",
-        "Memory of the prefixes that a scheme tells flows apart by: about 1.5 kB for each, and more for long names. One half is for neighbours that share by flow; faces that share by face share the other half, and eight short prefixes of each have room in any case.",
+        "Memory of the prefixes that a scheme tells flows apart by: about 1 kB for each, and more for long names. One half is for neighbours that share by flow; faces that share by face share the other half, and eight short prefixes of each have room in any case.",
     ),
     key(
         "tables",

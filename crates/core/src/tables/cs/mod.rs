@@ -1,6 +1,6 @@
 //! The content store: Data kept to answer later Interests.
 //!
-//! A slab of entries, a hash table from name to entry, and one list of all entries, the newest first. The policy
+//! A slab of entries, in chunks, a hash table from name to entry, and one list of all entries, the newest first. The policy
 //! ([`CsPolicy`]) chooses the entry that makes room for another.
 //!
 //! An Interest with CanBePrefix is answered from the members of its prefix, newest first. They are
@@ -18,6 +18,7 @@ use crate::Time;
 use crate::name::{HashedName, LengthCounts, MAX_COMPONENTS};
 use crate::prefetch::prefetch;
 use crate::random::Random;
+use crate::tables::slab::Slab;
 use hashbrown::HashTable;
 use policy::{Limits, NONE, Order};
 use smallvec::SmallVec;
@@ -46,7 +47,7 @@ pub struct ContentStore<T> {
     order: Order,
     max_packets: usize,
     max_bytes: u64,
-    entries: Vec<CsEntry<T>>,
+    entries: Slab<CsEntry<T>>,
     /// The first free entry; the others follow by `next`.
     free: u32,
     len: usize,
@@ -59,7 +60,7 @@ pub struct ContentStore<T> {
     lengths: LengthCounts,
     /// Bit n: prefixes of n components have nodes.
     indexed: u128,
-    nodes: Vec<Node>,
+    nodes: Slab<Node>,
     /// The first free node; the others follow by `head`.
     free_node: u32,
     node_index: HashTable<u32>,
@@ -134,7 +135,7 @@ impl<T: Copy> ContentStore<T> {
             order: Order::new(policy, Limits { packets: max_packets as u64, bytes: max_bytes }),
             max_packets,
             max_bytes,
-            entries: Vec::new(),
+            entries: Slab::new(),
             free: NONE,
             len: 0,
             bytes: 0,
@@ -143,7 +144,7 @@ impl<T: Copy> ContentStore<T> {
             index: HashTable::new(),
             lengths: LengthCounts::new(),
             indexed: 0,
-            nodes: Vec::new(),
+            nodes: Slab::new(),
             free_node: NONE,
             node_index: HashTable::new(),
             hits: 0,
@@ -176,8 +177,8 @@ impl<T: Copy> ContentStore<T> {
     /// processor's cache.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<&T> {
-        let oldest = self.entries.get(self.oldest as usize)?;
-        if let Some(second) = self.entries.get(oldest.prev as usize) {
+        let oldest = self.entries.get(self.oldest)?;
+        if let Some(second) = self.entries.get(oldest.prev) {
             second.prefetch();
         }
         oldest.value.as_ref()
@@ -274,7 +275,7 @@ impl<T: Copy> ContentStore<T> {
         evicted: &mut Vec<T>,
     ) -> bool {
         let known = self.exact(name);
-        if hint != 0 && known != NONE && self.entries[known as usize].hint == 0 {
+        if hint != 0 && known != NONE && self.entries[known].hint == 0 {
             evicted.push(value);
             return false;
         }
@@ -285,8 +286,8 @@ impl<T: Copy> ContentStore<T> {
             evicted.push(value);
             return false;
         }
-        if known != NONE && self.bytes - self.entries[known as usize].bytes + bytes <= self.max_bytes {
-            let entry = &mut self.entries[known as usize];
+        if known != NONE && self.bytes - self.entries[known].bytes + bytes <= self.max_bytes {
+            let entry = &mut self.entries[known];
             evicted.extend(entry.value.replace(value));
             self.bytes = self.bytes - entry.bytes + bytes;
             entry.bytes = bytes;
@@ -306,14 +307,14 @@ impl<T: Copy> ContentStore<T> {
         }
         self.make_room(1, bytes, evicted);
         let new = self.allocate();
-        let entry = &mut self.entries[new as usize];
+        let entry = &mut self.entries[new];
         entry.name.assign(name);
         entry.value = Some(value);
         entry.bytes = bytes;
         entry.fresh_until = fresh_until;
         entry.hint = hint;
         let entries = &self.entries;
-        self.index.insert_unique(name.hash(), new, |&i| entries[i as usize].name.hash());
+        self.index.insert_unique(name.hash(), new, |&i| entries[i].name.hash());
         self.lengths.add(name.len());
         self.len += 1;
         self.bytes += bytes;
@@ -371,9 +372,9 @@ impl<T: Copy> ContentStore<T> {
         if matches!(self.order, Order::Lru) {
             self.touch(found);
         } else if let Some(own) = self.order.own() {
-            own.hit(found, self.entries[found as usize].bytes);
+            own.hit(found, self.entries[found].bytes);
         }
-        self.entries[found as usize].value
+        self.entries[found].value
     }
 
     /// Removes at most `limit` Data whose names start with `prefix`, the most recent first; returns their number.
@@ -382,7 +383,7 @@ impl<T: Copy> ContentStore<T> {
         let (mut erased, mut next) = (0, self.newest);
         while next != NONE && erased < limit {
             let index = next;
-            let entry = &self.entries[index as usize];
+            let entry = &self.entries[index];
             next = entry.next;
             if entry.name.starts_with(prefix) {
                 self.remove(index, evicted);
@@ -396,7 +397,7 @@ impl<T: Copy> ContentStore<T> {
     pub fn iter(&self) -> impl Iterator<Item = (&HashedName, T)> {
         let mut next = self.newest;
         core::iter::from_fn(move || {
-            let entry = self.entries.get(next as usize)?;
+            let entry = self.entries.get(next)?;
             next = entry.next;
             Some((&entry.name, entry.value?))
         })
@@ -405,12 +406,12 @@ impl<T: Copy> ContentStore<T> {
     /// The entry of exactly this name.
     #[inline]
     fn exact(&self, name: &HashedName) -> u32 {
-        self.index.find(name.hash(), |&i| self.entries[i as usize].name == *name).copied().unwrap_or(NONE)
+        self.index.find(name.hash(), |&i| self.entries[i].name == *name).copied().unwrap_or(NONE)
     }
 
     #[inline]
     fn answers(&self, index: u32, asked: Asked) -> bool {
-        let entry = &self.entries[index as usize];
+        let entry = &self.entries[index];
         (!asked.must_be_fresh || asked.now < entry.fresh_until)
             && (entry.hint == 0 || entry.hint == asked.hint)
     }
@@ -427,12 +428,12 @@ impl<T: Copy> ContentStore<T> {
             self.index_length(len);
         }
         let node = self.node_of(prefix, len);
-        let mut next = self.nodes.get(node as usize).map_or(NONE, |node| node.head);
+        let mut next = self.nodes.get(node).map_or(NONE, |node| node.head);
         for _ in 0..FRESH_SCAN {
             if next == NONE || self.answers(next, asked) {
                 return next;
             }
-            next = self.entries[next as usize].links[len].next;
+            next = self.entries[next].links[len].next;
         }
         NONE
     }
@@ -445,7 +446,7 @@ impl<T: Copy> ContentStore<T> {
         let mut next = self.oldest;
         while next != NONE {
             self.link_prefix(next, len);
-            next = self.entries[next as usize].prev;
+            next = self.entries[next].prev;
         }
     }
 
@@ -454,23 +455,21 @@ impl<T: Copy> ContentStore<T> {
     fn node_of(&self, name: &HashedName, len: usize) -> u32 {
         let (hash, wire) = (name.hash_of(len), name.prefix_wire(len));
         let same = |&n: &u32| {
-            let node = &self.nodes[n as usize];
-            node.hash == hash
-                && node.len == len
-                && self.entries[node.head as usize].name.prefix_wire(len) == wire
+            let node = &self.nodes[n];
+            node.hash == hash && node.len == len && self.entries[node.head].name.prefix_wire(len) == wire
         };
         self.node_index.find(hash, same).copied().unwrap_or(NONE)
     }
 
     fn link_prefixes(&mut self, index: u32) {
-        for len in lengths(self.indexed, self.entries[index as usize].name.len()) {
+        for len in lengths(self.indexed, self.entries[index].name.len()) {
             self.link_prefix(index, len);
         }
     }
 
     /// Makes an entry the newest member of its prefix of `len` components, if it has one.
     fn link_prefix(&mut self, index: u32, len: usize) {
-        let name = &self.entries[index as usize].name;
+        let name = &self.entries[index].name;
         if len > name.len() {
             return;
         }
@@ -479,56 +478,50 @@ impl<T: Copy> ContentStore<T> {
         if node == NONE {
             let new = Node { hash, len, head: NONE };
             node = self.free_node;
-            match self.nodes.get_mut(node as usize) {
+            match self.nodes.get_mut(node) {
                 Some(free) => {
                     self.free_node = free.head;
                     *free = new;
                 }
-                None => {
-                    node = self.nodes.len() as u32;
-                    if self.nodes.len() == self.nodes.capacity() {
-                        self.nodes.reserve_exact(64 + self.nodes.len() / 8);
-                    }
-                    self.nodes.push(new);
-                }
+                None => node = self.nodes.push(new),
             }
             let nodes = &self.nodes;
-            self.node_index.insert_unique(hash, node, |&n| nodes[n as usize].hash);
+            self.node_index.insert_unique(hash, node, |&n| nodes[n].hash);
         }
-        let head = core::mem::replace(&mut self.nodes[node as usize].head, index);
-        let links = &mut self.entries[index as usize].links;
+        let head = core::mem::replace(&mut self.nodes[node].head, index);
+        let links = &mut self.entries[index].links;
         if links.len() < count {
             links.resize(count, Link::NONE);
         }
         links[len] = Link { prev: NONE, next: head, node };
         if head != NONE {
-            self.entries[head as usize].links[len].prev = index;
+            self.entries[head].links[len].prev = index;
         }
     }
 
     /// Takes an entry out of the members of all its prefixes.
     fn unlink_prefixes(&mut self, index: u32) {
-        for len in lengths(self.indexed, self.entries[index as usize].name.len()) {
-            let Some(link) = self.entries[index as usize].links.get_mut(len) else { continue };
+        for len in lengths(self.indexed, self.entries[index].name.len()) {
+            let Some(link) = self.entries[index].links.get_mut(len) else { continue };
             let Link { prev, next, node } = core::mem::replace(link, Link::NONE);
             if node == NONE {
                 continue;
             }
             if next != NONE {
-                self.entries[next as usize].links[len].prev = prev;
+                self.entries[next].links[len].prev = prev;
             }
             if prev != NONE {
-                self.entries[prev as usize].links[len].next = next;
+                self.entries[prev].links[len].next = next;
                 continue;
             }
             if next != NONE {
-                self.nodes[node as usize].head = next;
+                self.nodes[node].head = next;
                 continue;
             }
-            if let Ok(place) = self.node_index.find_entry(self.nodes[node as usize].hash, |&n| n == node) {
+            if let Ok(place) = self.node_index.find_entry(self.nodes[node].hash, |&n| n == node) {
                 place.remove();
             }
-            self.nodes[node as usize].head = self.free_node;
+            self.nodes[node].head = self.free_node;
             self.free_node = node;
         }
     }
@@ -562,7 +555,7 @@ impl<T: Copy> ContentStore<T> {
     fn forget(&mut self, index: u32, evicted: &mut Vec<T>) {
         self.unlink_prefixes(index);
         self.unlink(index);
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         if let Ok(place) = self.index.find_entry(entry.name.hash(), |&i| i == index) {
             place.remove();
         }
@@ -584,12 +577,8 @@ impl<T: Copy> ContentStore<T> {
     }
 
     fn allocate(&mut self) -> u32 {
-        if let Some(entry) = self.entries.get(self.free as usize) {
+        if let Some(entry) = self.entries.get(self.free) {
             return core::mem::replace(&mut self.free, entry.next);
-        }
-        // By an eighth, and not twice as large: memory that is not used counts too.
-        if self.entries.len() == self.entries.capacity() {
-            self.entries.reserve_exact(8 + self.entries.len() / 8);
         }
         self.entries.push(CsEntry {
             name: HashedName::new(),
@@ -600,8 +589,7 @@ impl<T: Copy> ContentStore<T> {
             prev: NONE,
             next: NONE,
             links: SmallVec::new(),
-        });
-        self.entries.len() as u32 - 1
+        })
     }
 
     #[inline]
@@ -615,24 +603,24 @@ impl<T: Copy> ContentStore<T> {
     #[inline]
     fn push_newest(&mut self, index: u32) {
         let next = core::mem::replace(&mut self.newest, index);
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         (entry.prev, entry.next) = (NONE, next);
         match next {
             NONE => self.oldest = index,
-            next => self.entries[next as usize].prev = index,
+            next => self.entries[next].prev = index,
         }
     }
 
     #[inline]
     fn unlink(&mut self, index: u32) {
-        let CsEntry { prev, next, .. } = self.entries[index as usize];
+        let CsEntry { prev, next, .. } = self.entries[index];
         match prev {
             NONE => self.newest = next,
-            prev => self.entries[prev as usize].next = next,
+            prev => self.entries[prev].next = next,
         }
         match next {
             NONE => self.oldest = prev,
-            next => self.entries[next as usize].prev = prev,
+            next => self.entries[next].prev = prev,
         }
     }
 }

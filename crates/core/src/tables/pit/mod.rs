@@ -1,6 +1,7 @@
 //! The PIT: Interests that were forwarded and not yet answered.
 //!
-//! A slab of entries that are used again with their buffers, and a hash table from name to entry.
+//! A slab of entries that are used again with their buffers, and a hash index from name to entry. Both grow without a stop: no
+//! packet waits while a large table is copied.
 //! Entries are distinct by name, by the selectors CanBePrefix and MustBeFresh, and by forwarding hint: who asks another
 //! network must not answer for this one. The entries of one name hang together in a chain, so a name takes one probe. There
 //! are up to four without a hint; the node bounds the others.
@@ -21,6 +22,8 @@ mod shares;
 pub(crate) use entry::Fact;
 pub use entry::{InRecord, OutRecord, PitEntry};
 
+use super::place_index::PlaceIndex;
+use super::slab::Slab;
 use super::timing_wheel::TimingWheel;
 use crate::ids::{FaceId, PitId};
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
@@ -28,8 +31,6 @@ use crate::packet::PacketId;
 use crate::prefetch::prefetch;
 use crate::tables::fib::NO_ENTRY;
 use crate::units::Time;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use shares::{Holdings, Kind};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, btree_map};
@@ -38,7 +39,7 @@ use std::collections::{BTreeMap, btree_map};
 const NONE: u32 = u32::MAX;
 
 /// What an entry takes beside its buffers, bytes: itself, its links in the wheel (12) and in the list of its face (24),
-/// its place in the hash table (5 for each of at most 16/7 places), its signals beside the PIT (32), and the count of the
+/// its slot in the index (12; up to 22 while that has just grown), its signals beside the PIT (32), and the count of the
 /// digest at the end of its name, if it has one (32).
 const PLACE: u32 = size_of::<PitEntry>() as u32 + 12 + 24 + 12 + 32 + 32;
 /// What a further in-record takes, bytes: it may be half of a buffer that has grown, and it has links (24).
@@ -50,14 +51,14 @@ const KEPT_RECORDS: usize = 8;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Pit {
-    entries: Vec<PitEntry>,
+    entries: Slab<PitEntry>,
     /// The first free entry; the others follow by their `sibling`.
     free: u32,
     len: usize,
     /// The largest `len` since [`Pit::take_most`].
     most: usize,
     /// The first entry of each name.
-    index: HashTable<u32>,
+    index: PlaceIndex,
     /// Entries that share their name with an earlier one.
     siblings: usize,
     /// The CanBePrefix entries.
@@ -90,11 +91,11 @@ impl Pit {
             bytes,
             buffers: 0,
             most_kept: bytes / 16,
-            entries: Vec::new(),
+            entries: Slab::new(),
             free: NONE,
             len: 0,
             most: 0,
-            index: HashTable::new(),
+            index: PlaceIndex::new(),
             prefix_lengths: LengthCounts::new(),
             siblings: 0,
             digests: BTreeMap::new(),
@@ -146,33 +147,25 @@ impl Pit {
         hint: u32,
         now: Time,
     ) -> (PitId, bool) {
-        let entries = &self.entries;
-        let same = |&i: &u32| entries[i as usize].name == *name;
-        let rehash = |&i: &u32| entries[i as usize].name.hash();
-        let new = match self.index.entry(name.hash(), same, rehash) {
-            Entry::Vacant(place) => {
-                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
-                place.insert(new);
-                new
+        let first = self.first_of(name.hash(), |known| known == name);
+        let mut last = first;
+        while last != NONE {
+            let entry = &self.entries[last];
+            if entry.has(can_be_prefix, must_be_fresh, hint) {
+                return (self.id(last), false);
             }
-            Entry::Occupied(place) => {
-                let mut last = *place.get();
-                loop {
-                    let entry = &self.entries[last as usize];
-                    if entry.has(can_be_prefix, must_be_fresh, hint) {
-                        return (self.id(last), false);
-                    }
-                    if entry.sibling == NONE {
-                        break;
-                    }
-                    last = entry.sibling;
-                }
-                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
-                self.entries[last as usize].sibling = new;
-                self.siblings += 1;
-                new
+            if entry.sibling == NONE {
+                break;
             }
-        };
+            last = entry.sibling;
+        }
+        let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
+        if first == NONE {
+            self.index.insert(name.hash(), new);
+        } else {
+            self.entries[last].sibling = new;
+            self.siblings += 1;
+        }
         self.wheel.catch_up(now);
         self.len += 1;
         self.most = self.most.max(self.len);
@@ -182,7 +175,7 @@ impl Pit {
         if name.implicit_digest().is_some() {
             *self.digests.entry(name.hash_of(name.len() - 1)).or_default() += 1;
         }
-        let entry = &mut self.entries[new as usize];
+        let entry = &mut self.entries[new];
         if entry.facts.has(Fact::Buffers) || name.is_long() {
             let before = entry.buffer_bytes();
             entry.name.assign(name);
@@ -202,7 +195,7 @@ impl Pit {
     /// record.
     #[inline]
     pub fn add_in_record(&mut self, id: PitId, record: InRecord) {
-        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
         if entry.in_records.is_empty() {
             if let Some(holdings) = &mut self.holdings {
                 let (kind, bytes) = entry.charge();
@@ -238,7 +231,7 @@ impl Pit {
     /// A downstream no longer waits. If the entry was charged to it, the next one of its downstreams is charged with it.
     /// If there is none, the charge stays until the entry goes.
     pub fn remove_in_record(&mut self, id: PitId, face: FaceId) -> Option<InRecord> {
-        let entry = self.entries.get_mut(id.index as usize).filter(|e| e.is(id))?;
+        let entry = self.entries.get_mut(id.index).filter(|e| e.is(id))?;
         let place = entry.in_records.iter().position(|record| record.face == face)?;
         let before = entry.buffer_bytes();
         let removed = entry.in_records.remove(place);
@@ -265,7 +258,7 @@ impl Pit {
     /// An entry has one more out-record, and may need more.
     #[inline]
     pub(crate) fn note_out_records(&mut self, id: PitId, before: u64) {
-        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
         self.buffers += entry.note_buffers();
         self.buffers -= before;
         if let Some(holdings) = &mut self.holdings {
@@ -341,7 +334,7 @@ impl Pit {
         all.sort_unstable();
         holdings.add_entries(self.entries.len());
         for (_, index, place) in all {
-            let entry = &mut self.entries[index as usize];
+            let entry = &mut self.entries[index];
             let face = entry.in_records[place].face;
             entry.in_records[place].holding = match place {
                 0 => {
@@ -371,9 +364,9 @@ impl Pit {
     /// All entries of this name, in order of insertion.
     #[inline]
     pub fn of_name(&self, name: &HashedName) -> impl Iterator<Item = (PitId, &PitEntry)> {
-        let mut next = self.first_of(name.hash(), name.wire());
+        let mut next = self.first_of(name.hash(), |known| known == name);
         core::iter::from_fn(move || {
-            let entry = self.entries.get(next as usize)?;
+            let entry = self.entries.get(next)?;
             let id = self.id(next);
             next = entry.sibling;
             Some((id, entry))
@@ -382,7 +375,7 @@ impl Pit {
 
     /// An entry keeps its Interest, which takes so many bytes of memory.
     pub(crate) fn keep(&mut self, id: PitId, interest: PacketId, bytes: u64) {
-        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
         entry.kept = Some(interest);
         entry.kept_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
         if let Some(holdings) = &mut self.holdings {
@@ -394,13 +387,13 @@ impl Pit {
     /// The entry with this handle, if it still lives.
     #[inline]
     pub fn entry(&self, id: PitId) -> Option<&PitEntry> {
-        self.entries.get(id.index as usize).filter(|e| e.is(id))
+        self.entries.get(id.index).filter(|e| e.is(id))
     }
 
     /// The entry with this handle, if it still lives.
     #[inline]
     pub fn entry_mut(&mut self, id: PitId) -> Option<&mut PitEntry> {
-        self.entries.get_mut(id.index as usize).filter(|e| e.is(id))
+        self.entries.get_mut(id.index).filter(|e| e.is(id))
     }
 
     /// Puts into `out` every entry that a Data satisfies: those of exactly its name (longest name
@@ -441,9 +434,9 @@ impl Pit {
     /// Appends the entries of one name: all, or those with CanBePrefix.
     #[inline]
     fn match_chain(&self, hash: u64, wire: &[u8], prefixes_only: bool, out: &mut SmallVec<[PitId; 4]>) {
-        let mut next = self.first_of(hash, wire);
+        let mut next = self.first_of(hash, |name| name.hash() == hash && name.wire() == wire);
         while next != NONE {
-            let entry = &self.entries[next as usize];
+            let entry = &self.entries[next];
             if entry.can_be_prefix || !prefixes_only {
                 out.push(self.id(next));
             }
@@ -458,40 +451,42 @@ impl Pit {
         tlv[1] = 32;
         tlv[2..].copy_from_slice(digest);
         let hash = self.hasher.extend(data_name.hash(), &tlv);
-        let same = |&i: &u32| {
-            let name = &self.entries[i as usize].name;
+        let is_it = |name: &HashedName| {
             name.hash() == hash && name.wire().strip_suffix(&tlv) == Some(data_name.wire())
         };
-        let mut next = self.index.find(hash, same).copied().unwrap_or(NONE);
+        let mut next = self.first_of(hash, is_it);
         while next != NONE {
             out.push(self.id(next));
-            next = self.entries[next as usize].sibling;
+            next = self.entries[next].sibling;
         }
     }
 
-    /// The first entry of a name, or [`NONE`].
+    /// The first entry of the name with this hash that is the one, or [`NONE`].
     #[inline]
-    fn first_of(&self, hash: u64, wire: &[u8]) -> u32 {
-        let same = |&i: &u32| {
-            let name = &self.entries[i as usize].name;
-            name.hash() == hash && name.wire() == wire
-        };
-        self.index.find(hash, same).copied().unwrap_or(NONE)
+    fn first_of(&self, hash: u64, is_it: impl Fn(&HashedName) -> bool) -> u32 {
+        self.index.find(hash, |index| is_it(&self.entries[index].name)).unwrap_or(NONE)
     }
 
     /// Has the processor fetch an entry.
     #[inline]
     pub(crate) fn prefetch(&self, id: PitId) {
-        if let Some(entry) = self.entries.get(id.index as usize) {
+        if let Some(entry) = self.entries.get(id.index) {
             entry.prefetch();
             self.wheel.prefetch(id.index);
         }
     }
 
+    /// Has the processor fetch where the entry of a name is looked up.
+    #[inline]
+    pub(crate) fn prefetch_name(&self, hash: u64) {
+        self.index.prefetch(hash);
+    }
+
     /// Has the processor fetch the fields that each packet needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
-        prefetch(&self.entries);
+        self.entries.prefetch_fields();
+        self.index.prefetch_fields();
         prefetch(&self.siblings);
         prefetch(&self.digests);
         self.wheel.prefetch_fields();
@@ -506,7 +501,7 @@ impl Pit {
     /// Has the processor fetch the entry that is used next.
     #[inline]
     pub(crate) fn prefetch_free(&self) {
-        if let Some(entry) = self.entries.get(self.free as usize) {
+        if let Some(entry) = self.entries.get(self.free) {
             entry.prefetch();
             self.wheel.prefetch(self.free);
         }
@@ -522,16 +517,15 @@ impl Pit {
     /// there is an entry of that name.
     #[inline]
     pub(crate) fn insert_plain(&mut self, name: &HashedName, record: InRecord, now: Time) -> Option<PitId> {
-        let entries = &self.entries;
-        let same = |&i: &u32| entries[i as usize].name == *name;
-        let rehash = |&i: &u32| entries[i as usize].name.hash();
-        let Entry::Vacant(place) = self.index.entry(name.hash(), same, rehash) else { return None };
+        if self.first_of(name.hash(), |known| known == name) != NONE {
+            return None;
+        }
         let index = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
-        place.insert(index);
+        self.index.insert(name.hash(), index);
         self.wheel.catch_up(now);
         self.len += 1;
         self.most = self.most.max(self.len);
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         entry.name.assign(name);
         (entry.can_be_prefix, entry.must_be_fresh, entry.hint, entry.live) = (false, false, 0, true);
         entry.in_records.push(InRecord { holding: index, ..record });
@@ -556,14 +550,14 @@ impl Pit {
     /// A live entry.
     #[inline]
     pub(crate) fn at(&mut self, id: PitId) -> &mut PitEntry {
-        &mut self.entries[id.index as usize]
+        &mut self.entries[id.index]
     }
 
     /// Removes an entry that [`Pit::only_match`] found, with one downstream.
     #[inline]
     pub(crate) fn remove_plain(&mut self, id: PitId) {
         let index = id.index;
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         if self.holdings.is_some() || entry.facts.has(Fact::Buffers) {
             self.remove(id);
             return;
@@ -571,9 +565,7 @@ impl Pit {
         self.wheel.unlink(index);
         entry.live = false;
         entry.generation = entry.generation.wrapping_add(1);
-        if let Ok(place) = self.index.find_entry(entry.name.hash(), |&i| i == index) {
-            place.remove();
-        }
+        self.index.remove(entry.name.hash(), index);
         entry.name.clear();
         entry.sibling = self.free;
         self.len -= 1;
@@ -588,7 +580,7 @@ impl Pit {
         }
         let index = id.index;
         self.wheel.unlink(index);
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         let (hash, sibling) = (entry.name.hash(), entry.sibling);
         if entry.can_be_prefix {
             self.prefix_lengths.remove(entry.name.len());
@@ -605,17 +597,16 @@ impl Pit {
         entry.live = false;
         entry.generation = entry.generation.wrapping_add(1);
         self.len -= 1;
-        match self.index.find_entry(hash, |&i| i == index) {
-            Ok(mut place) if sibling != NONE => {
-                *place.get_mut() = sibling;
-                self.siblings -= 1;
-            }
-            Ok(place) => {
-                place.remove();
-            }
-            Err(_) => self.unchain(index, sibling, hash),
+        let is_first = match sibling {
+            NONE => self.index.remove(hash, index),
+            sibling => self.index.replace(hash, index, sibling),
+        };
+        if !is_first {
+            self.unchain(index, sibling, hash);
+        } else if sibling != NONE {
+            self.siblings -= 1;
         }
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[index];
         if let Some(holdings) = &mut self.holdings {
             holdings.disown(index);
             for record in entry.in_records.iter().filter(|record| record.holding != index) {
@@ -636,13 +627,12 @@ impl Pit {
 
     /// Takes an entry that is not the first of its name out of the chain.
     fn unchain(&mut self, index: u32, sibling: u32, hash: u64) {
-        let name = &self.entries[index as usize].name;
-        let same = |&i: &u32| self.entries[i as usize].name == *name;
-        let mut before = self.index.find(hash, same).copied().unwrap_or(NONE);
+        let name = &self.entries[index].name;
+        let mut before = self.first_of(hash, |known| known == name);
         while before != NONE {
-            let next = self.entries[before as usize].sibling;
+            let next = self.entries[before].sibling;
             if next == index {
-                self.entries[before as usize].sibling = sibling;
+                self.entries[before].sibling = sibling;
                 self.siblings -= 1;
                 return;
             }
@@ -690,7 +680,7 @@ impl Pit {
     #[inline]
     pub fn pop_expired(&mut self, now: Time, looks: &mut usize) -> Option<PitId> {
         let entries = &self.entries;
-        let index = self.wheel.pop(now, looks, |i| entries[i as usize].expires)?;
+        let index = self.wheel.pop(now, looks, |i| entries[i].expires)?;
         Some(self.id(index))
     }
 
@@ -704,33 +694,27 @@ impl Pit {
     /// The handle of the entry that is now at `index`.
     #[inline]
     fn id(&self, index: u32) -> PitId {
-        PitId { index, generation: self.entries[index as usize].generation }
+        PitId { index, generation: self.entries[index].generation }
     }
 }
 
 /// Takes a free entry, or makes one; it is blank except for its buffers and generation.
 #[inline]
 fn allocate(
-    entries: &mut Vec<PitEntry>,
+    entries: &mut Slab<PitEntry>,
     wheel: &mut TimingWheel,
     holdings: &mut Option<Box<Holdings>>,
     free: &mut u32,
 ) -> u32 {
     if *free == NONE {
-        // By an eighth, and not twice as large: memory that is not used counts too.
-        let more = 256 + entries.len() / 8;
-        if entries.len() == entries.capacity() {
-            entries.reserve_exact(more);
-        }
-        entries.push(PitEntry::blank());
-        wheel.add_index(more);
+        wheel.add_index();
         if let Some(holdings) = holdings {
-            holdings.add_entry(more);
+            holdings.add_entry();
         }
-        return entries.len() as u32 - 1;
+        return entries.push(PitEntry::blank());
     }
     let index = *free;
-    let entry = &mut entries[index as usize];
+    let entry = &mut entries[index];
     *free = core::mem::replace(&mut entry.sibling, NONE);
     entry.expires = Time::NEVER;
     entry.strategy = Default::default();

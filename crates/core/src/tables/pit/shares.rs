@@ -16,6 +16,7 @@
 
 use crate::deadline::Deadlines;
 use crate::ids::FaceId;
+use crate::tables::slab::Slab;
 use crate::units::Time;
 
 /// No holding.
@@ -75,9 +76,9 @@ pub(super) struct Holdings {
     plain: Shares,
     large: Shares,
     /// By entry: what its owner holds.
-    owned: Vec<Holding>,
+    owned: Slab<Holding>,
     /// What faces with further in-records hold.
-    further: Vec<Holding>,
+    further: Slab<Holding>,
     /// The first free one of these; the others follow by `newer`.
     free: u32,
 }
@@ -145,21 +146,18 @@ impl Holdings {
     /// Nothing, with a bound for each kind.
     pub(super) fn new(plain: u64, large: u64) -> Holdings {
         let (plain, large) = (Shares::new(plain), Shares::new(large));
-        Holdings { plain, large, owned: Vec::new(), further: Vec::new(), free: NONE }
+        Holdings { plain, large, owned: Slab::new(), further: Slab::new(), free: NONE }
     }
 
     /// There is one entry more, which nobody holds.
     #[inline]
-    pub(super) fn add_entry(&mut self, more: usize) {
-        if self.owned.len() == self.owned.capacity() {
-            self.owned.reserve_exact(more);
-        }
+    pub(super) fn add_entry(&mut self) {
         self.owned.push(NOTHING);
     }
 
     /// Adds so many entries, which no face holds.
     pub(super) fn add_entries(&mut self, count: usize) {
-        self.owned.extend(core::iter::repeat_n(NOTHING, count));
+        (0..count).for_each(|_| self.add_entry());
     }
 
     #[inline]
@@ -173,8 +171,8 @@ impl Holdings {
     #[inline]
     fn at(&mut self, number: u32) -> &mut Holding {
         match number & FURTHER {
-            0 => &mut self.owned[number as usize],
-            _ => &mut self.further[(number ^ FURTHER) as usize],
+            0 => &mut self.owned[number],
+            _ => &mut self.further[number ^ FURTHER],
         }
     }
 
@@ -182,7 +180,7 @@ impl Holdings {
     #[inline]
     pub(super) fn own(&mut self, entry: u32, face: FaceId, kind: Kind, bytes: u32) {
         self.make_room_for(face);
-        self.owned[entry as usize] = Holding { face, entry, bytes, kind, ..NOTHING };
+        self.owned[entry] = Holding { face, entry, bytes, kind, ..NOTHING };
         self.shares(kind).charge(face, bytes);
         self.push_newest(entry);
     }
@@ -191,19 +189,13 @@ impl Holdings {
     pub(super) fn join(&mut self, entry: u32, face: FaceId, bytes: u32) -> u32 {
         self.make_room_for(face);
         let holding = Holding { face, entry, bytes, kind: Kind::Large, ..NOTHING };
-        let place = match self.further.get_mut(self.free as usize) {
+        let place = match self.further.get_mut(self.free) {
             Some(free) => {
                 let place = core::mem::replace(&mut self.free, free.newer);
                 *free = holding;
                 place
             }
-            None => {
-                if self.further.len() == self.further.capacity() {
-                    self.further.reserve_exact(256 + self.further.len() / 8);
-                }
-                self.further.push(holding);
-                self.further.len() as u32 - 1
-            }
+            None => self.further.push(holding),
         };
         let number = place | FURTHER;
         self.large.charge(face, bytes);
@@ -213,7 +205,7 @@ impl Holdings {
 
     /// The owner of an entry needs another amount for it.
     pub(super) fn recharge(&mut self, entry: u32, kind: Kind, bytes: u32) {
-        let owned = self.owned[entry as usize];
+        let owned = self.owned[entry];
         if owned.bytes == 0 || (owned.kind == kind && owned.bytes == bytes) {
             return;
         }
@@ -224,7 +216,7 @@ impl Holdings {
     /// Nobody holds the entry any more.
     #[inline]
     pub(super) fn disown(&mut self, entry: u32) {
-        if self.owned[entry as usize].bytes > 0 {
+        if self.owned[entry].bytes > 0 {
             self.discharge(entry);
         }
     }

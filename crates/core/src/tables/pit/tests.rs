@@ -123,6 +123,20 @@ fn a_hop_touches_few_cache_lines() {
 }
 
 #[test]
+fn a_pit_that_grows_moves_none_but_its_first_entries() {
+    let mut pit = Pit::new(HASHER, 1 << 30);
+    let mut places = Vec::new();
+    for n in 0..3_000 {
+        let mut one = HashedName::new();
+        one.assign_segment(&HASHER, &name("/a"), n).unwrap();
+        let id = pend(&mut pit, &one, false, ms(1));
+        places.push((id, &raw const *pit.entry(id).unwrap()));
+    }
+    let moved = places.iter().filter(|(id, place)| &raw const *pit.entry(*id).unwrap() != *place).count();
+    assert!(moved <= 64, "{moved} have moved");
+}
+
+#[test]
 fn data_satisfies_every_interest_that_it_may() {
     let mut pit = Pit::new(HASHER, ROOM);
     let exact = pend(&mut pit, &name("/a/b"), false, ms(1));

@@ -255,12 +255,15 @@ impl Members {
         self.ring = (first != last).then_some((after, last));
     }
 
-    /// Returns the chosen Interest.
-    pub(crate) fn front(&self) -> Option<PacketId> {
+    /// Returns the place of the flow of the chosen Interest, its place in its group, and the Interest.
+    pub(crate) fn chosen(&self) -> Option<((u32, u32), PacketId)> {
         let (first, _) = self.ring?;
         match &self.flows[first as usize].queue {
-            VirtualQueue::Interests(list) => list.front(),
-            VirtualQueue::Group(group) => group.members.front(),
+            VirtualQueue::Interests(list) => Some(((first, NONE), list.front()?)),
+            VirtualQueue::Group(group) => {
+                let ((member, _), packet) = group.members.chosen()?;
+                Some(((first, member), packet))
+            }
         }
     }
 

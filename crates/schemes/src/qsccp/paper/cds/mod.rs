@@ -75,6 +75,8 @@ pub(crate) struct Cds {
     index: FlowIndex,
     /// A bit for each class that has a head.
     backlogged: u8,
+    /// A bit for each class without a head whose flows are parked. It stays if these flows are given up.
+    parked: u8,
     /// The WFQ virtual time: the finish tag that was served last.
     virtual_time: f64,
     /// The total TBRL.
@@ -126,6 +128,7 @@ impl Cds {
             overbooking: Overbooking::default(),
             index: FlowIndex::default(),
             backlogged: 0,
+            parked: 0,
             virtual_time: 0.0,
             total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
             ledger: Ledger::new(Rate::from_bps_f64(capacity), settings.default_data_bits),

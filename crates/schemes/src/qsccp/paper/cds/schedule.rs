@@ -57,8 +57,10 @@ impl Cds {
         let class = &mut self.classes[c];
         let quantum = self.settings.quantum_bits.max(class.largest_bits) as f64;
         let Ok(charge) = class.flows.choose(now, quantum) else {
+            let is_parked = class.flows.unparks_at() != Time::NEVER;
             (class.head, class.last_finish) = (None, start);
             self.backlogged &= !(1 << c);
+            self.parked = (self.parked & !(1 << c)) | (u8::from(is_parked) << c);
             return;
         };
         let weight = if c >= FIRST_DT { self.settings.omega[c - FIRST_DT] } else { 1.0 };
@@ -66,12 +68,16 @@ impl Cds {
         class.last_finish = finish;
         class.head = Some(Head { charge, start, finish });
         self.backlogged |= 1 << c;
+        self.parked &= !(1 << c);
     }
 
     /// Prepares heads of classes whose flows lacked tokens of their own.
     fn unpark(&mut self, now: Time) {
-        for c in 0..self.classes.len() {
-            if self.classes[c].head.is_none() && self.classes[c].flows.unparks_at() <= now {
+        let mut rest = self.parked;
+        while rest != 0 {
+            let c = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if self.classes[c].flows.unparks_at() <= now {
                 self.prepare_head(now, c);
             }
         }
@@ -121,7 +127,9 @@ impl Cds {
                 Err(at) => return Next::At(at.min(self.unparks_at())),
             };
             let class = &mut self.classes[c];
-            let (Some(head), Some(packet)) = (class.head, class.flows.front()) else { return Next::Empty };
+            let (Some(head), Some((known, packet))) = (class.head, class.flows.chosen()) else {
+                return Next::Empty;
+            };
             let (interest, bits) = (&ev.pool[packet], head.charge);
             let (lifetime, bytes) = (interest.lifetime, interest.wire_len());
             let is_late = ev.now - interest.queued_at > lifetime - self.return_time(lifetime);
@@ -147,7 +155,7 @@ impl Cds {
                 None => self.virtual_time = self.virtual_time.max(head.finish),
             }
             self.prepare_head_from(ev.now, c, head.finish);
-            self.send(ev.now, bits, &mut ev.pool[packet]);
+            self.send(ev.now, bits, known, &mut ev.pool[packet]);
             return Next::Packet(packet);
         }
         Next::Empty
@@ -155,10 +163,11 @@ impl Cds {
 
     /// Sends an Interest, for which the total limiter pays. PECN: it leaves with the lower of its
     /// DownstreamRate and R_f,j, the first argument of the minimum in (10); the strategy supplies the second.
-    /// It also carries the mark of a greedy flow.
-    fn send(&mut self, now: Time, bits: u64, interest: &mut Packet) {
+    /// It also carries the mark of a greedy flow. `known` is the place of
+    /// the flow.
+    fn send(&mut self, now: Time, bits: u64, known: (u32, u32), interest: &mut Packet) {
         let class = interest.flow.class;
-        let Some(known) = self.find(interest.flow) else { return };
+        debug_assert_eq!(self.find(interest.flow), Some(known));
         let data = &mut self.classes[class as usize].flow(known.0, known.1).data;
         self.total.take(now, data.answers.part_of(bits));
         if self.settings.exact_charges {
