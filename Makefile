@@ -1,5 +1,5 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick docs test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden instructions records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick docs site site-env reference test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden instructions records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -30,7 +30,7 @@ quick: ## build target/debug/weir for daily work
 # Everything that is tested, with what the tests need. The suites run the binary that the tests in Rust were built with:
 # that checks more than a release does, and nothing is compiled twice.
 test: test-rust doctests tools ## run every test
-	$(MAKE) tables python web interop apps qos lab WEIR=$(TARGET)/debug/weir
+	$(MAKE) site tables python web interop apps qos lab WEIR=$(TARGET)/debug/weir
 
 # The programs of the tests; `make lint` compiles the other examples and the benchmarks.
 RUST_TESTS = --workspace --all-features --tests
@@ -55,7 +55,7 @@ doctests:
 	cargo test --workspace --all-features --doc
 
 # Other people's software that the tests need.
-tools: $(PYTHON_ENV)/installed ## install the other software that the tests need
+tools: $(PYTHON_ENV)/installed site-env ## install the other software that the tests need
 	sh web/install-test-tools.sh
 	sh tests/interop/install.sh
 	sh tests/tables/install.sh
@@ -85,10 +85,34 @@ wheel: ## build a Python wheel for Linux in target/wheels
 	PATH=$(TARGET)/wheel-env/bin:$$PATH maturin build --release --zig --compatibility manylinux2014 --out $(TARGET)/wheels
 
 # The parts of documents that the code has, and the table of the interoperability tests.
-docs: ## write the documents that are generated
+reference: ## write the parts of documents that are generated
 	cargo xtask docs
 	sh tests/interop/install.sh
 	tests/interop/peers/python/bin/python tests/interop/run.py --write-table
+
+# The documentation as pages that open from a folder: target/site/index.html. It fails at a link or a file that leads nowhere.
+# `make site` leaves out the documentation of the code in Rust, which takes minutes to compile.
+SITE := $(TARGET)/site
+SITE_ENV := $(TARGET)/site-env
+docs: used-by-suites site ## build the site of the documentation in target/site
+	cargo doc --workspace --no-deps --all-features --quiet
+	rm -rf $(SITE)/api/rust
+	cp -r $(TARGET)/doc $(SITE)/api/rust
+	@# What the page about the API in Rust leads to.
+	grep -o 'rust/[a-z_]*/index.html' docs/api/rust.md | while read -r page; do test -f $(SITE)/api/$$page || { echo "docs/api/rust.md: no $$page"; exit 1; }; done
+	@echo $(SITE)/index.html
+
+site: site-env
+	PATH=$(SITE_ENV)/bin:$$PATH NO_MKDOCS_2_WARNING=1 mkdocs build --clean --site-dir $(SITE)
+
+# The generator of the site, and the library that draws its diagrams: without npm, browsers load that from the network.
+MERMAID = mermaid@11.17.0
+site-env: $(SITE_ENV)/installed
+$(SITE_ENV)/installed: docs/site/requirements.txt
+	python3 -m venv $(SITE_ENV)
+	$(SITE_ENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	-mkdir -p $(TARGET)/mermaid && cd $(TARGET)/mermaid && npm pack --silent $(MERMAID) && tar xzf mermaid-*.tgz package/dist/mermaid.min.js
+	touch $@
 
 # The main figures of every scheme on every built-in scenario; half a minute.
 golden: ## write the golden tables anew
@@ -143,7 +167,7 @@ qos: binary ## compare classes on real forwarders with the simulator
 	python3 tests/qos/qos.py
 	python3 tests/qos/sluice.py
 
-# How well faces keep their rates, and window laws on real sockets: what docs/use/forward.md says of them. It wants the
+# How well faces keep their rates, and window laws on real sockets: what docs/reference/forwarding.md says of them. It wants the
 # processors to itself, and the release.
 pacing: binary ## measure how well faces keep their rates
 	python3 tests/qos/pacing.py
