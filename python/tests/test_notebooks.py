@@ -6,7 +6,7 @@ import nbclient
 import nbformat
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
+FOLDER = Path(__file__).parents[2] / "python" / "notebooks"
 
 # What must hold after the last cell of each.
 HOLDS = {

@@ -1,4 +1,4 @@
-"""A forwarder in little memory: with the file that docs/use/internet.md gives, all its tables fill under a bound of the system."""
+"""A forwarder in little memory: with the file that docs/tasks/internet.md gives, all its tables fill under a bound of the system."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 
 from path import Lab, OnAPath, digest_of, free_port, wait_for, weir_binary
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "use" / "internet.md"
+PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "tasks" / "internet.md"
 # What `ulimit -v` allows, kB; and what may be resident, kB.
 ADDRESSES, RESIDENT = 250_000, 64_000
 INTERESTS, FRAGMENTS, CONTENT = 100_000, 5_000, 20_000_000

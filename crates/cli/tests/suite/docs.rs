@@ -693,7 +693,7 @@ fn the_means_of_the_series_are_those_of_the_page() {
     let mut world = World::build(experiment).expect("it runs");
     world.run(&mut |_| ()).expect("it ends");
     let report = world.finish().report;
-    let page = read(&root().join("docs/use/read-the-series.md"));
+    let page = read(&root().join("docs/tasks/results.md"));
     let series = &report.series;
     let mean = |values: &[f32]| {
         let steps = values.iter().enumerate().filter(|(step, _)| *step as f64 * series.step_s >= 20.0);
@@ -704,7 +704,7 @@ fn the_means_of_the_series_are_those_of_the_page() {
     for (row, class) in report.document.classes.iter().zip(&series.classes) {
         let (goodput, delay) = (mean(&class.goodput_bps) / 1e6, mean(&class.delay_ms));
         let line = format!("│ {:<5} ┆ {goodput:<11.3} ┆ {delay:<8.1} │", row.class);
-        assert!(page.contains(&line), "docs/use/read-the-series.md does not have: {line}");
+        assert!(page.contains(&line), "docs/tasks/results.md does not have: {line}");
     }
 }
 
