@@ -103,15 +103,17 @@ docs: used-by-suites site ## build the site of the documentation in target/site
 	@echo $(SITE)/index.html
 
 site: site-env
-	PATH=$(SITE_ENV)/bin:$$PATH NO_MKDOCS_2_WARNING=1 mkdocs build --clean --site-dir $(SITE)
+	PATH=$(SITE_ENV)/bin:$$PATH NO_MKDOCS_2_WARNING=1 SITE_LIBRARIES=$(SITE_ENV)/libraries mkdocs build --clean --site-dir $(SITE)
 
-# The generator of the site, and the library that draws its diagrams: without npm, browsers load that from the network.
-MERMAID = mermaid@11.17.0
+# The generator of the site, and the libraries that its pages load: without npm, browsers load these from the network.
+LIBRARIES = mermaid@11.17.0 iframe-worker@1.0.4
 site-env: $(SITE_ENV)/installed
 $(SITE_ENV)/installed: docs/site/requirements.txt
 	python3 -m venv $(SITE_ENV)
 	$(SITE_ENV)/bin/pip install --quiet --disable-pip-version-check -r $<
-	-mkdir -p $(TARGET)/mermaid && cd $(TARGET)/mermaid && npm pack --silent $(MERMAID) && tar xzf mermaid-*.tgz package/dist/mermaid.min.js
+	for library in $(LIBRARIES); do \
+	  folder=$(SITE_ENV)/libraries/$${library%@*} && mkdir -p $$folder && \
+	  npm pack --silent --pack-destination $$folder $$library && tar xzf $$folder/*.tgz -C $$folder --strip-components 1 || true; done
 	touch $@
 
 # The main figures of every scheme on every built-in scenario; half a minute.

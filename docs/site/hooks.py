@@ -1,6 +1,7 @@
 """What the site needs beyond mkdocs: navigation by folders, links into the source tree, and files that the text names."""
 
 import logging
+import os
 import re
 from pathlib import Path
 
@@ -8,14 +9,19 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = logging.getLogger("mkdocs.hooks.weir")
-# The library that draws diagrams; `make docs` fetches it.
-MERMAID = ROOT / "target/mermaid/package/dist/mermaid.min.js"
+# What pages load: the library that draws diagrams, and what lets the search work in a folder. `make docs` fetches both.
+# Where they are not, browsers load them from the network.
+LIBRARIES = Path(os.environ.get("SITE_LIBRARIES", ROOT / "target/site-env/libraries"))
+MERMAID = LIBRARIES / "mermaid/dist/mermaid.min.js"
+WORKER = LIBRARIES / "iframe-worker/shim/index.js"
+WORKER_URL = "https://unpkg.com/iframe-worker/shim"
 
 LINK = re.compile(r"(?<!!)\[([^\]\[]+(?:\[[^\]]*\][^\]\[]*)*)\]\(([^)\s]+)\)")
 # A file of the source tree in the text, such as `crates/app/examples/get.rs`.
 NAMED = re.compile(r"`((?:\.ci|crates|docs|fuzz|packaging|python|scenarios|tests|web|xtask)/[A-Za-z0-9_./-]+)`")
 # The example that a reader adds, and the folder of that name in each crate.
 PLACEHOLDERS = re.compile(r"[A-Z]{4,}|^crates/schemes/src/aimd\.rs$|^tests/suite$")
+CODE = re.compile(r"`[^`]+`")
 FENCE = re.compile(r"^\s*(```|~~~)")
 
 
@@ -31,11 +37,19 @@ def on_config(config):
 
 
 def on_files(files, config):
-    if MERMAID.exists():
-        files.append(File.generated(config, "site/mermaid.min.js", abs_src_path=str(MERMAID)))
-        if "site/mermaid.min.js" not in config.extra_javascript:
-            config.extra_javascript.append("site/mermaid.min.js")
+    for library, name in [(MERMAID, "site/mermaid.min.js"), (WORKER, "site/iframe-worker.js")]:
+        if library.exists():
+            files.append(File.generated(config, name, abs_src_path=str(library)))
+    if MERMAID.exists() and "site/mermaid.min.js" not in config.extra_javascript:
+        config.extra_javascript.append("site/mermaid.min.js")
     return files
+
+
+def on_post_page(output, page, config):
+    if not WORKER.exists():
+        return output
+    up = "../" * page.url.count("/")
+    return output.replace(WORKER_URL, f"{up}site/iframe-worker.js")
 
 
 def on_page_markdown(markdown, page, config, files):
@@ -52,6 +66,9 @@ def on_page_markdown(markdown, page, config, files):
         for name in NAMED.findall(line):
             if not PLACEHOLDERS.search(name.removesuffix("README.md")) and not (ROOT / name).exists():
                 LOG.warning("%s names %s, which does not exist", page.file.src_uri, name)
+        if line.startswith("|"):
+            # Of the two ways to write a bar in the code of a table's cell, the one that this renderer knows.
+            line = CODE.sub(lambda code: code.group().replace("\\|", "|"), line)
         lines.append(LINK.sub(lambda found: link(found, source, config), line))
     return "\n".join(lines)
 
