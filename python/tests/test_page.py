@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def examples_of(page):
     """The examples of a page as programs."""
-    path = GUIDE / f"{page}.md"
+    path = DOCS / f"{page}.md"
     return [compile(text, str(path), "exec") for text in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)]
 
 
@@ -23,7 +23,7 @@ def names(tmp_path, monkeypatch):
 
 
 def test_the_examples_of_the_page_run(names, capsys):
-    examples = examples_of("python")
+    examples = examples_of("guide/python")
     assert len(examples) == 8
     for example in examples:
         exec(example, names)
@@ -37,6 +37,13 @@ def test_the_examples_of_the_page_run(names, capsys):
 
 
 def test_the_law_of_the_page_runs(names):
-    (law,) = examples_of("scheme")
+    (law,) = examples_of("guide/scheme")
     exec(law, names)
     assert all(goodput > 8e6 for goodput in names["goodput"].values())
+
+
+def test_the_figure_of_the_page_is_drawn(names):
+    (figure,) = examples_of("tasks/figures")
+    exec(figure, names)
+    assert all(len(points) == 3 and points[0][1] > 8 for points in names["curves"].values())
+    assert Path("goodput-over-loss.pdf").read_bytes()[:4] == b"%PDF"
