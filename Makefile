@@ -1,5 +1,5 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick docs site site-env reference test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden instructions records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick docs figures site site-env reference test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden instructions records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -104,6 +104,22 @@ docs: used-by-suites site ## build the site of the documentation in target/site
 
 site: site-env
 	PATH=$(SITE_ENV)/bin:$$PATH NO_MKDOCS_2_WARNING=1 SITE_LIBRARIES=$(SITE_ENV)/libraries mkdocs build --clean --site-dir $(SITE)
+
+# The figures of results in the documentation, drawn by Weir.
+FIGURES = docs/figures
+figures: binary ## draw the figures of the documentation again
+	rm -rf $(TARGET)/figures && mkdir -p $(TARGET)/figures
+	awk '/<!-- file: home.toml -->/ { found = 1 } found && /^```$$/ { exit } found && n++ > 1' docs/guide/scenario.md > $(TARGET)/figures/home.toml
+	cd $(TARGET)/figures && $(abspath $(WEIR)) run qsccp/dumbbell --out dumbbell > run.txt && $(abspath $(WEIR)) run home.toml --out home > home.txt
+	cd $(TARGET)/figures && $(abspath $(WEIR)) sweep examples/minimal --vary link.alice-bob.loss=0.0001,0.001,0.01,0.05 \
+	  --schemes reno,cubic,bbr,pcon --seeds 5 --out sweep > sweep.txt
+	cd $(TARGET)/figures && $(abspath $(WEIR)) compare qsccp/dumbbell --schemes qsccp,sluice,pcon,cubic,bbr --seeds 5 \
+	  --set defaults.flow.start_jitter=20ms --set duration=30s --out compare > compare.txt
+	$(WEIR) plot $(TARGET)/figures/dumbbell --metric goodput --columns 2 -o $(FIGURES)/dumbbell-goodput.svg
+	$(WEIR) plot $(TARGET)/figures/dumbbell --what topology -o $(FIGURES)/topology.svg
+	$(WEIR) plot $(TARGET)/figures/home --metric goodput --columns 2 -o $(FIGURES)/home-goodput.svg
+	$(WEIR) plot $(TARGET)/figures/sweep --log x -o $(FIGURES)/sweep.svg
+	$(WEIR) plot $(TARGET)/figures/compare --columns 2 -o $(FIGURES)/compare.svg
 
 # The generator of the site, and the libraries that its pages load: without npm, browsers load these from the network.
 LIBRARIES = mermaid@11.17.0 iframe-worker@1.0.4
