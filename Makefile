@@ -210,9 +210,8 @@ audit: ## check licences and known vulnerabilities; needs the network
 	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check
 	cd web && npm audit
 
-# The program with what belongs to it and a bill of materials, in target/dist.
-release: ## make the archive of a release in target/dist
-	command -v cargo-cyclonedx > /dev/null || cargo install --locked cargo-cyclonedx
+# Static programs for x86-64 and aarch64, Python wheels, the Debian package, the container file and checksums, in target/dist.
+release: ## make everything of a release in target/dist; takes half an hour
 	sh packaging/release.sh
 
 # A Debian package, in target/dist. try-deb installs it into a clean Debian, which it makes as root with mmdebstrap.

@@ -25,6 +25,7 @@ for (const [name, entry, banner] of [
   ["compare", "src/compare.ts", containing("uplot")],
   ["sweep", "src/sweep.ts", containing("uplot")],
   ["summary", "src/summary.ts", {}],
+  ["status", "src/status.ts", {}],
 ]) {
   const { outputFiles } = await build({
     absWorkingDir: here,

@@ -1,5 +1,6 @@
-//! Names the program for the keys of runs: `WEIR_COMMIT` is the commit that is checked out, and `WEIR_SOURCES` a digest
-//! of all that decides the figures of a run, the sources of the simulator and of the crates below it.
+//! Sets the version of the program for the keys of runs: `WEIR_COMMIT` is the commit that is checked out, and
+//! `WEIR_SOURCES` is a digest of everything that decides the figures of a run, which is the sources of the
+//! simulator and of the crates below it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ fn main() {
     println!("cargo::rustc-env=WEIR_SOURCES={}", sources(&root));
     let commit = if is_checkout(&root) { git(&["rev-parse", "--short=12", "HEAD"]) } else { None };
     println!("cargo::rustc-env=WEIR_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
-    // Cargo runs this again whenever a file that it watches is missing, so only those that exist are named. The log
-    // of HEAD is written with every commit, and HEAD itself where another branch is checked out.
+    // Cargo runs this again whenever a watched file is missing, so only existing files are named. The log of
+    // HEAD is written with every commit, and HEAD itself when another branch is checked out.
     let watched =
         ["HEAD", "logs/HEAD"].into_iter().filter_map(|name| git(&["rev-parse", "--git-path", name]));
     for path in watched.filter(|path| commit.is_some() && Path::new(path).exists()) {
@@ -27,7 +28,7 @@ fn main() {
     }
 }
 
-/// A digest of the sources, each with its path, and of the versions of other people's crates.
+/// Returns a digest of the sources, each with its path, and of the versions of external crates.
 fn sources(root: &Path) -> String {
     let mut files = vec![root.join("Cargo.lock")];
     println!("cargo::rerun-if-changed={}", root.join("Cargo.lock").display());
@@ -42,7 +43,7 @@ fn sources(root: &Path) -> String {
     for file in files {
         let Ok(bytes) = fs::read(&file) else { continue };
         let path = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().into_owned();
-        // Sizes keep what belongs to one file apart from the next.
+        // Sizes separate the parts of one file from those of the next.
         digest.update((path.len() as u64).to_le_bytes());
         digest.update(&path);
         digest.update((bytes.len() as u64).to_le_bytes());
@@ -62,13 +63,14 @@ fn add_sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether the repository's root is the workspace's: an unpacked archive may lie in someone else's repository.
+/// Returns whether the repository's root is the workspace's. An unpacked archive may be inside another
+/// repository.
 fn is_checkout(root: &Path) -> bool {
     let top = git(&["rev-parse", "--show-toplevel"]);
     top.is_some_and(|top| Path::new(&top).canonicalize().ok() == root.canonicalize().ok())
 }
 
-/// What git answers in one line; `None` without git, and where it refuses.
+/// Returns git's answer in one line; `None` without git, or if git fails.
 fn git(args: &[&str]) -> Option<String> {
     let output = Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())

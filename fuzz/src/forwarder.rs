@@ -1,4 +1,4 @@
-//! Harness for all that a frame meets in the forwarder: link service, decoder, core, and the way back.
+//! Harness for the path of a frame through the forwarder: link service, decoder, core, and back.
 
 use weir_core::ids::FaceId;
 use weir_core::node::Action;
@@ -17,7 +17,7 @@ const STORE_PACKETS: usize = 5;
 const REASSEMBLY_BYTES: usize = 4096;
 const MTU: usize = 300;
 const FACES: usize = 4;
-/// Time before a frame.
+/// Possible times before a frame.
 const WAITS: [Span; 8] = [
     Span::ZERO,
     Span::ZERO,
@@ -29,7 +29,7 @@ const WAITS: [Span; 8] = [
     Span::from_secs(11),
 ];
 
-/// A face: the first is an application's, the others are links; the last one is reliable.
+/// A face. The first belongs to an application, the others are links; the last one is reliable.
 struct Face {
     core: FaceId,
     link: LinkService,
@@ -41,8 +41,8 @@ struct Forwarder {
     now: Time,
 }
 
-/// Frames, each after a byte that says on which face and how long after the one before, and two bytes with its
-/// length; with the highest bit of the first set, something happens to the face instead.
+/// Frames, each after a byte for the face and the time since the previous frame, and two bytes for its length. If the
+/// highest bit of the first byte is set, the face changes instead.
 pub fn input(bytes: &[u8]) {
     let Some((scheme, mut rest)) = bytes.split_first() else { return };
     let mut forwarder = Forwarder::new(["fixed", "qsccp"][usize::from(scheme % 2)]);
@@ -130,7 +130,7 @@ impl Forwarder {
         });
     }
 
-    /// What leaves is what a neighbour understands, and tables keep their bounds.
+    /// Sent frames must be valid for a neighbour, and tables must respect their limits.
     fn perform(&mut self) {
         let actions = self.node.take_actions();
         for action in &actions {
@@ -165,7 +165,7 @@ impl Forwarder {
         let _ = face.link.send(self.now, &header, net, 600, &mut |frame| check_frame(frame));
     }
 
-    /// All that is pending ends: after the longest lifetime nothing is.
+    /// Everything pending ends: after the longest lifetime nothing is pending.
     fn finish(&mut self) {
         for _ in 0..4 {
             self.wait(Span::from_secs(3000));

@@ -1,4 +1,4 @@
-//! Harness for what a consumer makes of segments: any order, again and again, false ones among them.
+//! Harness for a consumer that receives segments in any order and repeatedly, some of them false.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -13,12 +13,12 @@ use weir_packet::{
 
 use crate::input::Choices;
 
-/// Operations on one object at most.
+/// Maximum number of operations on one object.
 const OPERATIONS: usize = 200;
 const NOW: Moment = Moment::EPOCH;
 const DIGEST: SignatureType = SignatureType::DigestSha256;
 
-/// Keys, and certificates of the producer's.
+/// Keys, and the producer's certificates.
 struct Keys {
     own: Key,
     stranger: Key,
@@ -38,7 +38,7 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     Keys { anchor: self_signed(&root), self_signed: self_signed(&own), issued, own, stranger }
 });
 
-/// A fixed key, so that runs are alike (RFC 8410).
+/// A fixed key, so that runs are reproducible (RFC 8410).
 fn key(identity: &str, seed: u8) -> Key {
     let identity: Name = identity.parse().expect("a name");
     let name = KeyName::new(identity.view(), Component::generic(&[seed]));
@@ -47,7 +47,7 @@ fn key(identity: &str, seed: u8) -> Key {
     Key::from_pkcs8(name, &pkcs8).expect("a key of Ed25519")
 }
 
-/// What a producer, or somebody else, makes of a segment.
+/// Kinds of segments from the producer or an attacker.
 #[derive(Clone, Copy, PartialEq)]
 enum Made {
     Right,
@@ -61,7 +61,7 @@ enum Made {
     Cut,
 }
 
-/// Half of them are right.
+/// Half of them are valid.
 const MADE: [Made; 16] = {
     use Made::*;
     [
@@ -84,39 +84,39 @@ const MADE: [Made; 16] = {
     ]
 };
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Segments that were delivered.
+    /// Number of delivered segments.
     pub delivered: u64,
-    /// Everything was.
+    /// Whether everything was delivered.
     pub is_complete: bool,
-    /// There was an error.
+    /// Whether an error occurred.
     pub has_failed: bool,
 }
 
-/// An object on its way, and what is known of it beside.
+/// An object during its fetch, and independent knowledge about it.
 struct World {
     assembly: Assembly,
     validator: Validator,
-    /// Data have a digest, and no key is trusted.
+    /// Whether Data have a digest and no key is trusted.
     is_any: bool,
     object: Name,
     first: u64,
     count: u64,
-    /// Contents of segments that are rightly signed.
+    /// Contents of validly signed segments.
     right: BTreeMap<u64, Vec<Vec<u8>>>,
-    /// Segments that came.
+    /// Received segments.
     came: BTreeSet<u64>,
-    /// What was rightly said to be the last segment.
+    /// Last segments that valid Data declared.
     said: BTreeSet<u64>,
-    /// Segments of which the producer said that they are not there.
+    /// Segments that the producer declared absent.
     absent: BTreeSet<u64>,
     delivered: u64,
 }
 
-/// Operations on an object: nothing is delivered twice, out of order or without a right signature, nothing behind an
-/// error, and no more is held than came ahead of its turn.
+/// Operations on an object. Nothing is delivered twice, out of order, without a valid signature or after an error, and
+/// no more is held than arrived out of order.
 pub fn assembly(bytes: &[u8]) -> Outcome {
     let mut choices = Choices::new(bytes);
     let mut world = World::new(&mut choices);
@@ -170,7 +170,7 @@ impl World {
         self.with(|assembly, validator, deliver| assembly.take(segment, &wire, (validator, NOW), deliver));
     }
 
-    /// Has the assembly do something, and looks at what it delivers.
+    /// Performs an operation on the assembly, and checks what it delivers.
     fn with(
         &mut self,
         act: impl FnOnce(&mut Assembly, &mut Validator, &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>),
@@ -190,7 +190,7 @@ impl World {
         self.delivered += delivered;
     }
 
-    /// A certificate is handed in, or not, if one is wanted; segments may have come meanwhile.
+    /// Supplies a certificate if one is needed, or not. Segments may have arrived meanwhile.
     fn hand_in(&mut self, choices: &mut Choices<'_>) {
         let (keeps, which) = (choices.below(2) == 1, choices.below(3));
         let meanwhile = keeps.then(|| self.data(choices));
@@ -203,7 +203,7 @@ impl World {
         let (Step::Wants(name) | Step::Seeks(name)) = &wanted else { panic!("a certificate is wanted") };
         let certificates = [&KEYS.issued, &KEYS.self_signed];
         if let Some(certificate) = certificates.get(which) {
-            // The wrong one may be refused.
+            // A wrong certificate may be refused.
             let _ = self.validator.supply(name.view(), certificate.wire());
         } else if let Step::Seeks(name) = &wanted {
             self.validator.do_without(name.view());
@@ -211,7 +211,7 @@ impl World {
         self.with(|assembly, validator, deliver| assembly.verify_kept(validator, NOW, deliver));
     }
 
-    /// A Data, right or not.
+    /// Creates a Data, valid or not.
     fn data(&mut self, choices: &mut Choices<'_>) -> (u64, Vec<u8>) {
         let segment = self.first + choices.below(self.count as usize + 2) as u64;
         let (mut content, mut last) =
@@ -233,7 +233,7 @@ impl World {
             Made::Tampered => {
                 let at = choices.below(256) % wire.len();
                 wire[at] ^= 1 << choices.below(8);
-                // Who believes anybody looks at digests only: what says that it has another signature is believed.
+                // Without trusted keys only digests are checked, so a Data with another signature type is accepted.
                 self.is_any && Data::decode(&wire).is_ok_and(|data| data.signature.info.typ != DIGEST)
             }
             Made::Cut => {
@@ -285,7 +285,7 @@ impl World {
             assert!(!error.to_string().is_empty());
         }
         assert!(self.assembly.failure().is_ok(), "it is told once");
-        // Who asks for it again without success gives up.
+        // Requesting it again without success ends the fetch.
         while let Some((segment, _)) = self.assembly.take_refused() {
             assert!(segment >= self.assembly.next(), "what was delivered is not asked for again");
             has_failed |= !is_complete;
@@ -294,7 +294,7 @@ impl World {
     }
 }
 
-/// A Data, signed by a key or with a digest.
+/// Creates a Data signed by a key or with a digest.
 fn sign(
     name: NameRef<'_>,
     content: &[u8],

@@ -1,10 +1,10 @@
-//! Harness for topology files, which people get from others.
+//! Harness for topology files from other sources.
 
 use weir_import::{File, Format, Options, import};
 use weir_scenario::Scenario;
 
-/// Bytes as a topology file in the format that the first byte picks, or as it is recognised: it is refused with a reason, or it
-/// is a scenario. Returns whether it is one.
+/// Reads bytes as a topology file in the format that the first byte selects, or with detection of the format. They are
+/// refused with a reason, or they are a scenario. Returns whether they are one.
 pub fn topology(bytes: &[u8]) -> bool {
     let Some((&first, bytes)) = bytes.split_first() else { return false };
     let format = Format::ALL.get(usize::from(first.wrapping_sub(b'0'))).map(|(format, _)| *format);

@@ -1,16 +1,16 @@
-//! Choices from bytes: what a fuzzer mutates, and what an ordinary test draws at random.
+//! Choices from bytes that a fuzzer mutates or an ordinary test draws at random.
 
-/// Reads choices from bytes; after their end every choice is the first.
+/// Reads choices from bytes. After their end, every choice is the first.
 #[derive(Debug)]
 pub struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
-    /// Choices from these bytes.
+    /// Reads choices from these bytes.
     pub fn new(bytes: &'a [u8]) -> Choices<'a> {
         Choices(bytes)
     }
 
-    /// Whether the bytes are used up.
+    /// Returns whether the bytes are used up.
     pub fn is_over(&self) -> bool {
         self.0.is_empty()
     }
@@ -31,12 +31,12 @@ impl<'a> Choices<'a> {
         usize::from(self.byte()) % bound
     }
 
-    /// One of these.
+    /// One of `choices`.
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 
-    /// A number as signals may carry: often an extreme one.
+    /// A possible number in a signal, often an extreme one.
     pub fn number(&mut self) -> u64 {
         match self.below(6) {
             0 => 0,

@@ -1,4 +1,4 @@
-//! Harnesses for the crate `weir-keychain`: bytes in, a panic if a promise is broken.
+//! Harnesses for the crate `weir-keychain`. They panic if a property is violated.
 
 use weir_keychain::form::{self, Item};
 use weir_keychain::{
@@ -7,10 +7,10 @@ use weir_keychain::{
 use weir_packet::tlv::Reader;
 use weir_packet::{Component, Data, Name};
 
-/// Iterations of PBKDF2 that are done here: more of them find nothing more.
+/// Maximum number of PBKDF2 iterations. More would find nothing new.
 const MAX_ITERATIONS: u32 = 100;
 
-/// A file with certificates and keys: what is read is written and read again to the same, in every form.
+/// Reads a file with certificates and keys. The result is written and read again unchanged, in every form.
 pub fn file(bytes: &[u8]) {
     let name = KeyName::new(Name::new().with(Component::generic(b"a")).view(), Component::generic(b"k"));
     for name in [None, Some(&name)] {
@@ -69,11 +69,11 @@ fn check_certificate(certificate: &Certificate) {
     }
 }
 
-/// Packets, one after the other: Data that are asked about, and certificates that are handed in for what was wanted.
-/// The anchor's key is made here and signs none of them, so that nothing is ever believed.
+/// Reads packets: Data to verify, and certificates for those that are needed. The anchor's key is created here and
+/// signs none of them, so nothing must be accepted.
 pub fn trust(bytes: &[u8]) {
     let name = KeyName::new(Name::new().view(), Component::generic(b"anchor"));
-    // A fixed key, so that runs are alike: the seed is 32 zeros (RFC 8410).
+    // A fixed key, so that runs are reproducible: the seed is 32 zeros (RFC 8410).
     let mut pkcs8 = b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20".to_vec();
     pkcs8.extend([0; 32]);
     let key = Key::from_pkcs8(name, &pkcs8).expect("a key of Ed25519");
@@ -97,7 +97,7 @@ fn ask(validator: &mut Validator, bytes: &[u8]) {
     }
     let now = Moment::from_unix_ms(1_796_083_200_000);
     for data in &packets {
-        // Each round either ends it, or takes one certificate of the three on the way or of the three others of each.
+        // Each round either ends, or takes one of the three certificates on the path or of the three others of each.
         for _ in 0..=12 {
             match validator.check(data, now) {
                 Step::Valid => panic!("what the anchor did not sign is believed"),

@@ -1,4 +1,4 @@
-//! Harnesses for the link service: bytes in, a panic if a promise is broken.
+//! Harnesses for the link service. They panic if a property is violated.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,8 +12,8 @@ use weir_packet::{LpHeader, LpPacket, MAX_PACKET_SIZE};
 
 use crate::input::Choices;
 
-/// A list of operations on a reassembler and on the two sides of link reliability: bounds hold,
-/// deadlines are kept, a frame is given back once.
+/// Runs operations on a reassembler and on both sides of link reliability. Limits hold, deadlines are kept, and a frame
+/// is returned once.
 pub fn reassembly(bytes: &[u8]) {
     let config = ReassemblerConfig {
         max_packets: 4,
@@ -45,7 +45,7 @@ pub fn reassembly(bytes: &[u8]) {
         match a % 8 {
             0..=3 => {
                 let mut frame = LpPacket::default();
-                // Numbers near zero, so that bases wrap round and meet again.
+                // Numbers near zero, so that bases wrap around and collide.
                 frame.link.sequence = Some(u64::from(b % 16).wrapping_sub(8));
                 frame.link.frag_index = u64::from(c % 8);
                 frame.link.frag_count = if c > 250 { 401 } else { u64::from(c / 8 % 8) };
@@ -94,15 +94,15 @@ pub fn reassembly(bytes: &[u8]) {
     assert_eq!(sender.clear().count() as u64, sent - settled);
 }
 
-/// A link service that is sent over, and what became of its packets at the other end.
+/// A sending link service, and its packets that arrived at the other end.
 struct End {
     service: LinkService,
     sent: u64,
-    /// Packets of the other end that came.
+    /// Packets that arrived from the other end.
     came: BTreeSet<u64>,
 }
 
-/// Packets, by their number: from one byte to a few fragments.
+/// The packet with this number: from one byte to a few fragments.
 fn numbered(number: u64) -> Vec<u8> {
     let len = 10 + (number as usize * 347) % 1200;
     let mut packet = Vec::new();
@@ -111,7 +111,7 @@ fn numbered(number: u64) -> Vec<u8> {
     packet
 }
 
-/// A frame on its way to an end.
+/// A frame in flight to an end.
 #[derive(Clone)]
 struct Frame {
     to: usize,
@@ -119,12 +119,12 @@ struct Frame {
     bytes: Vec<u8>,
 }
 
-/// What can be lost, doubled and overtaken on its way.
+/// Frames in flight can be lost, duplicated and overtaken.
 type Flying = VecDeque<Frame>;
 
-/// Two link services with reliability, always or while the other acknowledges, on a link that loses, doubles and reorders frames, and holds none for
-/// [`SILENCE`]: each packet comes at most once and whole; if none was given up, each comes once. Returns how many
-/// came.
+/// Runs two link services with reliability, always on or automatic, on a link that loses, duplicates and reorders
+/// frames, and holds none for [`SILENCE`]. Each packet arrives at most once and complete; if none was given up, each
+/// arrives once. Returns the number of packets that arrived.
 pub fn reliable_link(bytes: &[u8]) -> u64 {
     let mut choices = Choices::new(bytes);
     let mtu = 200 + choices.below(200);
@@ -145,7 +145,7 @@ pub fn reliable_link(bytes: &[u8]) -> u64 {
             0..=2 => send(&mut ends, at % 2, now, &mut flying),
             3..=6 => arrive(&mut ends, at, now, &mut flying),
             7 if !flying.is_empty() => drop(flying.remove(at % flying.len())),
-            // Without TxSequence a frame comes as often as the network brings it.
+            // A frame without TxSequence is delivered as often as the network delivers it.
             8 if !flying.is_empty() && is_numbered(&flying[at % flying.len()].bytes) => {
                 let copy = flying[at % flying.len()].clone();
                 flying.push_back(copy);
@@ -157,7 +157,7 @@ pub fn reliable_link(bytes: &[u8]) -> u64 {
             }
         }
     }
-    // The link is good from now on.
+    // The link loses nothing from now on.
     for _ in 0..QUIET {
         while !flying.is_empty() {
             arrive(&mut ends, 0, now, &mut flying);
@@ -167,7 +167,7 @@ pub fn reliable_link(bytes: &[u8]) -> u64 {
     }
     for [sender, receiver] in [[0, 1], [1, 0]] {
         let (sent, came) = (ends[sender].sent, &ends[receiver].came);
-        // Repair that turns itself on is off at first, and while the link is bad for long.
+        // Automatic repair is off at first, and while the link loses much for long.
         if ends[sender].service.lost() == 0 && repair == Repair::On {
             assert_eq!(came.len() as u64, sent, "each packet comes");
             assert!(came.iter().all(|number| *number < sent));
@@ -176,7 +176,7 @@ pub fn reliable_link(bytes: &[u8]) -> u64 {
     ends.iter().map(|end| end.came.len() as u64).sum()
 }
 
-/// Operations on a link, and rounds after them.
+/// Number of operations on a link, and of rounds after them.
 const FRAMES: usize = 400;
 const QUIET: usize = 8;
 
@@ -204,13 +204,13 @@ fn arrive(ends: &mut [End; 2], at: usize, now: Time, flying: &mut Flying) {
     received.expect("a frame that was sent");
 }
 
-/// Whether a frame has a TxSequence by which it is known, or only acknowledgements.
+/// Returns whether a frame has a TxSequence that identifies it, or only acknowledgements.
 fn is_numbered(frame: &[u8]) -> bool {
     let frame = LpPacket::decode(frame).expect("a frame that was sent");
     (frame.link.tx_sequence.is_some() && frame.link.sequence.is_some()) || frame.fragment.is_none()
 }
 
-/// The number that the content of a packet begins with.
+/// The number at the beginning of a packet's content.
 fn number_of(packet: &[u8]) -> Option<u64> {
     let element = Reader::new(packet).element().ok()??;
     Some(u64::from_be_bytes(*element.value.first_chunk()?))

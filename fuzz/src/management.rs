@@ -1,4 +1,4 @@
-//! Harness for what a forwarder answers to its tools: responses, datasets, events.
+//! Harness for a forwarder's answers to its tools: responses, datasets, events.
 
 use weir_management::dataset::{
     FaceQueryFilter, decode_channels, decode_cs_info, decode_face_event, decode_faces, decode_fib,
@@ -7,8 +7,8 @@ use weir_management::dataset::{
 };
 use weir_management::{ControlParameters, ControlResponse};
 
-/// Bytes read as everything that they may be: what can be read is written so that the same is read again, and its texts
-/// can be printed. Returns how many of the readers took them.
+/// Reads bytes with every decoder. A decoded value is encoded and decoded again unchanged, and its texts are printable.
+/// Returns how many decoders accepted the bytes.
 pub fn dataset(bytes: &[u8]) -> usize {
     let mut taken = 0;
     macro_rules! again {
@@ -21,7 +21,7 @@ pub fn dataset(bytes: &[u8]) -> usize {
             }
         };
     }
-    /// An entry after the other.
+    /// Encodes one entry after another.
     fn each<T>(encode: impl Fn(&T, &mut Vec<u8>)) -> impl Fn(&Vec<T>, &mut Vec<u8>) {
         move |entries, wire| entries.iter().for_each(|entry| encode(entry, wire))
     }
@@ -34,7 +34,7 @@ pub fn dataset(bytes: &[u8]) -> usize {
     again!(decode_strategy_choices, each(encode_strategy_choice));
     again!(decode_cs_info, encode_cs_info);
     again!(decode_general, encode_general);
-    // What only Weir tells is written always, and read as told.
+    // Weir's own fields are always written, and read as reported.
     if let Ok(faces) = decode_faces(bytes) {
         let mut wire = Vec::new();
         faces.iter().for_each(|face| encode_face(&face.status, &mut wire));

@@ -1,5 +1,5 @@
-//! Harness for a node of `weir-core`: inputs from bytes, hostile ones too, on a node whose strategy
-//! and queues do everything that they may. A panic if a promise is broken.
+//! Harness for a node of `weir-core`: inputs from bytes, also hostile ones, on a node whose strategy and queues use all
+//! their options. It panics if a property is violated.
 
 use smallvec::SmallVec;
 use weir_core::ids::FaceId;
@@ -25,7 +25,7 @@ const HASHER: NameHasher = NameHasher::new(3);
 const PIT_BYTES: u64 = 10_000;
 const FACES: usize = 5;
 
-/// Decides at random whatever a strategy may decide.
+/// A strategy that decides at random.
 struct Erratic {
     held: Vec<(PitId, FaceId)>,
     release_at: Time,
@@ -63,7 +63,7 @@ impl Strategy for Erratic {
     }
 
     fn on_deadline(&mut self, ev: &mut StrategyDeadline<'_>) {
-        // Some twice, and some whose entries are gone.
+        // Some are released twice, and some have no entry any more.
         ev.releases.extend(self.held.iter().copied());
         if ev.random.chance(0.5) {
             self.held.clear();
@@ -73,7 +73,7 @@ impl Strategy for Erratic {
     }
 }
 
-/// Drops, with Nacks and without, from either end and at either time; marks; makes wait.
+/// A queue that drops, with and without Nacks, at either end and at any time; it also marks packets and delays them.
 struct Whimsical {
     packets: PacketList,
     bytes: u64,
@@ -138,16 +138,16 @@ struct Bench {
     now: Time,
     actions: Vec<Action>,
     faces: Vec<FaceId>,
-    /// Names, nonces and tokens of Interests that left: to be answered.
+    /// Names, nonces and tokens of sent Interests, for answers.
     asked: Vec<(FaceId, HashedName, u32, PitToken)>,
-    /// When each face's link is free again; never, where the medium is shared and has a packet.
+    /// The time when each face's link is free again; never, if the medium is shared and has a packet.
     busy_until: Vec<Time>,
 }
 
 fn name(parts: &[u8]) -> HashedName {
     let mut name = HashedName::new();
     for part in parts {
-        // Cannot fail: a few short components.
+        // A few short components always fit.
         let _ = name.push(&HASHER, TYPE_GENERIC, &[*part]);
     }
     name
@@ -233,7 +233,7 @@ impl Bench {
         id
     }
 
-    /// A packet about an Interest that left; `None` if there is none yet.
+    /// A packet about a sent Interest; `None` if there is none yet.
     fn reply(&mut self, choices: &mut Choices<'_>) -> Option<(FaceId, PacketId)> {
         let index = choices.below(self.asked.len().clamp(1, 256));
         let (face, name, nonce, token) = self.asked.get(index).cloned()?;
@@ -278,7 +278,7 @@ impl Bench {
         self.check();
     }
 
-    /// Every packet that came in and did not go out is queued, stored or held.
+    /// Checks that every packet that came in and did not go out is queued, stored or held.
     fn check(&self) {
         let queued: usize = self.faces.iter().map(|f| self.node.backlog(*f).packets as usize).sum();
         let held = self.node.pit().iter().filter(|(_, entry)| entry.held.is_some()).count();
@@ -288,7 +288,7 @@ impl Bench {
         assert_eq!(self.node.pit().len(), self.node.pit().iter().count());
     }
 
-    /// What was given to a shared medium has left; says whether there was something.
+    /// Reports the packets on a shared medium as sent. Returns whether there were any.
     fn release(&mut self) -> bool {
         let Some(face) = self.busy_until.iter().position(|busy| *busy == Time::NEVER) else { return false };
         self.busy_until[face] = self.now;
@@ -336,7 +336,7 @@ impl Bench {
         }
     }
 
-    /// Lets time pass until nothing is pending or queued.
+    /// Advances the time until nothing is pending or queued.
     fn run_dry(&mut self) {
         for _ in 0..100_000 {
             if self.release() {
@@ -355,7 +355,7 @@ impl Bench {
     }
 }
 
-/// A node under a list of inputs.
+/// Runs a node with a list of inputs.
 pub fn node(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut bench = Bench::new(&mut choices);

@@ -1,4 +1,4 @@
-//! Harnesses for what the forwarder reads beside packets: its file, a recording, a request for figures.
+//! Harnesses for the forwarder's other inputs: its configuration file, a recording, a request for metrics.
 
 use weir_core::Time;
 use weir_forwarder::config::{Change, Config};
@@ -6,7 +6,7 @@ use weir_forwarder::metrics::http::{MAX_REQUEST, Request};
 use weir_forwarder::record::{Recording, encode};
 use weir_forwarder::replay::replay;
 
-/// A file of the forwarder: an error with its place, or what is the same when it is read again.
+/// Reads a forwarder's file. It is an error with its place, or the value stays the same when it is read again.
 pub fn config(bytes: &[u8]) {
     let Ok(text) = core::str::from_utf8(bytes) else { return };
     match Config::parse(text, "fuzz") {
@@ -19,7 +19,7 @@ pub fn config(bytes: &[u8]) {
     }
 }
 
-/// A recording: what is read of it is what its entries, written again, are read as. Run, it has an answer.
+/// Reads a recording. Its entries, written again, are read unchanged. A replay returns a result.
 pub fn recording(bytes: &[u8]) {
     let Ok(recording) = Recording::read(bytes) else { return };
     if let Ok(replayed) = replay(recording.clone()) {
@@ -43,7 +43,7 @@ pub fn recording(bytes: &[u8]) {
     assert_eq!(again, twice);
 }
 
-/// A request in pieces whose lengths the first bytes say: one answer at most, with its length.
+/// Reads a request in pieces, whose lengths are in the first bytes. There is at most one answer, with its length.
 pub fn request(bytes: &[u8]) {
     let mut request = Request::default();
     let (mut rest, mut answers, mut sent) = (bytes, 0, 0);
@@ -51,7 +51,7 @@ pub fn request(bytes: &[u8]) {
         let (piece, more) = more.split_at(usize::from(*length).min(more.len()));
         rest = more;
         sent += piece.len();
-        let Some(answer) = request.receive(piece, || "figures\n".to_owned()) else { continue };
+        let Some(answer) = request.receive(piece, |_| "figures\n".to_owned()) else { continue };
         answers += 1;
         let text = String::from_utf8(answer).expect("an answer is text");
         let (head, body) = text.split_once("\r\n\r\n").expect("a head has its end");

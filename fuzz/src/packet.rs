@@ -1,4 +1,4 @@
-//! Harnesses for the crate `weir-packet`: bytes in, a panic if a promise is broken.
+//! Harnesses for the crate `weir-packet`. They panic if a property is violated.
 
 use weir_packet::fragment::Fragmenter;
 use weir_packet::{
@@ -6,8 +6,8 @@ use weir_packet::{
     decode_frame, signal, tlv,
 };
 
-/// A frame from the network: what decodes is encoded and decoded again to the same, in exactly the
-/// length announced; offsets point into the packet.
+/// Decodes a frame from the network. A decoded frame is encoded and decoded again unchanged, in exactly the announced
+/// length. Offsets are within the packet.
 pub fn frame(bytes: &[u8]) {
     let _ = tlv::stream_frame_len(bytes);
     let decoded = decode_frame(bytes);
@@ -55,8 +55,8 @@ pub fn frame(bytes: &[u8]) {
     }
 }
 
-/// A node that has its own signals gets all of them out of a frame, none that it does not know, and has room for what it
-/// writes. Fewer signals make no frame malformed.
+/// A node receives all its own signals from a frame, receives none that it does not know, and has room for those that
+/// it writes. A smaller set of known signals makes no frame malformed.
 fn signals(bytes: &[u8]) {
     const OWN: [Signal; 3] =
         [Signal::SERVICE_CLASS, Signal::PAST_STORES, Signal::new(signal::LAST_TYPE, "Last", 64, "")];
@@ -101,7 +101,7 @@ fn check_name(name: NameRef<'_>) {
     assert_eq!(rebuilt, name);
 }
 
-/// A name as text, and as the value of a Name element.
+/// Reads a name as text, and as the value of a Name element.
 pub fn name_uri(bytes: &[u8]) {
     if let Ok(name) = NameRef::from_value(bytes) {
         check_name(name);

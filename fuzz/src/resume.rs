@@ -1,4 +1,4 @@
-//! Harness for the note beside the part of a file, which says what of the part is certain.
+//! Harness for the note beside a partial file, which records what of the part is certain.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use weir_app::get::PartialFile;
 use weir_packet::{Name, SignatureType};
 
-/// A folder that goes with the harness.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -15,8 +15,8 @@ impl Drop for Folder {
     }
 }
 
-/// Bytes as the note and, after a line `---`, the part: it is gone on with or discarded with a reason. Segments that are
-/// written then are there when it is opened again. Returns whether it was gone on with.
+/// Reads bytes as the note and, after a line `---`, the part. The part is resumed or discarded with a reason. Segments
+/// written then are there when it is opened again. Returns whether it was resumed.
 pub fn note(bytes: &[u8]) -> bool {
     let split = bytes.windows(5).position(|window| window == b"\n---\n");
     let (note, part) = split.map_or((bytes, &b"content"[..]), |at| (&bytes[..at], &bytes[at + 5..]));
@@ -28,7 +28,7 @@ pub fn note(bytes: &[u8]) -> bool {
 
     let asked: Name = "/a".parse().expect("a name");
     let Ok((mut file, discarded)) = PartialFile::open(&path, &asked, "") else {
-        // A note that is no text.
+        // The note is not text.
         return false;
     };
     let before = file.object();

@@ -1,10 +1,10 @@
-//! Harness for scenario files, which people get from others.
+//! Harness for scenario files from other sources.
 
 use weir_experiment::{Experiment, Setup};
 use weir_scenario::{Override, Scenario};
 
-/// Bytes as a file of a scenario, with overrides after a line `---`: it is refused with a place and a reason, or it is an
-/// experiment, or it is said why it is none. Returns whether it is one.
+/// Reads bytes as a scenario file, with overrides after a line `---`. It is refused with a place and a reason, or it is
+/// an experiment, or there is a reason why it is not one. Returns whether it is one.
 pub fn file(bytes: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(bytes) else { return false };
     let (text, overrides) = text.split_once("\n---\n").unwrap_or((text, ""));

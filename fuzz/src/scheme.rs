@@ -1,5 +1,5 @@
-//! Harnesses for every scheme of `weir-schemes`: operation lists from bytes on its queues, its flow
-//! controls, and nodes that run it, hostile values too. A panic if a promise is broken.
+//! Harnesses for every scheme of `weir-schemes`: operations from bytes, also with hostile values, on its queues, its
+//! flow controls, and nodes that run it. They panic if a property is violated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ use weir_schemes::SCHEMES;
 
 use super::input::Choices;
 
-/// No permit is further away: a consumer must hear of better times.
+/// Maximum time until the next permit, because a consumer must notice improved conditions.
 const LONGEST_WAIT: Span = Span::from_secs(3600);
 
 fn schemes() -> impl Iterator<Item = (&'static str, Box<dyn Scheme>)> {
@@ -49,11 +49,11 @@ struct QueueBench<'a> {
     dropped: Drops,
     random: Random,
     now: Time,
-    /// What is in the queue, and how long it was when it came.
+    /// The packets in the queue, with the queue's length when they arrived.
     inside: BTreeMap<PacketId, u64>,
-    /// The prefixes that it said it keeps state of.
+    /// The prefixes for which the queue said that it keeps state.
     kept: BTreeSet<PrefixId>,
-    /// The latest Interest that it noted.
+    /// The latest Interest that the queue noted.
     noted: Option<Departed>,
 }
 
@@ -111,7 +111,7 @@ impl QueueBench<'_> {
         }
     }
 
-    /// What the queue gives, checked: a packet that was in it, or a time that is still to come.
+    /// Takes the queue's next result and checks it: a packet that was in the queue, or a time in the future.
     fn dequeue(&mut self) -> Next {
         let (now, pool) = (self.now, &mut self.pool);
         let mut ev =
@@ -147,7 +147,7 @@ impl QueueBench<'_> {
             9 | 10 => {
                 let mut packet = Packet::default();
                 self.fill(choices, &mut packet);
-                // Bytes of a flow that this face knows nothing of, or that no FIB entry has.
+                // Bytes of a flow that is unknown to this face or has no FIB entry.
                 if choices.below(8) == 1 {
                     packet.flow.prefix = PrefixId(u32::MAX);
                 }
@@ -194,8 +194,8 @@ impl QueueBench<'_> {
     }
 }
 
-/// Every scheme's queue under a list of operations: packets in are packets out, dropped or waiting,
-/// and time passes.
+/// Runs every scheme's queue with a list of operations. Packets in equal packets out, dropped or waiting, and the time
+/// passes.
 pub fn queue(bytes: &[u8]) {
     for (name, scheme) in schemes() {
         let mut choices = Choices::new(bytes);
@@ -230,8 +230,8 @@ pub fn queue(bytes: &[u8]) {
     }
 }
 
-/// Every scheme's flow control under a list of events: its gauge is finite, and with nothing pending
-/// it permits the next Interest some time soon.
+/// Runs every scheme's flow control with a list of events. Its gauge is finite, and with nothing pending it soon
+/// permits the next Interest.
 pub fn flow_control(bytes: &[u8]) {
     for (name, scheme) in schemes() {
         let mut choices = Choices::new(bytes);
@@ -338,7 +338,7 @@ fn check_control(
 }
 
 const HASHER: NameHasher = NameHasher::new(5);
-/// Of a node: two applications, and links.
+/// Number of a node's faces: two applications, and links.
 const FACES: usize = 5;
 
 /// A node that runs a scheme.
@@ -348,14 +348,14 @@ struct NodeBench<'a> {
     pool: PacketPool,
     now: Time,
     faces: Vec<FaceId>,
-    /// Interests that left and are not answered yet.
+    /// Interests that were sent and are not answered yet.
     asked: Vec<(FaceId, PacketId)>,
 }
 
 fn name(parts: &[u8]) -> HashedName {
     let mut name = HashedName::new();
     for part in parts {
-        // Cannot fail: a few short components.
+        // A few short components always fit.
         let _ = name.push(&HASHER, TYPE_GENERIC, &[*part]);
     }
     name
@@ -407,7 +407,7 @@ impl<'a> NodeBench<'a> {
         assert_eq!(self.pool.in_use(), known, "{}: packets neither leak nor double", self.scheme);
     }
 
-    /// What a packet carries is anything; what it is about is not.
+    /// Gives a packet a random length and random header fields. Its name and kind stay.
     fn fill(&mut self, choices: &mut Choices<'_>, id: PacketId) {
         let packet = &mut self.pool[id];
         packet.net_len = choices.of(&[1100, 60, 8800, 300]);
@@ -426,7 +426,7 @@ impl<'a> NodeBench<'a> {
         self.handle(Input::Packet { face, packet });
     }
 
-    /// An Interest that left is answered, or comes back.
+    /// Answers a sent Interest, or returns it as a Nack.
     fn answer(&mut self, choices: &mut Choices<'_>, kind: Kind) {
         if self.asked.is_empty() {
             return;
@@ -465,7 +465,7 @@ impl<'a> NodeBench<'a> {
         }
     }
 
-    /// Nothing more comes: in time every entry ends and every queue is empty.
+    /// After the last input, every entry ends and every queue becomes empty.
     fn run_dry(&mut self) {
         for (_, packet) in core::mem::take(&mut self.asked) {
             self.pool.free(packet);
@@ -487,8 +487,8 @@ impl<'a> NodeBench<'a> {
     }
 }
 
-/// Every scheme in a node under a list of inputs from neighbours that write anything into its header fields: packets
-/// neither leak nor double, and every pending Interest ends.
+/// Runs every scheme in a node with inputs from neighbours that write anything into its header fields. Packets neither
+/// leak nor duplicate, and every pending Interest ends.
 pub fn node(bytes: &[u8]) {
     for (name, scheme) in schemes() {
         let mut choices = Choices::new(bytes);

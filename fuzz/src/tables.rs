@@ -1,5 +1,5 @@
-//! Harness for the tables of `weir-core`: operations from bytes on the FIB, the PIT, the content store, the dead nonces and
-//! the asked upstreams, each beside a naive model, a list that is searched. A panic if they disagree.
+//! Harness for the tables of `weir-core`: operations from bytes on the FIB, the PIT, the content store, the dead nonces
+//! and the asked upstreams, each compared with a naive model, a list that is searched. It panics if they disagree.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::input::Choices;
 
 const HASHER: NameHasher = NameHasher::new(9);
 const FACES: u32 = 4;
-/// What a timing wheel may be late by: two of its slots.
+/// Maximum lateness of a timing wheel: two of its slots.
 const LATE: Span = Span::from_nanos(2 << 22);
 
 /// Runs the operations of `bytes` on one of the tables.
@@ -32,13 +32,13 @@ pub fn tables(bytes: &[u8]) {
     }
 }
 
-/// One of few names, so that they meet: short ones, and some that need buffers.
+/// One of few names, so that they collide: short ones, and some that need buffers.
 fn name(choices: &mut Choices<'_>) -> HashedName {
     let mut name = HashedName::new();
     for _ in 0..choices.of(&[2, 1, 3, 0, 4, 6]) {
         let part = choices.of(&[0, 0, 1, 2, 7]);
         let value = if part == 7 { vec![7; 50] } else { vec![part] };
-        // Cannot fail: a few short components.
+        // A few short components always fit.
         let _ = name.push(&HASHER, TYPE_GENERIC, &value);
     }
     name
@@ -64,7 +64,7 @@ fn later(now: &mut Time, choices: &mut Choices<'_>) {
 
 fn fib(choices: &mut Choices<'_>) {
     let mut fib = Fib::new();
-    // The next hops in their order: by cost, those of equal cost as they were added.
+    // The next hops in order: by cost, and with equal cost in the order of insertion.
     let mut model: BTreeMap<Vec<u8>, Vec<(u64, FaceId)>> = BTreeMap::new();
     while !choices.is_over() {
         match choices.below(8) {
@@ -126,7 +126,7 @@ struct Pits {
     pit: Pit,
     /// In order of insertion.
     model: Vec<Pending>,
-    /// Handles of entries that are gone.
+    /// Handles of removed entries.
     stale: Vec<PitId>,
     now: Time,
 }
@@ -175,7 +175,7 @@ fn pit(choices: &mut Choices<'_>) {
 }
 
 impl Pits {
-    /// A handle, mostly of an entry that lives.
+    /// A handle, mostly of an existing entry.
     fn any(&self, choices: &mut Choices<'_>) -> PitId {
         let of = |entry: &Pending| entry.id;
         let live = self.model.get(choices.below(self.model.len().clamp(1, 256))).map(of);
@@ -203,7 +203,7 @@ impl Pits {
     fn ask(&mut self, choices: &mut Choices<'_>) {
         let mut name = name(choices);
         if choices.below(4) == 1 {
-            // Cannot fail: seven components.
+            // Seven components always fit.
             let _ = name.push(&HASHER, TYPE_IMPLICIT_DIGEST, &[choices.of(&[1, 2]); 32]);
         }
         let (can_be_prefix, must_be_fresh) = (choices.below(3) == 1, choices.below(3) == 1);
@@ -283,11 +283,11 @@ impl Pits {
         }
     }
 
-    /// Time passes, and entries expire.
+    /// Advances the time, and entries expire.
     fn pass(&mut self, choices: &mut Choices<'_>) {
         later(&mut self.now, choices);
         loop {
-            // Few, so that it stops in the midst of a slot.
+            // Few, so that it stops within a slot.
             let mut looks = 3;
             while let Some(id) = self.pit.pop_expired(self.now, &mut looks) {
                 let entry = self.model.iter_mut().find(|entry| entry.id == id).expect("an entry that lives");
@@ -342,10 +342,10 @@ struct Stored {
 
 struct Stores {
     store: ContentStore<u32>,
-    /// The next to be evicted first.
+    /// The next one to evict comes first.
     model: Vec<Stored>,
     evicted: Vec<u32>,
-    /// What the model has evicted.
+    /// The entries that the model has evicted.
     expected: Vec<u32>,
     now: Time,
 }
@@ -383,7 +383,7 @@ fn store(choices: &mut Choices<'_>) {
                 stores.expected.extend(gone);
             }
             _ => {
-                // Fewer than are looked through for a fresh one.
+                // Fewer than are searched for a fresh one.
                 let (packets, bytes) = (choices.of(&[5, 0, 1, 40]), choices.of(&[100, 0, 30, 10_000]));
                 stores.store.set_limits(packets, bytes, &mut stores.evicted);
                 stores.make_room(0, 0);
@@ -451,7 +451,7 @@ fn seen(choices: &mut Choices<'_>) {
     let capacity = choices.of(&[5, 0, 1, 20]);
     let mut nonces = DeadNonceList::new(HASHER, capacity, DEAD_NONCE_LIFETIME);
     let mut upstreams = AskedUpstreams::new(HASHER, capacity);
-    // By list: what is remembered, and until when.
+    // For each list: the remembered entries, and until when.
     let mut model: [Vec<(u64, u32, Time)>; 2] = [Vec::new(), Vec::new()];
     let mut now = Time::from_nanos(1);
     while !choices.is_over() {

@@ -1,4 +1,4 @@
-//! Harnesses for the forwarder's transports: what strangers write into streams, and face URIs.
+//! Harnesses for the forwarder's transports: hostile bytes in streams, and face URIs.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -11,12 +11,11 @@ use weir_net::transport::{Flushed, Received, Sent};
 use weir_net::uri::FaceUri;
 use weir_packet::{MAX_PACKET_SIZE, tlv};
 
-/// A socket that gives and takes so many bytes a call as a list says; where it says 0, and at the list's
-/// end, it would block.
+/// A socket that reads and writes as many bytes per call as a list says. At 0, and at the list's end, it would block.
 struct Trickle<'a> {
     steps: VecDeque<usize>,
     input: &'a [u8],
-    /// What is first read to its end: the other side waits for an answer there.
+    /// The part that is read to its end first: the other side waits for an answer there.
     first: usize,
     output: Vec<u8>,
 }
@@ -69,9 +68,9 @@ impl Source for Trickle<'_> {
     }
 }
 
-/// A stream in pieces whose lengths the first 32 bytes say, in units of their own square: the frames are what the
-/// stream begins with, each is one element, and after the end there is no more. What is received is sent on
-/// through a box: what leaves are the frames that it took.
+/// Reads a stream in pieces, whose lengths are in the first 32 bytes, in units of their own square. The frames are the
+/// beginning of the stream, each is one element, and after the end there are no more. Received frames are sent on
+/// through an outbox; the sent bytes are the frames that it took.
 pub fn stream(bytes: &[u8]) {
     let (head, input) = bytes.split_at(bytes.len().min(32));
     let steps = |skip| head.iter().skip(skip).map(|&step| usize::from(step) * usize::from(step)).collect();
@@ -110,13 +109,13 @@ pub fn stream(bytes: &[u8]) {
     assert_eq!(sink.output, taken);
 }
 
-/// What a browser asks for.
+/// A browser's request.
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 
-/// What a client says to a server of WebSocket, in pieces as in [`stream`]: from the handshake on, or behind a right
-/// one where the first byte is even. Frames are no longer than packets, and come only behind a handshake; what is
-/// not WebSocket is an error. Says how many frames came.
+/// Reads a client's bytes at a WebSocket server, in pieces as in [`stream`]: from the handshake on, or after a valid
+/// one if the first byte is even. Frames are not longer than packets, and come only after a handshake. Other bytes are
+/// an error. Returns the number of frames.
 pub fn websocket(bytes: &[u8]) -> usize {
     let (head, input) = bytes.split_at(bytes.len().min(32));
     let is_greeted = head.first().is_some_and(|first| first % 2 == 0);
@@ -138,7 +137,7 @@ pub fn websocket(bytes: &[u8]) -> usize {
     frames
 }
 
-/// A text as face URI: one canonical form, or an error on one line.
+/// Reads a text as a face URI: one canonical form, or an error on one line.
 pub fn face_uri(bytes: &[u8]) {
     let Ok(text) = core::str::from_utf8(bytes) else { return };
     match text.parse::<FaceUri>() {

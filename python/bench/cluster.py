@@ -29,11 +29,11 @@ SCHEMES = ["qsccp", "pcon"]
 
 
 class Took(NamedTuple):
-    """What a sweep took."""
+    """The cost of a sweep."""
 
     wall_s: float
     cpu_s: float
-    """Processor time of all processes that take part, s: where the machine has other work, it says more."""
+    """Processor time of all processes involved, s. It is more meaningful than the time if the machine has other work."""
 
     def __str__(self) -> str:
         return f"{self.wall_s:.1f} s ({self.cpu_s:.1f} s of a processor)"
@@ -50,7 +50,7 @@ def by_command(seeds: int, duration: str, out: Path) -> Took:
 
 
 def of_children() -> float:
-    """The processor time of processes that have ended, s."""
+    """The processor time of ended processes, s."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,4 @@
-"""What the tests have in common."""
+"""Fixtures of the tests."""
 
 import subprocess
 import sys

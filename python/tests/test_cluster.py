@@ -15,10 +15,10 @@ import weir
 
 PAGE = Path(__file__).parents[2] / "docs" / "tasks" / "cluster.md"
 SHORT = {"duration": "2 s"}
-# With losses every seed has an outcome of its own.
+# With losses every seed has its own result.
 LOSSY = {"link.alice-bob.rate": ["5 Mb/s", "10 Mb/s"], "link.alice-bob.loss": [0.001, 0.01]}
 
-# What a new user writes, from the sweep to the figure.
+# A new user's program, from the sweep to the figure.
 PROGRAM = """
 import matplotlib.pyplot, polars, weir
 study = weir.sweep("examples/minimal", VARY, ["reno", "cubic", "bbr"], seeds=5, set=SHORT, out=OUT, client=CLIENT, progress=PROGRESS)
@@ -47,7 +47,7 @@ def test_a_lost_worker_does_not_change_a_byte(client, tmp_path):
     killed = {}
 
     def kill_one(progress):
-        # No record is taken from a worker meanwhile, so that the runs of a busy one are lost.
+        # Meanwhile no record is taken from a worker, so that the runs of a busy one are lost.
         busy = [worker for worker, runs in client.processing().items() if runs] if progress.done >= 10 else []
         if busy and not killed:
             killed[workers[busy[0]]] = progress.done
@@ -63,7 +63,7 @@ def test_a_lost_worker_does_not_change_a_byte(client, tmp_path):
     assert 10 <= done < 50, "midway"
     assert pid not in client.run(os.getpid).values()
     events = [event for _, event in client.get_events("all") if event["action"] == "remove-worker"]
-    client.wait_for_workers(2)  # Dask starts a worker in place of the other.
+    client.wait_for_workers(2)  # Dask starts a replacement for the worker.
     lost = [len(event[tasks]) for event in events for tasks in ("processing-tasks", "lost-computed-tasks")]
     assert sum(lost) > 0, "runs were lost"
     for name in ["results.parquet", "results.csv"]:
@@ -121,7 +121,7 @@ def test_a_record_of_another_run_is_refused():
     scenario = weir.Scenario.load("examples/minimal", {**SHORT, "link.alice-bob.loss": 0.01})
     study = weir._native.sweep(scenario, [], False, ["reno"], "2", [], None, None, None, None, execute)
     errors = study.runs.column("error")
-    assert "this is no record of a run" in errors[0] and "came instead of this run's" in errors[1]
+    assert "this is not a record of a run" in errors[0] and "came instead of this run's" in errors[1]
 
 
 def test_a_run_that_fails_is_told_with_its_key_and_ends_nothing(client):
@@ -162,7 +162,7 @@ def test_a_run_that_no_worker_can_make_is_tried_some_times(client):
 
 
 def set_sources(sources):
-    """Makes a worker one with the sources of another program."""
+    """Gives a worker the sources of another version."""
     def change():
         from weir import _native
 

@@ -17,7 +17,7 @@ SET = {"duration": "2 s"}
 
 @pytest.fixture(autouse=True, scope="module")
 def namespaces():
-    """Skips where no namespaces can be made."""
+    """Skips the test if namespaces cannot be created."""
     unshare = ["unshare", "--net", "--mount", "--pid", "--fork", *(["--map-root-user"] if os.geteuid() else []), "true"]
     try:
         tried = subprocess.run(unshare, capture_output=True, text=True)
@@ -88,7 +88,7 @@ def test_an_interruption_ends_it_with_all_its_processes():
 
 
 def of(mark: str) -> list[str]:
-    """The processes that have this in their environment."""
+    """The processes with this text in their environment."""
     found = []
     for file in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -100,7 +100,7 @@ def of(mark: str) -> list[str]:
 
 
 def test_the_script_of_an_environment_finds_its_package_in_forwarders(tmp_path):
-    """Of a virtual environment: forwarders are started by the path of its Python, which has the packages."""
+    """In a virtual environment, forwarders are started by the path of its Python, which has the packages."""
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (packages,) = venv.glob("lib/python*/site-packages")

@@ -160,7 +160,7 @@ def test_a_window_that_is_none_ends_the_run(window):
 
 
 def test_what_is_no_law_is_refused():
-    with pytest.raises(TypeError, match="object is no subclass of weir.WindowLaw"):
+    with pytest.raises(TypeError, match="object is not a subclass of weir.WindowLaw"):
         weir.run(SCENARIO, object())  # type: ignore[arg-type]
     with pytest.raises(NotImplementedError, match="WindowLaw needs a method `increase"):
         weir.run(SCENARIO, weir.WindowLaw())

@@ -1,4 +1,4 @@
-"""The notebooks run from their first cell to their last, and say what they should."""
+"""The notebooks run from their first cell to their last, with the expected results."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "python" / "notebooks"
 
-# What must hold after the last cell of each.
+# Conditions after the last cell of each notebook.
 HOLDS = {
     "first-run": """
         shares = dict(zip(classes["class"], classes["goodput_bps"]))

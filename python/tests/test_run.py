@@ -15,7 +15,7 @@ import weir
 
 
 def without_time(document: dict) -> dict:
-    """A run's document without what it took."""
+    """A run's document without its run time."""
     return {**document, "wall_s": 0}
 
 
@@ -113,7 +113,7 @@ def test_without_tqdm_progress_is_a_line(capsys, monkeypatch):
 
 
 def test_other_threads_run_meanwhile():
-    """The lock is free: a thread counts while a run goes on, which holds it between two slices only."""
+    """The lock is free during a run: a thread counts meanwhile. The run holds it only between two slices."""
     counted, done = 0, threading.Event()
 
     def count():
@@ -126,7 +126,7 @@ def test_other_threads_run_meanwhile():
     result = weir.run("qsccp/geant", set={"duration": "5 s"}, progress=False)
     done.set()
     thread.join()
-    # With the lock held a thread would be on every 50 ms, that is 20 times a second.
+    # If the run held the lock, a thread would run every 50 ms, that is 20 times a second.
     assert counted > 60 * result.wall_s
 
 

@@ -1,4 +1,4 @@
-"""Tables go over to other libraries."""
+"""Tables are passed to other libraries."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The types that the package declares."""
+"""The type declarations of the package."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ CONFIG = ROOT / "pyproject.toml"
 
 
 def check(*args: str, cwd: Path) -> subprocess.CompletedProcess:
-    # The package is where it was installed, or in this folder.
+    # The folder where the package was installed, or this one.
     env = {**os.environ, "MYPYPATH": str(Path(weir.__file__).parents[1])}
     env.pop("MYPYPATH") if "site-packages" in weir.__file__ else None
     return subprocess.run([sys.executable, "-m", *args], cwd=cwd, env=env, capture_output=True, text=True)

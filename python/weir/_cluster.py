@@ -1,7 +1,7 @@
 """Runs of a study on the workers of a Dask cluster.
 
-A run is a task: a worker gets it as bytes and returns its record as bytes. Which run is next, and what is kept, is decided
-here, as for runs on threads.
+A run is a task: a worker gets it as bytes and returns its record as bytes. The order of the runs and the storage are
+decided here, as for runs on threads.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     Made = tuple[str, str | bytes]
 
 RUNS_PER_THREAD = 3
-"""So many runs are at the cluster for each of its threads: one is made, and the others wait beside it."""
+"""Number of runs at the cluster per thread: one is running, and the others wait."""
 
 RETRIES = 2
-"""A run that Dask gave up is sent so many times more. Dask itself gives up a run when it was on four workers that died."""
+"""How often a run is sent again after Dask gave it up. Dask itself gives up a run after four workers with it died."""
 
 LOOK_S = 0.5
-"""How often progress is told, and new workers are noticed, s."""
+"""Interval at which progress is reported and new workers are noticed, s."""
 
 FETCH_S = 5.0
-"""Others are served while a record does not come for so long, s."""
+"""How long to wait for a record before others are served, s."""
 
 
 def executor(client: Client) -> Callable[[_native.Schedule], None]:
-    """What has the runs of a schedule made by the workers of a client, and returns when all have ended."""
+    """Returns a callable that makes the workers of a client run a schedule, and returns when all runs have ended."""
     try:
         import distributed
     except ImportError:
@@ -48,14 +48,14 @@ def executor(client: Client) -> Callable[[_native.Schedule], None]:
 
 
 def functions() -> tuple[Callable[[str], str | None], Callable[[bytes, str], Made]]:
-    """What is called on a worker.
+    """Returns the functions for a worker.
 
-    Functions in a function are sent with their code. So a worker, and the scheduler, need no module to receive them, and a
-    worker without Weir can say that it has none.
+    Nested functions are sent with their code. So neither worker nor scheduler needs a module to receive them, and a
+    worker without Weir can report that it has none.
     """
 
     def refusal(sources: str) -> str | None:
-        """Why this worker cannot make runs for a program with these sources."""
+        """Returns why this worker cannot make runs for a program with these sources."""
         try:
             from weir import _native
 
@@ -85,9 +85,9 @@ def functions() -> tuple[Callable[[str], str | None], Callable[[bytes, str], Mad
 
 
 def refuse_other_programs(client: Client) -> None:
-    """Ends the study before it begins if a worker has another program, which would give other figures."""
+    """Ends the study before it begins if a worker has another version, which would give other figures."""
     refusal, _ = functions()
-    # A worker that is just gone gives an exception.
+    # A worker that has just disappeared gives an exception.
     asked = client.run(refusal, _native.SOURCES, on_error="return")
     refused = [f"worker {worker}: {why}" for worker, why in asked.items() if isinstance(why, str)]
     if refused:
@@ -95,14 +95,14 @@ def refuse_other_programs(client: Client) -> None:
 
 
 def other_program(refused: list[str]) -> WeirError:
-    """The error for workers with another program."""
+    """The error for workers with another version."""
     here = f"Weir {_native.VERSION}, sources {_native.SOURCES[:8]}"
     workers = "".join(f"\n  {worker}" for worker in refused)
     return WeirError(f"every worker needs the Weir of this machine, {here}: install the same wheel there{workers}")
 
 
 class Sent:
-    """The runs that are at the cluster."""
+    """The runs at the cluster."""
 
     def __init__(self, client: Client, schedule: _native.Schedule) -> None:
         self.client = client
@@ -110,14 +110,15 @@ class Sent:
         _, self.make = functions()
         self.study = uuid.uuid4().hex[:8]
         self.places: dict[Future[Made], int] = {}
-        """The place of each run that is at the cluster."""
+        """The index of each run at the cluster."""
         self.ended: queue.SimpleQueue[Future[Made]] = queue.SimpleQueue()
         self.tries: Counter[int] = Counter()
         self.threads = 1
         self.next_count = 0.0
 
     def make_all(self) -> None:
-        """Sends runs and takes their records until all have ended. If it is interrupted, those at the cluster are cancelled."""
+        """Sends runs and takes their records until all have ended. After an interruption, cancels those at the
+        cluster."""
         try:
             while self.send():
                 try:
@@ -129,7 +130,7 @@ class Sent:
             self.client.cancel(list(self.places))
 
     def send(self) -> bool:
-        """Sends runs until each thread of the cluster has enough. False if none is there."""
+        """Sends runs until each thread of the cluster has enough. Returns False if there is none."""
         self.count_threads()
         while len(self.places) < RUNS_PER_THREAD * self.threads:
             begun = self.schedule.begin(len(self.places) >= self.threads)
@@ -143,7 +144,8 @@ class Sent:
         return bool(self.places)
 
     def count_threads(self) -> None:
-        """Looks how many threads the cluster has: workers come and go. At least one is assumed, which may yet come."""
+        """Updates the number of threads of the cluster, because workers come and go. At least one is assumed, which
+        may still come."""
         if time.monotonic() < self.next_count:
             return
         try:
@@ -153,14 +155,14 @@ class Sent:
         self.next_count = time.monotonic() + LOOK_S
 
     def take(self, future: Future[Made]) -> None:
-        """Takes what came of a run."""
+        """Takes the result of a run."""
         from distributed import TimeoutError
 
         try:
             what, made = future.result(timeout=FETCH_S)
         except Exception as error:
             if isinstance(error, TimeoutError) and future.status != "error":
-                # Its worker may be gone with the record: then the run is made once more.
+                # Its worker may have disappeared with the record. Then the run is repeated.
                 future.add_done_callback(self.ended.put)
                 return
             self.not_made(self.forget(future), f"{type(error).__name__}: {error}")
@@ -174,7 +176,8 @@ class Sent:
                 self.schedule.fail(place, made)
 
     def not_made(self, place: int, why: str) -> None:
-        """A run did not end, because of its worker or because its task was cancelled: it is sent again, some times."""
+        """Handles a run that did not end because of its worker or a cancelled task: it is sent again a limited number
+        of times."""
         self.check_connection()
         self.tries[place] += 1
         if self.tries[place] > RETRIES:
@@ -183,7 +186,7 @@ class Sent:
             self.schedule.give_back(place)
 
     def forget(self, future: Future[Made]) -> int:
-        """Lets the cluster drop the record of a run, and returns the place of the run."""
+        """Lets the cluster drop the record of a run. Returns the run's index."""
         place = self.places.pop(future)
         future.release()
         return place

@@ -61,7 +61,8 @@ def lab(
 
 
 def _file_of(scenario: Scenario, is_named: bool, files: Iterable[tuple[str, str]], folder: Path) -> str:
-    """What the command is to run: the scenario's name, or else a file with its text in this folder, beside those it reads."""
+    """The scenario's argument for the command: its name, or a file with its text in this folder, together with the
+    files that it reads."""
     if is_named:
         return scenario.name
     # As deep as a path may lead up, so that no file is outside the folder.
@@ -75,7 +76,7 @@ def _file_of(scenario: Scenario, is_named: bool, files: Iterable[tuple[str, str]
 
 
 def _make(*words: str) -> tuple[str, list[str]]:
-    """Runs the command; what it prints, and what it remarks."""
+    """Runs the command. Returns its output, and its remarks."""
     package = str(Path(__file__).parents[1])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -90,7 +91,7 @@ def _make(*words: str) -> tuple[str, list[str]]:
             try:
                 process.wait()
             finally:
-                # After a second interruption. The kernel ends the lab with it.
+                # After a second interruption the kernel ends the lab with the command.
                 process.kill()
             raise
     if process.returncode != 0:

@@ -1,4 +1,4 @@
-"""What the package has from Rust."""
+"""The Rust part of the package."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 VERSION: str
-"""The version of Weir, with the commit that it was built from."""
+"""The version of Weir, with the commit from which it was built."""
 
 SOURCES: str
-"""A digest of everything that decides the figures of a run: modules with the same digest make the same runs."""
+"""A digest of everything that determines the figures of a run. Modules with the same digest make the same runs."""
 
 def main(argv: Sequence[str]) -> int: ...
 def run(
@@ -106,12 +106,12 @@ def reproduce(
     progress: Callable[[float, int, int], object] | None,
 ) -> Study: ...
 def scenarios() -> Table:
-    """The scenarios that come with Weir, a row each: `name` and `title`."""
+    """The scenarios that come with Weir, one row each: `name` and `title`."""
 
 def schemes(name: str | None = None, *, parameters: bool = False) -> Table:
-    """The schemes, a row each: `name`, `title` and `citation`.
+    """The schemes, one row each: `name`, `title` and `citation`.
 
-    With `parameters`, a row for each parameter of each scheme (or of the one named): `scheme`, `key` (as `set` takes it),
+    With `parameters`, one row for each parameter of each scheme (or of the named one): `scheme`, `key` (for `set`),
     `default`, `meaning` and `source`.
     """
 
@@ -119,35 +119,36 @@ def schemes(name: str | None = None, *, parameters: bool = False) -> Table:
 class Table:
     """A table: columns with names, types and equal lengths.
 
-    It implements the Arrow PyCapsule interface, so that polars, pyarrow, DuckDB and others take it without a copy.
+    It implements the Arrow PyCapsule interface, so that polars, pyarrow, DuckDB and other libraries read it without a
+    copy.
     """
 
     @property
     def column_names(self) -> list[str]:
-        """The names of the columns, with their units."""
+        """The names of the columns, with units."""
 
     @property
     def about(self) -> dict[str, str]:
-        """What each column says, with its unit: a text for each name."""
+        """The meaning of each column with its unit: a text for each name."""
 
     @property
     def num_rows(self) -> int:
         """The number of rows."""
 
     def column(self, name: str) -> list[Any]:
-        """The values of a column: `None` where there is no value."""
+        """The values of a column; `None` if there is no value."""
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows."""
 
     def to_polars(self) -> polars.DataFrame:
-        """A `polars.DataFrame` of it; needs polars."""
+        """Converts to a `polars.DataFrame`; needs polars."""
 
     def to_arrow(self) -> pyarrow.Table:
-        """A `pyarrow.Table` of it; needs pyarrow."""
+        """Converts to a `pyarrow.Table`; needs pyarrow."""
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame` of it; needs pandas and pyarrow."""
+        """Converts to a `pandas.DataFrame`; needs pandas and pyarrow."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> dict[str, Any]: ...
@@ -156,15 +157,15 @@ class Table:
 
 @final
 class Scenario:
-    """An experiment, read and checked: a network, its flows, its events, and what should come out.
+    """A checked experiment: a network, its flows, its events, and the expected results.
 
-    `weir.Scenario.load` reads a file or one of the scenarios that come with Weir; `weir.scenario` builds one from Python
-    objects.
+    `weir.Scenario.load` loads a file or one of the scenarios that come with Weir. `weir.scenario` builds one from
+    Python objects.
     """
 
     @staticmethod
     def load(name: str | os.PathLike[str], set: dict[str, Any] | None = None) -> Scenario:
-        """A scenario of the list (`weir.scenarios()`) or a file, with `set` applied.
+        """Loads a scenario from the list (`weir.scenarios()`) or from a file, and applies `set`.
 
         `set` is a dict of keys, such as `link.R2-R3.rate`, and their values.
 
@@ -173,33 +174,34 @@ class Scenario:
 
     @staticmethod
     def parse(text: str, name: str = "scenario", set: dict[str, Any] | None = None) -> Scenario:
-        """A scenario from the text of its file, called `name` in results and in messages.
+        """Parses a scenario from a text in the file format. `name` is its name in results and messages.
 
         Raises `weir.ScenarioError` with the line of the text and the key.
         """
 
     def with_set(self, set: dict[str, Any]) -> Scenario:
-        """The same scenario with further values set: a dict of keys, such as `link.R2-R3.rate`, and their values."""
+        """Returns the scenario with additional values set: a dict of keys, such as `link.R2-R3.rate`, and their
+        values."""
 
     @property
     def name(self) -> str:
-        """Its name in results: that of the list, the path of its file, or the given one."""
+        """The scenario's name in results: its name in the list, its file's path, or the given name."""
 
     @property
     def title(self) -> str:
-        """The experiment in one line."""
+        """A description of the experiment in one line."""
 
     @property
     def source(self) -> str:
-        """The paper or the reason that it comes from; may be empty."""
+        """The paper or the reason behind the scenario; may be empty."""
 
     @property
     def text(self) -> str:
-        """The text of its file, TOML, without what was set."""
+        """The text of the file, TOML, without the changes by `set`."""
 
     @property
     def scheme(self) -> str:
-        """The scheme that runs if no other is named."""
+        """The scheme that runs by default."""
 
     @property
     def duration_s(self) -> float:
@@ -207,25 +209,25 @@ class Scenario:
 
     @property
     def set(self) -> list[str]:
-        """What was changed in it: texts `KEY=VALUE`, in order."""
+        """The changes by `set`: texts `KEY=VALUE`, in order."""
 
     @property
     def notes(self) -> list[str]:
-        """Remarks on what was left out because the run was shortened."""
+        """Remarks about parts that were left out because the run was shortened."""
 
     @property
     def parameters(self) -> Table:
-        """Every key that `set` takes, a row each: `key`, `value` (as a text of the file) and `source`."""
+        """Every key for `set`, one row each: `key`, `value` (as text of the file) and `source`."""
 
     @property
     def axes(self) -> dict[str, list[str]]:
-        """The parameters that the experiment varies: for each axis its values, as `set={"axis.NAME": VALUE}` takes
-        them.
+        """The parameters that the experiment varies: for each axis its values, in the form of `set={"axis.NAME":
+        VALUE}`.
         """
 
     @property
     def windows(self) -> Table:
-        """The measuring windows, a row each: `name`, `from_s` and `to_s`."""
+        """The measuring windows, one row each: `name`, `from_s` and `to_s`."""
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]: ...
     @staticmethod
@@ -235,7 +237,7 @@ class Scenario:
 
 @final
 class Distribution:
-    """A histogram of a run. `+` adds those of several runs, over seeds for example."""
+    """A histogram of a run. `+` adds histograms of several runs, for example over seeds."""
 
     @property
     def unit(self) -> str:
@@ -247,23 +249,24 @@ class Distribution:
 
     @property
     def mean(self) -> float | None:
-        """Their mean, exact."""
+        """The exact mean of the values."""
 
     def cdf(self) -> tuple[list[float], list[float]]:
-        """The points of the cumulative distribution: values, and the part of all values up to each, 0 to 1."""
+        """The points of the cumulative distribution: values, and the fraction of all values up to each, 0 to 1."""
 
     def quantile(self, part: float) -> float | None:
-        """The value that this part (0 to 1) of all values does not exceed; off by half a step or 0.4 %."""
+        """The value that this fraction (0 to 1) of all values does not exceed. Its error is at most half a step or 0.4
+        %."""
 
     def __add__(self, value: Distribution, /) -> Distribution: ...
     def __radd__(self, value: Distribution, /) -> Distribution: ...
 
 @final
 class Result:
-    """What a run has measured.
+    """The measurements of a run.
 
-    The tables `flows`, `classes`, `groups`, `links` and `nodes` have rows for the whole run and for each window, which the
-    columns `window` (`run`, or such as `20:120`), `from_s` and `to_s` say.
+    The tables `flows`, `classes`, `groups`, `links` and `nodes` have rows for the whole run and for each window,
+    identified by the columns `window` (`run`, or for example `20:120`), `from_s` and `to_s`.
     """
 
     @property
@@ -288,37 +291,37 @@ class Result:
 
     @property
     def wall_s(self) -> float:
-        """The time that the run took, s."""
+        """The time that the run took on the wall clock, s."""
 
     @property
     def notes(self) -> list[str]:
-        """Remarks of the run, a text each."""
+        """Remarks about the run, one text each."""
 
     @property
     def flows(self) -> Table:
-        """Each flow: goodput, delay, losses, and when it was complete."""
+        """One row per flow: goodput, delay, losses, and completion time."""
 
     @property
     def classes(self) -> Table:
-        """Each service class: its flows together."""
+        """One row per service class: the sum of its flows."""
 
     @property
     def groups(self) -> Table:
-        """Each group of flows, those of one [[flow]] table, together."""
+        """One row per group of flows, which are those of one [[flow]] table: the sum of its flows."""
 
     @property
     def links(self) -> Table:
-        """Each direction of each link."""
+        """One row per direction of each link."""
 
     @property
     def nodes(self) -> Table:
-        """Each node: its role (consumer, router, producer or peer), its cache, its pending Interests, the packets that it
-        threw away, and where it is drawn, if the scenario says so.
+        """One row per node: its role (consumer, router, producer or peer), its cache, its pending Interests, its
+        dropped packets, and its drawing position if the scenario gives one.
         """
 
     @property
     def windows(self) -> Table:
-        """The measuring windows: those of the scenario, then further ones."""
+        """The measuring windows: first those of the scenario, then additional ones."""
 
     @property
     def expectations(self) -> Table:
@@ -331,45 +334,45 @@ class Result:
     def distribution(self, what: str, of: str | None = None, window: str = "run") -> Distribution:
         """The histogram of a measured quantity: `delay`, `queueing`, `completion` or `slowdown`.
 
-        `of` is the name of a class, of a group, of a flow as `C1 /A`, or of the direction of a link as `R1->R2`; without
-        it, that of all flows or all links. `window` is a window as in the tables, such as `20:120`; without it, that of the
-        whole run.
+        `of` is the name of a class, of a group, of a flow such as `C1 /A`, or of the direction of a link such as
+        `R1->R2`; by default all flows or all links. `window` is a window as in the tables, such as `20:120`; by
+        default the whole run.
         """
 
     @property
     def document(self) -> dict[str, Any]:
-        """The document of the run: what `weir run --json` prints."""
+        """The document of the run: the output of `weir run --json`."""
 
     def json(self) -> str:
         """The document of the run as JSON text."""
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the report, one HTML page with all in it, and returns its path."""
+        """Writes the report as one HTML page, and returns its path."""
 
     def _repr_html_(self) -> str: ...
 
 @final
 class Series:
-    """The figures over time, a row for each step of each flow, class, direction of a link, or node.
+    """The figures over time: one row for each step of each flow, class, direction of a link, or node.
 
     Empty if the run was made without series.
     """
 
     @property
     def flows(self) -> Table:
-        """Each flow over time."""
+        """The figures of each flow over time."""
 
     @property
     def classes(self) -> Table:
-        """Each class over time: its flows summed."""
+        """The figures of each class over time, summed over its flows."""
 
     @property
     def links(self) -> Table:
-        """Each direction of each link over time."""
+        """The figures of each direction of each link over time."""
 
     @property
     def nodes(self) -> Table:
-        """Each node over time."""
+        """The figures of each node over time."""
 
     @property
     def step_s(self) -> float:
@@ -385,7 +388,7 @@ class Optimum:
 
     @property
     def objective(self) -> str:
-        """What is maximised: `link-fair`, `max-min`, `proportional` or `max-flow`."""
+        """The maximised objective: `link-fair`, `max-min`, `proportional` or `max-flow`."""
 
     @property
     def utilisation(self) -> float:
@@ -393,31 +396,31 @@ class Optimum:
 
     @property
     def notes(self) -> list[str]:
-        """Remarks, a text each."""
+        """Remarks, one text each."""
 
     @property
     def flows(self) -> Table:
-        """Each flow: its rate and goodput, and what it would have alone."""
+        """One row per flow: its rate and goodput, and those that it would have alone."""
 
     @property
     def links(self) -> Table:
-        """Each direction of each link that Data use."""
+        """One row per direction of each link that Data use."""
 
     @property
     def bottlenecks(self) -> Table:
-        """The bottlenecks, the tightest first."""
+        """The bottlenecks, tightest first."""
 
     @property
     def inexact(self) -> list[str]:
-        """Why figures are not exact, for windows and then for completions, a text each; empty if all are exact."""
+        """Why figures are not exact, first for windows, then for completions, one text each; empty if all are exact."""
 
     @property
     def completions(self) -> Table:
-        """When each flow that has an end would be complete."""
+        """The completion time of each flow that has an end."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """The document: what `weir optimum --json` prints."""
+        """The document: the output of `weir optimum --json`."""
 
     def json(self) -> str:
         """The document as JSON text."""
@@ -426,15 +429,15 @@ class Optimum:
 
 @final
 class Study:
-    """What came of a list of runs: of a sweep, a comparison or a reproduction."""
+    """The results of a list of runs: of a sweep, a comparison or a reproduction."""
 
     @property
     def name(self) -> str:
-        """Its name in the tables."""
+        """The study's name in the tables."""
 
     @property
     def axes(self) -> dict[str, list[str]]:
-        """Its axes: for each key the values, as texts."""
+        """The axes: for each key its values as texts."""
 
     @property
     def command(self) -> str:
@@ -442,17 +445,17 @@ class Study:
 
     @property
     def folder(self) -> Path | None:
-        """The folder of its results; `None` if they are in memory only."""
+        """The folder of the results; `None` if they are only in memory."""
 
     @property
     def results(self) -> Table:
-        """Every figure of every run: a row for each, with the run, the window, the object, the metric, the unit and the
+        """Every figure of every run, one row each, with the run, the window, the object, the metric, the unit and the
         value.
         """
 
     @property
     def runs(self) -> Table:
-        """The runs, a row for each: its key, command, time and, if it failed, the error."""
+        """The runs, one row each: key, command, time and, if the run failed, the error."""
 
     @property
     def failed(self) -> int:
@@ -460,7 +463,7 @@ class Study:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The document with means and intervals: what the command prints with `--json`."""
+        """The document with means and intervals: the output of the command with `--json`."""
 
     def json(self) -> str:
         """The document as JSON text."""
@@ -469,7 +472,7 @@ class Study:
         """The tables that the command prints."""
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the page, one HTML file, and returns its path.
+        """Writes the page as one HTML file, and returns its path.
 
         A study with a folder has a page there, with plots over time and reports of runs beside it.
         """
@@ -478,29 +481,29 @@ class Study:
 
 @final
 class Schedule:
-    """Which run of a study is made next, and what came of the others."""
+    """The schedule of a study's runs: which run is next, and the results of the others."""
 
     def begin(self, needed: bool) -> tuple[int, str, bytes] | None:
-        """Begins a run: its place, its key, and the request for `run_request`. `None` if there is none to begin now.
+        """Begins a run. Returns its index, its key, and the request for `run_request`, or `None` if no run can begin now.
 
-        :param needed: not one that the seed of another one may turn out to decide nothing for
+        :param needed: whether to skip runs that may turn out to be unaffected by the seed
         """
 
     def end(self, place: int, record: bytes) -> None:
-        """A run has ended: its record."""
+        """Takes the record of a run that has ended."""
 
     def fail(self, place: int, reason: str) -> None:
-        """A run has failed, for this reason."""
+        """Records that a run has failed, with the reason."""
 
     def give_back(self, place: int) -> None:
-        """A run that has begun did not end: it can begin again."""
+        """Returns a run that has begun but did not end. It can begin again."""
 
     def look(self) -> None:
-        """Looks for signals, and tells the progress."""
+        """Handles signals, and reports the progress."""
 
 @final
 class Flow:
-    """The flow that a law is of."""
+    """The flow that a law controls."""
 
     @property
     def class_name(self) -> str:
@@ -508,43 +511,43 @@ class Flow:
 
     @property
     def expected_size_bytes(self) -> int:
-        """Size of the Data to expect, bytes; 0 if the application does not know it."""
+        """Expected size of a Data, bytes; 0 if the application does not know it."""
 
     @property
     def lifetime_s(self) -> float:
-        """Lifetime of its Interests, s."""
+        """Lifetime of the Interests, s."""
 
 @final
 class Data:
-    """A Data came to its consumer."""
+    """A Data arrived at its consumer."""
 
     @property
     def now_s(self) -> float:
-        """When it came, s."""
+        """Arrival time, s."""
 
     @property
     def segment(self) -> int:
-        """Its segment number."""
+        """Segment number."""
 
     @property
     def rtt_s(self) -> float | None:
-        """The round-trip time, s; `None` if the Interest was sent more than once."""
+        """Round-trip time, s; `None` if the Interest was sent more than once."""
 
     @property
     def srtt_s(self) -> float | None:
-        """Smoothed round-trip time, this sample included, s; `None` before the first."""
+        """Smoothed round-trip time including this sample, s; `None` before the first sample."""
 
     @property
     def congestion_mark(self) -> int:
-        """The congestion mark; 0: there is none."""
+        """Congestion mark; 0: none."""
 
     @property
     def was_pending(self) -> bool:
-        """Whether its Interest was pending until now: not if it counted as lost, and was not sent again."""
+        """Whether the Interest was still pending. It was not if it counted as lost and was not sent again."""
 
     @property
     def pending(self) -> int:
-        """Pending Interests, this one no longer counted."""
+        """Pending Interests, without this one."""
 
     @property
     def highest_sent(self) -> int:
@@ -552,7 +555,7 @@ class Data:
 
     @property
     def oldest_missing(self) -> int:
-        """The oldest segment that did not come yet."""
+        """The oldest missing segment."""
 
     @property
     def expected_size_bytes(self) -> int:
@@ -560,32 +563,32 @@ class Data:
 
     @property
     def packets(self) -> float:
-        """Packets that the Data counts as; 1 unless the law has the parameter `unit`."""
+        """Number of packets that the Data counts as; 1 unless the law has the parameter `unit`."""
 
     lost: tuple[int, int] | None
-    """The law's decision in `on_data`: the segments from the first to before the second number, whose pending Interests
-    it declares lost; `None`: none.
+    """The law's decision in `on_data`: the pending Interests for the segments from the first number up to, but not
+    including, the second count as lost; `None`: none.
     """
 
 @final
 class Send:
-    """An Interest leaves."""
+    """An Interest is sent."""
 
     @property
     def now_s(self) -> float:
-        """When it leaves, s."""
+        """Send time, s."""
 
     @property
     def segment(self) -> int:
-        """Its segment number."""
+        """Segment number."""
 
     @property
     def retransmission(self) -> bool:
-        """Whether it was sent before."""
+        """Whether it is a retransmission."""
 
     @property
     def pending(self) -> int:
-        """Pending Interests, this one not counted."""
+        """Pending Interests, without this one."""
 
     @property
     def expected_size_bytes(self) -> int:
@@ -593,23 +596,23 @@ class Send:
 
     @property
     def late_s(self) -> float:
-        """How much later it leaves than the law would have let it, s: the application had nothing to ask for."""
+        """How much later it is sent than the law permitted, s, because the application had nothing to request."""
 
 @final
 class Loss:
-    """An Interest is given up for lost."""
+    """An Interest counts as lost."""
 
     @property
     def now_s(self) -> float:
-        """When it is given up, s."""
+        """The time of this decision, s."""
 
     @property
     def segment(self) -> int:
-        """Its segment number."""
+        """Segment number."""
 
     @property
     def pending(self) -> int:
-        """Pending Interests, this one no longer counted."""
+        """Pending Interests, without this one."""
 
     @property
     def highest_sent(self) -> int:
@@ -621,11 +624,11 @@ class Congestion:
 
     @property
     def sign(self) -> str:
-        """`mark`: a Data came with a congestion mark; `loss`: an Interest timed out, or came back as a Nack."""
+        """`mark`: a Data had a congestion mark; `loss`: an Interest timed out, or was answered with a Nack."""
 
     @property
     def now_s(self) -> float:
-        """When it came, s."""
+        """Arrival time, s."""
 
     @property
     def pending(self) -> int:
@@ -633,4 +636,4 @@ class Congestion:
 
     @property
     def packets(self) -> float:
-        """Packets that the Data of one of them counts as."""
+        """Number of packets that the Data of one of them counts as."""

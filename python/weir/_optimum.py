@@ -1,4 +1,4 @@
-"""The best allocation that theory knows."""
+"""The theoretically best allocation."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def optimum(
         scenario's windows, or else the whole run
     :param objective: `link-fair` (the default), the result of fair scheduling at every link; `max-min` over all routes at
         once; `proportional` fairness; or `max-flow`, the largest sum of rates
-    :param utilisation: the usable part of the links' rates, above 0 and at most 1; by default that of the scheme whose policy
-        divides the links
-    :param seed: the run whose consumers, starts and delays are taken where the seed draws them; by default those of the
-        scenario without what seeds draw
+    :param utilisation: the usable part of the links' rates, above 0 and at most 1; by default that of the scheme whose
+        policy divides the links
+    :param seed: the seed of the run whose random consumers, starts and delays are used; by default those of the scenario
+        without random draws
 
     Raises `weir.ScenarioError` or `weir.WeirError`.
     """

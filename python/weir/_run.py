@@ -1,4 +1,4 @@
-"""One run, with its progress."""
+"""A single run, with its progress."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Progress(NamedTuple):
-    """How far a run or a study is."""
+    """Progress of a run or a study."""
 
     fraction: float
-    """The part of the work that is done, 0 to 1."""
+    """The completed fraction of the work, 0 to 1."""
     done: int
-    """Runs that are complete."""
+    """Number of completed runs."""
     all: int
-    """Runs to be made."""
+    """Number of all runs."""
 
 
 def run(
@@ -40,19 +40,19 @@ def run(
     progress: bool | Callable[[Progress], object] | None = None,
     threads: int = 1,
 ) -> Result:
-    """Simulates a scenario, and returns what was measured.
+    """Simulates a scenario, and returns the measurements.
 
     :param scenario: a name of `weir.scenarios()`, a file, or a `weir.Scenario`
     :param scheme: a name of `weir.schemes()`, or a `weir.WindowLaw`; by default the scenario's own scheme
     :param seed: the seed of all random streams; the same seed gives the same figures
     :param set: values to change, such as `{"link.R2-R3.rate": "20 Mb/s"}`; `Scenario.parameters` lists them
-    :param windows: further measuring windows, pairs of times: `(20, 120)` in seconds, or `("500 ms", "2 s")`
+    :param windows: additional measuring windows, pairs of times: `(20, 120)` in seconds, or `("500 ms", "2 s")`
     :param series: whether to keep time series, which `Result.series` and the report need
     :param progress: a bar (`True`), nothing (`False`), a callable that gets a `weir.Progress`, or by default a bar in a
         terminal and in a notebook
-    :param threads: on how many threads the run is made, with the same figures: worth it for a large network
+    :param threads: the number of threads for the run; the figures do not change. More are useful for a large network
 
-    The interpreter's lock is free while it runs, so that threads make runs side by side. Ctrl-C stops it.
+    The interpreter's lock is free during the run, so that threads can make runs simultaneously. Ctrl-C stops it.
 
     Raises `weir.ScenarioError`, `weir.SchemeError` or `weir.RunError`.
     """
@@ -70,7 +70,7 @@ def run(
 def scenario_of(
     scenario: str | os.PathLike[str] | Scenario, set: Mapping[str, Any] | None
 ) -> Scenario:
-    """A scenario that is given as such, or by its name or path, with values set."""
+    """Returns a scenario: the given one, or one loaded by name or path, with values set."""
     if not isinstance(scenario, Scenario):
         return Scenario.load(scenario, dict(set or {}))
     return scenario.with_set(dict(set)) if set else scenario
@@ -88,7 +88,7 @@ def _is_notebook() -> bool:
 def shown(
     progress: bool | Callable[[Progress], object] | None, name: str
 ) -> Iterator[Callable[[Progress], object] | None]:
-    """What a run or a study tells how far it is."""
+    """Reports the progress of a run or a study."""
     if progress is None:
         progress = _is_notebook() or sys.stderr.isatty()
     if progress is False:
@@ -107,7 +107,7 @@ class _Tqdm:
     """A bar of tqdm."""
 
     def __init__(self, tqdm: Any, name: str) -> None:
-        # Of runs that are soon over there is none.
+        # Short runs show no bar.
         form = "{l_bar}{bar}| {elapsed}, {remaining} left{postfix}"
         self.bar = tqdm(total=1.0, desc=name, delay=0.5, leave=False, bar_format=form)
 
@@ -121,7 +121,7 @@ class _Tqdm:
 
 
 class _Line:
-    """A line of a terminal, where there is no tqdm."""
+    """A line on a terminal, used without tqdm."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -153,6 +153,6 @@ def _path(out: str | os.PathLike[str] | None) -> str | None:
 
 @contextmanager
 def _told(progress: Told, name: str) -> Iterator[Callable[[float, int, int], object] | None]:
-    """What a study calls to say how far it is."""
+    """Returns the progress callback of a study."""
     with shown(progress, name) as say:
         yield None if say is None else lambda *now: say(Progress(*now))

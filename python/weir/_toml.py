@@ -1,4 +1,4 @@
-"""Python objects as the text of a scenario file."""
+"""Writes Python objects as the text of a scenario file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """A document as TOML: values first, then its tables and lists of tables."""
+    """A document as TOML: values first, then tables and lists of tables."""
     return "\n\n".join(_parts(document, ())).strip() + "\n"
 
 
 def plain(value: Any) -> Any:
-    """A value as dicts, lists, texts, numbers and bools. Entries that are `None` are left out."""
+    """A value as dicts, lists, texts, numbers and booleans. Entries that are `None` are left out."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -36,7 +36,7 @@ def _is_tables(value: Any) -> bool:
 
 
 def _parts(table: Mapping[str, Any], path: tuple[str, ...], header: str = "") -> Iterator[str]:
-    """The text of a table of the first two levels, in parts with an empty line between them."""
+    """The text of a table of the first two levels, in parts separated by an empty line."""
     below = {key: each for key, each in table.items() if len(path) < 2 and (isinstance(each, dict) or _is_tables(each))}
     lines = [f"{_key(key)} = {_value(each)}" for key, each in table.items() if key not in below]
     if header and (lines or not below):
@@ -59,7 +59,7 @@ def _key(key: str) -> str:
 
 
 def _text(value: str) -> str:
-    # TOML has the escapes of JSON, and wants one for DEL too.
+    # TOML has the escapes of JSON, and requires one for DEL too.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 

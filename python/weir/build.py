@@ -119,7 +119,7 @@ def _links_of(graph: nx.Graph[Any], ignore: Collection[str]) -> list[Entry]:
 
 
 def _add_backward(link: dict[str, Any], backward: Mapping[str, Any]) -> None:
-    """Adds the other direction: rates and delays may differ, what else a link has is of both."""
+    """Adds the opposite direction: rates and delays may differ; other properties of a link apply to both directions."""
     for key, value in backward.items():
         forward = link.setdefault(key, value)
         if forward == value:

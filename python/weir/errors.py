@@ -1,4 +1,4 @@
-"""What can go wrong. Messages say what would be right."""
+"""Errors of Weir. Messages say what would be valid."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ class WeirError(Exception):
 class ScenarioError(WeirError):
     """A mistake in a scenario.
 
-    `str(error)` is what the command prints: the place, the line with a caret below, and what would be right.
+    `str(error)` is the command's message: the place, the line with a caret below, and what would be valid.
     """
 
     file: str = ""
-    """The file, the name of the scenario, or the value of `set` that it is about."""
+    """The file, the name of the scenario, or the value of `set` with the mistake."""
     line: int | None = None
     """The line of the text, from 1; `None` for a value of `set`."""
     column: int | None = None
     """The column in the line, in characters, from 1."""
     key: str = ""
-    """The key, such as `link.R2-R3.rate`; empty if the text is no TOML."""
+    """The key, such as `link.R2-R3.rate`; empty if the text is not TOML."""
     message: str = ""
-    """What is wrong, without the place."""
+    """The mistake, without the place."""
     help: str = ""
-    """What would be right; may be empty."""
+    """What would be valid; may be empty."""
 
 
 class SchemeError(WeirError):
-    """A scheme that there is not, or a parameter that it does not have."""
+    """An unknown scheme, or an unknown parameter of a scheme."""
 
 
 class RunError(WeirError):
-    """A run that cannot be made, such as one with a window after its end."""
+    """An impossible run, for example with a window after its end."""

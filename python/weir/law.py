@@ -1,4 +1,4 @@
-"""Window laws in Python, for a first try of an idea."""
+"""Window laws in Python, to try out an idea."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ class WindowLaw:
     """
 
     window: float = 2.0
-    """W, packets: 1 or more. A Data is one packet, unless `parameters` has a `unit`."""
+    """The window W, packets: 1 or more. A Data is one packet, unless `parameters` has a `unit`."""
 
     pacing_bps: float | None = None
-    """The rate of Data at which Interests leave, bit/s; `None`: all that W allows leave at once."""
+    """The rate of Data by which Interests are paced, bit/s; `None`: all that W allows are sent at once."""
 
     parameters: ClassVar[Mapping[str, bool | int | float | str]] = {}
-    """What all laws share: `react_to` (`marks`, `losses` or `both`), `cwa`, `recovery`, `add_rtt_suppress`, `unit` and
-    `spread`. `weir.schemes("reno", parameters=True)` says what they do."""
+    """Parameters common to all laws: `react_to` (`marks`, `losses` or `both`), `cwa`, `recovery`, `add_rtt_suppress`,
+    `unit` and `spread`. `weir.schemes("reno", parameters=True)` describes them."""
 
     def begin(self, flow: Flow) -> None:
         """The flow begins."""
 
     def increase(self, data: Data) -> None:
-        """A Data came without a mark, W was in use, and there is no recovery from a decrease."""
+        """A Data arrived without a mark, W was fully used, and there is no recovery from a decrease."""
         raise NotImplementedError(f"{type(self).__name__} needs a method `increase(self, data)`")
 
     def decrease(self, congestion: Congestion) -> None:
-        """There is congestion, and it is not the congestion of the last decrease."""
+        """There is congestion, other than that of the last decrease."""
         raise NotImplementedError(f"{type(self).__name__} needs a method `decrease(self, congestion)`")
 
     def on_send(self, send: Send) -> None:
-        """An Interest leaves."""
+        """An Interest is sent."""
 
     def on_data(self, data: Data) -> None:
-        """A Data came; called before all other methods for it. It may set `data.lost`."""
+        """A Data arrived. This is called before all other methods for it. It may set `data.lost`."""
 
     def on_loss(self, loss: Loss) -> None:
-        """An Interest is lost; called before `decrease`."""
+        """An Interest is lost. This is called before `decrease`."""
 
     def is_marked(self, data: Data) -> bool:
-        """Whether a Data that came says that there is congestion. Asked only where marks are signals."""
+        """Returns whether a received Data signals congestion. This is called only if marks are signals."""
         return data.congestion_mark != 0
 
     def on_unused(self, now_s: float) -> None:
-        """Until now, since the last Data, W was not in use: the application had less to ask for."""
+        """Since the last Data, W was not fully used, because the application requested less."""

@@ -54,8 +54,8 @@ cost = 10
 
 
 class Wire:
-    """Two hosts, `near` and `far`, with a forwarder each, and a wire between them. `udp` is what both files say of UDP
-    faces, `face` what the near one says of the face towards the far one."""
+    """Two hosts, `near` and `far`, each with a forwarder, and a wire between them. `udp` is text about UDP faces for
+    both forwarders' files, `face` is text about the near forwarder's face to the far one."""
 
     def __init__(self, *options, scheme="fixed", face="", udp=""):
         self.lab = Lab()
@@ -75,7 +75,7 @@ class Wire:
         file = self.lab.folder / f"content-{size}"
         with file.open("wb") as out:
             out.truncate(size)
-        # The kernel may read ahead by megabytes, and fills holes while the producer waits: 18 ms for 8 MB.
+        # The kernel may read ahead by megabytes, and filling holes takes time while the producer waits: 18 ms for 8 MB.
         with file.open("rb") as content:
             while content.read(1 << 20):
                 pass
@@ -83,34 +83,35 @@ class Wire:
         self.forwarders[1].wait_route(name)
 
     def get(self, name, *options):
-        """Begins to fetch at the near host, to a file that grows with each Data; the process."""
+        """Starts a fetch at the near host, to a file that grows with each Data. Returns the process."""
         return self.near.start(weir_binary(), "get", name, *options, "--socket", self.forwarders[0].unix)
 
     def get_by(self, *command):
-        """As `get`, by a command of other software."""
+        """Like `get`, with a command of other software."""
         return self.near.start(*command, transport=self.forwarders[0].unix)
 
     def sent_again(self):
-        """Interests that the near host has sent over the wire again, and the Data that came."""
+        """The number of Interests that the near host has retransmitted over the wire, and of received Data."""
         link = next(face for face in self.forwarders[0].command("face") if "10.9.0.2" in face["remote"])
         pending = self.forwarders[0].command("status")["pit_entries"]
         return max(0, link["out_interests"] - link["in_data"] - pending), link["in_data"]
 
     def tcp(self, congestion, lead=0.0):
-        """Begins to send by TCP from the far host to the near one, to a file that grows with it; the process. With a `lead`
-        it connects, and sends nothing for so many seconds: to start the programs takes as long as several round trips."""
+        """Starts to send by TCP from the far host to the near one, to a file that grows with it. Returns the process.
+        With a `lead` it connects and first sends nothing for this many seconds, because starting the programs takes
+        several round-trip times."""
         receiver = self.near.start(sys.executable, __file__, "receive", say="ready")
         self.far.start(sys.executable, __file__, "send", congestion, time.monotonic() + lead)
         return receiver
 
     def ping(self):
-        """Sends datagrams to be echoed; the process, whose log has a line for each that came back: when, and after how
-        many milliseconds."""
+        """Sends datagrams to be echoed. Returns the process. Its log has a line for each echo: the time, and the
+        round-trip time in ms."""
         self.far.start(sys.executable, __file__, "echo", say="ready")
         return self.near.start(sys.executable, __file__, "ask")
 
 
-# ---- What runs on the hosts
+# ---- Programs on the hosts
 
 
 def receive():
@@ -162,7 +163,7 @@ HOSTS = {"receive": receive, "send": send, "echo": echo, "ask": ask}
 
 
 def round_trips(log, since):
-    """Median, 95th percentile and most of the round trips that have ended since then, ms."""
+    """Median, 95th percentile and maximum of the round-trip times that have ended since then, ms."""
     lines = [line.split() for line in log.read_text().splitlines()]
     times = sorted(float(words[1]) for words in lines if len(words) == 2 and float(words[0]) >= since)
     if len(times) < 10:

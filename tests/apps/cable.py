@@ -16,12 +16,12 @@ import struct
 import time
 
 ETH_P_ALL, SOL_PACKET, PACKET_IGNORE_OUTGOING = 3, 263, 23
-# Bytes of a frame that are no IP: the cable's rate is that of IP packets.
+# Bytes of a frame outside IP: the cable's rate is that of IP packets.
 ETHERNET = 14
 
 
 class Way:
-    """One way of the cable."""
+    """One direction of the cable."""
 
     def __init__(self, options, seed):
         self.options, self.random = options, random.Random(seed)
@@ -42,7 +42,7 @@ class Way:
             try:
                 end.send(self.flying.popleft()[1])
             except OSError:
-                # The other end is gone, or has become too narrow: lost.
+                # The other end is gone, or its MTU is too small: the frame is lost.
                 pass
 
 

@@ -1,16 +1,16 @@
-"""What the host does to a measurement: it may keep processes waiting that are to run."""
+"""Detects disturbance of a measurement by the host, which may keep runnable processes waiting."""
 
 import threading
 import time
 
 NAP = 0.001
-# Of a measurement. Half as much is usual on a quiet host.
+# Maximum fraction of a measurement. Half as much is usual on a quiet host.
 DISTURBED, TRIES = 0.02, 3
 
 
 class Watch:
-    """While it is entered, a thread naps again and again. `disturbed` is the part of the time that it was kept waiting
-    when it was to go on."""
+    """A context in which a thread sleeps repeatedly. `disturbed` is the fraction of the time that it was kept waiting
+    when it should run."""
 
     def __enter__(self):
         self._done = threading.Event()
@@ -35,8 +35,8 @@ class Watch:
 
 
 def measured(measure, check):
-    """Measures, and checks what was measured, which raises AssertionError. A measurement that does not pass is made anew
-    only if the host was seen to disturb it, and at most twice."""
+    """Measures, and checks the result; a check raises AssertionError. A failed measurement is repeated at most twice,
+    and only if the host disturbed it."""
     for number in range(1, TRIES + 1):
         with Watch() as watch:
             result = measure()
@@ -46,4 +46,4 @@ def measured(measure, check):
         except AssertionError as error:
             if number == TRIES or watch.disturbed < DISTURBED:
                 raise AssertionError(f"measurement {number}, disturbed for {watch.disturbed:.1%}: {error}") from error
-            print(f"measured anew, the host disturbed it for {watch.disturbed:.1%}: {error}")
+            print(f"measured again, because the host disturbed it for {watch.disturbed:.1%}: {error}")

@@ -1,4 +1,5 @@
-"""Two forwarders, `near` and `far`, with a UDP link between them; consumers are at the near one, producers at the far."""
+"""Two forwarders, `near` and `far`, with a UDP link between them. Consumers are at the near one, producers at the far
+one."""
 
 import hashlib
 import json
@@ -17,7 +18,7 @@ sys.path.insert(0, str(HERE.parent / "interop"))
 
 from lab import Failed, Lab, wait_for, weir_binary  # noqa: E402
 
-# Sizes and times as large as wanted, and not as CI has patience for.
+# Full sizes and times, which take too long for CI.
 FULL = bool(os.environ.get("WEIR_FULL"))
 PIECE = 1 << 20
 # Content of a segment, bytes: the default of `weir put`.
@@ -41,7 +42,7 @@ remote = "udp4://127.0.0.1:{port}"
 {rate}
 """
 
-# Dearer than what applications register, which inherit it.
+# The cost is higher than that of applications' registrations, which inherit it.
 ROUTE = """
 [[route]]
 prefix = "/"
@@ -51,21 +52,21 @@ cost = 10
 
 
 def free_port():
-    """A UDP port that nobody has."""
+    """An unused UDP port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
 
 
 class Path:
-    """The link goes through a relay with these options, or is direct if there are none. With `rate` both ends know that
-    of a direct link, and keep to it; `scheme` is that of both, and each keeps `cached` Data."""
+    """The link goes through a relay with these options, or is direct if there are none. With `rate`, both ends know
+    the rate of a direct link and pace by it. Both use `scheme`, and each caches `cached` Data."""
 
     def __init__(self, *relay, rate=None, scheme="fixed", cached=1024):
         self.lab = Lab()
         near, far = free_port(), free_port()
         self.relay = None
-        # The near forwarder takes the relay for the far one.
+        # The near forwarder's peer is the relay, in place of the far forwarder.
         through = free_port() if relay else far
         if relay:
             self.relay = self.lab.host("link", is_isolated=False).start(
@@ -75,7 +76,7 @@ class Path:
         rate = f'rate = "{rate}"' if rate else ""
         configs = [FORWARDER.format(port=port, **common) for port in (near, far)]
         configs[0] += FACE.format(port=through, rate=rate) + ROUTE
-        # Behind a relay the near forwarder makes itself a face of the far one by speaking.
+        # Behind a relay, the near forwarder creates the face at the far one by sending to it.
         configs[1] += "" if relay else FACE.format(port=near, rate=rate)
         self.hosts = [self.lab.host(name, is_isolated=False) for name in ("near", "far")]
         self.near, self.far = (host.weir(config) for host, config in zip(self.hosts, configs))
@@ -84,7 +85,7 @@ class Path:
         self.lab.close()
 
     def put(self, name, file, *options):
-        """Publishes a file at the far forwarder; the process."""
+        """Publishes a file at the far forwarder. Returns the process."""
         process = self.hosts[1].start(
             weir_binary(), "put", name, file, *options, "--socket", self.far.unix, "--quiet"
         )
@@ -92,12 +93,12 @@ class Path:
         return process
 
     def get(self, name, to, *options, timeout=600):
-        """Fetches at the near forwarder; its statistics. Raises Failed if it does not end well or in time."""
+        """Fetches at the near forwarder. Returns the statistics. Raises Failed if it fails or does not end in time."""
         return json.loads(self.hosts[0].run(*self._get(name, to, options), timeout=timeout))
 
     def get_fails(self, name, to, *options, timeout=60):
-        """Fetches at the near forwarder what cannot be had; what it says. Raises Failed if its exit code is not 2, or
-        it says anything but one error, or there is an output."""
+        """Fetches at the near forwarder something that is not available. Returns the error. Raises Failed if the exit
+        code is not 2, the message is not exactly one error, or there is an output."""
         done = subprocess.run(
             [str(word) for word in self._get(name, to, options)], capture_output=True, text=True, timeout=timeout
         )
@@ -106,23 +107,24 @@ class Path:
         return done.stderr
 
     def start_get(self, name, to, *options):
-        """Begins to fetch at the near forwarder; the process, whose log has its statistics."""
+        """Starts a fetch at the near forwarder. Returns the process. Its log has the statistics."""
         return self.hosts[0].start(*self._get(name, to, options))
 
     def start_stream(self, name, *options):
-        """Begins to fetch to standard output at the near forwarder; the process, whose log has what has come."""
+        """Starts a fetch to standard output at the near forwarder. Returns the process. Its log has the received
+        content."""
         return self.hosts[0].start(weir_binary(), "get", name, *options, "--socket", self.near.unix)
 
     def _get(self, name, to, options):
         return [weir_binary(), "get", name, "-o", to, *options, "--socket", self.near.unix, "--json"]
 
     def link_bytes(self):
-        """Bytes of frames that have come by the link."""
+        """Bytes of frames received over the link."""
         faces = self.near.command("face")
         return next(face["in_bytes"] for face in faces if face["remote"].startswith("udp4"))
 
     def restart(self, which, away=0):
-        """Kills a forwarder, and starts it again so many seconds later."""
+        """Kills a forwarder, and restarts it after this many seconds."""
         weir, host = (self.near, self.hosts[0]) if which == "near" else (self.far, self.hosts[1])
         kill(weir.process)
         weir.path.unlink(missing_ok=True)
@@ -131,13 +133,13 @@ class Path:
         weir.wait_until_up()
 
     def cut(self, seconds):
-        """Nothing passes the relay for so long."""
+        """The relay forwards nothing for this time."""
         self.relay.send_signal(signal.SIGUSR1)
         time.sleep(seconds)
         self.mend()
 
     def mend(self):
-        """The relay passes everything as it is from now on."""
+        """The relay forwards everything unchanged from now on."""
         self.relay.send_signal(signal.SIGUSR2)
         time.sleep(0.3)
 
@@ -148,9 +150,9 @@ def kill(process):
 
 
 def finish(process, timeout=600):
-    """Waits for a process; what it said.
+    """Waits for a process. Returns its output.
 
-    Raises Failed if it does not end well or in time."""
+    Raises Failed if it fails or does not end in time."""
     process.wait(timeout=timeout)
     said = process.path.read_text(errors="replace")
     if process.returncode != 0:
@@ -159,7 +161,7 @@ def finish(process, timeout=600):
 
 
 def statistics(said):
-    """The JSON at the end of what a process said."""
+    """The JSON at the end of a process's output."""
     return json.loads(said[said.index("{\n") :])
 
 
@@ -169,7 +171,7 @@ def digest_of(file):
 
 
 class OnAPath(unittest.TestCase):
-    """A test with paths, and files to send by them."""
+    """A test with paths and files."""
 
     def path(self, *relay, **options):
         path = Path(*relay, **options)
@@ -177,7 +179,7 @@ class OnAPath(unittest.TestCase):
         return path
 
     def file(self, path, size, seed=1):
-        """A file of random bytes; it and its digest."""
+        """A file of random bytes, and its digest."""
         source, file = random.Random(seed), path.lab.folder / f"file-{seed}"
         with file.open("wb") as out:
             for at in range(0, size, PIECE):

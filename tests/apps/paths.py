@@ -40,16 +40,16 @@ BEGIN, END = "<!-- paths: begin -->", "<!-- paths: end -->"
 NAMES = ["/one", "/other"]
 # Content of a segment of `weir put`, bytes.
 SEGMENT = 8000
-# A flow of the kernel's.
+# A TCP flow of the kernel.
 TCP = "TCP CUBIC"
-# A flow of TCP connects so many seconds before both begin, so that neither waits for its programs to start.
+# A TCP flow connects this many seconds before both begin, so that neither waits for its programs to start.
 LEAD = 1.0
-# All runs together may take so long, s; what is left of them then is skipped and counted.
+# Maximum time of all runs, s. The remaining ones are then skipped and counted.
 LONGEST = 15 * 60
 
 
 def tools():
-    """The commands of other software, by what the table calls them; None: it is not here."""
+    """The commands of other software, by name in the table; None if it is not installed."""
     ndnd = os.environ.get("NDND") or (NDND if NDND.exists() else None)
     nfd = os.environ.get("WEIR_NFD")
     chunks = shutil.which("ndncatchunks", path=os.pathsep.join([*([nfd] if nfd else []), os.environ["PATH"]]))
@@ -61,9 +61,9 @@ def tools():
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A path and what is on it. The rate is in Mb/s, round trip and buffer are in ms, `loss` is a part of the packets each
-    way. Seconds from `settle` on are measured. `wanted` is a bound of a figure: its name, whether it is at least or at most,
-    and its value."""
+    """A path and its traffic. The rate is in Mb/s, round-trip time and buffer are in ms, and `loss` is a fraction of
+    the packets in each direction. The measurement starts at `settle` seconds. `wanted` is a bound of a figure: its
+    name, whether it is a minimum or a maximum, and its value."""
 
     rate: float
     rtt: float
@@ -85,7 +85,7 @@ class Case:
 
 
 def cases():
-    """The table, from top to bottom."""
+    """The cases of the table, from top to bottom."""
     others = list(tools())
     for rtt, bounds in ((20, {0.01: 85}), (100, {0.0: 90, 0.01: 60})):
         for loss in (0.0, 0.001, 0.01):
@@ -93,7 +93,7 @@ def cases():
                 least = bounds.get(loss) if consumer == "bbr" else None
                 figure = "steady_mbps" if loss else "mbps"
                 yield Case(100, rtt, consumer, loss=loss, wanted=(figure, ">=", least) if least else ())
-    # The forwarders repair these.
+    # The forwarders repair these losses.
     for loss in (0.02, 0.03, 0.05, 0.1):
         yield Case(100, 20, "bbr", loss=loss, wanted=("steady_mbps", ">=", 60) if loss <= 0.05 else ())
     for consumer in ("bbr", "cubic"):
@@ -118,7 +118,7 @@ def processor_times():
 
 
 def measure(case, seed):
-    """One run of a case; its figures."""
+    """Makes one run of a case. Returns its figures."""
     wire = beside.Wire(
         "--rate", case.rate * 1e6, "--buffer", case.buffer, "--delay", case.rtt / 2, "--loss", case.loss,
         "--mtu", case.mtu, "--seed", seed,
@@ -160,7 +160,7 @@ def measure(case, seed):
 
 
 def begin(wire, consumer, name):
-    """Begins to fetch."""
+    """Starts a fetch."""
     if consumer == TCP:
         return wire.tcp("cubic")
     if command := tools().get(consumer):
@@ -169,7 +169,8 @@ def begin(wire, consumer, name):
 
 
 def sizes(wire, case, flows):
-    """Bytes of content that have come. Other software may write them only at the end: there the Data of the wire count."""
+    """Number of received bytes of content. Other software may write them only at the end: then the Data on the wire
+    count."""
     if case.consumer in tools():
         return [SEGMENT * wire.sent_again()[1]]
     return [flow.path.stat().st_size for flow in flows]
@@ -181,7 +182,7 @@ def median(runs, figure):
 
 
 def kept():
-    """The runs of earlier commands, by the names of their cases."""
+    """The runs of earlier commands, by name of the case."""
     runs = {}
     for line in KEPT.read_text().splitlines() if KEPT.exists() else []:
         run = json.loads(line)
@@ -196,8 +197,8 @@ def keep(case, run):
 
 
 def on_the_page(tool):
-    """A run for each row of a program on the page, by the paths: a program that is not installed keeps its rows. None of them
-    has another flow beside it."""
+    """A run for each row of a program on the page, by path: a program that is not installed keeps its rows. None of
+    them has another flow beside it."""
     runs = {}
     for line in PAGE.read_text().splitlines() if PAGE.exists() else []:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -209,9 +210,9 @@ def on_the_page(tool):
     return runs
 
 
-# ---- Showing
+# ---- Output
 
-# How a row is marked that was measured before the others.
+# The mark of a row that was measured earlier than the others.
 EARLIER = " (earlier)"
 
 COLUMNS = {
@@ -238,7 +239,7 @@ def number(value, digits=1):
 
 
 def verdict(case, runs):
-    """What is wanted, and whether it is there."""
+    """The wanted bound, and whether it is reached."""
     if not case.wanted:
         return ""
     figure, sense, bound = case.wanted
@@ -277,7 +278,7 @@ def write(results, note):
 
 
 def names(cases):
-    """Their programs."""
+    """The programs' names."""
     return ", ".join(dict.fromkeys(case.consumer for case in cases))
 
 

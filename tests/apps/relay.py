@@ -17,10 +17,10 @@ import signal
 import socket
 import time
 
-# What is held back to change the order comes after so many milliseconds.
+# Reordered packets are delayed by this many milliseconds.
 REORDERED = 5
 
-# What may be done to a frame; the middle of one with a segment is content.
+# Kinds of damage to a frame. The middle of a frame with a segment is content.
 SPOIL = {
     "flip": lambda frame: frame[: len(frame) // 2] + bytes([frame[len(frame) // 2] ^ 1]) + frame[len(frame) // 2 + 1 :],
     "shorten": lambda frame: frame[:-100],
@@ -29,17 +29,17 @@ SPOIL = {
 
 
 def is_segment(frame, number):
-    """Whether the name of a frame's Data ends in this number of a segment, of one byte: MetaInfo (20) is behind it."""
+    """Returns whether the name of a frame's Data ends in this one-byte segment number: MetaInfo (20) follows it."""
     return bytes([50, 1, number, 20]) in frame[:200]
 
 
 class Direction:
-    """One way of the link."""
+    """One direction of the link."""
 
     def __init__(self, options, seed):
         self.options = options
         self.random = random.Random(seed)
-        # Packets on their way: when they arrive, a number that keeps their order, and their bytes.
+        # Packets in flight: arrival time, a number that keeps their order, and their bytes.
         self.flying = []
         self.free_at = 0.0
         self.came = 0
@@ -98,14 +98,14 @@ def main():
 
 
 def receive(end, near, client, ways, state):
-    """Takes what has come; who the near peer is."""
+    """Receives the waiting packets. Returns the address of the near peer."""
     for _ in range(64):
         try:
             packet, sender = end.recvfrom(65536)
         except BlockingIOError:
             break
         except ConnectionRefusedError:
-            # The far end is not there: what was sent to it is lost, as on any link.
+            # The far end does not exist: the packet is lost, as on any link.
             continue
         if end is near:
             client = sender
@@ -121,7 +121,7 @@ def deliver(way, now, send):
         try:
             send(packet)
         except (BlockingIOError, ConnectionRefusedError):
-            # As where a queue is full, or nobody listens.
+            # The packet is lost, as with a full queue or without a listener.
             pass
 
 

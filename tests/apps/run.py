@@ -13,7 +13,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 AT_ONCE = 4
-# Tests that may run at once, and those that may not.
+# Tests that may run simultaneously, and those that may not.
 WAITING, BUSY = "test_robust", ["test_rates", "test_paths", "test_beside", "test_memory"]
 PASSED, FAILED, SKIPPED = "ok", "FAILED", "SKIP"
 
@@ -28,7 +28,7 @@ def names(suite):
 
 
 def run(test):
-    """Runs one test in a process of its own; how it ended."""
+    """Runs one test in its own process. Returns its exit code."""
     done = subprocess.run(
         [sys.executable, "-m", "unittest", "--verbose", test], cwd=HERE, capture_output=True, text=True, check=False
     )

@@ -1,6 +1,6 @@
-"""`weir get` over a wire with an MTU of 1500: beside TCP, beside a ping, and where no forwarder says a rate. They measure for
-minutes, and need root and the processors: WEIR_FULL=1. In simulated time `crates/schemes/src/window/beside.rs` and
-the tests of `qsccp/cra.rs` and `bbr.rs` claim the same."""
+"""`weir get` over a wire with an MTU of 1500: beside TCP, beside a ping, and without rates at the forwarders. These
+tests take minutes, and need root and idle processors: WEIR_FULL=1. In simulated time,
+`crates/schemes/src/window/beside.rs` and the tests of `qsccp/cra.rs` and `bbr.rs` check the same."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""A forwarder in little memory: with the file that docs/tasks/internet.md gives, all its tables fill under a bound of the system."""
+"""A forwarder with little memory: with the file from docs/tasks/internet.md, all its tables fill under a limit of the
+operating system."""
 
 import json
 import pathlib
@@ -12,7 +13,7 @@ import unittest
 from path import Lab, OnAPath, digest_of, free_port, wait_for, weir_binary
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "tasks" / "internet.md"
-# What `ulimit -v` allows, kB; and what may be resident, kB.
+# The limit for `ulimit -v`, kB; and the maximum resident memory, kB.
 ADDRESSES, RESIDENT = 250_000, 64_000
 INTERESTS, FRAGMENTS, CONTENT = 100_000, 5_000, 20_000_000
 
@@ -45,13 +46,13 @@ def interest(number):
 
 
 def first_fragment(number):
-    """The first of two fragments of a packet; the other never comes."""
+    """The first of two fragments of a packet. The other is never sent."""
     sequence, index, count = element(81, struct.pack(">Q", 2 * number)), element(82, b"\0"), element(83, b"\2")
     return element(100, sequence + index + count + element(80, bytes(1400)))
 
 
 def settings():
-    """The file of the page."""
+    """The file on the page."""
     return re.search(r"<!-- file: small.toml -->\n```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]
 
 
@@ -77,7 +78,7 @@ class SmallForwarder(OnAPath):
         return json.loads(self.host.run(weir_binary(), "status", "--json", "--socket", f"unix://{self.unix}"))
 
     def full_pit(self):
-        """Entries of a PIT that no longer grows."""
+        """Number of entries of a PIT that has stopped growing."""
         before = self.status()["pit_entries"]
         time.sleep(0.2)
         return before > 10_000 and self.status()["pit_entries"] == before and before

@@ -1,4 +1,5 @@
-"""Files over paths with the MTU of an Ethernet: between network namespaces, with a cable that is slow, far and loses packets."""
+"""Files over paths with Ethernet's MTU: between network namespaces, over a cable that has a low rate, a long delay and
+losses."""
 
 import ctypes
 import fcntl
@@ -41,9 +42,9 @@ SIOCETHTOOL, ETHTOOL_STXCSUM = 0x8946, 0x17
 
 
 class NamespacePath(Path):
-    """Forwarders in two namespaces, and between them a cable of this MTU with the options of cable.py. `asked` is what
-    the forwarders are asked of UDP faces, `far` the address of the far one, which it listens on unless `far_listens` says
-    another, and each of `far_routing` a command of ip(8) at the far host."""
+    """Forwarders in two namespaces, and between them a cable with this MTU and the options of cable.py. `asked` is
+    text about UDP faces for the forwarders' files. `far` is the address of the far one, on which it listens unless
+    `far_listens` says otherwise. Each of `far_routing` is a command of ip(8) at the far host."""
 
     def __init__(self, *cable, mtu=1500, asked="", far=FAR, far_listens=None, far_routing=()):
         self.lab = Lab()
@@ -57,7 +58,7 @@ class NamespacePath(Path):
             host.ip("link", "add", end, "mtu", str(mtu), "type", "veth", "peer", "name", other, "mtu", str(mtu))
             host.ip("link", "set", other, "netns", middle.namespace)
             host.ip("address", "add", f"{address}/24", "dev", end)
-            # What the cable sees is what a cable carries: one packet a frame, with its checksum.
+            # The interfaces send what a real cable carries: one packet per frame, with its checksum.
             host.ip("link", "set", end, "gso_max_segs", "1")
             subprocess.run(
                 ["ip", "netns", "exec", host.namespace, sys.executable, HERE / "test_paths.py", end], check=True
@@ -78,8 +79,8 @@ class NamespacePath(Path):
             host.ip("link", "set", end, "mtu", str(mtu))
 
     def forge_narrow_path(self, mtu):
-        """Tells the far host that a router on the way to the near one carries no more than this (RFC 1191), as anybody may who
-        knows both addresses."""
+        """Tells the far host that a router on the path to the near one carries no more than this (RFC 1191). Anybody
+        who knows both addresses can do this."""
         far = self.hosts[1]
         lost = ip_header(FAR, NEAR, socket.IPPROTO_UDP, 1500 - 20) + struct.pack("!HHHH", 6363, 6363, 1480, 0)
         message = with_checksum(struct.pack("!BBHHH", 3, 4, 0, 0, mtu) + lost, 2)
@@ -89,7 +90,7 @@ class NamespacePath(Path):
         self.middle.run(sys.executable, HERE / "test_paths.py", f"m-{far.label}", frame.hex())
 
     def ip_counters(self, host):
-        """What IP has counted in the namespace of a host (proc(5), /proc/net/snmp)."""
+        """IP's counters in the namespace of a host (proc(5), /proc/net/snmp)."""
         keys, values = (
             line.split()[1:]
             for line in host.run("cat", "/proc/net/snmp").splitlines()
@@ -98,7 +99,7 @@ class NamespacePath(Path):
         return dict(zip(keys, map(int, values)))
 
 
-# Sends a frame from a port to an address, and says whether there was an answer.
+# Sends a frame from a port to an address, and prints whether there was an answer.
 ASK = """
 import socket, sys
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -115,7 +116,7 @@ except TimeoutError:
 
 
 def without_offload(interface):
-    """Has the host compute the checksums of what leaves by an interface (ETHTOOL_STXCSUM)."""
+    """Makes the host compute the checksums of packets sent on an interface (ETHTOOL_STXCSUM)."""
     value = ctypes.create_string_buffer(struct.pack("II", ETHTOOL_STXCSUM, 0))
     request = struct.pack("16sP", interface.encode(), ctypes.addressof(value)).ljust(40, b"\0")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
@@ -123,7 +124,7 @@ def without_offload(interface):
 
 
 def with_checksum(header, at):
-    """A header with the Internet checksum of all of it (RFC 1071) where it has its place."""
+    """Inserts the Internet checksum (RFC 1071) into a header."""
     total = sum(struct.unpack(f"!{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -136,7 +137,7 @@ def ip_header(source, to, protocol, length):
 
 
 def send_frame(interface, frame):
-    """Has an Ethernet frame leave by an interface."""
+    """Sends an Ethernet frame on an interface."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
         sock.bind((interface, 0))
         sock.send(frame)
@@ -159,7 +160,7 @@ class EthernetPaths(OnAPath):
         return next(face["mtu"] for face in weir.command("face") if face["remote"].startswith("udp4"))
 
     def fetch(self, path, size):
-        """Fetches a file of so many bytes."""
+        """Fetches a file of `size` bytes."""
         file, digest = self.file(path, size)
         path.put("/movies/a", file)
         path.get("/movies/a", self.got(path), timeout=30)
@@ -254,7 +255,7 @@ class EthernetPaths(OnAPath):
             interest = bytes([5, 12, 7, 4, 8, 2, ord("x"), number, 10, 4, 0, 0, 0, number])
             return near.run(sys.executable, "-c", ASK, str(port), to, interest.hex()).strip()
 
-        # The address of the broadcast is none to answer from, now or later.
+        # The broadcast address is not used as a source address, now or later.
         self.assertEqual([ask(7000, to) for to in ("10.9.0.255", FAR)], ["answered"] * 2)
         self.assertEqual(ask(7001, FAR), "answered")
         far.ip("address", "delete", f"{FAR}/24", "dev", path.ends[1])
@@ -263,7 +264,7 @@ class EthernetPaths(OnAPath):
         self.assertIn("answered", [ask(7001, FAR_TOO) for _ in range(2)])
 
     def test_frames_become_shorter_where_the_host_refuses_what_it_says_that_the_path_carries(self):
-        # What asks for the path leaves from another port.
+        # The query for the path uses another port.
         narrow = ["rule add ipproto udp sport 6363 lookup 100", "route add 10.9.0.0/24 dev {dev} mtu 1300 table 100"]
         path = self.path("--delay", "1", far_routing=narrow)
         self.fetch(path, 500_000)

@@ -1,5 +1,5 @@
-"""Fast paths are filled, classes share by weight, and who wants the same is served once. These tests need the processors,
-and run one after the other."""
+"""Fast paths are filled, classes share by weight, and consumers of the same content are served once. These tests need
+the processors, and run one after another."""
 
 import pathlib
 import time
@@ -8,17 +8,17 @@ import unittest
 from host import measured
 from path import FULL, SEGMENT, OnAPath, digest_of, finish, kill, wait_for
 
-# Of QSCCP's classes, as docs/schemes/qsccp.md has them.
+# QSCCP's classes, from docs/schemes/qsccp.md.
 WEIGHTS = {"AF2": 3, "BE": 1}
 
-# The fast path, Mb/s: what two processors can do beside other things.
+# The fast path, Mb/s: what two processors can do besides other work.
 FAST = 200
-# With so much of the processors used, it is them who set the rate; and how often another moment is waited for.
+# If more than this fraction of the processors is used, they limit the rate; and how often to wait for a better moment.
 BUSY, TRIES = 0.9, 3
 
 
 def processors():
-    """Time that the processors ran, and all of it, ticks."""
+    """Busy and total time of the processors, ticks."""
     user, nice, system, idle, waiting, *more = map(int, pathlib.Path("/proc/stat").read_text().split()[1:9])
     ran = user + nice + system + sum(more)
     return ran, ran + idle + waiting
@@ -38,7 +38,7 @@ class Rates(OnAPath):
         self.skipTest(f"others kept the processors busy ({100 * busy:.0f} %), which were the bottleneck")
 
     def fill(self, path, digest):
-        """Content that came, Mb/s; and how busy the processors were meanwhile."""
+        """Received content, Mb/s; and the fraction of busy processors meanwhile."""
         before, ran = path.link_bytes(), processors()
         got = path.get("/movies/a", self.got(path))
         busy, total = (now - then for now, then in zip(processors(), ran))
@@ -66,7 +66,7 @@ class Rates(OnAPath):
 
 
 class Classes(OnAPath):
-    """Two consumers of different classes have files come by one link of 20 Mb/s at once."""
+    """Two consumers of different classes fetch files over one link of 20 Mb/s at the same time."""
 
     SETTLE, MEASURE = 3, 12 if FULL else 6
 
@@ -86,7 +86,7 @@ class Classes(OnAPath):
 
     def rates(self, path, scheme):
         """Content of each class, Mb/s."""
-        # To standard output, which has each Data at once: a file has them once a second.
+        # The output is a pipe, which has each Data at once; a file is written once a second.
         gets = {name: path.start_stream(f"/{name}", "--class", name, "--scheme", scheme) for name in WEIGHTS}
         streams = {name: get.path for name, get in gets.items()}
         wait_for("both to begin", lambda: all(self.sizes(streams).values()))

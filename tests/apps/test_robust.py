@@ -1,5 +1,6 @@
-"""Files come whole over bad links and after links, producers, forwarders and consumers were away; what cannot come whole
-ends with an error that says why, and nothing wrong is ever written. These tests mostly wait, and may run at once."""
+"""Files arrive complete over bad links, and after failures of links, producers, forwarders and consumers. A file that
+cannot arrive completely ends with an error that says why, and wrong content is never written. These tests mostly wait,
+and may run simultaneously."""
 
 import json
 import random
@@ -55,7 +56,7 @@ class BadLinks(OnAPath):
 
 
 class Restarts(OnAPath):
-    """While a file comes at 40 Mb/s, for four seconds or so, somebody is killed, and started again."""
+    """While a file is fetched at 40 Mb/s, for about four seconds, a process is killed and restarted."""
 
     def begin(self):
         path = self.path("--rate", "40e6", "--delay", "1")
@@ -91,7 +92,7 @@ class Restarts(OnAPath):
         self.assertRegex(said, r"the forwarder is gone; waiting for it\n(.*\n)*the forwarder is back\n")
 
     def goes_on(self, path):
-        """The same command has the rest alone."""
+        """The same command fetches only the rest."""
         self.assertFalse(self.got(path).exists(), "what is not whole has another name")
         got = path.get("/movies/a", self.got(path))
         self.assertEqual(digest_of(self.got(path)), self.digest)
@@ -114,12 +115,12 @@ class Restarts(OnAPath):
         path, _, _, getting = self.begin()
         time.sleep(1)
         kill(getting)
-        # What is certain is noted once a second.
+        # The note is saved once a second.
         self.assertGreater(self.goes_on(path), 2_000_000)
 
 
 class DeadNextHops(unittest.TestCase):
-    """A neighbour that answers nothing is the cheapest next hop, and one that answers the other."""
+    """The cheapest next hop answers nothing, and another one answers."""
 
     CONFIG = """
 [faces.udp]
@@ -151,7 +152,7 @@ strategy = "{strategy}"
     SIZE = 40_000_000 if FULL else 4_000_000
 
     def pair(self, strategy):
-        """A forwarder with both next hops, and the neighbour that answers, where a file and pings are served."""
+        """A forwarder with both next hops, and the answering neighbour, which serves a file and pings."""
         lab = Lab()
         self.addCleanup(lab.close)
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -177,7 +178,7 @@ strategy = "{strategy}"
     def check(self, strategy):
         lab, host, near, file = self.pair(strategy)
         ping = [weir_binary(), "ping", "/there", "--socket", near.unix, "--json"]
-        # After a second of silence both next hops get the Interests, and the one that has not answered is left.
+        # After a second of silence both next hops get the Interests, and the one that has not answered is avoided.
         learnt = json.loads(host.run(*ping, "-c", "12", "-i", "200ms"))
         pings = json.loads(host.run(*ping, "-c", "20", "-i", "100ms"))
         got = json.loads(
@@ -211,7 +212,8 @@ strategy = "{strategy}"
 
 
 class Spoiled(OnAPath):
-    """A relay spoils one segment of 126. What came before it stays, and the command goes on when the link is mended."""
+    """A relay damages one segment of 126. The segments before it stay, and the command continues when the link is
+    repaired."""
 
     SIZE = 1_000_001
 
@@ -228,7 +230,7 @@ class Spoiled(OnAPath):
         self.assertGreater(len(part), 0)
         self.assertLessEqual(len(part), segment * SEGMENT)
         path.mend()
-        # The forwarder holds what was spoiled.
+        # The forwarder's store has the damaged Data.
         path.near.command("cs", "erase", "/movies/a")
         got = path.get("/movies/a", self.got(path), *options)
         self.assertEqual(digest_of(self.got(path)), digest)
@@ -248,7 +250,7 @@ class Spoiled(OnAPath):
 
 
 def make_key(path, identity):
-    """A key at the far host; the file of its certificate."""
+    """Creates a key at the far host. Returns the file of its certificate."""
     certificate = path.lab.folder / f"{identity[1:]}.cert"
     path.hosts[1].run(weir_binary(), "key", "new", identity)
     path.hosts[1].run(weir_binary(), "key", "export", identity, "-o", certificate)
@@ -292,7 +294,7 @@ class Honest(OnAPath):
             finish(getting)
         self.assertFalse(self.got(path).exists())
         self.assertIn("changed", producer.path.read_text())
-        # The same command has what there is now, from the beginning.
+        # The same command fetches the current content from the beginning.
         got = path.get("/movies/a", self.got(path))
         self.assertEqual(digest_of(self.got(path)), digest_of(file))
         self.assertEqual(got["resumed_bytes"], 0)
@@ -308,8 +310,8 @@ class FullDisks(OnAPath):
     """
 
     def resumes(self, size):
-        """Gets 4 MB on a disk of this size, and again when it is larger; what was said each time, and of how many
-        bytes the second began."""
+        """Fetches 4 MB on a disk of this size, and again on a larger one. Returns the messages of both, and the number
+        of bytes with which the second began."""
         unshare = ["unshare", "--mount", "--map-root-user"]
         if not shutil.which("unshare") or subprocess.run([*unshare, "true"], capture_output=True).returncode:
             self.skipTest("no mount namespace of our own")
@@ -330,7 +332,7 @@ class FullDisks(OnAPath):
         return first, done.stderr, json.loads("{" + then.split("exit code")[0])["resumed_bytes"]
 
     def test_a_full_disk_is_an_error_and_the_rest_comes_when_there_is_room(self):
-        # Three times what is written at once is just this, without the note of what was.
+        # This is exactly three times the size of a write, without room for the note.
         files, said, resumed = self.resumes("3m")
         self.assertIn("got.part.json", files)
         self.assertIn("disk/got.part has the segments so far", said)
@@ -355,7 +357,7 @@ if __name__ == "__main__":
 
 
 class DeadNextHop(OnAPath):
-    """The cheaper of two next hops takes everything and answers nothing."""
+    """The cheaper of two next hops accepts everything and answers nothing."""
 
     def path_beside_a_dead_one(self, scheme):
         path = self.path(scheme=scheme)

@@ -20,12 +20,12 @@ import time
 
 TUNSETIFF = 0x400454CA
 IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
-# Seconds after which it looks again, whatever happens.
+# Maximum time until the next check, s.
 TICK = 0.5
 
 
 def end_of_wire(namespace, number, mtu):
-    """A TUN device in a namespace; its file."""
+    """Creates a TUN device in a namespace. Returns its file."""
     file = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     name = f"w{os.getpid()}-{number}"
     fcntl.ioctl(file, TUNSETIFF, struct.pack("16sH", name.encode(), IFF_TUN | IFF_NO_PI))
@@ -37,13 +37,13 @@ def end_of_wire(namespace, number, mtu):
 
 
 class Way:
-    """One way of the link: what an end sends comes out at the other."""
+    """One direction of the link: packets from one end come out at the other."""
 
     def __init__(self, options, seed):
         self.seconds_per_byte = 8 / options.rate if options.rate else 0.0
         self.buffer, self.delay, self.loss = options.buffer / 1000, options.delay / 1000, options.loss
         self.random = random.Random(seed)
-        # Packets on their way: when they arrive, and their bytes.
+        # Packets in flight: their arrival times and bytes.
         self.flying = collections.deque()
         self.free_at = 0.0
 
@@ -62,7 +62,7 @@ class Way:
             try:
                 os.write(file, flying.popleft()[1])
             except OSError:
-                # As where a queue is full, or the other end is gone.
+                # The packet is lost, as with a full queue or without the other end.
                 pass
 
 

@@ -87,7 +87,7 @@ def wait_until(what, condition):
 
 
 class Path:
-    """Two forwarders, and who publishes the file at the second one."""
+    """Two forwarders, and a publisher of the file at the second one."""
 
     def __init__(self, args, folder):
         self.args, self.folder, self.processes = args, folder, []
@@ -129,7 +129,7 @@ class Path:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def publish(self, tool):
-        """Has a tool publish the file; its process."""
+        """Publishes the file with a tool. Returns its process."""
         environment = os.environ | {"NDN_CLIENT_TRANSPORT": f"unix://{self.sockets[1]}"}
         if tool == "weir":
             publisher = self.start("put", self.args.weir, "put", NAME, self.file, "--cache", "1 GB", env=environment)
@@ -176,12 +176,12 @@ class Path:
         with to.open("wb") as out:
             run = subprocess.run([self.args.ndnd, "cat", NAME], stdout=out, stderr=subprocess.PIPE, env=environment)
         said = run.stderr.decode(errors="replace")
-        # It ends with 0 also when it has failed.
+        # The exit code is 0 even after a failure.
         return run.returncode, said
 
 
 def allowed_mbps(size, run):
-    """What the processors would allow if they all were busy with these processes, Mb/s."""
+    """The rate that the processors would allow if all were busy with these processes, Mb/s."""
     used = run["used"]
     return 8 * size / max(max(used), sum(used) / os.cpu_count())
 
@@ -200,7 +200,7 @@ def row(size, label, runs):
 
 
 def svg(of, title, key="mbps", axis="goodput, Mb/s", left=150):
-    """Each run a dot, at what it has under `key`."""
+    """Draws a dot for each run, at its value of `key`."""
     width, height, step = left + 490, 24 * len(of) + 70, 24
     most = max((run[key] for runs in of.values() for run in runs if key in run), default=1)
     unit = next(unit for unit in (0.1, 0.2, 1, 5, 10, 20, 50, 100, 200, 500, 1000) if most / unit <= 9)

@@ -27,9 +27,9 @@ FORWARDER_IP, PRODUCER_IP = "10.111.1.2", "10.111.2.1"
 TICKS = os.sysconf("SC_CLK_TCK")
 # Payload in bytes, window, and whether frames are at most 1400 bytes long.
 CASES = [(1000, 64, False), (8000, 32, False), (8000, 32, True)]
-# Of all faces under QSCCP.
+# The rate of all faces under QSCCP.
 RATE = "10 Gb/s"
-# What weir is measured with: Data that the content store holds, the scheme, and the rate of faces.
+# The variants of Weir: number of Data in the content store, scheme, and rate of the faces.
 WEIR = {
     "weir": (0, "fixed", None),
     "weir+store": (4000, "fixed", None),
@@ -114,7 +114,7 @@ def ndnd(args, folder, fragments):
 
 
 def measure(start, bench, payload, window, fragments, seconds):
-    """CPU time of the process that `start` starts, us an exchange; its memory, kB; and Interests a second."""
+    """Processor time of the process that `start` starts, µs per exchange; its memory, kB; and Interests per second."""
     producer = [bench, "prod", PRODUCER_IP, "7000", str(payload)] + (["1400"] if fragments else [])
     producing = inside(PRODUCER, *producer, stderr=subprocess.DEVNULL)
     forwarding = start()
@@ -134,7 +134,7 @@ def measure(start, bench, payload, window, fragments, seconds):
 
 
 def round_trips(start, bench, latency, rate, seconds):
-    """Half and 99 % point of the round-trip time at a steady rate, us; and the part that was answered."""
+    """Median and 99th percentile of the round-trip time at a steady rate, µs; and the fraction answered."""
     producing = inside(PRODUCER, bench, "prod", PRODUCER_IP, "7000", "1000", stderr=subprocess.DEVNULL)
     forwarding = start()
     time.sleep(0.7)

@@ -17,13 +17,13 @@ import sys
 import tempfile
 import time
 
-# Interests of applications may be pending for so long.
+# Maximum lifetime of applications' Interests.
 LIFETIME_MS = 300_000
-# Interests on their way to the producer.
+# Maximum number of Interests in flight to the producer.
 WINDOW = 64
 # Source addresses: each may have as many connections in a minute as there are ports.
 ADDRESSES = 16
-# A round of the forwarder, and of its sweep.
+# The interval of a round of the forwarder, and of its sweep.
 QUIET_S = 6
 
 
@@ -59,12 +59,12 @@ def interest(of, lifetime=LIFETIME_MS):
 
 
 def data(of):
-    """One byte, and what is no signature of anybody."""
+    """One byte, and an invalid signature."""
     return tlv(6, of, tlv(21, b"x"), tlv(22, tlv(27, b"\0")), tlv(23, bytes(32)))
 
 
 def network_packet(frame):
-    """The packet in a frame, if a link header is around it."""
+    """The packet in a frame, with or without a link header."""
     typ, value = next(elements(frame))
     return dict(elements(value))[80] if typ == 100 else frame
 
@@ -110,7 +110,7 @@ class Forwarder:
         return stranger
 
     def resident(self):
-        """MiB."""
+        """Converts to MiB."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
@@ -152,7 +152,7 @@ def tiny_data(forwarder):
 
 
 def whole(stranger):
-    """The frames that come next: all of the bytes that are there, up to the end of a frame."""
+    """Returns the next frames: all complete frames in the received bytes."""
     wire = stranger.recv(1 << 16)
     while True:
         try:
@@ -169,7 +169,7 @@ def checked(wire):
 
 
 def connections(forwarder):
-    """Each asks once under a prefix of its own, and goes."""
+    """Clients that each send one Interest with its own prefix, and close."""
     for n in range(60_000):
         stranger = forwarder.connect(n)
         stranger.sendall(interest(name(struct.pack(">I", n), b"s"), 4000))

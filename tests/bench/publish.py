@@ -48,7 +48,7 @@ def interest(versioned, segment):
 
 
 def frames(sock):
-    """How many frames have come, each time that some have; of frames longer than 252 bytes."""
+    """Yields the number of received frames, each time that some arrive. Frames must be longer than 252 bytes."""
     held, count = b"", 0
     while True:
         held += sock.recv(1 << 18)
@@ -58,7 +58,7 @@ def frames(sock):
 
 
 def ask_all(path, name, segments):
-    """Asks for every segment once."""
+    """Requests every segment once."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.connect(str(path))
         sock.settimeout(10)
@@ -93,7 +93,7 @@ class Bench:
             time.sleep(0.05)
 
     def run(self, sign):
-        """CPU time of a segment that is signed, and of one that is sent again, µs."""
+        """Processor time per segment if it is signed, and if it is sent again, µs."""
         key = [] if sign == "digest" else ["--key", f"/{sign}"]
         put = subprocess.Popen([self.weir, "put", f"/{sign}/file", self.file, *key, "--json", "--cache", "1 GB"],
                                env=self.environment, stdout=subprocess.PIPE, text=True)

@@ -21,9 +21,9 @@ import time
 
 from memory import data, elements, free_ports, network_packet, tlv
 
-# Commands under way.
+# Commands in flight.
 WINDOW = 256
-# The longest that a phase without routes takes, s.
+# Maximum duration of a phase without routes, s.
 QUIET_S = 5
 
 
@@ -51,7 +51,7 @@ class Application:
         self.wire = b""
 
     def replies(self):
-        """The Data that have come whole, at least one."""
+        """Waits for complete Data. Returns at least one."""
         while True:
             self.wire += self.socket.recv(1 << 16)
             frames, at = [], 0
@@ -70,7 +70,7 @@ class Application:
         return dict(elements(response[104]))
 
     def list(self):
-        """The first segment: the forwarder has the others then."""
+        """Requests the first segment. Afterwards the forwarder has the others."""
         of = tlv(7, *(component(part) for part in (b"localhost", b"nfd", b"rib", b"list")))
         self.socket.sendall(tlv(5, of, tlv(33), tlv(18), tlv(10, b"nnnn"), tlv(12, b"\x75\x30")))
         self.replies()
@@ -91,7 +91,7 @@ class Application:
 
 
 def frame_size(wire, at):
-    """The size of the frame that begins there; 0 if that is not known yet."""
+    """The length of the frame that begins there; 0 if it is not known yet."""
     if len(wire) < at + 4:
         return 0
     size = wire[at + 1]
@@ -101,7 +101,7 @@ def frame_size(wire, at):
 
 
 def ping(forwarder, producer_port, longest, stops):
-    """Asks and answers without pause, and notes the longest round trip, s."""
+    """Sends Interests and answers them without pause. Returns the longest round-trip time, s."""
     producer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     producer.bind(("127.0.0.1", producer_port))
     consumer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -121,7 +121,7 @@ def ping(forwarder, producer_port, longest, stops):
 
 
 def resident(process):
-    """MB."""
+    """Converts to MB."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) * 1024 / 1e6
 
@@ -181,7 +181,7 @@ def measure(args, application, neighbour, process, longest):
 
         def lose():
             application.ask(command(b"faces", b"destroy", [tlv(105, face)]))
-            # 256 routes a millisecond at most.
+            # At most 256 routes per millisecond.
             time.sleep(QUIET_S + args.routes / 100_000)
 
         phase("the face is lost", lose)

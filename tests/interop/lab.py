@@ -1,4 +1,4 @@
-"""Hosts, processes and forwarders of a test: each host a network namespace, each process killed at the end."""
+"""Hosts, processes and forwarders of a test: each host is a network namespace, and each process is killed at the end."""
 
 import json
 import os
@@ -17,7 +17,7 @@ NDND = PEERS / "ndnd"
 PYNFDC = PEERS / "python" / "bin" / "pynfdc"
 NDNTS = HERE / "ndnts" / "peer.mjs"
 
-# How long anything may take that is there in the end, s: long, since machines may be busy with other things.
+# Maximum time for anything that must happen, s. It is long because the machine may be busy.
 PATIENCE = 60
 
 
@@ -42,7 +42,7 @@ def needs_ndnts():
 
 
 def wait_for(what, condition):
-    """What `condition` gives as soon as it is true."""
+    """Waits until `condition` is true, and returns its value."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if value := condition():
@@ -56,7 +56,7 @@ class Failed(AssertionError):
 
 
 class Lab:
-    """A folder, hosts and processes that are gone when it closes; with WEIR_KEEP=1 the folder stays, with all logs."""
+    """A folder, hosts and processes, which are removed on close. With WEIR_KEEP=1 the folder stays, with all logs."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-interop-"))
@@ -69,7 +69,7 @@ class Lab:
             process.kill()
             process.wait()
             process.log.close()
-        # The kernel removes the cables of a namespace some time after it: the names of ours are to be free at once.
+        # The kernel removes the cables of a namespace with a delay, but our names must be free at once.
         for host, end in self.cables:
             host.ip("link", "delete", end)
         for host in self.hosts:
@@ -79,14 +79,14 @@ class Lab:
             shutil.rmtree(self.folder)
 
     def host(self, name=None, is_isolated=True):
-        """A host: a network namespace of this name; without one, or if it is not isolated, that of the tests
-        themselves."""
+        """A host: a network namespace with this name. Without a name, or if it is not isolated, it is the tests' own
+        namespace."""
         host = Host(self, name if is_isolated else None, name or "main")
         self.hosts.append(host)
         return host
 
     def link(self, a, b, subnet):
-        """A cable between two hosts: `subnet`.1 and `subnet`.2."""
+        """Connects two hosts with a cable: `subnet`.1 and `subnet`.2."""
         ends = [f"{a.label}-{b.label}", f"{b.label}-{a.label}"]
         ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
         self.cables.append((a, ends[0]))
@@ -102,7 +102,7 @@ def ip(*arguments):
 
 
 class Host:
-    """Where processes run."""
+    """A host that runs processes."""
 
     def __init__(self, lab, namespace, label):
         self.lab, self.namespace, self.label = lab, namespace, label
@@ -126,7 +126,7 @@ class Host:
         return os.environ | {"HOME": str(home)} | given
 
     def start(self, *arguments, transport=None, stdin=None, say=None):
-        """Starts a process, and waits until its output says so, if `say` is given."""
+        """Starts a process. With `say`, waits until its output contains this text."""
         number = len(self.lab.processes)
         path = self.folder / f"{number}-{pathlib.Path(str(arguments[0])).name}.log"
         log = path.open("wb")
@@ -146,7 +146,7 @@ class Host:
 
     @staticmethod
     def wait_said(process, say):
-        """Waits until the output of a process has this in it."""
+        """Waits until the output of a process contains this text."""
 
         def said():
             text = process.path.read_text(errors="replace")
@@ -162,9 +162,9 @@ class Host:
             raise Failed(f"{error}\n{process.path.read_text(errors='replace')}") from None
 
     def run(self, *arguments, transport=None, timeout=PATIENCE, text=True):
-        """What a command prints on standard output.
+        """Returns the standard output of a command.
 
-        Raises Failed if it does not end well or in time."""
+        Raises Failed if it fails or does not end in time."""
         try:
             done = subprocess.run(
                 self._command(arguments),
@@ -182,12 +182,12 @@ class Host:
         return done.stdout.decode() if text else done.stdout
 
     def weir(self, config=""):
-        """A forwarder of ours. Sockets that `config` does not name are as without a file, but for the Unix
-        socket's path."""
+        """Starts Weir's forwarder. Sockets that `config` does not name are the default ones, except the Unix socket's
+        path."""
         return Weir(self, config)
 
     def ndnd_forwarder(self):
-        """ndnd's forwarder, on all addresses of the host."""
+        """Starts ndnd's forwarder on all addresses of the host."""
         return NdndForwarder(self)
 
 
@@ -212,7 +212,7 @@ class Weir:
         wait_for("the socket of weir", answers)
 
     def command(self, *arguments):
-        """One of our own commands, with what it says as JSON."""
+        """Runs a command of Weir, and returns its JSON."""
         text = self.host.run(weir_binary(), *arguments, "--socket", self.unix, "--json")
         return json.loads(text) if text.strip() else None
 
@@ -225,7 +225,7 @@ class Weir:
         return wait_for(f"a route for {prefix}", lambda: self.routes(prefix))
 
     def wait_no_route(self, prefix):
-        """Waits until nobody has a prefix registered."""
+        """Waits until a prefix is not registered any more."""
         wait_for(f"the end of the routes for {prefix}", lambda: not self.routes(prefix))
 
     def is_running(self):

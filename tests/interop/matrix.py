@@ -1,4 +1,4 @@
-"""The table of what works with whom: each row belongs to the test that says so."""
+"""The interoperability table: each row belongs to the test that shows it."""
 
 import pathlib
 import re
@@ -17,7 +17,7 @@ ROWS = []
 
 
 def row(peer, feature, works="yes"):
-    """Says in the table what a test sees: the peer, the feature, and that it works, or else why it does not."""
+    """Declares a test's row in the table: the peer, the feature, and that it works, or why it does not."""
 
     def add(test):
         ROWS.append((peer, feature, works))
@@ -46,7 +46,7 @@ BEGIN, END = "<!-- generated from the tests: begin -->", "<!-- generated from th
 
 
 def page_with_table():
-    """The page as it should be, and as it is."""
+    """The page with the current table, and the committed page."""
     page = PAGE.read_text()
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)

@@ -19,7 +19,7 @@ class V1:
         self.app = app.NDNApp(face=default_face(uri), keychain=security.KeychainDigest())
 
     async def produce(self, prefix, content):
-        """Registers a prefix and answers below it; whether the forwarder let it."""
+        """Registers a prefix and answers its Interests. Returns whether the forwarder accepted."""
 
         def on_interest(name, _param, _app_param):
             self.app.put_data(name, content=content, freshness_period=1)

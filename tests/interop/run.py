@@ -18,7 +18,7 @@ INSIDE = "WEIR_INTEROP_INSIDE"
 
 
 def enter_namespaces():
-    """Runs this again inside, or says why that cannot be."""
+    """Runs this program again inside, or prints why that is impossible."""
     unshare = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
         unshare.append("--map-root-user")
@@ -33,20 +33,20 @@ def enter_namespaces():
 
 
 def skip(why):
-    """None of the tests can run here."""
+    """Ends with the message that no test can run here."""
     print(f"SKIP interoperability: {why}")
     print(f"0 passed, 0 failed, {suite().countTestCases()} skipped")
     return 0
 
 
 def prepare():
-    """Loopback, and a place for the names of network namespaces."""
+    """Enables loopback, and mounts a folder for the names of network namespaces."""
     subprocess.run(["mount", "-t", "tmpfs", "interop", "/run"], check=True)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
 def check_table():
-    """Whether the page's table is that of the tests."""
+    """Returns whether the page's table is that of the tests."""
     import matrix
 
     should, page = matrix.page_with_table()
@@ -56,7 +56,7 @@ def check_table():
 
 
 def write_table():
-    """Puts the table of the tests into the page."""
+    """Writes the table of the tests to the page."""
     import matrix
 
     suite()
@@ -70,7 +70,7 @@ def suite():
 
 
 def names_of(tests):
-    """The names of the tests of a suite, before it runs: it forgets them then."""
+    """The names of the tests of a suite. Call it before the suite runs, because the suite then drops its tests."""
     for test in tests:
         if isinstance(test, unittest.TestSuite):
             yield from names_of(test)
@@ -79,7 +79,7 @@ def names_of(tests):
 
 
 class Result(unittest.TextTestResult):
-    """With the names of tests that passed."""
+    """A test result that also records the names of passed tests."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -90,12 +90,12 @@ class Result(unittest.TextTestResult):
         self.passed.add(test.id())
 
     def is_skipped(self, name):
-        """Whether the test is skipped, or its class."""
+        """Returns whether the test or its class is skipped."""
         ids = (test.id() for test, _ in self.skipped)
         return any(name == each or each == f"setUpClass ({name.rpartition('.')[0]})" for each in ids)
 
     def counts(self, names):
-        """How many of these tests passed, failed and were skipped."""
+        """The numbers of passed, failed and skipped tests."""
         left = [name for name in names if name not in self.passed]
         skipped = sum(map(self.is_skipped, left))
         return len(names) - len(left), len(left) - skipped, skipped
@@ -108,7 +108,7 @@ def main():
     if INSIDE not in os.environ:
         enter_namespaces()
     prepare()
-    # Its remarks on what took long on a busy machine are not about the peers.
+    # Warnings about slow callbacks on a busy machine do not concern the peers.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     tests = suite()
     names = list(names_of(tests))

@@ -1,4 +1,4 @@
-"""Names the service class of Interests: the example of docs/reference/signals.md."""
+"""Sets the service class of Interests: the example of docs/reference/signals.md."""
 
 from ndn.encoding import get_tl_num_size, write_tl_num
 
@@ -12,11 +12,11 @@ def element(number, value):
 
 
 def with_class(interest, service_class):
-    """The link packet around a bare Interest that names its class: EF is 2."""
+    """The link packet around a bare Interest, with the service class: EF is 2."""
     return element(100, element(900, bytes([service_class])) + element(80, interest))
 
 
 def name_class(app, service_class):
-    """Has an application of python-ndn name a class on all its Interests."""
+    """Makes an application of python-ndn set a class on all its Interests."""
     send = app.face.send
     app.face.send = lambda wire: send(with_class(wire, service_class) if wire[0] == 5 else wire)

@@ -1,4 +1,4 @@
-"""Congestion marks that we set, and a scheme whose signals peers do not know."""
+"""Congestion marks set by Weir, and a scheme whose signals peers do not know."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ KINDS = ("unix", "tcp", "udp", "websocket")
 
 
 class Marks(unittest.IsolatedAsyncioTestCase):
-    """A face slower than a consumer on another host asks: more than 4 kB wait in front of it for over 10 ms."""
+    """A face slower than a consumer on another host requests: more than 4 kB wait for it for over 10 ms."""
 
     def setUp(self):
         self.lab = Lab()
@@ -28,7 +28,7 @@ class Marks(unittest.IsolatedAsyncioTestCase):
         self.lab.link(self.here, self.there, "10.4.0")
         self.weir = self.here.weir(
             '[faces.tcp]\nlisten = "0.0.0.0:6363"\nrate = "2 Mb/s"\nqueue = 10000\n'
-            # Nobody knows the other host: its classes are believed only if the file says so.
+            # The other host is unknown: its classes are accepted only if the file says so.
             'trust = "all"\n'
             'marking_threshold = "4000 B"\nmarking_interval = "10 ms"\n'
             '[metrics]\nlisten = "10.4.0.1:9464"\n'
@@ -77,7 +77,7 @@ class Marks(unittest.IsolatedAsyncioTestCase):
 
 
 class Qsccp(unittest.IsolatedAsyncioTestCase):
-    """QSCCP's signals on every frame, to peers that do not know them."""
+    """Sends QSCCP's signals on every frame to peers that do not know them."""
 
     def setUp(self):
         self.lab = Lab()

@@ -1,4 +1,4 @@
-"""`weir get` of what ndnd and NDNts publish, through our forwarder and ndnd's."""
+"""`weir get` of content published by ndnd and NDNts, through Weir's and ndnd's forwarder."""
 
 import unittest
 
@@ -12,7 +12,7 @@ OBJECT_OF_NDNTS = bytes(at % 251 for at in range(OBJECT))
 
 
 def get(host, socket, name, *options):
-    """What `weir get` writes."""
+    """Returns the output of `weir get`."""
     return host.run(weir_binary(), "get", name, "--socket", socket, *options, text=False)
 
 
@@ -54,7 +54,7 @@ class TheirForwarder(unittest.TestCase):
         needs_ndnd()
         cls.lab = Lab()
         cls.addClassCleanup(cls.lab.close)
-        # A namespace of its own: ndnd's forwarder listens on all addresses.
+        # It has its own namespace, because ndnd's forwarder listens on all addresses.
         cls.host = cls.lab.host("ndnd")
         cls.ndnd = cls.host.ndnd_forwarder()
 
@@ -77,7 +77,7 @@ class TheirForwarder(unittest.TestCase):
 
 
 class TheirForwarderBetweenOurs(unittest.TestCase):
-    """ndnd's forwarder between two that run Sluice and have no rate. It does not pass on fields that it does not know."""
+    """ndnd's forwarder between two that run Sluice and have no rate. It does not forward fields that it does not know."""
 
     @row("ndnd", "ndnd's forwarder between two of Weir that run Sluice, over UDP: `weir get` (`sluice`, `bbr`)")
     def test_a_file_under_sluice(self):

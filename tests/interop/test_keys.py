@@ -1,4 +1,4 @@
-"""Keys and certificates: ours read by others' tools, and theirs by `weir key`."""
+"""Keys and certificates: Weir's are read by other tools, and theirs by `weir key`."""
 
 import base64
 import json
@@ -30,11 +30,11 @@ class Keys(unittest.IsolatedAsyncioTestCase):
         cls.passphrase.write_text("passphrase\n")
 
     def key(self, *arguments, text=True):
-        """`weir key`."""
+        """Runs `weir key`."""
         return self.host.run(weir_binary(), "key", *arguments, text=text)
 
     def new(self, identity, typ):
-        """A new key of ours: its name, and the binary certificate."""
+        """Creates a key with Weir. Returns its name, and the binary certificate."""
         self.key("new", identity, "--type", typ)
         [row] = json.loads(self.key("list", identity, "--json"))
         return row["key"], self.key("export", identity, "--format", "binary", text=False)
@@ -45,7 +45,7 @@ class Keys(unittest.IsolatedAsyncioTestCase):
         return path
 
     def piped(self, content, *arguments):
-        """What a command prints that reads this from a file."""
+        """Returns the output of a command that reads these bytes from a file."""
         path = self.file("stdin", content)
         return self.host.run("sh", "-c", 'f=$1; shift; exec "$@" < "$f"', "sh", path, *arguments)
 
@@ -63,13 +63,13 @@ class Ndnd(Keys):
             pem = self.key("export", identity, "--format", "ndnd")
             decoded = base64.b64decode(self.piped(pem, "sh", "-c", f"{NDND} sec pem-decode | base64"))
             self.assertEqual(decoded, wire)
-            # It signs a certificate with our key; we check that it did so with the right one.
+            # It signs a certificate with our key. We check that it used the right one.
             issued = self.piped(secret, NDND, "sec", "sign-cert", self.file("ours.key", secret), "--issuer", "ndnd")
             self.key("certify", self.file("issued.cert", issued), "--by", identity)
             folder = self.host.folder / f"ndnd-{typ}"
             self.piped(secret + pem, NDND, "sec", "key-import", f"dir://{folder}")
             self.assertIn(identity, self.host.run(NDND, "sec", "key-list", f"dir://{folder}"))
-            # A self-signed certificate of ours as a request to a key of its own.
+            # Our self-signed certificate is the request to its own key.
             root = self.host.run(NDND, "sec", "keygen", "/to-ndnd", "ed25519")
             member = self.piped(pem, NDND, "sec", "sign-cert", self.file("root.key", root))
             self.key("import", self.file("member.cert", member))
@@ -88,7 +88,7 @@ class Ndnd(Keys):
             self.assertEqual((kept["type"], len(kept["certificates"])), (typ, 1))
             self.assertTrue(kept["certificates"][0]["valid"])
             self.key("certify", self.file("theirs.cert", certificate), "--by", identity)
-            if typ == "ed25519":  # which signs the same in the same way
+            if typ == "ed25519":  # Both sign the same bytes in the same way.
                 again = self.key("export", identity, "--private", "--format", "ndnd")
                 self.assertEqual(again.split("\n\n")[1], secret.split("\n\n")[1])
 
@@ -179,5 +179,5 @@ class NdnTs(Keys):
                 self.key("import", folder / f"{typ}.safebag", "--passphrase-file", wrong)
 
 
-# What the tests share is no test itself.
+# The common base class must not run as a test.
 del Keys

@@ -1,4 +1,4 @@
-"""ndnd's applications and management tools, and its forwarder as our neighbour."""
+"""ndnd's applications and management tools, and its forwarder as neighbour of Weir's."""
 
 import os
 import re
@@ -12,7 +12,7 @@ FILE = os.urandom(300_000)
 
 
 def publish(host, transport, prefix, content=FILE):
-    """`ndnd put` of this content, ready to be fetched."""
+    """Runs `ndnd put` with this content. Returns when it can be fetched."""
     path = host.folder / "published"
     path.write_bytes(content)
     with path.open("rb") as stdin:
@@ -100,7 +100,7 @@ class Tools(unittest.TestCase):
 
 
 class Neighbour(unittest.TestCase):
-    """Two forwarders on a cable: ours and ndnd's, frames of at most 1420 bytes on UDP."""
+    """Weir's and ndnd's forwarder on a cable. Frames on UDP have at most 1420 bytes."""
 
     @classmethod
     def setUpClass(cls):
@@ -115,11 +115,11 @@ class Neighbour(unittest.TestCase):
         cls.ndnd = cls.there.ndnd_forwarder()
 
     def counter(self, remote, key):
-        """A figure of our face to this end, or the sum if there are more."""
+        """A counter of Weir's face to this end, or the sum over several faces."""
         return sum(face[key] for face in self.weir.command("face") if face["remote"].startswith(remote))
 
     def both_ways(self, scheme):
-        """A file each way, by faces that each side makes to the other."""
+        """Transfers a file in each direction, over faces that each side creates to the other."""
         ours, theirs = f"/{scheme}/ours", f"/{scheme}/theirs"
         self.weir.command("route", "add", theirs, f"{scheme}4://10.2.0.2:6363")
         self.ndnd.command("route-add", f"prefix={ours}", f"face={scheme}4://10.2.0.1:6363")

@@ -26,7 +26,7 @@ class Applications(unittest.IsolatedAsyncioTestCase):
             cls.weir.wait_route(f"/ndnts/{scheme}")
 
     def peer(self, verb, *arguments):
-        """What the peer says, line by line."""
+        """The output of the peer, as lines."""
         said = self.host.run("node", NDNTS, verb, *self.uris, *arguments)
         return [json.loads(line) for line in said.splitlines()]
 
@@ -49,7 +49,7 @@ class Applications(unittest.IsolatedAsyncioTestCase):
         for each in said:
             with self.subTest(scheme=each["scheme"], what=each.get("dataset", each.get("command"))):
                 if "command" in each:
-                    # Only by the Unix socket the user is known: others have no rights to make a face.
+                    # The user is known only on the Unix socket. Others may not create faces.
                     self.assertEqual(each["statusCode"], 200 if each["scheme"] == "unix" else 403)
                 else:
                     self.assertNotIn("error", each)

@@ -1,4 +1,4 @@
-"""NFD and its tools, where WEIR_NFD names the folder with their programs: no package registry has them."""
+"""NFD and its tools. WEIR_NFD names the folder with their programs, because no package registry has them."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import wire
 from lab import Lab, can_connect, wait_for, weir_binary
 from matrix import row
 
-# The release of NFD and of ndn-tools whose tests have passed, with ndn-cxx 0.9.0.
+# The releases of NFD and ndn-tools whose tests have passed, with ndn-cxx 0.9.0.
 TRIED = "24.07"
 PROGRAMS = os.environ.get("WEIR_NFD")
 CONFIG = """
@@ -44,7 +44,7 @@ OF_NFD, OF_WEIR = "10.4.0.1", "10.4.0.2"
 
 
 def program(name):
-    """One of NFD's programs; skips the test if there is none."""
+    """Returns the path of a program of NFD. Skips the test if it does not exist."""
     path = pathlib.Path(PROGRAMS or "") / name
     if not PROGRAMS or not path.exists():
         raise unittest.SkipTest(f"WEIR_NFD names no folder with {name}")
@@ -52,7 +52,7 @@ def program(name):
 
 
 def start_nfd(host):
-    """A running NFD; the address of its Unix socket."""
+    """Starts NFD. Returns the address of its Unix socket."""
     path, config = host.folder / "nfd.sock", host.folder / "nfd.conf"
     config.write_text(CONFIG.format(path=path))
     host.start(program("nfd"), "--config", config)
@@ -61,7 +61,7 @@ def start_nfd(host):
 
 
 class Tools(unittest.TestCase):
-    """Weir's commands on NFD, and NFD's on Weir."""
+    """Runs Weir's commands on NFD, and NFD's commands on Weir."""
 
     def setUp(self):
         self.nfdc = program("nfdc")
@@ -76,7 +76,7 @@ class Tools(unittest.TestCase):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
             peer.bind(("127.0.0.1", 0))
             uri = f"udp4://127.0.0.1:{peer.getsockname()[1]}"
-            # The list is a second old at most, and this fills the content store with one that has no such face.
+            # The list is at most a second old. This request fills the content store with a list without the face.
             weir("face")
             weir("face", "create", uri)
             weir("face", "update", uri, "--persistency", "permanent")
@@ -108,7 +108,7 @@ class Neighbours(unittest.TestCase):
         self.nfd = start_nfd(self.nfd_host)
 
     def start_weir(self, prefix):
-        """Weir, with a route of this prefix to NFD."""
+        """Starts Weir with a route for this prefix to NFD."""
         remote = f"udp4://{OF_NFD}:6363"
         face, route = f'[[face]]\nname = "nfd"\nremote = "{remote}"', f'[[route]]\nprefix = "{prefix}"\nface = "nfd"'
         self.weir = self.weir_host.weir(f'[faces.udp]\nlisten = "{OF_WEIR}:6363"\n{face}\n{route}\n')
@@ -117,7 +117,7 @@ class Neighbours(unittest.TestCase):
         return self.nfd_host.run(program("nfdc"), *words, transport=self.nfd)
 
     def route_of_nfd(self, prefix):
-        """A route of NFD to Weir."""
+        """Adds a route of NFD to Weir."""
         remote = f"udp4://{OF_WEIR}:6363"
         self.nfdc("face", "create", remote)
         self.nfdc("route", "add", prefix, remote)
@@ -129,7 +129,7 @@ class Neighbours(unittest.TestCase):
         self.weir.wait_route(name)
 
     def put_at_nfd(self, name):
-        """`ndnputchunks` with segments as long as `weir put` makes them."""
+        """Runs `ndnputchunks` with segments as long as those of `weir put`."""
         file = self.nfd_host.folder / "content"
         file.write_bytes(FILE)
         with file.open("rb") as stdin:
@@ -137,7 +137,7 @@ class Neighbours(unittest.TestCase):
         wait_for("the prefix", lambda: name in self.nfdc("route", "list"))
 
     def fragmented(self, host):
-        """Datagrams that IP has split on this host (proc(5), /proc/net/snmp)."""
+        """Number of datagrams that IP has fragmented on this host (proc(5), /proc/net/snmp)."""
         keys, values = [line.split()[1:] for line in host.run("cat", "/proc/net/snmp").splitlines() if line[:3] == "Ip:"]
         return int(dict(zip(keys, values))["FragOKs"])
 
@@ -189,7 +189,7 @@ class Neighbours(unittest.TestCase):
 
     @row("NFD", "an Interest with a forwarding hint to the region of NFD, which answers with a Nack without the hint")
     def test_a_nack_without_the_hint_that_was_sent_is_a_nack(self):
-        """NFD in the region of a hint removes it, and its Nack has the Interest without it."""
+        """NFD in the region of a hint removes it, and its Nack contains the Interest without the hint."""
         self.start_weir("/region")
         with wire.Client.unix(self.weir.path) as client:
             answer = client.ask(wire.interest("/nobody/has/this", forwarding_hint=["/region"]))

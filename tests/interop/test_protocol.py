@@ -1,4 +1,4 @@
-"""What applications may send and must get, frame by frame; frames are those of `wire`, packets python-ndn's."""
+"""What applications may send and must receive, frame by frame. Frames are built with `wire`, packets with python-ndn."""
 
 import sys
 import unittest
@@ -24,7 +24,7 @@ class Frames(unittest.TestCase):
         self.producer.register(self.prefix)
 
     def clients(self):
-        """One on each kind of socket."""
+        """A client on each kind of socket."""
         return [
             wire.Client.unix(self.weir.path),
             wire.Client.tcp("127.0.0.1"),
@@ -32,7 +32,7 @@ class Frames(unittest.TestCase):
         ]
 
     def exchange(self, client, *fields, answer_with=()):
-        """An Interest with these fields, answered by the producer; the frames that each side gets."""
+        """Sends an Interest with these fields, which the producer answers. Returns the frames that each side receives."""
         name = wire.fresh_name(self.prefix)
         client.send(wire.lp(wire.interest(name), *fields))
         asked = self.producer.receive()
@@ -41,7 +41,7 @@ class Frames(unittest.TestCase):
         return asked, client.receive()
 
     def assert_nothing_else_comes(self, client):
-        """What the client asks now is the next that comes to the producer: nothing does that it sent before."""
+        """The client's next request is the next frame at the producer: nothing that it sent before arrives there."""
         interest = wire.interest(wire.fresh_name(self.prefix))
         client.send(interest)
         self.assertEqual(self.producer.receive().name, wire.name_of(interest))
@@ -128,8 +128,8 @@ class Frames(unittest.TestCase):
             self.assertEqual(self.producer.receive().name, wire.name_of(interest))
 
 
-# A program that sends frames to the forwarder from the other host and prints what comes for each of them until the last
-# is answered: the protocol is its first argument, frames in hexadecimal are the others.
+# A program that sends frames to the forwarder from the other host, and prints the answers until the last frame is
+# answered. Its first argument is the protocol; the others are frames in hexadecimal.
 ASK = """
 import sys
 import wire
@@ -177,18 +177,18 @@ class TwoHosts(unittest.TestCase):
                         self.assertEqual(wire.status_code(client.ask(each).packet), 200)
                     answer = client.ask(self.with_other_nonce(command))
                     if client is sockets[0]:
-                        # Also without MustBeFresh: the first answer is not kept in the content store.
+                        # Also without MustBeFresh, because the first answer is not kept in the content store.
                         self.assertEqual(wire.status_code(answer.packet), 403)
                         self.assertNotIn("/twice", [route["prefix"] for route in self.weir.command("route")])
                     else:
-                        # Nobody knows the user of these. Whoever has no rights may sign the same again, for itself.
+                        # The user of these is unknown. A client without rights may sign the same command for itself.
                         self.assertEqual(wire.status_code(answer.packet), 200)
                         undo = wire.command("rib", "unregister", signed_as, name="/twice")
                         self.assertEqual(wire.status_code(client.ask(undo).packet), 200)
 
     @staticmethod
     def with_other_nonce(command):
-        """The command as who recorded it would send it: the Nonce is not signed."""
+        """Replays a recorded command: the Nonce is not signed, so it can be changed."""
         at = command.rindex(b"\x0a\x04", 0, command.index(b"\x0c\x02\x07\xd0")) + 2
         return command[:at] + bytes(byte ^ 0xFF for byte in command[at : at + 4]) + command[at + 4 :]
 
@@ -205,14 +205,14 @@ class TwoHosts(unittest.TestCase):
             unsigned = wire.interest(nfd_mgmt.make_command_v2("rib", "register", name="/forged"), must_be_fresh=True)
             self.assertEqual(wire.status_code(client.ask(unsigned).packet), 403)
             signed = wire.command("rib", "register", "Command Interest", name="/forged")
-            # The last component's last byte is the digest's; Nonce and lifetime follow.
+            # The last byte of the last component belongs to the digest. Nonce and lifetime follow.
             forged = bytearray(signed)
             forged[signed.rindex(b"\x0a\x04") - 1] ^= 1
             self.assertEqual(wire.status_code(client.ask(bytes(forged)).packet), 403)
         self.assertNotIn("/forged", [route["prefix"] for route in self.weir.command("route")])
 
     def neighbour_asks(self, scheme, *frames):
-        """What frames from the other host are answered, line by line."""
+        """The answers to frames from the other host, as lines."""
         program = ("env", f"PYTHONPATH={HERE}", sys.executable, "-c", ASK)
         return self.there.run(*program, scheme, *(frame.hex() for frame in frames)).splitlines()
 

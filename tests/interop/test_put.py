@@ -1,4 +1,4 @@
-"""`weir put`, fetched by others."""
+"""`weir put`, fetched by other software."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ FILES = {"empty": b"", "one": os.urandom(8000), "film": os.urandom(300_000)}
 
 
 def put(host, transport, *arguments, stdin=None):
-    """`weir put`, ready to be fetched."""
+    """Runs `weir put`. Returns when its content can be fetched."""
     return host.start(weir_binary(), "put", *arguments, transport=transport, stdin=stdin, say="is registered at")
 
 
@@ -23,7 +23,8 @@ def make_keys(host):
 
 
 def publish_all(host, transport):
-    """A file by each signature, one by standard input, and a folder; what is published by name."""
+    """Publishes a file with each signature, one from standard input, and a folder. Returns the published contents by
+    name."""
     film = host.folder / "film"
     film.write_bytes(FILES["film"])
     published = {}
@@ -44,7 +45,7 @@ def publish_all(host, transport):
 
 
 class Consumers(unittest.TestCase):
-    """Other consumers get what we publish, by our forwarder and by ndnd's."""
+    """Other consumers fetch what Weir publishes, through Weir's and ndnd's forwarder."""
 
     def through(self, forwarder):
         lab = Lab()

@@ -12,7 +12,7 @@ from lab import PYNFDC, Failed, Lab
 from matrix import row
 from python_ndn import APIS, V1, connected, scheme
 
-CONTENT = bytes(range(256)) * 31  # 7936 bytes: one packet of nearly the largest size
+CONTENT = bytes(range(256)) * 31  # 7936 bytes: one packet of almost the maximum size
 
 
 class Applications(unittest.IsolatedAsyncioTestCase):
@@ -67,7 +67,8 @@ class Applications(unittest.IsolatedAsyncioTestCase):
             async with connected(V1(self.uris[0])) as producer:
                 await producer.produce("/python/left", CONTENT)
                 await consumer.get(wire.fresh_name("/python/left"))
-            # An Interest that overtakes the end of the connection is still sent to who has left: wait until it is seen.
+            # An Interest that arrives before the end of the connection is noticed is still sent to the old peer. So wait
+            # until it is noticed.
             await asyncio.to_thread(self.weir.wait_no_route, "/python/left")
             with self.assertRaises(InterestNack):
                 await consumer.get(wire.fresh_name("/python/left"))

@@ -1,4 +1,4 @@
-"""Frames by hand: what no library would send, and all that is in a frame that came."""
+"""Frames built by hand: those that no library would send, and access to all fields of a received frame."""
 
 import os
 import socket
@@ -34,7 +34,7 @@ def read_number(wire, at):
 
 
 def elements(wire):
-    """Types and values, one after the other."""
+    """Types and values, concatenated."""
     at = 0
     while at < len(wire):
         typ, at = read_number(wire, at)
@@ -49,7 +49,7 @@ def lp(packet, *fields):
 
 
 def interest(name, nonce=None, lifetime=2000, **more):
-    """An Interest; without a nonce that is given, of its own."""
+    """An Interest. Without a given nonce it gets a random one."""
     nonce = int.from_bytes(os.urandom(4), "big") if nonce is None else nonce
     return bytes(encoding.make_interest(name, encoding.InterestParam(nonce=nonce, lifetime=lifetime, **more)))
 
@@ -60,7 +60,7 @@ def data(name, content=b"hello", freshness=1):
 
 
 def fresh_name(prefix):
-    """A name under a prefix that nobody asked for before."""
+    """A name under a prefix that was not used before."""
     return f"{prefix}/{os.urandom(6).hex()}"
 
 
@@ -93,7 +93,7 @@ def status_code(packet):
 
 
 class Frame:
-    """A frame that came: its link header and the packet within."""
+    """A received frame: its link header, and the packet in it."""
 
     def __init__(self, wire):
         self.wire = wire
@@ -127,7 +127,7 @@ class Frame:
 
 
 class Client:
-    """A socket that frames go through, one at a time."""
+    """A socket that sends and receives single frames."""
 
     def __init__(self, sock):
         self.sock, self.rest = sock, b""
@@ -159,7 +159,7 @@ class Client:
             self.sock.sendall(frame)
 
     def receive(self, timeout=5):
-        """The next frame; None if none comes in time, in seconds."""
+        """Returns the next frame, or None if none arrives within `timeout` seconds."""
         self.sock.settimeout(timeout)
         while True:
             if frame := self._whole():
@@ -184,7 +184,7 @@ class Client:
         return frame
 
     def ask(self, *frames, timeout=5):
-        """Sends frames; the answer, as `receive` has it."""
+        """Sends frames, and returns the answer like `receive`."""
         self.send(*frames)
         return self.receive(timeout)
 

@@ -1,4 +1,4 @@
-"""The command `weir lab` under test, and what of it is on this machine."""
+"""The command `weir lab` under test, and its traces on this machine."""
 
 import json
 import os
@@ -15,9 +15,9 @@ import uuid
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "apps"))
 
-# How long anything may take that is there in the end, s: the machine may be busy with others.
+# Maximum time for anything that must happen, s. The machine may be busy.
 PATIENCE = 30
-# The environment variable by which all processes of a lab are known.
+# The environment variable that identifies all processes of a lab.
 MARK = "WEIR_TEST_MARK"
 NOBODY = 65534
 
@@ -29,7 +29,7 @@ def weir_binary():
 
 
 def why_not(as_nobody=False):
-    """Why the command can make no namespaces; None if it can."""
+    """Why the command cannot create namespaces; None if it can."""
     unshare = ["unshare", "--net", "--mount", "--pid", "--fork"]
     command = [*as_user(as_nobody), *unshare, *(["--map-root-user"] if as_nobody or os.geteuid() else [])]
     try:
@@ -44,7 +44,7 @@ def as_user(is_nobody):
 
 
 def wait_for(what, condition):
-    """What `condition` gives as soon as it is true."""
+    """Waits until `condition` is true, and returns its value."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if value := condition():
@@ -54,8 +54,7 @@ def wait_for(what, condition):
 
 
 def scenario(consumers, flows=4, rate="10 Mb/s", duration="2 s"):
-    """Consumers at a router, a bottleneck, and as many producers: the text of a scenario with so many flows of each
-    consumer."""
+    """A scenario with consumers at a router, a bottleneck, and as many producers; each consumer has `flows` flows."""
     return f"""
 title = "Consumers and producers on both sides of a bottleneck"
 duration = "{duration}"
@@ -102,7 +101,7 @@ policy = "shortest-path"
 
 
 class Running:
-    """A `weir lab` that runs, in a process group of its own."""
+    """A running `weir lab` in its own process group."""
 
     def __init__(self, folder, *words, as_nobody=False, environment=None, before=(), is_first=False):
         self.mark = uuid.uuid4().hex
@@ -118,7 +117,7 @@ class Running:
             )  # fmt: skip
 
     def processes(self):
-        """The arguments of each process of it, by its number; and remembers their network namespaces."""
+        """The arguments of each of its processes, by process ID. Records their network namespaces."""
         found = {}
         for folder in pathlib.Path("/proc").glob("[0-9]*"):
             try:
@@ -128,7 +127,7 @@ class Running:
                     found[int(folder.name)] = words
                     self.networks.add(network)
             except OSError:
-                # It has ended.
+                # The process has ended.
                 pass
         return found
 
@@ -143,7 +142,7 @@ class Running:
         self.process.wait()
 
     def end(self):
-        """Waits until it has ended; its exit code."""
+        """Waits until it has ended. Returns its exit code."""
         return self.process.wait(timeout=PATIENCE)
 
     def document(self):
@@ -151,7 +150,7 @@ class Running:
 
 
 def networks():
-    """The network namespaces of all processes, and those that have names."""
+    """The network namespaces of all processes, and the named ones."""
     found = set()
     for link in pathlib.Path("/proc").glob("[0-9]*/ns/net"):
         try:
@@ -163,7 +162,7 @@ def networks():
 
 
 def machine():
-    """What a lab might leave on this machine: mounts, and interfaces."""
+    """Possible remains of a lab on this machine: mounts and interfaces."""
     mounts = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
     interfaces = os.listdir("/sys/class/net")
     return [
@@ -173,7 +172,7 @@ def machine():
 
 
 class OnThisMachine(unittest.TestCase):
-    """A test with labs, that leave nothing on this machine."""
+    """A test with labs that must leave nothing on this machine."""
 
     @classmethod
     def setUpClass(cls):
@@ -197,7 +196,7 @@ class OnThisMachine(unittest.TestCase):
         return running
 
     def assert_nothing_is_left(self, running):
-        """All of a lab is gone, soon after its command is."""
+        """Checks that nothing of a lab is left soon after its command has ended."""
         wait_for(f"an end of all processes: {running.processes()}", lambda: not running.processes())
         own = os.readlink("/proc/self/ns/net")
         wait_for("an end of its network namespaces", lambda: not (running.networks - {own}) & networks())
@@ -207,7 +206,8 @@ class OnThisMachine(unittest.TestCase):
 
 
 def run_first():
-    """Has this process and its children run before the host's others: what they make it wait is no delay of the network."""
+    """Gives this process and its children priority over the host's others, because waiting for them would count as
+    network delay."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except OSError:

@@ -1,4 +1,4 @@
-"""However a lab ends, nothing of it stays on this machine."""
+"""A lab leaves nothing on this machine, however it ends."""
 
 import os
 import signal
@@ -110,7 +110,7 @@ class Asked(OnThisMachine):
         running = self.start(self.file(2, duration="60 s"))
         Killed.until_flows_run(running)
         keeper = min(number for number in running.processes() if number != running.process.pid)
-        # So that it does not end at the first one.
+        # So that it does not end at the first signal.
         os.kill(keeper, signal.SIGSTOP)
         running.process.send_signal(signal.SIGINT)
         time.sleep(0.2)

@@ -48,7 +48,7 @@ consumer = "C2"
 producer = "P2"
 prefix = "/B"
 """
-# The producer and a consumer are ndnd's, the other consumers fail or do not end.
+# The producer and one consumer are ndnd's. The other consumers fail or do not end.
 COMMANDS = """
 [[flow]]
 name = "file"
@@ -84,13 +84,13 @@ def weir_binary():
 
 
 def ndnd():
-    """The program, or None."""
+    """The path of the program, or None."""
     found = os.environ.get("NDND") or (PEER if PEER.exists() else shutil.which("ndnd"))
     return found and str(found)
 
 
 def elements(wire):
-    """The TLV elements of some bytes: types and values."""
+    """The TLV elements in some bytes: types and values."""
 
     def number(at):
         first = wire[at]
@@ -106,7 +106,7 @@ def elements(wire):
 
 
 def signals_of(path):
-    """Whether packets of a capture carry signals: by the direction and the kind of packet, how many do and do not."""
+    """Counts the packets of a capture with and without signals, by direction and kind of packet."""
     wire, at, names, counts = path.read_bytes(), 0, [], {}
     while at < len(wire):
         kind, length = struct.unpack_from("<II", wire, at)
@@ -141,7 +141,7 @@ class Mixed(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def weir(self, verb, text, *options):
-        """The results of a scenario, and what was said beside them."""
+        """The results of a scenario, and the messages."""
         file = self.folder / "mixed.toml"
         file.write_text(text)
         command = [weir_binary(), verb, file, *options]
@@ -158,7 +158,7 @@ class Mixed(unittest.TestCase):
         for scheme in ("sluice", "cubic"):
             with self.subTest(scheme=scheme):
                 lab, simulated = self.goodput("lab", scheme), self.goodput("run", scheme)
-                # Wide: the start is in it, on a machine with other work.
+                # The tolerance is wide: the period includes the start, and the machine has other work.
                 self.assertGreater(sum(lab), 0.7 * sum(simulated), (lab, simulated))
                 self.assertLess(sum(lab), 1.1 * sum(simulated), (lab, simulated))
 
@@ -168,7 +168,7 @@ class Mixed(unittest.TestCase):
         done = self.weir("lab", NODES + FLOWS, "--out", out, *captures)
         self.assertNotIn("has ended", done.stderr)
         before, behind = signals_of(out / "R1-R2.pcapng"), signals_of(out / "R2-R3.pcapng")
-        # What Weir sends carries them, and what ndnd sends on does not.
+        # Frames from Weir carry the signals; frames forwarded by ndnd do not.
         self.assertGreater(before["R1 -> R2", "Interest"][0], 100)
         self.assertEqual(behind["R2 -> R3", "Interest"][0], 0)
         self.assertGreater(behind["R2 -> R3", "Interest"][1], 100)
@@ -189,7 +189,7 @@ class Mixed(unittest.TestCase):
         self.assertEqual([flow["completion_s"] is not None for flow in flows], [True, False, False])
         running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("sleep 1000.25", running)
-        # The simulator has ordinary consumers in their place.
+        # The simulator has ordinary consumers instead.
         simulated = json.loads(self.weir("run", text, "--json").stdout)
         self.assertTrue(all(flow["goodput_bps"] > 0 for flow in simulated["flows"]))
 

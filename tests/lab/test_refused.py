@@ -1,4 +1,4 @@
-"""Who may have a lab, and what is refused."""
+"""Permissions for a lab, and errors before it starts."""
 
 import subprocess
 import unittest
@@ -7,7 +7,7 @@ from command import OnThisMachine, why_not
 
 
 class Refused(OnThisMachine):
-    """A mistake is an error before anything is made."""
+    """A mistake is reported before anything is created."""
 
     def refused(self, said, *words, code=2):
         running = self.start(*words)

@@ -1,4 +1,4 @@
-"""What a lab measures, and what it refuses."""
+"""A lab's measurements, and its errors."""
 
 import struct
 import time
@@ -13,7 +13,7 @@ SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
 
 class Runs(OnThisMachine):
     def ran(self, *words, **options):
-        """The document of a lab that has ended well, and left nothing."""
+        """The document of a lab that has ended with success and left nothing."""
         running = self.start(*words, **options)
         while running.process.poll() is None:
             running.processes()
@@ -23,7 +23,7 @@ class Runs(OnThisMachine):
         return running
 
     def assert_shares(self, document, simulated, tolerance):
-        """Each flow has the goodput that it has in the simulator."""
+        """Each flow has its goodput from the simulator."""
         goodputs = lambda of: {flow["prefix"]: flow["goodput_bps"] for flow in of["windows"][-1]["flows"]}
         wanted = goodputs(simulated)
         for name, goodput in goodputs(document).items():
@@ -72,7 +72,7 @@ class Runs(OnThisMachine):
             if {link["from"], link["to"]} == {"R1", "R2"}:
                 count = len(frames[names.index(f"{link['from']} -> {link['to']}")])
                 self.assertGreater(count, 100)
-        # Ethernet, IPv4, UDP, and the link header (0x64), a Data (0x06) or an Interest (0x05).
+        # Ethernet, IPv4, UDP, the link header (0x64), and a Data (0x06) or an Interest (0x05).
         for frame in [frame for of_direction in frames.values() for frame in of_direction]:
             self.assertEqual((frame[12:14], frame[23]), (b"\x08\x00", 17))
             self.assertIn(frame[42], (0x64, 0x05, 0x06))
@@ -84,7 +84,7 @@ class Runs(OnThisMachine):
         [link] = [link for link in document["links"] if (link["from"], link["to"]) == ("P", "R")]
         self.assertGreater(link["drops"], 10, "the flow asks for twice the rate of the link")
         self.assertGreater(link["queue_ms"]["mean"], 5)
-        # The store of R fails with it: what it counted before counts still, and nothing is less than nothing.
+        # The store of R fails with R. Its earlier counts must stay, and differences must not be negative.
         for of in (document, document["windows"][-1]):
             [store] = [node for node in of["nodes"] if node["node"] == "R"]
             self.assertTrue(100 < store["cache_misses"] < 4000, store)
@@ -106,7 +106,7 @@ class Runs(OnThisMachine):
         out.mkdir()
         self.ran(self.file(2), "--shell", "C1", environment={"SHELL": str(shell), "OUT": str(out)})
         self.assertIn("udp4://10.", (out / "faces").read_text())
-        # The loopback interface, and one that is called as its neighbour.
+        # The loopback interface, and one with its neighbour's name.
         self.assertEqual(set((out / "networks").read_text().split()), {"R1", "lo"})
         self.assertIn("-C1\n", (out / "folder").read_text())
 
@@ -144,7 +144,8 @@ source = "assumed"
 {flow}
 """
 
-# More is asked for than there is, the rates of both links of R change at one time, and R fails for a while.
+# The flow requests more than the links carry, the rates of both links of R change at the same time, and R fails for a
+# while.
 CHANGES = LINE.format(duration="3 s", producer="", flow='source_rate = "8 Mb/s"\nunresponsive = true') + "".join(
     f"""
 [[event]]
@@ -168,12 +169,12 @@ up = true
 source = "assumed"
 """
 
-# Both ends are commands.
+# Both the consumer and the producer are commands.
 COMMANDS = LINE.format(duration="2 s", producer='command = "sleep 9"', flow='command = "sleep 0.3"')
 
 
 def packets(file):
-    """The names of the interfaces in a pcapng, and the frames of each."""
+    """The names of the interfaces in a pcapng file, and the frames of each."""
     data, at = file.read_bytes(), 0
     names, frames = [], {}
     while at < len(data):
@@ -193,7 +194,7 @@ def packets(file):
 
 
 def options(data):
-    """The options at the end of a block, by their codes."""
+    """The options at the end of a block, by code."""
     found, at = {}, 0
     while at + 4 <= len(data):
         code, length = struct.unpack_from("<HH", data, at)

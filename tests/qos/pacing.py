@@ -16,7 +16,7 @@ RATES = ["1 Mb/s", "10 Mb/s", "100 Mb/s", "1 Gb/s"]
 BITS = {"Mb/s": 1e6, "Gb/s": 1e9}
 SCHEMES = ["fixed", "qsccp"]
 TOLERANCE = 0.01
-BUSY = 0.9  # of the processors: then it is them who set the rate
+BUSY = 0.9  # fraction of the processors: above it they limit the rate
 SETTLE, MEASURE = 3, 10  # seconds
 PAYLOAD = 1024  # bytes
 
@@ -82,13 +82,13 @@ def measure(rate, scheme):
 
 
 def leaves(run):
-    """Bits of Data that leave in a second."""
+    """Bits of Data sent per second."""
     link = next(link for link in run["windows"][-1]["links"] if link["from"] == "R2")
     return link["utilisation"] * link["rate_bps"]
 
 
 def window(rate):
-    """Data in 20 ms of the link; not so few that it idles, nor more than sockets hold."""
+    """Number of Data in 20 ms of the link: enough that it does not idle, but no more than sockets buffer."""
     number, unit = rate.split()
     return min(max(20, int(float(number) * BITS[unit] * 0.02 / (8 * PAYLOAD))), 400)
 

@@ -6,7 +6,7 @@
   - where the other classes ask for more than there is: the delay of class EF, whose 99th percentile is below the
     median of every other class; and that no Data is lost, only Interests.
 
-A measurement that the host disturbed is made anew. Where the system permits no namespaces it says SKIP and why, and counts
+A measurement that the host disturbed is repeated. Where the system permits no namespaces it says SKIP and why, and counts
 its runs as skipped.
 """
 
@@ -22,8 +22,8 @@ sys.path[:0] = [str(HERE.parent / "apps"), str(HERE.parent / "lab")]
 from command import run_first, weir_binary, why_not  # noqa: E402
 from host import measured  # noqa: E402
 
-TOLERANCE = 0.05  # of the goodput of a class: the issue's figure
-# Consumers end with Interests pending: what comes for them is dropped with their face, or nobody asks for it any more.
+TOLERANCE = 0.05  # maximum relative difference of a class's goodput
+# Consumers end with pending Interests. Data for them are dropped with their face, or arrive unrequested.
 AT_THE_END = {"face down", "unsolicited Data", "out of the lifetime"}
 
 
@@ -40,7 +40,7 @@ def parse_arguments():
 
 
 def run_all(tests):
-    """Runs tests, which raise AssertionError, and says how many passed. The exit code."""
+    """Runs tests, which raise AssertionError, and prints how many passed. Returns the exit code."""
     if reason := why_not():
         print(f"SKIP: {reason}\n0 passed, 0 failed, {len(tests)} skipped")
         return 0
@@ -56,7 +56,7 @@ def run_all(tests):
 
 
 def compare(scenario, seeds, title, overrides, options, claims):
-    """One run, real and simulated, of which these claims are to hold."""
+    """A run, real and simulated, for which these claims must hold."""
     print(f"{title}\n")
     simulated = simulate(scenario, overrides, seeds)
 
@@ -70,7 +70,7 @@ def compare(scenario, seeds, title, overrides, options, claims):
 
 
 def document(command, scenario, *options):
-    """What a run prints as JSON, with its remarks."""
+    """The JSON of a run, with its remarks."""
     words = [weir_binary(), command, str(scenario), *options, "--json"]
     first = run_first if command == "lab" else None
     done = subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=first)
@@ -87,7 +87,7 @@ def lab(scenario, overrides, *options):
 
 
 def simulate(scenario, overrides, seeds=1):
-    """The last window of the simulator's runs, mean over the seeds, by class."""
+    """The last window of the simulator's runs, as mean over the seeds, by class."""
     runs = [document("run", scenario, *settings(overrides), "--seed", str(seed)) for seed in range(1, seeds + 1)]
     runs = [classes_of(run) for run in runs]
     mean = lambda value: sum(map(value, runs)) / len(runs)
@@ -105,7 +105,7 @@ def classes_of(run):
 
 
 def total(run, key):
-    """Of all flows, over the whole run."""
+    """The sum over all flows for the whole run."""
     return sum(flow[key] for flow in run["flows"])
 
 
@@ -153,13 +153,13 @@ def nothing_is_lost(_, real):
 
 
 def no_data_is_lost(_, real):
-    """Interests may be: they are what a queue refuses where more is asked for than there is."""
+    """Interests may be lost: a queue refuses them if the demand exceeds the capacity."""
     yield from lost_by_the_host(real)
     yield from drops(real, lambda reason: reason == "link queue full")
 
 
 def lost_by_the_host(real):
-    """Sockets and connections that had no room."""
+    """Number of packets and connections for which there was no room."""
     yield from (line for line in real["remarks"] if "no room" in line or "the buffer of a connection was full" in line)
 
 
@@ -170,9 +170,9 @@ def drops(real, is_meant):
                 yield f"{node['node']} dropped {row['data']} Data and {row['interests']} Interests: {row['reason']}"
 
 
-# Less than in the scenario: a second of the lab takes a second.
+# It is shorter than the scenario, because a second of the lab takes a second.
 SHORT = ["duration=20 s", "window.steady.to=20 s"]
-# A host is not always on time as a simulated router is.
+# A host is not always as punctual as a simulated router.
 URGENT = ["--set", "scheme.qsccp.urgent_data=true"]
 RUNS = [
     ("Consumers that obey their rates", SHORT, URGENT, [shares_are_the_simulators, nothing_is_lost]),

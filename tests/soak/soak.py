@@ -3,7 +3,7 @@
 
 Files are fetched over a link that loses, pings are answered by both forwarders, producers come and go, faces and routes
 are made and removed, the configuration is read again, connections are opened and left, and strangers send garbage and
-Interests that nobody answers. The forwarders must not grow, lose an answer that the link does not lose, or keep a
+Interests without an answer. The forwarders must not grow, lose an answer that the link does not lose, or keep a
 descriptor; every file is right."""
 
 import itertools
@@ -23,19 +23,19 @@ sys.path.insert(0, str(HERE.parent / "apps"))
 from path import Failed, Path, digest_of, free_port, kill, weir_binary  # noqa: E402
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0
-# The link, on each way.
+# The options of the link, in each direction.
 LOSS, RATE, DELAY_MS = 0.002, 20e6, 5
 FILE_BYTES = 3_000_000
-# Peers that nobody knows.
+# Ports of unknown peers.
 STRANGERS = 64
-# What memory may grow by, from the second quarter of the time to the last one.
+# Maximum growth of memory from the second to the last quarter of the time.
 GROWTH, GROWTH_BYTES = 1.05, 1 << 20
-# Forwarders forget pending Interests and idle peers.
+# After this time forwarders forget pending Interests and idle peers.
 QUIET_S = 60
 
 
 class Load:
-    """What is done again and again until the end, each in a thread of its own."""
+    """Actions that are repeated until the end, each in its own thread."""
 
     def __init__(self):
         self.ends_at = time.monotonic() + SECONDS
@@ -105,7 +105,7 @@ class Soak:
         self.pings[name][1] += answered["received"]
 
     def come_and_go(self, number):
-        """A producer, a route, a face, the configuration."""
+        """Creates and removes a producer, a route and a face, and reloads the configuration."""
         file = self.path.lab.folder / "short"
         file.write_bytes(b"short")
         producer = self.path.hosts[0].start(
@@ -123,14 +123,14 @@ class Soak:
         self.near.process.send_signal(signal.SIGHUP)
 
     def connect_and_leave(self, number):
-        """Garbage, half an Interest, or nothing, over the Unix socket."""
+        """Sends garbage, half an Interest, or nothing, over the Unix socket."""
         said = [self.random.randbytes(300), b"\x05\x20\x07", b"", b"\x64\xfd\xff\xff"][number % 4]
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(self.near.path))
             connection.sendall(said)
 
     def speak_as_a_stranger(self, number):
-        """Garbage, and Interests for names that nobody has, here and behind the link."""
+        """Sends garbage, and Interests for names that do not exist, here and beyond the link."""
         sock = self.strangers[number % STRANGERS]
         for _ in range(50):
             prefix = self.random.choice([b"\x08\x04gone", b"\x08\x06movies"])
@@ -148,7 +148,7 @@ class Soak:
         return {name: (resident(process), descriptors(process)) for name, process in self.forwarders.items()}
 
     def run(self):
-        # What is there before the load: the first of each kind makes what stays, such as buffers.
+        # Wait before measuring: the first action of each kind allocates memory that stays, such as buffers.
         self.fetch(0)
         before = self.sample()
         load = Load()

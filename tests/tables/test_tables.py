@@ -20,9 +20,9 @@ import polars
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs/reference/results.md"
 TABLES = ["results", "runs"]
-# The axes of the sample: texts, and numbers where it has them.
+# The axes of the sample: texts, and numbers if it has them.
 AXES = {"link.R2-R3.rate": "text or null", "link.R2-R3.rate.bps": "64-bit float or null", "axis.active": "text or null"}
-# How what the reference says is read.
+# How types in the reference are read.
 IN_POLARS = {
     "text": polars.String,
     "64-bit float": polars.Float64,
@@ -40,7 +40,7 @@ STUDY = 'a study, of "samples"'
 
 
 def reference(table):
-    """The columns of a table and how they are stored, by the reference, with the axes of the sample."""
+    """The columns of a table and their types from the reference, with the axes of the sample."""
     section = REFERENCE.read_text().split(f"### `{table}.parquet`\n")[1].split("\n### ")[0]
     rows = [row.strip("| ").split(" | ") for row in section.splitlines() if row.startswith("| `")]
     columns = {}
@@ -74,7 +74,7 @@ class Tables(unittest.TestCase):
         return polars.read_parquet(self.path(f"{table}.parquet"))
 
     def goodputs(self):
-        """The mean goodput of class EF in the window, over the seeds, by the link's rate and the scheme."""
+        """The mean goodput of class EF in the window, over the seeds, by link rate and scheme."""
         runs = self.read("runs")
         rates = dict(runs.select("key", "link.R2-R3.rate.bps").iter_rows())
         found = collections.defaultdict(list)
@@ -189,7 +189,7 @@ class Tables(unittest.TestCase):
 
 
 class Published(unittest.TestCase):
-    """The figures of the pages on schemes."""
+    """The figures on the pages about schemes."""
 
     PATH = ROOT / "docs/data/published.csv"
 

@@ -1,6 +1,6 @@
-//! The golden table, `tests/golden/figures.tsv`: the main figures of every built-in scenario under every scheme, to the
-//! last digit. Runs are of seed 1 and shortened, with axes at their first point. A change that is meant to move figures
-//! writes the table again, with `make golden`, and the difference of the table shows what it moved.
+//! The golden table, `tests/golden/figures.tsv`: the main figures of every built-in scenario under every scheme, with
+//! all digits. Runs have seed 1, are shortened, and use the first point of axes. After an intended change of figures,
+//! `make golden` writes the table again; its diff shows what has changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::{DIGEST_OF_NOTHING, Result, read, root};
 /// The table.
 pub const TABLE: &str = "tests/golden/figures.tsv";
 
-/// What is set to make a scenario short; one that is not named here runs as it is.
+/// The settings that shorten scenarios. A scenario that is not in the list runs unchanged.
 const SHORTENED: [(&str, &[&str]); 46] = [
     (
         "examples/random-200",
@@ -238,7 +238,7 @@ const DELAY: &[&str] = &[
     "link.R1-R2.delay=5ms",
 ];
 
-/// What a class, a group or a flow has in the document of a run, and what the table calls it.
+/// JSON pointers to the figures of a class, a group or a flow in a run's document, and their names in the table.
 const FIGURES: [(&str, &str); 9] = [
     ("/goodput_bps", "goodput_bps"),
     ("/delay_ms/mean", "delay_mean_ms"),
@@ -251,7 +251,7 @@ const FIGURES: [(&str, &str); 9] = [
     ("/completion_mean_s", "completion_mean_s"),
 ];
 
-/// What a direction of a link has.
+/// JSON pointers to the figures of a direction of a link.
 const OF_LINKS: [&str; 4] = ["/utilisation", "/drops", "/queue_ms/mean", "/queue_ms/p99"];
 
 const HEAD: &str = "\
@@ -260,10 +260,10 @@ const HEAD: &str = "\
 # Made by `make golden`, and checked by crates/cli/tests/suite/golden.rs.
 ";
 
-/// Figures by what they are of (scenario, scheme, row) and their names.
+/// Figures by object (scenario, scheme, row) and name.
 pub type Table = BTreeMap<[String; 3], BTreeMap<String, String>>;
 
-/// The text of a table.
+/// Formats a table as text.
 pub fn written(table: &Table) -> String {
     let mut text = HEAD.to_owned();
     for (row, figures) in table {
@@ -276,7 +276,7 @@ pub fn written(table: &Table) -> String {
     text
 }
 
-/// The table of a text.
+/// Parses a table.
 pub fn parsed(text: &str) -> Table {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let row = |line: &str| {
@@ -289,7 +289,7 @@ pub fn parsed(text: &str) -> Table {
     lines.map(row).collect()
 }
 
-/// The document with each number as a text of the digits that were printed, so that none is rounded.
+/// The document with each number as a text of its printed digits, so that none is rounded.
 pub fn digits_kept(json: &str) -> String {
     let mut kept = String::with_capacity(json.len() * 2);
     let (mut in_text, mut in_number, mut is_escaped) = (false, false, false);
@@ -307,7 +307,7 @@ pub fn digits_kept(json: &str) -> String {
     kept
 }
 
-/// The digits of a figure; what is not measured has none.
+/// The digits of a figure; `None` if it was not measured.
 fn figure(of: &Value, pointer: &str) -> Option<String> {
     of.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
 }
@@ -316,7 +316,7 @@ fn list<'a>(of: &'a Value, key: &str) -> &'a [Value] {
     of[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A digest of the figures of every item, in order.
+/// A digest of the figures of all items, in order.
 fn digest<'a>(items: &[Value], pointers: impl Iterator<Item = &'a str> + Clone) -> String {
     let figures = items.iter().flat_map(|item| pointers.clone().map(move |pointer| figure(item, pointer)));
     let hash = figures.fold(DIGEST_OF_NOTHING, |hash, figure| {
@@ -342,7 +342,7 @@ fn rows_of_window(of: &Value, span: &str, add: &mut impl FnMut(String, Vec<(Stri
     }
 }
 
-/// What a run says goes into the table.
+/// The table's rows for a run.
 fn rows(document: &Value, scenario: &str, scheme: &str) -> Table {
     let mut table = Table::new();
     let mut add = |row: String, figures: Vec<(String, String)>| {
@@ -367,7 +367,7 @@ fn rows(document: &Value, scenario: &str, scheme: &str) -> Table {
     table
 }
 
-/// The settings that make a scenario short.
+/// The settings that shorten a scenario.
 fn shortened(scenario: &str) -> &'static [&'static str] {
     SHORTENED.iter().find(|(name, _)| *name == scenario).map_or(&[], |(_, set)| set)
 }
@@ -384,13 +384,14 @@ fn run(mut weir: Command, scenario: &str, scheme: &str) -> Result<Table> {
     Ok(rows(&document, scenario, scheme))
 }
 
-/// The table of this version: every scheme on every scenario, on all processors. `weir` begins a call of the command.
+/// Measures the table of this version: every scheme on every scenario, on all processors. `weir` starts a call of the
+/// command.
 pub fn measured(weir: &(impl Fn() -> Command + Sync)) -> Result<Table> {
     let scenarios: Vec<&str> = weir_scenario::builtins().into_iter().map(|(name, _)| name).collect();
     if let Some((name, _)) = SHORTENED.iter().find(|(name, _)| !scenarios.contains(name)) {
         return Err(format!("there is no scenario {name} to shorten").into());
     }
-    // The last of the list takes longest.
+    // The last scenarios of the list take longest.
     let runs = scenarios
         .iter()
         .rev()
@@ -413,12 +414,12 @@ pub fn measured(weir: &(impl Fn() -> Command + Sync)) -> Result<Table> {
     if failures.is_empty() { Ok(unpoisoned(table.into_inner())) } else { Err(failures.join("\n").into()) }
 }
 
-/// What a lock has: a thread that panicked left it as it was.
+/// The value in a lock. A thread that panicked left it unchanged.
 fn unpoisoned<T>(lock: std::sync::LockResult<T>) -> T {
     lock.unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Makes the table and writes it.
+/// Measures and writes the table.
 pub fn write(weir: &(impl Fn() -> Command + Sync)) -> Result<()> {
     Ok(fs::write(root().join(TABLE), written(&measured(weir)?))?)
 }
@@ -459,7 +460,7 @@ pub fn changes(was: &Table, is: &Table) -> Vec<String> {
     changes
 }
 
-/// The changes as a person reads them: how many there are, in which runs, and the first of them.
+/// The changes for a reader: their number, the affected runs, and the first changes.
 pub fn report(changes: &[String]) -> String {
     const SHOWN: usize = 50;
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,9 +1,8 @@
-//! The gate of speed, `tests/golden/instructions.tsv`: how many instructions the command takes for a packet-hop, counted by
-//! valgrind. A count does not depend on what else the machine does. Two counts of one program differ by less than a
-//! millionth.
+//! The gate of speed, `tests/golden/instructions.tsv`: the number of instructions per packet-hop, counted by valgrind.
+//! The count does not depend on the load of the machine. Two counts of one program differ by less than a millionth.
 //!
-//! Each case runs for two durations, and the difference of the counts is that of the packet-hops between them: reading,
-//! routing and printing are the same in both. The figures are those of the build that `.ci/run` makes: its flags are in
+//! Each case runs for two durations. The difference of the counts belongs to the packet-hops between them, because
+//! reading, routing and printing are the same in both. The figures are for the build of `.ci/run`, with the flags in
 //! `.ci/flags`.
 
 use std::collections::BTreeMap;
@@ -19,16 +18,16 @@ use crate::{Result, read, root, workspace};
 /// The table.
 pub const TABLE: &str = "tests/golden/instructions.tsv";
 
-/// By how much a figure may be above that of the table.
+/// Maximum relative increase over the table's figure.
 const TOLERANCE: f64 = 0.01;
 
-/// A run of which packet-hops are counted.
+/// A run whose packet-hops are counted.
 struct Case {
     name: &'static str,
     scenario: &'static str,
     scheme: &'static str,
     set: &'static [&'static str],
-    /// The hops between these two durations are counted.
+    /// The packet-hops between these two durations are counted.
     durations: [&'static str; 2],
 }
 
@@ -69,19 +68,19 @@ const HEAD: &str = "\
 # Made by `make instructions`, and checked by .ci/run: 1 % more fails.
 ";
 
-/// What was counted of a case.
+/// The counts of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
     /// Packet-hops.
     pub hops: u64,
-    /// Instructions for each of them.
+    /// Instructions per packet-hop.
     pub a_hop: f64,
 }
 
-/// Counts by the name of their case.
+/// Counts by name of the case.
 pub type Table = BTreeMap<String, Count>;
 
-/// Why nothing can be counted here, if so.
+/// Why counting is impossible on this machine, or `None`.
 pub fn obstacle() -> Option<&'static str> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return Some("the figures are those of Linux on x86-64");
@@ -91,7 +90,7 @@ pub fn obstacle() -> Option<&'static str> {
     (!found).then_some("valgrind is not installed (Debian: apt-get install valgrind)")
 }
 
-/// The counts of this build of the command.
+/// Measures the counts of this build of the command.
 pub fn measured(weir: &Path) -> Result<Table> {
     let folder = Path::new(&workspace::target()?).join("instructions");
     fs::create_dir_all(&folder)?;
@@ -147,7 +146,7 @@ fn count(weir: &Path, case: &Case, duration: &str, file: &Path) -> Result<(u64, 
     Ok((total.ok_or("valgrind's file has no line `summary:`")?, hops))
 }
 
-/// The text of a table.
+/// Formats a table as text.
 pub fn written(table: &Table) -> String {
     let mut text = HEAD.to_owned();
     for (case, Count { hops, a_hop }) in table {
@@ -156,7 +155,7 @@ pub fn written(table: &Table) -> String {
     text
 }
 
-/// The table of a text.
+/// Parses a table.
 pub fn parsed(text: &str) -> Result<Table> {
     let row = |line: &str| {
         let mut cells = line.split('\t');
@@ -166,17 +165,17 @@ pub fn parsed(text: &str) -> Result<Table> {
     text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
 }
 
-/// Counts and writes the table.
+/// Measures and writes the table.
 pub fn write(weir: &Path) -> Result<()> {
     Ok(fs::write(root().join(TABLE), written(&measured(weir)?))?)
 }
 
-/// Counts and compares with the committed table: what is worse, a line each.
+/// Measures, and compares with the committed table. Returns the regressions, a line each.
 pub fn check(weir: &Path) -> Result<Vec<String>> {
     Ok(worse(&parsed(&read(&root().join(TABLE))?)?, &measured(weir)?))
 }
 
-/// What of a table is worse than it was, or in one of them only.
+/// The regressions between two tables, and cases that are only in one of them.
 pub fn worse(was: &Table, is: &Table) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (case, is) in is {

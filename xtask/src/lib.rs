@@ -1,5 +1,5 @@
-//! What writes the documents that are generated from the code, and the records of figures in `tests/golden`. The tests
-//! compare both with what is committed.
+//! Generates the documents from the code, and the records of figures in `tests/golden`. The tests compare both with the
+//! committed files.
 
 use std::error::Error;
 use std::fs;
@@ -13,7 +13,7 @@ pub mod published;
 pub mod records;
 pub mod workspace;
 
-/// What may go wrong is told to a developer as it is.
+/// Any error, shown to the developer.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The root of the repository.
@@ -26,7 +26,7 @@ pub fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-/// FNV-1a, begun with [`DIGEST_OF_NOTHING`].
+/// FNV-1a. The first call starts with [`DIGEST_OF_NOTHING`].
 fn digest(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -65,7 +65,7 @@ fn write_documents() -> Result<()> {
     Ok(())
 }
 
-/// The pages of published figures, with marks where these are older than the golden ones.
+/// Writes the pages of published figures, with marks where these are older than the golden ones.
 fn write_published_pages() -> Result<()> {
     for name in page::write(&root(), &published::documents()?)? {
         println!("{name}");
@@ -97,7 +97,7 @@ fn check_instructions() -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// The command that `WEIR` names, or else the one that the tests run, built.
+/// The command in `WEIR`, or else the one that the tests run, which is built.
 fn weir() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("WEIR") {
         return Ok(path.into());

@@ -1,4 +1,4 @@
-//! Documents that are generated, whole or between the marks of a page.
+//! Generated documents: whole files, or parts of pages between marks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,29 +10,30 @@ use crate::{Result, read};
 pub struct Document {
     /// Its path from the root.
     pub path: String,
-    /// Which part of the page it is, if not all of it.
+    /// The part of the page, or `None` for a whole file.
     pub part: Option<&'static str>,
-    /// What is to stand there.
+    /// The generated text.
     pub text: String,
 }
 
 impl Document {
-    /// A file.
+    /// Creates a whole file.
     pub fn whole(path: &str, text: String) -> Document {
         Document { path: path.to_owned(), part: None, text }
     }
 
-    /// What stands in a page between `<!-- generated, part: begin -->` and `<!-- generated, part: end -->`.
+    /// Creates a part of a page: the text between `<!-- generated, part: begin -->` and `<!-- generated, part: end
+    /// -->`.
     pub fn part(path: &str, part: &'static str, text: String) -> Document {
         Document { path: path.to_owned(), part: Some(part), text }
     }
 
-    /// The path, and the part if it is one.
+    /// The path, and the part if there is one.
     pub fn name(&self) -> String {
         self.part.map_or_else(|| self.path.clone(), |part| format!("{}, {part}", self.path))
     }
 
-    /// The file with this in it.
+    /// The committed file with this text inserted.
     fn placed(&self, committed: &str) -> Result<String> {
         let Some(part) = self.part else { return Ok(self.text.clone()) };
         let [before, _, after] = around(committed, &self.path, part)?;
@@ -40,7 +41,7 @@ impl Document {
     }
 }
 
-/// A page around a part: up to its beginning, the part, and from its end.
+/// Splits a page around a part: the text up to its beginning, the part, and the text from its end.
 fn around<'t>(text: &'t str, page: &str, part: &str) -> Result<[&'t str; 3]> {
     let (begin, end) =
         (format!("<!-- generated, {part}: begin -->\n"), format!("<!-- generated, {part}: end -->\n"));
@@ -49,14 +50,14 @@ fn around<'t>(text: &'t str, page: &str, part: &str) -> Result<[&'t str; 3]> {
     Ok([&text[..from], &text[from..from + length], &text[from + length..]])
 }
 
-/// What stands in a page between the marks of a part.
+/// The text of a part of a page.
 pub fn part_of(root: &Path, page: &str, part: &str) -> Result<String> {
     let text = read(&root.join(page))?;
     let [_, part, _] = around(&text, page, part)?;
     Ok(part.to_owned())
 }
 
-/// The names of the documents that differ from those in the repository.
+/// The names of the documents that differ from the committed ones.
 pub fn differing(root: &Path, documents: &[Document]) -> Result<Vec<String>> {
     let mut differing = Vec::new();
     for document in documents {
@@ -68,7 +69,7 @@ pub fn differing(root: &Path, documents: &[Document]) -> Result<Vec<String>> {
     Ok(differing)
 }
 
-/// Writes the documents that differ; their names.
+/// Writes the documents that differ. Returns their names.
 pub fn write(root: &Path, documents: &[Document]) -> Result<BTreeSet<String>> {
     let mut written = BTreeSet::new();
     for document in documents {

@@ -1,5 +1,6 @@
-//! What `weir reproduce` says of QSCCP over several seeds: the record in `tests/golden/reproduce.tsv`, and the parts of
-//! the scheme's page that are made of it. For each experiment the record has a digest of its rows in the golden table.
+//! The results of `weir reproduce` for QSCCP over several seeds: the record in `tests/golden/reproduce.tsv`, and the
+//! parts of the scheme's page generated from it. For each experiment the record has a digest of its rows in the golden
+//! table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,43 +12,43 @@ use serde_json::Value;
 use crate::page::Document;
 use crate::{DIGEST_OF_NOTHING, Result, golden, read, root};
 
-/// The record.
+/// Path of the record.
 pub const RECORD: &str = "tests/golden/reproduce.tsv";
 const PAGE: &str = "docs/schemes/qsccp.md";
 
-/// What a statement of an experiment comes to.
+/// The result of a statement of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The experiment.
     pub scenario: String,
-    /// The point of the axes, as it is set.
+    /// The point of the axes, as in `--set`.
     pub at: String,
     /// `paper`, `theory`, `files` or `assumed`.
     pub kind: String,
-    /// What it is of.
+    /// The object of the statement.
     pub what: String,
-    /// The unit of the figures.
+    /// Unit of the figures.
     pub unit: String,
-    /// How the figure is bounded.
+    /// The relation between measurement and statement.
     pub bound: String,
-    /// What is stated.
+    /// The stated value.
     pub stated: f64,
     /// The mean over the seeds.
     pub mean: f64,
-    /// Half of its 95 % confidence interval.
+    /// Half the width of its 95 % confidence interval.
     pub ci95: f64,
-    /// In how many seeds it holds, of how many.
+    /// Number of seeds in which it holds, and of all seeds.
     pub held: (u64, u64),
 }
 
-/// Makes the record of a document of `weir reproduce`.
+/// Writes the record from a document of `weir reproduce`.
 pub fn write(document: &Path) -> Result<()> {
     let document = serde_json::from_str(&read(document)?)?;
     let figures = read(&root().join(golden::TABLE))?;
     Ok(fs::write(root().join(RECORD), recorded(&document, &figures))?)
 }
 
-/// The parts of the page.
+/// The generated parts of the page.
 pub fn documents() -> Result<Vec<Document>> {
     let statements = statements(&read(&root().join(RECORD))?)?;
     Ok(vec![
@@ -56,7 +57,7 @@ pub fn documents() -> Result<Vec<Document>> {
     ])
 }
 
-/// The experiments whose golden figures have moved since the record was made.
+/// The experiments whose golden figures have changed since the record was made.
 pub fn older_than_the_figures() -> Result<Vec<String>> {
     let (record, figures) = (read(&root().join(RECORD))?, read(&root().join(golden::TABLE))?);
     let made_of = record.lines().filter_map(|line| line.strip_prefix("of\t")?.split_once('\t'));
@@ -64,7 +65,7 @@ pub fn older_than_the_figures() -> Result<Vec<String>> {
     Ok(moved.map(|(scenario, _)| scenario.to_owned()).collect())
 }
 
-/// Of the rows of a scenario under QSCCP in the golden table.
+/// A digest of a scenario's rows under QSCCP in the golden table.
 fn digest(figures: &str, scenario: &str) -> String {
     let begin = format!("{scenario}\tqsccp\t");
     let rows = figures.lines().filter(|line| line.starts_with(&begin));
@@ -121,7 +122,7 @@ fn set_words(set: &Value) -> String {
     }
 }
 
-/// The statements of a record.
+/// Parses the statements of a record.
 pub fn statements(record: &str) -> Result<Vec<Statement>> {
     record.lines().filter(|line| !line.starts_with('#') && !line.starts_with("of\t")).map(statement).collect()
 }
@@ -141,7 +142,7 @@ fn short(scenario: &str) -> &str {
     scenario.split_once('/').map_or(scenario, |(_, name)| name)
 }
 
-/// A figure with its interval, in the unit that reads best.
+/// A figure with its interval, in the most readable unit.
 fn shown(mean: f64, ci95: f64, unit: &str) -> String {
     let (scale, unit, decimals) = match unit {
         "bit/s" => (1e-6, " Mb/s", 2),
@@ -159,7 +160,7 @@ fn seeds(statements: &[Statement]) -> u64 {
     statements.iter().map(|statement| statement.held.1).max().unwrap_or_default()
 }
 
-/// Times to settle by experiment and by when the change is.
+/// Settling times by experiment and time of the change.
 fn table_of_settling(statements: &[Statement]) -> String {
     let mut rows: BTreeMap<(&str, u64), Vec<String>> = BTreeMap::new();
     for statement in statements {

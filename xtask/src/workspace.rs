@@ -1,4 +1,4 @@
-//! The crates of this workspace, as cargo describes them.
+//! The crates of this workspace, from cargo's metadata.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{Result, root};
 
-/// What cargo says of the workspace.
+/// The metadata of the workspace.
 fn metadata() -> Result<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
@@ -29,12 +29,12 @@ pub fn packages() -> Result<Vec<Value>> {
     Ok(packages.into_iter().filter(is_crate).collect())
 }
 
-/// Where cargo builds.
+/// The target directory.
 pub fn target() -> Result<String> {
     Ok(metadata()?["target_directory"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Names of what a package depends on: to build it, or also to test it.
+/// Names of a package's dependencies. `with_tests` includes those of its tests.
 pub fn dependencies(package: &Value, with_tests: bool) -> Vec<&str> {
     let all = package["dependencies"].as_array().into_iter().flatten();
     let wanted = all.filter(|dependency| with_tests || dependency["kind"] != "dev");

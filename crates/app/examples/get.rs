@@ -4,7 +4,7 @@
 //! get NAME FILE
 //! ```
 //!
-//! The file is there when it is complete; run again, a get that was stopped goes on.
+//! The file appears when it is complete. A repeated call continues an interrupted fetch.
 
 use core::ops::ControlFlow;
 use std::error::Error;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Gets an object into a file.
+/// Fetches an object into a file.
 pub fn get(app: &mut App, name: Name, file: &Path) -> Result<Report, GetError> {
     let scheme = weir_schemes::find("bbr").expect("it is in the list").for_application();
     Fetcher::new(app, Get::new(name), &*scheme).to_file(file, &mut |progress| {

@@ -1,5 +1,4 @@
-//! Publishes a file until it is stopped: `publish NAME FILE`. Both forms of the library are here, and the tests run
-//! them.
+//! Publishes a file until it is stopped: `publish NAME FILE`. It shows both forms of the library. The tests run them.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     tell(&endpoint, name.parse()?, Path::new(file), |line| println!("{line}"), &mut || true)
 }
 
-/// The blocking form: publishes bytes, serves them until it is told to stop, and says what was done.
+/// The blocking form: publishes bytes, serves them until told to stop, and returns the counters.
 pub fn serve(
     endpoint: &Endpoint,
     name: Name,
@@ -37,8 +36,8 @@ pub fn serve(
     Ok(published.counters())
 }
 
-/// The form with callbacks: one is told what is served, the other what happens to the connection, and says whether to
-/// go on.
+/// The form with callbacks: one receives notices about served objects, the other receives events of the connection and
+/// decides whether to continue.
 pub fn tell(
     endpoint: &Endpoint,
     name: Name,

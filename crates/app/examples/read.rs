@@ -1,4 +1,4 @@
-//! Reads an object as if it were a file, and counts its lines.
+//! Reads an object like a file, and counts its lines.
 //!
 //! ```text
 //! read NAME
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How many lines an object has.
+/// Returns the number of lines of an object.
 pub fn lines(app: &mut App, name: Name) -> Result<usize, Box<dyn Error>> {
     let scheme = weir_schemes::find("bbr").expect("it is in the list").for_application();
     let reader = Fetcher::new(app, Get::new(name), &*scheme).into_reader()?;

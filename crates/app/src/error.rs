@@ -5,16 +5,17 @@ use std::io;
 use weir_management::client::ClientError;
 use weir_packet::Name;
 
-/// Why an application cannot go on.
+/// Errors that end an application.
 #[derive(Debug)]
 pub enum AppError {
-    /// The forwarder cannot be reached, or does not do what it was asked.
+    /// The forwarder cannot be reached, or refuses a request.
     Forwarder(ClientError),
     /// The event loop failed.
     Io(io::Error),
-    /// A name with more components than a name may have, or longer than a packet.
+    /// The name has too many components, or is longer than a packet.
     LongName(Name),
-    /// Two consumers of one prefix: the forwarder sees one face, and could not tell their Interests apart.
+    /// Another consumer has the same prefix. The forwarder sees a single face, so it could not distinguish their
+    /// Interests.
     SamePrefix(Name),
 }
 

@@ -1,4 +1,4 @@
-//! The consumers of an application, each with its own flow control.
+//! The consumers of an application, each with its own congestion control.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +13,26 @@ use weir_packet::{Data, Name, ServiceClass};
 
 use crate::AppError;
 
-/// Who was not run for longer does not make up for all of it: its neighbours would get it at once.
+/// A consumer that was not run for longer than this does not catch up on the rest, because its neighbours would receive
+/// a burst.
 const CATCH_UP: Span = Span::from_millis(100);
 
-/// What a consumer is to fetch.
+/// What a consumer fetches, and how.
 #[derive(Clone, Debug)]
 pub struct Fetch {
     /// The prefix; segment numbers are appended to it.
     pub prefix: Name,
     /// The service class of its Interests.
     pub class: ServiceClass,
-    /// The first segment that it wants.
+    /// The first segment to fetch.
     pub first: u64,
-    /// The segment that it ends before. `None`: it ends with the one that its Data call the last.
+    /// Number of the segment before which the consumer ends. `None`: it ends with the segment that its Data declare the
+    /// last.
     pub amount: Option<u64>,
-    /// How far the newest segment asked for may be ahead of the oldest missing one, segments: what the application
-    /// has room for.
+    /// Maximum distance of the newest requested segment from the oldest missing one, segments: the room that the
+    /// application has.
     pub reorder: u64,
-    /// How much the application wants.
+    /// The amount of data that the application requests.
     pub source: Source,
     /// Lifetime of its Interests.
     pub lifetime: Span,
@@ -38,15 +40,16 @@ pub struct Fetch {
     pub must_be_fresh: bool,
     /// The forwarding hint of its Interests: names of networks that lead to the producer, the first choice first.
     pub hint: Vec<Name>,
-    /// Size of the Data to expect, on the wire; zero if it is not known.
+    /// Expected size of a Data on the wire; zero if unknown.
     pub expected_size: Bytes,
-    /// Whether an Interest that a later one has overtaken is lost after a round trip, and not only after RTO, which is 200 ms
-    /// at least; and whether one Interest beyond what the flow control permits leaves where nothing comes, to overtake the others.
+    /// Whether an Interest that a later one has overtaken counts as lost after a round-trip time, instead of after the
+    /// RTO, which is at least 200 ms. If nothing arrives, one Interest beyond the congestion control's limit is sent,
+    /// to overtake the others.
     pub early_loss: bool,
 }
 
 impl Fetch {
-    /// All segments of a prefix, as fast as its flow control permits, in the class Best Effort.
+    /// All segments of a prefix, as fast as the congestion control permits, in the class Best Effort.
     pub fn new(prefix: Name) -> Fetch {
         Fetch {
             prefix,
@@ -64,16 +67,16 @@ impl Fetch {
     }
 }
 
-/// Which consumer of its application; given to another after [`App::forget`](crate::App::forget).
+/// Identifies a consumer of its application. It is reused after [`App::forget`](crate::App::forget).
 pub type FlowId = u32;
 
-/// A consumer, and when it was last called: time never goes back for it.
+/// A consumer, and the time of its last call. Its time never goes back.
 struct Flow {
     prefix: HashedName,
     consumer: Consumer,
     starts_at: Option<Time>,
     called_at: Time,
-    /// The segment that it ends before. `None`: its Data are to say it.
+    /// Number of the segment before which the consumer ends. `None`: its Data determine the end.
     amount: Option<u64>,
 }
 
@@ -89,7 +92,7 @@ impl Flows {
         Flows { flows: Vec::new(), by_prefix: BTreeMap::new(), deadlines: Deadlines::new(0) }
     }
 
-    /// Adds a consumer that begins at `starts_at`.
+    /// Adds a consumer that starts at `starts_at`.
     pub(super) fn add(
         &mut self,
         fetch: Fetch,
@@ -140,7 +143,7 @@ impl Flows {
         }
     }
 
-    /// Drops a consumer.
+    /// Removes a consumer.
     pub(super) fn remove(&mut self, id: FlowId) {
         if let Some(flow) = self.flows.get_mut(id as usize).and_then(Option::take) {
             self.by_prefix.remove(flow.prefix.wire());
@@ -160,13 +163,13 @@ impl Flows {
         self.by_prefix.len()
     }
 
-    /// The consumer whose segment this is.
+    /// Returns the consumer to which a segment belongs.
     pub(super) fn of(&self, packet: &Packet) -> Option<FlowId> {
         let prefix = packet.name.prefix_wire(packet.name.len().saturating_sub(1));
         self.by_prefix.get(prefix).copied()
     }
 
-    /// Has all consumers send no more.
+    /// Stops all consumers from sending.
     pub(super) fn stop(&mut self) {
         for (flow, id) in self.flows.iter_mut().zip(0..) {
             let Some(flow) = flow else { continue };
@@ -195,7 +198,7 @@ impl Flows {
         self.change(id, |flow| {
             if flow.amount != amount {
                 flow.amount = amount;
-                // No object has so many: as good as no end.
+                // No object has this many segments, so it means no end.
                 flow.consumer.set_amount(now.max(flow.called_at), amount.unwrap_or(u64::MAX));
             }
         });
@@ -205,7 +208,7 @@ impl Flows {
         self.change(id, |flow| flow.consumer.set_source(now.max(flow.called_at), source));
     }
 
-    /// Changes a consumer, which may then be due at another time.
+    /// Changes a consumer, and updates its deadline.
     fn change(&mut self, id: FlowId, change: impl FnOnce(&mut Flow)) {
         if let Some(flow) = self.flows.get_mut(id as usize).and_then(Option::as_mut) {
             change(flow);
@@ -217,7 +220,8 @@ impl Flows {
         self.deadlines.next()
     }
 
-    /// Has the consumer that is due first do what is due until `now`, as of when it was due; who it is, and that time.
+    /// Runs the consumer with the earliest deadline until `now`, as of its deadline. Returns the consumer and that
+    /// time.
     pub(super) fn run_due(&mut self, now: Time) -> Option<(FlowId, Time)> {
         let (due, id) = self.deadlines.next_id().filter(|(due, _)| *due <= now)?;
         let flow = self.flows[id as usize].as_mut()?;
@@ -229,7 +233,7 @@ impl Flows {
         Some((id, at))
     }
 
-    /// The next Interest of a consumer that may leave at `now`.
+    /// Returns the next Interest that a consumer may send at `now`.
     pub(super) fn poll_send(&mut self, now: Time, id: FlowId, pool: &mut PacketPool) -> Option<PacketId> {
         let flow = self.flows[id as usize].as_mut()?;
         flow.called_at = now;
@@ -241,7 +245,7 @@ impl Flows {
         interest
     }
 
-    /// Hands a Data or a Nack to its consumer; as of when, and what was delivered.
+    /// Passes a Data or a Nack to its consumer. Returns the consumer's time and the delivery.
     pub(super) fn take(&mut self, now: Time, id: FlowId, packet: &Packet) -> (Time, Option<Delivery>) {
         let Some(flow) = self.flows[id as usize].as_mut() else { return (now, None) };
         let now = now.max(flow.called_at);
@@ -253,7 +257,7 @@ impl Flows {
         if let Some(delivery) = delivery.as_mut().filter(|_| flow.amount.is_none()) {
             let end = Data::decode(&packet.wire).ok().and_then(|data| data.meta.final_block_id);
             if let Some(last) = end.and_then(|last| last.segment()) {
-                // A segment beyond what it says itself is the end is its own end.
+                // A segment beyond its own FinalBlockId is itself the end.
                 let amount = last.max(delivery.segment).saturating_add(1);
                 flow.amount = Some(amount);
                 delivery.complete = flow.consumer.set_amount(now, amount);

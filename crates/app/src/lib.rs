@@ -1,7 +1,7 @@
-//! Applications of Named Data Networking: consumers and producers behind one connection to a forwarder.
+//! Applications for Named Data Networking: consumers and producers behind one connection to a forwarder.
 //!
-//! The consumers are those of the core, with the scheme's flow control; here are only the clock, the socket and the
-//! waiting. Nothing of it knows how many flows there are beforehand, and one thread serves all of them.
+//! The consumers are those of the core, with the scheme's congestion control. This crate adds the clock, the socket and
+//! the event loop. The number of flows need not be known beforehand; one thread serves all of them.
 //!
 //! ```text
 //!   Consumer ..  ----Interests---->  PacketIo <-- socket --->  forwarder
@@ -9,11 +9,10 @@
 //!   Serve    ..  <---Interests---------+
 //! ```
 //!
-//! What is due is done as of the time when it was due, however late the host wakes us: so a paced flow keeps its
-//! rate.
+//! Due work is done as of its deadline, however late the host wakes the process. So a paced flow keeps its rate.
 //!
-//! A connection that breaks is made again as soon as the forwarder is back: prefixes are registered again, and
-//! consumers go on where they were.
+//! A broken connection is made again as soon as the forwarder is back: prefixes are registered again, and consumers
+//! continue where they were.
 
 mod error;
 mod flows;
@@ -55,56 +54,56 @@ use registrations::Registrations;
 const TIMER: Token = Token(0);
 const CONNECTION: Token = Token(1);
 
-/// Frames that are taken in at once.
+/// Maximum number of frames received at once.
 const FRAMES_A_TURN: usize = 64;
-/// How many times frames are taken in before what is due has its turn: more than a Unix socket holds.
+/// Maximum number of times frames are received before due work has its turn: more than a Unix socket holds.
 const TURNS_OF_FRAMES: usize = 8;
-/// How often a forwarder that is gone is looked for.
+/// Interval of attempts to reconnect.
 const RECONNECT_EVERY: Span = Span::from_millis(250);
-/// How long a connection may take to be made. Assumed: two lost packets, which TCP sends again after 1 and 2 s.
+/// Maximum time to establish a connection. Assumed: two lost packets, which TCP retransmits after 1 and 2 s.
 const CONNECT_TIMEOUT: Span = Span::from_secs(4);
 
-/// What happens to an application.
+/// Events of an application.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A segment came for the first time.
+    /// A segment arrived for the first time.
     Segment {
-        /// Who wanted it.
+        /// The consumer.
         flow: FlowId,
         /// The Data that carries it.
         data: &'a Packet,
-        /// What its consumer knows of it.
+        /// The consumer's information about it.
         delivery: &'a Delivery,
     },
-    /// An Interest for a segment came back.
+    /// An Interest for a segment was answered with a Nack.
     Nack {
-        /// Who wanted it.
+        /// The consumer.
         flow: FlowId,
-        /// Why the forwarder sent it back.
+        /// The reason.
         reason: NackReason,
     },
-    /// A single Interest has come to its end.
+    /// A single Interest has ended.
     Reply {
-        /// What [`App::express`] returned.
+        /// The identifier from [`App::express`].
         id: PendingId,
-        /// What became of it.
+        /// The result.
         reply: Reply<'a>,
     },
     /// The connection broke. It will be made again.
     Disconnected(&'a io::Error),
-    /// The connection is there again; prefixes are being registered.
+    /// The connection is established again. Prefixes are being registered.
     Connected,
-    /// The forwarder was asked to register a prefix: for the first time, or since it was away. If it has not done so
-    /// it is asked again. Every 5 minutes it is asked anew, which is told of only if it does not do so.
+    /// The forwarder answered a request to register a prefix: the first one, or the first after a reconnection. After a
+    /// failure the request is repeated. Every 5 minutes it is renewed; this is reported only if it fails.
     Registered {
         /// The prefix.
         prefix: &'a Name,
-        /// What it says.
+        /// The result.
         outcome: Result<(), ClientError>,
     },
 }
 
-/// What is told of events, and says whether to go on.
+/// The event callback. It decides whether to continue.
 pub type OnEvent<'a> = dyn FnMut(Time, Event<'_>) -> ControlFlow<()> + 'a;
 
 /// Consumers and producers behind one connection to a forwarder.
@@ -118,7 +117,7 @@ pub struct App {
     random: Random,
     endpoint: Endpoint,
     io: PacketIo,
-    /// The socket may have more to read.
+    /// Whether the socket may have more to read.
     more: bool,
     link: Link,
     flows: Flows,
@@ -130,22 +129,22 @@ pub struct App {
     received: Vec<PacketId>,
 }
 
-/// How it is with the connection.
+/// State of the connection.
 #[derive(Clone, Copy, Debug)]
 enum Link {
-    /// It is there.
+    /// Established.
     Up,
-    /// It is being made, until this time at most.
+    /// Being established, at most until this time.
     Connecting(Time),
-    /// It is gone, and is made again at this time.
+    /// Lost. It is made again at this time.
     Down(Time),
 }
 
 impl App {
-    /// Connects to a forwarder; of a host with several addresses, to the first that answers.
+    /// Connects to a forwarder. If its host has several addresses, connects to the first that answers.
     ///
     /// # Errors
-    /// Nobody listens there, or it does not answer within 4 s.
+    /// Returns an error if no forwarder listens there, or it does not answer within 4 s.
     pub fn connect(endpoint: &Endpoint) -> Result<App, AppError> {
         let mut poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TIMER)?;
@@ -174,97 +173,97 @@ impl App {
         })
     }
 
-    /// The time since it was made.
+    /// The time since the application was created.
     pub fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// Adds a consumer that begins at `starts_at`.
+    /// Adds a consumer that starts at `starts_at`.
     ///
     /// # Errors
-    /// [`AppError::LongName`], [`AppError::SamePrefix`].
+    /// Returns [`AppError::LongName`] or [`AppError::SamePrefix`].
     pub fn fetch(&mut self, fetch: Fetch, scheme: &dyn Scheme, starts_at: Time) -> Result<FlowId, AppError> {
         let names = (self.hashed(&fetch.prefix)?, self.hashed_hint(&fetch.hint)?);
         self.flows.add(fetch, names, scheme, starts_at, (self.hasher, self.seed))
     }
 
-    /// A forwarding hint of these delegations; `None` if there are none.
+    /// A forwarding hint with these delegations; `None` if there are none.
     fn hashed_hint(&self, delegations: &[Name]) -> Result<Option<Hint>, AppError> {
         let hint = delegations.iter().map(|name| self.hashed(name)).collect::<Result<Hint, AppError>>()?;
         Ok(Some(hint).filter(|hint| !hint.is_empty()))
     }
 
-    /// Drops a consumer. Its id may be that of another later.
+    /// Removes a consumer. Its identifier may be reused.
     pub fn forget(&mut self, flow: FlowId) {
         self.flows.remove(flow);
     }
 
-    /// A consumer, to look at.
+    /// A consumer, for inspection.
     pub fn consumer(&self, flow: FlowId) -> Option<&Consumer> {
         self.flows.get(flow)
     }
 
-    /// Has all consumers send no more; what is pending may still come.
+    /// Stops all consumers from sending. Pending Data may still arrive.
     pub fn stop(&mut self) {
         self.flows.stop();
     }
 
-    /// Has a consumer send no more until [`App::resume`]; what is pending may still come.
+    /// Stops a consumer from sending until [`App::resume`]. Pending Data may still arrive.
     pub fn pause(&mut self, flow: FlowId) {
         self.flows.pause(flow);
     }
 
-    /// Has a consumer go on.
+    /// Continues a paused consumer.
     pub fn resume(&mut self, flow: FlowId) {
         self.flows.resume(self.clock.now(), flow);
     }
 
-    /// Changes how far a consumer may be ahead of its oldest missing segment: [`Fetch::reorder`].
+    /// Sets [`Fetch::reorder`] of a consumer.
     pub fn set_reorder(&mut self, flow: FlowId, segments: u64) {
         self.flows.set_reorder(self.clock.now(), flow, segments);
     }
 
-    /// Changes the segment that a consumer ends before: [`Fetch::amount`]. `None` takes back an end that Data have said
-    /// which are not to be believed: what a later one says counts.
+    /// Sets [`Fetch::amount`] of a consumer. `None` revokes an end that rejected Data have declared: the next
+    /// declaration counts.
     pub fn set_amount(&mut self, flow: FlowId, amount: Option<u64>) {
         self.flows.set_amount(self.clock.now(), flow, amount);
     }
 
-    /// Changes how much a consumer wants.
+    /// Sets the amount of data that a consumer requests.
     pub fn set_source(&mut self, flow: FlowId, source: Source) {
         self.flows.set_source(self.clock.now(), flow, source);
     }
 
-    /// Pending Interests of all consumers.
+    /// Number of pending Interests of all consumers.
     pub fn pending(&self) -> u64 {
         self.flows.all().map(|consumer| u64::from(consumer.pending())).sum()
     }
 
-    /// Frames that the connection had no room for.
+    /// Number of frames for which the connection had no room.
     pub fn refused(&self) -> u64 {
         self.io.connection.refused()
     }
 
-    /// Whether the connection to the forwarder is there.
+    /// Returns whether the connection to the forwarder is established.
     pub fn is_connected(&self) -> bool {
         matches!(self.link, Link::Up)
     }
 
-    /// Expresses a single Interest; [`Event::Reply`] tells what became of it.
+    /// Expresses a single Interest. [`Event::Reply`] reports the result.
     pub fn express(&mut self, interest: SingleInterest) -> PendingId {
         self.pending.express(self.clock.now(), interest)
     }
 
-    /// Wants no answer to a single Interest any more.
+    /// Cancels a single Interest.
     pub fn cancel(&mut self, id: PendingId) {
         self.pending.cancel(id);
     }
 
-    /// Expresses a single Interest, and runs until it is answered. Of everything else that happens meanwhile `each` is
-    /// told, and it may give up: then the answer is `None`.
+    /// Expresses a single Interest, and runs until it is answered. `each` receives all other events. It may stop the
+    /// wait; then the result is `None`.
     ///
     /// # Errors
-    /// As [`App::run`].
+    /// Returns the errors of [`App::run`].
     pub fn wait_for(
         &mut self,
         interest: SingleInterest,
@@ -283,14 +282,13 @@ impl App {
         Ok(answer)
     }
 
-    /// Registers a prefix with the forwarder, and has its Interests answered from then on, also after the forwarder
-    /// was away.
+    /// Registers a prefix with the forwarder. From then on `answer` answers its Interests, also after a reconnection.
     ///
     /// # Errors
-    /// The forwarder refuses, does not answer within 4 s, or the connection is gone.
+    /// Returns an error if the forwarder refuses or does not answer within 4 s, or the connection is lost.
     pub fn produce(&mut self, prefix: Name, answer: Box<dyn Serve>) -> Result<(), AppError> {
         let hashed = self.hashed(&prefix)?;
-        // Before: Interests come as soon as it is registered.
+        // Add the producer first: Interests arrive as soon as the prefix is registered.
         self.producers.add(prefix.clone(), &hashed, answer);
         let registered = self.register_now(&prefix);
         if registered.is_err() {
@@ -300,7 +298,7 @@ impl App {
         registered
     }
 
-    /// Registers a prefix, and waits for what becomes of it.
+    /// Registers a prefix, and waits for the result.
     fn register_now(&mut self, prefix: &Name) -> Result<(), AppError> {
         let endpoint = self.endpoint.clone();
         if !self.is_connected() {
@@ -324,18 +322,18 @@ impl App {
         Ok(outcome.unwrap_or(Ok(()))?)
     }
 
-    /// Runs until `until`, or until `each` says that it is enough; what is there already has its turn in any case.
+    /// Runs until `until`, or until `each` stops it. In any case it handles what has already arrived.
     ///
     /// # Errors
-    /// Of the event loop. A connection that is lost is no error: [`Event::Disconnected`].
+    /// Returns an error of the event loop. A lost connection is not an error: see [`Event::Disconnected`].
     pub fn run(&mut self, until: Time, each: &mut OnEvent<'_>) -> Result<(), AppError> {
         while self.turn(until, each)?.is_continue() && self.clock.now() < until {}
-        // What it has no room for now is written in the next turn, or lost with the connection.
+        // Bytes that do not fit now are written in the next turn, or lost with the connection.
         let _ = self.io.connection.flush();
         Ok(())
     }
 
-    /// One turn of the loop; a connection that breaks is noted.
+    /// Runs one turn of the loop. A broken connection is recorded.
     fn turn(&mut self, until: Time, each: &mut OnEvent<'_>) -> Result<ControlFlow<()>, AppError> {
         match self.link {
             Link::Up => {}
@@ -356,7 +354,7 @@ impl App {
         })
     }
 
-    /// Waits for what comes, but not beyond what is due.
+    /// Waits for events until the next deadline.
     fn wait(&mut self, until: Time) -> io::Result<()> {
         let now = self.clock.now();
         let registrations = self.registrations.next_deadline();
@@ -378,13 +376,13 @@ impl App {
         }
     }
 
-    /// Takes in what has come, and does what is due.
+    /// Receives frames, then does due work.
     ///
-    /// In this order: who was away for a while, writing to a slow disk or without a processor, would else take for
-    /// lost what lies in the socket.
+    /// The order matters: after a pause, for example writing to a slow disk or without a processor, due work done first
+    /// would count the packets in the socket as lost.
     ///
     /// # Errors
-    /// Of the connection.
+    /// Returns the connection's error.
     fn work(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let mut flow = ControlFlow::Continue(());
         let mut turns = 0;
@@ -398,7 +396,7 @@ impl App {
         self.run_due(each)
     }
 
-    /// Takes in some of what has come.
+    /// Receives some frames.
     fn take_in(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let mut received = core::mem::take(&mut self.received);
         let more = self.io.receive(self.clock.now(), FRAMES_A_TURN, &mut received);
@@ -418,7 +416,7 @@ impl App {
         Ok(flow)
     }
 
-    /// Has consumers do what was due, each thing at its own time, and sends the single Interests that are due.
+    /// Runs due consumers, each as of its deadline, and sends due single Interests.
     fn run_due(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let now = self.clock.now();
         while let Some((id, at)) = self.flows.run_due(now) {
@@ -451,7 +449,7 @@ impl App {
         Ok(())
     }
 
-    /// Hands a packet that came to whom it is for.
+    /// Passes a received packet to its consumer or producer.
     fn take(&mut self, now: Time, id: PacketId, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let packet = &self.io.pool[id];
         match packet.kind {
@@ -467,7 +465,7 @@ impl App {
                 if packet.kind == Kind::Nack {
                     self.pending.nacked(now, packet);
                 } else if let Some(id) = self.pending.answered_by(packet) {
-                    // Its buffer is shared, not copied.
+                    // The buffer is shared, not copied.
                     let data = packet.clone();
                     return Ok(self.settle(now, id, Reply::Data(&data), each));
                 }
@@ -476,7 +474,7 @@ impl App {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Hands a Data or a Nack to its consumer.
+    /// Passes a Data or a Nack to its consumer.
     fn hand_over(
         &mut self,
         now: Time,
@@ -489,7 +487,7 @@ impl App {
         let told = match (&delivery, data.header().nack()) {
             (Some(delivery), _) => each(now, Event::Segment { flow, data, delivery }),
             (None, Some(reason)) => each(now, Event::Nack { flow, reason }),
-            // It came before. A single Interest may have asked for it again.
+            // A duplicate for the consumer. A single Interest may have requested it.
             (None, None) => match self.pending.answered_by(data) {
                 Some(asked) => {
                     let data = data.clone();
@@ -502,7 +500,7 @@ impl App {
         Ok(told)
     }
 
-    /// A single Interest has come to its end: one of the application, or a command about a prefix.
+    /// Handles the end of a single Interest, of the application or of a registration.
     fn settle(
         &mut self,
         now: Time,
@@ -520,7 +518,7 @@ impl App {
         }
     }
 
-    /// What the forwarder says to a command.
+    /// The forwarder's answer to a command.
     fn registered(&self, reply: Reply<'_>) -> Result<(), ClientError> {
         let Reply::Data(data) = reply else {
             return Err(match reply {
@@ -531,7 +529,7 @@ impl App {
         accepted(&data.wire).map(drop)
     }
 
-    /// Waits until the connection is to be made again, and begins to.
+    /// Waits until it is time to reconnect, then starts to.
     fn reconnect(&mut self, at: Time, until: Time) -> Result<ControlFlow<()>, AppError> {
         let now = self.clock.now();
         if now < at {
@@ -553,7 +551,7 @@ impl App {
         self.link = Link::Down(now + RECONNECT_EVERY);
     }
 
-    /// Waits until the connection that is being made is there: then everything is asked anew.
+    /// Waits until the connection is established. Then all Interests are sent again.
     fn wait_for_connection(
         &mut self,
         at_most: Time,
@@ -578,8 +576,8 @@ impl App {
         self.pending.restart(now);
         self.registrations.restart(now, &mut self.pending);
         let flow = each(now, Event::Connected);
-        // At once: who drops every connection must not have Interests wait for ever. What fails is noted in the next
-        // turn.
+        // Run due work at once: otherwise a forwarder that drops every connection could delay Interests forever. The
+        // next turn records a failure.
         match self.run_due(each) {
             Ok(due) if flow.is_continue() => Ok(due),
             _ => Ok(flow),
@@ -587,7 +585,7 @@ impl App {
     }
 
     fn hashed(&self, name: &Name) -> Result<HashedName, AppError> {
-        // A segment is appended to it.
+        // A segment number will be appended to the name.
         let longest = name.clone().with_segment(u64::MAX);
         let fits = HashedName::parse(&self.hasher, longest.value()).is_ok();
         let hashed = HashedName::parse(&self.hasher, name.value()).ok().filter(|_| fits);

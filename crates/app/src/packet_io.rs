@@ -1,4 +1,4 @@
-//! Conversion between the core's packets and the bytes of the connection to the forwarder.
+//! Conversion between the core's packets and the bytes on the connection to the forwarder.
 
 use std::io;
 
@@ -12,11 +12,11 @@ use weir_net::secrets::Secrets;
 
 use super::Serve;
 
-/// Packets of a pool, decoded and encoded.
+/// Encodes and decodes the packets of a pool.
 pub(super) struct PacketIo {
     pub(super) connection: Connection,
     decoder: Decoder,
-    /// Where packets live.
+    /// The pool.
     pub(super) pool: PacketPool,
     /// Reused between packets.
     packet: Vec<u8>,
@@ -28,8 +28,8 @@ impl PacketIo {
         PacketIo { connection, decoder, pool: PacketPool::new(), packet: Vec::new() }
     }
 
-    /// Writes what waits, and appends what has come; says whether there may be more. What is no packet is left
-    /// out.
+    /// Writes the waiting frames, and appends the received packets. Returns whether there may be more. Malformed
+    /// packets are skipped.
     pub(super) fn receive(&mut self, now: Time, frames: usize, to: &mut Vec<PacketId>) -> io::Result<bool> {
         let PacketIo { connection, decoder, pool, .. } = self;
         connection.receive(now, frames, &mut |header, packet| {
@@ -37,7 +37,7 @@ impl PacketIo {
         })
     }
 
-    /// Sends an Interest of the pool, and frees it.
+    /// Sends an Interest of the pool and frees it.
     pub(super) fn send_interest(&mut self, now: Time, id: PacketId) -> io::Result<()> {
         let mut bare = core::mem::take(&mut self.packet);
         bare.clear();
@@ -49,7 +49,7 @@ impl PacketIo {
         sent
     }
 
-    /// Sends what answers an Interest of the pool, if there is something.
+    /// Sends the answer to an Interest of the pool, if there is one.
     pub(super) fn answer(&mut self, now: Time, id: PacketId, answer: &mut dyn Serve) -> io::Result<()> {
         let mut bare = core::mem::take(&mut self.packet);
         bare.clear();

@@ -1,4 +1,4 @@
-//! Single pending Interests: for metadata, certificates, commands. They are few, and have no flow control.
+//! Single pending Interests for metadata, certificates and commands. They are few and have no congestion control.
 
 use weir_core::name::HashedName;
 use weir_core::packet::{Kind, Packet};
@@ -10,30 +10,30 @@ use weir_packet::{
     component_type,
 };
 
-/// An Interest that is expressed by itself, and again when no answer came.
+/// A single Interest, which is sent again if no answer arrives.
 #[derive(Clone, Debug)]
 pub struct SingleInterest {
-    /// The name of the Data that is wanted, or the beginning of it.
+    /// Name of the Data, or a prefix of it.
     pub name: Name,
-    /// Whether Data with a longer name will do.
+    /// Whether Data with a longer name also answer it.
     pub can_be_prefix: bool,
     /// Whether cached Data must be fresh.
     pub must_be_fresh: bool,
-    /// Whether content stores of forwarders are passed over, as far as these know the signal PastStores: for Data that
-    /// came and was not to be believed.
+    /// Whether it bypasses the content stores of forwarders that know the signal PastStores. This is for Data that
+    /// arrived and were rejected.
     pub past_stores: bool,
-    /// Its forwarding hint: names of networks that lead to the producer, the first choice first.
+    /// Forwarding hint: names of networks that lead to the producer, most preferred first.
     pub hint: Vec<Name>,
-    /// The service class in which it and its Data are forwarded.
+    /// Service class of the Interest and its Data.
     pub class: ServiceClass,
     /// How long to wait for each answer.
     pub lifetime: Span,
-    /// How many times it is sent at most: again when no answer came, or a Nack.
+    /// Maximum number of transmissions. It is sent again if no answer or a Nack arrives.
     pub tries: u32,
 }
 
 impl SingleInterest {
-    /// One that only Data of this very name answers; expressed up to four times, for a second each.
+    /// Only Data with exactly this name answer it. It is sent up to four times, for a second each.
     pub fn new(name: Name) -> SingleInterest {
         SingleInterest {
             name,
@@ -47,7 +47,7 @@ impl SingleInterest {
         }
     }
 
-    /// Appends it to `out`.
+    /// Appends the encoded Interest to `out`.
     fn encode(&self, nonce: u32, out: &mut Vec<u8>) {
         let mut hint = Vec::new();
         self.hint.iter().for_each(|name| name.view().encode(&mut hint));
@@ -62,7 +62,7 @@ impl SingleInterest {
         interest.encode(out);
     }
 
-    /// What its link header says.
+    /// The link header.
     fn header(&self) -> LpHeader {
         let mut header = LpHeader::NONE;
         if self.class != ServiceClass::Be {
@@ -75,28 +75,28 @@ impl SingleInterest {
     }
 }
 
-/// Which single Interest of an application: given to none other.
+/// Identifies a single Interest of an application. It is never reused.
 pub type PendingId = u64;
 
-/// What became of a single Interest.
+/// Result of a single Interest.
 #[derive(Clone, Copy, Debug)]
 pub enum Reply<'a> {
-    /// This Data.
+    /// The Data.
     Data(&'a Packet),
-    /// The last try came back as a Nack.
+    /// The last try was answered with a Nack.
     Nack(NackReason),
-    /// Nobody has answered.
+    /// No answer arrived.
     Timeout,
 }
 
-/// What became of a single Interest, to keep.
+/// Result of a single Interest, owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnedReply {
-    /// This Data, without a link header.
+    /// The Data without link header.
     Data(Vec<u8>),
-    /// The last try came back as a Nack.
+    /// The last try was answered with a Nack.
     Nack(NackReason),
-    /// Nobody has answered.
+    /// No answer arrived.
     Timeout,
 }
 
@@ -110,25 +110,25 @@ impl From<Reply<'_>> for OwnedReply {
     }
 }
 
-/// How an Interest comes to its bytes.
+/// How an Interest is encoded.
 #[derive(Debug)]
 enum Form {
-    /// An Interest that is made anew for each try.
+    /// The Interest is encoded for each try.
     Unsigned(SingleInterest),
-    /// An Interest that is sent once, as it is.
+    /// The signed Interest is sent once, unchanged.
     Signed { wire: Vec<u8> },
 }
 
 #[derive(Debug)]
 struct PendingInterest {
     id: PendingId,
-    /// TLV-VALUE of its name.
+    /// TLV-VALUE of the name.
     name: Vec<u8>,
     form: Form,
     tries_left: u32,
-    /// How many more times a try begins anew because the forwarder was away.
+    /// How many more times a try may be restarted after a reconnection.
     restarts_left: u32,
-    /// When the present try ends; a Nack ends it earlier.
+    /// End of the current try. A Nack ends it earlier.
     until: Time,
     nack: Option<NackReason>,
 }
@@ -142,7 +142,7 @@ impl PendingInterest {
         is_it || self.is_full_name_of(data)
     }
 
-    /// Whether it asks for this Data by name and implicit digest.
+    /// Returns whether the Interest requests this Data by name and implicit digest.
     fn is_full_name_of(&self, data: &Packet) -> bool {
         let Ok(name) = NameRef::from_value(&self.name) else { return false };
         let is_digest = |last: &Component<'_>| last.typ == component_type::IMPLICIT_SHA256_DIGEST;
@@ -158,20 +158,20 @@ pub(super) struct PendingInterests {
     next_id: PendingId,
 }
 
-/// How many times a try begins anew because the forwarder was away: one that takes connections and drops them at once
-/// must not have us ask for ever. Assumed.
+/// Maximum number of times a try is restarted after a reconnection, because a forwarder may accept connections and drop
+/// them at once. Assumed.
 const RESTARTS: u32 = 4;
-/// After a Nack the next try waits: the way may be back by then.
+/// Pause before the next try after a Nack: the route may be back by then.
 const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
 
 impl PendingInterests {
-    /// Adds one that is due at once.
+    /// Adds an Interest that is due at once.
     pub(super) fn express(&mut self, now: Time, interest: SingleInterest) -> PendingId {
         let (name, tries_left) = (interest.name.value().to_vec(), interest.tries.max(1));
         self.add(name, Form::Unsigned(interest), tries_left, now)
     }
 
-    /// Adds an Interest that is sent once, as it is; `None` if it is none.
+    /// Adds an Interest that is sent once, unchanged. Returns `None` if the bytes are not an Interest.
     pub(super) fn express_signed(&mut self, now: Time, wire: Vec<u8>) -> Option<PendingId> {
         let name = Interest::decode(&wire).ok()?.name.value().to_vec();
         Some(self.add(name, Form::Signed { wire }, 1, now))
@@ -184,7 +184,7 @@ impl PendingInterests {
         self.next_id
     }
 
-    /// Wants no answer any more.
+    /// Cancels an Interest.
     pub(super) fn cancel(&mut self, id: PendingId) {
         self.waiting.retain(|waiting| waiting.id != id);
     }
@@ -193,7 +193,7 @@ impl PendingInterests {
         self.waiting.iter().map(|waiting| waiting.until).min().unwrap_or(Time::NEVER)
     }
 
-    /// Everything is sent anew: the forwarder has changed, and knows of nothing. What is signed may be sent once only.
+    /// Sends all Interests again, because a new forwarder does not know them. A signed Interest is sent only once.
     pub(super) fn restart(&mut self, now: Time) {
         for waiting in &mut self.waiting {
             waiting.until = now;
@@ -206,8 +206,7 @@ impl PendingInterests {
         }
     }
 
-    /// Appends an Interest whose try begins now to `out`, and gives its link header. Or says that one has ended
-    /// without an answer.
+    /// Returns what is due. If it is an Interest to send, appends it to `out`.
     pub(super) fn run_due(&mut self, now: Time, random: &mut Random, out: &mut Vec<u8>) -> Option<Due> {
         let at = self.waiting.iter().position(|waiting| waiting.until <= now)?;
         let waiting = &mut self.waiting[at];
@@ -233,13 +232,13 @@ impl PendingInterests {
         Some(Due::Send(Box::new(header)))
     }
 
-    /// The Interest that a Data answers; it is pending no more.
+    /// Removes and returns the Interest that a Data answers.
     pub(super) fn answered_by(&mut self, data: &Packet) -> Option<PendingId> {
         let at = self.waiting.iter().position(|waiting| waiting.is_answered_by(data))?;
         Some(self.waiting.remove(at).id)
     }
 
-    /// A Nack came back.
+    /// Handles a Nack.
     pub(super) fn nacked(&mut self, now: Time, nack: &Packet) {
         debug_assert_eq!(nack.kind, Kind::Nack);
         let name = nack.name.wire();
@@ -251,15 +250,15 @@ impl PendingInterests {
     }
 }
 
-/// What was due.
+/// Due work.
 pub(super) enum Due {
-    /// An Interest is to be sent, with this link header.
+    /// Send an Interest with this link header.
     Send(Box<LpHeader>),
-    /// An Interest has ended without Data.
+    /// The Interest has ended without Data. The Nack's reason, if there was one.
     Ended(PendingId, Option<NackReason>),
 }
 
-/// Whether a name begins with these components.
+/// Returns whether a name begins with these components.
 fn is_prefix(prefix: &[u8], data: &Packet) -> bool {
     let name: &HashedName = &data.name;
     (0..=name.len()).any(|len| name.prefix_wire(len) == prefix)
@@ -285,7 +284,7 @@ mod tests {
         packet
     }
 
-    /// Whether an Interest is answered by a Data.
+    /// Returns whether a Data answers an Interest.
     fn is_answer(interest: SingleInterest, data: &Packet) -> bool {
         let mut pending = PendingInterests::default();
         let id = pending.express(Time::ZERO, interest);

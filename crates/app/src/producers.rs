@@ -9,11 +9,11 @@ use weir_packet::{Data, MAX_PACKET_SIZE, MetaInfo, Name, NameRef, SignatureInfo,
 
 /// Answers the Interests of a prefix.
 pub trait Serve {
-    /// Appends the signed Data for an Interest to `out`, which is empty; says whether there is one.
+    /// Appends the signed Data for an Interest to `out`, which is empty. Returns whether there is one.
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool;
 }
 
-/// Data of one size for every Interest, signed with a digest.
+/// Answers every Interest with Data of one size, signed with a digest.
 #[derive(Debug)]
 pub struct Segments {
     content: Vec<u8>,
@@ -21,7 +21,7 @@ pub struct Segments {
     signer: Signer,
 }
 
-/// Content that leaves no room for a name in a packet.
+/// Error: the content leaves no room for a name in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong(Bytes);
 
@@ -34,13 +34,13 @@ impl core::fmt::Display for TooLong {
 impl std::error::Error for TooLong {}
 
 impl Segments {
-    /// The most content, bytes: the rest of a packet is for its name and signature.
+    /// Maximum content, bytes. The rest of a packet is for name and signature.
     const MOST: u64 = MAX_PACKET_SIZE as u64 - 600;
 
-    /// Data with so much content, that caches may call fresh for so long, if at all.
+    /// Creates Data with this much content. Caches may treat them as fresh for `freshness`, if given.
     ///
     /// # Errors
-    /// [`TooLong`].
+    /// Returns [`TooLong`] if the content leaves no room for a name.
     pub fn new(payload: Bytes, freshness: Option<Span>) -> Result<Segments, TooLong> {
         if payload.as_u64() > Segments::MOST {
             return Err(TooLong(payload));
@@ -62,7 +62,7 @@ impl Serve for Segments {
     }
 }
 
-/// All that an application answers, by prefix.
+/// The producers of an application, by prefix.
 #[derive(Default)]
 pub(super) struct Producers(BTreeMap<Vec<u8>, (Name, Box<dyn Serve>)>);
 
@@ -75,7 +75,7 @@ impl Producers {
         self.0.remove(prefix.value());
     }
 
-    /// The one of the longest prefix of a name.
+    /// Returns the producer with the longest prefix of a name.
     pub(super) fn of(&mut self, name: &HashedName) -> Option<&mut dyn Serve> {
         let len = (0..=name.len()).rev().find(|&len| self.0.contains_key(name.prefix_wire(len)))?;
         let (_, answer) = self.0.get_mut(name.prefix_wire(len))?;

@@ -1,34 +1,34 @@
-//! Realtime Data Retrieval (RDR): the protocol for finding the newest version of an object.
+//! Realtime Data Retrieval (RDR): the protocol for discovering the newest version of an object.
 //!
 //! ```text
 //!   Interest  /object/32=metadata                   CanBePrefix, MustBeFresh
 //!   Data      /object/32=metadata/v=…/seg=0         content: Name /object/v=…  [FinalBlockId]
 //! ```
 //!
-//! As the RDR protocol of ndn-cxx, ndnd and NDNts has it: other elements of the content may follow, and are ignored.
+//! The format is that of ndn-cxx, ndnd and NDNts. Other elements of the content may follow and are ignored.
 
 use weir_packet::tlv::{Reader, put_header, types};
 use weir_packet::{Component, DecodeError, Name, NameRef};
 
-/// The keyword.
+/// The keyword component of metadata names.
 pub(crate) const METADATA: Component<'static> = Component::keyword(b"metadata");
 
-/// What is asked for to find the newest version of an object.
+/// The name to request in order to discover the newest version of an object.
 pub fn metadata_name(object: &Name) -> Name {
     object.clone().with(METADATA)
 }
 
-/// What the metadata of an object say.
+/// Metadata of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// The object's name, with its version.
+    /// The object's name with version.
     pub versioned: Name,
-    /// Its last segment, if that is said.
+    /// The object's last segment, if given.
     pub last_segment: Option<u64>,
 }
 
 impl Metadata {
-    /// Appends the content.
+    /// Appends the encoded content.
     pub fn encode(&self, out: &mut Vec<u8>) {
         self.versioned.view().encode(out);
         if let Some(last) = self.last_segment {
@@ -39,10 +39,10 @@ impl Metadata {
         }
     }
 
-    /// Reads the content.
+    /// Decodes the content.
     ///
     /// # Errors
-    /// It does not begin with a Name, or has what must not be ignored.
+    /// Returns an error if it does not begin with a Name, or has an unknown critical element.
     pub fn decode(content: &[u8]) -> Result<Metadata, DecodeError> {
         let mut reader = Reader::new(content);
         let versioned = NameRef::from_element(&reader.expect(types::NAME)?)?.to_name();

@@ -1,4 +1,4 @@
-//! Prefix registrations at a forwarder, which are renewed.
+//! Prefix registrations at a forwarder, with renewal.
 //!
 //! ```text
 //!             refused or not answered: after 1 s, 2 s, 4 s .. 30 s
@@ -16,31 +16,31 @@ use weir_packet::Name;
 
 use crate::pending::{PendingId, PendingInterests};
 
-/// How long the forwarder has to answer a command.
+/// Maximum time for the forwarder to answer a command.
 pub(super) const TIMEOUT: Span = Span::from_secs(4);
-/// When a forwarder is asked again that did not register a prefix; each time after twice as long, up to the most.
+/// Time until a failed registration is repeated. It doubles each time, up to the maximum.
 const AGAIN: Span = Span::from_secs(1);
 const AGAIN_AT_MOST: Span = Span::from_secs(30);
-/// How often prefixes are registered again, should somebody have removed their routes: as NDNts does.
+/// Interval of renewal, as in NDNts. It restores routes that somebody has removed.
 const REFRESH_EVERY: Span = Span::from_secs(300);
 
-/// How it is with a prefix.
+/// State of a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The forwarder has been asked.
     Requested(PendingId),
-    /// It is asked at this time.
+    /// It will be asked at this time.
     Due(Time),
 }
 
-/// A prefix, and how far its registration is.
+/// A prefix and the state of its registration.
 #[derive(Debug)]
 struct Registration {
     prefix: Name,
     state: State,
-    /// After how long it is asked again, if the forwarder does not do it.
+    /// Time until the request is repeated if it fails.
     again: Span,
-    /// It was registered before, on the same connection.
+    /// Whether the prefix was registered before on the same connection.
     is_refresh: bool,
 }
 
@@ -51,14 +51,14 @@ pub(super) struct Registrations {
     commands: Commands,
 }
 
-/// Which of the registrations.
+/// Identifies a registration.
 pub(super) struct RegistrationIndex(usize);
 
 impl Registrations {
-    /// Asks the forwarder to register a prefix.
+    /// Adds a prefix to register.
     ///
     /// # Errors
-    /// The prefix is too long for a command.
+    /// Returns an error if the prefix is too long for a command.
     pub(super) fn add(
         &mut self,
         now: Time,
@@ -72,7 +72,7 @@ impl Registrations {
         Ok(())
     }
 
-    /// Registers a prefix no more.
+    /// Removes a prefix.
     pub(super) fn remove(&mut self, prefix: &Name, pending: &mut PendingInterests) {
         for own in self.all.extract_if(.., |own| own.prefix == *prefix) {
             if let State::Requested(id) = own.state {
@@ -81,7 +81,7 @@ impl Registrations {
         }
     }
 
-    /// Asks for everything anew: the forwarder has changed, and knows of nothing.
+    /// Registers all prefixes again, because a new forwarder does not know them.
     pub(super) fn restart(&mut self, now: Time, pending: &mut PendingInterests) {
         for own in &mut self.all {
             if let State::Requested(id) = own.state {
@@ -91,7 +91,7 @@ impl Registrations {
         }
     }
 
-    /// When it next has something to ask.
+    /// The time of the next request.
     pub(super) fn next_deadline(&self) -> Time {
         let due = self.all.iter().filter_map(|own| match own.state {
             State::Due(at) => Some(at),
@@ -100,23 +100,23 @@ impl Registrations {
         due.min().unwrap_or(Time::NEVER)
     }
 
-    /// Asks for what is due. Commands are made now, not before: a forwarder may want their times in order.
+    /// Sends the due requests. Commands are created only now, because a forwarder may require their times in order.
     pub(super) fn run_due(&mut self, now: Time, pending: &mut PendingInterests) {
         for own in &mut self.all {
             if matches!(own.state, State::Due(at) if at <= now) {
-                // It was asked for before: it fits.
+                // The same command was created before, so it fits.
                 let id = command(&mut self.commands, now, &own.prefix, pending);
                 own.state = id.map_or(State::Due(Time::NEVER), State::Requested);
             }
         }
     }
 
-    /// Whose command this is.
+    /// Returns the registration to which this command belongs.
     pub(super) fn commanded_by(&self, id: PendingId) -> Option<RegistrationIndex> {
         self.all.iter().position(|own| own.state == State::Requested(id)).map(RegistrationIndex)
     }
 
-    /// The forwarder has registered a prefix, or has not. The prefix, if that is to be told of.
+    /// Handles the forwarder's answer. Returns the prefix if the answer must be reported.
     pub(super) fn settle(&mut self, now: Time, of: RegistrationIndex, is_done: bool) -> Option<Name> {
         let own = self.all.get_mut(of.0)?;
         let is_told = !(is_done && own.is_refresh);
@@ -130,7 +130,7 @@ impl Registrations {
     }
 }
 
-/// Asks the forwarder to register a prefix.
+/// Creates and sends the command to register a prefix.
 fn command(
     commands: &mut Commands,
     now: Time,
@@ -152,7 +152,7 @@ mod tests {
     use weir_core::random::Random;
     use weir_packet::{Data, Interest, NameRef, SignatureInfo, SignatureType};
 
-    /// What a forwarder does with a command.
+    /// A forwarder's reaction to a command.
     #[derive(Clone, Copy, PartialEq)]
     enum Does {
         Registers,
@@ -166,9 +166,9 @@ mod tests {
         pending: PendingInterests,
         registrations: Registrations,
         random: Random,
-        /// Of commands: when they came, and the prefix.
+        /// Arrival times and prefixes of commands.
         came: Vec<(Time, Name)>,
-        /// Of what is told: when, the prefix, and whether it is registered.
+        /// Reports: time, prefix, and whether it is registered.
         told: Vec<(Time, Name, bool)>,
     }
 
@@ -193,7 +193,7 @@ mod tests {
             bench
         }
 
-        /// Lets so many seconds pass in front of a forwarder that does this.
+        /// Lets `span` seconds pass while the forwarder reacts like this.
         fn pass(&mut self, span: u64, does: Does) -> &mut Bench {
             let until = self.now + Span::from_secs(span);
             loop {
@@ -236,12 +236,12 @@ mod tests {
             }
         }
 
-        /// When commands came, s.
+        /// Arrival times of commands, s.
         fn times(&self) -> Vec<u64> {
             self.came.iter().map(|(at, _)| seconds(*at)).collect()
         }
 
-        /// When something was told, s, and whether it is registered.
+        /// Times of reports, s, and whether the prefix is registered.
         fn told(&self) -> Vec<(u64, bool)> {
             self.told.iter().map(|(at, _, is_done)| (seconds(*at), *is_done)).collect()
         }
@@ -272,7 +272,7 @@ mod tests {
         bench.pass(100, Does::Refuses);
         assert_eq!(bench.times(), [0, 1, 3, 7, 15, 31, 61, 91]);
         assert!(bench.told.iter().all(|(.., is_done)| !is_done) && bench.told.len() == 8);
-        // Once it does it, that is told; and who refuses later is asked soon again.
+        // The first success is reported. After a later failure the request is soon repeated.
         bench.told.clear();
         bench.pass(30, Does::Registers).pass(300, Does::Refuses);
         assert_eq!(bench.times()[8..], [121, 421, 422, 424, 428]);
@@ -295,7 +295,7 @@ mod tests {
         bench.came.clear();
         bench.registrations.restart(bench.now, &mut bench.pending);
         bench.pass(2, Does::Nothing);
-        // The answer to the one before comes no more.
+        // The answer to the previous command does not arrive any more.
         bench.registrations.restart(bench.now, &mut bench.pending);
         bench.pass(5, Does::Refuses);
         assert_eq!(bench.times(), [20, 22, 23, 25]);

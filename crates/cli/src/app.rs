@@ -1,4 +1,4 @@
-//! Code shared by the commands that are applications of a forwarder.
+//! Shared code of the commands that are applications of a forwarder.
 
 use std::io;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::{Failure, manage};
 const LOCALHOST: Component<'static> = Component::generic(b"localhost");
 const LOCALHOP: Component<'static> = Component::generic(b"localhop");
 
-/// How soon a command ends that is told to.
+/// Interval at which a command checks whether it should end.
 pub const LOOK_AROUND: Span = Span::from_millis(100);
 
-/// Which forwarder.
+/// Options that select the forwarder.
 #[derive(Debug, clap::Args)]
 pub struct Connection {
     /// The forwarder's address: unix:///path or tcp://host:port; by default the one in NDN_CLIENT_TRANSPORT or
@@ -29,7 +29,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Where it listens.
+    /// The forwarder's address.
     pub fn endpoint(&self) -> Result<Endpoint, Failure> {
         Ok(match &self.socket {
             Some(endpoint) => endpoint.clone(),
@@ -37,7 +37,7 @@ impl Connection {
         })
     }
 
-    /// Connects.
+    /// Connects to the forwarder.
     pub fn open(&self) -> Result<App, Failure> {
         App::connect(&self.endpoint()?).map_err(|error| match error {
             weir_app::AppError::Forwarder(error) => manage::with_advice(error),
@@ -46,7 +46,7 @@ impl Connection {
     }
 }
 
-/// By which networks Interests go.
+/// Options for forwarding hints.
 #[derive(Debug, clap::Args)]
 pub struct Hint {
     /// A forwarding hint: the name of a network that leads to the producer. Forwarders send the Interests there instead of
@@ -55,7 +55,7 @@ pub struct Hint {
     delegations: Vec<Name>,
 }
 
-/// The name of a network. Delegations of the scopes of a host lead nowhere.
+/// Parses the name of a network. Delegations to a host's own scopes are refused: they lead nowhere.
 fn delegation(text: &str) -> Result<Name, String> {
     let name: Name = text.parse().map_err(|error| format!("{error}"))?;
     match name.view().component(0) {
@@ -66,12 +66,12 @@ fn delegation(text: &str) -> Result<Name, String> {
     }
 }
 
-/// Bytes of a name and of hints that an Interest has room for. What follows them takes fewer than 256: a version and a segment,
-/// or the number of a ping, and the other fields.
+/// Maximum length of a name and hints in an Interest, bytes. The rest takes fewer than 256 bytes: a version and a
+/// segment, or a ping's number, and the other fields.
 const ROOM_OF_NAMES: usize = MAX_PACKET_SIZE - 256;
 
 impl Hint {
-    /// The delegations, the first choice first, for Interests whose names begin with this one.
+    /// The delegations, most preferred first, for Interests whose names begin with `prefix`.
     pub fn delegations(&self, prefix: &Name) -> Result<Vec<Name>, Failure> {
         let count = self.delegations.len();
         if count > MOST_DELEGATIONS {
@@ -93,24 +93,24 @@ impl Hint {
 
 static COUNTS_ELSEWHERE: AtomicBool = AtomicBool::new(false);
 
-/// Whether the user has had enough: SIGINT or SIGTERM. A second one ends the process at once.
+/// Whether SIGINT or SIGTERM has arrived. A second signal ends the process at once.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Listens for the signals.
+    /// Installs the signal handlers.
     pub fn new() -> io::Result<Stop> {
         let stop = Arc::new(AtomicBool::new(false));
         Stop::listen(Arc::clone(&stop))?;
         Ok(Stop(stop))
     }
 
-    /// Another process counts the signals, and hands them on again and again: here any number is one.
+    /// Another process counts the signals and forwards them repeatedly, so any number of them counts as one here.
     pub fn counts_elsewhere() {
         COUNTS_ELSEWHERE.store(true, Ordering::Relaxed);
     }
 
-    /// Sets a flag at the signals.
+    /// Sets a flag when a signal arrives.
     pub fn listen(flag: Arc<AtomicBool>) -> io::Result<()> {
         for signal in [SIGINT, SIGTERM] {
             if !COUNTS_ELSEWHERE.load(Ordering::Relaxed) {
@@ -121,7 +121,7 @@ impl Stop {
         Ok(())
     }
 
-    /// Whether it is time to end.
+    /// Returns whether the command should end.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -56,13 +56,13 @@ pub struct Args {
     json: bool,
 }
 
-/// Compares them. `arguments` are those of the whole command, without the program's name.
+/// Runs the command. `arguments` are those of the whole command, without the program's name.
 pub fn compare(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     if !args.lab {
         return compare_with(args, None).map(|()| ExitCode::SUCCESS);
     }
-    // A folder that cannot be made is found here, and not hidden by the mounts inside.
+    // Check the folder here: inside, mounts could hide an error.
     Out::open(args.out.as_deref(), args.json, &folder(&args.scenarios))?;
     isolated(arguments, |program, folder| {
         compare_with(args, Some(Arc::new(LabWorld::new(program, folder, true))))
@@ -72,7 +72,7 @@ pub fn compare(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure>
 fn compare_with(args: &Args, beside: Option<Arc<dyn Elsewhere>>) -> Result<(), Failure> {
     let all = ["all".to_owned()];
     let schemes = if args.schemes.is_empty() { &all[..] } else { &args.schemes };
-    // In the lab, one run would disturb another.
+    // In the lab, simultaneous runs would disturb each other.
     let jobs = if beside.is_some() { Jobs::one() } else { args.jobs.clone() };
     let request = CompareRequest {
         names: args.scenarios.clone(),
@@ -90,7 +90,7 @@ fn compare_with(args: &Args, beside: Option<Arc<dyn Elsewhere>>) -> Result<(), F
     progress::print(&outcome, args.json, out)
 }
 
-/// The name of the folder of results.
+/// The name of the folder for results.
 fn folder(scenarios: &[String]) -> String {
     let name = match scenarios {
         [] => "all",

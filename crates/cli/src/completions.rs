@@ -1,4 +1,4 @@
-//! `weir completions`: what a shell completes of the commands.
+//! `weir completions`: shell completions of the commands.
 
 use crate::{Failure, terminal};
 
@@ -9,7 +9,7 @@ pub struct Args {
     shell: clap_complete::Shell,
 }
 
-/// Prints them.
+/// Prints the completions.
 pub fn completions(args: &Args, mut commands: clap::Command) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut commands, "weir", &mut text);

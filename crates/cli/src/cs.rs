@@ -60,7 +60,7 @@ struct Erased {
     erased: u64,
 }
 
-/// Does what is asked.
+/// Runs the command.
 pub fn cs(args: &Args) -> Result<(), Failure> {
     let mut forwarder = args.connection.open()?;
     match args.command.as_ref().unwrap_or(&Command::Info) {
@@ -105,7 +105,7 @@ fn info(forwarder: &mut Forwarder<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Erases at most so many, or all, however many one command does; says how many there were.
+/// Erases at most `most` Data, or all. One command may erase only a part. Returns the number of erased Data.
 fn erase(forwarder: &mut Forwarder<'_>, prefix: &Name, most: Option<u64>) -> Result<u64, Failure> {
     let mut erased = 0;
     loop {
@@ -114,7 +114,7 @@ fn erase(forwarder: &mut Forwarder<'_>, prefix: &Name, most: Option<u64>) -> Res
         let done = forwarder.command(Module::Cs, "erase", &wanted)?;
         let count = done.count.unwrap_or_default();
         erased += count;
-        // A capacity says that one command could not do more.
+        // A capacity in the answer means that one command could not erase more.
         if count == 0 || done.capacity.is_none() || most.is_some_and(|most| erased >= most) {
             return Ok(erased);
         }

@@ -110,7 +110,7 @@ impl Properties {
     }
 }
 
-/// A face. What a forwarder does not tell is null.
+/// A row of the face list. A property that the forwarder does not report is null.
 #[derive(Debug, Serialize)]
 struct Row {
     face: FaceNumber,
@@ -210,7 +210,7 @@ const fn persistency(persistency: FacePersistency) -> &'static str {
     }
 }
 
-/// Does what is asked.
+/// Runs the command.
 pub fn face(args: &Args) -> Result<(), Failure> {
     let mut forwarder = args.connection.open()?;
     match args.command.as_ref().unwrap_or(&Command::List) {
@@ -263,7 +263,7 @@ struct Destroyed {
     face: FaceNumber,
 }
 
-/// What a forwarder says of a face that it made or changed.
+/// The forwarder's answer about a created or changed face.
 #[derive(Debug, Serialize)]
 struct Made {
     face: Option<FaceNumber>,
@@ -305,7 +305,7 @@ impl Made {
     }
 }
 
-/// A face that exists already is named.
+/// The error for an existing face names it.
 fn is_there(error: ClientError) -> Failure {
     let ClientError::Refused(response) = &error else { return error.into() };
     let face = response.body.as_ref().filter(|_| response.code == 409).and_then(|body| body.face);

@@ -26,7 +26,7 @@ pub struct Args {
     check: bool,
 }
 
-/// Forwards until it is stopped.
+/// Runs the forwarder until it is stopped.
 pub fn forward(args: &Args) -> Result<(), Failure> {
     let config = match &args.config {
         Some(path) => Config::load(path)?,
@@ -49,7 +49,7 @@ pub fn forward(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What of a file may be a mistake.
+/// Parts of the file that may be mistakes.
 fn warnings(config: &Config) -> Vec<ConfigError> {
     let needs_rates = config.scheme.build().needs_rates();
     let without_rate = if needs_rates { config.without_rate() } else { Vec::new() };
@@ -61,7 +61,7 @@ fn name(args: &Args) -> String {
     args.config.as_ref().map_or("the defaults".to_owned(), |path| path.display().to_string())
 }
 
-/// Messages go to standard error.
+/// Writes messages to standard error.
 fn log(log: Log) {
     let level = match log.level {
         LogLevel::Error => LevelFilter::ERROR,

@@ -23,9 +23,9 @@ use weir_schemes::SchemeError;
 use crate::app::{Connection, Hint, Stop};
 use crate::{Failure, terminal};
 
-/// Exit code of a command that Ctrl-C ended.
+/// Exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
-/// The largest file with a key or a certificate, bytes.
+/// Maximum size of a file with a key or a certificate, bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 /// Fetch an object: a file that is published under a name
@@ -96,7 +96,7 @@ fn memory(text: &str) -> Result<Bytes, String> {
     if memory >= Bytes::new(1_000_000) { Ok(memory) } else { Err("wanted 1 MB or more".to_owned()) }
 }
 
-/// Gets.
+/// Runs the command.
 pub fn get(args: &Args) -> Result<ExitCode, Failure> {
     let scheme = scheme(args)?;
     let trust = trust(args)?;
@@ -149,14 +149,14 @@ pub fn get(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Standard output, and what was written to it last.
+/// Standard output, and the last bytes written to it.
 struct Output {
     out: StdoutLock<'static>,
     last: Option<u8>,
 }
 
 impl Output {
-    /// On a terminal messages follow: they begin a line of their own.
+    /// Ends the line on a terminal before a message follows.
     fn end_line(&mut self) {
         if self.out.is_terminal() && self.last.is_some_and(|last| last != b'\n') {
             let _ = self.write_all(b"\n").and_then(|()| self.flush());
@@ -176,7 +176,7 @@ impl Write for Output {
     }
 }
 
-/// What is said of a file that is not complete; `is_anew`: what is in its part is not of this command.
+/// The advice about an incomplete file. `is_anew` means that the contents of its part belong to another command.
 fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
     let part = args.output.as_ref().map(|path| format!("{}.part", path.display()));
     let Some(part) = part.filter(|part| Path::new(part).exists()) else { return String::new() };
@@ -191,7 +191,7 @@ fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
     }
 }
 
-// ---- What to believe, and how to control
+// ---- Trust and scheme
 
 fn scheme(args: &Args) -> Result<Box<dyn Scheme>, Failure> {
     let entry = weir_schemes::known(&args.scheme).map_err(SchemeError::from)?;
@@ -203,7 +203,7 @@ fn scheme(args: &Args) -> Result<Box<dyn Scheme>, Failure> {
     Ok(resolved.build())
 }
 
-/// Key and value that `--param` gives a scheme.
+/// Parses `--param` into a key and a value of the scheme.
 fn parameter(scheme: &str, param: &str) -> Result<(String, Value), String> {
     let (key, value) = param
         .split_once('=')
@@ -247,19 +247,19 @@ fn no_anchor(key: &str) -> Failure {
     format!("{key}: an HMAC key has no certificate, so it cannot be an anchor: use --key {key}").into()
 }
 
-/// Whether a file has an HMAC key in it, and nothing else.
+/// Returns whether a file contains only an HMAC key.
 fn holds_hmac(bytes: &[u8]) -> bool {
     let items = form::read(bytes, placeholder().as_ref()).unwrap_or_default();
     let is_hmac = |item: &Item| matches!(item, Item::Key(key) if key.algorithm() == Algorithm::Hmac);
     !items.is_empty() && items.iter().all(is_hmac)
 }
 
-/// The name of a key whose file has no name in it.
+/// The name for a key whose file contains no name.
 fn placeholder() -> Option<KeyName> {
     KeyName::of_key("/key/KEY/file".parse::<Name>().ok()?.view())
 }
 
-/// The key of a file or of the key chain.
+/// Trusts the key in a file or in the key chain.
 fn trust_in_key<E>(key: &str, chain: impl Fn() -> Result<KeyChain, E>) -> Result<Trust, Failure>
 where
     Failure: From<E>,
@@ -281,7 +281,7 @@ where
     let (name, chain) = (named(key)?, chain()?);
     match chain.certificate(name.view()) {
         Ok(certificate) => of_certificate(&certificate),
-        // Keys of HMAC have no certificates.
+        // HMAC keys have no certificates.
         Err(_) => of_key(&chain.key(Some(name.view()))?),
     }
 }
@@ -294,7 +294,7 @@ fn of_key(key: &Key) -> Result<Trust, Failure> {
     Ok(Trust::NamedKey(key.name().clone(), key.verifier()?))
 }
 
-/// The content of the file of this name, if there is one.
+/// The content of the file at this path; `None` if there is no file.
 fn file(path: &str) -> Result<Option<Vec<u8>>, Failure> {
     match fs::metadata(path) {
         Ok(found) if found.len() > MAX_FILE => {
@@ -311,20 +311,20 @@ fn named(text: &str) -> Result<Name, Failure> {
     Ok(text.parse::<Name>().map_err(wrong)?)
 }
 
-// ---- What the user sees
+// ---- Output
 
-/// Progress on a terminal, messages, and the statistics at the end.
+/// Shows progress on a terminal, messages, and the final statistics.
 struct Display<'a> {
     args: &'a Args,
     bar: ProgressBar,
     stop: Stop,
-    /// Bytes that were there before.
+    /// Bytes that were already in the file.
     had: u64,
-    /// A part is not used, and nothing has come yet.
+    /// Whether a part was discarded and nothing has arrived since.
     is_anew: bool,
-    /// The forwarder is away, which was said.
+    /// Whether the forwarder is away and this was reported.
     is_away: bool,
-    /// The scheme's notice that was said last.
+    /// The scheme's last reported notice.
     noticed: Option<&'static str>,
 }
 
@@ -351,7 +351,7 @@ impl<'a> Display<'a> {
             Progress::Refused(why) => self.say(&format!("{why}; asking again, past content stores")),
             Progress::Found { object, first, bytes } => {
                 self.had = *bytes;
-                // The content is shown there.
+                // The terminal shows the content.
                 if self.args.output.is_none() && io::stdout().is_terminal() {
                     self.bar.finish_and_clear();
                     self.bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -423,7 +423,7 @@ impl<'a> Display<'a> {
     }
 }
 
-/// A line of figures: of one that is too long for the terminal the end is not seen.
+/// The line of progress. A terminal cuts off its end if it is too long.
 fn words(status: &Status<'_>, had: u64) -> String {
     let mut words = vec![bytes(had + status.bytes), format!("{:.1} Mb/s", status.rate.as_bps_f64() / 1e6)];
     if let Some(left) = left(status).filter(|left| *left >= 0.5) {
@@ -444,7 +444,7 @@ fn words(status: &Status<'_>, had: u64) -> String {
     words.join(", ")
 }
 
-/// Seconds until the end, at the present rate.
+/// Estimated remaining time at the present rate, s.
 fn left(status: &Status<'_>) -> Option<f64> {
     let segments = status.next.checked_sub(status.first).filter(|segments| *segments > 0)?;
     let content = status.bytes as f64 / segments as f64;
@@ -473,28 +473,28 @@ fn summary(report: &Report) -> String {
     )
 }
 
-/// bit/s.
+/// Goodput, bit/s.
 fn goodput(report: &Report) -> f64 {
     let seconds = report.elapsed.as_secs_f64();
     if seconds > 0.0 { 8.0 * report.bytes as f64 / seconds } else { 0.0 }
 }
 
-/// The statistics as JSON; names are those of a flow of the simulator where they mean the same.
+/// The statistics as JSON. Names are those of the simulator's flows if they mean the same.
 #[derive(Debug, Serialize)]
 struct Statistics {
-    /// The name that was asked for.
+    /// The requested name.
     name: String,
     /// The object: the name with its version.
     object: String,
     class: String,
     scheme: String,
-    /// `key` or `anchor`: every segment was signed so; `digest`: each had a digest that is right; `none`: some had
-    /// signatures that were not checked, or none. So also of what was there before.
+    /// `key` or `anchor`: every segment was verified with it; `digest`: every segment had a valid digest; `none`: some
+    /// segments had unchecked signatures, or none. It includes the bytes that were already in the file.
     verified: &'static str,
-    /// Bytes of content that were fetched, and how many segments.
+    /// Number of fetched bytes of content, and of fetched segments.
     delivered_bytes: u64,
     segments: u64,
-    /// Bytes that were there before.
+    /// Bytes that were already in the file.
     resumed_bytes: u64,
     goodput_bps: f64,
     completion_s: f64,
@@ -505,7 +505,7 @@ struct Statistics {
     timeouts: u64,
     nacks: u64,
     duplicates: u64,
-    /// Data that came with a congestion mark.
+    /// Data with a congestion mark.
     marks: u64,
 }
 

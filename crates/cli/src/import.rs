@@ -1,4 +1,4 @@
-//! `weir import`: a topology file of others as a scenario.
+//! `weir import`: converts a topology file in another format to a scenario.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,10 +8,11 @@ use weir_import::{Delay, File, Format, Options};
 
 use crate::{Failure, terminal};
 
-/// Make a scenario of a topology file: GraphML, GML, ndnSIM, Rocketfuel, Mini-NDN or an edge list
+/// Convert a topology file to a scenario: GraphML, GML, ndnSIM, Rocketfuel, Mini-NDN or an edge list
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file; several about the same nodes, such as Rocketfuel's weights.intra and latencies.intra, are put together
+    /// The file; several files about the same nodes are combined, such as Rocketfuel's weights.intra and
+    /// latencies.intra
     #[arg(required = true)]
     file: Vec<PathBuf>,
     /// Write the scenario into this file; by default to standard output
@@ -51,7 +52,7 @@ fn flow(text: &str) -> Result<(String, String), String> {
         .ok_or_else(|| "write two nodes, consumer first, such as 'A->B'".to_owned())
 }
 
-/// Makes it.
+/// Runs the command.
 pub fn import(args: &Args) -> Result<(), Failure> {
     let scheme = args.scheme.as_deref().unwrap_or(weir_schemes::OWN);
     weir_schemes::known(scheme)?;

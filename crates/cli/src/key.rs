@@ -117,7 +117,7 @@ struct Export {
     passphrase: Source,
 }
 
-/// A form of keys and certificates.
+/// Format of keys and certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
     /// As ndnsec and pyndnsec write it
@@ -130,16 +130,17 @@ enum Form {
     Pem,
 }
 
-/// Validity of self-signed certificates, days: 20 years, as `ndnsec` and `pyndnsec` have it.
+/// Validity of self-signed certificates, days: 20 years, as in `ndnsec` and `pyndnsec`.
 const SELF_SIGNED_DAYS: u32 = 7300;
-/// Validity of certificates for others, days: a year, as `ndnsec` and `ndnd` have it.
+/// Validity of certificates for other keys, days: a year, as in `ndnsec` and `ndnd`.
 const ISSUED_DAYS: u32 = 365;
-/// So much earlier than now certificates are valid, ms. Assumed: a minute, more than clocks differ that are set by NTP.
+/// Certificates are valid from this long before now, ms. Assumed: a minute, more than the difference of clocks set by
+/// NTP.
 const BACKDATED_MS: u64 = 60_000;
-/// The largest file that is read, bytes: hundreds of certificates.
+/// Maximum size of an input file, bytes: hundreds of certificates.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Does what is asked.
+/// Runs the command.
 pub fn key(args: &Args) -> Result<(), Failure> {
     let chain = match &args.keychain {
         Some(folder) => KeyChain::at(folder.clone()),
@@ -160,7 +161,7 @@ fn now() -> Moment {
     Moment::from_unix_ms(wall_ms())
 }
 
-/// From a little before now on: the clocks of others may be behind.
+/// The validity begins slightly before now, because other clocks may be behind.
 fn days_from(now: Moment, days: u32) -> Validity {
     let not_before = Moment::from_unix_ms(now.unix_ms().saturating_sub(BACKDATED_MS));
     Validity { not_before, not_after: now.plus_days(days) }
@@ -190,14 +191,14 @@ fn new(chain: &KeyChain, name: &Name, algorithm: Algorithm, default: bool, days:
     terminal::print(&said)
 }
 
-/// A name that may have keys: one that is not taken for the name of a key or of a certificate.
+/// Checks that a name can be an identity, that is, not the name of a key or a certificate.
 fn identity(name: &Name) -> Result<&Name, Failure> {
     let what = if KeyName::of_certificate(name.view()).is_some() {
         "is the name of a certificate"
     } else if name.view().last() == Some(Component::generic(b"KEY")) {
         "ends in KEY, so it is no identity"
     } else if KeyName::of_locator(name.view()).is_some() {
-        "has KEY in the place where names of keys and certificates have it"
+        "has KEY at its position in the names of keys and certificates"
     } else {
         return Ok(name);
     };
@@ -207,12 +208,12 @@ fn identity(name: &Name) -> Result<&Name, Failure> {
     .into())
 }
 
-/// A key, private or known by its certificates alone.
+/// A key: private, or known only from its certificates.
 #[derive(Debug, Serialize)]
 struct Row {
     key: String,
     identity: String,
-    /// `None` without the private key.
+    /// `None` if there is no private key.
     r#type: Option<&'static str>,
     default: bool,
     certificates: Vec<CertificateRow>,
@@ -285,7 +286,7 @@ fn list(chain: &KeyChain, identity: Option<&Name>, json: bool) -> Result<(), Fai
     terminal::print(&text(&table))
 }
 
-/// What is exported.
+/// The exported value.
 enum Exported {
     Text(Zeroizing<String>),
     Bytes(Vec<u8>),
@@ -299,7 +300,7 @@ impl Exported {
         }
     }
 
-    /// Text or bytes, as the form has it.
+    /// Encodes a packet as text or bytes, depending on the format.
     fn packet(wire: Vec<u8>, form: Form) -> Exported {
         if form == Form::Binary { Exported::Bytes(wire) } else { Exported::Text(form::base64(&wire).into()) }
     }
@@ -344,7 +345,7 @@ fn export(chain: &KeyChain, wanted: &Export) -> Result<(), Failure> {
     write(&exported, wanted, !is_encrypted)
 }
 
-/// Why there is no certificate: a key of HMAC has none.
+/// The error for a missing certificate. An HMAC key has none.
 fn without_certificate(chain: &KeyChain, name: weir_packet::NameRef<'_>, error: StoreError) -> Failure {
     match chain.key(Some(name)) {
         Ok(key) if key.algorithm() == Algorithm::Hmac => {
@@ -355,7 +356,7 @@ fn without_certificate(chain: &KeyChain, name: weir_packet::NameRef<'_>, error: 
     }
 }
 
-/// Writes to the file or to standard output; what is secret not to a terminal.
+/// Writes to the file or to standard output. A secret is not written to a terminal.
 fn write(exported: &Exported, wanted: &Export, is_secret: bool) -> Result<(), Failure> {
     let Some(path) = &wanted.output else {
         let is_terminal = io::stdout().is_terminal();
@@ -382,7 +383,7 @@ fn write(exported: &Exported, wanted: &Export, is_secret: bool) -> Result<(), Fa
     let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     let written = made.and_then(|mut file| {
         let written = file.write_all(exported.bytes()).and_then(|()| file.sync_all());
-        // A piece of a key is of no use, and in the way of the next try.
+        // An incomplete key file is useless, and would prevent the next try.
         written.inspect_err(|_| drop(fs::remove_file(path)))
     });
     written.map_err(|error| match error.kind() {
@@ -418,7 +419,7 @@ fn import(chain: &KeyChain, file: &Path, name: Option<&Name>, passphrase: &Sourc
     let name = match name {
         Some(name) => Some(match KeyName::of_key(name.view()) {
             Some(name) => name,
-            // A new key's name, whose key itself is not used.
+            // Only the generated name is used, not the key.
             None => Key::generate(identity(name)?.view(), Algorithm::Hmac)?.name().clone(),
         }),
         None => None,
@@ -457,7 +458,7 @@ fn import(chain: &KeyChain, file: &Path, name: Option<&Name>, passphrase: &Sourc
     Ok(())
 }
 
-/// A name is of use for a key that has none; what has one keeps it.
+/// Refuses --name for a key that has a name already.
 fn check_needed(file: &Path, bytes: &[u8], name: &Name) -> Result<(), Failure> {
     let Ok(items) = form::read(bytes, None) else { return Ok(()) };
     let own = items.iter().map(|item| match item {
@@ -474,7 +475,7 @@ fn check_needed(file: &Path, bytes: &[u8], name: &Name) -> Result<(), Failure> {
     }
 }
 
-/// Keeps a private key; the same one may be there already.
+/// Stores a private key. The same key may already exist.
 fn take(chain: &KeyChain, key: &Key) -> Result<(), Failure> {
     let (name, algorithm) = (key.name(), key.algorithm());
     match chain.insert_key(key) {
@@ -503,7 +504,7 @@ fn certify(chain: &KeyChain, file: &Path, by: Option<&Name>, issuer: &str, days:
     let (Some(request), true) = (found.pop(), found.is_empty()) else {
         return Err(format!("{}: the file has several certificates: wanted one", file.display()).into());
     };
-    // Who sends it has the private key, and means this name.
+    // The sender has the private key, and intends this name.
     let is_own = request.verifier()?.verify_data(request.wire()).is_ok();
     if !is_own {
         let error = format!(
@@ -534,7 +535,7 @@ fn delete(chain: &KeyChain, name: &Name, yes: bool) -> Result<(), Failure> {
         return terminal::print(&format!("Deleted the certificate {name}.\n"));
     }
     let key = match chain.key(Some(name.view())) {
-        // Others' certificates have no private key.
+        // Certificates of other keys have no private key.
         Err(StoreError::NotFound(_)) => {
             let certificate = chain.certificate(name.view())?;
             let error =

@@ -26,9 +26,9 @@ use crate::{Failure, load, manage, ping, terminal};
 
 /// Run a scenario on real forwarders, in network namespaces of this machine
 ///
-/// Each node is a `weir forward` in a network namespace of its own, each link is emulated between two interfaces, and the
-/// flows are applications. The results are those of `weir run`. It needs Linux, and root or user namespaces. Nothing stays
-/// behind, whatever happens. SIGINT ends the run early, with the measurements so far.
+/// Each node is a `weir forward` in its own network namespace, each link is emulated between two interfaces, and the
+/// flows are applications. The results are those of `weir run`. It needs Linux, and root or user namespaces. When it
+/// ends for any reason, nothing stays behind. SIGINT ends the run early, with the measurements so far.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario (see `weir list`) or a file
@@ -45,11 +45,12 @@ pub struct Args {
     /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
-    /// Tell forwarders no rates of links: the emulated links queue packets, with drop-tail queues
+    /// Do not tell forwarders the rates of links: packets wait in drop-tail queues of the emulated links
     #[arg(long)]
     untold: bool,
-    /// Multiply all rates and amounts by this, at most 1, on a machine that cannot keep up. Delays and times stay, so that
-    /// windows, queues and delays in packets are others than those of the scenario, and its expectations are left out
+    /// Multiply all rates and amounts by this factor, at most 1, on a machine that cannot keep up. Delays and times
+    /// stay. So windows, queues and delays in packets differ from those of the scenario, and its expectations are left
+    /// out
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     scale: f64,
     /// Write the frames of a link, such as R1-R2, to LINK.pcapng in the folder of the results; may be repeated
@@ -82,11 +83,11 @@ impl Args {
     }
 }
 
-/// Runs it. `arguments` are those of the whole command, without the program's name.
+/// Runs the command. `arguments` are those of the whole command, without the program's name.
 pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let windows = load::windows(&args.windows)?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
-    // Mistakes are found before any namespace is made.
+    // Errors are reported before any namespace is created.
     let point = load::point(&args.scenario, &args.set, windows.clone())?;
     let setup = Setup { scheme: args.scheme.clone(), seed: args.seed, windows, ..Setup::default() };
     let experiment = Experiment::new(scaled(&point.scenario, args.scale)?, &setup)?;
@@ -100,7 +101,7 @@ pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     if let Some(node) = &args.shell {
         known_node(experiment.scenario(), node)?;
     }
-    // What the lab mounts would hide a folder that is made later.
+    // The lab's mounts would hide a folder that is created later.
     let out =
         Out::open(args.out.as_deref(), args.json, &format!("lab-{}-{scheme}", stem(&point.scenario.name)))?;
     isolated(arguments, |program, folder| {
@@ -108,7 +109,7 @@ pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Has the namespaces of a lab made for this command, which goes on in them.
+/// Creates the namespaces of a lab for this command, which continues in them.
 pub fn isolated(
     arguments: &[OsString],
     work: impl FnOnce(Program, PathBuf) -> Result<(), Failure>,
@@ -123,14 +124,14 @@ pub fn isolated(
     }
 }
 
-/// The lab as the world that makes the runs of a study.
+/// The lab as the world in which a study runs.
 #[derive(Debug)]
 pub struct LabWorld {
     options: Options,
 }
 
 impl LabWorld {
-    /// A world whose labs have their files in this folder.
+    /// Creates a world whose labs have their files in `folder`.
     pub fn new(program: Program, folder: PathBuf, tells_rates: bool) -> LabWorld {
         let (captures, commands) = (Vec::new(), None);
         LabWorld { options: Options { program, folder, tells_rates, captures, commands, scale: 1.0 } }
@@ -194,7 +195,7 @@ impl Watch for Studied<'_> {
     }
 }
 
-/// The links that are to be captured, each with the name of its file.
+/// The links to capture, each with the name of its file.
 fn links(scenario: &Scenario, wanted: &[String]) -> Result<Vec<(LinkId, String)>, Failure> {
     let names: Vec<String> = (0..scenario.links.len()).map(|at| scenario.link_name(LinkId(at))).collect();
     // Either end may come first.
@@ -216,7 +217,7 @@ fn links(scenario: &Scenario, wanted: &[String]) -> Result<Vec<(LinkId, String)>
     wanted.iter().map(link).collect()
 }
 
-/// Refuses a shell at a node that is not there.
+/// Refuses a shell at a node that does not exist.
 fn known_node(scenario: &Scenario, node: &str) -> Result<(), Failure> {
     let names: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
     if names.contains(&node) {
@@ -226,7 +227,7 @@ fn known_node(scenario: &Scenario, node: &str) -> Result<(), Failure> {
     Err(format!("--shell {node}: there is no such node{meant}\n  = nodes are {}", names.join(", ")).into())
 }
 
-/// The process that does the work, in the namespaces of the lab.
+/// The process that does the work in the namespaces of the lab.
 struct Inside<'a> {
     args: &'a Args,
     point: &'a Point,
@@ -276,7 +277,7 @@ impl Inside<'_> {
             self.point.complete(&mut report.document);
         } else {
             report.notes.push(format!(
-                "All rates and amounts are {} of the scenario's, and delays are not: a bandwidth-delay product, a window and a queue hold fewer packets, a packet takes longer to send, and goodputs are to be divided by this factor.",
+                "All rates and amounts are {} of the scenario's, and delays are not: a bandwidth-delay product, a window and a queue hold fewer packets, a packet takes longer to send, and goodputs must be divided by this factor.",
                 self.args.scale
             ));
         }
@@ -288,7 +289,7 @@ impl Inside<'_> {
     }
 }
 
-/// How soon it ends when its shell has, or when it is told to.
+/// Interval at which it checks whether its shell has ended or it should end.
 const LOOK_AROUND: Duration = Duration::from_millis(50);
 
 /// The user's shell.
@@ -296,7 +297,7 @@ fn shell() -> Command {
     Command::new(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()))
 }
 
-/// How to look at a network that is kept.
+/// Instructions for inspecting a network that is kept.
 fn kept(lab: &Lab<'_>) -> String {
     let mut text = "The network is kept until SIGINT (Ctrl-C).".to_owned();
     for (node, process) in lab.nodes().iter().zip(lab.processes()) {
@@ -305,11 +306,11 @@ fn kept(lab: &Lab<'_>) -> String {
     text
 }
 
-/// Shows how a run goes on.
+/// Shows the progress of a run.
 struct Progress<'a> {
     stop: &'a Stop,
     bar: ProgressBar,
-    /// The names of the directions of links.
+    /// Names of the links' directions.
     directions: Vec<String>,
     /// The time of the next line of progress. `None` on a terminal, which has a bar.
     next_line: Option<Time>,

@@ -32,6 +32,7 @@ mod status;
 mod strategy;
 mod sweep;
 mod terminal;
+mod top;
 mod traffic;
 
 use std::error::Error;
@@ -40,7 +41,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// What can go wrong, on any thread.
+/// Any error, on any thread.
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// Congestion control and quality of service for Named Data Networking.
@@ -67,6 +68,7 @@ enum Command {
     Get(get::Args),
     Replay(replay::Args),
     Status(status::Args),
+    Top(top::Args),
     Face(face::Args),
     Route(route::Args),
     Strategy(strategy::Args),
@@ -79,8 +81,8 @@ enum Command {
     Man(man::Args),
 }
 
-/// Runs the command with these arguments, the name of the program first. Help, a wrong argument and an interruption end
-/// the process.
+/// Runs the command. The first argument is the program's name. Help, an invalid argument and an interruption end the
+/// process.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = Cli::parse_from(&args);
@@ -99,6 +101,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Get(args) => get::get(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
+        Command::Top(args) => top::top(&args).map(|()| ExitCode::SUCCESS),
         Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),
         Command::Route(args) => route::route(&args).map(|()| ExitCode::SUCCESS),
         Command::Strategy(args) => strategy::strategy(&args).map(|()| ExitCode::SUCCESS),

@@ -53,7 +53,7 @@ fn parameters(name: &str) -> String {
     text
 }
 
-/// What is neither a scenario nor a file may have been meant for a scheme.
+/// The error for a name that is neither a scenario nor a file. It may be a misspelt scheme.
 fn or_scheme(name: &str, error: &dyn Error) -> String {
     let schemes: Vec<_> = SCHEMES.iter().map(|scheme| scheme.name).collect();
     if Path::new(name).exists() || builtin(name).is_some() {
@@ -105,7 +105,7 @@ impl Line {
         (&self.value, self.source.as_deref())
     }
 
-    /// What it is of all nodes, links or flows: `node.*.cache` of `node.R1.cache`.
+    /// The row's family among all nodes, links or flows: `node.*.cache` for `node.R1.cache`.
     fn family(&self) -> Option<String> {
         let (section, rest) = self.path.split_once('.')?;
         let (_, key) = rest.rsplit_once('.')?;
@@ -113,10 +113,10 @@ impl Line {
     }
 }
 
-/// So many rows of a family are shown at most, one of which may be for many.
+/// Maximum number of rows of a family. One of them may stand for many.
 const ROWS_OF_FAMILY: usize = 8;
 
-/// What many nodes, links or flows have in common in one row, where the first of them is.
+/// Combines the rows of nodes, links or flows with the same value into one row, at the place of the first.
 fn shortened(each: Vec<Line>) -> Vec<Line> {
     let mut families: BTreeMap<String, Vec<&Line>> = BTreeMap::new();
     for line in &each {
@@ -129,7 +129,7 @@ fn shortened(each: Vec<Line>) -> Vec<Line> {
         .filter(|(_, lines)| lines.len() > ROWS_OF_FAMILY)
         .map(|(family, lines)| (family.clone(), of_family(&family, &lines)))
         .collect();
-    // The rows of a family are there once; what comes after is in them.
+    // The rows of a family are listed once, at its first line.
     let row = |line: &Line| match line.family().and_then(|family| rows.get_mut(&family)) {
         Some(rows) => std::mem::take(rows),
         None => vec![line.clone()],
@@ -137,7 +137,7 @@ fn shortened(each: Vec<Line>) -> Vec<Line> {
     each.iter().flat_map(row).collect()
 }
 
-/// Of a family with many rows: the one that most have, and the others if they are few.
+/// The rows of a family with many lines: one for the most frequent value, and the others if they are few.
 fn of_family(family: &str, lines: &[&Line]) -> Vec<Line> {
     let all = lines.len();
     let mut values: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Scenarios by name or path, with a word on a terminal while they are read.
+//! Loads scenarios by name or path, with a message on a terminal meanwhile.
 
 use weir_core::units::Span;
 use weir_scenario::Scenario;
@@ -6,20 +6,20 @@ use weir_study::{Point, Source};
 
 use crate::{Failure, terminal};
 
-/// The scenario that the user means, with `--set` applied.
+/// Loads a scenario by name or path, and applies `--set`.
 ///
 /// # Errors
-/// There is none, or it has a mistake.
+/// Returns an error if there is none, or it has a mistake.
 pub fn scenario(name: &str, set: &[String]) -> Result<Scenario, Failure> {
     let source = Source::find(name)?;
     let scenario = terminal::while_waiting("preparing nodes, flows and routes", || source.read(set));
     Ok(scenario?)
 }
 
-/// The same with measuring windows, for runs.
+/// Loads a scenario with measuring windows, for runs.
 ///
 /// # Errors
-/// As [`scenario`].
+/// Returns the errors of [`scenario`], and an error for an invalid window.
 pub fn point(name: &str, set: &[String], windows: Vec<(Span, Span)>) -> Result<Point, Failure> {
     let source = Source::find(name)?;
     let point = terminal::while_waiting("preparing nodes, flows and routes", || {
@@ -28,10 +28,10 @@ pub fn point(name: &str, set: &[String], windows: Vec<(Span, Span)>) -> Result<P
     Ok(point?)
 }
 
-/// Measuring windows.
+/// Parses measuring windows.
 ///
 /// # Errors
-/// The first that is none.
+/// Returns an error for the first invalid one.
 pub fn windows(texts: &[String]) -> Result<Vec<(Span, Span)>, Failure> {
     Ok(texts.iter().map(|text| weir_study::window(text)).collect::<Result<_, _>>()?)
 }

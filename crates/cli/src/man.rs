@@ -1,4 +1,4 @@
-//! `weir man`: the manual pages of all commands, made of their help.
+//! `weir man`: the manual pages of all commands, generated from their help.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ pub struct Args {
     folder: PathBuf,
 }
 
-/// Writes them: `weir.1`, and `weir-COMMAND.1` for each command.
+/// Writes the pages: `weir.1`, and `weir-COMMAND.1` for each command.
 pub fn man(args: &Args, commands: clap::Command) -> Result<(), Failure> {
     let said = |error| format!("cannot write the manual pages to {}: {error}", args.folder.display());
     fs::create_dir_all(&args.folder).map_err(said)?;
@@ -36,7 +36,7 @@ fn write(command: &clap::Command, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(man.get_filename()), page)
 }
 
-/// A page whose synopsis has the values of options: the library writes `[--config]` for `[--config FILE]`.
+/// Adds the values of options to the synopsis of a page: the library writes `[--config]` for `[--config FILE]`.
 fn with_values(page: &str, command: &clap::Command) -> String {
     const SYNOPSIS: &str = ".SH SYNOPSIS\n";
     let Some((head, (synopsis, rest))) =

@@ -1,4 +1,4 @@
-//! Code shared by the commands that query and change a running forwarder.
+//! Shared code of the commands that query and change a running forwarder.
 
 use std::io::ErrorKind;
 use std::str::FromStr;
@@ -14,10 +14,10 @@ use weir_net::uri::FaceUri;
 
 use crate::{Failure, terminal};
 
-/// No list of faces is older: NFD's are a second old at most.
+/// Maximum age of a list of faces. NFD's are at most a second old.
 const OLDEST_LIST: Duration = Duration::from_secs(2);
 
-/// Which forwarder, and how to print what it says.
+/// Options that select the forwarder and the output.
 #[derive(Debug, clap::Args)]
 pub struct Connection {
     /// The forwarder's address: unix:///path or tcp://host:port; by default the one in NDN_CLIENT_TRANSPORT or
@@ -33,7 +33,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects.
+    /// Whether the result is printed as JSON.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Connects to the forwarder.
     pub fn open(&self) -> Result<Forwarder<'_>, Failure> {
         let endpoint = match &self.socket {
             Some(endpoint) => endpoint.clone(),
@@ -45,7 +50,7 @@ impl Connection {
     }
 }
 
-/// What to do about a forwarder that cannot be reached.
+/// Adds advice to the error that a forwarder cannot be reached.
 pub fn with_advice(error: ClientError) -> Failure {
     let advice = match &error {
         ClientError::Unreachable(_, cause) if cause.kind() == ErrorKind::PermissionDenied => {
@@ -56,15 +61,15 @@ pub fn with_advice(error: ClientError) -> Failure {
     format!("{error}\n  {advice}").into()
 }
 
-/// A forwarder that answers.
+/// A connected forwarder.
 pub struct Forwarder<'a> {
-    /// The connection to it.
+    /// The client.
     pub client: Client,
     connection: &'a Connection,
 }
 
 impl Forwarder<'_> {
-    /// Prints rows as JSON if that is wanted, else as text.
+    /// Prints rows as JSON with --json, otherwise as text.
     pub fn print<T: serde::Serialize>(
         &self,
         rows: &T,
@@ -73,7 +78,7 @@ impl Forwarder<'_> {
         terminal::print(&if self.connection.json { to_json(rows) } else { text(rows) })
     }
 
-    /// Gives a command.
+    /// Sends a command.
     pub fn command(
         &mut self,
         module: Module,
@@ -88,8 +93,8 @@ impl Forwarder<'_> {
         Ok(self.client.faces()?.into_iter().map(|face| face.status).collect())
     }
 
-    /// All faces. If this one is not among them, it may be newer than the list: then the list is asked for again once it is
-    /// not fresh any more.
+    /// All faces. If none matches `is_it`, the wanted face may be newer than the list: then the list is requested again
+    /// when it is no longer fresh.
     pub fn faces_with(&mut self, is_it: impl Fn(&FaceStatus) -> bool) -> Result<Vec<FaceStatus>, Failure> {
         let faces = self.faces()?;
         if faces.iter().any(is_it) {
@@ -99,7 +104,7 @@ impl Forwarder<'_> {
         self.faces()
     }
 
-    /// The number of a face that there is.
+    /// The number of an existing face.
     pub fn find(&mut self, face: &FaceName) -> Result<FaceNumber, Failure> {
         let uri = match face {
             FaceName::Number(number) => return Ok(*number),
@@ -120,7 +125,7 @@ impl Forwarder<'_> {
         }
     }
 
-    /// The number of a face, which is made if there is none.
+    /// The number of a face. Creates the face if it does not exist.
     pub fn find_or_create(&mut self, face: &FaceName) -> Result<FaceNumber, Failure> {
         let uri = match face {
             FaceName::Number(number) => return Ok(*number),
@@ -137,23 +142,23 @@ impl Forwarder<'_> {
     }
 }
 
-/// Waits for so long.
+/// Sleeps for this time.
 #[expect(clippy::disallowed_methods, reason = "the command has nothing else to do")]
 pub fn wait(time: Duration) {
     thread::sleep(time);
 }
 
-/// The form of a face URI that forwarders compare; a host's name becomes an address.
+/// The canonical form of a face URI, which forwarders compare. A host name becomes an address.
 pub fn canonical(uri: &str) -> Result<String, Failure> {
     Ok(uri.parse::<FaceUri>()?.resolve()?.to_string())
 }
 
-/// A face as the user names it.
+/// A face as the user specifies it.
 #[derive(Clone, Debug)]
 pub enum FaceName {
-    /// By its number.
+    /// Its number.
     Number(FaceNumber),
-    /// By the URI of its other end.
+    /// Its remote URI.
     Uri(String),
 }
 
@@ -178,7 +183,7 @@ pub enum Switch {
     Off,
 }
 
-/// Flags and their mask, of switches that are each given or not, the first one bit 0.
+/// Flags and their mask from switches that may be absent. The first switch is bit 0.
 pub fn flags<const N: usize>(switches: [Option<Switch>; N]) -> (Option<u64>, Option<u64>) {
     let (mut flags, mut mask) = (0, 0);
     for (bit, switch) in switches.into_iter().enumerate() {
@@ -188,7 +193,7 @@ pub fn flags<const N: usize>(switches: [Option<Switch>; N]) -> (Option<u64>, Opt
     if mask == 0 { (None, None) } else { (Some(flags), Some(mask)) }
 }
 
-/// Milliseconds as the largest two units: `2 h 3 min`.
+/// Formats milliseconds with the two largest units: `2 h 3 min`.
 pub fn duration(ms: u64) -> String {
     let (s, min, h) = (ms / 1000, ms / 60_000, ms / 3_600_000);
     match ms {
@@ -200,20 +205,20 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// The Interests whose service classes were not believed: remarked, refused and over their rates. Nothing if there are
-/// none.
+/// A line about Interests whose service classes were not accepted: remarked, refused and over their rates. `None` if
+/// there are none.
 pub fn not_believed(interests: [u64; 3]) -> Option<String> {
     let [remarked, refused, over_rate] = interests.map(count);
     let any = interests.iter().any(|interests| *interests > 0);
     any.then(|| format!("{remarked} Interests remarked, {refused} refused, {over_rate} over the rate"))
 }
 
-/// A number in a table.
+/// Formats a number for a table.
 pub fn count(number: u64) -> String {
     weir_results::grouped(number)
 }
 
-/// A table as text.
+/// Formats a table as text.
 pub fn text(table: &comfy_table::Table) -> String {
     format!("{}\n", table.trim_fmt())
 }

@@ -25,12 +25,12 @@ pub struct Args {
     #[arg(long, default_value = "link-fair", value_parser = str::parse::<Objective>)]
     #[arg(value_name = "max-min|link-fair|proportional|max-flow")]
     objective: Objective,
-    /// The usable part of the links' rates, above 0 and at most 1; by default the scenario's value for the scheme
-    /// whose policy divides the links (docs/reference/optimum.md), or else 1
+    /// The usable part of the links' rates, above 0 and at most 1; by default the scenario's value for the scheme whose
+    /// policy divides the links (docs/reference/optimum.md), or else 1
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     utilisation: Option<f64>,
-    /// The optimum of the run with this seed, where the seed draws consumers, starts or delays. By default that of the
-    /// scenario without what seeds draw
+    /// The optimum of the run with this seed, if the seed draws consumers, starts or delays; by default that of the
+    /// scenario without random draws
     #[arg(long, value_name = "N", value_parser = crate::run::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Print the result as one JSON document and nothing else
@@ -38,7 +38,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Computes it.
+/// Runs the command.
 pub fn optimum(args: &Args) -> Result<(), Failure> {
     let point = load::point(&args.scenario, &args.set, load::windows(&args.windows)?)?;
     let request =

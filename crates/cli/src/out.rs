@@ -1,4 +1,4 @@
-//! The folders of results.
+//! Folders for results.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,20 +7,20 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::Failure;
 
-/// The folder that results go to, if they go to one. What cannot be written there is said in the end:
-/// what was measured is printed all the same.
+/// The folder for results, if there is one. An error of writing is reported at the end, so the measurements are printed
+/// anyway.
 pub struct Out {
     dir: Option<PathBuf>,
-    /// The first thing that could not be written.
+    /// The first error of writing.
     failure: Mutex<Option<Failure>>,
 }
 
 impl Out {
-    /// The folder given, or else `out/NAME`; none for a document alone, which needs neither files nor the
-    /// series in them. It is made now: nobody waits for results that have no place.
+    /// Creates the given folder, or else `out/NAME`. With `is_json` and no given folder there is none: a document alone
+    /// needs neither files nor series. The folder is created now, so an error is reported before the runs.
     ///
     /// # Errors
-    /// If it cannot be made, or takes no files.
+    /// Returns an error if the folder cannot be created, or takes no files.
     pub fn open(given: Option<&Path>, is_json: bool, name: &str) -> Result<Out, String> {
         let dir = match (given, is_json) {
             (Some(dir), _) => Some(dir.to_owned()),
@@ -30,10 +30,10 @@ impl Out {
         Out::at(dir)
     }
 
-    /// The folder given, and no other.
+    /// Creates the given folder. There is no default.
     ///
     /// # Errors
-    /// If it cannot be made, or takes no files.
+    /// Returns an error if the folder cannot be created, or takes no files.
     pub fn open_given(given: Option<&Path>) -> Result<Out, String> {
         Out::at(given.map(Path::to_owned))
     }
@@ -56,7 +56,7 @@ impl Out {
         self.dir.as_deref()
     }
 
-    /// Takes what came of writing something.
+    /// Records the result of writing something.
     pub fn note<E: Into<Failure>>(&self, written: Result<(), E>) {
         if let Err(error) = written {
             let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +64,7 @@ impl Out {
         }
     }
 
-    /// The folder, if all that was to be in it is.
+    /// The folder, if everything was written.
     pub fn complete(&self) -> Option<&Path> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         self.dir().filter(|_| failure.is_none())
@@ -73,13 +73,13 @@ impl Out {
     /// Ends writing.
     ///
     /// # Errors
-    /// The first of what was noted.
+    /// Returns the first recorded error.
     pub fn close(self) -> Result<(), Failure> {
         self.failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }
 
-/// Makes a folder, and a file in it that it takes away again.
+/// Creates a folder, and a file in it that is removed again.
 fn make(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     let file = dir.join(format!(".weir-{}", std::process::id()));
@@ -87,10 +87,10 @@ fn make(dir: &Path) -> io::Result<()> {
     fs::remove_file(file)
 }
 
-/// Refuses, before anything else, a folder that cannot be one.
+/// Refuses a path that cannot be a folder, before any work.
 ///
 /// # Errors
-/// If there is a file in its place or on the way to it.
+/// Returns an error if there is a file at the path or at a parent of it.
 pub fn no_file_there(dir: &Path) -> Result<(), String> {
     match dir.ancestors().find(|path| path.exists()) {
         Some(file) if !file.is_dir() => {

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::Failure;
 
-/// Where the passphrase of a private key comes from.
+/// Source of the passphrase of a private key.
 #[derive(Debug, clap::Args)]
 pub struct Source {
     /// The file whose first line is the passphrase; without it, the terminal asks for the passphrase
@@ -17,12 +17,12 @@ pub struct Source {
 }
 
 impl Source {
-    /// The passphrase of what is there already.
+    /// The passphrase of an existing key.
     pub fn of_old(&self, what: &str) -> Result<Zeroizing<String>, Failure> {
         self.of_file().unwrap_or_else(|| ask(&format!("Passphrase of {what}: ")))
     }
 
-    /// A passphrase for what is being made; a terminal is asked twice.
+    /// A passphrase for a new key. On a terminal it must be typed twice.
     pub fn of_new(&self, what: &str) -> Result<Zeroizing<String>, Failure> {
         if let Some(passphrase) = self.of_file() {
             return passphrase;

@@ -1,6 +1,6 @@
 //! `weir ping` and `weir ping-server`: reachability of a name, and round-trip times.
 //!
-//! Interests are `/NAME/ping/<number>`, as `ndnping` has them, and whatever is under `/NAME/ping` is answered.
+//! Interests are `/NAME/ping/<number>`, as in `ndnping`. The server answers every name under `/NAME/ping`.
 
 use core::ops::ControlFlow;
 use std::collections::BTreeMap;
@@ -73,18 +73,18 @@ pub struct ServerArgs {
     connection: Connection,
 }
 
-/// A time in which something can happen.
+/// Parses a non-zero time.
 fn a_while(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error| format!("{error}"))?;
     if span < Span::from_millis(1) { Err("wanted 1ms or more".to_owned()) } else { Ok(span) }
 }
 
-/// The name that is pinged.
+/// The prefix of the pinged names.
 fn ping_prefix(name: &Name) -> Name {
     name.clone().with(Component::generic(b"ping"))
 }
 
-/// What came of all of them.
+/// The summary of all pings.
 #[derive(Debug, Serialize)]
 struct Summary {
     name: String,
@@ -92,7 +92,7 @@ struct Summary {
     received: u64,
     nacks: u64,
     timeouts: u64,
-    /// `null` if nothing was sent.
+    /// `null` if no Interest was sent.
     loss: Option<f64>,
     rtt_ms: RttMs,
 }
@@ -105,11 +105,11 @@ struct RttMs {
     delay: DelayMs,
 }
 
-/// No round-trip time is longer: an hour, ns. One without a bound begins with 2 ns, and what saturates never lets it
-/// grow.
+/// Maximum recorded round-trip time: an hour, ns. A histogram without a maximum begins with 2 ns, and recording with
+/// saturation never lets it grow.
 const LONGEST_RTT_NS: u64 = 3_600_000_000_000;
 
-/// Those that are on their way, and what came of the others.
+/// Pending pings, and the results of the others.
 struct Pings {
     sent: u64,
     nacks: u64,
@@ -117,7 +117,7 @@ struct Pings {
     pending: BTreeMap<PendingId, (u64, Time)>,
     /// Round-trip times, ns, to three digits.
     rtt: Histogram<u64>,
-    /// The least and the longest round-trip time, exactly.
+    /// The exact shortest and longest round-trip time.
     extremes: Option<(Span, Span)>,
 }
 
@@ -139,7 +139,7 @@ impl Pings {
         self.extremes = Some((min.min(rtt), max.max(rtt)));
     }
 
-    /// One has come to its end; a line to print.
+    /// Handles the end of a ping. Returns a line to print.
     fn ended(&mut self, now: Time, name: &Name, id: PendingId, reply: Reply<'_>) -> Option<String> {
         let (number, sent) = self.pending.remove(&id)?;
         Some(match reply {
@@ -162,7 +162,7 @@ impl Pings {
     fn summary(&self, name: &Name) -> Summary {
         let received = self.rtt.len();
         let (min, max) = self.extremes.map(|(min, max)| (min.as_millis_f64(), max.as_millis_f64())).unzip();
-        // The histogram's values are those of its buckets, whose bounds are outside what was measured.
+        // The histogram returns bounds of buckets, which may be outside the measured range.
         let ms = |ns: f64| Some((ns / 1e6).clamp(min?, max?));
         let at = |quantile: f64| ms(self.rtt.value_at_quantile(quantile) as f64);
         let delay = DelayMs { mean: ms(self.rtt.mean()), p50: at(0.5), p95: at(0.95), p99: at(0.99) };
@@ -187,7 +187,7 @@ fn words(reason: NackReason) -> String {
     }
 }
 
-/// Pings.
+/// Runs the command.
 pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
     let hint = args.hint.delegations(&args.name)?;
     let (stop, mut app) = (Stop::new()?, args.connection.open()?);
@@ -216,7 +216,7 @@ pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
                 && let Some(line) = pings.ended(now, &args.name, id, reply)
                 && is_told
             {
-                // Whoever does not read has the summary's exit code.
+                // If the output is closed, the exit code still tells the result.
                 let _ = terminal::print(&line);
             }
             let is_done = pings.pending.is_empty() && args.count.is_some_and(|count| pings.sent >= count);
@@ -228,7 +228,7 @@ pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
     Ok(if summary.received == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The Interest of a number.
+/// The Interest with this number.
 fn interest(args: &Args, prefix: &Name, hint: &[Name], number: u64) -> SingleInterest {
     let name = prefix.clone().with(Component::generic(number.to_string().as_bytes()));
     SingleInterest {
@@ -266,7 +266,7 @@ struct Pong {
 impl Serve for Pong {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
-        // Who names a Data by its digest wants one that there is, and none that is made.
+        // An Interest with an implicit digest asks for an existing Data, so none is created.
         if interest.name.implicit_digest().is_some() {
             return false;
         }
@@ -310,7 +310,7 @@ pub fn serve(args: &ServerArgs) -> Result<(), Failure> {
     terminal::print(&format!("\n--- {prefix} ---\n{} Interests answered\n", count.get()))
 }
 
-/// Says what happens to the connection.
+/// Prints an event of the connection.
 pub fn tell(event: &Event<'_>) {
     match event {
         Event::Disconnected(error) => eprintln!("the forwarder is gone ({error}); waiting for it"),

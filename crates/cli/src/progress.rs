@@ -1,4 +1,4 @@
-//! Runs of a study on a terminal: progress, and Ctrl-C.
+//! Runs of a study on a terminal: progress and Ctrl-C.
 
 use std::fmt;
 use std::path::Path;
@@ -18,55 +18,55 @@ use crate::app::Stop;
 use crate::out::Out;
 use crate::{Failure, terminal};
 
-/// How many runs are made at a time.
+/// The option for the number of simultaneous runs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Jobs {
-    /// How many runs are made at a time; by default as many as there are processors
+    /// The number of simultaneous runs; by default the number of processors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
 
 impl Jobs {
-    /// One at a time.
+    /// One run at a time.
     pub fn one() -> Jobs {
         Jobs { jobs: Some(1) }
     }
 
-    /// The number.
+    /// Number of simultaneous runs.
     pub fn number(&self) -> usize {
         self.of_threads(1)
     }
 
-    /// The number, of runs that take so many threads each.
+    /// Number of simultaneous runs if each takes `threads` threads.
     pub fn of_threads(&self, threads: usize) -> usize {
         self.jobs.map_or_else(|| (processors() / threads.max(1)).max(1), usize::from)
     }
 }
 
-/// The number of processors.
+/// Number of processors.
 pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The runs of a command, and what is done with them.
+/// The runs of a command, and callbacks.
 pub struct Execution<'a> {
     /// The runs.
     pub runs: Arc<[Run]>,
-    /// Where they are kept.
+    /// The store for their records.
     pub store: Arc<RunStore>,
-    /// How many are made at a time.
+    /// Number of simultaneous runs.
     pub jobs: usize,
-    /// What the user has after an interruption.
+    /// The message about what remains after an interruption.
     pub left: &'static str,
-    /// Whether a kept run is made once more.
+    /// Whether a kept run must run again.
     pub is_needed: &'a dyn Fn(usize) -> bool,
-    /// Gets what each run measured, with its place.
+    /// Receives the result of each run with its index.
     pub on_made: &'a (dyn Fn(usize, &Made) + Sync),
-    /// Is called after records were kept.
+    /// Called after records were stored.
     pub on_kept: &'a (dyn Fn() + Sync),
 }
 
-/// SIGINT or SIGTERM ended a command.
+/// Error: SIGINT or SIGTERM ended a command.
 #[derive(Debug)]
 pub struct Interrupted(String);
 
@@ -79,11 +79,11 @@ impl fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 impl Execution<'_> {
-    /// Makes the missing runs, as many at a time as there are processors, and shows how far they are. SIGINT and SIGTERM
-    /// end them; a second one ends the program at once.
+    /// Makes the missing runs, at most `jobs` at a time, and shows progress. SIGINT and SIGTERM end them. A second
+    /// signal ends the program at once.
     ///
     /// # Errors
-    /// [`Interrupted`], with the number of completed runs and what is left.
+    /// Returns [`Interrupted`], with the number of completed runs and what remains.
     pub fn execute(self) -> Result<Executed, Failure> {
         let cancel = Cancel::new();
         Stop::listen(cancel.flag())?;
@@ -114,15 +114,15 @@ impl Execution<'_> {
     }
 }
 
-/// What an interrupted study leaves.
+/// What remains of an interrupted study.
 const KEPT: &str = "the completed runs are kept; the same command makes the others";
 /// The same without a folder.
 const LOST: &str = "without a folder no run is kept; the same command starts from the beginning";
 
-/// Makes the missing runs of a study and what is made of all. Tables, pages and reports are written into the folder.
+/// Makes the missing runs of a study, and its outcome. Tables, pages and reports are written to the folder.
 ///
 /// # Errors
-/// [`Interrupted`], or the first run that failed if the view needs all of them.
+/// Returns [`Interrupted`], or the error of the first failed run if the view needs all of them.
 pub fn make(view: &dyn View, jobs: &Jobs, out: &Out) -> Result<(Outcome, Vec<RunFailure>), Failure> {
     let store = Arc::new(RunStore::of_results(out.dir()));
     let needs_report = |run: usize| out.dir().is_some_and(|dir| view.needs_report(run, dir));
@@ -143,17 +143,17 @@ pub fn make(view: &dyn View, jobs: &Jobs, out: &Out) -> Result<(Outcome, Vec<Run
     Ok(view.finish(&store, executed?, out.dir(), &|written| out.note(written))?)
 }
 
-/// Says how many runs of a study are in its folder already.
+/// Prints how many runs of a study are already in its folder.
 fn note_kept((kept, all): (usize, usize), dir: Option<&Path>) {
     if let (1.., Some(dir)) = (kept, dir) {
         eprintln!("note: {kept} of {all} runs are in {} already", dir.display());
     }
 }
 
-/// Prints what came out, as tables or as JSON, and where its page is.
+/// Prints the outcome, as tables or as JSON, and the path of its page.
 ///
 /// # Errors
-/// Something could not be written.
+/// Returns an error if something could not be written.
 pub fn print(outcome: &Outcome, is_json: bool, out: Out) -> Result<(), Failure> {
     let mut text = if is_json { outcome.json() } else { outcome.text(terminal_width()) };
     if let Some(dir) = out.complete().filter(|_| !is_json) {
@@ -164,7 +164,7 @@ pub fn print(outcome: &Outcome, is_json: bool, out: Out) -> Result<(), Failure> 
     out.close()
 }
 
-/// Says how many runs were not made.
+/// Prints how many runs were skipped because they have the same result.
 fn note_alike(alike: usize) {
     if alike > 0 {
         let (runs, them) =
@@ -175,15 +175,15 @@ fn note_alike(alike: usize) {
     }
 }
 
-/// How far the runs are: a bar on a terminal, and elsewhere a line now and then.
+/// Progress of the runs: a bar on a terminal, otherwise a line from time to time.
 struct Shown {
     bar: ProgressBar,
     begun: Stopwatch,
-    /// When there is the next line, after the beginning; `None` on a terminal.
+    /// The time of the next line since the beginning; `None` on a terminal.
     next: Option<Mutex<Duration>>,
-    /// How many runs there are.
+    /// Number of runs.
     all: AtomicUsize,
-    /// What is done, and what there is to do, as costs of runs.
+    /// Completed and total cost of the runs.
     done: AtomicU64,
     cost: AtomicU64,
 }
@@ -226,7 +226,7 @@ impl Shown {
         }
     }
 
-    /// Says how far all runs are, if it is time to, and how long they will take if they go on as they did.
+    /// Prints the progress of all runs if it is time to, and the estimated remaining time.
     fn say(&self, next: &Mutex<Duration>, done: u64) {
         let Ok(mut next) = next.try_lock() else { return };
         let now = self.begun.elapsed();

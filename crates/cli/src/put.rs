@@ -45,7 +45,7 @@ pub struct Args {
     /// 1970
     #[arg(long, value_name = "N")]
     version: Option<u64>,
-    /// Also serve hidden files of a folder: those with a name on their path that begins with a dot
+    /// Also serve hidden files of a folder: those whose path contains a name that begins with a dot
     #[arg(long)]
     hidden: bool,
     /// Serve a file when it has not changed for this time; by default 2s in a folder, and 20ms otherwise
@@ -76,7 +76,7 @@ pub struct Args {
     connection: Connection,
 }
 
-/// What signs.
+/// Types of signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Sign {
     Digest,
@@ -86,7 +86,7 @@ enum Sign {
 }
 
 impl Sign {
-    /// The kind of key that it needs.
+    /// The algorithm of the required key.
     fn algorithm(self) -> Option<Algorithm> {
         match self {
             Sign::Digest => None,
@@ -97,12 +97,12 @@ impl Sign {
     }
 }
 
-/// How long files of a folder are left alone before they are served: others write there, with pauses. Assumed: longer
-/// than those of a download or a slow disk.
+/// How long a file in a folder must be unmodified before it is served, because other programs write there with pauses.
+/// Assumed: longer than the pauses of a download or a slow disk.
 const FOLDER_SETTLES: Span = Span::from_secs(2);
-/// Lines that wait to be printed. Assumed: more than there are at once, unless nobody reads them.
+/// Maximum number of lines waiting to be printed. Assumed: more than occur at once, unless the output is not read.
 const MAX_LINES: usize = 1024;
-/// How often it is said how far it is.
+/// Interval of progress lines.
 const SAY_EVERY: Span = Span::from_secs(1);
 
 /// Publishes until it is stopped.
@@ -129,7 +129,8 @@ pub fn put(args: &Args) -> Result<(), Failure> {
     let source = match source {
         Some(source) => source,
         None => {
-            // Whether there is a forwarder is seen before; to read it may take hours, in which nobody uses the connection.
+            // Check first that there is a forwarder: reading the input may take hours. The connection is not kept,
+            // because it would be idle.
             args.connection.open()?;
             standard_input()?
         }
@@ -156,7 +157,7 @@ pub fn put(args: &Args) -> Result<(), Failure> {
     };
     let told = Rc::clone(&talk);
     let publisher = Publisher::new(args.name.clone(), source, options, move |notice| told.notice(&notice))?;
-    // Not before: what reads standard input ends as anything does.
+    // Not earlier: while standard input is read, signals have their default effect.
     let stop = Stop::new()?;
     let published = app.publish(publisher)?;
     talk.registered(&args.name, &endpoint);
@@ -167,7 +168,7 @@ pub fn put(args: &Args) -> Result<(), Failure> {
     serve(&mut app, &published, &talk, &endpoint, &stop)
 }
 
-/// What is at a path. Private keys are not served by the way.
+/// Opens the content at a path. Refuses to serve private keys unintentionally.
 fn open(args: &Args, path: &Path) -> Result<Source, Failure> {
     let source = Source::path(path)?;
     if source.is_folder()
@@ -181,7 +182,7 @@ fn open(args: &Args, path: &Path) -> Result<Source, Failure> {
     Ok(if args.hidden { source.with_hidden() } else { source })
 }
 
-/// Whether there is something to serve in a folder. What cannot be read may have it, and so may a link.
+/// Returns whether a folder has files to serve. An unreadable folder may have some, and so may a link.
 fn has_files(folder: &Path, hidden: bool) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return true };
     let served = entries.flatten().filter(|entry| hidden || !entry.file_name().as_bytes().starts_with(b"."));
@@ -191,7 +192,7 @@ fn has_files(folder: &Path, hidden: bool) -> bool {
     })
 }
 
-/// The folder of the key chain, if a folder is in it, or has it in what is served of it.
+/// The folder of the key chain, if `path` is inside it, or if the served part of `path` contains it.
 fn served_keys(args: &Args, path: &Path) -> Option<PathBuf> {
     let keys = key_chain(args).ok()?.folder().canonicalize().ok()?;
     let path = path.canonicalize().ok()?;
@@ -209,14 +210,14 @@ fn key_chain(args: &Args) -> Result<KeyChain, Failure> {
     })
 }
 
-/// Standard input: a file as it is, anything else as it was when it ended.
+/// Standard input: a file is published as it is, other input when it has ended.
 fn standard_input() -> Result<Source, Failure> {
     let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
     let file = file.map_err(|error| format!("standard input: {error}"))?;
     Ok(Source::open_file(file)?)
 }
 
-/// What signs, and the certificates that go with it.
+/// The signing, and its certificates.
 fn signing(args: &Args) -> Result<(Signing, Certificates), Failure> {
     let wanted = args.sign.map(Sign::algorithm);
     let wanted = match (wanted, &args.key) {
@@ -245,7 +246,7 @@ fn now() -> Moment {
     Moment::from_unix_ms(wall_ms())
 }
 
-/// Warns of a key that consumers will not believe.
+/// Warns of a key that consumers will not trust.
 fn warn_of_key(talk: &Talk, args: &Args, key: &Key, certificates: &Certificates) {
     let identity = key.name().identity();
     if !args.name.view().starts_with(identity) {
@@ -272,7 +273,7 @@ fn warn_of_key(talk: &Talk, args: &Args, key: &Key, certificates: &Certificates)
     }
 }
 
-/// Answers until it is stopped.
+/// Serves until it is stopped.
 fn serve(
     app: &mut App,
     published: &Published,
@@ -298,7 +299,7 @@ fn serve(
     Ok(())
 }
 
-/// What is said as JSON.
+/// Events in JSON.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Said {
@@ -311,15 +312,15 @@ enum Said {
     Summary { interests: u64, data: u64, bytes: u64, signed: u64, seconds: f64 },
 }
 
-/// A line that is printed, on standard output or on standard error.
+/// A line for standard output or standard error.
 enum Line {
     Out(String),
     Err(String),
-    /// On a terminal, instead of the one before.
+    /// On a terminal this replaces the previous status.
     Status(String),
 }
 
-/// What the user is told, by a thread of its own: who does not read it holds nobody up.
+/// Prints messages in a separate thread, so that a blocked output does not block the publisher.
 struct Talk {
     json: bool,
     quiet: bool,
@@ -328,19 +329,19 @@ struct Talk {
 }
 
 impl Drop for Talk {
-    /// What was said is printed before the command ends.
+    /// All messages are printed before the command ends.
     fn drop(&mut self) {
         drop(self.lines.take());
         self.printer.take().map(JoinHandle::join);
     }
 }
 
-/// Prints lines until there will be no more. Nobody else has the bar: it is locked while a line is printed, which takes
-/// as long as who reads it wants.
+/// Prints lines until the channel is closed. Only this thread uses the bar: it is locked while a line is printed, which
+/// takes as long as the reader of the output wants.
 fn print(lines: &Receiver<Line>, status: &ProgressBar) {
     for line in lines {
         match line {
-            // Who does not listen any more is served all the same.
+            // If the output is closed, serving continues.
             Line::Out(text) => status.suspend(|| drop(terminal::print(&text))),
             Line::Err(text) => status.suspend(|| eprintln!("{text}")),
             Line::Status(text) => status.set_message(text),
@@ -361,14 +362,14 @@ impl Talk {
         Talk { json: args.json, quiet: args.quiet, lines: Some(lines), printer }
     }
 
-    /// Has a line printed. If too many wait, nobody reads them, and it is left out.
+    /// Queues a line. If too many wait, the output is not read, and the line is dropped.
     fn line(&self, line: Line) {
         if let Some(lines) = &self.lines {
             let _ = lines.try_send(line);
         }
     }
 
-    /// Says something, on standard output.
+    /// Prints an event on standard output.
     fn say(&self, said: &Said, text: impl FnOnce() -> String) {
         if self.quiet {
             return;
@@ -381,7 +382,7 @@ impl Talk {
         self.line(Line::Out(text));
     }
 
-    /// Says what is not as it should be: in words on standard error.
+    /// Prints a warning as text on standard error.
     fn warn(&self, text: &str) {
         if self.json {
             self.say(&Said::Warning { text: text.to_owned() }, String::new);
@@ -432,7 +433,7 @@ impl Talk {
         }
     }
 
-    /// Says what was done since the last time, if something was.
+    /// Prints what was done since the last time, if anything was.
     fn progress(&self, before: PublishCounters, now: PublishCounters, span: Span) {
         let rate_bps = 8.0 * (now.bytes - before.bytes) as f64 / (span.as_nanos() as f64 / 1e9);
         let text = format!("{} Interests answered, {:.1} Mb/s", count(now.data), rate_bps / 1e6);

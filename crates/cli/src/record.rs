@@ -1,4 +1,4 @@
-//! What `weir run` writes of single packets: a trace of events, and captures of links.
+//! Recordings of single packets by `weir run`: a trace of events, and captures of links.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,7 +14,7 @@ use weir_scenario::{Scenario, nearest};
 
 use crate::Failure;
 
-/// What is written of single packets.
+/// Options for recording single packets.
 #[derive(Debug, clap::Args)]
 pub struct Record {
     /// Write a row for each event of each packet (sent, received, dropped, …) to this file, as Parquet, or as CSV if its
@@ -37,18 +37,18 @@ pub struct Record {
 }
 
 impl Record {
-    /// Whether anything is to be written.
+    /// Returns whether anything is recorded.
     pub fn is_wanted(&self) -> bool {
         self.trace.is_some() || !self.pcap.is_empty()
     }
 
-    /// Begins the files. `run` is the command of the run.
+    /// Creates the files. `run` is the command of the run.
     ///
     /// # Errors
-    /// A node, a link, a prefix, a time or a file that is wrong.
+    /// Returns an error for an invalid node, link, prefix, time or file.
     pub fn begin(&self, scenario: &Scenario, run: &str) -> Result<Box<dyn Trace>, Failure> {
         let mut all: Vec<Box<dyn Trace>> = Vec::new();
-        // All of them are read before any file is made.
+        // All options are checked before any file is created.
         let filter = self.filter(scenario)?;
         let links =
             self.pcap.iter().map(|text| captured(text, scenario)).collect::<Result<Vec<_>, Failure>>()?;
@@ -103,7 +103,7 @@ impl Record {
     }
 }
 
-/// A message, with the name that was probably meant.
+/// An error message with the name that was probably meant.
 fn no_such(message: &str, name: &str, known: impl Iterator<Item = String>) -> String {
     let known: Vec<String> = known.collect();
     let meant = nearest(name, known.iter().map(String::as_str));
@@ -114,7 +114,7 @@ fn no_such(message: &str, name: &str, known: impl Iterator<Item = String>) -> St
     }
 }
 
-/// The directions of a link to capture, each from one node to another, and the file.
+/// The directions of a captured link, each from one node to another, and the file.
 type Captured = (Vec<(u32, u32)>, PathBuf);
 
 fn captured(text: &str, scenario: &Scenario) -> Result<Captured, Failure> {
@@ -138,7 +138,7 @@ fn captured(text: &str, scenario: &Scenario) -> Result<Captured, Failure> {
     Err(no_such(&format!("--pcap {text}: there is no link `{link}`"), link, known).into())
 }
 
-/// Several that take the same events.
+/// Passes the events on to several traces.
 struct Several(Vec<Box<dyn Trace>>);
 
 impl Trace for Several {
@@ -155,8 +155,8 @@ impl Trace for Several {
     }
 }
 
-/// The packets of a link in a file. The interface is the link; times are those of the simulation, from 1970 on. The content and
-/// the signature of Data are zeros, as everywhere in the simulator.
+/// Captures the packets of a link to a file. The interface is the link. Times are those of the simulation, from 1970
+/// on. The content and the signature of Data are zeros, as everywhere in the simulator.
 struct Capture {
     path: PathBuf,
     directions: Vec<(u32, u32)>,
@@ -187,7 +187,7 @@ impl Capture {
         Ok(Capture { failure: None, ..capture })
     }
 
-    /// Writes the block.
+    /// Writes the buffered block.
     fn write(&mut self) {
         let Some(to) = &mut self.to else { return };
         if let Err(error) = to.write_all(&self.block) {
@@ -223,7 +223,7 @@ impl Trace for Capture {
         }
         self.frame.clear();
         if encode_frame(packet, &mut self.frame).is_err() {
-            // Every name of a scenario was checked.
+            // All names of a scenario have been checked.
             return;
         }
         self.block.clear();
@@ -247,6 +247,6 @@ impl Trace for Capture {
     }
 }
 
-/// Directions as the link's first end sees them.
+/// Directions as seen by the link's first end.
 const RECEIVED: u32 = 1;
 const SENT: u32 = 2;

@@ -1,4 +1,4 @@
-//! `weir replay`: a forwarder's recording, run again.
+//! `weir replay`: replays a forwarder's recording.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -71,7 +71,7 @@ struct Difference {
     what: String,
 }
 
-/// Runs it again.
+/// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let name = args.file.display();
     let file = std::fs::read(&args.file).map_err(|error| format!("{name}: {error}"))?;
@@ -154,7 +154,7 @@ fn shown(document: &Document, width: Option<u16>) -> String {
     )
 }
 
-/// What is said of a recording without its end, of whose last entry there are so many bytes.
+/// The message for a recording without an end. `bytes` is the length of its incomplete last entry.
 fn cut_off(bytes: usize) -> String {
     match bytes {
         0 => "The recording ends without its end mark: the forwarder still runs, or it was killed, or its file could \

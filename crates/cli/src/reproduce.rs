@@ -16,8 +16,8 @@ use crate::{Failure, terminal};
 /// measurement and with theory
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A paper (qsccp), `conditions` (what no paper has), one experiment (qsccp/dumbbell), or a scenario file; by default
-    /// all papers
+    /// A paper (qsccp), `conditions` (experiments that no paper has), one experiment (qsccp/dumbbell), or a scenario
+    /// file; by default all papers
     #[arg(value_name = "PAPER[/EXPERIMENT]")]
     names: Vec<String>,
     /// The seeds: 10 for the seeds 1 to 10, 3..8 for the seeds 3 to 8, or 1,5,9
@@ -49,13 +49,13 @@ pub struct Args {
     strict: bool,
 }
 
-/// Reproduces them. `arguments` are those of the whole command, without the program's name.
+/// Runs the command. `arguments` are those of the whole command, without the program's name.
 pub fn reproduce(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     if !args.lab && !weir_study::papers::are_emulated(&args.names) {
         return reproduce_in(args, None);
     }
-    // A folder that cannot be made is found here, and not hidden by the mounts inside.
+    // Check the folder here: inside, mounts could hide an error.
     Out::open(args.out.as_deref(), args.json, &reproduction_name(&args.names))?;
     let mut code = ExitCode::SUCCESS;
     let isolated = isolated(arguments, |program, folder| {

@@ -66,7 +66,7 @@ enum Command {
     },
 }
 
-/// Names of origins, as others have them.
+/// Names of origins, as in other software.
 const ORIGINS: [(u64, &str); 7] = [
     (origin::APP, "app"),
     (origin::AUTOREG, "autoreg"),
@@ -77,7 +77,7 @@ const ORIGINS: [(u64, &str); 7] = [
     (origin::STATIC, "static"),
 ];
 
-/// Who made a route.
+/// Origin of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin(u64);
 
@@ -102,7 +102,7 @@ impl core::fmt::Display for Origin {
     }
 }
 
-/// A route.
+/// A row of the RIB.
 #[derive(Debug, Serialize)]
 struct Row {
     prefix: String,
@@ -115,7 +115,7 @@ struct Row {
     expires_in_ms: Option<u64>,
 }
 
-/// A next hop.
+/// A next hop in the FIB.
 #[derive(Debug, Serialize)]
 struct HopRow {
     prefix: String,
@@ -125,7 +125,7 @@ struct HopRow {
     silent: bool,
 }
 
-/// Does what is asked.
+/// Runs the command.
 pub fn route(args: &Args) -> Result<(), Failure> {
     let mut forwarder = args.connection.open()?;
     let everything = Command::List { prefix: None, fib: false };
@@ -203,7 +203,7 @@ fn remote(face: FaceNumber, faces: &[FaceStatus]) -> Option<String> {
 }
 
 impl Row {
-    /// What was asked, with what the forwarder says of it.
+    /// The row of a requested route with the forwarder's answer.
     fn of(wanted: &ControlParameters, done: &ControlParameters, faces: &[FaceStatus]) -> Row {
         let face = done.face.or(wanted.face).unwrap_or_default();
         let flags = RouteFlags::from_bits(done.flags.or(wanted.flags).unwrap_or_default());

@@ -46,8 +46,8 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     jobs: Jobs,
-    /// On how many threads a run is made, or `all` for as many as there are processors: its results are the same. Worth it for
-    /// one run of a large network; by default 1
+    /// The number of threads for a run, or `all` for the number of processors; by default 1. The results do not change.
+    /// More threads are useful for one run of a large network
     #[arg(long, value_name = "N", value_parser = threads, default_value = "1", hide_default_value = true)]
     threads: usize,
     /// Encode and decode every packet, and stop if one changes
@@ -67,10 +67,10 @@ impl Args {
     }
 }
 
-/// What an interrupted run leaves.
+/// What remains of an interrupted run.
 const LOST: &str = "a run that has not ended has no results";
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let seeds = args.seeds()?;
     let windows = load::windows(&args.windows)?;
@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         store: Arc::clone(&store),
         jobs: args.jobs.of_threads(threads),
         left: LOST,
-        // Files and tables are made of a run's report, which is not kept.
+        // Files and tables need a run's report, which is not kept.
         is_needed: &|_| !args.json || with_series || check_wire || is_recorded,
         on_made: &on_made,
         on_kept: &|| (),
@@ -135,7 +135,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     out.close()
 }
 
-/// Flows of a consumer that fetch the same content, which is hardly ever meant.
+/// Warnings about flows of one consumer that fetch the same content. This is rarely intended.
 fn shared_prefixes(scenario: &Scenario) -> Vec<String> {
     let mut flows: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for flow in &scenario.flows {

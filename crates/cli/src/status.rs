@@ -40,7 +40,7 @@ struct Document {
     file_errors: u64,
 }
 
-/// Prints it.
+/// Prints the status.
 pub fn status(args: &Args) -> Result<(), Failure> {
     let mut forwarder = args.connection.open()?;
     let general = forwarder.client.general()?;

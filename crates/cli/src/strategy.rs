@@ -45,8 +45,8 @@ struct StrategyName(Name);
 impl FromStr for StrategyName {
     type Err = weir_packet::UriError;
 
-    /// What has no slash is a component below `/localhost/nfd/strategy`, or for a scheme of ours below
-    /// `/localhost/weir/strategy`.
+    /// Parses a strategy's name. A text without a slash is a component below `/localhost/nfd/strategy`, or, for a
+    /// scheme of Weir, below `/localhost/weir/strategy`.
     fn from_str(text: &str) -> Result<StrategyName, Self::Err> {
         if text.contains('/') {
             return text.parse().map(StrategyName);
@@ -62,14 +62,14 @@ const fn strategies() -> &'static str {
     "/localhost/nfd/strategy"
 }
 
-/// A choice.
+/// A row of the strategy choices.
 #[derive(Debug, Serialize)]
 struct Row {
     prefix: String,
     strategy: String,
 }
 
-/// Does what is asked.
+/// Runs the command.
 pub fn strategy(args: &Args) -> Result<(), Failure> {
     let mut forwarder = args.connection.open()?;
     match args.command.as_ref().unwrap_or(&Command::List) {
@@ -94,16 +94,13 @@ pub fn strategy(args: &Args) -> Result<(), Failure> {
         }
         Command::Unset { prefix } => {
             let wanted = ControlParameters { name: Some(prefix.clone()), ..ControlParameters::default() };
-            // The answer to the command does not tell it.
+            // The command's answer does not tell this.
             let was_set = forwarder.client.strategies()?.iter().any(|choice| choice.prefix == *prefix);
             forwarder.command(Module::StrategyChoice, "unset", &wanted)?;
             let unset = Unset { prefix: prefix.to_string(), was_set };
             forwarder.print(&unset, |Unset { prefix, was_set }| {
-                let had = if *was_set {
-                    "has no strategy of its own any more"
-                } else {
-                    "had no strategy of its own"
-                };
+                let had =
+                    if *was_set { "no longer has its own strategy" } else { "did not have its own strategy" };
                 format!("{prefix} {had}.\n")
             })
         }
@@ -113,7 +110,7 @@ pub fn strategy(args: &Args) -> Result<(), Failure> {
 #[derive(Debug, Serialize)]
 struct Unset {
     prefix: String,
-    /// Whether the prefix had a strategy of its own.
+    /// Whether the prefix had its own strategy.
     was_set: bool,
 }
 

@@ -18,8 +18,8 @@ use crate::{Failure, load, terminal};
 /// Simulate a scenario at every point of some axes, under several schemes and with several seeds, into one table
 ///
 /// The results are results.parquet and results.csv, with a row for each figure of each run, runs.parquet and runs.csv,
-/// with a row for each run, and a page with a curve for each scheme over each axis. The same command makes only the runs
-/// that are missing in the folder, so it goes on where it was interrupted.
+/// with a row for each run, and a page with a curve for each scheme over each axis. The same command makes only the
+/// runs that are missing in the folder, so it resumes an interrupted sweep.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario (see `weir list`) or a file. Its own axes are swept too, unless --vary or --set has them
@@ -49,7 +49,7 @@ pub struct Args {
     /// `runs` of all parts into one, and give the command without --shard
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
-    /// Say how many runs there are, how long they take and how much they store, and make none
+    /// Print how many runs there are, how long they take and how much they store, and make none
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     /// Print the commands of the runs with this value, such as scheme=qsccp, seed=3, key=0f3a or
@@ -64,7 +64,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let request = SweepRequest {
@@ -83,7 +83,7 @@ pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
     }
     let name = format!("sweep-{}", stem(&args.scenario));
     if args.dry_run {
-        // The folder need not be there.
+        // The folder need not exist.
         let dir = args.out.clone().unwrap_or_else(|| Path::new("out").join(name));
         return dry_run(&sweep, args, &dir).map(|()| ExitCode::SUCCESS);
     }
@@ -99,7 +99,7 @@ pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Says if the tables and the page of another sweep are in the folder.
+/// Prints a note if the folder has the tables and the page of another sweep.
 fn note_replaced(sweep: &Sweep, dir: &Path) {
     let document = fs::read_to_string(dir.join("sweep.json")).ok();
     let document = document.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
@@ -112,7 +112,7 @@ fn note_replaced(sweep: &Sweep, dir: &Path) {
     }
 }
 
-/// Points, schemes, seeds and runs.
+/// The numbers of points, schemes, seeds and runs as text.
 fn counted(sweep: &Sweep, runs: usize) -> String {
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let request = sweep.request();
@@ -127,7 +127,7 @@ fn counted(sweep: &Sweep, runs: usize) -> String {
     )
 }
 
-/// So many failed runs are told one by one.
+/// Maximum number of failed runs that are listed.
 const FAILURES_TOLD: usize = 10;
 
 fn tell_failures(runs: &[Run], failures: &[RunFailure]) {
@@ -141,7 +141,7 @@ fn tell_failures(runs: &[Run], failures: &[RunFailure]) {
     }
 }
 
-/// The commands of the runs with all of these values.
+/// Prints the commands of the runs with all these values.
 fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
     let mut text = String::new();
     let filters = filters.iter().map(|filter| sweep.filter(filter)).collect::<Result<Vec<_>, _>>()?;
@@ -156,7 +156,7 @@ fn print_commands(sweep: &Sweep, filters: &[String]) -> Result<(), Failure> {
     terminal::print(&text)
 }
 
-/// How long a dry run simulates a run of each scheme to measure its pace.
+/// How long a dry run simulates each scheme to measure its speed.
 const TRIAL: Duration = Duration::from_millis(500);
 
 fn dry_run(sweep: &Sweep, args: &Args, dir: &Path) -> Result<(), Failure> {

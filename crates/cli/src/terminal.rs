@@ -7,19 +7,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Failure;
 
-/// The exit code where content was not delivered because standard output was closed: that of a program that SIGPIPE
-/// ended, in a shell.
+/// Exit code if content was not delivered because standard output was closed. A shell returns the same code for a
+/// program that SIGPIPE ended.
 pub const CLOSED: u8 = 141;
 
-/// Whether nobody reads a pipe any more.
+/// Returns whether the error means that a pipe was closed by its reader.
 ///
-/// A reader of a table has seen what it wanted, so the rest of a table is left out and the command goes on
-/// ([`print()`]). Content that is cut off is not delivered: its command ends with [`CLOSED`].
+/// The reader of a table has seen what it wanted, so the rest is dropped and the command continues ([`print()`]).
+/// Incomplete content is useless, so its command ends with [`CLOSED`].
 pub fn is_closed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
 
-/// Prints a table or a document to standard output; that nobody reads it is no error.
+/// Prints a table or a document to standard output. A closed output is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -30,30 +30,30 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Whether there is a terminal to show progress on.
+/// Returns whether there is a terminal for progress.
 pub fn has_progress() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Where progress is shown: on a terminal, else nowhere.
+/// The target for progress: the terminal, or nothing.
 pub fn progress() -> ProgressDrawTarget {
     if has_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
 }
 
-/// Has a bar drawn now and then. Where nothing is drawn, nothing is done by the clock, and a run takes as many instructions
-/// each time.
+/// Redraws a bar regularly. If nothing is drawn, there is no timer, so a run takes the same number of instructions each
+/// time.
 pub fn tick(bar: &ProgressBar) {
     if has_progress() {
         bar.enable_steady_tick(Duration::from_millis(200));
     }
 }
 
-/// How progress looks; every template of ours is right.
+/// The style of a bar. All templates in Weir are valid.
 pub fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Says on the terminal what is waited for, and for how long, until it is cleared.
+/// Shows on the terminal what is waited for, and for how long, until it is cleared.
 pub fn waiting(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, progress());
     let bar = bar.with_style(style("{msg} {elapsed}")).with_message(what);
@@ -61,7 +61,7 @@ pub fn waiting(what: &'static str) -> ProgressBar {
     bar
 }
 
-/// Does something that may take a while, and says so on a terminal.
+/// Runs `work`, and shows a message on a terminal meanwhile.
 pub fn while_waiting<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
     let bar = waiting(what);
     let done = work();

@@ -1,5 +1,5 @@
-//! `weir traffic`: the consumers and producers of a scenario as applications of running forwarders, with the results
-//! that the simulator gives.
+//! `weir traffic`: the consumers and producers of a scenario as applications of running forwarders, with results in the
+//! simulator's form.
 
 use std::path::PathBuf;
 
@@ -66,12 +66,12 @@ impl Args {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn traffic(args: &Args) -> Result<(), Failure> {
     let windows = load::windows(&args.windows)?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let Point { scenario, source, .. } = load::point(&args.scenario, &args.set, Vec::new())?;
-    // Here is nothing random.
+    // Nothing here is random.
     let setup = Setup { scheme: args.scheme.clone(), seed: 0, windows, ..Setup::default() };
     let experiment = Experiment::new(scenario, &setup)?;
     refuse_idle(&args.set, [experiment.scheme().entry.name], [experiment.scenario()])?;
@@ -103,14 +103,14 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
     out.close()
 }
 
-/// Tells what the results do not say of themselves.
+/// Prints notes that are not in the results.
 pub fn tell(notes: &[String]) {
     for note in notes {
         eprintln!("note: {note}");
     }
 }
 
-/// What the main thread does meanwhile.
+/// Callbacks of the main thread.
 struct Watch<'a> {
     plan: &'a Plan<'a>,
     stop: &'a Stop,
@@ -125,7 +125,7 @@ impl<'a> Watch<'a> {
 
 impl traffic::Watch for Watch<'_> {
     fn on_begin(&mut self, _: Time) -> Result<(), LabError> {
-        // For scripts: whoever consumes elsewhere may begin.
+        // For scripts: consumers elsewhere may begin.
         eprintln!(
             "ready: {} prefixes produced, {} flows consumed at {}",
             self.plan.produced(),
@@ -154,7 +154,7 @@ fn progress_bar(run: &Run<'_>) -> ProgressBar {
     ProgressBar::with_draw_target(Some(length), terminal::progress()).with_style(style)
 }
 
-/// What can be done about an error.
+/// Adds advice to an error.
 pub fn with_advice(error: LabError) -> Failure {
     match error {
         LabError::Connection(AppError::Forwarder(error)) => manage::with_advice(error),

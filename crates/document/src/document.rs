@@ -1,4 +1,4 @@
-//! The text of a document, and positions in it.
+//! The text of a document, and the positions in it.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::error::{DocumentError, Location};
 use crate::format::Format;
 use crate::tree::{self, Origin, Table};
 
-/// The text of a file with its overrides: reads the tree, and turns origins into lines for errors.
+/// The text of a file with its overrides. It parses the tree, and converts origins to lines for errors.
 #[derive(Debug)]
 pub struct Document {
-    /// The keys that it may have.
+    /// The keys that the document may have.
     pub format: Format,
     /// The file's name in errors, as the caller gave it.
     pub file: Arc<str>,
@@ -24,14 +24,14 @@ pub struct Document {
 }
 
 impl Document {
-    /// A document of this format without overrides; [`Document::tree`] reads it.
+    /// Returns a document of this format without overrides. [`Document::tree`] parses it.
     pub fn new(format: Format, file: &str, text: &str) -> Document {
         let mut line_starts = vec![0];
         line_starts.extend(text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1));
         Document { format, file: file.into(), text: text.into(), line_starts, overrides: Vec::new() }
     }
 
-    /// The line and column of an origin, or the override.
+    /// Returns the line and column of an origin, or the override.
     pub fn location(&self, origin: Origin) -> Location {
         match origin {
             Origin::Set(i) => Location::Set(Arc::clone(&self.overrides[i as usize])),
@@ -53,7 +53,7 @@ impl Document {
         }
     }
 
-    /// An error about the value or key at `origin`.
+    /// Returns an error about the value or key at `origin`.
     pub fn error(
         &self,
         origin: Origin,
@@ -64,7 +64,7 @@ impl Document {
         self.error_at(self.location(origin), key, message, help)
     }
 
-    /// As [`Document::error`], at a line that is already known.
+    /// Returns an error like [`Document::error`], at a known line.
     pub fn error_at(
         &self,
         location: Location,
@@ -75,18 +75,19 @@ impl Document {
         DocumentError::new(location, key, message, help, &self.text)
     }
 
-    /// Reads the text into a tree.
+    /// Parses the text into a tree.
     ///
     /// # Errors
-    /// The text is not TOML, or is larger than 4 GiB: the first error of [`Document::tree_or_errors`].
+    /// Returns the first error of [`Document::tree_or_errors`] if the text is not TOML, or is larger than 4
+    /// GiB.
     pub fn tree(&self) -> Result<Table, DocumentError> {
         self.tree_or_errors().map_err(|mut errors| errors.swap_remove(0))
     }
 
-    /// As [`Document::tree`], with an error for each line that is not TOML.
+    /// Parses the text like [`Document::tree`], with an error for each line that is not TOML.
     ///
     /// # Errors
-    /// These, at least one.
+    /// Returns these errors, at least one.
     pub fn tree_or_errors(&self) -> Result<Table, Vec<DocumentError>> {
         if self.text.len() > u32::MAX as usize {
             return Err(vec![self.error(Origin::Default, "", "the file is larger than 4 GiB", "")]);
@@ -95,7 +96,7 @@ impl Document {
         let mut errors: Vec<DocumentError> = Vec::new();
         for fault in &faults {
             let error = self.not_toml(fault);
-            // What follows on the same line comes from the first.
+            // A further error on the same line is caused by the first.
             if errors.last().is_none_or(|last| last.line() != error.line()) {
                 errors.push(error);
             }
@@ -106,7 +107,7 @@ impl Document {
     fn not_toml(&self, fault: &toml::de::Error) -> DocumentError {
         let span = fault.span().unwrap_or(0..0);
         let at = Origin::File { start: span.start as u32, end: span.end as u32 };
-        // The parser's message may have lines of its own.
+        // The parser's message may have several lines.
         let message = fault.message().lines().collect::<Vec<_>>().join("; ");
         let help = if fault.message().contains("duplicate key") {
             let list = self.format.list;

@@ -30,25 +30,25 @@ impl fmt::Display for Location {
     }
 }
 
-/// How many characters of a line of the file are shown around a mistake.
+/// The largest number of characters of a line of the file that are shown around a mistake.
 const LINE: usize = 120;
-/// How many characters of a message: a text that the file gives may be as long as the file.
+/// The largest number of characters of a message. A text from the file may be as long as the file.
 const MESSAGE: usize = 2000;
 
-/// A character as it is shown: one that a terminal would obey has a picture of its own, one
-/// character wide, so that the caret stands below its value.
+/// Returns a character for display. A control character is replaced by a symbol of the same width, so that
+/// the caret is below its value.
 fn harmless(c: char) -> char {
     match c {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
-        // Directions of writing, which would turn the rest of the line around.
+        // Direction marks would reverse the rest of the line.
         '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
         _ if c.is_control() => '\u{fffd}',
         _ => c,
     }
 }
 
-/// A text of which nothing hurts a terminal, cut where it is longer than `most` characters.
+/// Returns a text that is safe for a terminal, cut to `most` characters.
 fn shown(text: &str, most: usize) -> String {
     let mut chars = text.chars();
     let mut out: String = chars.by_ref().take(most).map(harmless).collect();
@@ -58,7 +58,7 @@ fn shown(text: &str, most: usize) -> String {
     out
 }
 
-/// The part of a line around columns `from..from + width`, from 0, with where it now stands.
+/// Returns the part of a line around columns `from..from + width`, from 0, with the new position of these.
 fn around(line: &str, from: usize, width: usize) -> (String, usize, usize) {
     let length = line.chars().count();
     let wide = width.clamp(1, LINE);
@@ -87,15 +87,15 @@ struct Inner {
     key: String,
     message: String,
     help: String,
-    /// The line around the mistake, and where in it the mistake stands.
+    /// The line around the mistake, and the position of the mistake in it.
     source_line: Option<(String, usize, usize)>,
     /// Whether another error may be its cause.
     follows: bool,
 }
 
 impl DocumentError {
-    /// An error at `location` of the document `text`; the error shows this line. `key` has the form that `--set` takes,
-    /// and `help` names the correct alternatives; it may be empty.
+    /// Returns an error at `location` of the document `text`; the error shows this line. `key` has the form
+    /// that `--set` takes, and `help` names the correct alternatives; it may be empty.
     pub fn new(
         location: Location,
         key: impl Into<String>,
@@ -115,28 +115,28 @@ impl DocumentError {
         DocumentError(Box::new(Inner { location, key, message, help, source_line, follows: false }))
     }
 
-    /// The same error, which another one may have caused: it is not shown beside others.
+    /// Marks the error as possibly caused by another one. It is then not shown beside others.
     pub fn following(mut self, follows: bool) -> DocumentError {
         self.0.follows = follows;
         self
     }
 
-    /// Whether another error may have caused this one.
+    /// Returns whether another error may have caused this one.
     pub fn follows(&self) -> bool {
         self.0.follows
     }
 
-    /// File, line and column, or the override.
+    /// Returns file, line and column, or the override.
     pub fn location(&self) -> &Location {
         &self.0.location
     }
 
-    /// Whether the other error has the same key and message, at any position.
+    /// Returns whether the other error has the same key and message, at any position.
     pub fn is_same(&self, other: &DocumentError) -> bool {
         (self.key(), self.message()) == (other.key(), other.message())
     }
 
-    /// The same error, positioned at `overrides`: the override or overrides without which the document is valid.
+    /// Moves the error to `overrides`: the override or overrides without which the document is valid.
     pub fn made_by(self, overrides: &str) -> DocumentError {
         let Inner { location, key, message, mut help, follows, .. } = *self.0;
         if let Location::File { width: 1.., .. } = location {
@@ -147,7 +147,7 @@ impl DocumentError {
         DocumentError(Box::new(Inner { location, key, message, help, source_line: None, follows }))
     }
 
-    /// Path of the file, or the override as `--set KEY=VALUE`.
+    /// Returns the path of the file, or the override as `--set KEY=VALUE`.
     pub fn file(&self) -> &str {
         match &self.0.location {
             Location::File { file, .. } => file,
@@ -155,7 +155,7 @@ impl DocumentError {
         }
     }
 
-    /// Line in the file, from 1; 0 for an override.
+    /// Returns the line in the file, from 1; 0 for an override.
     pub fn line(&self) -> u32 {
         match self.0.location {
             Location::File { line, .. } => line,
@@ -163,7 +163,7 @@ impl DocumentError {
         }
     }
 
-    /// Column in the line, in characters, from 1; 0 for an override.
+    /// Returns the column in the line, in characters, from 1; 0 for an override.
     pub fn column(&self) -> u32 {
         match self.0.location {
             Location::File { column, .. } => column,
@@ -171,29 +171,29 @@ impl DocumentError {
         }
     }
 
-    /// The key, in the form that `--set` takes; empty if the text is not TOML.
+    /// Returns the key, in the form that `--set` takes; empty if the text is not TOML.
     pub fn key(&self) -> &str {
         &self.0.key
     }
 
-    /// The message, without the position.
+    /// Returns the message, without the position.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The correct alternatives; may be empty.
+    /// Returns the correct alternatives; may be empty.
     pub fn help(&self) -> &str {
         &self.0.help
     }
 }
 
 impl fmt::Display for DocumentError {
-    /// `FILE:LINE: KEY: message`, the line with a caret below, and the help.
+    /// Writes `FILE:LINE: KEY: message`, the line with a caret below, and the help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { location, key, message, help, source_line, .. } = &*self.0;
         let said = |set: &str| set.contains(&format!("{key}="));
         write!(f, "{location}: ")?;
-        // An override says its key already, unless it stands for several.
+        // An override already contains its key, unless it covers several keys.
         if !key.is_empty() && !matches!(location, Location::Set(set) if said(set)) {
             write!(f, "{key}: ")?;
         }
@@ -201,7 +201,7 @@ impl fmt::Display for DocumentError {
         if let (Location::File { line, .. }, Some((text, at, width))) = (location, source_line) {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
-            // Tabs stay tabs, so that the caret stands below its value.
+            // Tabs stay tabs, so that the caret is below its value.
             let lead: String = text.chars().take(*at).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
             write!(f, "\n{margin} |\n{number} | {text}\n{margin} | {lead}{}", "^".repeat(*width))?;
         }
@@ -233,7 +233,7 @@ mod tests {
             |part: &str, of: &str| of.chars().collect::<String>().find(part).map(|b| of[..b].chars().count());
         assert_eq!(column("bad", lines[2]), column("^^^", lines[3]), "{said}");
         assert!(lines[2].contains("…aaa") && lines[2].ends_with("bbb…"), "{said}");
-        // All of the line may be the mistake.
+        // The whole line may be the mistake.
         let said = at(1, 10_000, &line);
         assert!(said.chars().count() < 400, "{said}");
         assert_eq!(said.matches('^').count(), 120);

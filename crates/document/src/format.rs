@@ -9,7 +9,7 @@ pub struct Format {
     pub keys: &'static [Key],
     /// Finds a key of a section, including keys that it shares with another section.
     pub find: fn(table: &str, key: &str) -> Option<&'static Key>,
-    /// The keys of a section, including shared ones, in the order of messages.
+    /// Returns the keys of a section, including shared ones, in the order of messages.
     pub of: fn(table: &str) -> Vec<&'static Key>,
     /// A section with several tables, as the example in the message about `[name]` instead of
     /// `[[name]]`.
@@ -96,22 +96,22 @@ pub struct Key {
     pub default: &'static str,
     /// Whether `--set` may change it.
     pub settable: bool,
-    /// In a table that names one of several kinds of things: the keys that name the kinds which have this key. Empty: all have
-    /// it.
+    /// For a table that names one of several kinds of things: the keys that name the kinds with this key.
+    /// Empty: all kinds have it.
     pub beside: &'static [&'static str],
     /// One sentence or two for the reference, the JSON Schema and errors.
     pub meaning: &'static str,
 }
 
 impl Key {
-    /// The same key, which only tables with one of these keys have.
+    /// Returns the same key, restricted to tables with one of these keys.
     #[must_use]
     pub const fn beside(self, keys: &'static [&'static str]) -> Key {
         Key { beside: keys, ..self }
     }
 }
 
-/// The names of a list of values, whose tuples have them at this place.
+/// Returns the names of a list of values. The second argument is their index in the tuples.
 ///
 /// ```
 /// const COLOURS: [(u8, &str); 2] = [(0, "red"), (1, "blue")];
@@ -148,22 +148,22 @@ pub struct Section {
     pub written: &'static str,
     /// The path that `--set` takes for a key of it: `link.A-B.KEY`; empty if none.
     pub address: &'static str,
-    /// What it is.
+    /// Its description.
     pub meaning: &'static str,
 }
 
 impl Shape {
-    /// Whether a value may be two, one for each direction of a link.
+    /// Returns whether a value may be a list of two, one for each direction of a link.
     pub const fn has_directions(self) -> bool {
         matches!(self, Shape::Rates | Shape::Spans | Shape::Numbers(..))
     }
 
-    /// A description of the valid values, with an example.
+    /// Returns a description of the valid values, with an example.
     pub fn wanted(self) -> String {
         match self {
             Shape::Text => "a text".into(),
             Shape::TextOf(_, wanted) => wanted.into(),
-            Shape::TextsOf(_, wanted) => format!("{wanted}; or a list of such"),
+            Shape::TextsOf(_, wanted) => format!("{wanted}; or a list of them"),
             Shape::Choice(of) => {
                 format!("one of {}", of.iter().map(|c| format!("\"{c}\"")).collect::<Vec<_>>().join(", "))
             }

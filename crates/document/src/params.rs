@@ -54,11 +54,11 @@ impl From<&ParamValue> for weir_core::seam::params::Value {
     }
 }
 
-/// Reads the parameters of a scheme from its table at `path`; those in nested tables get dotted keys. The
-/// key `source` is no parameter.
+/// Reads the parameters of a scheme from its table at `path`. Those in nested tables get dotted keys. The key
+/// `source` is not a parameter.
 ///
 /// # Errors
-/// A list, a date or a number that is not finite.
+/// Returns an error if a value is a list, a date or a number that is not finite.
 pub fn params(doc: &Document, path: &str, table: &Table) -> Result<Vec<Param>> {
     let mut list = Vec::new();
     add_params(doc, &mut list, path, "", table)?;
@@ -81,7 +81,7 @@ fn add_params(doc: &Document, list: &mut Vec<Param>, path: &str, prefix: &str, t
             Kind::Float(x) if x.is_finite() => ParamValue::Float(*x),
             Kind::Text(text) => ParamValue::Text(text.to_string()),
             Kind::Float(_) | Kind::Other(_) | Kind::List(_) => {
-                let message = format!("{} is no parameter", entry.value.kind_name());
+                let message = format!("{} is not a parameter", entry.value.kind_name());
                 let help = "a parameter is true or false, a number, or a text";
                 return Err(doc.error(entry.value.origin, format!("{path}.{key}"), message, help));
             }

@@ -20,7 +20,7 @@ type Result<T> = core::result::Result<T, DocumentError>;
 /// named `opt_*` returns `None` for a key that is not in the table; the others return its default.
 #[derive(Clone, Copy)]
 pub struct Item<'a> {
-    /// Finds lines and writes errors.
+    /// The document, which finds lines and makes errors.
     pub doc: &'a Document,
     /// The section of the format whose keys the table may have: `link`.
     pub section: &'static str,
@@ -44,17 +44,17 @@ pub enum Limit {
 }
 
 impl<'a> Item<'a> {
-    /// The path of one of its keys: `link.R2-R3.rate`.
+    /// Returns the path of one of its keys: `link.R2-R3.rate`.
     pub fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// The position of the value of `key`; without the key, that of the table's header.
+    /// Returns the position of the value of `key`; without the key, that of the table's header.
     pub fn origin_of(&self, key: &str) -> Origin {
         self.given(key).map_or(self.origin, |value| value.origin)
     }
 
-    /// An error about `key`, at the value `at`.
+    /// Returns an error about `key`, at the value `at`.
     pub fn error(
         &self,
         key: &str,
@@ -65,20 +65,20 @@ impl<'a> Item<'a> {
         self.doc.error(at.origin, self.path_of(key), message, help)
     }
 
-    /// An error about the table as a whole, at its header.
+    /// Returns an error about the table as a whole, at its header.
     pub fn error_here(&self, message: impl Into<String>, help: impl Into<String>) -> DocumentError {
         self.doc.error(self.origin, self.path, message, help)
     }
 
-    /// Refuses keys that the section does not have.
+    /// Rejects keys that the section does not have.
     ///
     /// # Errors
-    /// The first unknown key, and the known one that was probably meant.
+    /// Returns an error for the first unknown key, with the known one that was probably meant.
     pub fn check_keys(&self) -> Result<()> {
         self.unknown_keys().next().map_or(Ok(()), Err)
     }
 
-    /// An error for each unknown key, with the known one that was probably meant.
+    /// Returns an error for each unknown key, with the known one that was probably meant.
     pub fn unknown_keys(&self) -> impl Iterator<Item = DocumentError> {
         let is_unknown = |entry: &&Entry| (self.doc.format.find)(self.section, &entry.key).is_none();
         let unknown = self.table.0.iter().filter(is_unknown);
@@ -97,7 +97,7 @@ impl<'a> Item<'a> {
         )
     }
 
-    /// Whether an unknown key is probably meant to be this one.
+    /// Returns whether an unknown key is probably meant to be this one.
     fn is_misspelt(&self, key: &str) -> bool {
         let known = (self.doc.format.of)(self.section);
         let unknown = self.table.keys().filter(|k| (self.doc.format.find)(self.section, k).is_none());
@@ -108,16 +108,16 @@ impl<'a> Item<'a> {
         (self.doc.format.find)(self.section, key).expect("only keys of the table are asked for")
     }
 
-    /// The value as given; none for a key that is not in the table.
+    /// Returns the value as given; `None` for a key that is not in the table.
     pub fn given(&self, key: &str) -> Option<&'a Value> {
         debug_assert!((self.doc.format.find)(self.section, key).is_some(), "{}.{key}", self.section);
         self.table.value(key)
     }
 
-    /// The value as given, else the key's default.
+    /// Returns the value as given, else the key's default.
     ///
     /// # Errors
-    /// The key is missing and has no default.
+    /// Returns an error if the key is missing and has no default.
     pub fn value(&self, key: &str) -> Result<Cow<'a, Value>> {
         if let Some(value) = self.table.value(key) {
             return Ok(Cow::Borrowed(value));
@@ -132,12 +132,12 @@ impl<'a> Item<'a> {
         Ok(Cow::Owned(parse_value(spec.default, Origin::Default)))
     }
 
-    /// The error that `value` is not of the shape of `key`.
+    /// Returns the error that `value` does not have the shape of `key`.
     pub fn wrong(&self, key: &str, value: &Value) -> DocumentError {
         self.wrong_shape(key, value, self.key(key).shape)
     }
 
-    /// The error that `value`, the value of `key`, is not of this shape.
+    /// Returns the error that `value`, the value of `key`, does not have this shape.
     pub fn wrong_shape(&self, key: &str, value: &Value, shape: Shape) -> DocumentError {
         let message = match &value.kind {
             Kind::Text(t) => format!("`{t}` is not {}", shape.wanted()),
@@ -167,7 +167,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A text. An override has no quotes, so that a number in it may be meant as a text.
+    /// Reads a text. An override has no quotes, so a number in it may be meant as a text.
     fn text_of(&self, key: &str, value: &Value) -> Result<Arc<str>> {
         match (&value.kind, value.origin) {
             (Kind::Text(text), _) => Ok(Arc::clone(text)),
@@ -179,16 +179,16 @@ impl<'a> Item<'a> {
     /// Reads a text.
     ///
     /// # Errors
-    /// The value is no text, or is missing.
+    /// Returns an error if the value is not a text, or is missing.
     pub fn text(&self, key: &str) -> Result<String> {
         let value = self.value(key)?;
         Ok(self.text_of(key, &value)?.to_string())
     }
 
-    /// As [`Item::text`], none without the key.
+    /// Reads a text, or returns `None` without the key.
     ///
     /// # Errors
-    /// The value is no text.
+    /// Returns an error if the value is not a text.
     pub fn opt_text(&self, key: &str) -> Result<Option<String>> {
         self.given(key).map(|v| Ok(self.text_of(key, v)?.to_string())).transpose()
     }
@@ -196,7 +196,7 @@ impl<'a> Item<'a> {
     /// Reads a text or a list of texts, each with its position.
     ///
     /// # Errors
-    /// One of them is no text, or the value is missing.
+    /// Returns an error if one of them is not a text, or the value is missing.
     pub fn texts(&self, key: &str) -> Result<Vec<(Arc<str>, Origin)>> {
         let value = self.value(key)?;
         self.texts_of(key, &value)
@@ -212,7 +212,7 @@ impl<'a> Item<'a> {
     /// Reads one of the words of a [`Shape::Choice`].
     ///
     /// # Errors
-    /// The value is none of these words, or is missing.
+    /// Returns an error if the value is not one of these words, or is missing.
     pub fn choice(&self, key: &str) -> Result<&'static str> {
         let value = self.value(key)?;
         let Shape::Choice(of) = self.key(key).shape else { return Err(self.wrong(key, &value)) };
@@ -228,7 +228,7 @@ impl<'a> Item<'a> {
     /// Reads `true` or `false`.
     ///
     /// # Errors
-    /// The value is neither, or is missing.
+    /// Returns an error if the value is neither, or is missing.
     pub fn switch(&self, key: &str) -> Result<bool> {
         let value = self.value(key)?;
         match value.kind {
@@ -237,10 +237,10 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Reads `true`, `false`, or the word of a [`Shape::SwitchOr`], which is none.
+    /// Reads `true`, `false`, or the word of a [`Shape::SwitchOr`], for which it returns `None`.
     ///
     /// # Errors
-    /// The value is none of the three.
+    /// Returns an error if the value is none of the three.
     pub fn switch_or_word(&self, key: &str) -> Result<Option<bool>> {
         let value = self.value(key)?;
         match (&value.kind, self.key(key).shape) {
@@ -250,10 +250,10 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// As [`Item::switch`], none without the key.
+    /// Reads `true` or `false`, or returns `None` without the key.
     ///
     /// # Errors
-    /// The value is neither `true` nor `false`.
+    /// Returns an error if the value is neither `true` nor `false`.
     pub fn opt_switch(&self, key: &str) -> Result<Option<bool>> {
         self.given(key).map(|_| self.switch(key)).transpose()
     }
@@ -261,7 +261,7 @@ impl<'a> Item<'a> {
     /// Reads a whole number within the bounds of its [`Shape::Whole`].
     ///
     /// # Errors
-    /// The value is no such number, or is missing.
+    /// Returns an error if the value is not such a number, or is missing.
     pub fn whole(&self, key: &str) -> Result<u64> {
         let value = self.value(key)?;
         match (&value.kind, self.key(key).shape) {
@@ -270,10 +270,10 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// As [`Item::whole`], none without the key.
+    /// Reads a whole number like [`Item::whole`], or returns `None` without the key.
     ///
     /// # Errors
-    /// The value is no such number.
+    /// Returns an error if the value is not such a number.
     pub fn opt_whole(&self, key: &str) -> Result<Option<u64>> {
         self.given(key).map(|_| self.whole(key)).transpose()
     }
@@ -281,7 +281,7 @@ impl<'a> Item<'a> {
     /// Reads a number within the bounds of its [`Shape::Number`].
     ///
     /// # Errors
-    /// The value is no such number, or is missing.
+    /// Returns an error if the value is not such a number, or is missing.
     pub fn number(&self, key: &str) -> Result<f64> {
         let value = self.value(key)?;
         let number = match value.kind {
@@ -295,10 +295,10 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// As [`Item::number`], none without the key.
+    /// Reads a number like [`Item::number`], or returns `None` without the key.
     ///
     /// # Errors
-    /// The value is no such number.
+    /// Returns an error if the value is not such a number.
     pub fn opt_number(&self, key: &str) -> Result<Option<f64>> {
         self.given(key).map(|_| self.number(key)).transpose()
     }
@@ -306,7 +306,7 @@ impl<'a> Item<'a> {
     /// Reads a time with its unit, at least that of its [`Shape::SpanFrom`].
     ///
     /// # Errors
-    /// The value is no such time, or is missing.
+    /// Returns an error if the value is not such a time, or is missing.
     pub fn span(&self, key: &str) -> Result<Span> {
         let value = self.value(key)?;
         let span: Span = self.unit(key, &value, Shape::Span)?;
@@ -316,18 +316,18 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// As [`Item::span`], none without the key.
+    /// Reads a time like [`Item::span`], or returns `None` without the key.
     ///
     /// # Errors
-    /// The value is no such time.
+    /// Returns an error if the value is not such a time.
     pub fn opt_span(&self, key: &str) -> Result<Option<Span>> {
         self.given(key).map(|_| self.span(key)).transpose()
     }
 
-    /// As [`Item::span`], and above zero.
+    /// Reads a time above zero with its unit.
     ///
     /// # Errors
-    /// The value is no such time, or is missing.
+    /// Returns an error if the value is not such a time, or is missing.
     pub fn positive_span(&self, key: &str) -> Result<Span> {
         let span = self.span(key)?;
         if span == Span::ZERO {
@@ -340,17 +340,17 @@ impl<'a> Item<'a> {
     /// Reads a rate above 0 b/s with its unit.
     ///
     /// # Errors
-    /// The value is no such rate, or is missing.
+    /// Returns an error if the value is not such a rate, or is missing.
     pub fn rate(&self, key: &str) -> Result<Rate> {
         let value = self.value(key)?;
         let rate = self.unit(key, &value, self.key(key).shape)?;
         self.above_zero(key, &value, rate)
     }
 
-    /// As [`Item::rate`], none without the key.
+    /// Reads a rate like [`Item::rate`], or returns `None` without the key.
     ///
     /// # Errors
-    /// The value is no such rate.
+    /// Returns an error if the value is not such a rate.
     pub fn opt_rate(&self, key: &str) -> Result<Option<Rate>> {
         self.given(key).map(|_| self.rate(key)).transpose()
     }
@@ -365,21 +365,21 @@ impl<'a> Item<'a> {
     /// Reads a size in bytes with its unit.
     ///
     /// # Errors
-    /// The value is no size, or is missing.
+    /// Returns an error if the value is not a size, or is missing.
     pub fn size(&self, key: &str) -> Result<Bytes> {
         let value = self.value(key)?;
         self.unit(key, &value, Shape::Size)
     }
 
-    /// As [`Item::size`], none without the key.
+    /// Reads a size like [`Item::size`], or returns `None` without the key.
     ///
     /// # Errors
-    /// The value is no size.
+    /// Returns an error if the value is not a size.
     pub fn opt_size(&self, key: &str) -> Result<Option<Bytes>> {
         self.given(key).map(|v| self.unit(key, v, Shape::Size)).transpose()
     }
 
-    /// One value for both directions of a link, or a list of two.
+    /// Reads one value for both directions of a link, or a list of two.
     fn pair<T: Copy>(&self, key: &str, value: &Value, read: impl Fn(&Value) -> Result<T>) -> Result<[T; 2]> {
         match value.as_list() {
             Some([there, back]) => Ok([read(there)?, read(back)?]),
@@ -394,7 +394,7 @@ impl<'a> Item<'a> {
     /// Reads the rates of both directions of a link, each above 0 b/s: one for both, or a list of two.
     ///
     /// # Errors
-    /// One of them is no such rate, or the value is missing.
+    /// Returns an error if one of them is not such a rate, or the value is missing.
     pub fn rates(&self, key: &str) -> Result<[Rate; 2]> {
         let value = self.value(key)?;
         self.pair(key, &value, |v| {
@@ -403,19 +403,19 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// Reads one of the rates that `what` has, which are `allowed`.
+    /// Reads one of the rates that `what` supports, which are `allowed`.
     ///
     /// # Errors
-    /// The value is none of them, or is missing.
+    /// Returns an error if the value is not one of them, or is missing.
     pub fn rate_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<Rate> {
         let value = self.value(key)?;
         self.allowed_rate(key, &value, allowed, what)
     }
 
-    /// As [`Item::rates`], each as [`Item::rate_of`].
+    /// Reads the rates of both directions of a link, each like [`Item::rate_of`].
     ///
     /// # Errors
-    /// One of them is not allowed, or the value is missing.
+    /// Returns an error if one of them is not allowed, or the value is missing.
     pub fn rates_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<[Rate; 2]> {
         let value = self.value(key)?;
         self.pair(key, &value, |v| self.allowed_rate(key, v, allowed, what))
@@ -434,17 +434,17 @@ impl<'a> Item<'a> {
     /// Reads the times of both directions of a link: one for both, or a list of two.
     ///
     /// # Errors
-    /// One of them is no time, or the value is missing.
+    /// Returns an error if one of them is not a time, or the value is missing.
     pub fn spans(&self, key: &str) -> Result<[Span; 2]> {
         let value = self.value(key)?;
         self.pair(key, &value, |v| self.unit(key, v, Shape::Spans))
     }
 
-    /// Reads the numbers of both directions of a link within the bounds of its [`Shape::Numbers`]: one for both, or a list
-    /// of two.
+    /// Reads the numbers of both directions of a link within the bounds of its [`Shape::Numbers`]: one for
+    /// both, or a list of two.
     ///
     /// # Errors
-    /// One of them is no such number, or the value is missing.
+    /// Returns an error if one of them is not such a number, or the value is missing.
     pub fn numbers(&self, key: &str) -> Result<[f64; 2]> {
         let value = self.value(key)?;
         self.pair(key, &value, |v| {
@@ -460,20 +460,20 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// Reads a time for all flows of a group, or a list with one for each; none if there is neither value
-    /// nor default.
+    /// Reads a time for all flows of a group, or a list with one for each. Returns `None` if there is neither
+    /// value nor default.
     ///
     /// # Errors
-    /// One of them is no time, or the list is empty.
+    /// Returns an error if one of them is not a time, or the list is empty.
     pub fn spans_each(&self, key: &str) -> Result<Option<Vec<Span>>> {
         self.each(key, |v| self.unit(key, v, Shape::Span))
     }
 
-    /// Reads a whole number from 1 for all flows of a group, or a list with one for each; none if there is
-    /// neither value nor default.
+    /// Reads a whole number from 1 for all flows of a group, or a list with one for each. Returns `None` if
+    /// there is neither value nor default.
     ///
     /// # Errors
-    /// One of them is no such number, or the list is empty.
+    /// Returns an error if one of them is not such a number, or the list is empty.
     pub fn wholes_each(&self, key: &str) -> Result<Option<Vec<u64>>> {
         self.each(key, |v| match v.kind {
             Kind::Int(n) if n > 0 => Ok(n as u64),
@@ -498,7 +498,7 @@ impl<'a> Item<'a> {
     /// Reads a bound in packets or bytes, or `unlimited`.
     ///
     /// # Errors
-    /// The value is no bound, or is missing.
+    /// Returns an error if the value is not a bound, or is missing.
     pub fn limit(&self, key: &str) -> Result<Limit> {
         let value = self.value(key)?;
         match &value.kind {
@@ -518,7 +518,7 @@ impl<'a> Item<'a> {
     /// Reads the bound of a queue, which holds at least one packet or byte.
     ///
     /// # Errors
-    /// The value is no bound, is zero, or is missing.
+    /// Returns an error if the value is not a bound, is zero, or is missing.
     pub fn queue(&self, key: &str) -> Result<QueueLimit> {
         let empty = |what: &str| {
             let value = self.value(key)?;

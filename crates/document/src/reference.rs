@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use crate::format::{Format, NONE, REQUIRED, Section, Shape};
 
-/// A heading and a table of keys for each section of a format.
+/// Returns a heading and a table of keys for each section of a format.
 pub fn tables(format: &Format) -> String {
     let mut text = String::new();
     for section in format.sections {
@@ -14,7 +14,7 @@ pub fn tables(format: &Format) -> String {
     text
 }
 
-/// The keys of one section, a row each; `with_set`: with a column for whether `--set` may change them.
+/// Returns the keys of one section, a row each. `with_set` adds a column for whether `--set` may change them.
 pub fn rows(format: &Format, section: &Section, with_set: bool) -> String {
     let (head, rule) = if with_set { ("`--set` | ", "---|") } else { ("", "") };
     let mut text = format!("| key | value | without it | {head}meaning |\n|---|---|---|{rule}---|\n");

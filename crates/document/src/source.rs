@@ -8,8 +8,8 @@ use crate::tree::{Kind, Table, Value};
 
 /// Gives each value the source that the document's `source` keys state for it.
 ///
-/// A text covers its table and the tables in it. A table gives one source for each key, and `rest` for all other keys.
-/// The document's own `source` covers only the keys at its top.
+/// A text covers its table and the tables in it. A table gives one source for each key, and `rest` for all
+/// other keys. The document's own `source` covers only the keys at its top.
 ///
 /// Returns an error for each source that is not a text, or whose key is not in the table.
 pub fn annotate(doc: &Document, root: &mut Table) -> Vec<DocumentError> {
@@ -66,7 +66,7 @@ fn annotate_table(
                 }
             }
         }
-        // A wrong kind is reported when the table is read.
+        // A value of a wrong kind is reported when the table is read.
         Some(_) => {}
     }
     for entry in &mut table.0 {

@@ -1,4 +1,4 @@
-//! The text of a file, from its bytes.
+//! Converts the bytes of a file to text.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use core::fmt;
 pub struct NotText {
     /// The line of the first wrong byte, from 1.
     pub line: usize,
-    /// How many bytes are before it.
+    /// The number of bytes before it.
     pub at: usize,
 }
 
@@ -19,10 +19,11 @@ impl fmt::Display for NotText {
 
 impl core::error::Error for NotText {}
 
-/// The bytes of a file as text.
+/// Converts the bytes of a file to text.
 ///
 /// # Errors
-/// They are not UTF-8. The message begins with the line, to follow the name of the file and a colon.
+/// Returns [`NotText`] if they are not UTF-8. The message begins with the line, to follow the name of the
+/// file and a colon.
 pub fn text(bytes: Vec<u8>) -> Result<String, NotText> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -71,17 +71,17 @@ impl Table {
         self.0.iter().find(|e| &*e.key == key)
     }
 
-    /// As [`Table::entry`], only the value.
+    /// Finds the value of a key.
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.entry(key).map(|e| &e.value)
     }
 
-    /// As [`Table::value`], to change it.
+    /// Finds the value of a key, to change it.
     pub fn value_mut(&mut self, key: &str) -> Option<&mut Value> {
         self.0.iter_mut().find(|e| &*e.key == key).map(|e| &mut e.value)
     }
 
-    /// As [`Table::value`], none if it is not a table.
+    /// Finds the table of a key; `None` if the value is not a table.
     pub fn table(&self, key: &str) -> Option<&Table> {
         self.value(key).and_then(Value::as_table)
     }
@@ -100,39 +100,39 @@ impl Table {
         Some(self.0.remove(at).value)
     }
 
-    /// Keys in the order of the file.
+    /// Iterates over the keys in the order of the file.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|e| &*e.key)
     }
 }
 
 impl Value {
-    /// A value without a source.
+    /// Returns a value without a source.
     pub fn new(kind: Kind, origin: Origin) -> Value {
         Value { kind, origin, source: None }
     }
 
-    /// As [`Value::new`], of a text.
+    /// Returns a text without a source.
     pub fn text(text: &str, origin: Origin) -> Value {
         Value::new(Kind::Text(text.into()), origin)
     }
 
-    /// Its keys and values; none if it is not a table.
+    /// Returns its keys and values; `None` if it is not a table.
     pub fn as_table(&self) -> Option<&Table> {
         if let Kind::Table(table) = &self.kind { Some(table) } else { None }
     }
 
-    /// Its letters; none if it is not a text.
+    /// Returns its text; `None` if it is not a text.
     pub fn as_text(&self) -> Option<&str> {
         if let Kind::Text(text) = &self.kind { Some(text) } else { None }
     }
 
-    /// Its items; none if it is not a list.
+    /// Returns its items; `None` if it is not a list.
     pub fn as_list(&self) -> Option<&[Value]> {
         if let Kind::List(list) = &self.kind { Some(list) } else { None }
     }
 
-    /// The name of its kind in messages: `a whole number`.
+    /// Returns the name of its kind in messages: `a whole number`.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Bool(_) => "true or false",
@@ -163,7 +163,7 @@ impl Value {
 }
 
 impl core::fmt::Display for Value {
-    /// The notation of `--set`: that of a file, but texts have no quotes.
+    /// Writes the notation of `--set`: that of a file, but texts have no quotes.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.kind {
             Kind::Bool(b) => write!(f, "{b}"),
@@ -196,7 +196,7 @@ fn origin(span: core::ops::Range<usize>) -> Origin {
     Origin::File { start: span.start as u32, end: span.end as u32 }
 }
 
-/// Our tree of a parsed table.
+/// Converts a parsed table to our tree.
 pub(crate) fn table(from: &DeTable<'_>) -> Table {
     let mut entries: Vec<Entry> = from
         .iter()
@@ -233,14 +233,14 @@ fn kind(from: &DeValue<'_>) -> Kind {
     }
 }
 
-/// The value in an override or a default: TOML if it reads as that, else a list of such in `[ ]`,
-/// else text.
+/// Parses the value of an override or a default: TOML if it can be parsed as such, else a list of such values
+/// in `[ ]`, else a text.
 pub fn parse_value(text: &str, origin: Origin) -> Value {
     let text = text.trim();
     let mut value = match DeValue::parse(text) {
         Ok(v) => Value::new(kind(v.get_ref()), origin),
         Err(_) => match text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
-            // A list of what is no list: texts without quotes.
+            // A list that is not TOML: its texts have no quotes.
             Some(inner) if !inner.contains(['[', ']', '"']) => {
                 let list = split(inner).into_iter().map(|item| parse_value(item, origin)).collect();
                 Value::new(Kind::List(list), origin)

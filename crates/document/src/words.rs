@@ -1,6 +1,6 @@
 //! Lists of words in messages.
 
-/// A list for messages, not longer than people read.
+/// Returns a list of names for messages, cut to a readable length.
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut text = String::new();
     let mut shown = 0;

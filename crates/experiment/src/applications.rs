@@ -1,4 +1,4 @@
-//! Consumers and producers, in the types of the core and of the counters.
+//! The consumers and producers of an experiment, in the types of the core and of the counters.
 
 use weir_core::consumer::{ConsumerConfig, REORDER_BOUND};
 use weir_core::name::{HashedName, TYPE_GENERIC};
@@ -14,7 +14,7 @@ use weir_scenario::{Flow, FlowId};
 use crate::experiment::{Experiment, HASHER};
 
 impl Experiment {
-    /// What the accounts need to know of a flow.
+    /// Returns the data of a flow for the accounts.
     pub fn flow_info(&self, flow: FlowId) -> FlowInfo {
         let flow = &self.scenario().flows[flow.index()];
         FlowInfo {
@@ -26,19 +26,19 @@ impl Experiment {
         }
     }
 
-    /// What the accounts of requests need to know of the flows.
+    /// Returns the data of the flows for the accounts of requests.
     pub fn request_infos(&self) -> Vec<RequestInfo> {
         let info = |flow: &Flow| RequestInfo { group: flow.name.clone(), is_source: flow.requests.is_some() };
         self.scenario().flows.iter().map(info).collect()
     }
 
-    /// What a flow's flow control may know when it is made.
+    /// Returns the data of a flow for its flow control.
     pub fn flow_config(&self, flow: FlowId) -> FlowConfig {
         let flow = &self.scenario().flows[flow.index()];
         FlowConfig { class: flow.class, expected_size: expected_size(flow), lifetime: flow.lifetime }
     }
 
-    /// The settings of a flow's consumer.
+    /// Returns the settings of a flow's consumer.
     pub fn consumer(&self, flow: FlowId) -> ConsumerConfig {
         let early_loss = self.scheme_of_flow(flow).entry.early_loss;
         let flow = &self.scenario().flows[flow.index()];
@@ -59,14 +59,14 @@ impl Experiment {
         }
     }
 
-    /// The settings of the consumer of one request: it fetches an object below the flow's prefix.
+    /// Returns the settings of the consumer of one request, which fetches an object below the flow's prefix.
     pub fn request_consumer(&self, flow: FlowId, object: u64, amount: u64) -> ConsumerConfig {
         let mut config = ConsumerConfig { amount: Some(amount), ..self.consumer(flow) };
         add_object(&mut config.prefix, object);
         config
     }
 
-    /// The settings of a flow's producers.
+    /// Returns the settings of a flow's producers.
     pub fn producer(&self, flow: FlowId) -> Producer {
         let flow = &self.scenario().flows[flow.index()];
         Producer {
@@ -77,7 +77,7 @@ impl Experiment {
     }
 }
 
-/// What an application knows of the size of its Data: that of its first segment, on the wire.
+/// Returns the size of Data that an application expects: that of its first segment on the wire.
 fn expected_size(flow: &Flow) -> Bytes {
     let mut data = Packet::default();
     data.name = first_name(flow);
@@ -89,22 +89,23 @@ fn expected_size(flow: &Flow) -> Bytes {
 
 /// Adds the number of an object to a name, in digits.
 fn add_object(name: &mut HashedName, object: u64) {
-    // Cannot fail: a scenario's prefixes leave room for an object and a segment.
+    // This cannot fail: a scenario's prefixes leave room for an object and a segment.
     let _ = name.push(&HASHER, TYPE_GENERIC, object.to_string().as_bytes());
 }
 
-/// The name of the first segment that a flow fetches, or of the first object of its requests.
+/// Returns the name of the first segment that a flow fetches, or of the first object of its requests.
 fn first_name(flow: &Flow) -> HashedName {
     let mut name = name_of(&flow.prefix);
     if flow.requests.is_some() {
         add_object(&mut name, 0);
     }
-    // Cannot fail: a scenario's prefixes leave room for a segment.
+    // This cannot fail: a scenario's prefixes leave room for a segment.
     let _ = name.push(&HASHER, TYPE_GENERIC, &[0]);
     name
 }
 
-/// A prefix of a scenario, hashed by [`HASHER`]. It was checked when the scenario was read.
+/// Parses a prefix of a scenario, and hashes it with [`HASHER`]. The prefix was checked when the scenario was
+/// parsed.
 pub fn name_of(uri: &str) -> HashedName {
     let name: Name = uri.parse().expect("a scenario's prefixes are checked");
     HashedName::parse(&HASHER, name.value()).expect("a scenario's prefixes are checked")

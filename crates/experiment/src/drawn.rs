@@ -1,5 +1,5 @@
-//! What the seed draws of the scenario itself, before the run: delays of links, starts and amounts of flows,
-//! nodes of consumers.
+//! Draws the random parts of the scenario itself with the seed, before the run: delays of links, starts and
+//! amounts of flows, nodes of consumers.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use weir_scenario::{Flow, Link, Scenario};
 
 use crate::traffic::drawn_amount;
 
-/// The scenario of the run with this seed, and whether the seed has drawn something of it. Nothing is left to draw.
+/// Returns the scenario of the run with this seed, without random parts, and whether the seed has drawn any.
 pub fn drawn(scenario: Arc<Scenario>, seed: u64) -> (Arc<Scenario>, bool) {
     let is_drawn = scenario.links.iter().any(|link| link.delay_jitter > 0.0)
         || scenario.flows.iter().any(|flow| {
@@ -71,7 +71,7 @@ fn draw_consumers(group: &mut [Flow], seed: u64) {
     }
 }
 
-/// A part of a time, to the nanosecond.
+/// Returns a part of a time, to the nanosecond.
 fn part(span: Span, factor: f64) -> Span {
     Span::from_nanos((span.as_nanos() as f64 * factor).round() as u64)
 }

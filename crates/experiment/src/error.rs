@@ -1,4 +1,4 @@
-//! Errors of a scenario, a scheme or a setup, for every world.
+//! The errors of a scenario, a scheme or a setup, for every world.
 
 use core::fmt;
 
@@ -6,28 +6,30 @@ use weir_core::units::Span;
 use weir_scenario::{Location, Scenario, ScenarioError};
 use weir_schemes::UnknownScheme;
 
-/// Why a scenario cannot be run; says what would be right.
+/// The reason why a scenario cannot be run. The message names the correct alternatives.
 #[derive(Debug)]
 pub enum ExperimentError {
-    /// No scheme has the name that was asked for.
+    /// There is no scheme with the requested name.
     Scheme(UnknownScheme),
-    /// A scheme's name or parameter is wrong, or something that the world does not do, at a place in the scenario.
+    /// A scheme's name or parameter is invalid, or the world does not support something, at a place in the
+    /// scenario.
     Scenario(ScenarioError),
-    /// Something that cannot be measured.
+    /// Something cannot be measured.
     Unsupported(String),
     /// A measuring window is not within the run.
     Window {
-        /// Its beginning.
+        /// The beginning of the window.
         from: Span,
-        /// Its end.
+        /// The end of the window.
         to: Span,
-        /// The run's length.
+        /// The length of the run.
         duration: Span,
     },
 }
 
 impl ExperimentError {
-    /// Something that a world does not do, at the place of a setting of the scenario.
+    /// Returns the error that a world does not support a setting of the scenario, at the position of the
+    /// setting.
     pub fn at_setting(scenario: &Scenario, path: String, message: &str, help: &str) -> ExperimentError {
         let at = scenario.settings.find(&path);
         let at = at.and_then(|setting| setting.location).unwrap_or(Location::Set("".into()));

@@ -1,4 +1,4 @@
-//! The experiment: schemes, windows, nodes, links and measurements.
+//! The experiment: its schemes, windows, nodes, links and measurements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,21 +20,22 @@ use crate::observe::Observers;
 use crate::probe::Probe;
 use crate::resolve::{check_schemes, scheme_for};
 
-/// Hashes the names of an experiment: fixed, so that a run depends on its seed alone.
+/// Hashes the names of an experiment. It is fixed, so that a run depends only on its seed.
 pub const HASHER: NameHasher = NameHasher::new(0x5765_6972);
 
-/// How a scenario is to be run.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The scheme; the scenario's own if `None`.
     pub scheme: Option<String>,
-    /// The seed of all random streams, where the world has any.
+    /// The seed of all random streams, if the world has any.
     pub seed: u64,
-    /// Further measuring windows.
+    /// The measuring windows besides the scenario's own.
     pub windows: Vec<(Span, Span)>,
-    /// What is measured besides the scenario's expectations; the values are in [`Report::probes`](weir_measure::Report::probes).
+    /// The probes besides the scenario's expectations; the values are in
+    /// [`Report::probes`](weir_measure::Report::probes).
     pub probes: Vec<Probe>,
-    /// Whether time series are wanted.
+    /// Whether to make time series.
     pub with_series: bool,
 }
 
@@ -50,7 +51,7 @@ pub struct Experiment {
     scenario: Arc<Scenario>,
     scheme: Resolved,
     inactive: Resolved,
-    /// The schemes that flows have of their own, by name.
+    /// The schemes of single flows, by name.
     of_flows: BTreeMap<String, Resolved>,
     seed: u64,
     is_drawn: bool,
@@ -62,31 +63,31 @@ pub struct Experiment {
 /// A node's content store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StoreConfig {
-    /// Which packet leaves a full one.
+    /// The packet that a full store evicts.
     pub policy: CsPolicy,
-    /// How many Data packets it holds.
+    /// The capacity in Data packets.
     pub packets: usize,
-    /// How many bytes of Data packets it holds.
+    /// The capacity in bytes of Data packets.
     pub bytes: u64,
-    /// Which Data of those that pass it keeps.
+    /// Which of the passing Data it keeps.
     pub placement: CsPlacement,
 }
 
 /// A cache with a given hit ratio.
 #[derive(Clone, Debug)]
 pub struct SimulatedCacheConfig {
-    /// The ratio at the beginning, 0 to 1.
+    /// The hit ratio at the beginning, 0 to 1.
     pub ratio: f64,
-    /// The prefixes that it answers for, each with the producer whose Data it has.
+    /// The prefixes that it answers, each with the producer whose Data it has.
     pub answers: Vec<(HashedName, Producer)>,
 }
 
 impl Experiment {
-    /// A scenario, to be run in this way.
+    /// Returns the experiment of a scenario with these settings.
     ///
     /// # Errors
-    /// A scheme or a parameter that is wrong, a window that is not within the run, and a probe of flows or links that are not
-    /// there.
+    /// Returns an error if a scheme or a parameter is invalid, if a window is not within the run, or if a
+    /// probe selects flows or links that do not exist.
     pub fn new(scenario: impl Into<Arc<Scenario>>, setup: &Setup) -> Result<Experiment, ExperimentError> {
         let (scenario, is_drawn) = drawn(scenario.into(), setup.seed);
         check_schemes(&scenario)?;
@@ -113,59 +114,60 @@ impl Experiment {
         })
     }
 
-    /// The same under a scheme that the list of schemes need not have.
+    /// Returns the same experiment under a scheme that need not be in the registry.
     #[must_use]
     pub fn with_scheme(mut self, scheme: Resolved) -> Experiment {
         self.scheme = scheme;
         self
     }
 
-    /// The scenario: its nodes, links, routes and flows.
+    /// Returns the scenario: its nodes, links, routes and flows.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The scheme that runs, where a node or a flow has none of its own.
+    /// Returns the scheme of nodes and flows without their own scheme.
     pub fn scheme(&self) -> &Resolved {
         &self.scheme
     }
 
-    /// The scheme of nodes that are not active: they forward plainly.
+    /// Returns the scheme of nodes that are not active. They use the default queue and strategy.
     pub fn inactive_scheme(&self) -> &Resolved {
         &self.inactive
     }
 
-    /// The scheme of a flow's consumer, if another than that of the run.
+    /// Returns the scheme of a flow's consumer, if it differs from that of the run.
     pub fn own_scheme_of_flow(&self, flow: FlowId) -> Option<&Resolved> {
         self.of_flows.get(self.scenario.flows[flow.index()].scheme.as_deref()?)
     }
 
-    /// The scheme of a flow's consumer.
+    /// Returns the scheme of a flow's consumer.
     pub fn scheme_of_flow(&self, flow: FlowId) -> &Resolved {
         self.own_scheme_of_flow(flow).unwrap_or(&self.scheme)
     }
 
-    /// The seed of all random streams.
+    /// Returns the seed of all random streams.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Whether the seed draws something of the scenario itself: delays, starts, nodes of consumers, or traffic.
+    /// Returns whether the seed draws a part of the scenario itself: delays, starts, nodes of consumers, or
+    /// traffic.
     pub fn is_drawn(&self) -> bool {
         self.is_drawn || self.has_random_traffic()
     }
 
-    /// Whether time series are wanted.
+    /// Returns whether to make time series.
     pub(crate) fn with_series(&self) -> bool {
         self.with_series
     }
 
-    /// When it ends.
+    /// Returns the end of the run.
     pub fn until(&self) -> Time {
         Time::ZERO + self.scenario.duration
     }
 
-    /// The content store of a node; `None` if it has none.
+    /// Returns the content store of a node; `None` if it has none.
     pub fn store(&self, node: NodeId) -> Option<StoreConfig> {
         let node = &self.scenario.nodes[node.index()];
         (node.cache_packets > 0).then(|| StoreConfig {
@@ -176,13 +178,13 @@ impl Experiment {
         })
     }
 
-    /// Whether some content store counts those on the way, so that all have to.
+    /// Returns whether some content store counts those on the path, so that all stores have to.
     pub fn counts_stores(&self) -> bool {
         let mut stores = (0..self.scenario.nodes.len()).filter_map(|node| self.store(NodeId(node)));
         stores.any(|store| store.placement.counts())
     }
 
-    /// The simulated cache of a node; `None` if it never has one.
+    /// Returns the simulated cache of a node; `None` if it never has one.
     pub fn simulated_cache(&self, node: NodeId) -> Option<SimulatedCacheConfig> {
         let changes = |event: &scenario::TimedEvent| matches!(event.what, scenario::Event::NodeCacheRatio { node: at, .. } if at == node);
         let of = &self.scenario.nodes[node.index()];
@@ -195,7 +197,7 @@ impl Experiment {
         Some(SimulatedCacheConfig { ratio: of.cache_ratio, answers: flows.map(answer).collect() })
     }
 
-    /// The bound of the queues in front of a link.
+    /// Returns the limit of the queues in front of a link.
     pub fn queue_limit(&self, link: &scenario::Link) -> QueueLimit {
         match link.queue {
             scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
@@ -203,14 +205,14 @@ impl Experiment {
         }
     }
 
-    // ---- What is measured
+    // ---- Measurements
 
-    /// What is measured besides the scenario's expectations.
+    /// Returns the probes besides the scenario's expectations.
     pub(crate) fn further_probes(&self) -> &[Probe] {
         &self.probes
     }
 
-    /// What the accounts cover, with the windows of these observers.
+    /// Returns the extent of the accounts, with the windows of these observers.
     pub fn extent(&self, observers: &Observers) -> Extent {
         Extent {
             until: self.until(),
@@ -221,7 +223,8 @@ impl Experiment {
         }
     }
 
-    /// What the accounts need to know of the links, a row a direction: `2 * link + direction` is its place.
+    /// Returns the data of the links for the accounts, a row for each direction; its index is `2 * link +
+    /// direction`.
     pub fn link_infos(&self) -> Vec<LinkInfo> {
         let info = |link: &scenario::Link| {
             [(link.a, link.b, 0), (link.b, link.a, 1)].map(|(from, to, direction)| LinkInfo {
@@ -234,7 +237,7 @@ impl Experiment {
         self.scenario.links.iter().flat_map(info).collect()
     }
 
-    /// The network, as the report draws it.
+    /// Returns the network for the drawing of the report.
     pub fn topology(&self) -> Topology {
         let node = |(node, role): (&scenario::Node, Role)| TopologyNode {
             name: node.name.clone(),
@@ -260,7 +263,7 @@ impl Experiment {
         }
     }
 
-    /// What the flows make of each node.
+    /// Returns the role of each node in the flows.
     fn roles(&self) -> Vec<Role> {
         let mut roles = vec![Role::Router; self.scenario.nodes.len()];
         for flow in &self.scenario.flows {
@@ -273,13 +276,13 @@ impl Experiment {
         roles
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn node_name(&self, node: NodeId) -> &str {
         &self.scenario.nodes[node.index()].name
     }
 }
 
-/// The scenario's measuring windows and further ones.
+/// Returns the scenario's measuring windows and further ones.
 fn windows(scenario: &Scenario, further: &[(Span, Span)]) -> Result<Vec<(Time, Time)>, ExperimentError> {
     let duration = scenario.duration;
     let own = scenario.windows.iter().map(|w| (w.from, w.to));
@@ -291,7 +294,7 @@ fn windows(scenario: &Scenario, further: &[(Span, Span)]) -> Result<Vec<(Time, T
     Ok(windows)
 }
 
-/// Refuses a window that is not within a run of this length.
+/// Rejects a window that is not within a run of this length.
 pub(crate) fn check_window((from, to): (Span, Span), duration: Span) -> Result<(), ExperimentError> {
     if from >= to || to > duration {
         return Err(ExperimentError::Window { from, to, duration });

@@ -1,10 +1,10 @@
 //! A scenario under a scheme, resolved and checked once for every world.
 //!
-//! An [`Experiment`] says what runs: the scheme of each node and flow, the settings of each consumer and producer, the
-//! content stores, what changes when ([`Change`]), what is measured ([`Probe`]), and what should come out. A world
-//! executes it with nodes, links and clocks of its own, keeps accounts as `weir_measure` has them, and gets its
-//! [`Report`](weir_measure::Report) from [`Experiment::report`]. A world that cannot do something that an experiment
-//! asks for refuses it.
+//! An [`Experiment`] defines the run: the scheme of each node and flow, the settings of each consumer and
+//! producer, the content stores, the changes and their times ([`Change`]), the measurements ([`Probe`]), and
+//! the expected results. A world executes it with its own nodes, links and clocks, and keeps the accounts of
+//! `weir_measure`. It gets its [`Report`](weir_measure::Report) from [`Experiment::report`]. A world rejects
+//! an experiment that needs something it does not support.
 
 mod applications;
 mod drawn;

@@ -1,4 +1,4 @@
-//! What to measure of a run.
+//! A measurement of a run.
 
 use core::fmt;
 
@@ -8,24 +8,25 @@ use weir_scenario::{DirectedLink, Expectation, FlowId, Metric, Scenario, Select}
 use crate::error::ExperimentError;
 use crate::experiment::check_window;
 
-/// Something to measure of a run: a metric of some flows and links over a window.
+/// A measurement of a run: a metric of some flows and links over a window.
 ///
-/// Its text has all that determines the value in a given scenario: the metric, the window, and the numbers of the flows, links
-/// and nodes. The label is not in it. So the text can be part of a run's key.
+/// Its text contains everything that determines the value in a given scenario: the metric, the window, and
+/// the numbers of the flows, links and nodes. It does not contain the label. So the text can be part of a
+/// run's key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// In words: `goodput of class EF, 20 s to 120 s`.
+    /// The description, such as `goodput of class EF, 20 s to 120 s`.
     pub label: String,
-    /// The quantity that is measured.
+    /// The measured quantity.
     pub metric: Metric,
-    /// Simulated times from and to which it is measured.
+    /// The simulated times from and to which it is measured.
     pub window: (Span, Span),
-    /// The flows and links that it is measured of.
+    /// The measured flows and links.
     pub select: Select,
 }
 
 impl From<&Expectation> for Probe {
-    /// What the expectation is about.
+    /// Returns the probe of an expectation.
     fn from(expectation: &Expectation) -> Probe {
         Probe {
             label: expectation.what.clone(),
@@ -58,7 +59,7 @@ impl fmt::Display for Probe {
 }
 
 impl Probe {
-    /// Refuses one whose window is not within the run, and flows and links that the scenario does not have.
+    /// Rejects a window that is not within the run, and flows and links that the scenario does not have.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), ExperimentError> {
         check_window(self.window, scenario.duration)?;
         let (flows, links, nodes) = (scenario.flows.len(), scenario.links.len(), scenario.nodes.len());
@@ -77,7 +78,7 @@ impl Probe {
     }
 }
 
-/// Numbers in their order, those that follow each other as a range: `0-3 7`.
+/// Formats sorted numbers, with consecutive ones as a range: `0-3 7`.
 fn in_ranges(numbers: &[usize]) -> String {
     let range = |run: &[usize]| match run {
         [first, .., last] => format!("{first}-{last}"),

@@ -9,29 +9,29 @@ use weir_measure::{
 use crate::experiment::Experiment;
 use crate::observe::{Accounts, Observers};
 
-/// What a world measured.
+/// The measurements of a world.
 #[derive(Debug)]
 pub struct Measured<'a> {
-    /// Accounts of the flows; of all, or of those that the world runs.
+    /// The accounts of the flows; of all, or of those that the world runs.
     pub flows: FlowAccounts,
-    /// Accounts of the links; `None` in a world that does not see them.
+    /// The accounts of the links; `None` in a world that does not observe them.
     pub links: Option<LinkAccounts>,
-    /// Accounts of requests; `None` in a world without them.
+    /// The accounts of requests; `None` in a world without them.
     pub requests: Option<RequestAccounts>,
-    /// Accounts of the nodes; `None` in a world that does not see them.
+    /// The accounts of the nodes; `None` in a world that does not observe them.
     pub nodes: Option<NodeAccounts>,
-    /// What was seen for the expectations and the further probes.
+    /// The observations for the expectations and the further probes.
     pub observers: &'a Observers,
-    /// Events handled.
+    /// The number of events handled.
     pub events: u64,
-    /// Packets put on links.
+    /// The number of packets put on links.
     pub packet_hops: u64,
-    /// Packets dropped, in the order of [`weir_core::seam::DropReason::ALL`].
+    /// The packets dropped, in the order of [`weir_core::seam::DropReason::ALL`].
     pub drops: DroppedByReason,
 }
 
 impl Measured<'_> {
-    /// What was thrown away by reason, and the part of the Data that was.
+    /// Returns the dropped packets by reason, and the part of the Data that was dropped.
     fn drops(&self) -> (Vec<DropRow>, f64) {
         let sum = |of: fn(&ConsumerCounters) -> u64| -> u64 {
             (0..self.flows.flows()).map(|flow| of(&self.flows.total(flow).counters)).sum()
@@ -69,7 +69,8 @@ impl Measured<'_> {
 }
 
 impl Experiment {
-    /// The report of a run. Its `wall_s` is zero, since no clock is read here, and it does not say which command made it.
+    /// Returns the report of a run. Its `wall_s` is zero, because no clock is read here, and it does not name
+    /// the command.
     pub fn report(&self, mut measured: Measured<'_>) -> Report {
         let scenario = self.scenario();
         let scheme = self.scheme().entry.name;
@@ -121,7 +122,7 @@ impl Experiment {
         if measured.links.is_some() { report } else { Report { topology: Topology::default(), ..report } }
     }
 
-    /// The report of a run whose figures are there already: another process has measured them.
+    /// Returns the report of a run that another process has measured.
     pub fn report_of(&self, document: RunDocument, series: Series) -> Report {
         let scenario = self.scenario();
         Report {
@@ -145,7 +146,7 @@ impl Experiment {
         Series { step_s, samples, flows, classes, links, nodes, requests }
     }
 
-    /// The scenario's numbers, each with where it comes from.
+    /// Returns the scenario's numbers, each with its source.
     fn provenance(&self) -> Vec<(String, String)> {
         let said = |setting: weir_scenario::Setting| {
             Some((format!("{} = {}", setting.path, setting.value), setting.source?.as_ref().to_owned()))

@@ -6,19 +6,18 @@ use weir_schemes::{Entry, Resolved};
 
 use crate::error::ExperimentError;
 
-/// The scheme of this name, with the scenario's parameters for it.
+/// Returns the scheme with this name and the scenario's parameters for it.
 ///
 /// # Errors
-/// An unknown scheme, or a parameter that it does not have or that is wrong.
+/// Returns an error if the scheme or a parameter is unknown, or a value is invalid.
 pub fn scheme_for(scenario: &Scenario, name: &str) -> Result<Resolved, ExperimentError> {
     Ok(with_parameters(scenario, weir_schemes::known(name)?)?)
 }
 
-/// Every scheme that the scenario names is one, and its parameters are right, whether or not it is
-/// the one that runs.
+/// Checks every scheme that the scenario names, and its parameters, even if it does not run.
 ///
 /// # Errors
-/// Each that is not, with its position in the scenario.
+/// Returns an error for each invalid scheme or parameter, with its position in the scenario.
 pub fn check_schemes(scenario: &Scenario) -> Result<(), ScenarioError> {
     let mut checked: Vec<&str> = Vec::new();
     let mut errors = Vec::new();
@@ -38,7 +37,7 @@ pub fn check_schemes(scenario: &Scenario) -> Result<(), ScenarioError> {
     errors.into_iter().reduce(ScenarioError::and).map_or(Ok(()), Err)
 }
 
-/// The errors of a scheme's parameters: of each by itself, or else of all together.
+/// Returns the errors of a scheme's parameters: those of single parameters, or else those of all together.
 fn wrong_parameters(scenario: &Scenario, entry: &'static Entry) -> Vec<ScenarioError> {
     let Err(of_all) = with_parameters(scenario, entry) else { return Vec::new() };
     let of_one = |param: &Param| {

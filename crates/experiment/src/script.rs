@@ -6,18 +6,19 @@ use weir_scenario::{Event, FlowId, LinkId, NodeId};
 
 use crate::experiment::Experiment;
 
-/// Something that changes at a time.
+/// A change at a time of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     /// A flow begins.
     Start(FlowId),
     /// A flow sends no more Interests.
     Stop(FlowId),
-    /// A flow's application asks for something else.
+    /// The demand of a flow's application changes.
     Source(FlowId, Source),
     /// The rates of a link, from its first end and from its second.
     Rate(LinkId, [Rate; 2]),
-    /// The propagation delays of a link, likewise, for packets put on it from now on.
+    /// The propagation delays of a link, from its first end and from its second, for packets put on it from
+    /// now on.
     Delay(LinkId, [Span; 2]),
     /// The loss ratio of a link, 0 to 1.
     Loss(LinkId, f64),
@@ -25,23 +26,26 @@ pub enum Change {
     LossBurst(LinkId, f64),
     /// The bound of a link's jitter, for packets put on it from now on.
     Jitter(LinkId, Span),
-    /// A link works, or fails: then what is on it is lost.
+    /// A link works (`true`) or fails. If it fails, packets on it are lost.
     Up(LinkId, bool),
-    /// A node works, with empty tables, or fails: then it loses all that it has, and what is on its links is lost.
+    /// A node works (`true`), with empty tables, or fails. If it fails, it loses its state, and packets on
+    /// its links are lost.
     NodeUp(NodeId, bool),
-    /// The producers of prefixes move: the event of this number ([`Scenario::events`](weir_scenario::Scenario::events)).
+    /// The producers of prefixes move, by the event with this number
+    /// ([`Scenario::events`](weir_scenario::Scenario::events)).
     Produce(usize),
     /// The hit ratio of a node's simulated cache, 0 to 1.
     CacheRatio(NodeId, f64),
-    /// Routing takes note of the event of this number ([`NetworkView::learn`](weir_scenario::NetworkView::learn)).
+    /// Routing learns of the event with this number
+    /// ([`NetworkView::learn`](weir_scenario::NetworkView::learn)).
     Learn(usize),
-    /// Next hops are computed anew from what routing knows, and installed
+    /// Next hops are computed again from the view of routing, and installed
     /// ([`NetworkView::routes`](weir_scenario::NetworkView::routes)).
     Reroute,
 }
 
 impl Experiment {
-    /// All changes, in order of time; those at one time in the order of flows, and then of events.
+    /// Returns all changes, in order of time; those at one time in the order of flows, and then of events.
     pub fn script(&self) -> Vec<(Time, Change)> {
         let mut script = Vec::new();
         for (index, flow) in self.scenario().flows.iter().enumerate() {
@@ -80,7 +84,7 @@ impl Experiment {
         script
     }
 
-    /// What routing learns, and after all that it learns at one time, the new next hops.
+    /// Adds the events that routing learns, and after all those of one time the new next hops.
     fn add_reroutes(&self, script: &mut Vec<(Time, Change)>) {
         let mut times = Vec::new();
         for (at, number) in self.scenario().learned() {

@@ -1,4 +1,5 @@
-//! Random traffic: draws the requests of flows, their objects and amounts, and pauses, from named streams of the seed.
+//! Random traffic: draws the requests of flows, their objects and amounts, and pauses, from named streams of
+//! the seed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::experiment::Experiment;
 /// A request: a consumer that fetches one object and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it comes.
+    /// The time of the request.
     pub at: Time,
     /// The object below the flow's prefix.
     pub object: u64,
@@ -22,7 +23,7 @@ pub struct Arrival {
     pub amount: u64,
 }
 
-/// The requests of a flow, in order of time, until the flow stops. They do not depend on what happens in the network.
+/// The requests of a flow, in order of time, until the flow stops. They do not depend on the network.
 #[derive(Clone, Debug)]
 pub struct RequestStream {
     requests: Arc<Requests>,
@@ -30,9 +31,10 @@ pub struct RequestStream {
     stop: Time,
     times: Random,
     choice: Random,
-    /// Cumulative popularity of the objects; of one entry if they are equally popular.
+    /// The cumulative popularity of the objects; one entry if all are equally popular.
     popularity: Option<Arc<[f64]>>,
-    /// New objects are numbered so that flows of one prefix do not request the same ones.
+    /// The number of the first new object. It differs among flows of one prefix, so that they request
+    /// different objects.
     first_new: u64,
     step_new: u64,
     seed: u64,
@@ -81,7 +83,7 @@ impl RequestStream {
         }
     }
 
-    /// An object has the same amount whoever requests it, and whenever.
+    /// Returns the amount of an object. It is the same for all requests of the object.
     fn amount_of(&self, object: u64) -> u64 {
         if let Distribution::Constant(amount) = self.requests.amount {
             return whole(amount);
@@ -91,16 +93,16 @@ impl RequestStream {
     }
 }
 
-/// A number of Data.
+/// Rounds to a number of Data.
 fn whole(amount: f64) -> u64 {
     (amount.round() as u64).clamp(1, MOST_DATA)
 }
 
-/// A clock that stands still while an application pauses.
+/// A clock that stops while an application pauses.
 #[derive(Clone, Debug)]
 struct ActiveClock {
     now: Time,
-    /// What is left of the active time, s.
+    /// The rest of the active time, s.
     left: f64,
     activity: Option<(Arc<Activity>, Random)>,
 }
@@ -114,7 +116,7 @@ impl ActiveClock {
         clock
     }
 
-    /// The time after so many active seconds; `None` if that is not before `stop`.
+    /// Returns the time after this number of active seconds; `None` if that is not before `stop`.
     fn advance(&mut self, mut seconds: f64, stop: Time) -> Option<Time> {
         while let Some((activity, random)) = self.activity.as_mut().filter(|_| seconds >= self.left) {
             if self.now >= stop {
@@ -129,7 +131,7 @@ impl ActiveClock {
         Some(self.now)
     }
 
-    /// The next pause: its beginning and its end; `None` if there is none.
+    /// Returns the beginning and the end of the next pause; `None` if there is none.
     fn pause(&mut self) -> Option<(Time, Time)> {
         let (activity, random) = self.activity.as_mut()?;
         let from = later(self.now, self.left)?;
@@ -139,13 +141,14 @@ impl ActiveClock {
     }
 }
 
-/// A time so many seconds later.
+/// Returns the time this number of seconds later.
 fn later(time: Time, seconds: f64) -> Option<Time> {
     const LONGEST: f64 = 1e9;
     (seconds < LONGEST).then(|| time + Span::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// Draws from a distribution, by inversion of its distribution function; the normal one by Box and Muller (1958).
+/// Draws from a distribution, by inversion of its distribution function. The normal distribution is drawn by
+/// Box and Muller (1958).
 pub(crate) fn draw(distribution: &Distribution, random: &mut Random) -> f64 {
     match *distribution {
         Distribution::Constant(value) => value,
@@ -165,7 +168,7 @@ pub(crate) fn draw(distribution: &Distribution, random: &mut Random) -> f64 {
     }
 }
 
-/// The weights 1/(k + q)^s of ranks k = 1, 2, …, each with those before it.
+/// Returns the cumulative weights 1/(k + q)^s of ranks k = 1, 2, ….
 fn cumulative(objects: u64, popularity: Popularity) -> Arc<[f64]> {
     let mut sum = 0.0;
     let up_to = |rank: u64| {
@@ -175,13 +178,13 @@ fn cumulative(objects: u64, popularity: Popularity) -> Arc<[f64]> {
     (1..=objects).map(up_to).collect()
 }
 
-/// The amount of a flow that fetches a drawn number of segments.
+/// Draws the amount of a flow.
 pub(crate) fn drawn_amount(distribution: &Distribution, random: &mut Random) -> u64 {
     whole(draw(distribution, random))
 }
 
 impl Experiment {
-    /// The requests of each flow; `None` for a flow that is one consumer.
+    /// Returns the requests of each flow; `None` for a flow that is one consumer.
     pub fn request_streams(&self) -> Vec<Option<RequestStream>> {
         let mut tables: BTreeMap<(u64, [u64; 2]), Arc<[f64]>> = BTreeMap::new();
         let mut of_prefix: BTreeMap<&str, u64> = BTreeMap::new();
@@ -220,7 +223,7 @@ impl Experiment {
         streams
     }
 
-    /// Whether the seed decides anything of the traffic of the flows.
+    /// Returns whether the seed decides any part of the traffic of the flows.
     pub(crate) fn has_random_traffic(&self) -> bool {
         let is_random = |flow: &Flow| {
             flow.activity.is_some()
@@ -230,7 +233,7 @@ impl Experiment {
         self.scenario().flows.iter().any(is_random)
     }
 
-    /// The pauses of a flow that is one consumer, until it stops: when each begins and ends.
+    /// Returns the beginnings and ends of the pauses of a flow that is one consumer, until it stops.
     pub(crate) fn pauses(&self, flow: FlowId) -> Vec<(Time, Time)> {
         let of = &self.scenario().flows[flow.index()];
         if of.activity.is_none() || of.requests.is_some() {
@@ -247,7 +250,8 @@ impl Experiment {
         ActiveClock::new(Time::ZERO + of.start, activity)
     }
 
-    /// The stream of a flow for one purpose: its name has the flow's group and its place there.
+    /// Returns the random stream of a flow for one purpose. Its name contains the flow's group and its index
+    /// there.
     fn traffic_random(&self, what: &str, flow: FlowId) -> Random {
         let flows = &self.scenario().flows;
         let name = &flows[flow.index()].name;
@@ -256,25 +260,26 @@ impl Experiment {
     }
 }
 
-/// The time that requests of a flow take if they are alone in the network.
+/// The time that requests of a flow take in an empty network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unloaded {
-    /// The time of one Data: its Interest and the Data cross each link of the route, one link after the other.
+    /// The time of one Data: its Interest and the Data cross each link of the route in turn.
     pub first: Span,
     /// The time of each further Data: its transmission on the slowest link of the route.
     pub per_data: Span,
 }
 
 impl Unloaded {
-    /// The time of so many Data.
+    /// Returns the time of this number of Data.
     pub fn time(&self, amount: u64) -> Span {
         self.first + self.per_data * amount.saturating_sub(1)
     }
 }
 
 impl Experiment {
-    /// The time that a flow's requests take alone, on the route of the best next hops and with the rates and delays of
-    /// the beginning, from the nearest producer. Content stores can make them faster. `None` without a route.
+    /// Returns the time that a flow's requests take alone, on the route of the best next hops from the
+    /// nearest producer, with the rates and delays of the beginning. Content stores can make them faster.
+    /// Returns `None` without a route.
     pub fn unloaded(&self, flow: FlowId) -> Option<Unloaded> {
         let scenario = self.scenario();
         let flow = &scenario.flows[flow.index()];
@@ -310,7 +315,7 @@ impl Experiment {
 mod tests {
     use super::*;
 
-    /// Mean and the part of the draws below a value, of many draws.
+    /// Returns the mean of many draws, and the part of them below a value.
     fn sample(distribution: &Distribution, below: f64) -> (f64, f64) {
         const DRAWS: u32 = 200_000;
         let mut random = Random::named(1, "test");

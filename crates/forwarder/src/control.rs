@@ -3,6 +3,7 @@
 use weir_net::user::{Rights, User};
 use weir_packet::Name;
 
+use weir_management::overview::Overview;
 use weir_management::status::{
     CsInfo, FaceChange, FaceNumber, FaceRequest, FaceStatus, FibStatus, GeneralStatus, StrategyStatus,
 };
@@ -155,4 +156,7 @@ pub trait Control {
 
     /// The forwarder as a whole.
     fn general(&self) -> GeneralStatus;
+
+    /// Everything that a status page shows.
+    fn overview(&self) -> Overview;
 }

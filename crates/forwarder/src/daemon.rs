@@ -142,7 +142,8 @@ impl Daemon {
     fn scrape(&mut self, token: Token) {
         let Some(server) = &mut self.metrics else { return };
         let engine = self.instance.engine();
-        let taken = server.ready(self.poll.registry(), token, engine.now, &mut || engine.snapshot().text());
+        let taken =
+            server.ready(self.poll.registry(), token, engine.now, &mut |document| engine.document(document));
         self.note_scraped(taken);
     }
 

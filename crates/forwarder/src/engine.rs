@@ -45,7 +45,8 @@ use crate::capture::Capture;
 use crate::config::Faces as FaceConfigs;
 use crate::control::ApplicationRights;
 use crate::face::{Channel, Face, FaceSlot, FaceTable};
-use crate::metrics::Snapshot;
+use crate::metrics::http::Document;
+use crate::metrics::{self, Snapshot};
 use crate::record::Recorder;
 use crate::wire_node::WireNode;
 
@@ -460,7 +461,19 @@ impl Engine {
         }
     }
 
-    /// The forwarder at this moment, for Prometheus.
+    /// A document of the metrics port.
+    pub(crate) fn document(&self, document: Document) -> String {
+        use crate::control::Control as _;
+
+        match document {
+            Document::Page => metrics::page(),
+            // The overview has no map whose keys are not text, so it always is JSON.
+            Document::Overview => serde_json::to_string(&self.overview()).unwrap_or_default(),
+            Document::Metrics => self.snapshot().text(),
+        }
+    }
+
+    /// The forwarder at this moment.
     pub fn snapshot(&self) -> Snapshot {
         use crate::control::Control as _;
 
@@ -472,7 +485,21 @@ impl Engine {
         let with_rate = self.faces.iter().filter(|(_, face)| face.send_rate.is_some());
         let face_delays =
             with_rate.map(|(_, face)| (face.number, face.remote.clone(), face.delays)).collect();
-        Snapshot { general, evicted_interests, left_next_hops, cs, cache, faces, face_delays, drops, delays }
+        let sent = self.faces.iter().map(|(_, face)| (face.number, face.remote.clone(), face.classes));
+        let face_classes = sent.filter(|(.., classes)| classes.used().next().is_some()).collect();
+        Snapshot {
+            general,
+            evicted_interests,
+            left_next_hops,
+            cs,
+            cache,
+            faces,
+            face_delays,
+            face_classes,
+            drops,
+            delays,
+            classes: self.observation.classes(),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use weir_net::transport::udp::Batch;
 
 use crate::control::Owner;
 use crate::engine::{Origin, PathMtu};
-use crate::metrics::Delays;
+use crate::metrics::{ByClass, Delays};
 use crate::wire_node::WireNode;
 
 /// Index of a face in [`FaceTable`]. It is another face's once that face is closed, unlike a [`FaceNumber`].
@@ -122,6 +122,8 @@ pub struct Face {
     pub last_used: Time,
     /// What passed since it was made.
     pub counters: FaceCounters,
+    /// What each service class sent by it.
+    pub classes: ByClass,
     /// How long packets waited for it, if it has a rate.
     pub delays: Delays,
     /// What its buffers in front of the socket were when they were last looked at, bytes.

@@ -1,13 +1,15 @@
-//! Attributes of nodes and edges in GraphML and GML, by the names that Topology Zoo, networkx and TopoHub use.
+//! The attributes of nodes and edges in GraphML and GML, by the names that Topology Zoo, networkx and TopoHub
+//! use.
 
 use weir_core::units::{Rate, Span};
 
 use crate::topology::{MOST_BPS, Place, Reader, Stated};
 
-/// Longer delays are no link's.
+/// The longest delay of a link. A longer one is a mistake.
 const LONGEST: Span = Span::from_secs(60);
 
-/// A rate with its unit: `10Mbps`, `10 Gb/s`, `100M`; bits a second without one if `plain`.
+/// Parses a rate with its unit: `10Mbps`, `10 Gb/s`, `100M`. With `plain`, a number without a unit is in bits
+/// a second.
 pub fn rate(text: &str, plain: bool) -> Option<Rate> {
     let (number, unit) = quantity(text)?;
     let factor = match unit.trim_end_matches("/s").trim_end_matches("ps").to_ascii_lowercase().as_str() {
@@ -23,7 +25,7 @@ pub fn rate(text: &str, plain: bool) -> Option<Rate> {
     (bps >= 1.0 && bps <= MOST_BPS as f64).then(|| Rate::from_bps(bps.round() as u64))
 }
 
-/// A time with its unit: `10ms`, `2.5 ms`; without one, in `plain` ms.
+/// Parses a time with its unit: `10ms`, `2.5 ms`. A number without a unit is in `plain` ms.
 pub fn delay(text: &str, plain: Option<f64>) -> Option<Span> {
     let (number, unit) = quantity(text)?;
     let ms = match unit {
@@ -38,7 +40,7 @@ pub fn delay(text: &str, plain: Option<f64>) -> Option<Span> {
     (nanos >= 0.0 && nanos <= LONGEST.as_nanos() as f64).then(|| Span::from_nanos(nanos.round() as u64))
 }
 
-/// A number that is finite, and what stands after it.
+/// Splits a finite number from the text after it.
 fn quantity(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
@@ -54,17 +56,17 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
     number.is_finite().then(|| (number, text[end..].trim()))
 }
 
-/// A finite number.
+/// Parses a finite number.
 pub fn number(text: &str) -> Option<f64> {
     quantity(text).filter(|(_, unit)| unit.is_empty()).map(|(number, _)| number)
 }
 
-/// A cost that a scenario can have.
+/// Returns a cost that is valid in a scenario.
 pub fn cost(number: f64) -> Option<f64> {
     (0.001..=1e9).contains(&number).then_some(number)
 }
 
-/// Attributes as they stand in a file: name and text.
+/// The attributes in a file: name and text.
 pub type Attributes<'t> = Vec<(&'t str, &'t str)>;
 
 fn get<'t>(attributes: &Attributes<'t>, names: &[&str]) -> Option<&'t str> {
@@ -72,12 +74,12 @@ fn get<'t>(attributes: &Attributes<'t>, names: &[&str]) -> Option<&'t str> {
     names.iter().find_map(named).map(|(_, text)| text.trim()).filter(|text| !text.is_empty())
 }
 
-/// What people call a node.
+/// Returns the label of a node.
 pub fn label<'t>(attributes: &Attributes<'t>) -> Option<&'t str> {
     get(attributes, &["label", "name"]).filter(|label| !matches!(*label, "None" | "?"))
 }
 
-/// Where a node is.
+/// Returns the place of a node.
 pub fn place(attributes: &Attributes<'_>) -> Option<Place> {
     let at = |names: &[&str]| get(attributes, names).and_then(number);
     let earth = (at(&["latitude", "lat"]), at(&["longitude", "lon", "lng"]));
@@ -87,18 +89,18 @@ pub fn place(attributes: &Attributes<'_>) -> Option<Place> {
     Some(drawn(at(&["x"])?, at(&["y"])?))
 }
 
-/// A place on the earth, if it is one.
+/// Returns a place on the earth, if the coordinates are valid.
 pub fn on_earth(latitude: f64, longitude: f64) -> Option<Place> {
     let is_there = (-90.0..=90.0).contains(&latitude) && (-180.0..=180.0).contains(&longitude);
     is_there.then_some(Place::OnEarth(latitude, longitude))
 }
 
-/// A place in a drawing that is not too large.
+/// Returns a place in a drawing, limited in size.
 pub fn drawn(x: f64, y: f64) -> Place {
     Place::Drawn(x.clamp(-1e6, 1e6), y.clamp(-1e6, 1e6))
 }
 
-/// What is stated of an edge. A number without a unit is used only where its name says the unit.
+/// Returns the stated values of an edge. A number without a unit is used only if its name contains the unit.
 pub fn stated(attributes: &Attributes<'_>, reader: &mut Reader<'_>) -> Stated {
     let raw = get(attributes, &["LinkSpeedRaw"]).and_then(|text| rate(text, true));
     // Topology Zoo: `LinkSpeed "10"`, `LinkSpeedUnits "G"`.

@@ -1,5 +1,6 @@
-//! Edge lists: two nodes a line with blanks, commas, semicolons or `|` between, and possibly a cost. CAIDA's relationships
-//! have the kind of the relationship instead (`a|b|-1`), which is left out. A first line of words names columns.
+//! Edge lists: two nodes on a line, separated by blanks, commas, semicolons or `|`, and possibly a cost.
+//! CAIDA's relationships have the kind of the relationship instead (`a|b|-1`), which is ignored. A first line
+//! of words names columns.
 
 use crate::ImportError;
 use crate::attributes::{Attributes, cost, number, stated};
@@ -60,7 +61,7 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
 const FROM: &[&str] = &["source", "from", "src", "node1"];
 const TO: &[&str] = &["target", "to", "dst", "destination", "node2"];
 
-/// Whether the first line names columns: both ends.
+/// Returns whether the first line names the columns of both ends.
 fn is_header(fields: &[&str]) -> bool {
     let has = |names: &[&str]| fields.iter().any(|field| names.contains(&&*field.to_ascii_lowercase()));
     has(FROM) && has(TO)

@@ -1,8 +1,8 @@
-//! What is wrong with a file.
+//! The error of a file.
 
 use std::fmt;
 
-/// Why a file cannot be imported.
+/// The reason why a file cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError {
     file: String,
@@ -11,17 +11,17 @@ pub struct ImportError {
 }
 
 impl ImportError {
-    /// At a line of a file, from 1.
+    /// Returns an error at a line of a file, from 1.
     pub(crate) fn at(file: &str, line: usize, message: String) -> ImportError {
         ImportError { file: file.to_owned(), line: Some(line), message }
     }
 
-    /// In a file as a whole.
+    /// Returns an error about a file as a whole.
     pub(crate) fn of_file(file: &str, message: String) -> ImportError {
         ImportError { file: file.to_owned(), line: None, message }
     }
 
-    /// The line, from 1, if it is at one.
+    /// Returns the line, from 1, if the error has one.
     pub fn line(&self) -> Option<usize> {
         self.line
     }

@@ -1,10 +1,10 @@
-//! GML (M. Himsolt, GML: a portable graph file format, 1997), as Topology Zoo and networkx write it.
+//! GML (M. Himsolt, GML: a portable graph file format, 1997), as written by Topology Zoo and networkx.
 
 use crate::ImportError;
 use crate::attributes::{Attributes, label, place, stated};
 use crate::topology::{Kind, Reader};
 
-/// Deepest nesting.
+/// The deepest nesting that is accepted.
 const DEEPEST: usize = 32;
 
 /// A value of a key.
@@ -20,7 +20,7 @@ struct Entry<'t> {
     line: usize,
 }
 
-/// A word of the file.
+/// A token of the file.
 #[derive(Clone, Copy, PartialEq)]
 enum Token<'t> {
     Word(&'t str),
@@ -35,7 +35,7 @@ struct Tokens<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    /// The next word; `Err` if a text has no end.
+    /// Returns the next token; `Err` if a text has no end.
     fn next(&mut self) -> Result<Option<Token<'t>>, &'static str> {
         loop {
             let trimmed = self.rest.trim_start();
@@ -79,7 +79,7 @@ fn lines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// The entries up to the end of the list, or of the file.
+/// Returns the entries up to the end of the list, or of the file.
 fn list<'t>(
     tokens: &mut Tokens<'t>,
     depth: usize,
@@ -106,7 +106,7 @@ fn list<'t>(
     }
 }
 
-/// The texts among entries, those of a list `graphics` too.
+/// Returns the texts among entries, including those of a list `graphics`.
 fn attributes<'t>(entries: &[Entry<'t>]) -> Attributes<'t> {
     let mut all = Vec::new();
     for entry in entries {
@@ -123,7 +123,7 @@ fn text_of<'t>(attributes: &Attributes<'t>, key: &str) -> Option<&'t str> {
     attributes.iter().find(|(name, _)| *name == key).map(|(_, text)| *text)
 }
 
-/// The few entities that GML has.
+/// Replaces the few entities of GML.
 fn unescaped(text: &str) -> String {
     text.replace("&quot;", "\"")
         .replace("&apos;", "'")

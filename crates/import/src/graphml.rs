@@ -1,4 +1,4 @@
-//! GraphML (<http://graphml.graphdrawing.org>), as Topology Zoo, networkx and TopoHub write it.
+//! GraphML (<http://graphml.graphdrawing.org>), as written by Topology Zoo, networkx and TopoHub.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::ImportError;
 use crate::attributes::{Attributes, label, place, stated};
 use crate::topology::{Kind, Reader};
 
-/// Most elements and texts of a file.
+/// The largest number of elements and texts in a file.
 const MOST_ELEMENTS: u32 = 4_000_000;
 
 pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
@@ -16,7 +16,8 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
         ParsingOptions { allow_dtd: false, nodes_limit: MOST_ELEMENTS, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
         .map_err(|error| reader.error(error.pos().row as usize, format!("this is not XML: {error}")))?;
-    // Finding the line of a position reads the text up to there, so lines of all elements are counted once.
+    // To find the line of a position, the parser reads the text up to there. So the lines of all elements are
+    // counted once.
     let breaks: Vec<usize> =
         text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at).collect();
     let line = |node: Node<'_, '_>| 1 + breaks.partition_point(|at| *at < node.range().start);
@@ -47,7 +48,7 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
         reader.unused("graphs after the first");
     }
     let is_directed = graph.attribute("edgedefault") == Some("directed");
-    // Nodes may stand after the edges that name them.
+    // Nodes may come after the edges that name them.
     for node in graph.children().filter(is("node")) {
         let Some(id) = node.attribute("id") else {
             return Err(reader.error(line(node), "a node without `id`"));

@@ -1,7 +1,8 @@
-//! Topology files of others as scenarios that a person can read.
+//! Converts topology files of other programs to readable scenarios.
 //!
-//! One module for each format reads a file into a `Topology`, and `write` turns that into the text of a scenario.
-//! Nothing here opens a file or trusts one: an error has the file and the line, sizes are bounded, and no input panics.
+//! One module for each format parses a file into a `Topology`, and `write` converts that to the text of a
+//! scenario. Nothing here opens a file or trusts one: an error has the file and the line, sizes are bounded,
+//! and no input causes a panic.
 //!
 //! ```
 //! use weir_import::{File, Options, import};
@@ -36,18 +37,18 @@ use topology::{Reader, Topology};
 pub struct File<'a> {
     /// Its name, with or without folders.
     pub name: &'a str,
-    /// What it contains.
+    /// Its content.
     pub bytes: &'a [u8],
 }
 
 /// A format of topologies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// GraphML, as Topology Zoo and networkx write it.
+    /// GraphML, as written by Topology Zoo and networkx.
     GraphMl,
-    /// GML, likewise.
+    /// GML, as written by Topology Zoo and networkx.
     Gml,
-    /// ndnSIM's annotated topologies: sections `router` and `link`.
+    /// ndnSIM's annotated topologies, with the sections `router` and `link`.
     NdnSim,
     /// Rocketfuel's maps, `.cch`.
     Rocketfuel,
@@ -55,9 +56,9 @@ pub enum Format {
     Weights,
     /// Rocketfuel's `latencies.intra`: the latencies of links, ms.
     Latencies,
-    /// Mini-NDN's `.conf`: sections `[nodes]` and `[links]`.
+    /// Mini-NDN's `.conf`, with the sections `[nodes]` and `[links]`.
     MiniNdn,
-    /// Two nodes a line, with blanks, `|` or commas between: CAIDA's relationships, CSV, and the like.
+    /// Two nodes on a line, separated by blanks, `|` or commas: CAIDA's relationships, CSV, and the like.
     EdgeList,
 }
 
@@ -74,7 +75,7 @@ impl Format {
         (Format::EdgeList, "edge-list"),
     ];
 
-    /// By the content of a file, and where several formats have such content, by its name.
+    /// Recognises the format by the content of a file, and by its name if several formats have such content.
     pub fn of(name: &str, text: &str) -> Format {
         let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
         let ends = |end: &str| name.ends_with(end);
@@ -108,12 +109,12 @@ impl Format {
         Format::EdgeList
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
     }
 
-    /// What a person calls it.
+    /// Returns its full name.
     fn title(self) -> &'static str {
         match self {
             Format::GraphMl => "GraphML",
@@ -140,12 +141,12 @@ impl FromStr for Format {
     }
 }
 
-/// The delay of links whose delay a file does not state.
+/// The delay of links without a stated delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Delay {
-    /// The same for all.
+    /// The same delay for all.
     Each(Span),
-    /// The distance of the ends in a straight line on the earth, at so many kilometres a millisecond.
+    /// The distance of the ends in a straight line on the earth, divided by this speed, km/ms.
     Distance(f64),
 }
 
@@ -174,47 +175,50 @@ impl fmt::Display for Delay {
     }
 }
 
-/// What a file does not say.
+/// The values that a file does not state.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The scheme that the scenario names.
+    /// The scheme of the scenario.
     pub scheme: String,
-    /// The format of all files; recognised if `None`.
+    /// The format of all files; `None`: it is recognised.
     pub format: Option<Format>,
-    /// The rate of links without one; 100 Mb/s if `None`.
+    /// The rate of links without a stated rate; 100 Mb/s if `None`.
     pub rate: Option<Rate>,
-    /// The delay of links without one; if `None`, [`Delay::Distance`] at 200 km/ms where nodes have coordinates, and else 10 ms.
+    /// The delay of links without a stated delay. If `None`, it is [`Delay::Distance`] at 200 km/ms if nodes
+    /// have coordinates, and else 10 ms.
     pub delay: Option<Delay>,
-    /// The queues of links without one, packets; 100 if `None`.
+    /// The queues of links without a stated queue, packets; 100 if `None`.
     pub queue: Option<u32>,
-    /// Consumers and producers by their names in the file or here; two sample flows if empty.
+    /// The consumers and producers, by their names in the file or in the scenario; two sample flows if empty.
     pub flows: Vec<(String, String)>,
 }
 
 impl Options {
-    /// With nothing said but the scheme.
+    /// Returns options with only the scheme set.
     pub fn new(scheme: &str) -> Options {
         let scheme = scheme.to_owned();
         Options { scheme, format: None, rate: None, delay: None, queue: None, flows: Vec::new() }
     }
 }
 
-/// What came of a file.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// The text of a scenario.
+    /// The text of the scenario.
     pub scenario: String,
-    /// What is not as in the file, or missing there; a line each.
+    /// Differences from the file and missing values, a line each.
     pub notes: Vec<String>,
 }
 
-/// Most bytes of a file.
+/// The largest size of a file, bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Makes a scenario of one file, or of several about the same nodes, such as Rocketfuel's weights and latencies.
+/// Makes a scenario of one file, or of several about the same nodes, such as Rocketfuel's weights and
+/// latencies.
 ///
 /// # Errors
-/// A file that is not what its format says, or too large; a flow of nodes that are not there.
+/// Returns an error if a file does not have its format or is too large, or if a flow has nodes that do not
+/// exist.
 pub fn import(files: &[File<'_>], options: &Options) -> Result<Imported, ImportError> {
     let mut topology = Topology::default();
     let mut sources = Vec::new();

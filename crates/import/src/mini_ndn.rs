@@ -1,5 +1,5 @@
-//! Mini-NDN's topologies: `[nodes]` with `name: _ key=value …`, `[links]` with `a:b delay=10ms bw=100 loss=1
-//! max_queue_size=100`: rates in Mb/s, losses in per cent.
+//! Mini-NDN's topologies: `[nodes]` with `name: _ key=value …`, and `[links]` with `a:b delay=10ms bw=100
+//! loss=1 max_queue_size=100`. Rates are in Mb/s, and losses in per cent.
 
 use crate::ImportError;
 use crate::attributes::{delay, drawn, number, rate};

@@ -20,7 +20,7 @@ pub fn read(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
                 let node = reader.node(name, at)?;
                 let [_, y, x, ..] = rest else { continue };
                 if let (Some(x), Some(y)) = (number(x), number(y)) {
-                    // The first coordinate goes up.
+                    // The first coordinate points up.
                     reader.topology.nodes[node].place = Some(drawn(x, -y));
                 }
             }

@@ -1,12 +1,13 @@
-//! Rocketfuel (N. Spring, R. Mahajan, D. Wetherall, Measuring ISP topologies with Rocketfuel, SIGCOMM 2002): maps of routers
-//! (`.cch`), and of backbones the weights and latencies of links (`weights.intra`, `latencies.intra`).
+//! Rocketfuel (N. Spring, R. Mahajan, D. Wetherall, Measuring ISP topologies with Rocketfuel, SIGCOMM 2002):
+//! maps of routers (`.cch`), and for backbones the weights and latencies of links (`weights.intra`,
+//! `latencies.intra`).
 
 use crate::ImportError;
 use crate::attributes::{cost, delay, number};
 use crate::topology::{Kind, Reader, Stated};
 
-/// `uid @location [+] [bb] (neighbours) [&external] -> <uid> … {-euid} … =name[!] rn`. Lines of external addresses begin
-/// with `-`, and are left out.
+/// Reads lines `uid @location [+] [bb] (neighbours) [&external] -> <uid> … {-euid} … =name[!] rn`. Lines of
+/// external addresses begin with `-`, and are ignored.
 pub fn read_map(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> {
     let mut edges = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -48,7 +49,7 @@ pub fn read_map(text: &str, reader: &mut Reader<'_>) -> Result<(), ImportError> 
     Ok(())
 }
 
-/// What the number of a line is.
+/// The meaning of the number on a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Intra {
     /// The weight.
@@ -57,7 +58,8 @@ pub enum Intra {
     Latencies,
 }
 
-/// `from to number`, each direction of a link for itself; places have `+` for blanks.
+/// Reads lines `from to number`, with a separate line for each direction of a link. Places have `+` for
+/// blanks.
 pub fn read_intra(text: &str, reader: &mut Reader<'_>, what: Intra) -> Result<(), ImportError> {
     for (at, line) in text.lines().enumerate() {
         let (at, words) = (at + 1, line.split_whitespace().collect::<Vec<_>>());

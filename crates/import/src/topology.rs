@@ -1,4 +1,4 @@
-//! What is read of a file: nodes, and links with what is stated of them.
+//! The content of a file: nodes, and links with their stated values.
 
 use std::collections::BTreeMap;
 
@@ -6,84 +6,84 @@ use weir_core::units::{Rate, Span};
 
 use crate::ImportError;
 
-/// As many as a scenario may have.
+/// The largest number of nodes in a scenario.
 const MOST_NODES: usize = 20_000;
 const MOST_LINKS: usize = 100_000;
-/// Longest name of a node, characters.
+/// The longest name of a node, characters.
 const LONGEST_NAME: usize = 200;
 
 /// The nodes and links of the files.
 #[derive(Debug, Default)]
 pub struct Topology {
     pub nodes: Vec<Node>,
-    /// No two join the same nodes.
+    /// The links; at most one between two nodes.
     pub links: Vec<Link>,
-    /// By the file's name for a node.
+    /// The nodes, by their names in the file.
     by_id: BTreeMap<String, usize>,
-    /// By the nodes, the smaller first.
+    /// The links, by their nodes, the smaller one first.
     by_ends: BTreeMap<(usize, usize), usize>,
     pub loops: usize,
     pub merged: usize,
-    /// What could not be used, with how often.
+    /// Parts of the file that could not be used, with their counts.
     pub unused: BTreeMap<String, usize>,
 }
 
 /// A node.
 #[derive(Debug)]
 pub struct Node {
-    /// The file's name for it.
+    /// Its name in the file.
     pub id: String,
-    /// What people call it, if that is another.
+    /// Its label, if that differs.
     pub label: Option<String>,
     pub place: Option<Place>,
 }
 
-/// Where a node is.
+/// The place of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
     /// Latitude and longitude, degrees.
     OnEarth(f64, f64),
-    /// In a drawing: to the right, and down.
+    /// The coordinates in a drawing: to the right, and down.
     Drawn(f64, f64),
 }
 
-/// What is stated of one direction of a link.
+/// The stated values of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stated {
     pub rate: Option<Rate>,
     pub delay: Option<Span>,
     pub cost: Option<f64>,
-    /// Packets.
+    /// The queue, packets.
     pub queue: Option<u32>,
-    /// 0 to 1.
+    /// The loss ratio, 0 to 1.
     pub loss: Option<f64>,
     /// The distance between the ends, km.
     pub distance: Option<f64>,
 }
 
-/// A link: what is stated of it from its first end to its second, and back.
+/// A link: the stated values from its first end to its second, and back.
 #[derive(Debug)]
 pub struct Link {
     pub ends: [usize; 2],
     pub stated: [Stated; 2],
-    /// Whether an edge for each direction was there.
+    /// Whether the file has an edge for each direction.
     seen: [bool; 2],
 }
 
-/// How an edge of a file stands for a link.
+/// The relation of an edge of a file to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is both directions.
+    /// The edge is both directions.
     Both,
-    /// It is one direction; the other one may be there too, and else is the same.
+    /// The edge is one direction. The file may have the other one too; otherwise it is the same.
     OneWay,
 }
 
-/// Adds what one file says.
+/// Adds the content of one file to a topology.
 pub struct Reader<'a> {
     pub file: &'a str,
     pub topology: &'a mut Topology,
-    /// The links of earlier files: this one says more of them.
+    /// The number of links of earlier files, to which this one may add values.
     earlier: usize,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         ImportError::at(self.file, line, message.into())
     }
 
-    /// The node of this name, added if it is new.
+    /// Returns the node with this name, and adds it if it is new.
     pub fn node(&mut self, id: &str, line: usize) -> Result<usize, ImportError> {
         if let Some(known) = self.topology.by_id.get(id) {
             return Ok(*known);
@@ -114,18 +114,18 @@ impl<'a> Reader<'a> {
         Ok(number)
     }
 
-    /// The node of this name, if it is there.
+    /// Returns the node with this name, if it exists.
     pub fn known(&self, id: &str) -> Option<usize> {
         self.topology.by_id.get(id).copied()
     }
 
-    /// Something that cannot be used.
+    /// Counts a part of the file that cannot be used.
     pub fn unused(&mut self, what: impl Into<String>) {
         *self.topology.unused.entry(what.into()).or_default() += 1;
     }
 
-    /// Adds an edge. Two edges between the same nodes become one link: their rates add up, of delay, cost and queue the
-    /// smallest counts.
+    /// Adds an edge. Two edges between the same nodes become one link: their rates are added, and the
+    /// smallest delay, cost and queue count.
     pub fn edge(
         &mut self,
         [a, b]: [usize; 2],
@@ -187,7 +187,7 @@ impl Stated {
         self.distance = least(self.distance, other.distance);
     }
 
-    /// What was not stated before.
+    /// Adds values that were not stated before.
     fn complete(&mut self, other: &Stated) {
         self.rate = self.rate.or(other.rate);
         self.delay = self.delay.or(other.delay);
@@ -198,11 +198,11 @@ impl Stated {
     }
 }
 
-/// The largest rate that is believed, 100 Tb/s.
+/// The largest rate that is accepted, 100 Tb/s.
 pub const MOST_BPS: u64 = 100_000_000_000_000;
 
 impl Topology {
-    /// The parts that no links join, the largest first; each its nodes, in order.
+    /// Returns the connected parts, the largest first, each with its nodes in order.
     pub fn parts(&self) -> Vec<Vec<usize>> {
         let neighbours = self.neighbours();
         let mut seen = vec![false; self.nodes.len()];

@@ -1,4 +1,4 @@
-//! The text of a scenario.
+//! Writes the text of a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use weir_core::units::{Rate, Span};
 use crate::topology::{Place, Stated, Topology};
 use crate::{Delay, ImportError, Imported, Options};
 
-/// The rate of links whose rate neither the file nor an option states: assumed.
+/// The rate of links if neither the file nor an option states it: assumed.
 const RATE: Rate = Rate::from_mbps(100);
 /// The delay of links without a stated delay and without coordinates of both ends: assumed.
 const DELAY: Span = Span::from_millis(10);
@@ -19,14 +19,14 @@ const SHORTEST: Span = Span::from_micros(10);
 /// Mean radius of the earth, km.
 const EARTH: f64 = 6371.0;
 
-/// Names that Weir has for the file's nodes.
+/// The names of the file's nodes in the scenario.
 struct Names {
     names: Vec<String>,
-    /// The file's name or label of each node that is called otherwise here.
+    /// The name or label in the file of each node that has another name here.
     mapped: Vec<(String, usize)>,
 }
 
-/// Writes the scenario, with what is not as in the file.
+/// Writes the scenario. Returns it with the differences from the file.
 pub fn write(
     topology: Topology,
     sources: &[(String, &'static str)],
@@ -86,7 +86,7 @@ pub fn write(
     Ok(Imported { scenario: text, notes })
 }
 
-/// As a text of TOML.
+/// Quotes a text for TOML.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -99,12 +99,12 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// Without what would end a comment.
+/// Removes characters that would end a comment.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The name with `_` in place of each character that a node's name may not have.
+/// Replaces each character that a node's name may not have by `_`.
 fn allowed(name: &str) -> String {
     let map = |c: char| if c.is_alphanumeric() || "_-, ".contains(c) { c } else { '_' };
     name.chars().map(map).collect::<String>().trim().to_owned()
@@ -134,7 +134,7 @@ fn names(topology: &Topology) -> Names {
     names
 }
 
-/// The flows: those that are asked for, or two that meet.
+/// Returns the flows: the requested ones, or two sample flows that share links.
 fn flows(
     topology: &Topology,
     names: &Names,
@@ -173,7 +173,8 @@ fn flows(
     options.flows.iter().map(flow).collect()
 }
 
-/// From one of two nodes that are far apart, and from the one with most links, to the other.
+/// Returns two flows: from one of two distant nodes, and from the node with most links, to the other distant
+/// node.
 fn sample(topology: &Topology, part: &[usize]) -> Vec<[usize; 2]> {
     let neighbours = topology.neighbours();
     let farthest = |from: usize| {
@@ -201,7 +202,7 @@ fn sample(topology: &Topology, part: &[usize]) -> Vec<[usize; 2]> {
 struct Links {
     /// The delays of each link in both directions; `None`: the default.
     delays: Vec<[Option<Span>; 2]>,
-    /// Whether some have a delay by their distance.
+    /// The speed for delays by distance, if some links have such a delay.
     has_distances: Option<f64>,
     rate: Rate,
     delay: Span,
@@ -209,7 +210,7 @@ struct Links {
     is_said: [bool; 3],
     missing: [usize; 3],
     all_have_costs: bool,
-    /// Links without the distance that others have.
+    /// The links without the distance that others have.
     nowhere: usize,
 }
 
@@ -256,7 +257,7 @@ impl Links {
         links
     }
 
-    /// `[defaults.link]`: what the file does not state.
+    /// Returns `[defaults.link]`: the values that the file does not state.
     fn defaults(&self, file: &str) -> String {
         let said = |at: usize, what: &str, option: &str| {
             let by = if self.is_said[at] { option } else { "this program's default" };
@@ -318,7 +319,7 @@ impl Links {
     }
 }
 
-/// One value for both directions, or a list.
+/// Writes one value for both directions, or a list.
 fn both(text: &mut String, key: &str, [there, back]: [String; 2]) {
     let _ = match there == back {
         true => writeln!(text, "{key} = {there}"),
@@ -326,7 +327,7 @@ fn both(text: &mut String, key: &str, [there, back]: [String; 2]) {
     };
 }
 
-/// The distance of two places on the earth, km.
+/// Returns the distance of two places on the earth, km.
 fn distance(places: [Option<Place>; 2]) -> Option<f64> {
     let [Some(Place::OnEarth(lat_a, lon_a)), Some(Place::OnEarth(lat_b, lon_b))] = places else {
         return None;
@@ -337,7 +338,7 @@ fn distance(places: [Option<Place>; 2]) -> Option<f64> {
     Some(2.0 * EARTH * libm::asin(libm::sqrt(chord.min(1.0))))
 }
 
-/// The mean latitude, radians.
+/// Returns the mean latitude, radians.
 fn middle(topology: &Topology) -> f64 {
     let latitudes: Vec<f64> = topology
         .nodes
@@ -350,13 +351,14 @@ fn middle(topology: &Topology) -> f64 {
     (latitudes.iter().sum::<f64>() / latitudes.len().max(1) as f64).to_radians()
 }
 
-/// Where a node is drawn: a degree is as long in both directions in the middle of the map.
+/// Returns the place of a node in the drawing. A degree has the same length in both directions in the middle
+/// of the map.
 fn drawn(place: Place, middle: f64) -> (f64, f64) {
     let (x, y) = match place {
         Place::OnEarth(latitude, longitude) => (longitude * libm::cos(middle), -latitude),
         Place::Drawn(x, y) => (x, y),
     };
-    // No `-0.00`.
+    // Avoids `-0.00`.
     (x + 0.0, y + 0.0)
 }
 

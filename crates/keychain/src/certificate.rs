@@ -12,10 +12,10 @@ use crate::key::Key;
 use crate::name::KeyName;
 use crate::time::{Moment, Validity};
 
-/// Issuer of a self-signed certificate: by convention of all implementations.
+/// The issuer of a self-signed certificate: the convention of all implementations.
 pub const SELF: Component<'static> = Component { typ: component_type::GENERIC, value: b"self" };
 
-/// Freshness period of certificates, ms: an hour, as ndn-cxx, python-ndn, ndnd and NDNts have it.
+/// The freshness period of certificates, ms: one hour, as in ndn-cxx, python-ndn, ndnd and NDNts.
 pub const FRESHNESS_MS: u64 = 3_600_000;
 
 /// The reason why a Data is not a certificate, or why a certificate cannot be used.
@@ -67,7 +67,7 @@ impl fmt::Display for CertificateError {
 
 impl std::error::Error for CertificateError {}
 
-/// A certificate, as the bytes that were signed.
+/// A certificate, kept as the bytes that were signed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificate {
     wire: Vec<u8>,
@@ -83,10 +83,10 @@ impl fmt::Debug for Certificate {
 }
 
 impl Certificate {
-    /// Reads a packet. Neither its signature nor the time is checked.
+    /// Parses a packet. It checks neither the signature nor the time.
     ///
     /// # Errors
-    /// It does not have the format of a certificate.
+    /// Returns a [`CertificateError`] if the packet does not have the format of a certificate.
     pub fn decode(wire: &[u8]) -> Result<Certificate, CertificateError> {
         let data = Data::decode(wire).map_err(CertificateError::Decode)?;
         let no_name = || CertificateError::Name(data.name.to_name());
@@ -105,7 +105,8 @@ impl Certificate {
     /// Certifies a public key (SubjectPublicKeyInfo in DER) with the key of an issuer.
     ///
     /// # Errors
-    /// The issuer's key is an HMAC key, the public key is not valid, or signing fails.
+    /// Returns a [`CertificateError`] if the issuer's key is an HMAC key, if the public key is not valid, or
+    /// if signing fails.
     pub fn issue(
         key_name: &KeyName,
         public_key_der: &[u8],
@@ -133,46 +134,46 @@ impl Certificate {
         Certificate::decode(&wire)
     }
 
-    /// A self-signed certificate of a key. Its version is the given moment, in milliseconds.
+    /// Returns a self-signed certificate of a key. Its version is the given moment, in milliseconds.
     ///
     /// # Errors
-    /// The key is an HMAC key, or signing fails.
+    /// Returns a [`CertificateError`] if the key is an HMAC key, or if signing fails.
     pub fn self_signed(key: &Key, now: Moment, validity: Validity) -> Result<Certificate, CertificateError> {
         let public = key.public_key_der().ok_or(CertificateError::Hmac)?;
         Certificate::issue(key.name(), &public, (key, SELF), now.unix_ms(), validity)
     }
 
-    /// The packet.
+    /// Returns the packet.
     pub fn wire(&self) -> &[u8] {
         &self.wire
     }
 
-    /// The packet's parts.
+    /// Returns the packet's parts.
     pub fn data(&self) -> Data<'_> {
         Data::decode(&self.wire).expect("it was decoded when the certificate was made")
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> NameRef<'_> {
         self.name.view()
     }
 
-    /// The name of its key.
+    /// Returns the name of its key.
     pub const fn key_name(&self) -> &KeyName {
         &self.key_name
     }
 
-    /// When it is valid.
+    /// Returns its validity period.
     pub const fn validity(&self) -> Validity {
         self.validity
     }
 
-    /// The public key: a SubjectPublicKeyInfo in DER.
+    /// Returns the public key: a SubjectPublicKeyInfo in DER.
     pub fn public_key_der(&self) -> &[u8] {
         self.data().payload()
     }
 
-    /// The name in its KeyLocator; `None` if the KeyLocator has no name.
+    /// Returns the name in its KeyLocator; `None` if the KeyLocator has no name.
     pub fn key_locator(&self) -> Option<NameRef<'_>> {
         match self.data().signature.info.key_locator {
             Some(KeyLocator::Name(name)) => Some(name),
@@ -180,26 +181,26 @@ impl Certificate {
         }
     }
 
-    /// Whether its KeyLocator names its own key.
+    /// Returns whether its KeyLocator names its own key.
     pub fn is_self_signed(&self) -> bool {
         self.key_locator().and_then(KeyName::of_locator).as_ref() == Some(&self.key_name)
     }
 
-    /// The verifier for signatures of its key.
+    /// Returns the verifier for signatures of its key.
     ///
     /// # Errors
-    /// The type of its key is not supported.
+    /// Returns a [`CertificateError`] if the type of its key is not supported.
     pub fn verifier(&self) -> Result<Verifier, CertificateError> {
         verifier(self.public_key_der())
     }
 }
 
-/// The verifier for signatures of a public key, a SubjectPublicKeyInfo in DER.
+/// Returns the verifier for signatures of a public key, a SubjectPublicKeyInfo in DER.
 ///
 /// # Errors
-/// It is not a public key of Ed25519, ECDSA P-256 or RSA.
+/// Returns a [`CertificateError`] if it is not a public key of Ed25519, ECDSA P-256 or RSA.
 pub fn verifier(public_key_der: &[u8]) -> Result<Verifier, CertificateError> {
-    // Bare points and seeds are keys for the library as well; every SubjectPublicKeyInfo is a SEQUENCE.
+    // The library also accepts bare points and seeds as keys. Every SubjectPublicKeyInfo is a SEQUENCE.
     if public_key_der.first() != Some(&0x30) {
         return Err(CertificateError::PublicKey);
     }

@@ -1,9 +1,9 @@
 //! The formats of files with keys and certificates, detected from their content.
 //!
-//! | form | certificate | private key | who has it |
+//! | form | certificate | private key | used by |
 //! |---|---|---|---|
 //! | base64 | yes | in a SafeBag | ndn-cxx (`ndnsec`), python-ndn |
-//! | binary | yes | in a SafeBag, or as ndnd has it | all |
+//! | binary | yes | in a SafeBag, or in ndnd's form | all |
 //! | `-----BEGIN NDN CERT-----` | yes | | ndnd |
 //! | `-----BEGIN NDN KEY-----` | | unencrypted | ndnd |
 //! | `-----BEGIN PRIVATE KEY-----` | | unencrypted: PKCS #8 | OpenSSL |
@@ -94,9 +94,9 @@ impl std::error::Error for FormError {}
 /// Reads a file in any of these forms. A private key without a name in the file gets `name`.
 ///
 /// # Errors
-/// The file is not valid. An empty file is [`FormError::Unknown`].
+/// Returns a [`FormError`] if the file is not valid. For an empty file it is [`FormError::Unknown`].
 pub fn read(bytes: &[u8], name: Option<&KeyName>) -> Result<Vec<Item>, FormError> {
-    // No text starts with these.
+    // No text starts with these bytes.
     if bytes.first().is_some_and(|first| [types::DATA, SAFE_BAG].contains(&u32::from(*first))) {
         return Ok(vec![packet(bytes)?]);
     }
@@ -108,10 +108,10 @@ pub fn read(bytes: &[u8], name: Option<&KeyName>) -> Result<Vec<Item>, FormError
     pem::blocks(text).ok_or(FormError::Broken)?.iter().map(|block| of_block(block, name)).collect()
 }
 
-/// Reads the certificates of a file; private keys in it are left out.
+/// Reads the certificates of a file, and ignores private keys in it.
 ///
 /// # Errors
-/// As [`read`]; a file without certificates is [`FormError::Unknown`].
+/// Returns the errors of [`read`]. For a file without certificates it is [`FormError::Unknown`].
 pub fn certificates(bytes: &[u8]) -> Result<Vec<Certificate>, FormError> {
     let nameless = KeyName::new(Name::new().view(), Component::generic(b""));
     let certificates = read(bytes, Some(&nameless))?.into_iter().filter_map(|item| match item {
@@ -153,12 +153,12 @@ fn of_block(block: &pem::Block, name: Option<&KeyName>) -> Result<Item, FormErro
     key.map(Item::Key).map_err(|_| FormError::Key)
 }
 
-/// Bytes in lines of base64, as `ndnsec` and `pyndnsec` print certificates and SafeBags.
+/// Returns bytes as lines of base64, as `ndnsec` and `pyndnsec` print certificates and SafeBags.
 pub fn base64(bytes: &[u8]) -> String {
     pem::base64_lines(bytes).to_string()
 }
 
-/// A certificate in ndnd's PEM.
+/// Returns a certificate in ndnd's PEM.
 pub fn certificate_pem(certificate: &Certificate) -> String {
     let validity = certificate.validity();
     let mut headers = vec![
@@ -172,7 +172,7 @@ pub fn certificate_pem(certificate: &Certificate) -> String {
     pem::write(CERT, &headers, certificate.wire()).to_string()
 }
 
-/// A private key in ndnd's PEM, unencrypted; `None` for HMAC, for which ndnd has no form.
+/// Returns an unencrypted private key in ndnd's PEM; `None` for HMAC, for which ndnd has no form.
 pub fn ndnd_key_pem(key: &Key) -> Option<Zeroizing<String>> {
     let wire = key::to_ndnd(key)?;
     let headers =
@@ -180,15 +180,15 @@ pub fn ndnd_key_pem(key: &Key) -> Option<Zeroizing<String>> {
     Some(pem::write(NDND_KEY, &headers, &wire))
 }
 
-/// A private key in PEM, unencrypted: PKCS #8, which OpenSSL reads, or the secret of an HMAC. Its name stands
-/// in a line before it.
+/// Returns an unencrypted private key in PEM: PKCS #8, which OpenSSL reads, or the secret of an HMAC. Its
+/// name is in a line before it.
 pub fn key_pem(key: &Key) -> Zeroizing<String> {
     let label = if key.algorithm() == Algorithm::Hmac { HMAC } else { PKCS8 };
     let block = pem::write(label, &[], key.secret().expose());
     Zeroizing::new(format!("Name: {}\n{}", key.name(), *block))
 }
 
-/// As ndnd calls them.
+/// Returns ndnd's name of a signature type.
 fn signature_type(typ: SignatureType) -> String {
     match typ {
         SignatureType::DigestSha256 => "DigestSha256".to_owned(),

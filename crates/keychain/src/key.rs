@@ -10,15 +10,15 @@ use zeroize::Zeroizing;
 
 use crate::name::KeyName;
 
-/// Length of a new key's id, bytes: the same as in ndn-cxx, python-ndn and ndnd.
+/// The length of a new key's id, bytes: the same as in ndn-cxx, python-ndn and ndnd.
 const KEY_ID_LEN: usize = 8;
-/// Length of a new HMAC secret, bytes: that of the digest (RFC 2104, section 3).
+/// The length of a new HMAC secret, bytes: that of the digest (RFC 2104, section 3).
 const SECRET_LEN: usize = 32;
 
 /// The signature algorithm of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
-    /// Ed25519.
+    /// Ed25519 (RFC 8032).
     #[default]
     Ed25519,
     /// ECDSA with the curve P-256 and SHA-256.
@@ -28,10 +28,10 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Algorithm; 3] = [Algorithm::Ed25519, Algorithm::Ecdsa, Algorithm::Hmac];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::Ed25519 => "ed25519",
@@ -56,12 +56,12 @@ impl FromStr for Algorithm {
     }
 }
 
-/// Secret bytes: `Debug` does not show them, and they are overwritten when they are dropped.
+/// Secret bytes. `Debug` does not show them, and they are overwritten when they are dropped.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -116,20 +116,20 @@ pub struct Key {
 }
 
 impl Key {
-    /// A new key of an identity, with a random id.
+    /// Makes a new key of an identity, with a random id.
     ///
     /// # Errors
-    /// The system has no random numbers, or the library fails.
+    /// Returns [`KeyError::Failed`] if the system has no random numbers, or if the library fails.
     pub fn generate(identity: NameRef<'_>, algorithm: Algorithm) -> Result<Key, KeyError> {
         let mut id = [0; KEY_ID_LEN];
         fill_random(&mut id)?;
         Key::generate_named(KeyName::new(identity, Component::generic(&id)), algorithm)
     }
 
-    /// A new key of this name.
+    /// Makes a new key with this name.
     ///
     /// # Errors
-    /// As [`Key::generate`].
+    /// Returns the errors of [`Key::generate`].
     pub fn generate_named(name: KeyName, algorithm: Algorithm) -> Result<Key, KeyError> {
         match algorithm {
             Algorithm::Ed25519 => Key::of_pair(name, algorithm, Signer::generate_ed25519()?),
@@ -142,10 +142,10 @@ impl Key {
         }
     }
 
-    /// A private key in PKCS #8.
+    /// Parses a private key in PKCS #8.
     ///
     /// # Errors
-    /// It is not a key of Ed25519 or ECDSA P-256.
+    /// Returns [`KeyError::NotAKey`] if it is not a key of Ed25519 or ECDSA P-256.
     pub fn from_pkcs8(name: KeyName, der: &[u8]) -> Result<Key, KeyError> {
         if let Ok(signer) = Signer::ed25519_from_pkcs8(der) {
             return Key::of_pair(name, Algorithm::Ed25519, signer);
@@ -154,19 +154,19 @@ impl Key {
         Key::of_pair(name, Algorithm::Ecdsa, signer)
     }
 
-    /// An ECDSA private key as an ECPrivateKey (SEC 1).
+    /// Parses an ECDSA private key in the form ECPrivateKey (SEC 1).
     ///
     /// # Errors
-    /// It is not a key of ECDSA P-256.
+    /// Returns [`KeyError::NotAKey`] if it is not a key of ECDSA P-256.
     pub fn from_sec1(name: KeyName, der: &[u8]) -> Result<Key, KeyError> {
         let signer = Signer::ecdsa_from_sec1(der).map_err(|_| KeyError::NotAKey)?;
         Key::of_pair(name, Algorithm::Ecdsa, signer)
     }
 
-    /// A key of HMAC with this secret.
+    /// Returns an HMAC key with this secret.
     ///
     /// # Errors
-    /// The secret is empty.
+    /// Returns [`KeyError::NotAKey`] if the secret is empty.
     pub fn from_hmac_secret(name: KeyName, secret: Secret) -> Result<Key, KeyError> {
         if secret.expose().is_empty() {
             return Err(KeyError::NotAKey);
@@ -180,25 +180,25 @@ impl Key {
         Ok(Key { name, algorithm, signer, secret })
     }
 
-    /// Its name.
+    /// Returns its name.
     pub const fn name(&self) -> &KeyName {
         &self.name
     }
 
-    /// Its signature algorithm.
+    /// Returns its signature algorithm.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// The signer for this key.
+    /// Returns the signer for this key.
     pub const fn signer(&self) -> &Signer {
         &self.signer
     }
 
-    /// The verifier for its signatures.
+    /// Returns the verifier for its signatures.
     ///
     /// # Errors
-    /// The library fails.
+    /// Returns [`KeyError::Failed`] if the library fails.
     pub fn verifier(&self) -> Result<Verifier, KeyError> {
         let public = self.signer.public_key().unwrap_or_default();
         Ok(match self.algorithm {
@@ -208,17 +208,18 @@ impl Key {
         })
     }
 
-    /// The public key as a SubjectPublicKeyInfo in DER; `None` for HMAC.
+    /// Returns the public key as a SubjectPublicKeyInfo in DER; `None` for HMAC.
     pub fn public_key_der(&self) -> Option<Vec<u8>> {
         self.signer.public_key_der()
     }
 
-    /// The private key: PKCS #8 in DER, or the secret of an HMAC.
+    /// Returns the private key: PKCS #8 in DER, or the secret of an HMAC.
     pub const fn secret(&self) -> &Secret {
         &self.secret
     }
 
-    /// Whether both are the same key with the same name. Their bytes may differ if they come from files of different forms.
+    /// Returns whether both are the same key with the same name. Their bytes may differ if they come from
+    /// files of different forms.
     pub fn is_same(&self, other: &Key) -> bool {
         let is_same_key = match (self.public_key_der(), other.public_key_der()) {
             (Some(own), Some(others)) => own == others,
@@ -228,19 +229,19 @@ impl Key {
         is_same_key && self.algorithm == other.algorithm && self.name == other.name
     }
 
-    /// Signs a Data and appends the packet to `out`; its KeyLocator becomes the key's name.
+    /// Signs a Data and appends the packet to `out`. Its KeyLocator becomes the key's name.
     ///
     /// # Errors
-    /// The library fails, or the packet would be too large.
+    /// Returns a [`SignError`] if the library fails, or if the packet would be too large.
     pub fn sign(&self, data: &Data<'_>, out: &mut Vec<u8>) -> Result<(), SignError> {
         self.sign_as(self.name.name(), data, out)
     }
 
-    /// Signs a Data and appends the packet to `out`; its KeyLocator becomes `locator`, the name of the key or of a
-    /// certificate of it.
+    /// Signs a Data and appends the packet to `out`. Its KeyLocator becomes `locator`, the name of the key or
+    /// of one of its certificates.
     ///
     /// # Errors
-    /// The library fails, or the packet would be too large.
+    /// Returns a [`SignError`] if the library fails, or if the packet would be too large.
     pub fn sign_as(&self, locator: NameRef<'_>, data: &Data<'_>, out: &mut Vec<u8>) -> Result<(), SignError> {
         let mut data = *data;
         data.signature.info = data.signature.info.with_key(locator);
@@ -248,12 +249,12 @@ impl Key {
     }
 }
 
-/// Fills with random numbers of the system.
+/// Fills `out` with random numbers of the system.
 pub(crate) fn fill_random(out: &mut [u8]) -> Result<(), KeyError> {
     SystemRandom::new().fill(out).map_err(|_| KeyError::Failed)
 }
 
-/// Content type of ndnd's private keys: "SigningKey".
+/// The content type of ndnd's private keys: "SigningKey".
 const SIGNING_KEY: weir_packet::ContentType = weir_packet::ContentType::Other(9);
 
 /// The reason why a Data is not a private key of ndnd.
@@ -267,8 +268,9 @@ pub enum NdndKeyError {
     Signature,
 }
 
-/// A private key in ndnd's form: a Data under the key's name whose content is the key (PKCS #8 for Ed25519,
-/// ECPrivateKey for ECDSA), signed by it. `None` if the Data is not of that content type.
+/// Parses a private key in ndnd's form: a Data under the key's name whose content is the key (PKCS #8 for
+/// Ed25519, ECPrivateKey for ECDSA), signed by the key itself. Returns `None` if the Data does not have that
+/// content type.
 pub(crate) fn from_ndnd(wire: &[u8]) -> Option<Result<Key, NdndKeyError>> {
     let data = Data::decode(wire).ok().filter(|data| data.content_type() == SIGNING_KEY)?;
     Some(read_ndnd(&data, wire))
@@ -287,7 +289,7 @@ fn read_ndnd(data: &Data<'_>, wire: &[u8]) -> Result<Key, NdndKeyError> {
     Ok(key)
 }
 
-/// The key in ndnd's form; `None` for HMAC, which ndnd does not store.
+/// Returns the key in ndnd's form; `None` for HMAC, which ndnd does not store.
 pub(crate) fn to_ndnd(key: &Key) -> Option<Zeroizing<Vec<u8>>> {
     let content = match key.algorithm {
         Algorithm::Ed25519 => Zeroizing::new(key.secret.expose().to_vec()),

@@ -1,15 +1,15 @@
 //! NDN keys and certificates: creation, reading, writing, storage and trust decisions.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | [`name`] | names of keys: `/<identity>/KEY/<key id>` |
-//! | [`time`] | moments and periods of validity, as certificates write them |
+//! | [`time`] | moments and validity periods, as written in certificates |
 //! | [`key`] | private keys: Ed25519, ECDSA P-256, HMAC-SHA256 |
 //! | [`certificate`] | NDN Certificate Format v2 |
-//! | [`safe_bag`] | a certificate with its private key under a passphrase, as ndn-cxx exports it |
+//! | [`safe_bag`] | a certificate with its private key under a passphrase, in ndn-cxx's export format |
 //! | [`form`] | the forms of files: base64, binary, ndnd's PEM, PKCS #8 PEM |
 //! | [`store`] | the key chain: a folder of files |
-//! | [`trust`] | whether to trust a Data: chains of certificates up to an anchor |
+//! | [`trust`] | the trust decision for a Data: chains of certificates up to an anchor |
 //!
 //! ```
 //! use weir_keychain::{Algorithm, Certificate, Key, Moment, Step, Trust, Validator, Validity};
@@ -33,9 +33,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate reads no clock: the caller gives the time. Random numbers come from the operating system in three
-//! places: new keys and their ids, salts of SafeBags, and signing with ECDSA. Only `store` reads and writes files.
-//! Nothing here panics on any input, and no private key shows in a `Debug` output.
+//! The crate reads no clock: the caller gives the time. Random numbers come from the operating system in
+//! three places: new keys and their ids, salts of SafeBags, and signing with ECDSA. Only `store` reads and
+//! writes files. Nothing here panics on any input, and no `Debug` output shows a private key.
 
 pub mod certificate;
 pub mod form;

@@ -13,44 +13,44 @@ const KEY: Component<'static> = Component { typ: component_type::GENERIC, value:
 pub struct KeyName(Name);
 
 impl KeyName {
-    /// The key of an identity with this id.
+    /// Returns the name of the key of an identity with this id.
     pub fn new(identity: NameRef<'_>, id: Component<'_>) -> KeyName {
         KeyName(identity.to_name().with(KEY).with(id))
     }
 
-    /// Checks that a name has the form of a key's name.
+    /// Returns the name as a key's name; `None` if it does not have that form.
     pub fn of_key(name: NameRef<'_>) -> Option<KeyName> {
         KeyName::ending_before(name, 0)
     }
 
-    /// The key of the certificate with this name.
+    /// Returns the key of the certificate with this name; `None` if it is not a certificate's name.
     pub fn of_certificate(name: NameRef<'_>) -> Option<KeyName> {
         KeyName::ending_before(name, 2)
     }
 
-    /// The key that a KeyLocator means. It may be the name of the key or of a certificate, of the latter
-    /// also without its version, or with its implicit digest.
+    /// Returns the key that a KeyLocator names. The locator may be the name of the key, or of a certificate,
+    /// the latter also without its version or with its implicit digest.
     pub fn of_locator(name: NameRef<'_>) -> Option<KeyName> {
         (0..4).find_map(|behind| KeyName::ending_before(name, behind))
     }
 
-    /// The first part of a name, if it is a key's name and `behind` components follow.
+    /// Returns the first part of a name, if it is a key's name and `behind` components follow.
     fn ending_before(name: NameRef<'_>, behind: usize) -> Option<KeyName> {
         let len = name.len().checked_sub(behind)?;
         (name.component(len.checked_sub(2)?)? == KEY).then(|| KeyName(name.prefix(len).to_name()))
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> NameRef<'_> {
         self.0.view()
     }
 
-    /// The identity.
+    /// Returns the identity.
     pub fn identity(&self) -> NameRef<'_> {
         self.0.view().prefix(self.0.len() - 2)
     }
 
-    /// The key id.
+    /// Returns the key id.
     pub fn id(&self) -> Component<'_> {
         self.0.view().last().unwrap_or(KEY)
     }

@@ -1,12 +1,12 @@
-//! Blocks of text around base64: PEM with headers (RFC 1421), as ndnd has it, and without (RFC 7468).
+//! Text blocks around base64: PEM with headers (RFC 1421), as in ndnd, and without (RFC 7468).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-/// Characters of base64 on a line: as others write it.
+/// The number of base64 characters on a line, as in other programs.
 const LINE: usize = 64;
-/// Between a header's key and its value.
+/// The header with the key's name.
 const NAME: &str = "Name:";
 
 /// A block, `-----BEGIN label-----` to `-----END label-----`.
@@ -17,17 +17,17 @@ pub(crate) struct Block {
     pub bytes: Zeroizing<Vec<u8>>,
 }
 
-/// Whether a text has such blocks.
+/// Returns whether a text has such blocks.
 pub(crate) fn has_blocks(text: &str) -> bool {
     text.lines().any(|line| boundary(line, "BEGIN").is_some())
 }
 
-/// The label of a boundary's line.
+/// Returns the label of a boundary line.
 fn boundary<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.trim().strip_prefix("-----")?.strip_prefix(word)?.strip_prefix(' ')?.strip_suffix("-----")
 }
 
-/// All blocks of a text; `None` if one has no end or no base64.
+/// Returns all blocks of a text; `None` if one has no end or is not base64.
 pub(crate) fn blocks(text: &str) -> Option<Vec<Block>> {
     let mut blocks = Vec::new();
     let mut name = None;
@@ -37,7 +37,7 @@ pub(crate) fn blocks(text: &str) -> Option<Vec<Block>> {
             name = Some(value.trim().to_owned());
         }
         let Some(label) = boundary(line, "BEGIN") else { continue };
-        // With room for all: a private key that grows would leave copies in memory.
+        // It has room for everything: a buffer that grows would leave copies of a private key in memory.
         let mut body = Zeroizing::new(String::with_capacity(text.len()));
         loop {
             let line = lines.next()?;
@@ -46,7 +46,7 @@ pub(crate) fn blocks(text: &str) -> Option<Vec<Block>> {
             }
             match line.strip_prefix(NAME) {
                 Some(value) => name = Some(value.trim().to_owned()),
-                // Other headers; no base64 has a colon.
+                // Other headers. Base64 has no colon.
                 None if line.contains(':') => {}
                 None => body.push_str(line),
             }
@@ -57,7 +57,7 @@ pub(crate) fn blocks(text: &str) -> Option<Vec<Block>> {
     Some(blocks)
 }
 
-/// Base64 in lines.
+/// Returns base64 in lines.
 pub(crate) fn base64_lines(bytes: &[u8]) -> Zeroizing<String> {
     let text = Zeroizing::new(STANDARD.encode(bytes));
     let mut lines = Zeroizing::new(String::with_capacity(text.len() + text.len() / LINE + 1));
@@ -71,7 +71,7 @@ pub(crate) fn base64_lines(bytes: &[u8]) -> Zeroizing<String> {
     lines
 }
 
-/// Reads base64, whatever its lines.
+/// Parses base64 with any line breaks.
 pub(crate) fn from_base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let mut packed = Zeroizing::new(String::with_capacity(text.len()));
     packed.extend(text.split_ascii_whitespace());
@@ -79,7 +79,7 @@ pub(crate) fn from_base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     (!text.is_empty()).then(|| STANDARD.decode(text.as_bytes()).ok().map(Zeroizing::new))?
 }
 
-/// A block with headers.
+/// Returns a block with headers.
 pub(crate) fn write(label: &str, headers: &[(&str, String)], bytes: &[u8]) -> Zeroizing<String> {
     let mut head = format!("-----BEGIN {label}-----\n");
     for (key, value) in headers {

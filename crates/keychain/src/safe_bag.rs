@@ -1,4 +1,5 @@
-//! SafeBag: a certificate with its private key under a passphrase, as ndn-cxx's `ndnsec export` writes it.
+//! SafeBag: a certificate with its private key under a passphrase, in the format of ndn-cxx's `ndnsec
+//! export`.
 //!
 //! ```text
 //! SafeBag      = 128 LENGTH Data EncryptedKey
@@ -28,14 +29,15 @@ use zeroize::Zeroizing;
 use crate::certificate::{Certificate, CertificateError};
 use crate::key::{Key, fill_random};
 
-/// TLV-TYPE of a SafeBag.
+/// The TLV-TYPE of a SafeBag.
 pub const SAFE_BAG: u32 = 128;
-/// TLV-TYPE of the private key in it.
+/// The TLV-TYPE of the private key in it.
 const ENCRYPTED_KEY: u32 = 129;
 
-/// Iterations of PBKDF2 for new ones: what OWASP recommends for HMAC-SHA256, ndn-cxx has 2048.
+/// The iterations of PBKDF2 for new SafeBags: OWASP's recommendation for HMAC-SHA256. ndn-cxx has 2048.
 const ITERATIONS: u32 = 600_000;
-/// Most iterations that are run to open a SafeBag: some seconds, so that a malicious file cannot block the program for hours.
+/// The largest number of iterations to open a SafeBag. They take some seconds, so that a malicious file
+/// cannot block the program for hours.
 const MAX_ITERATIONS: u32 = 10_000_000;
 const SALT_LEN: usize = 16;
 const BLOCK_LEN: usize = 16;
@@ -49,9 +51,9 @@ pub enum SafeBagError {
     Certificate(CertificateError),
     /// Its private key is not an EncryptedPrivateKeyInfo of PKCS #8.
     NotEncryptedKey,
-    /// Its private key is encrypted in another way than PBES2 with PBKDF2 and AES-128 or AES-256 in CBC mode.
+    /// Its private key is not encrypted by PBES2 with PBKDF2 and AES-128 or AES-256 in CBC mode.
     Unsupported,
-    /// It requires more iterations of PBKDF2 than are allowed: the number is given.
+    /// It requires this many iterations of PBKDF2, which is more than allowed.
     TooManyIterations(u32),
     /// The passphrase is wrong, or the decrypted bytes are not a private key of Ed25519 or ECDSA P-256.
     WrongPassphrase,
@@ -99,7 +101,7 @@ impl SafeBag {
     /// Encrypts the private key of a certificate.
     ///
     /// # Errors
-    /// The certificate belongs to another key, or the library fails.
+    /// Returns a [`SafeBagError`] if the certificate belongs to another key, or if the library fails.
     pub fn seal(key: &Key, certificate: &Certificate, passphrase: &[u8]) -> Result<SafeBag, SafeBagError> {
         let public = key.public_key_der().ok_or(SafeBagError::Hmac)?;
         if certificate.key_name() != key.name() || certificate.public_key_der() != public {
@@ -116,7 +118,7 @@ impl SafeBag {
     /// Parses a SafeBag without decrypting it.
     ///
     /// # Errors
-    /// It does not have the format.
+    /// Returns a [`SafeBagError`] if it does not have the format.
     pub fn decode(wire: &[u8]) -> Result<SafeBag, SafeBagError> {
         let mut outer = Reader::new(wire);
         let bag = outer.expect(SAFE_BAG).map_err(SafeBagError::Decode)?;
@@ -131,7 +133,7 @@ impl SafeBag {
         Ok(SafeBag { certificate, encrypted_key: encrypted.value.to_vec() })
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut value = self.certificate.wire().to_vec();
         put_element(&mut value, ENCRYPTED_KEY, &self.encrypted_key);
@@ -140,23 +142,24 @@ impl SafeBag {
         wire
     }
 
-    /// Its certificate.
+    /// Returns its certificate.
     pub const fn certificate(&self) -> &Certificate {
         &self.certificate
     }
 
-    /// The iterations of PBKDF2 that are needed to open it.
+    /// Returns the iterations of PBKDF2 that are needed to open it.
     ///
     /// # Errors
-    /// It is not encrypted in a way that is supported.
+    /// Returns a [`SafeBagError`] if its encryption is not supported.
     pub fn iterations(&self) -> Result<u32, SafeBagError> {
         scheme(&self.encrypted_key).map(|(_, kdf, _)| kdf.iteration_count)
     }
 
-    /// The private key.
+    /// Decrypts the private key.
     ///
     /// # Errors
-    /// The passphrase is wrong, the encryption is not supported, or the certificate belongs to another key.
+    /// Returns a [`SafeBagError`] if the passphrase is wrong, if the encryption is not supported, or if the
+    /// certificate belongs to another key.
     pub fn open(&self, passphrase: &[u8]) -> Result<Key, SafeBagError> {
         let pkcs8 = decrypt(&self.encrypted_key, passphrase)?;
         let name = self.certificate.key_name().clone();
@@ -196,7 +199,7 @@ fn decrypt(encrypted_key: &[u8], passphrase: &[u8]) -> Result<Zeroizing<Vec<u8>>
     Ok(Zeroizing::new(plain.to_vec()))
 }
 
-/// What is encrypted, and how.
+/// Returns the encrypted bytes, and the parameters of the encryption.
 fn scheme(encrypted_key: &[u8]) -> Result<(&[u8], Pbkdf2Params, pbes2::EncryptionScheme), SafeBagError> {
     let info = EncryptedPrivateKeyInfoRef::from_der(encrypted_key);
     let info = info.map_err(|_| SafeBagError::NotEncryptedKey)?;
@@ -236,7 +239,7 @@ mod tests {
     use crate::time::{Moment, Validity};
     use weir_packet::Name;
 
-    /// More than are done, and no more than the library writes.
+    /// More iterations than are allowed, and not more than the library writes.
     const ENDLESS: u32 = MAX_ITERATIONS + 1;
 
     fn pair(algorithm: Algorithm) -> (Key, Certificate) {

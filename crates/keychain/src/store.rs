@@ -1,15 +1,15 @@
 //! The key chain: a folder with a file for each private key and each certificate.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `<digest>.privkey` | a private key, unencrypted: a line `Name: …` and a PEM block ([`crate::form::key_pem`]) |
 //! | `<digest>.ndncert` | a certificate in base64, as `ndnsec` prints it |
 //! | `default` | the name of the default key |
 //!
-//! The digest is the first half of SHA-256 of the name of the key or certificate. The folder is made with mode 0700,
-//! private keys with 0600. A private key that other users may read is not used, and a file that cannot be read is
-//! skipped. A file appears whole or not at all. Keys and
-//! certificates are never overwritten.
+//! The digest is the first half of SHA-256 of the name of the key or certificate. The folder has mode 0700,
+//! and private keys have mode 0600. A private key that other users may read is not used, and a file that
+//! cannot be read is skipped. A file appears completely or not at all. Keys and certificates are never
+//! overwritten.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -28,7 +28,7 @@ use crate::name::KeyName;
 
 /// The environment variable with the folder of the key chain.
 pub const FOLDER_VARIABLE: &str = "WEIR_KEYCHAIN";
-/// Its folder below the home folder, without that variable.
+/// The folder of the key chain below the home folder, if the variable is not set.
 pub const DEFAULT_FOLDER: &str = ".ndn/weir";
 
 const PRIVATE_KEY: &str = "privkey";
@@ -44,7 +44,7 @@ pub enum StoreError {
     Io(PathBuf, io::Error),
     /// A file in it is not valid.
     Form(PathBuf, FormError),
-    /// Other users may read a private key: the mode of its file is given.
+    /// Other users may read a private key. The number is the mode of its file.
     Exposed(PathBuf, u32),
     /// A key of this name exists already.
     KeyExists(KeyName),
@@ -88,29 +88,29 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Keys and certificates in a folder.
+/// The keys and certificates in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyChain {
     folder: PathBuf,
 }
 
 impl KeyChain {
-    /// The key chain in a folder, which is made with the first key or certificate.
+    /// Returns the key chain in a folder, which is created with the first key or certificate.
     pub const fn at(folder: PathBuf) -> KeyChain {
         KeyChain { folder }
     }
 
-    /// The user's key chain: the folder in `WEIR_KEYCHAIN`, or else `~/.ndn/weir`.
+    /// Returns the user's key chain: the folder in `WEIR_KEYCHAIN`, or else `~/.ndn/weir`.
     ///
     /// # Errors
-    /// There is neither the variable nor a home folder.
+    /// Returns [`StoreError::NoFolder`] if there is neither the variable nor a home folder.
     pub fn of_user() -> Result<KeyChain, StoreError> {
         let set = |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = || set("HOME").map(|home| home.join(DEFAULT_FOLDER));
         set(FOLDER_VARIABLE).or_else(home).map(KeyChain::at).ok_or(StoreError::NoFolder)
     }
 
-    /// Where it is.
+    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -124,7 +124,7 @@ impl KeyChain {
     /// Stores a private key.
     ///
     /// # Errors
-    /// A key of this name exists already, or the file cannot be written.
+    /// Returns a [`StoreError`] if a key with this name exists already, or if the file cannot be written.
     pub fn insert_key(&self, key: &Key) -> Result<(), StoreError> {
         let path = self.path(key.name().name(), PRIVATE_KEY);
         match self.create(&path, form::key_pem(key).as_bytes(), 0o600) {
@@ -135,10 +135,10 @@ impl KeyChain {
         }
     }
 
-    /// Stores a certificate. An existing certificate of the same name is not replaced.
+    /// Stores a certificate. An existing certificate with the same name is not replaced.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns a [`StoreError`] if the file cannot be written.
     pub fn insert_certificate(&self, certificate: &Certificate) -> Result<(), StoreError> {
         let path = self.path(certificate.name(), CERTIFICATE);
         match self.create(&path, form::base64(certificate.wire()).as_bytes(), 0o644) {
@@ -147,7 +147,7 @@ impl KeyChain {
         }
     }
 
-    /// Makes a file that is not there, whole or not at all.
+    /// Creates a file that does not exist, completely or not at all.
     fn create(&self, path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
         let new = self.write_beside(path, bytes, mode)?;
         let done = place(&new, path).map_err(|error| StoreError::Io(path.to_owned(), error));
@@ -158,7 +158,7 @@ impl KeyChain {
         done.and(removed).and_then(|()| self.sync())
     }
 
-    /// Writes a file under another name, to the disk.
+    /// Writes a file under a temporary name, and syncs it to the disk.
     fn write_beside(&self, path: &Path, bytes: &[u8], mode: u32) -> Result<PathBuf, StoreError> {
         let io = |path: &Path| {
             let path = path.to_owned();
@@ -169,7 +169,7 @@ impl KeyChain {
         let new = path.with_extension(format!("new-{}", std::process::id()));
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new);
         let mut file = match file {
-            // What a process of this number left when it was killed.
+            // A file that a killed process with this number left.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 fs::remove_file(&new).map_err(io(&new))?;
                 OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)
@@ -185,13 +185,13 @@ impl KeyChain {
         Ok(new)
     }
 
-    /// Makes the folder's changes last.
+    /// Syncs the folder to the disk.
     fn sync(&self) -> Result<(), StoreError> {
         let done = File::open(&self.folder).and_then(|folder| folder.sync_all());
         done.map_err(|error| StoreError::Io(self.folder.clone(), error))
     }
 
-    /// Paths of the files with this extension, in order.
+    /// Returns the paths of the files with this extension, in order.
     fn files(&self, extension: &str) -> Result<Vec<PathBuf>, StoreError> {
         let io = |error| StoreError::Io(self.folder.clone(), error);
         let entries = match fs::read_dir(&self.folder) {
@@ -209,10 +209,10 @@ impl KeyChain {
         Ok(paths)
     }
 
-    /// All private keys that can be used, by name.
+    /// Returns all usable private keys, by name.
     ///
     /// # Errors
-    /// The folder cannot be read.
+    /// Returns a [`StoreError`] if the folder cannot be read.
     pub fn keys(&self) -> Result<Vec<Key>, StoreError> {
         let mut keys: Vec<Key> =
             self.files(PRIVATE_KEY)?.iter().filter_map(|path| read_key(path).ok()).collect();
@@ -220,10 +220,10 @@ impl KeyChain {
         Ok(keys)
     }
 
-    /// All certificates that can be read, by name.
+    /// Returns all readable certificates, by name.
     ///
     /// # Errors
-    /// The folder cannot be read.
+    /// Returns a [`StoreError`] if the folder cannot be read.
     pub fn certificates(&self) -> Result<Vec<Certificate>, StoreError> {
         let files = self.files(CERTIFICATE)?;
         let mut all: Vec<Certificate> =
@@ -232,11 +232,11 @@ impl KeyChain {
         Ok(all)
     }
 
-    /// The errors of the files that are not used: they cannot be read, are not keys or certificates, or other users may
-    /// read a private key.
+    /// Returns the errors of the files that are not used: they cannot be read, are not keys or certificates,
+    /// or other users may read a private key.
     ///
     /// # Errors
-    /// The folder cannot be read.
+    /// Returns a [`StoreError`] if the folder cannot be read.
     pub fn unused(&self) -> Result<Vec<StoreError>, StoreError> {
         let (keys, certificates) = (self.files(PRIVATE_KEY)?, self.files(CERTIFICATE)?);
         let keys = keys.iter().filter_map(|path| read_key(path).err());
@@ -244,7 +244,7 @@ impl KeyChain {
         Ok(keys.chain(certificates).collect())
     }
 
-    /// The private key of this name, if there is one.
+    /// Returns the private key with this name, if it exists.
     fn named(&self, name: &KeyName) -> Result<Option<Key>, StoreError> {
         match read_key(&self.path(name.name(), PRIVATE_KEY)) {
             Err(StoreError::Io(_, error)) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -252,11 +252,13 @@ impl KeyChain {
         }
     }
 
-    /// The private key that a name means: a key's own name, that of a certificate of it, or an identity, of which the
-    /// default key is meant, or the only one. Without a name it is the default key, or the only one.
+    /// Returns the private key for a name: a key's own name, the name of one of its certificates, or an
+    /// identity. For an identity it is the default key, or the only one. Without a name it is also the
+    /// default key, or the only one.
     ///
     /// # Errors
-    /// There is none, or there are several and none is the default; or its file cannot be used.
+    /// Returns a [`StoreError`] if there is no such key, if there are several and none is the default, or if
+    /// its file cannot be used.
     pub fn key(&self, name: Option<NameRef<'_>>) -> Result<Key, StoreError> {
         let is_meant = |key: &KeyName| name.is_none_or(|name| means(name, key));
         if let Some(named) = name.and_then(KeyName::of_locator)
@@ -283,10 +285,10 @@ impl KeyChain {
         }
     }
 
-    /// Why there is no key of this name: one of those that are not used may be it.
+    /// Returns the error that there is no key with this name. The cause may be one of the unused files.
     fn without_key(&self, name: Option<NameRef<'_>>) -> Result<StoreError, StoreError> {
         let files = match name.and_then(KeyName::of_locator) {
-            // Its file would be there.
+            // The key's file would be in the folder.
             Some(_) => Vec::new(),
             None => self.files(PRIVATE_KEY)?,
         };
@@ -297,10 +299,12 @@ impl KeyChain {
         }))
     }
 
-    /// The certificate that a name means: its own, or the newest one of a key, or of an identity's default or only key.
+    /// Returns the certificate for a name: its own name, or the newest certificate of a key, or of an
+    /// identity's default or only key.
     ///
     /// # Errors
-    /// There is none, or several keys are meant; or as [`KeyChain::certificates`].
+    /// Returns a [`StoreError`] if there is none, or if several keys match; or the errors of
+    /// [`KeyChain::certificates`].
     pub fn certificate(&self, name: NameRef<'_>) -> Result<Certificate, StoreError> {
         let all = self.certificates()?;
         if let Some(certificate) = all.iter().find(|certificate| certificate.name() == name) {
@@ -321,10 +325,10 @@ impl KeyChain {
         meant.into_iter().max_by_key(version).ok_or_else(|| StoreError::NotFound(name.to_name()))
     }
 
-    /// Removes a private key and the certificates of it.
+    /// Removes a private key and its certificates.
     ///
     /// # Errors
-    /// There is no such key, or a file cannot be removed.
+    /// Returns a [`StoreError`] if there is no such key, or if a file cannot be removed.
     pub fn remove_key(&self, name: &KeyName) -> Result<(), StoreError> {
         let certificates = self.certificates()?;
         self.remove(&self.path(name.name(), PRIVATE_KEY), name.name())?;
@@ -341,7 +345,7 @@ impl KeyChain {
     /// Removes a certificate.
     ///
     /// # Errors
-    /// There is none of this name, or the file cannot be removed.
+    /// Returns a [`StoreError`] if there is no such certificate, or if the file cannot be removed.
     pub fn remove_certificate(&self, name: NameRef<'_>) -> Result<(), StoreError> {
         self.remove(&self.path(name, CERTIFICATE), name)
     }
@@ -353,10 +357,10 @@ impl KeyChain {
         }
     }
 
-    /// The name of the default key, if one was chosen.
+    /// Returns the name of the default key, if one was chosen.
     ///
     /// # Errors
-    /// The file with it cannot be read, or has no key's name in it.
+    /// Returns a [`StoreError`] if the file cannot be read, or does not contain a key's name.
     pub fn default_key(&self) -> Result<Option<KeyName>, StoreError> {
         let path = self.folder.join(DEFAULT);
         let text = match fs::read_to_string(&path) {
@@ -370,7 +374,7 @@ impl KeyChain {
     /// Chooses the default key.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns a [`StoreError`] if the file cannot be written.
     pub fn set_default(&self, name: &KeyName) -> Result<(), StoreError> {
         let path = self.folder.join(DEFAULT);
         let new = self.write_beside(&path, format!("{name}\n").as_bytes(), 0o644)?;
@@ -379,22 +383,23 @@ impl KeyChain {
     }
 }
 
-/// Has a file also, or only, be at a path where there is none.
+/// Moves or links a new file to a path where no file exists.
 fn place(new: &Path, path: &Path) -> io::Result<()> {
-    // A link fails where there is a file; a renaming would replace it.
+    // A link fails if the file exists; a rename would replace it.
     match fs::hard_link(new, path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => rename_to_none(new, path),
         linked => linked,
     }
 }
 
-/// The same where files have one name only (FAT, some shares): an empty file keeps the place meanwhile.
+/// Does the same on file systems with one name for each file (FAT, some shares): an empty file reserves the
+/// path in the meantime.
 fn rename_to_none(new: &Path, path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     fs::rename(new, path).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Whether a name means a key: its identity's, its own, or a certificate's of it.
+/// Returns whether a name selects a key: its identity's name, its own, or that of one of its certificates.
 fn means(name: NameRef<'_>, key: &KeyName) -> bool {
     name == key.identity() || KeyName::of_locator(name).as_ref() == Some(key)
 }

@@ -1,4 +1,4 @@
-//! Moments and periods of validity, as certificates write them: `YYYYMMDDThhmmss`, UTC.
+//! Moments and validity periods in the notation of certificates: `YYYYMMDDThhmmss`, UTC.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,26 +14,26 @@ const DAY_S: u64 = 86_400;
 impl Moment {
     /// 1970-01-01T00:00:00.
     pub const EPOCH: Moment = Moment(0);
-    /// 9999-12-31T23:59:59, the last one that can be written.
+    /// 9999-12-31T23:59:59, the last moment in this notation.
     pub const LAST: Moment = Moment(253_402_300_799_000);
 
-    /// The moment at this many milliseconds after the Unix epoch, at most [`Moment::LAST`].
+    /// Returns the moment at this many milliseconds after the Unix epoch, at most [`Moment::LAST`].
     pub fn from_unix_ms(ms: u64) -> Moment {
         Moment(ms).min(Moment::LAST)
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     pub const fn unix_ms(self) -> u64 {
         self.0
     }
 
-    /// The moment this many days later, at most [`Moment::LAST`].
+    /// Returns the moment this many days later, at most [`Moment::LAST`].
     #[must_use]
     pub fn plus_days(self, days: u32) -> Moment {
         Moment(self.0 + u64::from(days) * DAY_S * 1000).min(Moment::LAST)
     }
 
-    /// Parses `YYYYMMDDThhmmss`. `None` if the text is not such a moment, or is before 1970.
+    /// Parses `YYYYMMDDThhmmss`. Returns `None` if the text is not such a moment, or is before 1970.
     pub fn parse(text: &[u8; 15]) -> Option<Moment> {
         let number = |digits: &[u8]| {
             digits.iter().try_fold(0u16, |number, digit| {
@@ -53,7 +53,7 @@ impl Moment {
     pub fn text(self) -> [u8; 15] {
         let mut out = [b'0'; 15];
         let text = self.date_time().to_string();
-        // It writes YYYY-MM-DDThh:mm:ssZ.
+        // The library writes YYYY-MM-DDThh:mm:ssZ.
         let letters = text.bytes().filter(|letter| !matches!(letter, b'-' | b':' | b'Z'));
         out.iter_mut().zip(letters).for_each(|(to, from)| *to = from);
         out
@@ -64,24 +64,24 @@ impl Moment {
     }
 }
 
-/// For people: `2026-11-22 08:30:00 UTC`.
+/// Writes `2026-11-22 08:30:00 UTC`.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.date_time().to_string().replace('T', " ").replace('Z', " UTC"))
     }
 }
 
-/// When a certificate is valid: both ends are inclusive, to the second.
+/// The validity period of a certificate. Both ends are inclusive, to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// First moment.
+    /// The first moment.
     pub not_before: Moment,
-    /// Last moment.
+    /// The last moment.
     pub not_after: Moment,
 }
 
 impl Validity {
-    /// Whether it is valid at this moment.
+    /// Returns whether the period contains this moment.
     pub const fn contains(&self, now: Moment) -> bool {
         self.not_before.0 / 1000 <= now.0 / 1000 && now.0 / 1000 <= self.not_after.0 / 1000
     }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        // From `date -u -d @SECONDS +%Y%m%dT%H%M%S`.
+        // The values of `date -u -d @SECONDS +%Y%m%dT%H%M%S`.
         for (seconds, text) in [
             (0, "19700101T000000"),
             (951_782_399, "20000228T235959"),

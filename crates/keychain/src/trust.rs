@@ -1,8 +1,8 @@
 //! The decision whether to trust a Data: a state machine without sockets, clocks or files.
 //!
-//! A [`Validator`] checks each Data ([`Validator::check`]). It answers that the Data is valid, that it is
-//! not valid and why, or that it needs a certificate first. The caller fetches this certificate by its prefix, hands it
-//! in ([`Validator::supply`]) and checks again:
+//! A [`Validator`] checks each Data ([`Validator::check`]). It answers that the Data is valid, that it is not
+//! valid and why, or that it needs a certificate first. The caller fetches this certificate by its prefix,
+//! passes it to the validator ([`Validator::supply`]) and checks again:
 //!
 //! ```text
 //!                 check(data)                       supply(certificate)
@@ -40,21 +40,23 @@ use crate::certificate::{Certificate, CertificateError};
 use crate::name::KeyName;
 use crate::time::{Moment, Validity};
 
-/// Default maximum number of certificates between a Data and the anchor. Chains in use have two or three.
+/// The default largest number of certificates between a Data and the anchor. Chains in use have two or three.
 pub const DEFAULT_DEPTH: usize = 8;
-/// Maximum number of fetched certificates that are kept, because their names come from strangers.
+/// The largest number of fetched certificates that are kept. It is bounded because their names come from the
+/// network.
 const MAX_KEPT: usize = 256;
-/// What certificates have in their names for who issued them, if ndnsec is not told (its manual, `cert-gen`); as `weir key certify`.
+/// The issuer component of certificates for which ndnsec gets no issuer id (its manual, `cert-gen`), and of
+/// those by `weir key certify`.
 const NOT_AVAILABLE: Component<'static> = Component { typ: component_type::GENERIC, value: b"NA" };
 
 /// The trusted signers.
 #[derive(Debug)]
 pub enum Trust {
-    /// Anyone. A digest must be correct; signatures by keys are not checked.
+    /// Any signer. A digest must be correct; signatures by keys are not checked.
     Any,
     /// The owner of this key, for any name.
     Key(Verifier),
-    /// The same with the key's name. Data that name another key then have another error than damaged Data.
+    /// The same with the key's name, so that Data that name another key have another error than damaged Data.
     NamedKey(KeyName, Verifier),
     /// The key of this certificate, and the keys that it certifies.
     Anchor(Certificate),
@@ -100,7 +102,7 @@ pub enum Reason {
         /// The trusted key.
         given: KeyName,
     },
-    /// The signature of this packet does not name a key: its type is given.
+    /// The signature of this packet, of this type, does not name a key.
     NoKeyName(Name, SignatureType),
     /// This certificate is not valid now.
     Untimely(Name, Validity),
@@ -172,12 +174,12 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// A certificate, and what is known of it.
+/// A certificate, and the results about it.
 #[derive(Debug)]
 struct Known {
     certificate: Certificate,
     verifier: Verifier,
-    /// When it and all above it are valid, once it is proven.
+    /// The period in which it and all certificates above it are valid, once it is proven.
     proven: Option<Validity>,
 }
 
@@ -192,26 +194,26 @@ impl Known {
     }
 }
 
-/// Checks Data against a trust.
+/// Checks Data against trusted signers.
 #[derive(Debug)]
 pub struct Validator {
     trust: Checked,
     rule: NameRule,
     depth: usize,
-    /// Certificates that were handed in, by the name that was wanted.
+    /// The supplied certificates, by the requested name.
     known: BTreeMap<Name, Known>,
     /// Their names, the oldest first.
     order: VecDeque<Name>,
-    /// What was sought, and cannot be had.
+    /// The names of certificates that were sought and cannot be fetched.
     lacking: BTreeSet<Name>,
 }
 
-/// What was met on the way up from a packet, by the names that were wanted.
+/// The certificates met on the way up from a packet, by their requested names.
 #[derive(Debug, Default)]
 struct Walk {
-    /// Certificates that lead up.
+    /// The certificates that lead up.
     path: Vec<Name>,
-    /// Those that do not, and what cannot be had.
+    /// The certificates that do not lead up, and names that cannot be fetched.
     useless: Vec<Name>,
 }
 
@@ -223,10 +225,10 @@ enum Checked {
 }
 
 impl Validator {
-    /// A validator with the default rule and depth.
+    /// Returns a validator with the default rule and depth.
     ///
     /// # Errors
-    /// The anchor's key cannot be used.
+    /// Returns a [`CertificateError`] if the anchor's key cannot be used.
     pub fn new(trust: Trust) -> Result<Validator, CertificateError> {
         let trust = match trust {
             Trust::Any => Checked::Any,
@@ -241,14 +243,14 @@ impl Validator {
         Ok(Validator { trust, rule: NameRule::default(), depth: DEFAULT_DEPTH, known, order, lacking })
     }
 
-    /// The same validator with another name rule.
+    /// Sets another name rule.
     #[must_use]
     pub fn with_rule(mut self, rule: NameRule) -> Validator {
         self.rule = rule;
         self
     }
 
-    /// The same validator with at most this many certificates between a Data and the anchor.
+    /// Sets the largest number of certificates between a Data and the anchor.
     #[must_use]
     pub fn with_depth(mut self, depth: usize) -> Validator {
         self.depth = depth;
@@ -266,7 +268,7 @@ impl Validator {
                 step
             }
             Err(reason) => {
-                // One of these is false, or of no use any more; forged Data must not cost the others.
+                // One of these is false, or no longer of use. Forged Data must not remove the others.
                 for name in walk.path.iter().chain(&walk.useless) {
                     if !self.known.get(name).is_some_and(|known| known.is_proven(now)) {
                         self.forget(name);
@@ -277,10 +279,11 @@ impl Validator {
         }
     }
 
-    /// Takes a requested certificate. `wanted` is the name in [`Step::Wants`] or [`Step::Seeks`].
+    /// Adds a requested certificate. `wanted` is the name in [`Step::Wants`] or [`Step::Seeks`].
     ///
     /// # Errors
-    /// The packet is not a certificate with a supported key, or not the requested one. The validator does not change.
+    /// Returns [`Refused`] if the packet is not a certificate with a supported key, or not the requested one.
+    /// The validator then does not change.
     pub fn supply(&mut self, wanted: NameRef<'_>, wire: &[u8]) -> Result<(), Refused> {
         let certificate = Certificate::decode(wire).map_err(Refused::Certificate)?;
         let is_it = certificate.name().starts_with(strip_digest(wanted))
@@ -309,7 +312,7 @@ impl Validator {
         self.lacking.insert(sought.to_name());
     }
 
-    /// Forgets a supplied certificate, or that a certificate could not be fetched.
+    /// Removes a supplied certificate, or the note that a certificate could not be fetched.
     fn forget(&mut self, name: &Name) {
         self.lacking.remove(name);
         if self.known.remove(name).is_some() {
@@ -317,7 +320,7 @@ impl Validator {
         }
     }
 
-    /// Walks up from a packet, until it is proven or a certificate is missing.
+    /// Walks up from a packet until it is proven or a certificate is missing.
     fn walk(&self, wire: &[u8], now: Moment, walk: &mut Walk) -> Result<Step, Reason> {
         let data = Data::decode(wire).map_err(Reason::Decode)?;
         let anchor = match &self.trust {
@@ -338,7 +341,7 @@ impl Validator {
             if key_name == *anchor.certificate.key_name() {
                 return self.check_link(subject, anchor, now).map(|()| Step::Valid);
             }
-            // Before the certificate is there: nobody is sent to fetch what could not help.
+            // This check comes before the request for a certificate that could not help.
             self.check_identity(subject, &key_name)?;
             if walk.path.len() >= self.depth {
                 return Err(Reason::TooDeep(self.depth));
@@ -354,8 +357,9 @@ impl Validator {
         }
     }
 
-    /// The certificate of the key that has signed a packet: the one that was handed in for its KeyLocator, or if that is
-    /// of no use another's. Or the one that is missing.
+    /// Returns the certificate of the key that has signed a packet: the one that was supplied for its
+    /// KeyLocator, or, if that is not usable, another one of the key. Or returns the step to get a missing
+    /// one.
     fn signer(
         &self,
         subject: &[u8],
@@ -391,8 +395,8 @@ impl Validator {
         Err(useless)
     }
 
-    /// How the names of a key's certificates begin that the anchor's key may have issued. Who issued one is said as the
-    /// issuer likes (NDN Certificate Format v2): with the id of its key, its name, or nothing.
+    /// Returns the prefixes of a key's certificates that the anchor's key may have issued. The issuer chooses
+    /// its component (NDN Certificate Format v2): the id of its key, its name, or a placeholder.
     fn names_of_others(&self, key: &KeyName) -> [Option<Name>; 3] {
         let Checked::Anchor(anchor) = &self.trust else { return [const { None }; 3] };
         let issuer = anchor.certificate.key_name();
@@ -400,7 +404,7 @@ impl Validator {
             .map(|issuer| issuer.map(|issuer| key.name().to_name().with(issuer)))
     }
 
-    /// Whether a certificate's key has signed a packet, and the certificate may lead to the anchor.
+    /// Checks that a certificate's key has signed a packet, and that the certificate may lead to the anchor.
     fn check_signer(&self, subject: &[u8], signer: &Known, now: Moment) -> Result<(), Reason> {
         self.check_link(subject, signer, now)?;
         if signer.certificate.is_self_signed() {
@@ -409,7 +413,7 @@ impl Validator {
         Ok(())
     }
 
-    /// Whether a packet is signed by a certificate's key, rightly and in time.
+    /// Checks the signature of a packet by a certificate's key, and the validity of the certificate.
     fn check_link(&self, subject: &[u8], signer: &Known, now: Moment) -> Result<(), Reason> {
         let certificate = &signer.certificate;
         self.check_identity(subject, certificate.key_name())?;
@@ -421,7 +425,7 @@ impl Validator {
         Ok(())
     }
 
-    /// Whether a key may sign a packet of this name.
+    /// Checks that a key may sign a packet with this name.
     fn check_identity(&self, subject: &[u8], key: &KeyName) -> Result<(), Reason> {
         let name = Data::decode(subject).map_err(Reason::Decode)?.name;
         if self.rule == NameRule::Hierarchical && !name.starts_with(key.identity()) {
@@ -430,14 +434,15 @@ impl Validator {
         Ok(())
     }
 
-    /// Remembers that the certificates of a walk lead to the anchor, each as long as all above it do.
+    /// Marks the certificates of a walk as leading to the anchor, each for the period in which all above it
+    /// do.
     fn prove(&mut self, path: &[Name], now: Moment) {
         let Checked::Anchor(anchor) = &self.trust else { return };
         let mut above = anchor.certificate.validity();
         for name in path.iter().rev() {
             let Some(known) = self.known.get_mut(name) else { return };
             let own = known.certificate.validity();
-            // The walk ended at one that was proven before: what is above it is in there.
+            // The walk ended at a certificate that was proven before. Its period includes those above it.
             above = known.proven.filter(|validity| validity.contains(now)).unwrap_or(Validity {
                 not_before: own.not_before.max(above.not_before),
                 not_after: own.not_after.min(above.not_after),
@@ -454,14 +459,14 @@ fn verify(verifier: &Verifier, wire: &[u8]) -> Result<(), Reason> {
     })
 }
 
-/// That a packet names another key than the given one, if it does.
+/// Returns the error that a packet names another key than the given one, if it does.
 fn other_key(wire: &[u8], given: Option<&KeyName>) -> Option<Reason> {
     let (given, name) = (given?.clone(), Data::decode(wire).ok()?.name.to_name());
     let signer = KeyName::of_locator(locator(wire).ok()?.view())?;
     (signer != given).then_some(Reason::OtherKey { name, signer, given })
 }
 
-/// The name in a packet's KeyLocator.
+/// Returns the name in a packet's KeyLocator.
 fn locator(wire: &[u8]) -> Result<Name, Reason> {
     let data = Data::decode(wire).map_err(Reason::Decode)?;
     match data.signature.info.key_locator {
@@ -477,7 +482,8 @@ fn no_key_name(wire: &[u8]) -> Reason {
     }
 }
 
-/// A name without an implicit digest at its end: whoever fetches by it compares that.
+/// Returns a name without an implicit digest at its end. The code that fetches by this name compares the
+/// digest.
 fn strip_digest(name: NameRef<'_>) -> NameRef<'_> {
     let is_digest = |last: Component<'_>| last.typ == component_type::IMPLICIT_SHA256_DIGEST;
     if name.last().is_some_and(is_digest) { name.parent() } else { name }

@@ -1,4 +1,4 @@
-//! Applications of others: commands in place of consumers and producers of ours.
+//! Foreign applications: commands instead of Weir's consumers and producers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use crate::network::{Node, plain};
 use crate::process::{Process, last_lines};
 use crate::traffic::{Command, Part, Run};
 
-/// A command, and what became of it.
+/// A command and its state.
 struct Application<'a> {
     command: &'a Command<'a>,
-    /// What it is called.
+    /// Name in messages.
     name: String,
     node: &'a Node,
     from: Time,
     to: Time,
     log: PathBuf,
     process: Option<Process>,
-    /// When and how it ended by itself.
+    /// Time and exit status, if it ended by itself.
     ended: Option<(Time, ExitStatus)>,
 }
 
@@ -34,10 +34,10 @@ pub struct Applications<'a> {
 }
 
 impl<'a> Applications<'a> {
-    /// Those of these commands; what they write goes to files in `folder`.
+    /// Prepares these commands. Their output goes to files in `folder`.
     ///
     /// # Errors
-    /// The folder cannot be made.
+    /// Returns an error if the folder cannot be created.
     pub fn new(
         run: &'a Run<'a>,
         commands: &'a [Command<'a>],
@@ -77,19 +77,19 @@ impl<'a> Applications<'a> {
         Ok(Applications { run, all: commands.iter().map(application).collect() })
     }
 
-    /// Starts those at nodes: they produce, and are there before the run begins.
+    /// Starts the commands of nodes. They are producers, and must run before the run begins.
     ///
     /// # Errors
-    /// One that cannot be started.
+    /// Returns an error if a command cannot be started.
     pub fn start_producers(&mut self, namespaces: &[Namespace]) -> Result<(), LabError> {
         let mut producers = self.all.iter_mut().filter(|of| of.command.flow.is_none());
         producers.try_for_each(|of| of.start(self.run, namespaces))
     }
 
-    /// Starts and stops those that are due.
+    /// Starts and stops due commands.
     ///
     /// # Errors
-    /// One that cannot be started.
+    /// Returns an error if a command cannot be started.
     pub fn follow(&mut self, now: Time, namespaces: &[Namespace]) -> Result<(), LabError> {
         for of in &mut self.all {
             if of.ended.is_some() || now < of.from {
@@ -111,7 +111,7 @@ impl<'a> Applications<'a> {
         Ok(())
     }
 
-    /// Ends all, and says what became of them: accounts of the flows, and a line each.
+    /// Ends all commands. Returns the accounts of their flows, and a line about each.
     pub fn finish(mut self) -> (Option<Part>, Vec<String>) {
         let Applications { run, all } = &mut self;
         let now = run.now().min(run.ends_at());
@@ -127,7 +127,7 @@ impl<'a> Applications<'a> {
             return (None, notes);
         }
         notes.push(
-            "Of flows that are commands only the completion is measured: their goodput and delay are 0 here."
+            "For flows that are commands, only the completion is measured: their goodput and delay are 0 here."
                 .to_owned(),
         );
         let infos = places.iter().map(|&place| run.flows[place].clone()).collect();
@@ -165,7 +165,7 @@ impl Application<'_> {
     fn note(&self) -> String {
         let said = || {
             let text = last_lines(&self.log, 1).unwrap_or_default();
-            if text.is_empty() { String::new() } else { format!("; the last that it wrote: {text}") }
+            if text.is_empty() { String::new() } else { format!("; its last output: {text}") }
         };
         let what = match self.ended {
             Some((at, status)) if status.success() => format!("ended well at {:.2} s", at.as_secs_f64()),

@@ -1,27 +1,27 @@
-//! What can go wrong in the lab.
+//! Errors of the lab.
 
 use std::fmt;
 use std::io;
 
-/// What can go wrong in the lab.
+/// Errors of the lab.
 #[derive(Debug)]
 pub enum LabError {
-    /// Something that the lab cannot do, or that does not fit; with what would be right.
+    /// The lab does not support this, or the input is inconsistent. The text says what would be valid.
     Invalid(String),
-    /// The operating system refused something.
+    /// An operation of the operating system failed.
     System {
-        /// What was to be done.
+        /// The operation.
         what: String,
-        /// What the operating system says.
+        /// The operating system's error.
         error: io::Error,
     },
     /// A process of the lab ended, or was not ready in time.
     Process {
-        /// Which one.
+        /// Name of the process.
         name: String,
         /// What happened.
         what: String,
-        /// The last lines that it wrote.
+        /// The last lines of its output.
         said: String,
     },
     /// A connection to a forwarder failed.
@@ -37,17 +37,17 @@ impl From<weir_app::AppError> for LabError {
 }
 
 impl LabError {
-    /// A thread of the run has ended early.
+    /// The error for a thread of the run that ended early.
     pub(crate) fn ended() -> LabError {
         LabError::Application("a thread of the run has ended".to_owned())
     }
 
-    /// An application failed because of this.
+    /// Creates the error of an application.
     pub(crate) fn application(error: impl fmt::Display) -> LabError {
         LabError::Application(error.to_string())
     }
 
-    /// An error of the operating system while something was to be done.
+    /// Creates the error of a failed operation.
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> LabError {
         let what = what.into();
         move |error| LabError::System { what, error }

@@ -1,8 +1,8 @@
-//! Forwarders that others wrote, as nodes of the lab: [ndnd](https://github.com/named-data/ndnd) and
+//! Foreign forwarders as nodes of the lab: [ndnd](https://github.com/named-data/ndnd) and
 //! [NFD](https://github.com/named-data/NFD).
 //!
-//! They get a configuration file, and then faces to their neighbours and routes, by NFD's management protocol, which both
-//! speak. NFD's part follows its documentation and has not been run.
+//! They get a configuration file, then faces to their neighbours and routes through NFD's management protocol, which
+//! both implement. The code for NFD follows its documentation and has not been run.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -21,24 +21,24 @@ use crate::error::LabError;
 use crate::isolation::in_path;
 use crate::network::{FRAME, Node, PORT};
 
-/// How long an answer may take. Assumed: the machine may be busy with many others that start.
+/// Maximum time for an answer. Assumed: the machine may be busy starting many others.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The largest content store that ndnd reads.
+/// Maximum size of ndnd's content store, packets.
 const MOST_CACHED: u64 = u16::MAX as u64;
-/// Routes also hold for longer prefixes.
+/// Routes also apply to longer prefixes.
 const CHILD_INHERIT: u64 = 1;
 
-/// The program of a forwarder: that of an environment variable of its name, or that in `PATH`.
+/// Returns the program of a forwarder: from the environment variable with its name, or else from `PATH`.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if there is no such program.
 pub fn find(software: Software) -> Result<PathBuf, LabError> {
     let name = software.name();
     let variable = name.to_uppercase();
     if let Some(path) = env::var_os(&variable) {
         let path = PathBuf::from(path);
         let whole = path.canonicalize();
-        return whole.map_err(LabError::system(format!("{}, of the variable {variable}", path.display())));
+        return whole.map_err(LabError::system(format!("{}, from the variable {variable}", path.display())));
     }
     in_path(Path::new(name)).ok_or_else(|| {
         let how = match software {
@@ -51,7 +51,7 @@ pub fn find(software: Software) -> Result<PathBuf, LabError> {
     })
 }
 
-/// A command that runs it with this configuration.
+/// A command that runs the forwarder with this configuration.
 pub fn command(software: Software, program: &Path, file: &Path) -> Command {
     let mut command = Command::new(program);
     match software {
@@ -61,7 +61,7 @@ pub fn command(software: Software, program: &Path, file: &Path) -> Command {
     command
 }
 
-/// The configuration of a node's forwarder, with a content store of so many packets.
+/// The configuration of a node's forwarder, with a content store of `cached` packets.
 pub fn file(node: &Node, cached: u64) -> String {
     let socket = node.socket.display();
     match node.software {
@@ -97,13 +97,13 @@ tables:
     }
 }
 
-/// The routes that a forwarder has been given: prefixes and faces.
+/// The routes of a forwarder: prefixes and faces.
 pub type Routes = BTreeSet<(String, FaceNumber)>;
 
-/// Gives a forwarder the faces of its ends, and these routes in place of those that it was given before.
+/// Creates the forwarder's faces, and replaces the routes `given` by these.
 ///
 /// # Errors
-/// It refuses them, or does not answer.
+/// Returns an error if the forwarder refuses, or does not answer.
 pub fn tell(node: &Node, routes: &[(&str, usize, u64)], given: &mut Routes) -> Result<(), LabError> {
     let failed = |error: ClientError| {
         LabError::Application(format!("the forwarder of {}, {}: {error}", node.name, node.software.name()))
@@ -137,7 +137,7 @@ pub fn tell(node: &Node, routes: &[(&str, usize, u64)], given: &mut Routes) -> R
     Ok(())
 }
 
-/// The face to a neighbour, which is made if there is none.
+/// Returns the face to a neighbour. Creates it if there is none.
 fn face(client: &mut Client, uri: &str) -> Result<FaceNumber, ClientError> {
     let wanted = ControlParameters {
         uri: Some(uri.to_owned()),
@@ -146,11 +146,11 @@ fn face(client: &mut Client, uri: &str) -> Result<FaceNumber, ClientError> {
         ..ControlParameters::default()
     };
     let made = match client.command(Module::Faces, "create", &wanted) {
-        // The neighbour was first.
+        // The neighbour has created the face already.
         Err(ClientError::Refused(response)) if response.code == 409 && response.body.is_some() => {
             response.body.unwrap_or_default()
         }
         made => made?,
     };
-    made.face.ok_or_else(|| ClientError::BadReply("it has no number of a face".to_owned()))
+    made.face.ok_or_else(|| ClientError::BadReply("it lacks the face's number".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Network interfaces, their addresses and neighbours, by rtnetlink(7).
+//! Network interfaces with their addresses and neighbours, through rtnetlink(7).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -23,11 +23,11 @@ use crate::namespace::Namespace;
 /// An Ethernet address.
 pub type Mac = [u8; 6];
 
-/// The interfaces of the namespace of the thread that opened it.
+/// A netlink socket to the namespace of the thread that opened it.
 pub(crate) struct Netlink(Socket);
 
 impl Netlink {
-    /// Opens the interfaces of the calling thread's namespace.
+    /// Opens the namespace of the calling thread.
     pub(crate) fn open() -> io::Result<Netlink> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -35,7 +35,7 @@ impl Netlink {
         Ok(Netlink(socket))
     }
 
-    /// Makes a pair of connected interfaces: one here, and one of another name in another namespace.
+    /// Creates a pair of connected interfaces: one here, and one with another name in another namespace.
     pub(crate) fn add_pair(
         &self,
         here: &str,
@@ -60,7 +60,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Switches an interface on, with this MTU.
+    /// Enables an interface, with this MTU.
     pub(crate) fn set_up(&self, name: &str, mtu: Option<u32>) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = if_nametoindex(name)?;
@@ -70,7 +70,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::SetLink(link), 0)
     }
 
-    /// Gives an interface an address in a network of these two, and the neighbour's addresses.
+    /// Sets the address of an interface, in a network of only it and its neighbour, and the neighbour's addresses.
     pub(crate) fn add_addresses(
         &self,
         name: &str,
@@ -96,7 +96,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewNeighbour(entry), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Sends a request, and waits until the kernel has done it.
+    /// Sends a request, and waits for the kernel's acknowledgement.
     fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
@@ -108,7 +108,7 @@ impl Netlink {
         let mut reply = Vec::with_capacity(8192);
         self.0.recv(&mut reply, 0)?;
         let reply = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&reply).map_err(|error| {
-            io::Error::other(format!("an answer of the kernel is not understood: {error}"))
+            io::Error::other(format!("an answer of the kernel cannot be parsed: {error}"))
         })?;
         match reply.payload {
             NetlinkPayload::Error(answer) => match answer.code {

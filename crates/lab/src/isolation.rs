@@ -1,17 +1,17 @@
-//! Namespaces around the whole lab, so that nothing of it can stay behind.
+//! Namespaces around the whole lab, so that nothing of it can remain.
 //!
 //! ```text
 //!   weir lab ----> keeper ----> inside: process 1 of its own PID namespace ----> forwarders, commands
 //! ```
 //!
-//! The command runs itself twice more. The keeper makes new namespaces for processes, mounts, network and host name, and in
-//! them runs the command that does the work. If the command is killed, the kernel kills the keeper, and then the process
-//! inside (`PR_SET_PDEATHSIG`). With process 1 the kernel kills all processes of the PID namespace. Network namespaces,
-//! interfaces and the memory file system with the lab's files end with the last process that uses them. So nothing has to be
-//! cleaned up, and several labs do not meet.
+//! The command runs itself two more times. The keeper creates new namespaces for processes, mounts, network and host
+//! name, and runs in them the command that does the work. If the command is killed, the kernel kills the keeper, and
+//! then the process inside (`PR_SET_PDEATHSIG`). When process 1 ends, the kernel kills all processes of the PID
+//! namespace. Network namespaces, interfaces and the memory file system with the lab's files end with the last process
+//! that uses them. So no cleanup is needed, and several labs do not interfere.
 //!
-//! A signal that asks to end reaches the command alone, or all three at once. Each hands it on as SIGTERM until its child has
-//! ended, and counts it once. Only the command takes a second one, and kills the keeper then.
+//! A termination signal reaches only the command, or all three at once. Each process forwards it as SIGTERM until its
+//! child has ended, and counts it once. Only the command accepts a second signal, and then kills the keeper.
 
 use std::ffi::OsString;
 use std::fs;
@@ -34,18 +34,18 @@ use crate::error::LabError;
 
 /// The environment variable that tells a process which of the three it is.
 pub(crate) const STAGE: &str = "WEIR_LAB_STAGE";
-/// Where the lab's files may be, inside: in the first of these that is an empty folder outside, so that nothing is hidden.
+/// Possible mount points of the lab's files: the first that is an empty folder outside, so that nothing is hidden.
 const PLACES: [&str; 4] = ["/srv", "/media", "/mnt", "/opt"];
-/// Where they are if none is empty.
+/// The mount point if none of these is empty.
 const LAST_PLACE: &str = "/run";
-/// Signals within so long are one.
+/// Signals within this time count as one.
 const ONE_SIGNAL: Duration = Duration::from_millis(100);
-/// How often a process that is asked to end is asked again. It may not have been ready for the first time.
+/// Interval of repeating SIGTERM. The process may not have been ready the first time.
 const REMINDER: Duration = Duration::from_millis(20);
-/// The exit code of a command that two signals ended.
+/// The exit code after two signals.
 const INTERRUPTED: u8 = 130;
 
-/// This program, and the arguments that come before those of the command.
+/// This program, and the arguments before those of the command.
 #[derive(Clone, Debug)]
 pub struct Program {
     executable: PathBuf,
@@ -53,15 +53,15 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program of this process, whose command has so many arguments: before them are those of an interpreter.
+    /// The program of this process. Its command has this many arguments; before them are those of an interpreter.
     ///
     /// # Errors
-    /// The operating system does not say where the program is.
+    /// Returns an error if the operating system does not tell the program's path.
     pub fn current(arguments: usize) -> Result<Program, LabError> {
         let executable =
             std::env::current_exe().map_err(LabError::system("the program's own path is not known"))?;
         let mut all = std::env::args_os();
-        // An interpreter finds its packages by the path that it was called by.
+        // An interpreter finds its packages by the path with which it was called.
         let called = all.next().and_then(|name| path_of(Path::new(&name)));
         let is_this = |path: &PathBuf| fs::canonicalize(path).ok() == fs::canonicalize(&executable).ok();
         let executable = called.filter(is_this).unwrap_or(executable);
@@ -70,7 +70,7 @@ impl Program {
         Ok(Program { executable, before })
     }
 
-    /// A command of this program.
+    /// Creates a command that runs this program.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command.args(&self.before);
@@ -78,7 +78,7 @@ impl Program {
     }
 }
 
-/// The absolute path of a program that was called by this name.
+/// The absolute path of a program that was called with this name.
 fn path_of(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return std::path::absolute(name).ok();
@@ -86,25 +86,25 @@ fn path_of(name: &Path) -> Option<PathBuf> {
     std::path::absolute(in_path(name)?).ok()
 }
 
-/// The first file of this name in the folders of PATH.
+/// The first file with this name in the folders of PATH.
 pub(crate) fn in_path(name: &Path) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// Where this process is.
+/// Where this process runs.
 #[derive(Debug)]
 pub enum Place {
-    /// Inside: it is to do the work. Files of the lab go to this folder.
+    /// Inside: it must do the work. The lab's files go to this folder.
     Inside(PathBuf),
-    /// Outside: the work was done by another process, which ended so.
+    /// Outside: another process did the work and ended with this exit code.
     Outside(ExitCode),
 }
 
-/// Runs this command again in namespaces of its own, with these arguments, unless this is the process inside.
+/// Runs this command again with these arguments in its own namespaces, unless this is the process inside.
 ///
 /// # Errors
-/// The system does not permit it; the message says what does.
+/// Returns an error if the system does not permit it. The message says what would help.
 pub fn isolate(program: &Program, arguments: &[OsString]) -> Result<Place, LabError> {
     let stage = std::env::var(STAGE).unwrap_or_default();
     let command = |stage: &str| {
@@ -140,14 +140,14 @@ fn end_with_parent() -> Result<(), LabError> {
     set.map_err(|error| LabError::system("a process cannot be made to end with its parent")(error.into()))
 }
 
-/// Whether a process of the surrounding PID namespace runs; `/proc` is still that of this namespace.
+/// Returns whether a process of the surrounding PID namespace runs. `/proc` is still that of this namespace.
 fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map(|(_, after)| after);
     state.is_some_and(|state| !state.starts_with('Z') && !state.starts_with('X'))
 }
 
-/// What the lab's namespaces are.
+/// The kinds of the lab's namespaces.
 fn namespaces() -> CloneFlags {
     let all = CloneFlags::CLONE_NEWNET
         | CloneFlags::CLONE_NEWNS
@@ -157,7 +157,7 @@ fn namespaces() -> CloneFlags {
     if geteuid().is_root() { all } else { all | CloneFlags::CLONE_NEWUSER }
 }
 
-/// Whether namespaces can be made, before any process is started.
+/// Checks that namespaces can be created, before any process starts.
 fn check() -> Result<(), LabError> {
     if Path::new("/proc/self/ns/net").exists() {
         return Ok(());
@@ -165,7 +165,7 @@ fn check() -> Result<(), LabError> {
     Err(LabError::Invalid("the lab needs Linux with network namespaces and /proc".to_owned()))
 }
 
-/// Makes the namespaces; processes that are started from now on are in all of them.
+/// Creates the namespaces. Processes started later are in all of them.
 fn separate() -> Result<(), LabError> {
     let (user, group) = (geteuid(), getegid());
     unshare(namespaces()).map_err(|error| {
@@ -184,7 +184,7 @@ fn separate() -> Result<(), LabError> {
     Ok(())
 }
 
-/// Mounts of our own: what is mounted from now on is seen inside alone.
+/// Makes the mounts private: later mounts are visible only inside.
 fn set_up_files() -> Result<PathBuf, LabError> {
     let none: Option<&str> = None;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
@@ -195,15 +195,15 @@ fn set_up_files() -> Result<PathBuf, LabError> {
     let place = PLACES.into_iter().find(is_empty).unwrap_or(LAST_PLACE);
     mount(Some("weir-lab"), place, Some("tmpfs"), MsFlags::empty(), Some("mode=0755"))
         .map_err(|error| failed("a memory file system cannot be mounted")(error.into()))?;
-    // Tools that look for processes find those of the lab. Where it is not permitted they see those outside.
+    // Process tools then find the lab's processes. If it is not permitted, they see those outside.
     let _ = mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none);
     let folder = Path::new(place).join("lab");
     fs::create_dir(&folder).map_err(failed("the lab's folder cannot be made"))?;
     Ok(folder)
 }
 
-/// Runs a process until it ends, and asks it to end when a signal asks; how it ended. The outermost one is killed at a second
-/// signal.
+/// Runs a process until it ends, and returns its exit code. A signal asks it to end. The outermost process kills it at
+/// a second signal.
 #[expect(clippy::disallowed_methods, reason = "a world waits for its processes")]
 fn attend(mut command: Command, is_outermost: bool) -> Result<ExitCode, LabError> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGCHLD])
@@ -223,7 +223,7 @@ fn attend(mut command: Command, is_outermost: bool) -> Result<ExitCode, LabError
         sleep(REMINDER);
         since += REMINDER;
         let again = signals.pending().filter(asks).count();
-        // `timeout`, for example, sends a signal to the process and to its group: that is one.
+        // `timeout`, for example, sends a signal to the process and to its group. This is one signal.
         if since > ONE_SIGNAL {
             asked += again;
         }
@@ -235,7 +235,7 @@ fn attend(mut command: Command, is_outermost: bool) -> Result<ExitCode, LabError
 }
 
 fn ask_to_end(child: &Child) {
-    // It may have ended already.
+    // The process may have ended already.
     let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
 }
 
@@ -244,7 +244,7 @@ fn code_of(status: ExitStatus) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
 
-/// What the operating system says when something of the lab fails, as an error of the standard library.
+/// Converts an error of the operating system.
 impl From<nix::Error> for LabError {
     fn from(error: nix::Error) -> LabError {
         LabError::System { what: "the operating system".to_owned(), error: io::Error::from(error) }

@@ -34,33 +34,33 @@ use crate::process::Process;
 use crate::scale;
 use crate::traffic::{self, Plan, Run, Socket, Tell};
 
-/// How a lab is made.
+/// Options of a lab.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// This program, which is also the forwarder.
+    /// This program. It also runs the forwarders.
     pub program: Program,
     /// The folder for its files.
     pub folder: PathBuf,
-    /// Whether forwarders are told the rates of their links.
+    /// Whether forwarders are configured with the rates of their links.
     pub tells_rates: bool,
-    /// Links that are captured, each into a file.
+    /// Captured links, each with its file.
     pub captures: Vec<(LinkId, PathBuf)>,
-    /// The folder for what commands write; by default one among the lab's files.
+    /// The folder for the output of commands. The default is one among the lab's files.
     pub commands: Option<PathBuf>,
     /// The factor by which the experiment's rates were multiplied.
     pub scale: f64,
 }
 
-/// What is told during a run.
+/// Callbacks during a run.
 pub trait Watch {
-    /// The machine may not keep up with what is about to run.
+    /// Called if the machine may not keep up with the run.
     fn on_warning(&mut self, warning: &str);
 
-    /// Ten times a second; whether the run is to go on.
+    /// Called ten times a second. Returns whether the run continues.
     fn goes_on(&mut self, run: &Run<'_>, links: &[Live]) -> bool;
 }
 
-/// A network of forwarders that run.
+/// A network of running forwarders.
 #[derive(Debug)]
 pub struct Lab<'e> {
     experiment: &'e Experiment,
@@ -68,54 +68,57 @@ pub struct Lab<'e> {
     network: Network<'e>,
     namespaces: Vec<Namespace>,
     forwarders: Vec<Mutex<Process>>,
-    /// The program of the nodes that are not Weir's.
+    /// The programs of the nodes with foreign forwarders.
     foreign: Vec<Option<PathBuf>>,
-    /// What they have been told.
+    /// The routes given to them.
     told: Vec<Mutex<foreign::Routes>>,
-    /// The folder for what commands write.
+    /// The folder for the output of commands.
     commands: PathBuf,
     ports: Vec<Port>,
     captures: Vec<(LinkId, PathBuf)>,
     scale: f64,
 }
 
-/// Bytes of a frame, for what links can carry: an Interest is shorter, and a Data longer.
+/// Assumed length of a frame, bytes, to estimate the links' capacity: Interests are shorter and Data longer.
 const FRAME_GUESSED: usize = 600;
-/// Polls of forwarders a second, of all together: each takes about a millisecond of processor.
+/// Polls of all forwarders per second. Each takes about a millisecond of processor time.
 const POLLS_PER_SECOND: u64 = 20;
-/// Forwarders are asked for the last time so long before the end: then applications leave, and what comes for them is dropped.
+/// The last poll of forwarders is this long before the end: afterwards applications leave, and packets for them are
+/// dropped.
 const LAST_LOOK: Span = Span::from_millis(100);
-/// How often commands are looked at.
+/// Interval at which commands are checked.
 const LOOK_AT_COMMANDS: Span = Span::from_millis(10);
-/// A thread naps for so long again and again, and notes how much longer it slept.
+/// A thread sleeps repeatedly for this time, and measures how much longer it slept.
 const WAIT_NAP: Duration = Duration::from_millis(2);
-/// The part of the time that it may be kept from running. Assumed: half as much is usual on a quiet host.
+/// Maximum fraction of the time that this thread may wait for a processor. Assumed: half as much is usual on a quiet
+/// host.
 const MOST_WAITED: f64 = 0.02;
-/// About how long it takes to ask one of them.
+/// Approximate time to poll one forwarder.
 const LOOK_AT_ONE: Span = Span::from_millis(4);
-/// How long a thread sleeps at most before it looks whether the run ends.
+/// Maximum time that a thread sleeps before it checks whether the run has ended.
 const NAP: Span = Span::from_millis(50);
 
-/// How many labs this process has made.
+/// Number of labs that this process has created.
 static LABS: AtomicUsize = AtomicUsize::new(0);
 
 impl<'e> Lab<'e> {
     /// Checks that an experiment can run in a lab.
     ///
     /// # Errors
-    /// What the lab does not do.
+    /// Returns an error that names what the lab does not support.
     pub fn check(experiment: &Experiment) -> Result<(), LabError> {
         Network::new(experiment, (0, Path::new("")), true)?;
         let nowhere = Socket::for_all(String::new());
         Plan::new(experiment, &[], &[nowhere], || Ok(String::new())).map(drop)
     }
 
-    /// Makes namespaces and interfaces, and starts all forwarders.
+    /// Creates namespaces and interfaces, and starts all forwarders.
     ///
     /// # Errors
-    /// What the lab does not emulate, what the system does not permit, and a forwarder that does not start.
+    /// Returns an error if the lab cannot emulate the experiment, the system does not permit it, or a forwarder does
+    /// not start.
     pub fn start(experiment: &'e Experiment, options: &Options) -> Result<Lab<'e>, LabError> {
-        // Interfaces of an earlier lab of this process may not be gone yet.
+        // Interfaces of an earlier lab of this process may still exist.
         let number = LABS.fetch_add(1, Ordering::Relaxed);
         let folder = options.folder.join(number.to_string());
         let network = Network::new(experiment, (number, &folder), options.tells_rates)?;
@@ -148,15 +151,15 @@ impl<'e> Lab<'e> {
         Ok(lab)
     }
 
-    /// Its nodes.
+    /// The nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.network.nodes
     }
 
-    /// A command at a node: it finds the node's forwarder, and has the node's interfaces.
+    /// Starts a command at a node. It finds the node's forwarder and has the node's interfaces.
     ///
     /// # Errors
-    /// There is no such node.
+    /// Returns an error if there is no such node, or the command cannot be started.
     pub fn run_at(&self, node: &str, mut command: Command) -> Result<std::process::Child, LabError> {
         let at = self.network.nodes.iter().position(|other| other.name == node);
         let Some(at) = at else {
@@ -169,19 +172,19 @@ impl<'e> Lab<'e> {
         let of = &self.network.nodes[at];
         command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", of.socket.display()));
         command.env("PS1", format!("{node}# ")).current_dir(&of.folder);
-        // A lab that is started there is one of its own.
+        // A lab started in this command is independent.
         command.env_remove(STAGE);
         self.namespaces[at]
             .within(|| command.spawn())
             .map_err(LabError::system(format!("a command at {node} cannot be started")))
     }
 
-    /// The numbers of the forwarders' processes in the lab, in the order of the nodes.
+    /// The process IDs of the forwarders inside the lab, in the order of the nodes.
     pub fn processes(&self) -> Vec<u32> {
         self.forwarders.iter().map(|forwarder| lock(forwarder).id()).collect()
     }
 
-    /// Sockets at the outer ends of all interfaces.
+    /// Opens sockets at the outer ends of all interfaces.
     fn open_ports(&mut self) -> Result<(), LabError> {
         for link in 0..self.experiment.scenario().links.len() {
             for direction in [0, 1] {
@@ -211,7 +214,7 @@ impl<'e> Lab<'e> {
         Ok(())
     }
 
-    /// Gives a forwarder that is not Weir's its faces and routes.
+    /// Sends a foreign forwarder its faces and routes.
     fn tell_foreign(&self, node: &Node, routes: &[Route]) -> Result<(), LabError> {
         if self.foreign[node.id.index()].is_none() {
             return Ok(());
@@ -223,7 +226,8 @@ impl<'e> Lab<'e> {
     fn write_file(&self, node: &Node, rates: &[[Rate; 2]], routes: &[Route]) -> Result<(), LabError> {
         let path = forwarder_file(node);
         let cannot_write = LabError::system(format!("{} cannot be written", path.display()));
-        // The forwarder may be about to read the file for an earlier change: it finds the old one or the new one, and no half.
+        // The forwarder may be reading the file for an earlier change. It reads the old file or the new one, never a
+        // mixture.
         let new = path.with_extension("new");
         let write = |text: String| fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
         if node.software != Software::Weir {
@@ -251,10 +255,10 @@ impl<'e> Lab<'e> {
         Process::start(&name, command, (&self.namespaces[node.id.index()], true), &log)
     }
 
-    /// Runs the scenario's flows from its beginning to its end.
+    /// Runs the scenario's flows from beginning to end.
     ///
     /// # Errors
-    /// A forwarder or an application that fails.
+    /// Returns the error of a failed forwarder or application.
     pub fn run(&mut self, tell: &Tell, watch: &mut dyn Watch) -> Result<Report, LabError> {
         let experiment = self.experiment;
         let sockets = self.sockets()?;
@@ -271,7 +275,7 @@ impl<'e> Lab<'e> {
         let busy = Busy::now();
         prefer();
         let (emulator, control, live) = self.emulator(&run, &schedule, &observers, &told)?;
-        // A guess to warn by: without it there is no warning.
+        // This is an estimate for a warning. Without it there is no warning.
         let carried = emulator.capacity(FRAME_GUESSED).unwrap_or_default();
         let processors = thread::available_parallelism().map_or(1, usize::from);
         if let Some(warning) = scale::warning(experiment.scenario(), carried, processors) {
@@ -336,7 +340,7 @@ impl<'e> Lab<'e> {
         Ok(report)
     }
 
-    /// How the machine kept up.
+    /// How well the machine kept up.
     fn row(&self, links: &Outcome, lost_datagrams: u64, (busy, waited): (f64, f64), ran: Span) -> LabRow {
         let lost = (lost_datagrams > 0)
             .then(|| format!("{lost_datagrams} datagrams found no room in the sockets of the forwarders"));
@@ -360,7 +364,7 @@ impl<'e> Lab<'e> {
         }
     }
 
-    /// The forwarder of each node that has applications.
+    /// The forwarder of each node with applications.
     fn sockets(&self) -> Result<Vec<Socket<Endpoint>>, LabError> {
         let scenario = self.experiment.scenario();
         let has_applications = |node: &&Node| {
@@ -370,7 +374,7 @@ impl<'e> Lab<'e> {
         Ok(self.network.nodes.iter().filter(has_applications).map(socket).collect())
     }
 
-    /// The links, with the changes that the script has for them.
+    /// Creates the emulated links, with their changes from the script.
     fn emulator(
         &mut self,
         run: &Run<'_>,
@@ -420,7 +424,7 @@ impl<'e> Lab<'e> {
         Emulator::new(plan, run.clock()).map_err(LabError::system("the emulated links"))
     }
 
-    /// The way of packets in a direction of a link, whose losses and jitter the seed draws.
+    /// The way of packets in a direction of a link. The seed determines its losses and jitter.
     fn way(&self, link: &weir_scenario::Link, direction: usize) -> Way {
         let [from, to] =
             [direction, 1 - direction].map(|end| self.experiment.node_name([link.a, link.b][end]));
@@ -441,7 +445,7 @@ impl<'e> Lab<'e> {
         format!("{from} -> {to}")
     }
 
-    /// Forwarders that have ended, though no event of the scenario has them fail.
+    /// Forwarders that have ended without an event that makes them fail.
     fn gone(&self) -> Vec<String> {
         let script = self.experiment.script();
         let fails = |node: NodeId| script.iter().any(|(_, change)| *change == Change::NodeUp(node, false));
@@ -451,7 +455,7 @@ impl<'e> Lab<'e> {
             .collect()
     }
 
-    /// What of the scenario the lab does not do, a line each.
+    /// Parts of the scenario that the lab does not run, a line each.
     fn not_done(&self) -> Vec<String> {
         let scenario = self.experiment.scenario();
         let caches = scenario
@@ -486,10 +490,10 @@ impl<'e> Lab<'e> {
     }
 }
 
-/// What a forwarder told of a face since it was asked before: the direction of a link, packets dropped, and queueing delays.
+/// New figures of a forwarder about a face: the direction of the link, dropped packets, and queueing delays.
 type Told = (usize, u64, Vec<(Span, u64)>);
 
-/// Tells the observers of Data on links, and the accounts what the forwarders know of them.
+/// Reports Data on links to the observers, and adds the forwarders' figures to the accounts.
 struct DataOnLinks {
     told: Arc<Mutex<Vec<Told>>>,
     observers: Arc<Mutex<Observers>>,
@@ -519,7 +523,7 @@ impl DataOnLinks {
         DataOnLinks { told: Arc::clone(told), observers: Arc::clone(observers), watched, flows }
     }
 
-    /// The flow of a Data; `None` for all else.
+    /// The flow of a Data; `None` for other packets.
     fn flow_of(&self, payload: &[u8]) -> Option<u32> {
         let data = Data::decode(LpPacket::decode(payload).ok()?.fragment?).ok()?;
         self.flows.get(data.name.parent().value()).copied()
@@ -573,7 +577,7 @@ fn forwarder_file(node: &Node) -> PathBuf {
     node.folder.join("weir.toml")
 }
 
-/// Makes the interfaces of all ends, with their addresses.
+/// Creates the interfaces of all ends, with their addresses.
 fn connect(network: &Network<'_>, namespaces: &[Namespace]) -> Result<(), LabError> {
     let failed = |what: &str| LabError::system(what.to_owned());
     let outside = Netlink::open().map_err(failed("netlink"))?;
@@ -598,7 +602,7 @@ fn connect(network: &Network<'_>, namespaces: &[Namespace]) -> Result<(), LabErr
     Ok(())
 }
 
-/// Adds what stores did.
+/// Adds the counters of content stores.
 fn add(to: &mut CacheCounters, more: &CacheCounters) {
     to.hits += more.hits;
     to.misses += more.misses;
@@ -606,7 +610,7 @@ fn add(to: &mut CacheCounters, more: &CacheCounters) {
     to.evictions += more.evictions;
 }
 
-/// What a change does to the emulated links; a direction is twice the link and the direction.
+/// The changes of the emulated links for a change of the script. Direction d of link n has number 2 n + d.
 fn link_changes(change: Change) -> Vec<links::Change> {
     use links::Change as To;
     let both = |link: LinkId, to: &dyn Fn(usize) -> To| [0, 1].map(|d| to(2 * link.index() + d)).to_vec();
@@ -621,7 +625,7 @@ fn link_changes(change: Change) -> Vec<links::Change> {
     }
 }
 
-/// A run with the lab around it.
+/// A run with its lab.
 struct WorldOfRun<'a, 'e> {
     lab: &'a Lab<'e>,
     run: &'a Run<'a>,
@@ -629,11 +633,11 @@ struct WorldOfRun<'a, 'e> {
     told: &'a Mutex<Vec<Told>>,
     has_begun: AtomicBool,
     is_over: AtomicBool,
-    /// Whether a thread of the lab has failed, so that the run is to end.
+    /// Whether a thread of the lab has failed, so that the run must end.
     has_failed: AtomicBool,
 }
 
-/// Ends what runs beside the applications, however these end.
+/// Ends the other threads of a run when the applications end for any reason.
 struct Finish<'a, 'b, 'e>(&'a WorldOfRun<'b, 'e>);
 
 impl Drop for Finish<'_, '_, '_> {
@@ -648,20 +652,20 @@ impl WorldOfRun<'_, '_> {
         self.has_begun.store(true, Ordering::Release);
     }
 
-    /// Notes whether a thread of the lab has failed.
+    /// Records whether a thread of the lab has failed.
     fn watched<T, E>(&self, done: Result<T, E>) -> Result<T, E> {
         self.has_failed.fetch_or(done.is_err(), Ordering::AcqRel);
         done
     }
 
-    /// The run is over, or never begins.
+    /// Ends the run, even if it has not begun.
     fn finish(&self) {
         self.is_over.store(true, Ordering::Release);
         self.control.end(self.run.ends_at());
         self.control.stop();
     }
 
-    /// Sleeps until a time of the run; whether the run is not over then.
+    /// Sleeps until a time of the run. Returns `false` if the run ends before.
     #[expect(clippy::disallowed_methods, reason = "a world waits for times of its run")]
     fn sleep_until(&self, at: Time) -> bool {
         loop {
@@ -680,7 +684,7 @@ impl WorldOfRun<'_, '_> {
         }
     }
 
-    /// The part of the time that a thread of the lab was kept from running when it was to, 0 to 1.
+    /// Measures the fraction of the time that a thread of the lab waited for a processor, 0 to 1.
     #[expect(clippy::disallowed_methods, reason = "it measures how long it sleeps")]
     fn measure_waits(&self) -> f64 {
         if !self.sleep_until(Time::ZERO) {
@@ -700,7 +704,7 @@ impl WorldOfRun<'_, '_> {
         waited.as_secs_f64() / self.run.now().since(begun).as_secs_f64().max(0.001)
     }
 
-    /// Does what the script has for nodes: rates and routes that forwarders are told, and failures.
+    /// Applies the script's changes of nodes: rates and routes for forwarders, and failures.
     fn follow_script(&self) -> Result<(), LabError> {
         let Lab { experiment, network, .. } = self.lab;
         let scenario = experiment.scenario();
@@ -717,7 +721,7 @@ impl WorldOfRun<'_, '_> {
             if !self.sleep_until(at) {
                 return Ok(());
             }
-            // A forwarder that has to read its file again does so once for all that happens at a time.
+            // A forwarder rereads its file only once for all changes at the same time.
             let mut to_tell = BTreeSet::new();
             while script.front().is_some_and(|(time, _)| *time == at) {
                 let Some((_, change)) = script.pop_front() else { break };
@@ -749,7 +753,7 @@ impl WorldOfRun<'_, '_> {
         Ok(())
     }
 
-    /// Starts the forwarder of a node that returns.
+    /// Starts the forwarder of a node that comes back.
     fn restart(&self, node: &Node, rates: &[[Rate; 2]], routes: &[Route]) -> Result<(), LabError> {
         self.lab.write_file(node, rates, routes)?;
         let mut forwarder = self.lab.start_forwarder(node)?;
@@ -760,7 +764,7 @@ impl WorldOfRun<'_, '_> {
         Ok(())
     }
 
-    /// Has forwarders read their files again.
+    /// Makes forwarders reread their files.
     fn tell(
         &self,
         nodes: impl IntoIterator<Item = NodeId>,
@@ -780,7 +784,7 @@ impl WorldOfRun<'_, '_> {
         Ok(())
     }
 
-    /// Has the accounts of links take in what a forwarder told of its faces.
+    /// Adds a forwarder's figures about its faces to the accounts of links.
     fn tell_links(&self, node: usize, before: &NodeFigures, now: &NodeFigures) {
         let none = FaceFigures::default();
         for end in self.lab.network.nodes[node].ends.iter().filter(|end| end.paces) {
@@ -808,7 +812,8 @@ impl WorldOfRun<'_, '_> {
         Ok(applications)
     }
 
-    /// Asks all forwarders now and then; accounts of the nodes, what they dropped, and datagrams that their sockets lost.
+    /// Polls all forwarders regularly. Returns the accounts of the nodes, their drops, and the number of datagrams that
+    /// their sockets lost.
     fn look_at_nodes(
         &self,
         mut accounts: NodeAccounts,
@@ -819,7 +824,7 @@ impl WorldOfRun<'_, '_> {
             Span::from_nanos(1_000_000_000 * count as u64 / POLLS_PER_SECOND).max(self.run.extent.step);
         let last_look = LAST_LOOK.max(LOOK_AT_ONE * count as u64);
         let mut last = vec![NodeFigures::default(); count];
-        // What those counted that were started again later.
+        // The counts of forwarders that were restarted later.
         let (mut carried, mut lost) = (vec![CacheCounters::default(); count], 0);
         let mut lost_before = vec![0; count];
         let mut sum = DroppedByReason::default();
@@ -840,7 +845,7 @@ impl WorldOfRun<'_, '_> {
                     if self.lab.network.nodes[node].software != Software::Weir {
                         continue;
                     }
-                    // A forwarder that has failed says nothing: it keeps what it had.
+                    // A failed forwarder does not answer: its last figures stay.
                     let Ok(now) = nodes::ask(&self.lab.namespaces[node], METRICS) else { continue };
                     if now.is_restarted(last) {
                         add(&mut carried[node], &last.state.cache);
@@ -852,7 +857,7 @@ impl WorldOfRun<'_, '_> {
                         lost_before[node] = now.lost_datagrams;
                     }
                     let drops = nodes::since(last, &now);
-                    // What was dropped before the beginning is not of the run.
+                    // Drops before the beginning do not belong to the run.
                     if !is_first {
                         accounts.on_drops(node, &drops);
                         for (sum, dropped) in sum.iter_mut().zip(&drops) {
@@ -885,7 +890,7 @@ impl WorldOfRun<'_, '_> {
     }
 }
 
-/// Watches for the lab itself, and passes on to the watch of the command.
+/// Handles the callbacks for the lab, and passes them on to the command.
 struct WatchOfRun<'a, 'b, 'e> {
     world: &'a WorldOfRun<'b, 'e>,
     watch: &'a mut dyn Watch,

@@ -1,11 +1,12 @@
-//! World 3: a scenario on real forwarders, each in a network namespace of its own, on one Linux machine.
+//! World 3: a scenario on real forwarders, each in its own network namespace, on one Linux machine.
 //!
-//! - [`isolation`]: namespaces around the whole lab; [`namespace`]: that of a node; [`interfaces`] between them.
-//! - [`network`]: nodes, interfaces, addresses and the forwarders' files; [`process`]: what runs at a node; `foreign`: the forwarders
-//!   of others; `commands`: applications of others.
-//! - [`lab`]: a running lab and its run; [`nodes`]: what forwarders say of themselves; [`traffic`]: the flows as applications.
-//! - [`scale`]: smaller rates, and what a scenario asks of the machine.
-//! - [`links`]: the emulated links, frame by frame, by the link model of the core.
+//! - [`isolation`]: namespaces around the whole lab; [`namespace`]: the namespace of a node; [`interfaces`] between
+//!   them.
+//! - [`network`]: nodes, interfaces, addresses and the forwarders' files; [`process`]: the processes of nodes;
+//!   `foreign`: foreign forwarders; `commands`: foreign applications.
+//! - [`lab`]: a running lab and its run; [`nodes`]: the forwarders' figures; [`traffic`]: the flows as applications.
+//! - [`scale`]: lower rates, and the load of a scenario on the machine.
+//! - [`links`]: the emulated links, frame by frame, with the core's link model.
 
 mod commands;
 pub mod error;

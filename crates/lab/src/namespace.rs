@@ -1,4 +1,4 @@
-//! A network namespace, and what runs in it.
+//! Network namespaces, and running code in them.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,15 +8,16 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::interfaces;
 
-/// A network namespace. It ends with the last process in it and the last [`Namespace`] of it.
+/// A network namespace. It ends with its last process and its last [`Namespace`] handle.
 #[derive(Debug)]
 pub struct Namespace(File);
 
 impl Namespace {
-    /// A new one. Its loopback interface is up, and interfaces of it have no IPv6, whose own messages would be on the links.
+    /// Creates a namespace. Its loopback interface is up. Its interfaces have no IPv6, which would send its own
+    /// messages on the links.
     ///
     /// # Errors
-    /// The system does not permit it.
+    /// Returns an error if the system does not permit it.
     pub fn new() -> io::Result<Namespace> {
         in_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;
@@ -25,18 +26,18 @@ impl Namespace {
         })
     }
 
-    /// That of this process.
+    /// The namespace of this process.
     ///
     /// # Errors
-    /// There is no `/proc`.
+    /// Returns an error if there is no `/proc`.
     pub fn own() -> io::Result<Namespace> {
         current()
     }
 
-    /// Does something in it: sockets that are made and processes that are started there belong to it.
+    /// Runs `work` in the namespace: created sockets and started processes belong to it.
     ///
     /// # Errors
-    /// The system does not permit it; else what `work` gives.
+    /// Returns an error if the system does not permit it, or the error of `work`.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         in_thread(|| {
             setns(&self.0, CloneFlags::CLONE_NEWNET)?;
@@ -44,7 +45,7 @@ impl Namespace {
         })
     }
 
-    /// Its file, for the kernel.
+    /// The namespace's file, for the kernel.
     pub(crate) fn file(&self) -> &File {
         &self.0
     }
@@ -57,13 +58,13 @@ fn current() -> io::Result<Namespace> {
 
 /// Prepares the namespace of the calling thread.
 pub(crate) fn set_up() -> io::Result<()> {
-    // A system without IPv6 has no such file; one that does not permit it has a few more packets on its links.
+    // A system without IPv6 has no such file. If it is not permitted, the links carry a few more packets.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
     interfaces::Netlink::open()?.set_up("lo", None)
 }
 
-/// A thread may have a network namespace of its own, and takes it along.
+/// Runs `work` in a new thread, because a thread can change its network namespace.
 fn in_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let done = thread::Builder::new().name("namespace".to_owned()).spawn_scoped(scope, work)?.join();

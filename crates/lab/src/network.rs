@@ -1,4 +1,4 @@
-//! The network of a scenario in the lab: nodes, their interfaces and addresses, and the file of each forwarder.
+//! The network of a scenario in the lab: nodes, their interfaces and addresses, and each forwarder's file.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,15 +17,16 @@ use crate::interfaces::Mac;
 
 /// The UDP port of all forwarders.
 pub(crate) const PORT: u16 = 6363;
-/// Where a forwarder gives its metrics, in its own namespace.
+/// The metrics address of a forwarder, in its own namespace.
 pub(crate) const METRICS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 9363);
-/// The longest name of an interface (IFNAMSIZ less the zero).
+/// Maximum length of an interface's name (IFNAMSIZ minus the zero byte).
 const LONGEST_NAME: usize = 15;
-/// Most links: each has four addresses of 10.0.0.0/8.
+/// Maximum number of links: each uses four addresses of 10.0.0.0/8.
 const MOST_LINKS: usize = 1 << 20;
-/// Bytes of an NDN packet with its link header: what fits in a frame without fragments, as in the simulator.
+/// Maximum length of an NDN packet with its link header, bytes: it fits in a frame without fragmentation, as in the
+/// simulator.
 pub(crate) const FRAME: u32 = 8800;
-/// An emulated link carries such a frame and the headers of UDP and IP.
+/// MTU of an emulated link, bytes: such a frame and the headers of UDP and IP.
 pub(crate) const MTU: u32 = FRAME + 28;
 
 /// One end of a link.
@@ -37,53 +38,55 @@ pub struct End {
     pub direction: usize,
     /// The interface at the node.
     pub interface: String,
-    /// The other half of the interface, where the emulated link is.
+    /// The outer end of the interface, at the emulated link.
     pub outer: String,
-    /// The address of the interface.
+    /// The interface's address.
     pub address: Ipv4Addr,
-    /// Its Ethernet address.
+    /// The interface's Ethernet address.
     pub mac: Mac,
     /// The neighbour's addresses.
     pub neighbour: (Ipv4Addr, Mac),
-    /// Whether the forwarder is told the rate of the link.
+    /// Whether the forwarder is configured with the link's rate.
     pub is_told: bool,
-    /// Whether it paces what it sends by it, so that packets wait in its queue; else they wait for the emulated link.
+    /// Whether the forwarder paces by this rate, so packets wait in its queue. Otherwise they wait at the emulated
+    /// link.
     pub paces: bool,
 }
 
 /// A node of the lab.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The scenario's node.
+    /// The node in the scenario.
     pub id: NodeId,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its forwarder.
+    /// Forwarder software.
     pub software: Software,
-    /// Its folder.
+    /// Folder.
     pub folder: PathBuf,
-    /// The socket of its forwarder.
+    /// The forwarder's socket.
     pub socket: PathBuf,
-    /// Its ends of links, in the order of the links.
+    /// The node's ends of links, in the order of the links.
     pub ends: Vec<End>,
 }
 
-/// All nodes, and what their forwarders are told.
+/// All nodes, and the configuration of their forwarders.
 #[derive(Debug)]
 pub struct Network<'e> {
     experiment: &'e Experiment,
     /// The nodes, in the scenario's order.
     pub nodes: Vec<Node>,
-    /// Whether forwarders are told the rates of links.
+    /// Whether forwarders are configured with the rates of their links.
     tells_rates: bool,
 }
 
 impl<'e> Network<'e> {
-    /// The network of a scenario, the lab's of this number, with its files below this folder. `tells_rates`: forwarders are told the rates of their
-    /// links, and queue packets themselves; else the emulated links do.
+    /// Creates the network of a scenario for the lab with this number, with its files below `folder`. If `tells_rates`
+    /// is set, forwarders are configured with the rates of their links and queue packets themselves; otherwise the
+    /// emulated links do.
     ///
     /// # Errors
-    /// What no emulated network has.
+    /// Returns an error that names what emulated networks do not support.
     pub fn new(
         experiment: &'e Experiment,
         (number, folder): (usize, &Path),
@@ -106,7 +109,7 @@ impl<'e> Network<'e> {
         }
         for (index, link) in scenario.links.iter().enumerate() {
             for (direction, (own, other)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
-                // The forwarders of others are not told a rate, and do not pace.
+                // Foreign forwarders are not configured with a rate and do not pace.
                 let is_told = tells_rates && nodes[own.index()].software == Software::Weir;
                 let interface =
                     interface(&scenario.nodes[other.index()].name, index, &nodes[own.index()].ends);
@@ -119,7 +122,7 @@ impl<'e> Network<'e> {
                     mac: mac(index, direction),
                     neighbour: (address(index, 1 - direction), mac(index, 1 - direction)),
                     is_told,
-                    // Nobody can keep to a rate that changes all the time, or that depends on others.
+                    // A forwarder cannot pace by a rate that changes all the time, or depends on other senders.
                     paces: is_told && link.rate_trace.is_none() && !link.half_duplex,
                 });
             }
@@ -127,7 +130,7 @@ impl<'e> Network<'e> {
         Ok(Network { experiment, nodes, tells_rates })
     }
 
-    /// Whether forwarders are told the rates of their links.
+    /// Returns whether forwarders are configured with the rates of their links.
     pub fn tells_rates(&self) -> bool {
         self.tells_rates
     }
@@ -142,7 +145,7 @@ impl<'e> Network<'e> {
             .expect("each link has two ends")
     }
 
-    /// The forwarder's file of a node, with these rates of links and these routes.
+    /// The configuration file of a node's forwarder, with these rates of links and these routes.
     pub fn forwarder_file(&self, node: &Node, rates: &[[Rate; 2]], routes: &[Route]) -> String {
         let scenario = self.experiment.scenario();
         let of = &scenario.nodes[node.id.index()];
@@ -176,7 +179,7 @@ impl<'e> Network<'e> {
                 line(format!("rate = \"{own}\"\nreceive_rate = \"{other}\""));
             }
             line(format!("queue = {}", queue(link.queue)));
-            // As in the simulator: a scheme's own marks alone, and what is lost is lost.
+            // As in the simulator: only the scheme marks packets, and lost packets are not retransmitted.
             line(format!(
                 "mtu = \"{FRAME} B\"\nreliability = false\ncongestion_marking = false\nshare_by = \"{shares}\""
             ));
@@ -193,7 +196,7 @@ impl<'e> Network<'e> {
         file
     }
 
-    /// The routes of a node whose forwarder others wrote: prefixes, the places of the next hops among its ends, and costs.
+    /// The routes of a node with a foreign forwarder: prefixes, indices of the next hops among its ends, and costs.
     pub fn foreign_routes<'r>(&self, node: &Node, routes: &'r [Route]) -> Vec<(&'r str, usize, u64)> {
         let hop = |route: &'r Route, (interface, cost): (&str, u64)| {
             let end = node.ends.iter().position(|end| end.interface == interface);
@@ -226,7 +229,7 @@ impl<'e> Network<'e> {
         text
     }
 
-    /// The next hops of a route, by the names of their faces: as the simulator has them.
+    /// The next hops of a route, as names of their faces; the same as in the simulator.
     fn next_hops<'n>(&'n self, route: &Route, scheme: &Resolved) -> Vec<(&'n str, u64)> {
         let keeps_to_one = scheme.build().strategy().keeps_to_one();
         let single = route.single.filter(|_| keeps_to_one);
@@ -238,7 +241,7 @@ impl<'e> Network<'e> {
     }
 }
 
-/// What no emulated network has.
+/// Returns an error for what emulated networks do not support.
 fn refuse(experiment: &Experiment) -> Result<(), LabError> {
     let scenario = experiment.scenario();
     let invalid = |what: String| Err(LabError::Invalid(what));
@@ -254,20 +257,21 @@ fn refuse(experiment: &Experiment) -> Result<(), LabError> {
     Ok(())
 }
 
-/// The address of the end that sends in a direction of a link: each link is a network of four.
+/// The address of the end that sends in a direction of a link. Each link is a network of four addresses.
 fn address(link: usize, direction: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits((10 << 24) + 4 * link as u32 + 1 + direction as u32)
 }
 
-/// Its Ethernet address: a local one.
+/// The Ethernet address of this end, locally administered.
 fn mac(link: usize, direction: usize) -> Mac {
     let [a, b, c, d] = (link as u32).to_be_bytes();
     [0x02, a, b, c, d, direction as u8]
 }
 
-/// The interface to a neighbour is called as it, as far as there is room, and with the number of the link if another is.
+/// The name of the interface to a neighbour: the neighbour's name, shortened if necessary, and with the link's number
+/// if another interface has it.
 fn interface(neighbour: &str, link: usize, others: &[End]) -> String {
-    // The kernel keeps these to itself.
+    // The kernel reserves these names.
     let is_reserved = |name: &str| ["lo", "all", "default"].contains(&name);
     let is_taken = |name: &str| is_reserved(name) || others.iter().any(|end| end.interface == name);
     let name = plain(neighbour, LONGEST_NAME);
@@ -278,14 +282,14 @@ fn interface(neighbour: &str, link: usize, others: &[End]) -> String {
     format!("{}{number}", plain(neighbour, LONGEST_NAME - number.len()))
 }
 
-/// Letters and digits of a name, at most so many.
+/// The letters and digits of a name, at most `most`.
 pub(crate) fn plain(name: &str, most: usize) -> String {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(most).collect();
     if name.is_empty() { "_".to_owned() } else { name }
 }
 
-/// A text in TOML.
+/// A text as a TOML string.
 fn quoted(text: &str) -> String {
     format!("{text:?}").replace("\\'", "'")
 }
@@ -298,7 +302,7 @@ fn queue(limit: QueueLimit) -> String {
     }
 }
 
-/// The scheme and its parameters, as the scenario has them.
+/// The scheme and its parameters from the scenario.
 fn scheme_tables(scheme: &Resolved) -> String {
     let name = scheme.entry.name;
     let mut text = format!("[scheme]\nname = \"{name}\"\n");
@@ -321,7 +325,7 @@ fn scheme_tables(scheme: &Resolved) -> String {
     text
 }
 
-/// The parts of a key, each as TOML wants it: a map's key may be a name with slashes.
+/// The parts of a key, each in TOML's form. A map's key may be a name with slashes.
 fn parts(key: &str) -> Vec<String> {
     match key.split_once('.') {
         Some((map, entry)) => {

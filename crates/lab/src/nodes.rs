@@ -1,4 +1,4 @@
-//! What the forwarders say of themselves during a run.
+//! Figures of the forwarders during a run, from their metrics.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -11,35 +11,35 @@ use weir_measure::{Dropped, DroppedByReason, NodeState};
 
 use crate::namespace::Namespace;
 
-/// A forwarder at a moment.
+/// Figures of a forwarder at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeFigures {
-    /// When it was started, s since 1970; 0 if nobody has asked.
+    /// Start time, s since 1970; 0 if not polled yet.
     pub started: f64,
-    /// Its tables.
+    /// State of its tables.
     pub state: NodeState,
-    /// What it dropped so far.
+    /// Packets dropped so far.
     pub drops: DroppedByReason,
     /// Datagrams that found no room in its sockets.
     pub lost_datagrams: u64,
-    /// Its faces, by the address of the neighbour.
+    /// Its faces, by the neighbour's address.
     pub faces: BTreeMap<Ipv4Addr, FaceFigures>,
 }
 
-/// A face of a forwarder, since that was started.
+/// Figures of a face since the forwarder's start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaceFigures {
-    /// Packets that were to leave and did not.
+    /// Dropped outgoing packets.
     pub dropped: u64,
-    /// The queueing delays up to which it counts, s, and how many packets had at most this.
+    /// Upper bounds of the queueing-delay histogram, s, and the number of packets with at most this delay.
     pub waits: Vec<(f64, u64)>,
-    /// The sum of all queueing delays, s.
+    /// Sum of all queueing delays, s.
     pub waited: f64,
 }
 
 impl FaceFigures {
-    /// The queueing delays since an earlier moment, each with how many packets had it: the middle of their bucket, such that
-    /// the sum is right.
+    /// The queueing delays since an earlier time, each with its number of packets. A bucket is represented by its
+    /// middle, scaled so that the sum is right.
     pub fn waits_since(&self, before: &FaceFigures) -> Vec<(Span, u64)> {
         let was = |at: usize| before.waits.get(at).map_or(0, |(_, count)| *count);
         let (mut below, mut lower, mut buckets) = (0, 0.0, Vec::new());
@@ -57,20 +57,20 @@ impl FaceFigures {
 }
 
 impl NodeFigures {
-    /// Whether the forwarder was started again after an earlier moment: then it counts from 0.
+    /// Returns whether the forwarder was restarted after an earlier time. Then it counts from 0.
     pub fn is_restarted(&self, before: &NodeFigures) -> bool {
-        // It computes the time from two clocks, so that it differs by some milliseconds.
+        // The start time is computed from two clocks, so it may differ by some milliseconds.
         before.started > 0.0 && self.started - before.started > 0.1
     }
 }
 
-/// How long a forwarder may take to answer.
+/// Maximum time for a forwarder's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks the forwarder of a namespace.
+/// Polls the forwarder of a namespace.
 ///
 /// # Errors
-/// It does not answer.
+/// Returns an error if it does not answer.
 pub fn ask(namespace: &Namespace, at: (Ipv4Addr, u16)) -> io::Result<NodeFigures> {
     namespace.within(|| {
         let mut stream = TcpStream::connect(at)?;
@@ -83,7 +83,7 @@ pub fn ask(namespace: &Namespace, at: (Ipv4Addr, u16)) -> io::Result<NodeFigures
     })
 }
 
-/// The figures in a text of metrics. What is not there is zero: other software has none of them.
+/// Parses metrics. A missing figure is 0: foreign software has none.
 fn read(text: &str) -> NodeFigures {
     let mut figures = NodeFigures::default();
     for line in text.lines() {
@@ -145,11 +145,11 @@ fn read_drop(name: &str, value: u64, drops: &mut DroppedByReason) {
     }
 }
 
-/// What changed from one moment to a later one.
+/// The difference between two times.
 pub fn since(before: &NodeFigures, now: &NodeFigures) -> DroppedByReason {
     let mut drops = now.drops;
     for (drop, before) in drops.iter_mut().zip(&before.drops) {
-        // A forwarder that was started again counts from 0.
+        // A restarted forwarder counts from 0.
         *drop = Dropped {
             data: drop.data.saturating_sub(before.data),
             interests: drop.interests.saturating_sub(before.interests),

@@ -17,16 +17,16 @@ use crate::isolation::STAGE;
 use crate::links::prefer;
 use crate::namespace::Namespace;
 
-/// How long a process may take until it is ready. Assumed: the machine may be busy with many others that start.
+/// Maximum time until a process is ready. Assumed: the machine may be busy starting many others.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often it is looked at meanwhile.
+/// Interval at which it is checked.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long a process that is asked to end may take.
+/// Maximum time for a process to end after SIGTERM.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// Lines of a log that an error repeats.
+/// Number of log lines in an error.
 const LINES: usize = 8;
 
-/// A process in a namespace. It is killed when this is dropped.
+/// A process in a namespace. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -35,11 +35,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a command in a namespace; what it writes goes to a file. Signals of the terminal do not reach it.
-    /// One that is preferred runs before usual processes of this host, where that is permitted.
+    /// Starts a command in a namespace. Its output goes to a file. Signals of the terminal do not reach it. A preferred
+    /// process has priority over ordinary processes of this host, if permitted.
     ///
     /// # Errors
-    /// The command is not there.
+    /// Returns an error if the command does not exist.
     pub fn start(
         name: &str,
         mut command: Command,
@@ -50,7 +50,7 @@ impl Process {
             if is_preferred {
                 prefer();
             }
-            // A lab that it starts is one of its own.
+            // A lab started by it is independent.
             command.env_remove(STAGE);
             let file = File::create(log)?;
             command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).spawn()
@@ -59,15 +59,15 @@ impl Process {
         Ok(Process { name: name.to_owned(), child, log: log.to_owned() })
     }
 
-    /// Its number, in the lab's own PID namespace.
+    /// The process ID in the lab's PID namespace.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until something listens at this Unix socket.
+    /// Waits until a process listens on this Unix socket.
     ///
     /// # Errors
-    /// The process has ended, or takes too long.
+    /// Returns an error if the process has ended, or takes too long.
     pub fn wait_for(&mut self, socket: &Path) -> Result<(), LabError> {
         let mut waited = Duration::ZERO;
         while UnixStream::connect(socket).is_err() {
@@ -81,10 +81,10 @@ impl Process {
         Ok(())
     }
 
-    /// Whether it runs; how it ended, if it has.
+    /// Checks that the process runs.
     ///
     /// # Errors
-    /// It has ended.
+    /// Returns an error if it has ended.
     pub fn check(&mut self) -> Result<(), LabError> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -93,17 +93,17 @@ impl Process {
         }
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status if it has ended.
     pub fn status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Asks it and what it started to end, and gives them a moment.
+    /// Asks the process and its children to end, and waits a moment.
     pub fn end(&mut self) {
         Process::end_all(&mut [self]);
     }
 
-    /// The same for several at once.
+    /// The same for several processes at once.
     pub fn end_all(processes: &mut [&mut Process]) {
         for process in &mut *processes {
             let _ = killpg(Pid::from_raw(process.child.id() as i32), Signal::SIGTERM);
@@ -116,15 +116,15 @@ impl Process {
         processes.iter_mut().for_each(|process| process.kill());
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     pub fn signal(&self, signal: Signal) {
-        // One that has ended needs none.
+        // An ended process needs no signal.
         let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
     }
 
-    /// Kills it and what it started, and waits until it is gone.
+    /// Kills the process and its children, and waits for its end.
     pub fn kill(&mut self) {
-        // It may have started others.
+        // It may have children.
         let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL);
         let _ = self.child.wait();
     }
@@ -149,7 +149,7 @@ fn nap() {
     sleep(LOOK);
 }
 
-/// The end of a log.
+/// The last lines of a log.
 pub(crate) fn last_lines(log: &Path, count: usize) -> io::Result<String> {
     let text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
     let lines: Vec<&str> = text.lines().collect();

@@ -1,4 +1,4 @@
-//! A scenario with smaller rates, and the packets a second that one asks for.
+//! Scales a scenario to lower rates, and estimates its packets per second.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use weir_scenario::{DirectedLink, Event, Flow, NodeId, Scenario, Source};
 
 use crate::error::LabError;
 
-/// Processor time that a forwarder takes for a packet, s. Assumed, from the time that `make bench` measures for an exchange
-/// over UDP (an Interest and its Data at two faces each), with room for wake-ups of few packets.
+/// Processor time of a forwarder per packet, s. Assumed, from `make bench` for an exchange over UDP (an Interest and
+/// its Data at two faces each), with a reserve for wake-ups for few packets.
 const FORWARDING_S: f64 = 12e-6;
-/// The part of all processors that a lab may use before it is to be late.
+/// Fraction of all processors that a lab may use without being late.
 const USABLE: f64 = 0.8;
-/// Bytes of a Data beside its content, and of an Interest, about.
+/// Approximate bytes of a Data besides its content, and of an Interest.
 const HEADERS: f64 = 60.0;
 
-/// The scenario with all rates and amounts multiplied by a factor; delays and times stay. Its expectations go: they are about
-/// the rates of the file.
+/// The scenario with all rates and amounts multiplied by a factor. Delays and times stay. Its expectations are removed,
+/// because they are for the original rates.
 ///
 /// # Errors
-/// A factor that is not above 0 and at most 1, and a link whose rates come from a trace.
+/// Returns an error if the factor is not above 0 and at most 1, or a link's rate comes from a trace.
 pub fn scaled(scenario: &Arc<Scenario>, factor: f64) -> Result<Arc<Scenario>, LabError> {
     if !(factor > 0.0 && factor <= 1.0) {
         return Err(LabError::Invalid(format!("--scale {factor}: wanted a number above 0, up to 1")));
@@ -31,7 +31,7 @@ pub fn scaled(scenario: &Arc<Scenario>, factor: f64) -> Result<Arc<Scenario>, La
     if scaled.links.iter().any(|link| link.rate_trace.is_some()) {
         return Err(LabError::Invalid("--scale: a link has `rate_trace`, which cannot be scaled".to_owned()));
     }
-    // The least rate above 0 that there is.
+    // The smallest rate above 0.
     let rate = |rate: Rate| {
         Rate::from_bps(u64::from(rate > Rate::ZERO).max((rate.as_bps_f64() * factor).round() as u64))
     };
@@ -58,12 +58,12 @@ pub fn scaled(scenario: &Arc<Scenario>, factor: f64) -> Result<Arc<Scenario>, La
     Ok(Arc::new(scaled))
 }
 
-/// About how many packets a second the flows put on all links together: each is as fast as the slowest link of its way, or its
-/// source, and all that share a link get less in proportion.
+/// Estimates how many packets per second the flows put on all links. Each flow is as fast as the slowest link of its
+/// path or its source. Flows that share a link get less in proportion.
 pub fn packets_per_second(scenario: &Scenario) -> f64 {
     let rates: Vec<f64> =
         scenario.links.iter().flat_map(|link| link.rate).map(|rate| rate.as_bps_f64()).collect();
-    // Data go the other way.
+    // Data travel in the opposite direction.
     let back = |hop: &DirectedLink| 2 * hop.link.index() + 1 - hop.direction;
     let mut load = vec![0.0; rates.len()];
     let mut flows = Vec::new();
@@ -75,7 +75,7 @@ pub fn packets_per_second(scenario: &Scenario) -> f64 {
             Source::Elastic => slowest,
             Source::Limited(rate) | Source::Unresponsive(rate) => slowest.min(rate.as_bps_f64()),
         };
-        // Where a node has several next hops, each has a part of the flow.
+        // If a node has several next hops, the flow is split among them.
         let part = |hops: &[DirectedLink], hop: &DirectedLink| rates[back(hop)] / of_all(hops).max(1.0);
         let parts: Vec<(usize, f64)> =
             ways.iter().flat_map(|hops| hops.iter().map(move |hop| (back(hop), part(hops, hop)))).collect();
@@ -95,7 +95,7 @@ pub fn packets_per_second(scenario: &Scenario) -> f64 {
     flows.iter().map(packets).sum()
 }
 
-/// The next hops at each node on the ways from a flow's consumer, each node once.
+/// The next hops at each node on the paths from a flow's consumer. Each node occurs once.
 fn ways(scenario: &Scenario, flow: &Flow) -> Vec<Vec<DirectedLink>> {
     let mut seen: Vec<NodeId> = vec![flow.consumer];
     let mut ways = Vec::new();
@@ -120,12 +120,13 @@ fn ways(scenario: &Scenario, flow: &Flow) -> Vec<Vec<DirectedLink>> {
     ways
 }
 
-/// Why a scenario may be too much for this machine, whose links can carry so many frames a second; `None`: it should keep up.
+/// Why a scenario may be too much for this machine; `None` if it should keep up. `carried` is the number of frames per
+/// second that its links can carry.
 pub fn warning(scenario: &Scenario, carried: Option<f64>, processors: usize) -> Option<String> {
     let asked = packets_per_second(scenario);
     let of_nodes = USABLE * processors as f64 / FORWARDING_S;
     let most = carried.unwrap_or(f64::MAX).min(of_nodes);
-    // A factor that people would write: 0.5, 0.2, 0.1, 0.05, …
+    // Choose a round factor: 0.5, 0.2, 0.1, 0.05, …
     let factor = most / asked;
     let fits = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01].into_iter().find(|of| *of <= factor).unwrap_or(0.005);
     (asked > most).then(|| {

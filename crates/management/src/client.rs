@@ -1,7 +1,7 @@
-//! A client of the NFD management protocol: commands and datasets, one at a time, with a timeout. It speaks to any
-//! forwarder that speaks the protocol.
+//! A client of the NFD management protocol: commands and datasets, one at a time, with a timeout. It works with any
+//! forwarder that implements the protocol.
 //!
-//! Its [`Connection`] and [`Commands`] serve applications too, which have many Interests pending at a time.
+//! Applications use its [`Connection`] and [`Commands`] too; they have many Interests pending at a time.
 
 mod commands;
 mod connection;
@@ -25,15 +25,16 @@ use crate::dataset::{
     FaceQueryFilter, ListedFace, RibStatus, decode_channels, decode_cs_info, decode_faces, decode_fib,
     decode_general, decode_rib, decode_strategy_choices,
 };
+use crate::overview::{self, Overview};
 use crate::status::{CsInfo, FibStatus, GeneralStatus, StrategyStatus};
 use crate::{ControlParameters, ControlResponse, Malformed, Module};
 
 const CONNECTION: Token = Token(0);
-/// Frames that are read at once.
+/// Maximum number of frames read at once.
 const FRAMES_A_TURN: usize = 64;
-/// The largest dataset, bytes, so that a forwarder cannot fill the client's memory. Assumed: a million routes.
+/// Maximum length of a dataset, bytes, so that a forwarder cannot fill the client's memory. Assumed: a million routes.
 const MAX_DATASET: usize = 64 << 20;
-/// Maximum number of segments of a dataset, because segments may be empty.
+/// Maximum number of segments of a dataset. It is needed because segments may be empty.
 const MAX_SEGMENTS: u64 = 1 << 17;
 
 /// The reason why a command or dataset failed.
@@ -43,12 +44,12 @@ pub enum ClientError {
     BadEndpoint {
         /// The given address.
         text: String,
-        /// The source of the address: the variable, or the file and its line.
+        /// The source of the address: the environment variable, or the file and its line.
         from: Option<String>,
     },
     /// No forwarder listens on this address.
     Unreachable(Endpoint, io::Error),
-    /// No answer came in time.
+    /// The forwarder did not answer in time.
     Timeout(Endpoint, Duration),
     /// The connection broke.
     Broken(Endpoint, io::Error),
@@ -75,7 +76,7 @@ impl core::fmt::Display for ClientError {
                 )
             }
             ClientError::Unreachable(endpoint, error) => {
-                // The error of a connection begins with its address.
+                // The error of a connection begins with its address already.
                 let (text, begin) = (error.to_string(), format!("cannot connect to {endpoint}: "));
                 let why = text.strip_prefix(&begin).unwrap_or(&text);
                 write!(f, "no forwarder can be reached at {endpoint}: {why}")
@@ -115,9 +116,9 @@ pub struct Client {
     poll: Poll,
     events: Events,
     clock: Clock,
-    /// For the connection and for every answer.
+    /// Timeout of connecting and of each answer.
     timeout: Duration,
-    /// How old the last dataset may have been.
+    /// Maximum age of the last dataset.
     freshness: Duration,
     commands: Commands,
 }
@@ -129,10 +130,10 @@ impl core::fmt::Debug for Client {
 }
 
 impl Client {
-    /// Connects. `timeout` is for the connection and for every answer.
+    /// Connects to a forwarder. `timeout` applies to connecting and to each answer.
     ///
     /// # Errors
-    /// [`ClientError::Unreachable`].
+    /// Returns [`ClientError::Unreachable`] if no forwarder listens there.
     pub fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Client, ClientError> {
         let unreachable = |error| ClientError::Unreachable(endpoint.clone(), error);
         let mut poll = Poll::new().map_err(unreachable)?;
@@ -155,8 +156,8 @@ impl Client {
         &self.endpoint
     }
 
-    /// How old the last dataset may have been: forwarders answer from their content stores while a dataset is fresh. NFD's are
-    /// for a second, so they lack what a command did before.
+    /// Maximum age of the last dataset. A forwarder answers from its content store while a dataset is fresh. NFD's
+    /// datasets are fresh for a second, so a dataset may lack the effect of a command just before it.
     pub const fn dataset_age(&self) -> Duration {
         self.freshness
     }
@@ -164,7 +165,7 @@ impl Client {
     /// Sends a command, signed with a digest. Returns the parameters of the response.
     ///
     /// # Errors
-    /// All errors but [`ClientError::Unreachable`]; [`ClientError::Refused`] for every code other than 200.
+    /// Returns any error except [`ClientError::Unreachable`]; [`ClientError::Refused`] for every code other than 200.
     pub fn command(
         &mut self,
         module: Module,
@@ -176,10 +177,10 @@ impl Client {
         accepted(&reply)
     }
 
-    /// The faces of the forwarder, by ascending number, with their counters.
+    /// The forwarder's faces, in ascending order of their numbers, with counters.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
     pub fn faces(&mut self) -> Result<Vec<ListedFace>, ClientError> {
         Ok(decode_faces(&self.dataset(&verb_name(Module::Faces, "list"))?)?)
     }
@@ -187,7 +188,7 @@ impl Client {
     /// The faces that match a filter.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
     pub fn query_faces(&mut self, filter: &FaceQueryFilter) -> Result<Vec<ListedFace>, ClientError> {
         let mut component = Vec::new();
         filter.encode(&mut component);
@@ -198,7 +199,7 @@ impl Client {
     /// The local URIs of the forwarder's listeners.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
     pub fn channels(&mut self) -> Result<Vec<String>, ClientError> {
         Ok(decode_channels(&self.dataset(&verb_name(Module::Faces, "channels"))?)?)
     }
@@ -206,23 +207,23 @@ impl Client {
     /// The RIB: each prefix with its routes of all origins.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
     pub fn rib(&mut self) -> Result<Vec<RibStatus>, ClientError> {
         Ok(decode_rib(&self.dataset(&verb_name(Module::Rib, "list"))?)?)
     }
 
-    /// Each prefix with its next hops and their costs.
+    /// The FIB: each prefix with its next hops and their costs.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
     pub fn fib(&mut self) -> Result<Vec<FibStatus>, ClientError> {
         Ok(decode_fib(&self.dataset(&verb_name(Module::Fib, "list"))?)?)
     }
 
-    /// The chosen strategies, by prefix.
+    /// The strategy choices, by prefix.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
     pub fn strategies(&mut self) -> Result<Vec<StrategyStatus>, ClientError> {
         Ok(decode_strategy_choices(&self.dataset(&verb_name(Module::StrategyChoice, "list"))?)?)
     }
@@ -230,30 +231,45 @@ impl Client {
     /// Size, settings and hits of the content store.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
     pub fn cs_info(&mut self) -> Result<CsInfo, ClientError> {
         Ok(decode_cs_info(&self.dataset(&verb_name(Module::Cs, "info"))?)?)
     }
 
-    /// The forwarder as a whole.
+    /// The general status of the forwarder.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
     pub fn general(&mut self) -> Result<GeneralStatus, ClientError> {
         Ok(decode_general(&self.dataset(&verb_name(Module::Status, "general"))?)?)
     }
 
-    /// The content of a dataset, all segments of it.
+    /// The overview of a forwarder; `None` if it has none, as forwarders other than Weir.
     ///
     /// # Errors
-    /// Those of [`Client::command`].
+    /// Returns the errors of [`Client::command`].
+    pub fn overview(&mut self) -> Result<Option<Overview>, ClientError> {
+        match self.dataset(&verb_name(Module::Status, overview::VERB)) {
+            Ok(json) => serde_json::from_slice(&json)
+                .map(Some)
+                .map_err(|error| ClientError::BadReply(format!("the overview is not understood: {error}"))),
+            Err(ClientError::NoManagement(_)) => Ok(None),
+            Err(ClientError::Refused(response)) if matches!(response.code, 404 | 501) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The content of a dataset: all its segments.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Client::command`].
     pub fn dataset(&mut self, name: &Name) -> Result<Vec<u8>, ClientError> {
         let interest = Interest { can_be_prefix: true, must_be_fresh: true, ..self.interest(name) };
         let mut reply = self.exchange(&interest.to_vec())?;
         let (mut content, mut next) = (Vec::new(), 0);
         loop {
             let data = verified(&reply)?;
-            // An answer by the very name is a refusal.
+            // A Data with exactly this name is a refusal.
             if data.name == *name || data.content_type() == ContentType::Nack {
                 let response = ControlResponse::decode(data.payload())?;
                 return Err(ClientError::Refused(Box::new(response)));
@@ -331,14 +347,14 @@ fn span_of(duration: Duration) -> Span {
     Span::from_nanos(duration.as_nanos().try_into().unwrap_or(u64::MAX))
 }
 
-/// What an Interest was answered with.
+/// The answer to an Interest.
 enum Reply {
     Data(Vec<u8>),
     Nack,
 }
 
 impl Reply {
-    /// The reply to the Interest with this name; other packets are none of ours.
+    /// Returns the reply to the Interest with this name, or `None` for other packets.
     fn of(name: &Name, header: &LpHeader, packet: &[u8]) -> Option<Reply> {
         if header.nack().is_some() {
             return (Interest::decode(packet).ok()?.name == *name).then_some(Reply::Nack);

@@ -14,10 +14,10 @@ use crate::tlv::{
     put_nested, put_text, text,
 };
 
-/// Of FaceStatus, ForwarderStatus's first field, CsInfo, FibEntry, RibEntry and StrategyChoice alike.
+/// TLV-TYPE of FaceStatus, of ForwarderStatus's first field, and of CsInfo, FibEntry, RibEntry and StrategyChoice.
 const ENTRY: u32 = 128;
 
-/// Reads every element of a dataset whose entries are of type `typ`.
+/// Decodes every element of a dataset whose entries have the type `typ`.
 fn entries<T>(
     content: &[u8],
     typ: u32,
@@ -51,8 +51,8 @@ mod face_types {
     pub const OUT_BYTES: u32 = 149;
     pub const IN_NACKS: u32 = 151;
     pub const OUT_NACKS: u32 = 152;
-    /// Weir's own fields stand behind the others, in the range for applications; their even numbers
-    /// make those who do not know them ignore them.
+    /// Weir's own fields follow the others and are in the range for applications. Their numbers are even, so other
+    /// software ignores them.
     pub const UP: u32 = 40_000;
     pub const SEND_RATE: u32 = 40_002;
     pub const QUEUED_PACKETS: u32 = 40_004;
@@ -68,10 +68,10 @@ use face_types as ft;
 /// A face in a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListedFace {
-    /// The face. Values that the forwarder does not report are 0 or `None`, and the face counts as up.
+    /// The face. Values that the forwarder does not report are 0 or `None`. If it does not report whether the face is
+    /// up, the face counts as up.
     pub status: FaceStatus,
-    /// Whether the forwarder reported the fields that only Weir has: up or down, rate, queue, malformed and dropped
-    /// packets.
+    /// Whether the forwarder reported Weir's own fields: up or down, rate, queue, malformed and dropped packets.
     pub has_queue: bool,
 }
 
@@ -116,14 +116,14 @@ fn put_packets(out: &mut Vec<u8>, counters: &FaceCounters) {
     put_nni_element(out, ft::OUT_NACKS, counters.out_nacks);
 }
 
-/// What policies on service classes did, in Weir's own fields.
+/// Appends counters of the policies on service classes, in Weir's own fields.
 fn put_policy(out: &mut Vec<u8>, counters: &FaceCounters) {
     put_nni_element(out, ft::IN_REMARKED, counters.in_remarked);
     put_nni_element(out, ft::IN_REFUSED, counters.in_refused);
     put_nni_element(out, ft::IN_OVER_RATE, counters.in_over_rate);
 }
 
-/// Takes a counter of packets; says whether the field is one.
+/// Reads a counter of packets. Returns whether the field is one.
 fn take_packets(counters: &mut FaceCounters, field: &Element<'_>) -> Result<bool, Malformed> {
     let counter = match field.typ {
         ft::IN_INTERESTS => &mut counters.in_interests,
@@ -141,7 +141,7 @@ fn take_packets(counters: &mut FaceCounters, field: &Element<'_>) -> Result<bool
     Ok(true)
 }
 
-/// A face of which nothing is known but its number.
+/// A face of which only the number is known.
 fn blank_face(number: FaceNumber) -> FaceStatus {
     FaceStatus {
         number,
@@ -163,10 +163,10 @@ fn blank_face(number: FaceNumber) -> FaceStatus {
     }
 }
 
-/// Reads `faces/list` or `faces/query`.
+/// Decodes `faces/list` or `faces/query`.
 ///
 /// # Errors
-/// [`Malformed`].
+/// Returns [`Malformed`] if the content is malformed.
 pub fn decode_faces(content: &[u8]) -> Result<Vec<ListedFace>, Malformed> {
     entries(content, ENTRY, |entry| {
         let mut number = None;
@@ -220,10 +220,10 @@ pub fn encode_channel(local: &str, out: &mut Vec<u8>) {
     put_nested(out, CHANNEL_STATUS, |out| put_text(out, LOCAL_URI, local));
 }
 
-/// Reads `faces/channels`: local URIs.
+/// Decodes `faces/channels`: local URIs.
 ///
 /// # Errors
-/// [`Malformed`].
+/// Returns [`Malformed`] if the content is malformed.
 pub fn decode_channels(content: &[u8]) -> Result<Vec<String>, Malformed> {
     entries(content, CHANNEL_STATUS, |entry| text(&entry.reader().expect(LOCAL_URI)?))
 }
@@ -231,7 +231,7 @@ pub fn decode_channels(content: &[u8]) -> Result<Vec<String>, Malformed> {
 const FACE_QUERY_FILTER: u32 = 150;
 const URI_SCHEME: u32 = 131;
 
-/// The filter of `faces/query`: it selects the faces that match every given field.
+/// The filter of `faces/query`. It selects the faces that match all given fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaceQueryFilter {
     /// Number.
@@ -251,7 +251,7 @@ pub struct FaceQueryFilter {
 }
 
 impl FaceQueryFilter {
-    /// Whether a face matches the filter.
+    /// Returns whether a face matches the filter.
     pub fn matches(&self, face: &FaceStatus) -> bool {
         fn admits<T: PartialEq>(wanted: Option<&T>, found: &T) -> bool {
             wanted.is_none_or(|wanted| wanted == found)
@@ -272,7 +272,7 @@ impl FaceQueryFilter {
     /// Decodes exactly one FaceQueryFilter element.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// Returns [`Malformed`] if it is malformed.
     pub fn decode(wire: &[u8]) -> Result<FaceQueryFilter, Malformed> {
         let mut reader = Reader::new(wire);
         let outer = reader.expect(FACE_QUERY_FILTER)?;
@@ -336,10 +336,10 @@ pub fn encode_face_event(kind: FaceEventKind, face: &FaceStatus, out: &mut Vec<u
     });
 }
 
-/// Reads a FaceEventNotification.
+/// Decodes a FaceEventNotification.
 ///
 /// # Errors
-/// [`Malformed`].
+/// Returns [`Malformed`] if it is malformed.
 pub fn decode_face_event(content: &[u8]) -> Result<FaceEvent, Malformed> {
     let mut reader = Reader::new(content);
     let outer = reader.expect(FACE_EVENT_NOTIFICATION)?;
@@ -354,7 +354,7 @@ pub fn decode_face_event(content: &[u8]) -> Result<FaceEvent, Malformed> {
 }
 
 const NEXT_HOP_RECORD: u32 = 129;
-/// Weir's own, as those of faces: that a next hop is silent.
+/// Weir's own field: the next hop is silent.
 const SILENT: u32 = 40_026;
 
 /// Appends an entry of `fib/list`.
@@ -373,10 +373,10 @@ pub fn encode_fib_entry(entry: &FibStatus, out: &mut Vec<u8>) {
     });
 }
 
-/// Reads `fib/list`.
+/// Decodes `fib/list`.
 ///
 /// # Errors
-/// [`Malformed`].
+/// Returns [`Malformed`] if the content is malformed.
 pub fn decode_fib(content: &[u8]) -> Result<Vec<FibStatus>, Malformed> {
     entries(content, ENTRY, |entry| {
         let mut fields = entry.reader();
@@ -402,13 +402,13 @@ pub fn decode_fib(content: &[u8]) -> Result<Vec<FibStatus>, Malformed> {
 pub struct RouteStatus {
     /// Next hop.
     pub face: FaceNumber,
-    /// Its origin: see [`origin`](crate::origin).
+    /// Origin: see [`origin`](crate::origin).
     pub origin: u64,
     /// Cost.
     pub cost: u64,
     /// Options.
     pub flags: RouteFlags,
-    /// Time until it is removed, ms; `None` if it stays.
+    /// Time until the route is removed, ms; `None` if it stays.
     pub expires_in_ms: Option<u64>,
 }
 
@@ -421,7 +421,7 @@ pub struct RouteFlags {
     pub capture: bool,
 }
 
-/// Child-inherit, as the protocol has it.
+/// The protocol's default: child-inherit.
 impl Default for RouteFlags {
     fn default() -> RouteFlags {
         RouteFlags { child_inherit: true, capture: false }
@@ -434,7 +434,7 @@ impl RouteFlags {
         self.child_inherit as u64 | (self.capture as u64) << 1
     }
 
-    /// The options of these bits; other bits are ignored.
+    /// The options for these bits. Other bits are ignored.
     pub const fn from_bits(bits: u64) -> RouteFlags {
         RouteFlags { child_inherit: bits & 1 != 0, capture: bits & 2 != 0 }
     }
@@ -467,10 +467,10 @@ pub fn encode_rib_entry(entry: &RibStatus, out: &mut Vec<u8>) {
     });
 }
 
-/// Reads `rib/list`.
+/// Decodes `rib/list`.
 ///
 /// # Errors
-/// [`Malformed`].
+/// Returns [`Malformed`] if the content is malformed.
 pub fn decode_rib(content: &[u8]) -> Result<Vec<RibStatus>, Malformed> {
     entries(content, ENTRY, |entry| {
         let mut fields = entry.reader();
@@ -503,10 +503,10 @@ pub fn encode_strategy_choice(choice: &StrategyStatus, out: &mut Vec<u8>) {
     });
 }
 
-/// Reads `strategy-choice/list`.
+/// Decodes `strategy-choice/list`.
 ///
 /// # Errors
-/// [`Malformed`].
+/// Returns [`Malformed`] if the content is malformed.
 pub fn decode_strategy_choices(content: &[u8]) -> Result<Vec<StrategyStatus>, Malformed> {
     entries(content, ENTRY, |entry| {
         let mut fields = entry.reader();
@@ -530,7 +530,7 @@ pub const fn cs_flags(admit: bool, serve: bool) -> u64 {
     (if admit { ct::ADMIT } else { 0 }) | (if serve { ct::SERVE } else { 0 })
 }
 
-/// The changes of the options admit and serve in these bits.
+/// The requested changes of the options admit and serve.
 pub const fn cs_options(flags: u64, mask: u64) -> (Option<bool>, Option<bool>) {
     const fn option(flags: u64, mask: u64, bit: u64) -> Option<bool> {
         if mask & bit == 0 { None } else { Some(flags & bit != 0) }
@@ -549,10 +549,10 @@ pub fn encode_cs_info(info: &CsInfo, out: &mut Vec<u8>) {
     });
 }
 
-/// Reads `cs/info`.
+/// Decodes `cs/info`.
 ///
 /// # Errors
-/// [`Malformed`].
+/// Returns [`Malformed`] if the content is malformed.
 pub fn decode_cs_info(content: &[u8]) -> Result<CsInfo, Malformed> {
     let outer = Reader::new(content).expect(ENTRY)?;
     let mut info = CsInfo::default();
@@ -584,7 +584,7 @@ mod general_types {
     pub const CS_ENTRIES: u32 = 135;
     pub const SATISFIED: u32 = 153;
     pub const UNSATISFIED: u32 = 154;
-    /// Weir's own, as those of faces.
+    /// Weir's own fields, like those of faces.
     pub const LOST_DATAGRAMS: u32 = 40_018;
     pub const REFUSED_CONNECTIONS: u32 = 40_020;
     pub const FILE_ERRORS: u32 = 40_022;
@@ -592,7 +592,7 @@ mod general_types {
 }
 use general_types as gt;
 
-/// Appends `status/general`. Tables that Weir does not have (name tree, measurements) have no entries.
+/// Appends `status/general`. The numbers of entries in tables that Weir does not have (name tree, measurements) are 0.
 pub fn encode_general(general: &GeneralStatus, out: &mut Vec<u8>) {
     put_text(out, gt::VERSION, &general.version);
     put_nni_element(out, gt::STARTED, general.started_ms);
@@ -612,10 +612,10 @@ pub fn encode_general(general: &GeneralStatus, out: &mut Vec<u8>) {
     put_nni_element(out, gt::REASSEMBLY_FAILURES, general.losses.reassembly);
 }
 
-/// Reads `status/general`. Bytes, malformed and dropped packets are not in it: they are 0.
+/// Decodes `status/general`. It does not contain bytes, malformed and dropped packets: these are 0.
 ///
 /// # Errors
-/// [`Malformed`].
+/// Returns [`Malformed`] if the content is malformed.
 pub fn decode_general(content: &[u8]) -> Result<GeneralStatus, Malformed> {
     let mut fields = Reader::new(content);
     let version = text(&fields.expect(gt::VERSION)?)?;

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! - [`status`]: the status of faces, tables and the forwarder, as values.
-//! - [`parameters`]: the parameters of commands and responses; [`dataset`]: status datasets; both are encoded in [`tlv`].
+//! - [`parameters`]: the parameters of commands and responses; [`dataset`]: status datasets. [`tlv`] has their numbers.
+//! - [`overview`]: a document of everything that a status page shows; only Weir has it.
 //! - [`client`]: a client of a forwarder.
 //!
 //! Numbers and rules are those of NFD and ndnd.
@@ -15,6 +16,7 @@ pub mod client;
 pub mod dataset;
 pub mod module;
 pub mod origin;
+pub mod overview;
 pub mod parameters;
 pub mod status;
 pub mod tlv;

@@ -1,8 +1,8 @@
-//! The modules of management.
+//! Modules of the management protocol.
 
 use weir_packet::Component;
 
-/// A module of management.
+/// A module of the management protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Module {
     /// Routes.
@@ -15,16 +15,16 @@ pub enum Module {
     StrategyChoice,
     /// Content store.
     Cs,
-    /// The forwarder as a whole.
+    /// General status of the forwarder.
     Status,
 }
 
 impl Module {
-    /// All of them.
+    /// All modules.
     pub const ALL: [Module; 6] =
         [Module::Rib, Module::Faces, Module::Fib, Module::StrategyChoice, Module::Cs, Module::Status];
 
-    /// Its name in commands.
+    /// The module's name in commands.
     pub const fn name(self) -> &'static str {
         match self {
             Module::Rib => "rib",
@@ -36,7 +36,7 @@ impl Module {
         }
     }
 
-    /// The module with this name; `None` if there is none.
+    /// Returns the module with this name, or `None`.
     pub fn from_component(component: Component<'_>) -> Option<Module> {
         let is_it = |module: &Module| Component::generic(module.name().as_bytes()) == component;
         Module::ALL.into_iter().find(is_it)

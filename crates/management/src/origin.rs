@@ -1,4 +1,4 @@
-//! Origins of routes: numbers of the Origin field.
+//! Origins of routes: values of the Origin field.
 
 /// An application, for its own prefixes.
 pub const APP: u64 = 0;

@@ -20,15 +20,15 @@ const CAPACITY: u32 = 131;
 const COUNT: u32 = 132;
 const FACE_PERSISTENCY: u32 = 133;
 
-/// The MTU of a command that takes back the MTU of earlier ones: the face has its own again.
+/// The MTU in a command that resets an earlier MTU: the face uses its own MTU again.
 pub const OWN_MTU: u64 = u64::MAX;
 
-/// ControlParameters: the parameters of a command, and of its response.
+/// ControlParameters: the parameters of a command or of its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlParameters {
     /// A prefix.
     pub name: Option<Name>,
-    /// A face; 0 is the one that the command arrived on.
+    /// A face; 0 is the face on which the command arrived.
     pub face: Option<FaceNumber>,
     /// Remote URI of a face.
     pub uri: Option<String>,
@@ -56,12 +56,12 @@ pub struct ControlParameters {
     pub base_congestion_marking_interval_ns: Option<u64>,
     /// Queue length above which packets are marked, bytes.
     pub default_congestion_threshold: Option<u64>,
-    /// Largest frame, bytes; [`OWN_MTU`]: what the face's path carries.
+    /// Maximum length of a frame, bytes; [`OWN_MTU`]: what the face's path carries.
     pub mtu: Option<u64>,
 }
 
 impl ControlParameters {
-    /// The URIs of a face and its settings.
+    /// The URIs and settings of a face.
     pub fn of_face(face: &FaceStatus) -> ControlParameters {
         ControlParameters {
             face: Some(face.number),
@@ -84,13 +84,13 @@ impl ControlParameters {
         }
     }
 
-    /// These flags with the bits of `mask` replaced by those of `flags`, if both are given.
+    /// The flags `now` with the bits of `mask` replaced by those of `flags`. `None` unless both are given.
     pub fn merged_flags(&self, now: FaceFlags) -> Option<FaceFlags> {
         let (flags, mask) = (self.flags?, self.mask?);
         Some(FaceFlags::from_bits(now.bits() & !mask | flags & mask))
     }
 
-    /// Whether link reliability is to be on or off, if the mask has its bit.
+    /// The requested state of link reliability. `None` if `mask` does not contain its bit.
     pub fn asked_reliability(&self) -> Option<bool> {
         let is_asked = self.mask.is_some_and(|mask| FaceFlags::from_bits(mask).reliability);
         self.flags.filter(|_| is_asked).map(|flags| FaceFlags::from_bits(flags).reliability)
@@ -113,7 +113,7 @@ impl ControlParameters {
     /// Fields may be in any order, because clients differ in the order.
     ///
     /// # Errors
-    /// [`Malformed`]: also for an unknown field that must not be ignored.
+    /// Returns [`Malformed`] if the element is malformed or has an unknown critical field.
     pub fn decode(wire: &[u8]) -> Result<ControlParameters, Malformed> {
         let mut reader = Reader::new(wire);
         let outer = reader.expect(CONTROL_PARAMETERS)?;
@@ -182,7 +182,7 @@ impl ControlParameters {
     }
 }
 
-/// Appends a field that holds a number, if there is one.
+/// Appends a number field if `number` is given.
 pub fn put_number(out: &mut Vec<u8>, typ: u32, number: Option<u64>) {
     if let Some(number) = number {
         put_nni_element(out, typ, number);
@@ -192,26 +192,26 @@ pub fn put_number(out: &mut Vec<u8>, typ: u32, number: Option<u64>) {
 /// ControlResponse: the result of a command, or the reason why there is no dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlResponse {
-    /// 200 if the command succeeded; the protocol defines the other codes.
+    /// Status code: 200 if the command succeeded. The protocol defines the other codes.
     pub code: u64,
-    /// The result in words.
+    /// The result as text.
     pub text: String,
     /// The resulting parameters, or those of the error.
     pub body: Option<ControlParameters>,
 }
 
 impl ControlResponse {
-    /// A response without a body.
+    /// Creates a response without a body.
     pub fn new(code: u64, text: impl Into<String>) -> ControlResponse {
         ControlResponse { code, text: text.into(), body: None }
     }
 
-    /// A response with code 200 and the resulting parameters.
+    /// Creates a response with code 200 and the resulting parameters.
     pub fn ok(body: ControlParameters) -> ControlResponse {
         ControlResponse { code: 200, text: "OK".to_owned(), body: Some(body) }
     }
 
-    /// A response with a body.
+    /// Returns the response with this body.
     #[must_use]
     pub fn with(mut self, body: ControlParameters) -> ControlResponse {
         self.body = Some(body);
@@ -221,7 +221,7 @@ impl ControlResponse {
     /// Decodes exactly one ControlResponse element.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// Returns [`Malformed`] if it is malformed.
     pub fn decode(wire: &[u8]) -> Result<ControlResponse, Malformed> {
         let mut reader = Reader::new(wire);
         let outer = reader.expect(CONTROL_RESPONSE)?;
@@ -232,7 +232,7 @@ impl ControlResponse {
         while let Some(field) = fields.element()? {
             match field.typ {
                 CONTROL_PARAMETERS => response.body = Some(ControlParameters::from_element(&field)?),
-                // What else a body may be is the command's business.
+                // The command defines what else a body may be.
                 _ => field.ignore()?,
             }
         }

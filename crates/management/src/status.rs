@@ -6,7 +6,7 @@ use weir_packet::Name;
 
 pub use weir_net::{FaceScope, LinkType};
 
-/// Number of a face in management. It is never reused, and differs from the core's number.
+/// Number of a face in management. It is never reused. It differs from the core's number.
 pub type FaceNumber = u64;
 
 /// The persistency of a face.
@@ -22,7 +22,7 @@ pub enum FacePersistency {
 }
 
 impl FacePersistency {
-    /// The persistency with this number; `None` if there is none.
+    /// Returns the persistency with this number, or `None`.
     pub const fn from_value(value: u64) -> Option<FacePersistency> {
         Some(match value {
             0 => FacePersistency::Persistent,
@@ -38,9 +38,9 @@ impl FacePersistency {
 pub struct FaceFlags {
     /// The face sends and accepts IncomingFaceId, NextHopFaceId and CachePolicy.
     pub local_fields: bool,
-    /// NDNLPv2 link reliability: whether frames are kept now, and sent again if they are lost.
+    /// NDNLPv2 link reliability: whether frames are currently kept, and retransmitted if lost.
     pub reliability: bool,
-    /// Mark packets while the queue is long.
+    /// Packets are marked while the queue is long.
     pub congestion_marking: bool,
 }
 
@@ -50,7 +50,7 @@ impl FaceFlags {
         self.local_fields as u64 | (self.reliability as u64) << 1 | (self.congestion_marking as u64) << 2
     }
 
-    /// The options of these bits; other bits are ignored.
+    /// The options for these bits. Other bits are ignored.
     pub const fn from_bits(bits: u64) -> FaceFlags {
         FaceFlags {
             local_fields: bits & 1 != 0,
@@ -81,14 +81,14 @@ pub struct FaceCounters {
     pub out_bytes: u64,
     /// Received frames that are malformed or not allowed, such as a Nack on a link with several neighbours.
     pub in_malformed: u64,
-    /// Outgoing packets that were dropped: the queue was full, the socket refused them, or the packet was a Nack for
-    /// a link with several neighbours.
+    /// Dropped outgoing packets: the queue was full, the socket refused them, or the packet was a Nack for a link with
+    /// several neighbours.
     pub out_dropped: u64,
-    /// Interests that arrived in a service class that is not believed, and got another one.
+    /// Interests whose service class is not accepted from this face and was changed.
     pub in_remarked: u64,
-    /// Interests that arrived in a service class that is refused.
+    /// Interests dropped because their service class is refused on this face.
     pub in_refused: u64,
-    /// Interests that arrived beyond the rate of their service class: best effort from then on, or dropped.
+    /// Interests beyond the rate of their service class. They continue as best effort or are dropped.
     pub in_over_rate: u64,
 }
 
@@ -117,7 +117,7 @@ impl core::ops::Add for FaceCounters {
 /// A face.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaceStatus {
-    /// Its number.
+    /// Number.
     pub number: FaceNumber,
     /// Remote end, as a canonical face URI.
     pub remote: String,
@@ -125,29 +125,29 @@ pub struct FaceStatus {
     pub local: String,
     /// Whether the other end is on this host.
     pub scope: FaceScope,
-    /// Its persistency.
+    /// Persistency.
     pub persistency: FacePersistency,
-    /// The kind of its link.
+    /// Kind of the link.
     pub link_type: LinkType,
     /// Options.
     pub flags: FaceFlags,
-    /// Whether it is up.
+    /// Whether the face is up.
     pub up: bool,
-    /// Largest frame, bytes; `None` if there is no limit.
+    /// Maximum length of a frame, bytes; `None` if there is no limit.
     pub mtu: Option<u64>,
     /// Time between congestion marks while a queue stays long, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,
     /// Queue length above which packets are marked, bytes.
     pub default_congestion_threshold: Option<u64>,
-    /// On-demand faces: time until it is closed unless a packet arrives, ms.
+    /// Time until an on-demand face is closed unless a packet arrives, ms.
     pub expires_in_ms: Option<u64>,
-    /// Configured rate at which packets leave, bit/s.
+    /// Configured send rate, bit/s.
     pub send_rate_bps: Option<u64>,
     /// Queue length, packets.
     pub queued_packets: u64,
     /// Queue length, bytes.
     pub queued_bytes: u64,
-    /// Its traffic counters.
+    /// Traffic counters.
     pub counters: FaceCounters,
 }
 
@@ -156,13 +156,13 @@ pub struct FaceStatus {
 pub struct FaceRequest {
     /// Remote end: a face URI, which may contain a host name.
     pub remote: String,
-    /// Local end, if it is required.
+    /// Local end, if one is requested.
     pub local: Option<String>,
     /// The requested persistency.
     pub persistency: FacePersistency,
     /// Options; `None`: the defaults of this kind of face.
     pub flags: Option<FaceFlags>,
-    /// Largest frame, bytes; [`OWN_MTU`](crate::parameters::OWN_MTU): what the face's path carries.
+    /// Maximum length of a frame, bytes; [`OWN_MTU`](crate::parameters::OWN_MTU): what the face's path carries.
     pub mtu: Option<u64>,
     /// Time between congestion marks, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,
@@ -175,11 +175,11 @@ pub struct FaceRequest {
 pub struct FaceChange {
     /// The requested persistency.
     pub persistency: Option<FacePersistency>,
-    /// Options. Of its `reliability` only [`FaceChange::reliability`] is asked for.
+    /// Options. Its `reliability` counts only if [`FaceChange::reliability`] is given.
     pub flags: Option<FaceFlags>,
-    /// Whether link reliability is to be on or off. A face may turn it on by itself otherwise.
+    /// Turns link reliability on or off. If `None`, the face may turn it on itself.
     pub reliability: Option<bool>,
-    /// Largest frame, bytes; [`OWN_MTU`](crate::parameters::OWN_MTU): what the face's path carries.
+    /// Maximum length of a frame, bytes; [`OWN_MTU`](crate::parameters::OWN_MTU): what the face's path carries.
     pub mtu: Option<u64>,
     /// Time between congestion marks, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,
@@ -191,18 +191,18 @@ pub struct FaceChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FaceEventKind {
-    /// It was created.
+    /// The face was created.
     Created = 1,
-    /// It was removed.
+    /// The face was removed.
     Destroyed = 2,
-    /// It came up.
+    /// The face came up.
     Up = 3,
-    /// It went down.
+    /// The face went down.
     Down = 4,
 }
 
 impl FaceEventKind {
-    /// The event with this number; `None` if there is none.
+    /// Returns the event with this number, or `None`.
     pub const fn from_value(value: u64) -> Option<FaceEventKind> {
         Some(match value {
             1 => FaceEventKind::Created,
@@ -219,7 +219,7 @@ impl FaceEventKind {
 pub struct FibStatus {
     /// The prefix.
     pub prefix: Name,
-    /// Its next hops.
+    /// Next hops.
     pub next_hops: Vec<NextHopStatus>,
 }
 
@@ -228,9 +228,9 @@ pub struct FibStatus {
 pub struct NextHopStatus {
     /// The face.
     pub face: FaceNumber,
-    /// Its cost.
+    /// Cost.
     pub cost: u64,
-    /// Whether it was left because it answers nothing; `false` if the forwarder does not report it.
+    /// Whether forwarding avoids this next hop because it answers nothing. `false` if the forwarder does not report it.
     pub silent: bool,
 }
 
@@ -239,24 +239,24 @@ pub struct NextHopStatus {
 pub struct StrategyStatus {
     /// The prefix.
     pub prefix: Name,
-    /// The strategy's name, with its version.
+    /// The strategy's name with version.
     pub strategy: Name,
 }
 
 /// The content store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CsInfo {
-    /// The capacity, packets.
+    /// Capacity, packets.
     pub capacity: u64,
-    /// Store Data.
+    /// Whether Data are stored.
     pub admit: bool,
-    /// Answer Interests from the content store.
+    /// Whether Interests are answered from the content store.
     pub serve: bool,
-    /// Packets in it.
+    /// Number of stored packets.
     pub entries: u64,
-    /// Interests that it answered.
+    /// Interests answered from the store.
     pub hits: u64,
-    /// Interests that it did not answer.
+    /// Interests not answered from the store.
     pub misses: u64,
 }
 
@@ -265,22 +265,22 @@ pub struct CsInfo {
 pub struct Losses {
     /// Datagrams that found no room in the receive buffers.
     pub datagrams: u64,
-    /// IP datagrams of the host that could not be reassembled: fragments were missing or found no room.
+    /// The host's IP datagrams that could not be reassembled: fragments were missing, or there was no room for them.
     pub reassembly: u64,
-    /// Connections that were refused: no descriptor or no face was free.
+    /// Refused connections: no file descriptor or no face was free.
     pub connections: u64,
     /// Errors that ended a capture or a recording.
     pub files: u64,
 }
 
-/// The forwarder as a whole.
+/// General status of the forwarder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GeneralStatus {
     /// Name and version of the software.
     pub version: String,
-    /// When it started, ms since 1970.
+    /// Start time, ms since 1970.
     pub started_ms: u64,
-    /// The time, ms since 1970.
+    /// Current time, ms since 1970.
     pub now_ms: u64,
     /// FIB entries.
     pub fib_entries: u64,

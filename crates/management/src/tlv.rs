@@ -1,7 +1,7 @@
 //! TLV-TYPE numbers of the NFD management protocol, and reading of its fields.
 //!
-//! Several numbers mean different things in different datasets: each has its list of constants beside
-//! its codec where it is the only one to use them.
+//! Several numbers have different meanings in different datasets. A codec that is the only one to use a number defines
+//! it itself.
 
 use weir_packet::tlv::{DecodeError, DecodeErrorKind, Element, put_element, put_header, types};
 use weir_packet::{Name, NameRef};
@@ -10,7 +10,7 @@ use weir_packet::{Name, NameRef};
 pub const FACE_ID: u32 = 105;
 /// Cost.
 pub const COST: u32 = 106;
-/// Strategy: a name in it.
+/// Strategy: contains a Name.
 pub const STRATEGY: u32 = 107;
 /// Flags.
 pub const FLAGS: u32 = 108;
@@ -34,7 +34,7 @@ pub const MTU: u32 = 137;
 /// The reason why bytes are not a valid element of management.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// They are not TLV elements, or one of them is malformed.
+    /// The bytes are not TLV elements, or an element is malformed.
     Tlv(DecodeError),
     /// The element of this TLV-TYPE has an undefined value.
     BadValue(u32, u64),
@@ -64,13 +64,13 @@ pub(crate) fn missing(typ: u32, container: &Element<'_>) -> Malformed {
     DecodeErrorKind::Missing(typ).at(container.end()).into()
 }
 
-/// The text in an element. Whoever answers writes it, and people read it on a terminal: characters that cannot be printed,
-/// such as those that begin a terminal's control sequences or turn the direction of writing, become escapes.
+/// The text in an element. The sender chooses it, and people read it on a terminal: unprintable characters, such as
+/// those that begin terminal control sequences or change the writing direction, are escaped.
 pub(crate) fn text(element: &Element<'_>) -> Result<String, Malformed> {
     let text = core::str::from_utf8(element.value).map_err(|_| Malformed::NotText(element.typ))?;
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
-        // These are escaped in source code, and harmless on a terminal.
+        // Source code escapes these, but on a terminal they are harmless.
         if matches!(c, '"' | '\'' | '\\') {
             printable.push(c);
         } else {
@@ -80,13 +80,13 @@ pub(crate) fn text(element: &Element<'_>) -> Result<String, Malformed> {
     Ok(printable)
 }
 
-/// The value of a field that is one of a few.
+/// The value of an enumerated field.
 pub(crate) fn choice<T>(element: &Element<'_>, from: impl FnOnce(u64) -> Option<T>) -> Result<T, Malformed> {
     let value = element.nni()?;
     from(value).ok_or(Malformed::BadValue(element.typ, value))
 }
 
-/// The name in an element that holds nothing else.
+/// The name in an element that contains only a Name.
 pub(crate) fn inner_name(element: &Element<'_>) -> Result<Name, Malformed> {
     let mut reader = element.reader();
     let name = NameRef::from_element(&reader.expect(types::NAME)?)?.to_name();

@@ -1,4 +1,4 @@
-//! What management says is read as it was written, and no bytes make its readers fall over.
+//! Encoded management values decode to themselves, and no bytes make the decoders panic.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod values;
@@ -37,7 +37,8 @@ proptest! {
         prop_assert_eq!(ControlResponse::decode(&wire), Ok(response));
     }
 
-    /// Such as the escape that begins a terminal's control sequences, and what turns the direction of writing.
+    /// Unprintable characters include the escape that begins terminal control sequences, and those that change the
+    /// writing direction.
     #[test]
     fn a_text_that_is_read_can_be_printed(words in any::<String>(), place in 0..9_usize) {
         let words = format!("{words}{}{words}", ["\u{1b}]0;title\u{7}", "\u{202e}", "\r\n\u{9b}2J"][place % 3]);
@@ -99,7 +100,7 @@ proptest! {
         prop_assert_eq!(decode_general(&encoded(std::slice::from_ref(&general), encode_general)), Ok(general));
     }
 
-    /// Also bytes that are nearly right.
+    /// Includes almost valid bytes.
     #[test]
     fn no_bytes_make_a_decoder_panic(
         bytes in vec(any::<u8>(), 0..64),
@@ -123,7 +124,7 @@ proptest! {
     }
 }
 
-/// In a folder beside the fuzz target: an answer of each kind.
+/// The corpus of the fuzz target has a valid answer of each kind.
 #[test]
 fn the_corpus_of_datasets_breaks_no_promise() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/management_dataset");

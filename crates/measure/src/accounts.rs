@@ -1,8 +1,8 @@
 //! Counters of the flows of a run, in any world: over the whole run, over windows and over time.
 //!
-//! Totals only grow; an [`Interval`] (the whole run, a measuring window, the window of an expectation) keeps what
-//! they were at its beginning and end, and its own delays. Time series are differences of totals at the ends of
-//! steps. The world reports packets and times; this module has neither a clock nor a network.
+//! Totals only grow. An [`Interval`] (the whole run, a measuring window, the window of an expectation) keeps
+//! the totals at its beginning and end, and its own delays. Time series are differences of totals at the ends
+//! of steps. The world reports packets and times; this module has neither a clock nor a network.
 
 use weir_core::consumer::{ConsumerCounters, Delivery};
 use weir_core::units::{Span, Time};
@@ -12,12 +12,13 @@ use crate::model::{ClassRow, DistributionRow, FlowRow, GroupRow, TrafficFigures}
 use crate::series::{ClassSeries, ControlSample, ControlSeries, FlowSample, FlowSeries};
 use crate::stats::{DelayHistogram, HopCounts, jain};
 
-/// With more flows than this, percentiles are kept by class only: a table a flow would be most of
-/// the memory of a run.
+/// With more flows than this, percentiles are kept only by class: a table for each flow would be most of the
+/// memory of a run.
 const FLOWS_WITH_PERCENTILES: usize = 5_000;
-/// With more flows than this, time series are kept by class only.
+/// With more flows than this, time series are kept only by class.
 const FLOWS_WITH_SERIES: usize = 2_000;
-/// With more groups, or more flows, than this, the document has no histograms of each: it would be mostly these.
+/// With more groups or flows than this, the document has no histograms of each, because they would be most of
+/// it.
 const WITH_DISTRIBUTIONS: usize = 16;
 
 /// The properties of a flow that the accounts need.
@@ -27,11 +28,11 @@ pub struct FlowInfo {
     pub consumer: String,
     /// The prefix that it fetches.
     pub prefix: String,
-    /// Its group. Flows of a group follow each other.
+    /// Its group. The flows of a group are adjacent.
     pub group: String,
     /// Its service class.
     pub class: ServiceClass,
-    /// When it begins.
+    /// The time at which it begins.
     pub start: Time,
 }
 
@@ -40,7 +41,7 @@ pub struct FlowInfo {
 pub struct FlowTotals {
     /// Content delivered, bytes.
     pub content: u64,
-    /// Lost packets that the world knows of.
+    /// Lost packets that the world knows.
     pub lost: u64,
     /// The counters of its consumer.
     pub counters: ConsumerCounters,
@@ -49,7 +50,7 @@ pub struct FlowTotals {
 /// The completion of a flow that fetches an amount.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
-    /// That time.
+    /// The time of its last Data.
     pub at: Time,
     /// The time from the flow's start to this time.
     pub after: Span,
@@ -75,10 +76,10 @@ impl core::ops::AddAssign for Delays {
     }
 }
 
-/// What the flows of a class did in a step of the time series.
+/// The flows of a class in a step of the time series.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClassStep {
-    /// Bytes.
+    /// The content delivered, bytes.
     content: u64,
     delays: Delays,
     lost: u64,
@@ -94,7 +95,7 @@ impl core::ops::AddAssign for ClassStep {
     }
 }
 
-/// Those of a step, by class.
+/// The classes in a step.
 type ClassSteps = [ClassStep; ServiceClass::ALL.len()];
 
 /// A part of the run with its own accounts.
@@ -106,7 +107,8 @@ pub struct Interval {
     flows: [Vec<FlowTotals>; 2],
     flow_delays: Vec<DelayHistogram>,
     class_delays: Vec<DelayHistogram>,
-    /// At its beginning and end, by flow, or by class where there are too many flows. Empty where the world says none.
+    /// The counts at its beginning and end, by flow, or by class if there are too many flows. Empty if the
+    /// world does not report hops.
     hops: [Vec<HopCounts>; 2],
 }
 
@@ -130,27 +132,27 @@ impl Interval {
         }
     }
 
-    /// Its beginning.
+    /// Returns its beginning.
     pub fn from(&self) -> Time {
         self.from
     }
 
-    /// Its end; earlier than planned if the run ended early.
+    /// Returns its end; earlier than planned if the run ended early.
     pub fn to(&self) -> Time {
         self.to
     }
 
-    /// Its length, s.
+    /// Returns its length, s.
     pub fn seconds(&self) -> f64 {
         (self.to - self.from).as_secs_f64()
     }
 
-    /// The totals of a flow in it.
+    /// Returns the totals of a flow in it.
     pub fn flow(&self, flow: usize) -> FlowTotals {
         let [before, after] = [self.flows[0][flow], self.flows[1][flow]];
         FlowTotals {
             content: after.content - before.content,
-            // What a world took for lost may have come after all.
+            // A packet that a world counted as lost may have arrived after all.
             lost: after.lost.saturating_sub(before.lost),
             counters: ConsumerCounters {
                 retransmitted: after.counters.retransmitted - before.counters.retransmitted,
@@ -160,12 +162,12 @@ impl Interval {
         }
     }
 
-    /// Delays of a flow's segments; none where there are too many flows for that.
+    /// Returns the delays of a flow's segments; `None` if there are too many flows.
     pub fn delays(&self, flow: usize) -> Option<&DelayHistogram> {
         self.flow_delays.get(flow)
     }
 
-    /// Delays of the segments of some flows; none where there are too many flows for that.
+    /// Returns the delays of the segments of some flows; empty if there are too many flows.
     pub fn delays_of(&self, flows: &[usize]) -> DelayHistogram {
         let mut sum = DelayHistogram::new();
         for delays in flows.iter().filter_map(|&flow| self.delays(flow)) {
@@ -174,7 +176,8 @@ impl Interval {
         sum
     }
 
-    /// How far the Data of some flows came; `None` in a world that does not say it, and where there are too many flows.
+    /// Returns the hops of the Data of some flows; `None` in a world that does not report them, and if there
+    /// are too many flows.
     pub fn hops_of(&self, flows: &[usize]) -> Option<HopCounts> {
         if self.flow_delays.is_empty() || self.hops[1].is_empty() {
             return None;
@@ -191,12 +194,12 @@ impl Interval {
         (!self.hops[1].is_empty()).then(|| self.hops_at(class as usize))
     }
 
-    /// Those of a flow, or of a class where there are too many flows.
+    /// Returns the hops of a flow, or of a class if there are too many flows.
     fn hops_at(&self, place: usize) -> HopCounts {
         self.hops[1][place].since(self.hops[0].get(place))
     }
 
-    /// Takes in that of some flows, which are at these places.
+    /// Adds the interval of some flows, which have these indices.
     fn take_in(&mut self, places: &[usize], part: Interval, infos: &[FlowInfo]) {
         (self.to, self.state) = (part.to, part.state);
         for (flow, &place) in places.iter().enumerate() {
@@ -223,7 +226,8 @@ impl Interval {
     }
 }
 
-/// Adds those of some flows, which are at these places of so many; of none if they are by class.
+/// Adds the hops of some flows, which have these indices among all flows. Adds none if they are counted by
+/// class.
 fn take_in_hops(own: &mut Vec<HopCounts>, part: Vec<HopCounts>, places: &[usize], flows: usize) {
     if part.is_empty() {
         return;
@@ -237,13 +241,13 @@ fn take_in_hops(own: &mut Vec<HopCounts>, part: Vec<HopCounts>, places: &[usize]
 /// The parts of the run that the accounts cover.
 #[derive(Clone, Debug)]
 pub struct Extent {
-    /// When the run ends.
+    /// The end of the run.
     pub until: Time,
     /// The measuring windows.
     pub windows: Vec<(Time, Time)>,
     /// Other parts that are measured but have no rows.
     pub others: Vec<(Time, Time)>,
-    /// Length of a step of the time series.
+    /// The length of a step of the time series.
     pub step: Span,
     /// Whether time series are recorded.
     pub with_series: bool,
@@ -257,10 +261,11 @@ pub struct FlowAccounts {
     by_flow: bool,
     classes: Vec<ServiceClass>,
     totals: Vec<FlowTotals>,
-    /// How far Data came, by flow, or by class where there are too many flows. Empty until the world says the first.
+    /// The hops of Data, by flow, or by class if there are too many flows. Empty until the world reports the
+    /// first.
     hops: Vec<HopCounts>,
     completion: Vec<Option<Completion>>,
-    /// The first is the whole run, then the windows, then the others.
+    /// The whole run, then the windows, then the others.
     intervals: Vec<Interval>,
     windows: usize,
     since_step: Vec<Delays>,
@@ -275,13 +280,14 @@ pub struct FlowAccounts {
 }
 
 impl FlowAccounts {
-    /// Accounts of a run that begins at time zero.
+    /// Returns the accounts of a run that begins at time zero.
     pub fn new(flows: Vec<FlowInfo>, extent: &Extent) -> FlowAccounts {
         let all = flows.len();
         FlowAccounts::of_part(flows, extent, all)
     }
 
-    /// Accounts of some of the flows of a run that has so many: their number decides what is kept of each.
+    /// Returns the accounts of a part of a run's flows. `all` is the number of all flows, which decides what
+    /// is kept of each.
     pub fn of_part(flows: Vec<FlowInfo>, extent: &Extent, all: usize) -> FlowAccounts {
         let (count, by_flow) = (flows.len(), all <= FLOWS_WITH_PERCENTILES);
         let whole = core::iter::once((Time::ZERO, extent.until));
@@ -318,8 +324,8 @@ impl FlowAccounts {
         }
     }
 
-    /// The accounts of a run whose flows were looked after in several places, with accounts of the same extent in
-    /// each: `parts` has them, and where the flows of each are among all.
+    /// Joins the accounts of a run whose flows were counted in several places, each with the same extent.
+    /// `parts` has these accounts, and the indices of their flows among all.
     pub fn gathered(
         flows: Vec<FlowInfo>,
         extent: &Extent,
@@ -332,7 +338,7 @@ impl FlowAccounts {
         all
     }
 
-    /// Takes in those of a part of the flows, which are at these places among all.
+    /// Adds the accounts of a part of the flows, which have these indices among all.
     pub fn take_in(&mut self, places: &[usize], part: FlowAccounts) {
         for (flow, &place) in places.iter().enumerate() {
             self.totals[place] = part.totals[flow];
@@ -342,7 +348,7 @@ impl FlowAccounts {
             own.take_in(places, of_part, &part.flows);
         }
         take_in_hops(&mut self.hops, part.hops, places, if self.by_flow { self.flows.len() } else { 0 });
-        // There are fewer flows in a part: it has the series of each if the whole has.
+        // A part has fewer flows, so it has the series of each if the whole has.
         for (series, &place) in part.flow_series.into_iter().zip(places) {
             if let Some(own) = self.flow_series.get_mut(place) {
                 *own = series;
@@ -355,9 +361,9 @@ impl FlowAccounts {
         (self.next_sample, self.next_step, self.samples) = (part.next_sample, part.next_step, part.samples);
     }
 
-    // ---- What happens
+    // ---- Events
 
-    /// A segment arrived.
+    /// Counts a segment that arrived.
     #[inline]
     pub fn on_delivery(&mut self, flow: usize, delivery: &Delivery, now: Time) {
         self.totals[flow].content += delivery.content;
@@ -377,12 +383,12 @@ impl FlowAccounts {
         }
     }
 
-    /// A flow is complete, in a world that does not see its segments.
+    /// Marks a flow as complete, in a world that does not observe its segments.
     pub fn set_complete(&mut self, flow: usize, at: Time) {
         self.completion[flow] = Some(Completion { at, after: at - self.flows[flow].start });
     }
 
-    /// The segment that arrived came over so many links.
+    /// Counts the links that the arrived segment crossed.
     #[inline]
     pub fn on_hops(&mut self, flow: usize, links: u8) {
         if self.hops.is_empty() {
@@ -394,7 +400,7 @@ impl FlowAccounts {
         self.hops[if self.by_flow { flow } else { self.flows[flow].class as usize }].record(links);
     }
 
-    /// A packet of a flow was lost.
+    /// Counts a lost packet of a flow.
     pub fn on_loss(&mut self, flow: usize) {
         self.totals[flow].lost += 1;
     }
@@ -409,12 +415,12 @@ impl FlowAccounts {
         self.totals[flow].counters = counters;
     }
 
-    /// Whether [`FlowAccounts::set_control`] is wanted: a step of the series of each flow ends.
+    /// Returns whether to call [`FlowAccounts::set_control`]: a step of the series of each flow ends.
     pub fn wants_control(&self) -> bool {
         self.with_series && self.is_sample() && !self.flow_series.is_empty()
     }
 
-    /// Takes the flow control of a flow at the end of a step.
+    /// Records the flow control of a flow at the end of a step.
     pub fn set_control(&mut self, flow: usize, sample: &ControlSample) {
         if let Some(series) = self.flow_series.get_mut(flow) {
             if series.control.window.is_empty() {
@@ -427,17 +433,17 @@ impl FlowAccounts {
 
     // ---- Time
 
-    /// The time at which [`FlowAccounts::end_step`] must be called.
+    /// Returns the time at which [`FlowAccounts::end_step`] must be called.
     pub fn next_step(&self) -> Time {
         self.next_step
     }
 
-    /// Whether a step of the time series ends at [`FlowAccounts::next_step`].
+    /// Returns whether a step of the time series ends at [`FlowAccounts::next_step`].
     pub fn is_sample(&self) -> bool {
         self.next_sample == self.next_step
     }
 
-    /// Ends a step or an interval; the counters must be up to date.
+    /// Ends a step or an interval. The counters must be up to date.
     pub fn end_step(&mut self) {
         let now = self.next_step;
         for interval in &mut self.intervals {
@@ -460,7 +466,7 @@ impl FlowAccounts {
         self.next_step = ends.fold(self.next_sample, Time::min);
     }
 
-    /// The run ends at `until`, which the next step ends at. Where that is earlier than was planned, the intervals
+    /// Ends the run at `until`, at which the next step ends. If that is earlier than planned, the intervals
     /// that have begun end then.
     pub fn end_at(&mut self, until: Time) {
         for interval in self.intervals.iter_mut().filter(|i| i.from < until) {
@@ -501,57 +507,58 @@ impl FlowAccounts {
         self.class_steps.push(classes);
     }
 
-    // ---- What came of it
+    // ---- Results
 
-    /// The number of flows.
+    /// Returns the number of flows.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// The totals of a flow so far.
+    /// Returns the totals of a flow so far.
     pub fn total(&self, flow: usize) -> &FlowTotals {
         &self.totals[flow]
     }
 
-    /// The completion of each flow.
+    /// Returns the completion of each flow.
     pub fn completion(&self) -> &[Option<Completion>] {
         &self.completion
     }
 
-    /// The whole run.
+    /// Returns the whole run.
     pub fn whole(&self) -> &Interval {
         &self.intervals[0]
     }
 
-    /// The measured windows, in the given order, each with its index among all intervals.
+    /// Iterates over the measured windows, in the given order, each with its index among all intervals.
     pub fn windows(&self) -> impl Iterator<Item = (usize, &Interval)> {
         let windows = self.intervals[1..=self.windows].iter().enumerate();
         windows.filter(|(_, interval)| interval.state == State::Over)
     }
 
-    /// The interval between these two times, if it was measured to its end, and its index among all intervals.
+    /// Returns the interval between these two times, if it was measured to its end, and its index among all
+    /// intervals.
     pub fn between(&self, (from, to): (Time, Time)) -> Option<(usize, &Interval)> {
         let mut all = self.intervals.iter().enumerate();
         all.find(|(_, i)| (i.from, i.to) == (from, to) && i.state == State::Over)
     }
 
-    /// All intervals, whether they have ended or not: the whole run, the windows, the others.
+    /// Returns all intervals, ended or not: the whole run, the windows, the others.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// The time series of flows; empty if there are too many flows.
+    /// Returns the time series of flows; empty if there are too many flows.
     pub fn flow_series(&self) -> &[FlowSeries] {
         &self.flow_series
     }
 
-    /// The number of steps of the time series so far.
+    /// Returns the number of steps of the time series so far.
     pub fn samples(&self) -> usize {
         self.samples
     }
 
-    /// Takes out the time series: of flows, none where there are too many of them; of classes; and their number of
-    /// steps.
+    /// Removes and returns the time series: of flows, if there are not too many of them; of classes; and
+    /// their number of steps.
     pub fn take_series(&mut self) -> (Vec<FlowSeries>, Vec<ClassSeries>, usize) {
         let steps = core::mem::take(&mut self.class_steps);
         let classes = if self.with_series { &self.classes[..] } else { &[] };
@@ -559,7 +566,7 @@ impl FlowAccounts {
         (core::mem::take(&mut self.flow_series), classes, self.samples)
     }
 
-    /// One row for each flow.
+    /// Returns one row for each flow.
     pub fn flow_rows(&self, interval: &Interval) -> Vec<FlowRow> {
         let row = |(index, info): (usize, &FlowInfo)| {
             let totals = interval.flow(index);
@@ -580,7 +587,7 @@ impl FlowAccounts {
         self.flows.iter().enumerate().map(row).collect()
     }
 
-    /// One row for each class with flows.
+    /// Returns one row for each class with flows.
     pub fn class_rows(&self, interval: &Interval) -> Vec<ClassRow> {
         let row = |&class: &ServiceClass| {
             let flows: Vec<_> = (0..self.flows.len()).filter(|&f| self.flows[f].class == class).collect();
@@ -592,7 +599,7 @@ impl FlowAccounts {
         self.classes.iter().map(row).collect()
     }
 
-    /// One row for each group.
+    /// Returns one row for each group.
     pub fn group_rows(&self, interval: &Interval) -> Vec<GroupRow> {
         let indices: Vec<usize> = (0..self.flows.len()).collect();
         let group = |flow: usize| &self.flows[flow].group;
@@ -604,7 +611,7 @@ impl FlowAccounts {
         indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
     }
 
-    /// The flows of each group, in their order.
+    /// Returns the flows of each group, in order.
     fn groups(&self) -> Vec<(&str, Vec<usize>)> {
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
         for (flow, info) in self.flows.iter().enumerate() {
@@ -616,8 +623,8 @@ impl FlowAccounts {
         groups
     }
 
-    /// Classes, groups and flows that have histograms: the kind and the name of each, with its flows. A group that is a
-    /// class has none of its own, and neither has a flow that is a group.
+    /// Returns the classes, groups and flows that have histograms: the kind and the name of each, with its
+    /// flows. A group that equals a class has none of its own, and neither has a flow that equals a group.
     pub fn with_distributions(&self) -> Vec<(&'static str, String, Vec<usize>)> {
         let members = |class: &ServiceClass| -> Vec<usize> {
             (0..self.flows.len()).filter(|&flow| self.flows[flow].class == *class).collect()
@@ -642,7 +649,8 @@ impl FlowAccounts {
         all
     }
 
-    /// Histograms of the delays in an interval; none where there are too many flows for those of a group.
+    /// Returns histograms of the delays in an interval; none if there are too many flows for those of a
+    /// group.
     pub fn delay_distributions(&self, interval: &Interval) -> Vec<DistributionRow> {
         let row = |(kind, name, flows): (&'static str, String, Vec<usize>)| {
             let delays = match kind {
@@ -654,7 +662,7 @@ impl FlowAccounts {
         self.with_distributions().into_iter().filter_map(row).collect()
     }
 
-    /// Histograms of the completions of flows that have an end, over the whole run.
+    /// Returns histograms of the completions of flows that end, over the whole run.
     pub fn completion_distributions(&self) -> Vec<DistributionRow> {
         let row = |(kind, name, flows): (&'static str, String, Vec<usize>)| {
             let mut completions = DelayHistogram::new();
@@ -666,19 +674,19 @@ impl FlowAccounts {
         rows.filter_map(row).collect()
     }
 
-    /// Jain's index of the flows that take part: one that has not begun, or is over, is not treated unfairly. One flow is
-    /// not fair or unfair.
+    /// Returns Jain's index of the flows that take part. A flow that has not begun, or is over, is not
+    /// treated unfairly. A single flow has no index.
     fn jain(&self, interval: &Interval, flows: &[usize]) -> Option<f64> {
         let totals = flows.iter().map(|&flow| interval.flow(flow));
         let takes_part =
             |t: &FlowTotals| t.content > 0 || t.lost + t.counters.retransmitted + t.counters.timeouts > 0;
         let mut contents: Vec<f64> = totals.filter(takes_part).map(|t| t.content as f64).collect();
-        // Sums round by their order.
+        // The rounding of sums depends on their order.
         contents.sort_by(f64::total_cmp);
         jain(&contents).filter(|_| contents.len() > 1)
     }
 
-    /// What some flows got together in an interval.
+    /// Sums up the results of some flows in an interval.
     fn sum(
         &self,
         interval: &Interval,
@@ -709,7 +717,7 @@ fn per_second(count: u64, seconds: f64) -> f32 {
     (count as f64 / seconds) as f32
 }
 
-/// The series of a class, from what its flows did in each step.
+/// Returns the series of a class, from its flows in each step.
 fn class_series(class: ServiceClass, steps: &[ClassSteps], step: Span) -> ClassSeries {
     let seconds = step.as_secs_f64();
     let own = || steps.iter().map(|classes| classes[class as usize]);
@@ -755,8 +763,8 @@ mod tests {
         }
     }
 
-    /// Accounts of some of the flows of a run in which flow `f` gets `f + 1` kB every 100 ms, and loses one of
-    /// them at 1 s.
+    /// Returns the accounts of some of the flows of a run. Flow `f` gets `f + 1` kB every 100 ms, and loses
+    /// one of them at 1 s.
     fn run(flows: &[usize], until: u64) -> FlowAccounts {
         let infos = infos();
         let own = flows.iter().map(|&flow| infos[flow].clone()).collect();

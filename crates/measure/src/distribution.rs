@@ -1,22 +1,23 @@
-//! Distributions of a run's document: histograms that can be added, over seeds or over groups of flows.
+//! The distributions of a run's document: histograms that can be added, over seeds or over groups of flows.
 
 use crate::model::{Distribution, DistributionRow};
 
-/// The smallest buckets are those below this many steps; from there on, each doubling has half as many buckets.
+/// Below this number of steps, each number has its own bucket. Above it, each doubling has half as many
+/// buckets.
 const EXACT: u64 = 256;
 
 impl Distribution {
-    /// An empty one, of values in this unit, whose smallest buckets are `step` wide.
+    /// Returns an empty histogram of values in this unit. Its smallest buckets are `step` wide.
     pub fn new(unit: &str, step: f64) -> Distribution {
         Distribution { unit: unit.to_owned(), step, ..Distribution::default() }
     }
 
-    /// An empty one of slowdowns: ratios from 1 on.
+    /// Returns an empty histogram of slowdowns, which are ratios from 1 on.
     pub fn of_slowdowns() -> Distribution {
         Distribution::new("1", 0.005)
     }
 
-    /// Adds a value, in [`Distribution::unit`]; less than zero counts as zero.
+    /// Adds a value, in [`Distribution::unit`]. A negative value counts as zero.
     pub fn record(&mut self, value: f64) {
         let sum = self.sum() + value;
         // A cast saturates.
@@ -25,7 +26,7 @@ impl Distribution {
         self.mean = Some(sum / self.count as f64);
     }
 
-    /// Adds all values of another one of the same unit and step.
+    /// Adds all values of another histogram with the same unit and step.
     pub fn merge(&mut self, other: &Distribution) {
         let sum = self.sum() + other.sum();
         let others = other.counts.iter().copied();
@@ -34,11 +35,11 @@ impl Distribution {
         self.mean = (self.count > 0).then(|| sum / self.count as f64);
     }
 
-    /// What the buckets are made of: `n` values of this many steps, which the caller counts.
+    /// Adds `n` values of this many steps. The caller counts them in the total.
     pub(crate) fn add(&mut self, steps: u64, n: u64) {
         let from = bucket(steps);
         match self.counts.last() {
-            // Most come in order.
+            // Most values come in order.
             Some((last, _)) if *last < from => self.counts.push((from, n)),
             _ => match self.counts.binary_search_by_key(&from, |(from, _)| *from) {
                 Ok(at) => self.counts[at].1 += n,
@@ -51,8 +52,8 @@ impl Distribution {
         self.mean.unwrap_or(0.0) * self.count as f64
     }
 
-    /// The value that the part `quantile` (0 to 1) of all values does not exceed: the middle of its bucket, in
-    /// [`Distribution::unit`]. `None` without values.
+    /// Returns the value that the part `quantile` (0 to 1) of all values does not exceed: the middle of its
+    /// bucket, in [`Distribution::unit`]; `None` without values.
     pub fn quantile(&self, quantile: f64) -> Option<f64> {
         let rank = (quantile.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
         let mut before = 0;
@@ -63,30 +64,30 @@ impl Distribution {
         at_rank.map(|(from, _)| (*from as f64 + (width(*from) - 1) as f64 / 2.0) * self.step)
     }
 
-    /// The points of its cumulative distribution: the end of each bucket, in [`Distribution::unit`], and the part of
-    /// the values up to there, 0 to 1.
+    /// Iterates over the points of its cumulative distribution: the end of each bucket, in
+    /// [`Distribution::unit`], and the part of the values up to there, 0 to 1.
     pub fn cdf(&self) -> impl Iterator<Item = (f64, f64)> {
         self.counts.iter().scan(0, |before, (from, n)| {
             *before += n;
-            // Values of the last number of a bucket were rounded to it.
+            // Values were rounded to the last number of a bucket.
             let end = (*from + width(*from)) as f64 - 0.5;
             Some((end * self.step, *before as f64 / self.count as f64))
         })
     }
 }
 
-/// The beginning of the bucket of a number of steps.
+/// Returns the beginning of the bucket of a number of steps.
 fn bucket(steps: u64) -> u64 {
     steps - steps % width(steps)
 }
 
-/// The numbers in the bucket of this number.
+/// Returns how many numbers the bucket of this number has.
 fn width(steps: u64) -> u64 {
     if steps < EXACT { 1 } else { 1 << (steps.ilog2() - 7) }
 }
 
 impl DistributionRow {
-    /// A row, if there are values.
+    /// Returns a row, if there are values.
     pub fn of(what: &str, kind: &str, of: String, distribution: Distribution) -> Option<DistributionRow> {
         let has_values = distribution.count > 0;
         has_values.then(|| DistributionRow { what: what.to_owned(), kind: kind.to_owned(), of, distribution })
@@ -132,7 +133,7 @@ mod tests {
         let mut delays = Distribution::new("ms", 0.05);
         (0..10_000).for_each(|k| delays.record(f64::from(k) * 0.01));
         for (x, part) in delays.cdf() {
-            // A bucket is 0.4 ms wide at most, and the last one has no values above 100 ms.
+            // A bucket is at most 0.4 ms wide, and the last one has no values above 100 ms.
             assert!((part - x / 100.0).abs() < 0.005, "{part} up to {x} ms");
         }
         assert_eq!(delays.cdf().last().map(|(_, part)| part), Some(1.0));

@@ -8,16 +8,16 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 use crate::model::RunDocument;
 
 impl RunDocument {
-    /// The shape of the document that this code writes.
+    /// The version of the document's format that this code writes.
     pub const SCHEMA: u64 = 1;
 
-    /// The version that made it; this code's own, where the document does not say.
+    /// Returns the version that made it; this code's own if the document has none.
     pub fn made_by(&self) -> &str {
         if self.version.is_empty() { env!("CARGO_PKG_VERSION") } else { &self.version }
     }
 }
 
-/// A document as JSON text, with a line break at its end. The counts of a histogram are on one line.
+/// Returns a document as JSON text, with a line break at its end. The counts of a histogram are on one line.
 pub fn to_json(document: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let mut writer = serde_json::Serializer::with_formatter(&mut bytes, Lines::default());
@@ -33,7 +33,7 @@ struct Lines {
     is_key: bool,
     /// Whether the last key was `counts`.
     of_counts: bool,
-    /// How many lists are open from the one below `counts` on.
+    /// The number of open lists, counted from the one below `counts`.
     depth: u32,
 }
 

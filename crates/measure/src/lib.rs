@@ -1,8 +1,8 @@
-//! The measurements of a run: the accounts of its flows ([`FlowAccounts`]), links ([`LinkAccounts`]) and nodes
-//! ([`NodeAccounts`]), the same in every world; statistics
-//! of delays, fairness, and means over seeds; time series ([`Series`]), the measured network ([`Topology`]),
-//! and the rows of the run's document ([`RunDocument`]). A [`Report`] contains all of these. Other crates make pages,
-//! tables and files of them.
+//! The measurements of a run: the accounts of its flows ([`FlowAccounts`]), links ([`LinkAccounts`]) and
+//! nodes ([`NodeAccounts`]), the same in every world; statistics of delays, fairness, and means over seeds;
+//! time series ([`Series`]), the measured network ([`Topology`]), and the rows of the run's document
+//! ([`RunDocument`]). A [`Report`] contains all of these. Other crates make pages, tables and files from
+//! them.
 
 mod accounts;
 mod distribution;

@@ -26,7 +26,7 @@ pub struct LinkInfo {
     pub rate: Rate,
 }
 
-/// The totals of one direction of a link so far. What each packet changes is in one cache line.
+/// The totals of one direction of a link so far. The fields that each packet changes are in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct LinkTotals {
@@ -38,7 +38,7 @@ pub struct LinkTotals {
     pub busy: Span,
     /// The time at which the transmission of the last packet ends.
     busy_until: Time,
-    /// Sum of their queueing delays.
+    /// The sum of their queueing delays.
     pub waited: Span,
     /// Packets dropped at its queue.
     pub drops: u64,
@@ -49,7 +49,7 @@ pub struct LinkTotals {
 }
 
 impl LinkTotals {
-    /// Those at `now`: what is left to send of the last packet does not count yet.
+    /// Returns the totals at `now`, without the rest of the last packet's transmission.
     fn by(self, now: Time) -> LinkTotals {
         LinkTotals { busy: self.busy - self.busy_until.since(now), ..self }
     }
@@ -76,7 +76,7 @@ impl LinkInterval {
         }
     }
 
-    /// The totals of a link in it.
+    /// Returns the totals of a link in it.
     pub fn link(&self, link: usize) -> LinkTotals {
         let [before, after] = [self.totals[0][link], self.totals[1][link]];
         LinkTotals {
@@ -91,22 +91,22 @@ impl LinkInterval {
         }
     }
 
-    /// How many directions of links there are.
+    /// Returns the number of link directions.
     pub fn len(&self) -> usize {
         self.queueing.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no links.
     pub fn is_empty(&self) -> bool {
         self.queueing.is_empty()
     }
 
-    /// Queueing delays in front of a link.
+    /// Returns the queueing delays in front of a link.
     pub fn queueing(&self, link: usize) -> &DelayHistogram {
         &self.queueing[link]
     }
 
-    /// Takes in that of some links.
+    /// Adds the interval of some links.
     fn take_in(&mut self, places: &[Option<usize>], part: LinkInterval) {
         (self.to, self.is_active) = (part.to, part.is_active);
         for (own, of_part) in self.totals.iter_mut().zip(part.totals) {
@@ -134,7 +134,7 @@ impl LinkInterval {
     }
 }
 
-/// Puts the values of a part at their places among all.
+/// Puts the values of a part at their indices among all.
 fn put<T>(all: &mut [T], part: Vec<T>, places: &[Option<usize>]) {
     for (value, place) in part.into_iter().zip(places) {
         if let Some(own) = place.and_then(|place| all.get_mut(place)) {
@@ -148,7 +148,7 @@ fn put<T>(all: &mut [T], part: Vec<T>, places: &[Option<usize>]) {
 pub struct LinkAccounts {
     links: Vec<LinkInfo>,
     totals: Vec<LinkTotals>,
-    /// Those of the flows' accounts, in their order.
+    /// The intervals of the flows' accounts, in order.
     intervals: Vec<LinkInterval>,
     step: Span,
     series: Vec<LinkSeries>,
@@ -156,7 +156,7 @@ pub struct LinkAccounts {
 }
 
 impl LinkAccounts {
-    /// Accounts over the intervals of those of the flows.
+    /// Returns accounts over the intervals of the flows' accounts.
     pub fn new(links: Vec<LinkInfo>, flows: &FlowAccounts, extent: &Extent) -> LinkAccounts {
         let samples = (extent.until.as_nanos() / extent.step.as_nanos()) as usize;
         let plotted = if extent.with_series { links.len() } else { 0 };
@@ -170,8 +170,8 @@ impl LinkAccounts {
         }
     }
 
-    /// Takes in those of some links of a part of the network, with the place of each among all; `None` for a link that
-    /// another part looks after.
+    /// Adds the accounts of some links of a part of the network, with the index of each among all; `None` for
+    /// a link that another part counts.
     pub fn take_in(&mut self, places: &[Option<usize>], part: LinkAccounts) {
         put(&mut self.links, part.links, places);
         put(&mut self.totals, part.totals, places);
@@ -181,9 +181,9 @@ impl LinkAccounts {
         }
     }
 
-    // ---- What happens
+    // ---- Events
 
-    /// Has the processor fetch what a packet of a link changes.
+    /// Prefetches the data that a packet of a link changes.
     #[inline]
     pub fn prefetch(&self, link: usize) {
         prefetch(&self.totals[link]);
@@ -192,7 +192,7 @@ impl LinkAccounts {
         }
     }
 
-    /// A link is sending from `now` until the given time.
+    /// Counts a link as sending from `now` until the given time.
     #[inline]
     pub fn on_use(&mut self, link: usize, now: Time, until: Time) {
         let totals = &mut self.totals[link];
@@ -200,14 +200,14 @@ impl LinkAccounts {
         totals.busy_until = until;
     }
 
-    /// A link sent a packet of this many bits, after this queueing delay.
+    /// Counts a sent packet of this many bits, after this queueing delay.
     #[inline]
     pub fn on_sent(&mut self, link: usize, bits: u64, waited: Span) {
         let totals = &mut self.totals[link];
         totals.bits += bits;
         totals.sent += 1;
         totals.waited = totals.waited + waited;
-        // Most packets find an idle link: those are made up for at the end of the interval.
+        // Most packets find an idle link. Their zero delays are added at the end of the interval.
         if waited > Span::ZERO {
             for interval in self.intervals.iter_mut().filter(|i| i.is_active) {
                 interval.queueing[link].record(waited.as_nanos());
@@ -215,7 +215,8 @@ impl LinkAccounts {
         }
     }
 
-    /// A link sends a packet of this many bits from `now` until the given time, after this queueing delay.
+    /// Counts a packet of this many bits that a link sends from `now` until the given time, after this
+    /// queueing delay.
     #[inline]
     pub fn on_transmit(&mut self, link: usize, bits: u64, waited: Span, now: Time, until: Time) {
         let totals = &mut self.totals[link];
@@ -231,7 +232,8 @@ impl LinkAccounts {
         }
     }
 
-    /// So many of the packets that a link has sent had this queueing delay, which nobody knew when they were sent.
+    /// Sets the queueing delay of this many packets that a link has sent. It was not known when they were
+    /// sent.
     pub fn on_waited(&mut self, link: usize, packets: u64, waited: Span) {
         let totals = &mut self.totals[link];
         totals.waited = totals.waited + waited * packets;
@@ -240,12 +242,12 @@ impl LinkAccounts {
         }
     }
 
-    /// So many packets were dropped in front of a link.
+    /// Counts packets that were dropped in front of a link.
     pub fn on_queue_drops(&mut self, link: usize, packets: u64) {
         self.totals[link].drops += packets;
     }
 
-    /// A packet was dropped in front of a link, or lost on it.
+    /// Counts a packet that was dropped in front of a link, or lost on it.
     pub fn on_drop(&mut self, link: usize, reason: DropReason) {
         let totals = &mut self.totals[link];
         match reason.place() {
@@ -256,12 +258,12 @@ impl LinkAccounts {
         }
     }
 
-    /// The rate of a link changes.
+    /// Sets the rate of a link.
     pub fn set_rate(&mut self, link: usize, rate: Rate) {
         self.links[link].rate = rate;
     }
 
-    /// The end of a step, or an end of an interval; `is_sample`: a step of the time series ends.
+    /// Ends a step or an interval. `is_sample` is whether a step of the time series ends.
     pub fn end_step(&mut self, now: Time, is_sample: bool) {
         for interval in &mut self.intervals {
             if interval.from == now {
@@ -276,7 +278,7 @@ impl LinkAccounts {
         }
     }
 
-    /// The run ends at `until`, which the next step ends at, before it was planned to.
+    /// Ends the run at `until`, at which the next step ends, earlier than planned.
     pub fn end_at(&mut self, until: Time) {
         for interval in self.intervals.iter_mut().filter(|i| i.from < until) {
             interval.to = interval.to.min(until);
@@ -292,7 +294,7 @@ impl LinkAccounts {
             series.push(LinkSample {
                 throughput_bps: ((now.bits - before.bits) as f64 / seconds) as f32,
                 utilisation: ((now.busy - before.busy).as_secs_f64() / seconds) as f32,
-                // Little's law: packets that wait, on average, are their waiting times per second.
+                // Little's law: the mean number of waiting packets is their waiting time per second.
                 queue_packets: (waited.as_secs_f64() / seconds) as f32,
                 queue_ms: (sent > 0).then(|| (waited.as_millis_f64() / sent as f64) as f32),
                 drops: (now.drops - before.drops) as u32,
@@ -304,19 +306,19 @@ impl LinkAccounts {
         }
     }
 
-    // ---- What came of it
+    // ---- Results
 
-    /// Whether the interval between these two times has begun and has not ended.
+    /// Returns whether the interval between these two times has begun and has not ended.
     pub fn is_measuring(&self, (from, to): (Time, Time)) -> bool {
         self.intervals.iter().any(|i| i.is_active && (i.from, i.to) == (from, to))
     }
 
-    /// The links in an interval, by its index in the flows' accounts.
+    /// Returns the links in an interval, by its index in the flows' accounts.
     pub fn interval(&self, place: usize) -> &LinkInterval {
         &self.intervals[place]
     }
 
-    /// One row for each link, over the interval with this index and this length in seconds.
+    /// Returns one row for each link, over the interval with this index and this length in seconds.
     pub fn rows(&self, place: usize, seconds: f64) -> Vec<LinkRow> {
         let interval = &self.intervals[place];
         let row = |(index, info): (usize, &LinkInfo)| {
@@ -336,8 +338,8 @@ impl LinkAccounts {
         self.links.iter().enumerate().map(row).collect()
     }
 
-    /// Histograms of the queueing delays over the interval with this index: of all links together, and of each where they
-    /// are few.
+    /// Returns histograms of the queueing delays over the interval with this index: of all links together,
+    /// and of each if there are few.
     pub fn distributions(&self, place: usize) -> Vec<DistributionRow> {
         let interval = &self.intervals[place];
         let mut all = Distribution::new("ms", 0.0);
@@ -354,7 +356,7 @@ impl LinkAccounts {
         DistributionRow::of("queueing", "links", String::new(), all).into_iter().chain(rows).collect()
     }
 
-    /// Takes out the time series.
+    /// Removes and returns the time series.
     pub fn take_series(&mut self) -> Vec<LinkSeries> {
         core::mem::take(&mut self.series)
     }

@@ -1,10 +1,10 @@
 //! The document of one run: the output of `weir run --json`, and `run.json`.
 //!
-//! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
+//! Keys and their order are those of the fields below. A value without samples is `null`, never NaN.
 
 use serde::{Deserialize, Serialize};
 
-/// Everything a run has measured, over the whole run and over its windows.
+/// The measurements of a run, over the whole run and over its windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
     /// The version of the document's format, now 1. It increases when a key is removed or changes its meaning, not
@@ -19,7 +19,7 @@ pub struct RunDocument {
     pub command: String,
     /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
     pub scenario: String,
-    /// The scenario's text as it stands, without what `set` changes. Left out where another file has it.
+    /// The scenario's text, without the changes by `set`. Left out if another file has it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scenario_text: String,
     /// The scheme's name.
@@ -37,16 +37,16 @@ pub struct RunDocument {
     pub set: Vec<String>,
     /// Simulated time, s.
     pub simulated_s: f64,
-    /// Time the run took, s.
+    /// The time that the run took, s.
     pub wall_s: f64,
     /// Events of the network and of the scenario's script.
     pub events: u64,
     /// Packets sent on links: each packet counts once for every link that it crosses.
     pub packet_hops: u64,
-    /// The packets that were thrown away, one row for each reason; empty in a world that does not know the reasons.
+    /// The dropped packets, one row for each reason; empty in a world that does not know the reasons.
     #[serde(default)]
     pub drops: Vec<DropRow>,
-    /// The part of the Data that was thrown away, of those delivered and those thrown away, 0 to 1.
+    /// The part of the Data that was dropped, of those delivered and those dropped, 0 to 1.
     #[serde(default)]
     pub data_thrown_away: f64,
     /// One row for each flow.
@@ -58,14 +58,14 @@ pub struct RunDocument {
     pub groups: Vec<GroupRow>,
     /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
-    /// One row for each node; empty in a world that does not see them.
+    /// One row for each node; empty in a world that does not observe them.
     #[serde(default)]
     pub nodes: Vec<NodeRow>,
     /// Requests of flows with `arrivals`, by group and size; left out without such flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestRow>,
-    /// Histograms over the whole run: of each class; of each group, flow and direction of a link where they are few; and
-    /// of all links together.
+    /// Histograms over the whole run: of each class; of each group, flow and direction of a link if there are
+    /// few; and of all links together.
     #[serde(default)]
     pub distributions: Vec<DistributionRow>,
     /// The same rows over parts of the run.
@@ -73,18 +73,21 @@ pub struct RunDocument {
     /// The optimum over the whole run, if the run has no window; `None` if it is not known.
     #[serde(default)]
     pub optimum: Option<OptimumRow>,
-    /// Completions beside those of the optimum, a row for each flow with an amount; left out if the optimum is not known.
+    /// Completions compared with those of the optimum, a row for each flow with an amount; left out if the
+    /// optimum is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slowdowns: Vec<SlowdownRow>,
     /// The scenario's expectations, with the measured values.
     pub expectations: Vec<ExpectationRow>,
-    /// How the machine kept up with a run in the lab; left out for runs of the simulator and of `weir traffic`.
+    /// How the machine kept up with a run in the lab; left out for runs of the simulator and of `weir
+    /// traffic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabRow>,
 }
 
 impl RunDocument {
-    /// The scheme, with ` (lab)` behind it for a run in the lab: what tells its figures from others in a comparison.
+    /// Returns the scheme, with ` (lab)` appended for a run in the lab. In a comparison it distinguishes the
+    /// run's figures from others.
     pub fn contestant(&self) -> String {
         if self.lab.is_some() { format!("{} (lab)", self.scheme) } else { self.scheme.clone() }
     }
@@ -97,33 +100,34 @@ pub struct LabRow {
     pub told_rates: bool,
     /// The factor of all rates and amounts, from `--scale`; 1 without it.
     pub scale: f64,
-    /// The part of the time that the machine's processors were busy, with whatever else ran on it, 0 to 1.
+    /// The part of the time in which the machine's processors were busy, including other programs, 0 to 1.
     pub busy: f64,
-    /// The part of the time that a thread of the lab was kept from running when it was to, 0 to 1.
+    /// The part of the time in which a thread of the lab was ready but did not run, 0 to 1.
     pub waited: f64,
-    /// The part of the processor time of one processor that the emulated links took, 0 to 1 or more.
+    /// The processor time of the emulated links, as a part of one processor, 0 to 1 or more.
     pub links_busy: f64,
-    /// How late frames left the emulated links: half of them at most this much, ms.
+    /// The median of the lateness of frames that left the emulated links, ms.
     pub late_p50_ms: f64,
-    /// The same for 99 % of them, ms.
+    /// The 99th percentile of this lateness, ms.
     pub late_p99_ms: f64,
-    /// The same for all of them, ms.
+    /// The maximum of this lateness, ms.
     pub late_max_ms: f64,
-    /// Why the figures are not those of the network, one text for each reason; empty if the machine kept up.
+    /// The reasons why the figures are not those of the network, one text for each; empty if the machine kept
+    /// up.
     pub doubts: Vec<String>,
 }
 
-/// Whether the seed matters in a run that does not say.
+/// Returns whether the seed matters in a run that does not state it.
 fn unknown_is_yes() -> bool {
     true
 }
 
-/// The packets that were thrown away for one reason: in the whole run, or at one node.
+/// The packets that were dropped for one reason: in the whole run, or at one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropRow {
     /// The reason in a few words, such as `out of the lifetime` or `link queue full`.
     pub reason: String,
-    /// Where: `queue`, `link`, `node` or `consumer`.
+    /// The place: `queue`, `link`, `node` or `consumer`.
     pub place: String,
     /// Data.
     pub data: u64,
@@ -151,31 +155,31 @@ pub struct FlowRow {
     pub lost: u64,
     /// Retransmitted Interests.
     pub retransmitted: u64,
-    /// Interests taken for lost: after a timeout, or earlier where losses are detected early.
+    /// Interests counted as lost: after a timeout, or earlier if losses are detected early.
     pub timeouts: u64,
     /// From the flow's start to its last Data, s; `None` while unfinished, or without an end.
     pub completion_s: Option<f64>,
-    /// How far its Data came; left out in a world that does not know it.
+    /// The hops of its Data; left out in a world that does not know them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<Hops>,
 }
 
-/// One service class: its flows together.
+/// One service class: the sum over its flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassRow {
-    /// Name of the service class.
+    /// The name of the service class.
     pub class: String,
-    /// What its flows got.
+    /// The figures of its flows.
     #[serde(flatten)]
     pub figures: TrafficFigures,
 }
 
-/// One group of flows, those of one `[[flow]]` table, together.
+/// One group of flows: the sum over the flows of one `[[flow]]` table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupRow {
-    /// Name of the group.
+    /// The name of the group.
     pub group: String,
-    /// What its flows got; without a delay where there are too many flows for percentiles of each.
+    /// The figures of its flows; without a delay if there are too many flows for percentiles of each.
     #[serde(flatten)]
     pub figures: TrafficFigures,
 }
@@ -183,19 +187,19 @@ pub struct GroupRow {
 /// The requests of a group for objects of some sizes. A request belongs to the windows in which it came.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequestRow {
-    /// Name of the group.
+    /// The name of the group.
     pub group: String,
     /// The sizes of the objects in Data, such as `10-99`, or `all`.
     pub size: String,
-    /// Requests that came.
+    /// The requests that came.
     pub came: u64,
-    /// Those of them that were complete at the end of the run; the figures below are of these alone.
+    /// The requests that were complete at the end of the run. The figures below cover only these.
     pub completed: u64,
     /// From the request to its last Data.
     pub completion_ms: DelayMs,
-    /// The completion over the time that the request would take alone in the network.
+    /// The completion divided by the time that the request would take alone in the network.
     pub slowdown: SlowdownFigures,
-    /// The same if links were shared ideally: weighted max-min without queues; `None` if it is not known.
+    /// The slowdown if links were shared ideally: weighted max-min without queues; `None` if it is not known.
     #[serde(default)]
     pub ideal_slowdown: Option<SlowdownFigures>,
 }
@@ -213,7 +217,7 @@ pub struct SlowdownFigures {
     pub p99: Option<f64>,
 }
 
-/// What some flows got together.
+/// The combined figures of some flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrafficFigures {
     /// Data content delivered to applications, bit/s.
@@ -224,7 +228,7 @@ pub struct TrafficFigures {
     pub lost: u64,
     /// Retransmitted Interests.
     pub retransmitted: u64,
-    /// Interests taken for lost: after a timeout, or earlier where losses are detected early.
+    /// Interests counted as lost: after a timeout, or earlier if losses are detected early.
     pub timeouts: u64,
     /// Completion time of the last flow, s after its start; `None` unless all completed.
     pub completion_s: Option<f64>,
@@ -234,7 +238,7 @@ pub struct TrafficFigures {
     /// Jain's index over the goodputs of these flows, without weights, 0 to 1; `None` with fewer than two that take part.
     #[serde(default)]
     pub jain: Option<f64>,
-    /// How far their Data came; left out in a world that does not know it.
+    /// The hops of their Data; left out in a world that does not know them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<Hops>,
 }
@@ -266,7 +270,7 @@ pub struct LinkRow {
     pub rate_bps: f64,
     /// The share of time in which it was sending, 0 to 1.
     pub utilisation: f64,
-    /// Packets dropped at its queue, for whatever reason the queue has.
+    /// Packets dropped at its queue, for any reason.
     pub drops: u64,
     /// Packets that the link lost at random.
     #[serde(default)]
@@ -279,48 +283,50 @@ pub struct LinkRow {
 }
 
 impl LinkRow {
-    /// The receiving node, with `:NAME` if the link has a name: what tells the links of two nodes apart.
+    /// Returns the receiving node, with `:NAME` if the link has a name. It distinguishes the links of two
+    /// nodes.
     pub fn end(&self) -> String {
         self.name.as_ref().map_or_else(|| self.to.clone(), |name| format!("{}:{name}", self.to))
     }
 }
 
-/// One node: its stores, its pending Interests, and what it dropped.
+/// One node: its stores, its pending Interests, and the packets that it dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRow {
     /// Its name.
     pub node: String,
     /// Interests that its content store or its simulated cache answered.
     pub cache_hits: u64,
-    /// Interests that were looked up there in vain. An Interest that finds an equal one pending is not looked up.
+    /// Interests that were looked up there without success. An Interest that is aggregated is not looked up.
     pub cache_misses: u64,
-    /// Data that were stored and had not been there.
+    /// Data that were stored and were not stored before.
     pub cache_insertions: u64,
-    /// Data that made room for others.
+    /// Data that were evicted.
     pub cache_evictions: u64,
     /// The part of the Interests looked up that were answered, 0 to 1; `None` without any.
     pub cache_hit_ratio: Option<f64>,
     /// Pending Interests, mean over the ends of the steps of the time series; `None` without any.
     pub pit_mean: Option<f64>,
-    /// The most Interests that were pending at once.
+    /// The largest number of Interests that were pending at once.
     pub pit_max: u64,
-    /// The packets that it threw away, one row for each reason: on arrival, at the queues of its links, and on these links.
+    /// The packets that it dropped, one row for each reason: on arrival, at the queues of its links, and on
+    /// these links.
     pub drops: Vec<DropRow>,
 }
 
 impl NodeRow {
-    /// Whether it has looked up or stored anything.
+    /// Returns whether it has looked up or stored anything.
     pub fn has_cache(&self) -> bool {
         self.cache_hits + self.cache_misses + self.cache_insertions > 0
     }
 }
 
-/// How far Data came: the links from the producer or the store that answered to the consumer.
+/// The hops of Data: the links from the producer or the answering store to the consumer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hops {
     /// Mean over the delivered Data; `None` without any.
     pub mean: Option<f64>,
-    /// How many Data came over 0, 1, 2, … links.
+    /// The number of Data that crossed 0, 1, 2, … links.
     pub counts: Vec<u64>,
 }
 
@@ -333,17 +339,18 @@ pub struct QueueMs {
     pub p99: Option<f64>,
 }
 
-/// A histogram of a measured quantity, with what it is of.
+/// A histogram of a measured quantity, with its subject.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistributionRow {
-    /// The measured quantity: `delay` from the first transmission of an Interest to its Data; `queueing`, the queueing delay
-    /// of a packet in front of a link; `completion`, from a flow's start to its last Data; `slowdown`, a completion over the
-    /// time that the flow would take alone on an empty network.
+    /// The measured quantity: `delay` from the first transmission of an Interest to its Data; `queueing`, the
+    /// queueing delay of a packet in front of a link; `completion`, from a flow's start to its last Data;
+    /// `slowdown`, a completion divided by the time that the flow would take alone on an empty network.
     pub what: String,
-    /// What it is of: `class`, `group`, `flow`, `link` or `requests`; `links` for all links together.
+    /// The kind of its subject: `class`, `group`, `flow`, `link` or `requests`; `links` for all links
+    /// together.
     pub kind: String,
-    /// Which one: the name of the class or group, the flow as `C1 /A`, the direction of a link as `R1->R2`, the group and
-    /// sizes of requests as `web 10-99`; empty for `links`.
+    /// The subject: the name of the class or group, the flow as `C1 /A`, the direction of a link as `R1->R2`,
+    /// the group and sizes of requests as `web 10-99`; empty for `links`.
     pub of: String,
     /// The histogram.
     #[serde(flatten)]
@@ -352,9 +359,10 @@ pub struct DistributionRow {
 
 /// A histogram with buckets of a bounded error.
 ///
-/// A value counts as a whole number of steps, rounded. Numbers below 256 have a bucket each; above, a bucket that begins
-/// at `b` has 2^(⌊log₂ b⌋ − 7) numbers. So a value is off by half a step or by 0.4 %, whichever is more. Two
-/// histograms of the same unit and step are added by adding the counts of buckets with the same beginning.
+/// A value counts as a whole number of steps, rounded. Each number below 256 has its own bucket. Above, a
+/// bucket that begins at `b` has 2^(⌊log₂ b⌋ − 7) numbers. So the error of a value is half a step or 0.4 %,
+/// whichever is larger. Two histograms of the same unit and step are added by adding the counts of buckets
+/// with the same beginning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Unit of the values: `ms`, `s`, or `1` for ratios.
@@ -365,12 +373,12 @@ pub struct Distribution {
     pub count: u64,
     /// Their mean, exact, in `unit`; `None` without values.
     pub mean: Option<f64>,
-    /// For each bucket with values, in order: where it begins, in steps, and how many values it has.
+    /// For each bucket with values, in order: its beginning, in steps, and the number of its values.
     #[serde(serialize_with = "as_lists")]
     pub counts: Vec<(u64, u64)>,
 }
 
-/// Pairs as lists: a tuple would be one in Python, and a list in a document that is read.
+/// Writes pairs as lists. A tuple would be a tuple in Python, but a list in a document that is read.
 fn as_lists<S: serde::Serializer>(pairs: &[(u64, u64)], serializer: S) -> Result<S::Ok, S::Error> {
     struct List(u64, u64);
     impl Serialize for List {
@@ -403,7 +411,8 @@ pub struct WindowRow {
     /// Requests that came in it, by group and size; left out without flows with `arrivals`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestRow>,
-    /// Histograms of delays and queueing delays in it; those of completions and slowdowns are of the whole run.
+    /// Histograms of delays and queueing delays in it. Those of completions and slowdowns cover the whole
+    /// run.
     #[serde(default)]
     pub distributions: Vec<DistributionRow>,
     /// The optimum and the flows' distance from it; `None` if it is not known.
@@ -418,25 +427,25 @@ pub struct OptimumRow {
     pub objective: String,
     /// The usable part of the links' rates, 0 to 1.
     pub utilisation: f64,
-    /// How it divides links among classes, such as `AF2 : AF1 : BE = 3 : 2 : 1`; empty if the flows are of one class and
-    /// have no weights.
+    /// The division of links among classes, such as `AF2 : AF1 : BE = 3 : 2 : 1`; empty if the flows are of
+    /// one class and have no weights.
     #[serde(default)]
     pub weights: String,
-    /// Jain's index, weighted: over the goodput of each flow as a part of its goodput here, 0 to 1; `None` with fewer than
-    /// two flows.
+    /// Jain's index, weighted: over the goodput of each flow divided by its goodput in the optimum, 0 to 1;
+    /// `None` with fewer than two flows.
     #[serde(default)]
     pub weighted_jain: Option<f64>,
     /// One row for each flow, in the order of the window's flows.
     pub flows: Vec<OptimumFlowRow>,
     /// The distance of the flows from it.
     pub distance: DistanceRow,
-    /// The target of the run's scheme, if that is to use a part of the links only; left out if it is not.
+    /// The target of the run's scheme, if it uses only a part of the links; else left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetRow>,
 }
 
-/// The slowdown of a flow with an amount, beside that in the optimum: its completion over the time that it would take alone on
-/// an empty network.
+/// The slowdown of a flow with an amount, compared with that in the optimum: its completion divided by the
+/// time that it would take alone on an empty network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownRow {
     /// The flow: its index in `flows`.
@@ -448,11 +457,11 @@ pub struct SlowdownRow {
     pub slowdown: Option<f64>,
     /// The completion in the optimum, with the same propagation, s; `None` if it is not within the run.
     pub optimum_completion_s: Option<f64>,
-    /// That over `alone_s`, 1 or more.
+    /// `optimum_completion_s` divided by `alone_s`, 1 or more.
     pub optimum_slowdown: Option<f64>,
 }
 
-/// The target of a scheme: the optimum of the links if only a part of their rates may be used.
+/// The target of a scheme: the optimum with only a part of the links' rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetRow {
     /// This part, 0 to 1.
@@ -474,8 +483,8 @@ pub struct OptimumFlowRow {
     pub class: String,
     /// Data content delivered to the application, bit/s.
     pub goodput_bps: f64,
-    /// The same if no consumers shared Data; `None` if no two consumers of a prefix have links in common, so that it is the
-    /// same.
+    /// The goodput if no consumers shared Data; `None` if no two consumers of a prefix have links in common,
+    /// so that the values are equal.
     #[serde(default)]
     pub unshared_goodput_bps: Option<f64>,
 }
@@ -488,7 +497,8 @@ pub struct DistanceRow {
     pub mean: Option<f64>,
     /// The largest of these.
     pub largest: Option<f64>,
-    /// The lowest distance with its sign: that of the flow furthest below its optimum, or else least above it.
+    /// The lowest distance with its sign: that of the flow furthest below its optimum, or else least above
+    /// it.
     #[serde(default)]
     pub lowest: Option<f64>,
     /// The highest distance with its sign: that of the flow furthest above its optimum, or else least below it.
@@ -498,58 +508,59 @@ pub struct DistanceRow {
     pub within_5_percent: Option<f64>,
 }
 
-/// One statement of the scenario's source, checked.
+/// One statement of the scenario's source, with its check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExpectationRow {
     /// The measured quantity in words, such as `goodput of class EF, 20 s to 120 s`.
     pub what: String,
     /// The place of the statement, such as `paper, section V-B`.
     pub source: String,
-    /// Unit of its values, which is that of the metric: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
+    /// The unit of its values, which is that of the metric: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1`
+    /// for ratios.
     #[serde(default)]
     pub unit: String,
     /// The stated value; `None` for a comparison with other schemes.
     pub stated: Option<f64>,
     /// The measured value; `None` if there was nothing to measure.
     pub measured: Option<f64>,
-    /// Whether a goodput was not settled at the end of the window of a time to settle. `measured` is then the time until
-    /// this end. Left out if it was.
+    /// Whether a goodput had not settled at the end of the window of a time to settle. `measured` is then the
+    /// time until this end. Left out if it had.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub never: bool,
-    /// Allowed difference of `measured` from `stated`, or beyond `stated` if that is a bound; relative to `stated`, or
-    /// absolute if that is zero.
+    /// The allowed difference of `measured` from `stated`, or the allowed excess over `stated` if that is a
+    /// bound; relative to `stated`, or absolute if that is zero.
     pub tolerance: f64,
-    /// The required relation, within the tolerance: `measured` is near `stated`, not above it, or not below it; or it
-    /// is more or less than under each of the schemes of `than`.
+    /// The required relation, within the tolerance: `measured` is near `stated`, at most `stated`, or at
+    /// least `stated`; or it is more or less than under each of the schemes of `than`.
     #[serde(default)]
     pub bound: Relation,
-    /// The schemes that it is compared with; left out if a number is stated.
+    /// The schemes of a comparison; left out if a number is stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub than: Vec<String>,
-    /// Whether they hold; `None` for a comparison, which one run cannot decide.
+    /// Whether the relation holds; `None` for a comparison, which one run cannot decide.
     pub holds: Option<bool>,
 }
 
-/// The value of a probe: something that was to be measured besides the scenario's expectations.
+/// The value of a probe, which is measured besides the scenario's expectations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbeValue {
     /// The value, in the metric's unit; `None` if there was nothing to measure.
     pub value: Option<f64>,
-    /// Whether a goodput was not settled at the end of the window of a time to settle. `value` is then the time until this
-    /// end.
+    /// Whether a goodput had not settled at the end of the window of a time to settle. `value` is then the
+    /// time until this end.
     pub never: bool,
 }
 
-/// How a measured value should relate to the stated one, or to those of other schemes.
+/// The required relation of a measured value to the stated one, or to those of other schemes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// Near it.
     #[default]
     About,
-    /// Not above it.
+    /// At most it.
     AtMost,
-    /// Not below it.
+    /// At least it.
     AtLeast,
     /// More than under other schemes.
     MoreThan,

@@ -1,6 +1,8 @@
-//! Accounts of the nodes of a run: their stores, their pending Interests, and what they dropped. They work like those of links.
+//! Accounts of the nodes of a run: their stores, their pending Interests, and the packets that they dropped.
+//! They work like those of links.
 //!
-//! The world says what a node's counters are at the ends of steps and intervals, so a packet costs nothing here.
+//! The world reports the counters of a node at the ends of steps and intervals, so a packet costs nothing
+//! here.
 
 use weir_core::node::CacheCounters;
 use weir_core::seam::DropReason;
@@ -10,7 +12,7 @@ use crate::accounts::{Extent, FlowAccounts, Interval};
 use crate::model::{DropRow, NodeRow};
 use crate::series::{NodeSample, NodeSeries};
 
-/// With more nodes than this, no time series of them are kept.
+/// With more nodes than this, their time series are not kept.
 const NODES_WITH_SERIES: usize = 1_000;
 
 /// Packets dropped for one reason.
@@ -25,7 +27,7 @@ pub struct Dropped {
 /// Packets dropped, by [`DropReason::ALL`].
 pub type DroppedByReason = [Dropped; DropReason::ALL.len()];
 
-/// One row for each reason for which something was dropped.
+/// Returns one row for each reason for which packets were dropped.
 pub fn drop_rows(dropped: &DroppedByReason) -> Vec<DropRow> {
     let some =
         DropReason::ALL.into_iter().zip(dropped).filter(|(_, dropped)| **dropped != Dropped::default());
@@ -38,16 +40,16 @@ pub fn drop_rows(dropped: &DroppedByReason) -> Vec<DropRow> {
     .collect()
 }
 
-/// What a node says of itself at the end of a step.
+/// The state of a node at the end of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeState {
-    /// What its stores did so far.
+    /// The counters of its stores so far.
     pub cache: CacheCounters,
-    /// Data in its content store.
+    /// The number of Data in its content store.
     pub cached: u64,
-    /// Pending Interests.
+    /// The number of pending Interests.
     pub pending: u64,
-    /// The most of them since it was asked last.
+    /// The largest number of pending Interests since the last report.
     pub most_pending: u64,
 }
 
@@ -58,9 +60,9 @@ struct NodeInterval {
     to: Time,
     is_active: bool,
     caches: [Vec<CacheCounters>; 2],
-    /// Packets dropped, by node; `None` for a node that dropped nothing, as most do.
+    /// Packets dropped, by node; `None` for a node that dropped nothing, as most nodes.
     drops: Vec<Option<Box<DroppedByReason>>>,
-    /// Pending Interests at the ends of steps, summed up.
+    /// The sum of the pending Interests at the ends of steps.
     pending: Vec<u64>,
     most_pending: Vec<u64>,
     steps: u64,
@@ -80,8 +82,7 @@ impl NodeInterval {
         }
     }
 
-    /// What the stores of a node did in it.
-    /// Takes in that of some nodes, which are at these places.
+    /// Adds the interval of some nodes, which have these indices.
     fn take_in(&mut self, places: &[usize], part: NodeInterval) {
         (self.to, self.is_active, self.steps) = (part.to, part.is_active, part.steps);
         for (own, of_part) in self.caches.iter_mut().zip(part.caches) {
@@ -118,7 +119,7 @@ impl NodeInterval {
     }
 }
 
-/// Puts the values of a part at their places among all.
+/// Puts the values of a part at their indices among all.
 fn put<T>(all: &mut [T], part: Vec<T>, places: &[usize]) {
     for (value, &place) in part.into_iter().zip(places) {
         if let Some(own) = all.get_mut(place) {
@@ -127,7 +128,7 @@ fn put<T>(all: &mut [T], part: Vec<T>, places: &[usize]) {
     }
 }
 
-/// The part of the Interests looked up that were answered; `None` without any.
+/// Returns the answered part of the Interests looked up; `None` without any.
 fn ratio(cache: CacheCounters) -> Option<f64> {
     let looked_up = cache.hits + cache.misses;
     (looked_up > 0).then(|| cache.hits as f64 / looked_up as f64)
@@ -138,16 +139,16 @@ fn ratio(cache: CacheCounters) -> Option<f64> {
 pub struct NodeAccounts {
     names: Vec<String>,
     states: Vec<NodeState>,
-    /// Packets dropped, for whatever reason.
+    /// Packets dropped, for any reason.
     dropped: Vec<u64>,
-    /// Those of the flows' accounts, in their order.
+    /// The intervals of the flows' accounts, in order.
     intervals: Vec<NodeInterval>,
     series: Vec<NodeSeries>,
     at_step: Vec<(CacheCounters, u64)>,
 }
 
 impl NodeAccounts {
-    /// Accounts over the intervals of those of the flows.
+    /// Returns accounts over the intervals of the flows' accounts.
     pub fn new(names: Vec<String>, flows: &FlowAccounts, extent: &Extent) -> NodeAccounts {
         let nodes = names.len();
         let samples = (extent.until.as_nanos() / extent.step.as_nanos()) as usize;
@@ -162,20 +163,20 @@ impl NodeAccounts {
         }
     }
 
-    /// Takes in those of a part of the network, whose nodes are at these places among all.
+    /// Adds the accounts of a part of the network, whose nodes have these indices among all.
     pub fn take_in(&mut self, places: &[usize], part: NodeAccounts) {
         put(&mut self.states, part.states, places);
         put(&mut self.dropped, part.dropped, places);
-        // There are fewer nodes in a part: it has the series of each if the whole has.
+        // A part has fewer nodes, so it has the series of each if the whole has.
         put(&mut self.series, part.series, places);
         for (own, of_part) in self.intervals.iter_mut().zip(part.intervals) {
             own.take_in(places, of_part);
         }
     }
 
-    // ---- What happens
+    // ---- Events
 
-    /// A node dropped a packet.
+    /// Counts a packet that a node dropped.
     pub fn on_drop(&mut self, node: usize, is_data: bool, reason: DropReason) {
         self.dropped[node] += 1;
         for interval in self.intervals.iter_mut().filter(|i| i.is_active) {
@@ -184,7 +185,7 @@ impl NodeAccounts {
         }
     }
 
-    /// A node dropped these packets, of which it tells at once.
+    /// Counts these packets, which a node dropped and reports at once.
     pub fn on_drops(&mut self, node: usize, drops: &DroppedByReason) {
         self.dropped[node] += drops.iter().map(|dropped| dropped.data + dropped.interests).sum::<u64>();
         if drops.iter().all(|dropped| *dropped == Dropped::default()) {
@@ -198,12 +199,12 @@ impl NodeAccounts {
         }
     }
 
-    /// What a node says of itself now; [`NodeAccounts::end_step`] follows.
+    /// Sets the present state of a node, before [`NodeAccounts::end_step`].
     pub fn set_state(&mut self, node: usize, state: NodeState) {
         self.states[node] = state;
     }
 
-    /// The end of a step, or an end of an interval; `is_sample`: a step of the time series ends.
+    /// Ends a step or an interval. `is_sample` is whether a step of the time series ends.
     pub fn end_step(&mut self, now: Time, is_sample: bool) {
         for interval in &mut self.intervals {
             if interval.is_active {
@@ -231,7 +232,7 @@ impl NodeAccounts {
         }
     }
 
-    /// The run ends at `until`, which the next step ends at, before it was planned to.
+    /// Ends the run at `until`, at which the next step ends, earlier than planned.
     pub fn end_at(&mut self, until: Time) {
         for interval in self.intervals.iter_mut().filter(|i| i.from < until) {
             interval.to = interval.to.min(until);
@@ -252,15 +253,15 @@ impl NodeAccounts {
         }
     }
 
-    // ---- What came of it
+    // ---- Results
 
-    /// One row for each node, over the interval with this index.
+    /// Returns one row for each node, over the interval with this index.
     pub fn rows(&self, place: usize) -> Vec<NodeRow> {
         let interval = &self.intervals[place];
         self.names.iter().enumerate().map(|(node, name)| interval.row(node, name)).collect()
     }
 
-    /// Data that all nodes lost, over the interval with this index.
+    /// Returns the Data that all nodes lost, over the interval with this index.
     pub fn data_lost(&self, place: usize) -> u64 {
         let of_reasons = |drops: &DroppedByReason| -> u64 {
             let losses = DropReason::ALL.into_iter().zip(drops).filter(|(reason, _)| reason.is_loss());
@@ -269,8 +270,8 @@ impl NodeAccounts {
         self.intervals[place].drops.iter().flatten().map(|drops| of_reasons(drops)).sum()
     }
 
-    /// The part of the Interests looked up at some nodes that their stores answered, over the interval with this index;
-    /// `None` without any.
+    /// Returns the part of the Interests looked up at some nodes that their stores answered, over the
+    /// interval with this index; `None` without any.
     pub fn hit_ratio(&self, place: usize, nodes: &[usize]) -> Option<f64> {
         let mut sum = CacheCounters::default();
         for &node in nodes {
@@ -281,7 +282,7 @@ impl NodeAccounts {
         ratio(sum)
     }
 
-    /// Takes out the time series.
+    /// Removes and returns the time series.
     pub fn take_series(&mut self) -> Vec<NodeSeries> {
         core::mem::take(&mut self.series)
     }

@@ -3,11 +3,12 @@
 use crate::model::{DistanceRow, FlowRow, OptimumFlowRow, OptimumRow, TargetRow};
 use crate::stats::jain;
 
-/// Within this part of the optimum a flow is near it.
+/// A flow within this part of the optimum is near it.
 const NEAR: f64 = 0.05;
 
 impl TargetRow {
-    /// A target of these goodputs for this part of the links' rates, beside what was measured of the same flows.
+    /// Returns a target with these goodputs for this part of the links' rates, compared with the measured
+    /// flows.
     pub fn new(utilisation: f64, flows: &[OptimumFlowRow], measured: &[FlowRow]) -> TargetRow {
         let goodput_bps = flows.iter().map(|flow| flow.goodput_bps).sum();
         TargetRow { utilisation, goodput_bps, distance: DistanceRow::of(flows, measured) }
@@ -15,7 +16,7 @@ impl TargetRow {
 }
 
 impl OptimumRow {
-    /// The optimum beside what was measured of the same flows, in the same order.
+    /// Returns the optimum, compared with the measured flows in the same order.
     pub fn new(
         objective: &str,
         utilisation: f64,
@@ -32,7 +33,7 @@ impl OptimumRow {
 }
 
 impl DistanceRow {
-    /// The distances of the measured goodputs from `best`, of the same flows in the same order.
+    /// Returns the distances of the measured goodputs from `best`, for the same flows in the same order.
     pub fn of(best: &[OptimumFlowRow], measured: &[FlowRow]) -> DistanceRow {
         let pairs = best.iter().zip(measured).filter(|(best, _)| best.goodput_bps > 0.0);
         let signed: Vec<f64> = pairs.map(|(best, flow)| flow.goodput_bps / best.goodput_bps - 1.0).collect();

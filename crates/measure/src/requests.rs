@@ -7,14 +7,14 @@ use crate::model::{Distribution, DistributionRow, RequestRow, SlowdownFigures};
 use crate::series::RequestSample;
 use crate::stats::DelayHistogram;
 
-/// The least number of Data of each class of sizes.
+/// The smallest number of Data of each class of sizes.
 const SIZES: [u64; 5] = [1, 10, 100, 1_000, 10_000];
-/// A slowdown of 1 is recorded as so many ns: the histogram is precise to 0.00005 then.
+/// A slowdown of 1 is recorded as this many ns, so that the histogram is precise to 0.00005.
 const ONE: f64 = 1e9;
-/// So many requests have a row each.
+/// The largest number of requests with their own rows.
 const MOST_SAMPLES: usize = 2_000_000;
 
-/// The class of sizes of a request.
+/// Returns the class of sizes of a request.
 fn size_of(amount: u64) -> usize {
     SIZES.iter().rposition(|least| amount >= *least).unwrap_or(0)
 }
@@ -35,7 +35,7 @@ pub struct RequestInfo {
     pub is_source: bool,
 }
 
-/// Requests of one group and size that came in one interval.
+/// The requests of one group and size that came in one interval.
 #[derive(Clone, Debug, Default)]
 struct Cell {
     came: u64,
@@ -72,14 +72,14 @@ impl Cell {
     }
 }
 
-/// The distribution of slowdowns that were recorded as times.
+/// Converts the distribution of slowdowns that were recorded as times.
 fn as_ratio(times: Distribution) -> Distribution {
     let ratio = 1e6 / ONE;
     let (step, mean) = (times.step * ratio, times.mean.map(|mean| mean * ratio));
     Distribution { unit: "1".to_owned(), step, mean, ..times }
 }
 
-/// All requests of a run. A request belongs to the intervals in which it came, whenever it is complete.
+/// All requests of a run. A request belongs to the intervals in which it came, whenever it completes.
 #[derive(Clone, Debug, Default)]
 pub struct RequestAccounts {
     groups: Vec<String>,
@@ -87,15 +87,14 @@ pub struct RequestAccounts {
     group_of: Vec<usize>,
     /// The whole run, then the windows.
     intervals: Vec<(Time, Time)>,
-    /// By interval, group and size.
+    /// The cells, by interval, group and size.
     cells: Vec<Cell>,
-    /// The requests that have ended, if a row is wanted for each.
-    /// With the time at which each ended.
+    /// The requests that have ended, if a row is wanted for each, with the times at which they ended.
     samples: Option<Vec<(Time, RequestSample)>>,
 }
 
 impl RequestAccounts {
-    /// Accounts of a run of these flows.
+    /// Returns the accounts of a run with these flows.
     pub fn new(flows: Vec<RequestInfo>, extent: &Extent) -> RequestAccounts {
         let mut groups: Vec<String> = Vec::new();
         let mut group_of = Vec::with_capacity(flows.len());
@@ -120,12 +119,13 @@ impl RequestAccounts {
         within.map(move |(cells, _)| &mut cells[group * SIZES.len() + size])
     }
 
-    /// A request came for so many Data.
+    /// Counts a request for this many Data.
     pub fn on_request(&mut self, flow: usize, came: Time, amount: u64) {
         self.cells_at(flow, came, amount).for_each(|cell| cell.came += 1);
     }
 
-    /// A request that came then was complete; `alone` is the time that it would take alone in the network.
+    /// Counts the completion of a request that came at `came`. `alone` is the time that it would take alone
+    /// in the network.
     pub fn on_end(&mut self, flow: usize, came: Time, amount: u64, took: Span, alone: Option<Span>) {
         let slowdown =
             alone.filter(|alone| *alone > Span::ZERO).map(|alone| took.as_secs_f64() / alone.as_secs_f64());
@@ -148,12 +148,13 @@ impl RequestAccounts {
         }
     }
 
-    /// Whether any flow is a source of requests.
+    /// Returns whether any flow is a source of requests.
     pub fn has_sources(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// Histograms of completion and slowdown over the whole run, for each group its sizes, and all of them together.
+    /// Returns histograms of completion and slowdown over the whole run, for each group by size, and for all
+    /// sizes together.
     pub fn distributions(&self) -> Vec<DistributionRow> {
         let mut rows = Vec::new();
         for (group, cells) in self.groups.iter().zip(self.cells.chunks(SIZES.len())) {
@@ -180,7 +181,8 @@ impl RequestAccounts {
         rows
     }
 
-    /// The rows of an interval, the whole run first: for each group its sizes, and all of them together.
+    /// Returns the rows of an interval, the whole run first: for each group by size, and for all sizes
+    /// together.
     pub fn rows(&self, interval: usize) -> Vec<RequestRow> {
         let per_interval = self.groups.len() * SIZES.len();
         let cells = self.cells.get(interval * per_interval..).unwrap_or_default();
@@ -196,16 +198,17 @@ impl RequestAccounts {
         rows
     }
 
-    /// The requests that have ended, in the order of their ends; none if no time series are wanted.
+    /// Removes and returns the requests that have ended, in the order of their ends; none without time
+    /// series.
     pub fn take_samples(&mut self) -> Vec<RequestSample> {
         let mut samples = self.samples.take().unwrap_or_default();
-        // Those of one instant by flow, wherever they were counted.
+        // Requests that end at the same time are in the order of flows, wherever they were counted.
         samples.sort_by_key(|(ended, sample)| (*ended, sample.flow));
         samples.truncate(MOST_SAMPLES);
         samples.into_iter().map(|(_, sample)| sample).collect()
     }
 
-    /// Takes in those of a part of the network, which count the same flows.
+    /// Adds the accounts of a part of the network, which count the same flows.
     pub fn take_in(&mut self, part: RequestAccounts) {
         self.cells.iter_mut().zip(&part.cells).for_each(|(own, of_part)| own.merge(of_part));
         self.samples.iter_mut().for_each(|own| own.extend(part.samples.iter().flatten()));

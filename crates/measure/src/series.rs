@@ -1,7 +1,7 @@
 //! The time series of a run, and its network: the input of the report and of the Parquet tables.
 //!
-//! Time is cut into steps of `step_s`; sample `k` covers `[k * step_s, (k + 1) * step_s)`. All
-//! vectors have capacity for a whole run, so filling them allocates nothing.
+//! Time is divided into steps of `step_s`; sample `k` covers `[k * step_s, (k + 1) * step_s)`. All vectors
+//! have capacity for a whole run, so filling them allocates nothing.
 
 use weir_core::consumer::Consumer;
 use weir_core::seam::Gauge;
@@ -14,7 +14,7 @@ use crate::model::{ProbeValue, RunDocument};
 pub struct Report {
     /// The figures over the whole run and its windows.
     pub document: RunDocument,
-    /// The values of the probes that were given besides the scenario's expectations, in their order.
+    /// The values of the probes besides the scenario's expectations, in order.
     pub probes: Vec<ProbeValue>,
     /// The figures over time.
     pub series: Series,
@@ -52,15 +52,15 @@ pub struct Series {
 /// A request that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RequestSample {
-    /// Its flow: the place in `RunDocument::flows`.
+    /// Its flow: the index in `RunDocument::flows`.
     pub flow: u32,
-    /// When it came, s.
+    /// The time at which it came, s.
     pub came_s: f64,
     /// The Data that it fetched.
     pub amount: u64,
     /// The time until its last Data, s.
     pub completion_s: f64,
-    /// That over the time that it would take alone; NaN if that is not known.
+    /// That time divided by the time that it would take alone; NaN if that is not known.
     pub slowdown: f64,
 }
 
@@ -77,11 +77,12 @@ pub struct FlowSeries {
     pub lost: Vec<u32>,
     /// Retransmitted Interests.
     pub retransmitted: Vec<u32>,
-    /// What its flow control steers by and its consumer knows, at the end of each step.
+    /// The state of its flow control and its consumer, at the end of each step.
     pub control: ControlSeries,
 }
 
-/// The flow control of one flow over time, at the end of each step. Empty if not recorded; NaN where there is no value.
+/// The flow control of one flow over time, at the end of each step. Empty if not recorded; NaN without a
+/// value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ControlSeries {
     /// Congestion window, packets; NaN while the flow control steers by a rate.
@@ -114,7 +115,7 @@ pub struct ControlSample {
 }
 
 impl ControlSample {
-    /// That of a consumer now.
+    /// Returns the present state of a consumer.
     pub fn of(consumer: &Consumer) -> ControlSample {
         ControlSample {
             gauge: consumer.gauge(),
@@ -141,7 +142,7 @@ pub struct FlowSample {
     pub retransmitted: u32,
 }
 
-/// One class over time: its flows summed.
+/// One class over time: the sum of its flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassSeries {
     /// Name of the service class.
@@ -195,13 +196,13 @@ pub struct LinkSample {
 pub struct NodeSeries {
     /// Interests that its stores answered.
     pub cache_hits: Vec<u32>,
-    /// Interests that were looked up there in vain.
+    /// Interests that were looked up there without success.
     pub cache_misses: Vec<u32>,
     /// Data in its content store at the end of the step.
     pub cached_packets: Vec<u32>,
     /// Pending Interests at the end of the step.
     pub pit: Vec<u32>,
-    /// Packets that it dropped, for whatever reason.
+    /// Packets that it dropped, for any reason.
     pub drops: Vec<u32>,
 }
 
@@ -210,19 +211,19 @@ pub struct NodeSeries {
 pub struct NodeSample {
     /// Interests that its stores answered.
     pub cache_hits: u32,
-    /// Interests that were looked up there in vain.
+    /// Interests that were looked up there without success.
     pub cache_misses: u32,
     /// Data in its content store at the end of the step.
     pub cached_packets: u32,
     /// Pending Interests at the end of the step.
     pub pit: u32,
-    /// Packets that it dropped, for whatever reason.
+    /// Packets that it dropped, for any reason.
     pub drops: u32,
 }
 
 impl Series {
-    /// Empty series with room for `samples` steps of `step_s` seconds; `flows` and `links` (each
-    /// direction counts) are there, `classes` come with [`Series::sum_classes`].
+    /// Returns empty series with room for `samples` steps of `step_s` seconds. `flows` and `links` (each
+    /// direction counts) exist already; [`Series::sum_classes`] makes `classes`.
     pub fn with_room(step_s: f64, samples: usize, flows: usize, links: usize) -> Series {
         Series {
             step_s,
@@ -235,11 +236,11 @@ impl Series {
         }
     }
 
-    /// Makes `classes` from the flows: `classes` are the classes in the order of the document's
-    /// rows, `class_of[i]` is the class of flow `i`.
+    /// Makes `classes` from the flows: `classes` are the classes in the order of the document's rows, and
+    /// `class_of[i]` is the class of flow `i`.
     ///
-    /// Goodput and counts are sums. The delay is the flows' mean weighted by their goodput, which
-    /// is the mean over all Data packets where a class has packets of one size.
+    /// Goodput and counts are sums. The delay is the flows' mean weighted by their goodput. This is the mean
+    /// over all Data packets if the packets of a class have one size.
     pub fn sum_classes<C: AsRef<str>, F: AsRef<str>>(&mut self, classes: &[C], class_of: &[F]) {
         let samples = self.samples;
         self.classes = classes
@@ -293,7 +294,7 @@ fn add<T: Copy>(sum: &mut [T], with: &[T], op: impl Fn(T, T) -> T) {
 }
 
 impl FlowSeries {
-    /// Empty, with room for `samples` steps.
+    /// Returns an empty series with room for `samples` steps.
     pub fn with_room(samples: usize) -> FlowSeries {
         FlowSeries {
             goodput_bps: Vec::with_capacity(samples),
@@ -317,7 +318,7 @@ impl FlowSeries {
 }
 
 impl ControlSeries {
-    /// Empty, with room for `samples` steps.
+    /// Returns an empty series with room for `samples` steps.
     pub fn with_room(samples: usize) -> ControlSeries {
         let room = || Vec::with_capacity(samples);
         let [window, rate_bps, pending, srtt_ms, rto_ms, base_rtt_ms] = [(); 6].map(|()| room());
@@ -341,7 +342,7 @@ impl ControlSeries {
 }
 
 impl LinkSeries {
-    /// Empty, with room for `samples` steps.
+    /// Returns an empty series with room for `samples` steps.
     pub fn with_room(samples: usize) -> LinkSeries {
         LinkSeries {
             throughput_bps: Vec::with_capacity(samples),
@@ -366,7 +367,7 @@ impl LinkSeries {
 }
 
 impl NodeSeries {
-    /// Empty, with room for `samples` steps.
+    /// Returns an empty series with room for `samples` steps.
     pub fn with_room(samples: usize) -> NodeSeries {
         NodeSeries {
             cache_hits: Vec::with_capacity(samples),
@@ -393,28 +394,28 @@ impl NodeSeries {
 pub struct Topology {
     /// All nodes, in the scenario's order.
     pub nodes: Vec<TopologyNode>,
-    /// Its links, both directions as one; among them the pairs of stations of each medium.
+    /// Its links, both directions as one, including the pairs of stations of each medium.
     pub links: Vec<TopologyLink>,
     /// Its shared media.
     pub media: Vec<TopologyMedium>,
 }
 
-/// What a node is there for.
+/// The role of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Applications that fetch.
+    /// It has applications that fetch.
     Consumer,
-    /// Forwards only.
+    /// It only forwards.
     #[default]
     Router,
-    /// Applications that answer.
+    /// It has applications that answer.
     Producer,
-    /// Applications of both kinds.
+    /// It has applications of both kinds.
     Peer,
 }
 
 impl Role {
-    /// Its name in lower case.
+    /// Returns its name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Role::Consumer => "consumer",
@@ -425,38 +426,38 @@ impl Role {
     }
 }
 
-/// A node. Nodes with applications may forward for others besides.
+/// A node. A node with applications may also forward for others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyNode {
-    /// As the scenario calls it.
+    /// Its name in the scenario.
     pub name: String,
-    /// What it is there for.
+    /// Its role.
     pub role: Role,
-    /// Where it is drawn, x to the right and y down, in any unit, if the scenario says so;
-    /// otherwise the report lays the network out.
+    /// Its position in the drawing, x to the right and y down, in any unit, if the scenario gives it;
+    /// otherwise the report computes a layout.
     pub position: Option<(f32, f32)>,
 }
 
 /// A link, both directions as one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyLink {
-    /// One end's name.
+    /// The name of one end.
     pub from: String,
-    /// The other end's name.
+    /// The name of the other end.
     pub to: String,
-    /// Rate of each direction, bit/s.
+    /// The rate of each direction, bit/s.
     pub rate_bps: f64,
-    /// Propagation delay one way, ms.
+    /// The one-way propagation delay, ms.
     pub delay_ms: f64,
-    /// The medium that it shares with others: its place in [`Topology::media`].
+    /// The medium that it shares with others: its index in [`Topology::media`].
     pub medium: Option<usize>,
 }
 
 /// A medium that stations share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyMedium {
-    /// As the scenario calls it.
+    /// Its name in the scenario.
     pub name: String,
-    /// Names of the nodes that are on it.
+    /// The names of its nodes.
     pub stations: Vec<String>,
 }

@@ -3,12 +3,12 @@
 use crate::model::{DelayMs, Distribution, Estimate, Hops, QueueMs};
 use hdrhistogram::Histogram;
 
-/// What one count of the histogram stands for, ns.
+/// The unit of the histogram, ns.
 const UNIT_NS: u64 = 50_000;
 /// Longer delays count as this one: a day, in units.
 const LONGEST: u64 = 86_400 * 1_000_000_000 / UNIT_NS;
 
-/// How many Data came over 0, 1, 2, … links.
+/// The numbers of Data that crossed 0, 1, 2, … links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HopCounts(Vec<u64>);
 
@@ -23,7 +23,7 @@ impl HopCounts {
         self.0[hops] += 1;
     }
 
-    /// Without those that were there before.
+    /// Returns the counts without those of an earlier time.
     pub fn since(&self, before: Option<&HopCounts>) -> HopCounts {
         let mut counts = self.clone();
         for (count, before) in counts.0.iter_mut().zip(before.into_iter().flat_map(|before| &before.0)) {
@@ -35,13 +35,13 @@ impl HopCounts {
         counts
     }
 
-    /// Adds all of another.
+    /// Adds all counts of another.
     pub fn merge(&mut self, other: &HopCounts) {
         self.0.resize(self.0.len().max(other.0.len()), 0);
         self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Mean and counts, for a row of flows or classes.
+    /// Returns mean and counts, for a row of flows or classes.
     pub fn hops(&self) -> Hops {
         let sum = |of: fn((usize, &u64)) -> u64| self.0.iter().enumerate().map(of).sum::<u64>();
         let (count, hops) = (sum(|(_, count)| *count), sum(|(hops, count)| hops as u64 * count));
@@ -49,18 +49,18 @@ impl HopCounts {
     }
 }
 
-/// Delays of many packets in little memory: percentiles to 50 µs or 0.05 %, whichever is coarser,
-/// and an exact mean.
+/// Delays of many packets in little memory: percentiles to 50 µs or 0.05 %, whichever is coarser, and an
+/// exact mean.
 ///
-/// It allocates its table with the first record (8 kB) and doubles it when a longer delay than all
-/// before comes (45 kB at a minute); otherwise it allocates nothing. A [`DelayHistogram::coarse`]
-/// one takes an eighth of that.
+/// It allocates its table with the first record (8 kB), and doubles it when a longer delay than all before
+/// comes (45 kB at a minute); otherwise it allocates nothing. A [`DelayHistogram::coarse`] one takes an
+/// eighth of that.
 #[derive(Clone, Debug)]
 pub struct DelayHistogram {
     counts: Option<Box<Histogram<u32>>>,
     sum_ns: u128,
     count: u64,
-    /// Delays that round to no unit, which are not in the table.
+    /// The number of delays that round to zero units. They are not in the table.
     zeros: u64,
     significant_digits: u8,
 }
@@ -72,13 +72,13 @@ impl Default for DelayHistogram {
 }
 
 impl DelayHistogram {
-    /// An empty histogram; allocates nothing.
+    /// Returns an empty histogram. It allocates nothing.
     pub const fn new() -> DelayHistogram {
         DelayHistogram { counts: None, sum_ns: 0, count: 0, zeros: 0, significant_digits: 3 }
     }
 
-    /// An empty histogram with percentiles to 50 µs or 0.5 %, whichever is coarser: for
-    /// many histograms that are updated all the time.
+    /// Returns an empty histogram with percentiles to 50 µs or 0.5 %, whichever is coarser. It is for many
+    /// histograms that are updated all the time.
     pub const fn coarse() -> DelayHistogram {
         DelayHistogram { counts: None, sum_ns: 0, count: 0, zeros: 0, significant_digits: 2 }
     }
@@ -105,17 +105,17 @@ impl DelayHistogram {
             return;
         }
         let units = (ns.saturating_add(UNIT_NS / 2) / UNIT_NS).min(LONGEST);
-        // It resizes itself up to `LONGEST`, so that recording cannot fail.
+        // The table grows up to `LONGEST`, so recording cannot fail.
         let _ = self.table().record(units);
     }
 
-    /// Adds all delays of another.
+    /// Adds all delays of another histogram.
     pub fn merge(&mut self, other: &DelayHistogram) {
         self.sum_ns += other.sum_ns;
         self.count += other.count;
         self.zeros += other.zeros;
         if let Some(counts) = &other.counts {
-            // As above.
+            // As in `record`, this cannot fail.
             let _ = self.table().add(counts.as_ref());
         }
     }
@@ -139,17 +139,18 @@ impl DelayHistogram {
         }
     }
 
-    /// The number of delays.
+    /// Returns the number of delays.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean, ms; exact. `None` without delays.
+    /// Returns their exact mean, ms; `None` without delays.
     pub fn mean_ms(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64 / 1e6)
     }
 
-    /// The delay that the part `quantile` (0 to 1) of all delays does not exceed, ms. `None` without delays.
+    /// Returns the delay that the part `quantile` (0 to 1) of all delays does not exceed, ms; `None` without
+    /// delays.
     pub fn quantile_ms(&self, quantile: f64) -> Option<f64> {
         let rank = (quantile.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
         if self.count == 0 {
@@ -157,26 +158,26 @@ impl DelayHistogram {
         }
         let Some(counts) = self.counts.as_ref().filter(|_| rank > self.zeros) else { return Some(0.0) };
         let units = counts.value_at_quantile((rank - self.zeros) as f64 / counts.len() as f64);
-        // The table gives the upper end of a cell; its middle is nearer on average.
+        // The table returns the upper end of a cell. Its middle is nearer on average.
         let middle = (counts.lowest_equivalent(units) + counts.highest_equivalent(units)) as f64 / 2.0;
         Some(middle * UNIT_NS as f64 / 1e6)
     }
 
-    /// The histogram for the document, ms: as fine as a [`DelayHistogram::coarse`] one.
+    /// Returns the histogram for the document, ms. It is as fine as a [`DelayHistogram::coarse`] one.
     pub fn distribution(&self) -> Distribution {
         let mut all = Distribution::new("ms", UNIT_NS as f64 / 1e6);
         if self.zeros > 0 {
             all.add(0, self.zeros);
         }
         for cell in self.counts.iter().flat_map(|counts| counts.iter_recorded()) {
-            // A cell of this table is within one bucket of that.
+            // A cell of this table is within one bucket of the document's histogram.
             all.add(cell.value_iterated_to(), cell.count_at_value().into());
         }
         (all.count, all.mean) = (self.count, self.mean_ms());
         all
     }
 
-    /// Mean and percentiles, for a row of flows or classes.
+    /// Returns mean and percentiles, for a row of flows or classes.
     pub fn delay_ms(&self) -> DelayMs {
         DelayMs {
             mean: self.mean_ms(),
@@ -186,30 +187,30 @@ impl DelayHistogram {
         }
     }
 
-    /// Mean and 99th percentile, for a row of links.
+    /// Returns mean and 99th percentile, for a row of links.
     pub fn queue_ms(&self) -> QueueMs {
         QueueMs { mean: self.mean_ms(), p99: self.quantile_ms(0.99) }
     }
 }
 
-/// Jain's fairness index of some allocations: 1 when all are equal, `1/n` when one has all.
-/// `None` if all are zero or there are none.
+/// Returns Jain's fairness index of some allocations: 1 if all are equal, `1/n` if one has everything.
+/// Returns `None` if all are zero or there are none.
 pub fn jain(allocations: &[f64]) -> Option<f64> {
     let sum: f64 = allocations.iter().sum();
     let squares: f64 = allocations.iter().map(|x| x * x).sum();
     (squares > 0.0).then(|| sum * sum / (allocations.len() as f64 * squares))
 }
 
-/// The largest relative deviation of an allocation from their mean: 0 when all are equal. `None` where that
-/// is zero or there are none.
+/// Returns the largest relative deviation of an allocation from the mean: 0 if all are equal. Returns `None`
+/// if the mean is zero or there are none.
 pub fn unfairness(allocations: &[f64]) -> Option<f64> {
     let mean = allocations.iter().sum::<f64>() / allocations.len() as f64;
     (mean > 0.0).then(|| allocations.iter().map(|x| (x / mean - 1.0).abs()).fold(0.0, f64::max))
 }
 
 impl Estimate {
-    /// The mean of some values, and its 95 % confidence interval under the assumption that they are normal and
-    /// independent. `None` without any.
+    /// Returns the mean of some values, and its 95 % confidence interval under the assumption that they are
+    /// normal and independent; `None` without values.
     pub fn of(values: &[f64]) -> Option<Estimate> {
         let n = values.len();
         if n == 0 {
@@ -217,7 +218,7 @@ impl Estimate {
         }
         let (count, distinct) = (n as u64, distinct(values));
         if distinct == 1 {
-            // Sums of equal values round, and an interval of rounding errors is none.
+            // Sums of equal values round, and an interval of rounding errors has no meaning.
             let ci95 = (n > 1).then_some(0.0);
             return Some(Estimate { mean: values[0], ci95, n: count, distinct });
         }
@@ -229,7 +230,7 @@ impl Estimate {
     }
 }
 
-/// How many different numbers there are among some.
+/// Returns the number of different values.
 fn distinct(values: &[f64]) -> u64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -237,9 +238,9 @@ fn distinct(values: &[f64]) -> u64 {
     sorted.len() as u64
 }
 
-/// What Student's t with so many degrees of freedom, at least one, is between in 95 % of all cases, plus
-/// and minus; to four digits. Few degrees from a table, others by the expansion about the normal
-/// distribution (Abramowitz and Stegun, 26.7.5).
+/// Returns the half-width of the interval around 0 that contains Student's t in 95 % of all cases, with this
+/// number of degrees of freedom (at least one); to four digits. Small numbers of degrees are in a table; others
+/// use the expansion about the normal distribution (Abramowitz and Stegun, 26.7.5).
 fn student_t(degrees: usize) -> f64 {
     const FEW: [f64; 5] = [12.7062, 4.30265, 3.18245, 2.77645, 2.57058];
     const Z: f64 = 1.959_963_984_540_054;
@@ -382,7 +383,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_t_times_the_error_of_the_mean() {
-        // Mean 5, standard deviation sqrt(32 / 7), eight values.
+        // The mean is 5 and the standard deviation sqrt(32 / 7), with eight values.
         let estimate = Estimate::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((estimate.mean, estimate.n), (5.0, 8));
         near(estimate.ci95, 2.364_62 * (32.0_f64 / 7.0).sqrt() / 8.0_f64.sqrt(), 1e-4);

@@ -1,42 +1,42 @@
-//! What happens to single packets of a run, for those who ask for it.
+//! Traces of single packets of a run, on request.
 
 use weir_core::packet::Packet;
 use weir_core::seam::DropReason;
 use weir_core::units::{Span, Time};
 
-/// Something that happens to a packet.
+/// An event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceWhat {
     /// A consumer expresses an Interest.
     Express,
-    /// It begins to leave by a link. On a shared medium: it is the station's next one.
+    /// It begins to leave by a link. On a shared medium, it becomes the station's next packet.
     Send {
         /// Its waiting time at this node.
         waited: Span,
     },
     /// It has arrived by a link.
     Receive,
-    /// An application gets it: a consumer its Data or Nack, a producer an Interest.
+    /// An application receives it: a consumer its Data or Nack, a producer an Interest.
     Deliver,
     /// An Interest is answered by the node's content store or simulated cache.
     Hit,
-    /// An Interest is not forwarded, because one of its name is pending.
+    /// An Interest is not forwarded, because one with its name is pending.
     Aggregate,
-    /// It is thrown away.
+    /// It is dropped.
     Drop(DropReason),
-    /// A consumer takes Interests for lost.
+    /// A consumer counts Interests as lost.
     Timeout {
-        /// How many.
+        /// The number of Interests.
         interests: u64,
     },
 }
 
 impl TraceWhat {
-    /// All, by their names.
+    /// The names of all events.
     pub const NAMES: [&'static str; 8] =
         ["express", "send", "receive", "deliver", "hit", "aggregate", "drop", "timeout"];
 
-    /// Its name in a trace.
+    /// Returns its name in a trace.
     pub fn name(&self) -> &'static str {
         match self {
             TraceWhat::Express => "express",
@@ -54,29 +54,29 @@ impl TraceWhat {
 /// One event of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceEvent<'a> {
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// The node, by its place in the scenario.
+    /// The node, by its index in the scenario.
     pub node: u32,
     /// The neighbour at the other end of the face; `None` for an application.
     pub neighbour: Option<u32>,
-    /// What happens.
+    /// The kind of the event.
     pub what: TraceWhat,
-    /// The packet as it is then. Of a timeout it has only the prefix as its name.
+    /// The packet at that time. For a timeout it has only the prefix as its name.
     pub packet: &'a Packet,
 }
 
-/// Takes the events of a run as they happen.
+/// A receiver of the events of a run.
 pub trait Trace: Send {
-    /// Takes one.
+    /// Handles one event.
     fn on_event(&mut self, event: &TraceEvent<'_>);
 
-    /// What went wrong so far, in words: the run then ends.
+    /// Returns the reason of a failure so far, in words. The run then ends.
     fn failure(&mut self) -> Option<String>;
 
-    /// The run has ended: completes what was written.
+    /// Completes the output after the end of the run.
     ///
     /// # Errors
-    /// What went wrong, in words.
+    /// Returns the reason in words if the output failed.
     fn finish(&mut self) -> Result<(), String>;
 }

@@ -9,26 +9,27 @@
 //!            slot by slot +-------> after seven transmissions: given up
 //! ```
 //!
-//! Only one frame at a time can be received, and a station that sends does not hear. So a station
-//! that has a frame counts idle slots, from a number drawn at random in 0 to its contention window,
-//! and sends when it gets to zero. Counters stand still while the medium is busy. Stations whose
-//! counters end in the same slot collide. Only an acknowledgement tells the sender that its frame
-//! was received; without one it doubles its window and draws again. After each frame a station draws
-//! once more before the next (post-backoff); one that has done so, and gets a frame while the medium
-//! is idle, sends without back-off.
+//! Only one frame at a time can be received, and a station that sends does not hear. So a station with a
+//! frame counts idle slots, from a random number between 0 and its contention window, and sends when the
+//! counter is zero. Counters stop while the medium is busy. Stations whose counters end in the same slot
+//! collide. Only an acknowledgement tells the sender that its frame was received. Without one it doubles its
+//! window and draws again. After each frame a station draws once more before the next one (post-backoff). A
+//! station whose post-backoff is over, and which gets a frame while the medium is idle, sends without
+//! back-off.
 //!
-//! Sans-IO like the rest: the world offers packets, calls at [`Medium::next_deadline`], and is told
-//! what becomes of them. A packet that was offered comes back once, in [`MediumAction::Receive`] or in
+//! The medium is sans-IO: the world offers packets, calls at [`Medium::next_deadline`], and is told the fate
+//! of each packet. An offered packet comes back once, in [`MediumAction::Receive`] or in
 //! [`MediumAction::Release`].
 //!
 //! # Simplifications
-//! 1. All stations hear each other, at once: nobody is hidden, and propagation takes no time.
-//! 2. They count the same slots, also when the medium has been idle for long: a frame that comes in
-//!    the middle of a slot leaves at its end. Within a slot stations cannot hear each other begin.
-//! 3. Frames that collide are all lost. Acknowledgements are not.
-//! 4. After a frame that was not received everybody waits EIFS, its sender too (its ACK timeout and
+//! 1. All stations hear each other at once: there are no hidden stations, and propagation takes no time.
+//! 2. They count the same slots, even if the medium has been idle for long. A frame that comes in the middle
+//!    of a slot leaves at its end. Within a slot stations cannot hear each other begin.
+//! 3. Frames that collide are all lost. Acknowledgements are never lost.
+//! 4. After a frame that was not received all stations wait EIFS, including its sender (its ACK timeout and
 //!    DIFS are 84 µs, EIFS is 94 µs).
-//! 5. No RTS/CTS, no fragments, no beacons, no change of rate; a packet goes to one named station.
+//! 5. There are no RTS/CTS, no fragments, no beacons, and no change of rate. A packet goes to one given
+//!    station.
 
 use std::collections::VecDeque;
 
@@ -49,9 +50,9 @@ use shares::Shares;
 
 /// CWmin of 802.11a: the first back-off is drawn from 0 to this, slots.
 const MIN_WINDOW: u32 = 15;
-/// CWmax.
+/// CWmax, slots.
 const MAX_WINDOW: u32 = 1023;
-/// How often a frame is sent before it is given up: dot11ShortRetryLimit.
+/// The number of transmissions of a frame before it is given up: dot11ShortRetryLimit.
 const TRANSMISSIONS: u32 = 7;
 
 /// One direction between two stations.
@@ -65,14 +66,14 @@ struct MediumLink {
     random: Random,
 }
 
-/// What the world must know to make a pair of stations that talk to each other.
+/// The settings of a pair of stations that communicate.
 #[derive(Debug)]
 pub struct Pair {
     /// The two stations.
     pub stations: [u32; 2],
-    /// Rate of frames from the first to the second, and back: one of [`phy::RATES`].
+    /// The rate of frames from the first to the second, and back: one of [`phy::RATES`].
     pub rate: [Rate; 2],
-    /// Probability that a frame is lost though it does not collide, each direction.
+    /// The probability that a frame is lost without a collision, each direction.
     pub loss: f64,
     /// The random streams of the two directions.
     pub random: [Random; 2],
@@ -83,19 +84,19 @@ pub struct Pair {
 struct Frame {
     link: u32,
     packet: PacketId,
-    /// How long it is on the air, and its acknowledgement.
+    /// The time of the frame on the air, and of its acknowledgement.
     time: Span,
     ack: Span,
 }
 
 #[derive(Debug)]
 struct Station {
-    /// The first one contends.
+    /// The waiting frames. The first one contends.
     frames: VecDeque<Frame>,
-    /// The slot in which it may send, counted from the beginning of the slots.
+    /// The slot in which the station may send, counted from the first slot.
     slot: u64,
     window: u32,
-    /// Transmissions of the first frame so far.
+    /// The number of transmissions of the first frame so far.
     sent: u32,
     /// Draws back-offs.
     random: Random,
@@ -106,7 +107,7 @@ impl Station {
         self.slot = u64::from(self.random.below(self.window + 1));
     }
 
-    /// The frame that is on the air was not received; gives it back if it is given up.
+    /// Handles a frame that was not received. Returns it if it is given up.
     fn fail(&mut self) -> Option<Frame> {
         self.sent += 1;
         self.window = (2 * self.window + 1).min(MAX_WINDOW);
@@ -117,7 +118,7 @@ impl Station {
         self.finish()
     }
 
-    /// The first frame is done with.
+    /// Removes the first frame.
     fn finish(&mut self) -> Option<Frame> {
         (self.window, self.sent) = (MIN_WINDOW, 0);
         self.draw();
@@ -125,63 +126,63 @@ impl Station {
     }
 }
 
-/// What happens on the medium.
+/// An event on the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MediumAction {
-    /// A frame of this direction is on the air from now on; its acknowledgement ends, or it ends if it
-    /// is not received, at `until`.
+    /// A frame of this direction is on the air from now until `until`: the end of its acknowledgement, or its
+    /// own end if it is not received.
     OnAir {
         /// The direction.
         link: u32,
-        /// When the air is free of it.
+        /// The time at which the air is free again.
         until: Time,
     },
-    /// The frame that just began will be received: hand the packet over at `at`.
+    /// The frame that just began will be received. The world delivers the packet at `at`.
     Receive {
         /// The direction.
         link: u32,
         /// The packet.
         packet: PacketId,
-        /// When its last bit arrives.
+        /// The time at which its last bit arrives.
         at: Time,
     },
-    /// The sender of this direction is done with its packet and may offer the next one.
+    /// The sender of this direction has finished its packet and may offer the next one.
     Release {
         /// The direction.
         link: u32,
         /// The packet, if it was given up.
         lost: Option<PacketId>,
     },
-    /// So much can be sent in this direction from now on.
+    /// The expected rate of this direction from now on.
     Rate {
         /// The direction.
         link: u32,
-        /// Bits of packets a second.
+        /// The rate, bits of packets a second.
         rate: Rate,
-        /// What it would be if this direction wanted all that it can get: its max-min fair part. Others may
-        /// be using what is above `rate`.
+        /// The rate if this direction had unlimited demand: its max-min fair share. Others may use the part
+        /// above `rate`.
         fair: Rate,
     },
 }
 
-/// A shared medium. Its directions have numbers: those of pair k are 2k, from its first station to
-/// its second, and 2k + 1.
+/// A shared medium. Its directions have numbers: those of pair k are 2k, from its first station to its
+/// second, and 2k + 1.
 #[derive(Debug)]
 pub struct Medium {
     stations: Vec<Station>,
     links: Vec<MediumLink>,
-    /// The stations that are sending, and until when the medium is busy with it.
+    /// The stations that are sending, and the time until which the medium is busy with it.
     sending: Vec<u32>,
     /// Whether the frame on the air is received.
     is_received: bool,
     busy_until: Time,
-    /// When the first slot began, or begins.
+    /// The time at which the first slot began, or begins.
     slots_from: Time,
     shares: Shares,
 }
 
 impl Medium {
-    /// An idle medium; `stations` are their random streams.
+    /// Returns an idle medium; `stations` are the random streams of the stations.
     pub fn new(stations: Vec<Random>, pairs: Vec<Pair>) -> Medium {
         let station =
             |random| Station { frames: VecDeque::new(), slot: 0, window: MIN_WINDOW, sent: 0, random };
@@ -202,33 +203,34 @@ impl Medium {
         }
     }
 
-    /// How many directions it has.
+    /// Returns the number of directions.
     pub fn directions(&self) -> usize {
         self.links.len()
     }
 
-    /// Bits of packets a second that a direction can carry now, as the latest [`MediumAction::Rate`] said.
+    /// Returns the rate that a direction can carry now, bits of packets a second, as in the latest
+    /// [`MediumAction::Rate`].
     pub fn rate(&self, link: u32) -> Rate {
         self.shares.rate(link)
     }
 
-    /// Changes the rate of a direction's frames, from the next one offered on.
+    /// Changes the rate of a direction's frames, from the next offered one on.
     pub fn set_rate(&mut self, now: Time, link: u32, rate: Rate) {
         self.links[link as usize].rate = rate;
         self.shares.on_change(now);
     }
 
-    /// Changes how often frames of a direction are lost, from the next one sent on.
+    /// Changes the loss ratio of a direction's frames, from the next transmission on.
     pub fn set_loss(&mut self, link: u32, loss: f64) {
         self.links[link as usize].loss = loss;
     }
 
-    /// While a direction is down, none of its frames is received.
+    /// Sets whether a direction is up. While it is down, none of its frames is received.
     pub fn set_up(&mut self, link: u32, up: bool) {
         self.links[link as usize].up = up;
     }
 
-    /// A packet is to be sent in this direction.
+    /// Offers a packet to send in this direction.
     pub fn offer(&mut self, now: Time, link: u32, packet: PacketId, pool: &PacketPool) {
         let MediumLink { from, rate, .. } = self.links[link as usize];
         if pool[packet].is_interest() {
@@ -249,12 +251,12 @@ impl Medium {
         station.frames.push_back(Frame { link, packet, time, ack: phy::ack_time(rate) });
     }
 
-    /// When to call [`Medium::handle_deadline`].
+    /// Returns when to call [`Medium::handle_deadline`].
     pub fn next_deadline(&self) -> Time {
         self.next_change().min(self.shares.next_deadline())
     }
 
-    /// When a transmission begins or ends.
+    /// Returns when a transmission begins or ends.
     fn next_change(&self) -> Time {
         if !self.sending.is_empty() {
             return self.busy_until;
@@ -264,7 +266,7 @@ impl Medium {
         slot.map_or(Time::NEVER, |slot| self.slots_from + SLOT * slot)
     }
 
-    /// The deadline is reached; appends what happens to `actions`.
+    /// Handles the deadline. Appends the events to `actions`.
     pub fn handle_deadline(&mut self, now: Time, pool: &PacketPool, actions: &mut Vec<MediumAction>) {
         loop {
             let at = self.next_change();
@@ -276,7 +278,7 @@ impl Medium {
         self.shares.handle_deadline(now, &self.links, actions);
     }
 
-    /// The stations whose back-off is over send.
+    /// Starts the stations whose back-off is over.
     fn begin(&mut self, now: Time, pool: &PacketPool, actions: &mut Vec<MediumAction>) {
         let slot = now.since(self.slots_from).as_nanos() / SLOT.as_nanos();
         for (index, station) in self.stations.iter_mut().enumerate() {
@@ -300,7 +302,7 @@ impl Medium {
         self.slots_from = self.busy_until + if self.is_received { DIFS } else { EIFS };
     }
 
-    /// Whether one station sends alone, and its frame is not lost.
+    /// Returns whether one station sends alone, and its frame is not lost.
     fn is_received_alone(&mut self, pool: &PacketPool) -> bool {
         let [station] = self.sending[..] else { return false };
         let frame = self.stations[station as usize].frames[0];
@@ -315,7 +317,7 @@ impl Medium {
         true
     }
 
-    /// The medium is idle again.
+    /// Ends the transmission. The medium is idle again.
     fn end(&mut self, actions: &mut Vec<MediumAction>) {
         for station in self.sending.drain(..) {
             let station = &mut self.stations[station as usize];

@@ -4,14 +4,14 @@
 
 use weir_core::units::{Bytes, Rate, Span};
 
-/// A slot: the time in which a station notices that another one has begun to send.
+/// A slot: the time in which a station detects that another one has begun to send.
 pub const SLOT: Span = Span::from_micros(9);
 /// Short interframe space, between a frame and its acknowledgement.
 pub const SIFS: Span = Span::from_micros(16);
-/// DCF interframe space, SIFS and two slots: how long the medium is idle before slots are counted.
+/// DCF interframe space, SIFS and two slots: the idle time before slots are counted.
 pub const DIFS: Span = Span::from_micros(34);
-/// Extended interframe space: what takes the place of DIFS after a frame that could not be read, so
-/// that an acknowledgement at the lowest rate is not disturbed.
+/// Extended interframe space. It replaces DIFS after a frame that could not be read, so that an
+/// acknowledgement at the lowest rate is not disturbed.
 pub const EIFS: Span = Span::from_micros(16 + 44 + 34);
 
 /// The rates of 802.11a.
@@ -29,31 +29,31 @@ pub const RATES: [Rate; 8] = [
 /// The longest packet that a frame carries: an MSDU of 2304 bytes less the LLC/SNAP header.
 pub const MAX_PACKET: Bytes = Bytes::new(2304 - LLC_SNAP);
 
-/// The rates that every station has; acknowledgements are sent at these.
+/// The rates that every station supports. Acknowledgements use these rates.
 const BASIC_RATES: [Rate; 3] = [Rate::from_mbps(6), Rate::from_mbps(12), Rate::from_mbps(24)];
 
-/// PLCP preamble (16 µs) and SIGNAL symbol (4 µs).
+/// The PLCP preamble (16 µs) and the SIGNAL symbol (4 µs).
 const PREAMBLE: Span = Span::from_micros(20);
 /// An OFDM symbol.
 const SYMBOL: Span = Span::from_micros(4);
-/// SERVICE field and tail bits.
+/// The SERVICE field and the tail bits.
 const SERVICE_AND_TAIL_BITS: u64 = 16 + 6;
-/// MAC header with three addresses, and FCS.
+/// The MAC header with three addresses, and the FCS.
 const MAC_BYTES: u64 = 24 + 4;
 const LLC_SNAP: u64 = 8;
 const ACK: Bytes = Bytes::new(14);
 
-/// How long the frame of a packet is on the air.
+/// Returns the time that the frame of a packet is on the air.
 pub fn frame_time(packet: Bytes, rate: Rate) -> Span {
     time_on_air(Bytes::new(packet.as_u64() + LLC_SNAP + MAC_BYTES), rate)
 }
 
-/// How long the acknowledgement of a frame sent at this rate is on the air.
+/// Returns the time that the acknowledgement of a frame with this rate is on the air.
 pub fn ack_time(rate: Rate) -> Span {
     time_on_air(ACK, control_rate(rate))
 }
 
-/// The highest basic rate that is not above the rate of the frame answered.
+/// Returns the highest basic rate that does not exceed the rate of the acknowledged frame.
 fn control_rate(rate: Rate) -> Rate {
     BASIC_RATES.into_iter().rev().find(|basic| *basic <= rate).unwrap_or(BASIC_RATES[0])
 }

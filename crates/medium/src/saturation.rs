@@ -1,8 +1,8 @@
 //! The capacity of a medium on which every station always has a frame to send.
 //!
-//! G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC
-//! 18(3), 2000, with a retry limit as in H. Wu et al., "Performance of Reliable Transport Protocol over
-//! IEEE 802.11 Wireless LAN", IEEE INFOCOM 2002, and with frames that are lost for themselves.
+//! G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC 18(3),
+//! 2000, with a retry limit as in H. Wu et al., "Performance of Reliable Transport Protocol over IEEE 802.11
+//! Wireless LAN", IEEE INFOCOM 2002, and with frames that are lost without a collision.
 
 use super::{MAX_WINDOW, MIN_WINDOW, TRANSMISSIONS, phy};
 use weir_core::units::{Bytes, Rate, Span};
@@ -14,16 +14,17 @@ pub struct Saturation {
     pub collision: f64,
     /// τ, the probability that a station sends in a slot.
     pub attempt: f64,
-    /// For each frame that is received: idle slots before it,
+    /// For each received frame: the idle slots before it,
     idle_slots: f64,
     /// collisions before it,
     collisions: f64,
-    /// and frames before it that were lost for themselves.
+    /// and the frames before it that were lost without a collision.
     losses: f64,
 }
 
 impl Saturation {
-    /// Of so many stations, where a frame is lost for itself with probability `loss` (below 1).
+    /// Returns the state of this number of stations. `loss` is the probability that a frame is lost without a
+    /// collision (below 1).
     pub fn new(stations: usize, loss: f64) -> Saturation {
         // p grows with τ and τ falls with p, so there is one solution between 0 and 1.
         let (mut low, mut high) = (0.0, 1.0);
@@ -49,9 +50,9 @@ impl Saturation {
         }
     }
 
-    /// The air time, s, of a packet of this length and all that is spent for it: idle slots, frame and
-    /// acknowledgement, and the frames before it that were not received. Those that collide are taken
-    /// to be as long as one of `other` on the air.
+    /// Returns the air time, s, of a packet of this length with all its overhead: idle slots, frame and
+    /// acknowledgement, and the frames before it that were not received. Colliding frames are assumed to be
+    /// as long as one of `other` on the air.
     pub fn air_time(&self, packet: Bytes, rate: Rate, other: Span) -> f64 {
         let frame = phy::frame_time(packet, rate);
         let exchange = frame + phy::SIFS + phy::ack_time(rate) + phy::DIFS;
@@ -61,20 +62,20 @@ impl Saturation {
             + self.losses * (frame + phy::EIFS).as_secs_f64()
     }
 
-    /// Throughput of all stations together, bit/s of packets, if all are of this length.
+    /// Returns the throughput of all stations together, bit/s of packets, if all packets have this length.
     pub fn throughput(&self, packet: Bytes, rate: Rate) -> f64 {
         packet.bits() as f64 / self.air_time(packet, rate, phy::frame_time(packet, rate))
     }
 
-    /// The probability that a frame is given up after its last transmission.
+    /// Returns the probability that a frame is given up after its last transmission.
     pub fn drop_probability(&self, loss: f64) -> f64 {
         let fails = 1.0 - (1.0 - self.collision) * (1.0 - loss);
         (0..TRANSMISSIONS).map(|_| fails).product()
     }
 }
 
-/// τ from p: transmissions of a frame over the slots that they take, one for each and the back-off
-/// before it. Transmission j follows j failures, after a back-off of half its window.
+/// Returns τ from p: the transmissions of a frame over the slots that they take, one for each and the
+/// back-off before it. Transmission j follows j failures, after a back-off of half its window.
 fn attempt_probability(p: f64, loss: f64) -> f64 {
     let fails = 1.0 - (1.0 - p) * (1.0 - loss);
     let (mut reached, mut window) = (1.0, MIN_WINDOW);
@@ -88,7 +89,7 @@ fn attempt_probability(p: f64, loss: f64) -> f64 {
     sent / slots
 }
 
-/// p from τ: that at least one of the others sends in the same slot.
+/// Returns p from τ: the probability that at least one of the others sends in the same slot.
 fn collision_probability(attempt: f64, stations: usize) -> f64 {
     let silent: f64 = (1..stations).map(|_| 1.0 - attempt).product();
     1.0 - silent

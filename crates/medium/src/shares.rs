@@ -1,68 +1,68 @@
-//! The rate that each direction of a medium may expect: the rate that faces are told.
+//! The rate that each direction of a medium may expect. Faces are told this rate.
 //!
-//! A link of its own has a rate; on a shared medium no fixed number is right. Frames cost air time
-//! beyond their bits, Interests and Data of all directions pay from the same air, and nobody knows
-//! who will ask next. Wireless drivers estimate an *expected throughput* from the air time of frames
-//! at their rate and loss (Linux: minstrel, every 100 ms); this is ours, for Data and the Interests
-//! that ask for them. Each period:
+//! A separate link has a rate, but a shared medium has no fixed one. Frames cost air time beyond their bits,
+//! Interests and Data of all directions use the same air, and the next demand is unknown. Wireless drivers
+//! estimate an *expected throughput* from the air time of frames at their rate and loss (Linux: minstrel,
+//! every 100 ms). This is our estimate, for Data and the Interests that request them. Each period:
 //!
-//! - **Air time.** A frame costs what it costs when every station that is in use is saturated
-//!   ([`Saturation::air_time`]), with the loss that was seen. That is the worst case, so promises can
-//!   be kept. Data count for their direction, Interests for the opposite one: that of the Data that
-//!   they ask for.
-//! - **Wants.** A direction wants a quarter more than it used and room for a few Data, or twice as
-//!   much if it used nearly all that it was promised. One that begins counts as using half of an equal
-//!   part, or what it used before if that was less.
-//! - **Shares.** [`TARGET`] of the air is divided max-min fairly by wants; what nobody wants is
-//!   divided equally. So promises to directions in use never add up to more than there is. One that
-//!   is not in use is told what it would get if it were; with its first Interest it is, and all are
-//!   told anew.
-//! - **Fair part.** What a direction would have in this division if it wanted all that it can get. It is
-//!   no promise, since others may use it meanwhile; but what somebody may have *at most* is a part of it:
-//!   a part of a promise that follows use would keep that use where it is.
-//! - **Rate.** A share is turned into bit/s of Data by what its Data and their Interests cost, and the
-//!   Interests that arrive beside them are added. It falls at once and rises by half the difference.
+//! - **Air time.** A frame has the cost that it has when every station in use is saturated
+//!   ([`Saturation::air_time`]), with the observed loss. This is the worst case, so promises can be kept.
+//!   Data count for their direction. Interests count for the opposite one, which is that of the requested
+//!   Data.
+//! - **Wants.** A direction wants a quarter more than it used and room for a few Data, or twice as much if it
+//!   used nearly all of its promise. A direction that begins counts as using half of an equal part, or what
+//!   it used before if that was less.
+//! - **Shares.** [`TARGET`] of the air is divided max-min fairly by wants; the rest is divided equally. So
+//!   promises to directions in use never exceed the available air. A direction that is not in use is told
+//!   what it would get if it were. Its first Interest brings it into use, and all directions are told again.
+//! - **Fair part.** The rate that a direction would have in this division with unlimited demand. It is not a
+//!   promise, because others may use it meanwhile. But the *largest* rate of a class is a part of it: a part
+//!   of a promise that follows use would keep that use where it is.
+//! - **Rate.** A share is converted to bit/s of Data by the cost of its Data and their Interests, and the
+//!   Interests that arrive beside them are added. The rate falls at once and rises by half the difference.
 
 use super::{MediumAction, MediumLink, Saturation, phy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
-/// How often rates are told.
+/// The period in which rates are told.
 const PERIOD: Span = Span::from_millis(100);
-/// A direction is in use for so long after its last Interest.
+/// A direction is in use for this time after its last Interest.
 const MEMORY: Span = Span::from_secs(1);
-/// The part of the saturated medium's air that is promised: queues of a medium without slack grow
+/// The part of the saturated medium's air that is promised. Without slack, the queues of a medium grow
 /// without bound.
 const TARGET: f64 = 0.95;
-/// Before anything was seen: a Data of 1024 bytes of content with its headers, and its Interest.
+/// The sizes before anything was observed: a Data of 1024 bytes of content with its headers, and its
+/// Interest.
 const USUAL_DATA: f64 = 1100.0;
 const USUAL_INTEREST: f64 = 100.0;
-/// So many Data a period are wanted beyond what was used, times a factor.
+/// A direction wants this number of Data a period beyond its use times a factor.
 const ROOM: f64 = 4.0;
 const HEADROOM: f64 = 1.25;
-/// Who used so much of its promise wants it doubled.
+/// A direction that used this part of its promise wants twice as much.
 const HUNGRY: f64 = 0.9;
-/// What a direction that begins is taken to use is not lowered for so long: its Data need time to come.
+/// The assumed use of a direction that begins is not lowered for this time, because its Data need time to
+/// come.
 const GRACE: Span = Span::from_millis(400);
-/// What is left after a period of the most that a direction used.
+/// The factor by which the largest use of a direction decreases in a period.
 const MOST_FADES: f64 = 0.95;
-/// Of the latest period in what is smoothed; of a packet in a mean size.
+/// The weight of the latest period in a smoothed value, and of a packet in a mean size.
 const GAIN: f64 = 0.5;
 const SIZE_GAIN: f64 = 0.0625;
-/// Of the latest period in the number of Interests for a Data.
+/// The weight of the latest period in the number of Interests for a Data.
 const RATIO_GAIN: f64 = 0.125;
-/// No loss is taken to be higher: beyond, nothing would be promised at all.
+/// The largest loss that is used. With more, nothing would be promised.
 const MOST_LOSS: f64 = 0.9;
 
-/// Packets of one kind.
+/// The packets of one kind.
 #[derive(Clone, Copy, Debug)]
 struct Packets {
-    /// Mean size of late, bytes; what is expected until one came.
+    /// The recent mean size, bytes; the expected size until one came.
     size: f64,
     has_come: bool,
-    /// This period.
+    /// The count of this period.
     count: u32,
     bits: u64,
-    /// A period, smoothed.
+    /// The smoothed count of a period.
     usual_count: f64,
 }
 
@@ -78,7 +78,7 @@ impl Packets {
         self.bits += packet.bits();
     }
 
-    /// Ends a period; answers the bits in it.
+    /// Ends a period. Returns its bits.
     fn end_period(&mut self) -> f64 {
         self.usual_count += RATIO_GAIN * (f64::from(core::mem::take(&mut self.count)) - self.usual_count);
         core::mem::take(&mut self.bits) as f64
@@ -89,31 +89,31 @@ impl Packets {
     }
 }
 
-/// Data in one direction, and the Interests in the other that ask for them.
+/// The Data in one direction, and the Interests in the other that request them.
 #[derive(Debug)]
 struct Direction {
     stations: [u32; 2],
     last_interest: Option<Time>,
     data: Packets,
     interests: Packets,
-    /// Air time in this period, s; and of each second, smoothed.
+    /// The air time in this period, s; and that of each second, smoothed.
     air_time: f64,
     share: f64,
-    /// The most that it used of late; infinite before it was used.
+    /// The recent largest use; infinite before it was used.
     most: f64,
-    /// When it began to be used.
+    /// The time at which its use began.
     began: Time,
-    /// Interests in this direction, which ask for Data of the other: bit/s, smoothed.
+    /// The Interests in this direction, which request Data of the other: bit/s, smoothed.
     reverse_interests: f64,
-    /// Whether it used nearly all that it was promised.
+    /// Whether it used nearly all of its promise.
     is_hungry: bool,
     /// Whether it was in use when it was last told.
     was_in_use: bool,
-    /// What it is promised, bit/s of Data; and what its faces are told, with its fair part.
+    /// The promise, bit/s of Data; and the rate that its faces are told, with its fair part.
     promised: f64,
     told: Rate,
     told_fair: Rate,
-    /// Whether either is another rate than before.
+    /// Whether one of these rates has changed.
     has_news: bool,
 }
 
@@ -121,10 +121,11 @@ struct Direction {
 pub(super) struct Shares {
     directions: Vec<Direction>,
     saturation: Saturation,
-    /// Frames that did not collide, and those of them that were lost: this period, and smoothed.
+    /// The frames that did not collide, and the lost ones among them: in this period, and smoothed.
     alone: [f64; 2],
     smoothed: [f64; 2],
-    /// Time on the air of the longest frame in this period and the one before: what a collision takes.
+    /// The time on the air of the longest frame in this period and in the previous one, which is that of a
+    /// collision.
     longest: [Span; 2],
     period_ends: Time,
     due: Time,
@@ -159,13 +160,13 @@ impl Shares {
         self.due
     }
 
-    /// The rate of a direction's frames is another, so what is promised is too.
+    /// Handles a change of the rate of a direction's frames, and so of the promises.
     pub(super) fn on_change(&mut self, now: Time) {
         self.due = now;
     }
 
-    /// An Interest is to be sent: the opposite direction is in use. Before the first Data its size is
-    /// what the Interest declares.
+    /// Handles an Interest: the opposite direction is in use. Before the first Data, the declared size of the
+    /// Interest counts.
     pub(super) fn on_interest(&mut self, now: Time, link: u32, declared: Option<u64>) {
         let asked = link as usize ^ 1;
         if !self.directions[asked].is_in_use(now) {
@@ -183,7 +184,7 @@ impl Shares {
         }
     }
 
-    /// A frame is received.
+    /// Counts a received frame.
     pub(super) fn on_received(&mut self, link: u32, packet: Bytes, is_interest: bool, rate: Rate) {
         self.alone[0] += 1.0;
         self.longest[0] = self.longest[0].max(phy::frame_time(packet, rate));
@@ -193,7 +194,7 @@ impl Shares {
         if is_interest { direction.interests.add(packet) } else { direction.data.add(packet) }
     }
 
-    /// A frame was lost that did not collide.
+    /// Counts a frame that was lost without a collision.
     pub(super) fn on_lost(&mut self) {
         self.alone[0] += 1.0;
         self.alone[1] += 1.0;
@@ -203,7 +204,7 @@ impl Shares {
         self.saturation.air_time(packet, rate, self.longest[0].max(self.longest[1]))
     }
 
-    /// Tells the rates anew, at the end of a period or before.
+    /// Tells the rates again, at the end of a period or before.
     pub(super) fn handle_deadline(
         &mut self,
         now: Time,
@@ -242,15 +243,15 @@ impl Shares {
         self.period_ends = now + PERIOD;
     }
 
-    /// The air time of a Data in a direction and of the Interests for it, s. More Interests than Data
-    /// come where not all are answered.
+    /// Returns the air time of a Data in a direction and of the Interests for it, s. There are more Interests
+    /// than Data if some are not answered.
     fn cost(&self, d: usize, links: &[MediumLink]) -> f64 {
         let Direction { data, interests, .. } = &self.directions[d];
         let ratio = ((interests.usual_count + 1.0) / (data.usual_count + 1.0)).max(1.0);
         self.air_time(data.size(), links[d].rate) + ratio * self.air_time(interests.size(), links[d ^ 1].rate)
     }
 
-    /// Divides the air; says whether anybody uses it.
+    /// Divides the air. Returns whether any direction uses it.
     fn promise(&mut self, now: Time, links: &[MediumLink]) -> bool {
         let in_use: Vec<usize> =
             (0..self.directions.len()).filter(|&d| self.directions[d].is_in_use(now)).collect();
@@ -284,7 +285,8 @@ impl Shares {
     }
 }
 
-/// Max-min fair division: each gets what it wants up to the level, and what is left over.
+/// Max-min fair division: each gets its want up to the level, and a part of the rest. Returns the level and
+/// the rest.
 fn divide(total: f64, wants: &[f64]) -> (f64, f64) {
     let mut ascending = wants.to_vec();
     ascending.sort_unstable_by(f64::total_cmp);
@@ -299,7 +301,7 @@ fn divide(total: f64, wants: &[f64]) -> (f64, f64) {
     (total, left)
 }
 
-/// What one gets that wants all it can get, beside others.
+/// Returns the share of a direction with unlimited demand, beside others.
 fn level_of_another(others: &[f64]) -> f64 {
     divide(TARGET, &[others, &[f64::INFINITY]].concat()).0
 }
@@ -329,14 +331,14 @@ impl Direction {
         self.last_interest.is_some_and(|last| now.since(last) < MEMORY)
     }
 
-    /// The first Interest comes, when so much would be an equal part.
+    /// Handles the first Interest. `equal` is an equal part at that time.
     fn begin(&mut self, now: Time, equal: f64) {
         self.began = now;
         self.share = self.most.min(equal / 2.0);
         self.most = self.share;
     }
 
-    /// Ends a period; answers the bits of Interests in it.
+    /// Ends a period. Returns the bits of Interests in it.
     fn end_period(&mut self, now: Time) -> f64 {
         let period = PERIOD.as_secs_f64();
         self.is_hungry = self.data.end_period() / period >= HUNGRY * self.promised;
@@ -347,7 +349,7 @@ impl Direction {
         self.interests.end_period()
     }
 
-    /// The share that it wants, without room for more.
+    /// Returns the share that it wants, without room for more.
     fn want(&self) -> f64 {
         self.share * if self.is_hungry { 2.0 } else { HEADROOM }
     }
@@ -371,7 +373,7 @@ mod tests {
 
     const RATE: Rate = Rate::from_mbps(24);
 
-    /// So many stations, each of which talks to all others.
+    /// Returns this number of stations, each of which communicates with all others.
     fn mesh(stations: u32) -> Vec<MediumLink> {
         let pairs = (0..stations).flat_map(|b| (0..b).map(move |a| [a, b]));
         let random = || Random::named(1, "unused");
@@ -379,7 +381,7 @@ mod tests {
         pairs.flatten().map(link).collect()
     }
 
-    /// Air time of a Data and its Interest among so many stations, s.
+    /// Returns the air time of a Data and its Interest among this number of stations, s.
     fn cost(stations: usize, data: u64, interest: u64) -> f64 {
         let theory = Saturation::new(stations, 0.0);
         let other = phy::frame_time(Bytes::new(USUAL_DATA as u64), RATE);
@@ -432,7 +434,7 @@ mod tests {
         let part = (light.told_fair.as_bps_f64() - light.reverse_interests) / all;
         assert!((0.49..0.51).contains(&part), "{part}");
         assert!(light.promised < 0.06 * all, "the promise keeps to what is used");
-        assert!(heavy.promised > 0.94 * all, "the rest is promised to who uses it");
+        assert!(heavy.promised > 0.94 * all, "the rest is promised to the direction that uses it");
         assert!(heavy.told_fair.as_bps_f64() > 0.94 * all);
     }
 

@@ -4,7 +4,7 @@ use weir_core::packet::Kind;
 
 const RATE: Rate = Rate::from_mbps(24);
 
-/// Stations 1, 2, … that send to station 0, which answers with acknowledgements alone.
+/// Stations 1, 2, … that send to station 0, which only answers with acknowledgements.
 struct Bench {
     medium: Medium,
     pool: PacketPool,
@@ -20,7 +20,7 @@ fn stream(name: &str, number: usize) -> Random {
     Random::named(7, &format!("{name} {number}"))
 }
 
-/// Pairs of station 0 with each of the others.
+/// Returns the pairs of station 0 with each of the others.
 fn star(senders: usize, rate: Rate, loss: f64) -> Vec<Pair> {
     let pair = |n: usize| {
         let random = [stream("to", n), stream("from", n)];
@@ -49,7 +49,7 @@ impl Bench {
         packet
     }
 
-    /// Goes on to the next change; false if there is none.
+    /// Advances to the next change. Returns false if there is none.
     fn step(&mut self) -> bool {
         let at = self.medium.next_deadline();
         if at == Time::NEVER {
@@ -77,7 +77,7 @@ impl Bench {
         while self.step() {}
     }
 
-    /// Every sender always has a packet of this length, until so many were received.
+    /// Keeps a packet of this length at every sender, until this number was received.
     fn saturate(&mut self, senders: usize, bytes: u32, frames: usize) {
         for n in 0..senders {
             self.offer(2 * n as u32 + 1, bytes);
@@ -90,7 +90,7 @@ impl Bench {
         }
     }
 
-    /// bit/s, and the part of the transmissions that collided or were lost.
+    /// Returns the throughput, bit/s, and the part of the transmissions that collided or were lost.
     fn outcome(&self, bytes: u32) -> (f64, f64) {
         let bits = 8 * u64::from(bytes) * self.received.len() as u64;
         let failed = 1.0 - self.received.len() as f64 / self.on_air.len() as f64;
@@ -113,7 +113,7 @@ fn on_an_idle_medium_a_frame_leaves_at_the_next_slot() {
     bench.run();
     assert_eq!(bench.received, [(micros(FRAME), 1, first)]);
     assert_eq!((bench.now, &bench.released[..]), (micros(EXCHANGE), &[1][..]));
-    // Long after the post-backoff: slots are counted from DIFS after the acknowledgement.
+    // Long after the post-backoff, slots are counted from DIFS after the acknowledgement.
     let slots_from = EXCHANGE + 34;
     bench.now = micros(slots_from + 9 * 1000 + 1);
     let second = bench.offer(1, 1100);
@@ -125,7 +125,7 @@ fn on_an_idle_medium_a_frame_leaves_at_the_next_slot() {
 fn a_station_alone_sends_after_difs_and_its_own_back_off_each_time() {
     let mut bench = Bench::star(1, 0.0);
     bench.saturate(1, 1100, 1000);
-    // The same stream draws the same back-offs: exact to the nanosecond.
+    // The same stream draws the same back-offs, so the times are exact to the nanosecond.
     let (mut random, mut begins) = (stream("station", 1), Time::ZERO);
     for &(at, link) in &bench.on_air {
         assert_eq!((at, link), (begins, 1));
@@ -148,7 +148,7 @@ fn a_frame_that_finds_the_medium_busy_draws_a_back_off() {
 #[test]
 fn a_counter_stands_still_while_the_medium_is_busy() {
     let mut bench = Bench::star(2, 0.0);
-    // The first station keeps the medium busy; the second one has to wait for 2 slots or more.
+    // The first station keeps the medium busy. The second one has to wait for at least 2 slots.
     let begun = |bench: &Bench| bench.on_air.iter().filter(|(_, link)| *link == 3).count();
     bench.offer(1, 1100);
     bench.step();
@@ -213,16 +213,15 @@ fn frames_of_one_station_to_several_leave_in_the_order_in_which_they_came() {
     assert_eq!(bench.received.iter().map(|r| r.1).collect::<Vec<_>>(), [4, 0, 2, 0]);
 }
 
-/// Bianchi's model with the one thing that it leaves out (I. Tinnirello, G. Bianchi, Y. Xiao,
-/// "Refinements on IEEE 802.11 Distributed Coordination Function Modeling Approaches", IEEE Trans. Veh.
-/// Tech. 59(3), 2010): counters stand still in a busy slot too, so the slot after a transmission is
-/// free for those who sent and draw 0. Answers throughput, bit/s, and the part of the transmissions
-/// that collide.
+/// Bianchi's model with the effect that it leaves out (I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on
+/// IEEE 802.11 Distributed Coordination Function Modeling Approaches", IEEE Trans. Veh. Tech. 59(3), 2010):
+/// counters also stop in a busy slot, so the slot after a transmission is free for the stations that sent and
+/// draw 0. Returns the throughput, bit/s, and the part of the transmissions that collide.
 fn refined(stations: usize, bytes: u32) -> (f64, f64) {
     let n = stations as f64;
     let windows: Vec<f64> =
         (0..TRANSMISSIONS).map(|j| f64::min(16.0 * 2_f64.powi(j as i32), 1024.0)).collect();
-    // A back-off of 0 after a collision meets the other one's 0; after a success nobody's.
+    // A back-off of 0 after a collision meets the other station's 0; after a success it meets none.
     let fails = |j: usize, p: f64| {
         let zero = 1.0 / windows[j];
         (1.0 - zero) * p + if j > 0 { zero * zero } else { 0.0 }
@@ -244,7 +243,7 @@ fn refined(stations: usize, bytes: u32) -> (f64, f64) {
     let tau = attempt(low);
     let alone = n * tau * (1.0 - tau).powf(n - 1.0);
     let collide = 1.0 - (1.0 - tau).powf(n) - alone;
-    // Who has just sent, and draws 0, sends again before the others count a slot.
+    // A station that has just sent and draws 0 sends again before the others count a slot.
     let train = 1.0 / (1.0 - 1.0 / windows[0]);
     let (mut reached, mut zeros, mut failed) = (1.0, 0.0, 0.0);
     for j in 0..windows.len() {
@@ -264,12 +263,12 @@ fn refined(stations: usize, bytes: u32) -> (f64, f64) {
     (received * f64::from(8 * bytes) / time, collided / (collided + received))
 }
 
-/// Relative difference.
+/// Returns the relative difference.
 fn off(value: f64, from: f64) -> f64 {
     (value / from - 1.0).abs()
 }
 
-/// The table of these is there.
+/// The page with the table of these values.
 const PAGE: &str = include_str!("../../../docs/reference/medium.md");
 
 #[test]
@@ -315,7 +314,7 @@ fn lost_frames_cost_what_the_model_says() {
     }
 }
 
-/// Something that the world does: offers a packet, lets time pass, changes a direction.
+/// An operation of the world: it offers a packet, lets time pass, or changes a direction.
 #[derive(Clone, Debug)]
 enum Op {
     Offer { link: u32, bytes: u32, is_interest: bool },
@@ -338,7 +337,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A medium under a list of operations; answers everything that happened.
+/// Runs a medium under a list of operations. Returns all events.
 fn history(stations: usize, ops: &[Op]) -> Vec<(Time, MediumAction)> {
     let pairs: Vec<Pair> = (0..stations)
         .flat_map(|b| (0..b).map(move |a| (a, b)))
@@ -385,7 +384,7 @@ fn history(stations: usize, ops: &[Op]) -> Vec<(Time, MediumAction)> {
     all
 }
 
-/// Every packet is received or given up, once; one frame at a time is received.
+/// Checks that every packet is received or given up, once, and that one frame at a time is received.
 fn check(history: &[(Time, MediumAction)], offered: usize) {
     let (mut done, mut air_free, mut received_at) = (Vec::new(), Time::ZERO, Time::ZERO);
     let mut begun = Vec::new();
@@ -393,14 +392,14 @@ fn check(history: &[(Time, MediumAction)], offered: usize) {
         match action {
             MediumAction::OnAir { until, .. } => {
                 assert!(until > now);
-                assert!(now >= received_at, "nobody begins while a frame is received");
+                assert!(now >= received_at, "no station begins while a frame is received");
                 begun.retain(|(_, end)| *end > now);
                 begun.push((now, until));
                 air_free = air_free.max(until);
             }
             MediumAction::Receive { packet, at, .. } => {
                 assert!(now < at && at < air_free);
-                assert_eq!(begun.len(), 1, "who is received is alone");
+                assert_eq!(begun.len(), 1, "a received frame is alone");
                 received_at = air_free;
                 done.push(packet);
             }

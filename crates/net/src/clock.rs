@@ -1,4 +1,4 @@
-//! The clock of this world, and a timer with a finer resolution than the event loop's.
+//! The clock of the real world, and a timer finer than the event loop's.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,19 +18,19 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts now.
+    /// Starts a clock at time 0.
     pub fn start() -> Clock {
         #[expect(clippy::disallowed_methods, reason = "this is the world's clock")]
         let (start, unix) = (Instant::now(), SystemTime::now().duration_since(UNIX_EPOCH));
         Clock { start, start_unix_ns: unix.map_or(0, |since| since.as_nanos() as u64) }
     }
 
-    /// The time at which it started, ns since 1970.
+    /// The clock's start time, ns since 1970.
     pub fn start_unix_ns(&self) -> u64 {
         self.start_unix_ns
     }
 
-    /// The time since its start; it never decreases.
+    /// The time since the start. It never decreases.
     #[inline]
     pub fn now(&self) -> Time {
         Time::from_nanos(self.start.elapsed().as_nanos() as u64)
@@ -49,22 +49,22 @@ pub fn wall_us() -> u64 {
     now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// For what is due later the event loop's own timeout is accurate enough, ns.
+/// Deadlines later than this, in ns, use the event loop's own timeout, which is accurate enough for them.
 const NEAR_NS: u64 = 2_000_000;
 
-/// Wakes the event loop with a resolution of microseconds; the event loop's own timeout counts in milliseconds.
+/// Wakes the event loop with microsecond resolution. The event loop's own timeout counts in milliseconds.
 #[derive(Debug)]
 pub struct Timer {
     fd: TimerFd,
-    /// When it fires.
+    /// The time at which the timer fires.
     set_to: Time,
 }
 
 impl Timer {
-    /// A timer that is not set.
+    /// Creates a timer that is not set.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub fn new(registry: &Registry, token: Token) -> io::Result<Timer> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let fd = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
@@ -72,17 +72,18 @@ impl Timer {
         Ok(Timer { fd, set_to: Time::NEVER })
     }
 
-    /// Whether [`Timer::wait`] would set it: then it is cheaper to ask first whether something is there already. On a virtual
-    /// machine it may take longer than to forward a packet.
+    /// Returns whether [`Timer::wait`] would set the timer. In this case, checking for events first is cheaper: on a
+    /// virtual machine, setting the timer may take longer than forwarding a packet.
     pub fn is_to_be_set(&self, now: Time, due: Time) -> bool {
         let is_near = due > now && due.since(now).as_nanos() < NEAR_NS;
         is_near && (due < self.set_to || self.set_to <= now)
     }
 
-    /// The time that the event loop may wait until `due`. `None`: it waits for any event, including this timer.
+    /// Returns how long the event loop may wait until `due`. `None` means that it waits for any event, including this
+    /// timer.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub fn wait(&mut self, now: Time, due: Time) -> io::Result<Option<Duration>> {
         if due == Time::NEVER {
             return Ok(None);

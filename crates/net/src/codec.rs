@@ -1,6 +1,6 @@
-//! Conversion between the bytes of packets and the core's packets.
+//! Conversion between encoded packets and the core's packets.
 //!
-//! A packet keeps its received bytes, so signed content leaves unchanged. Only the fields that hops may change are
+//! A packet keeps its received bytes, so signed content is sent unchanged. Only the fields that hops may change are
 //! changed: the link header, and the hop limit and nonce of an Interest.
 
 use std::collections::VecDeque;
@@ -15,17 +15,19 @@ use weir_packet::{
     Data, DecodeError, DecodeErrorKind, ForwardingHint, Interest, LpHeader, LpPacket, Name, SignalSet,
 };
 
-/// Memory that packets are cut from: one block for many packets. Blocks are used again.
+/// Packet memory: each block holds many packets. Blocks are reused.
 #[derive(Debug)]
 pub struct Arena {
     block: BytesMut,
-    /// Blocks that are full, the oldest first.
+    /// Full blocks, oldest first.
     full: VecDeque<BytesMut>,
 }
 
-/// Size of a block. A packet keeps its block: what is to stay for long gets memory of its own ([`Packet::has_own_memory`]).
+/// Size of a block, bytes. A packet keeps its block alive, so a packet that stays for long gets memory of its own
+/// ([`Packet::has_own_memory`]).
 const BLOCK: usize = 64 * 1024;
-/// Full blocks that are waited for. Assumed: what a round of the event loop takes in fits.
+/// Maximum number of full blocks kept for reuse. Assumed: they hold the packets that one round of the event loop
+/// receives.
 const MOST_FULL: usize = 16;
 
 impl Default for Arena {
@@ -44,7 +46,8 @@ impl Arena {
         self.block.split().freeze()
     }
 
-    /// The oldest block, if all of its packets are gone. One whose packets stay for long goes with them.
+    /// Returns the oldest block for reuse, if all its packets are gone. A block that is still in use is dropped; its
+    /// last packet frees it.
     #[cold]
     fn next_block(&mut self) -> BytesMut {
         if let Some(mut oldest) = self.full.pop_front() {
@@ -59,33 +62,33 @@ impl Arena {
     }
 }
 
-/// Makes the core's packets of network packets.
+/// Decodes network packets into the core's packets.
 #[derive(Debug)]
 pub struct Decoder {
     hasher: NameHasher,
     arena: Arena,
-    /// Nonces for Interests that came without one.
+    /// Nonces for Interests that arrive without one.
     nonces: Nonces,
     known: SignalSet,
     /// Whether Data get memory of their own.
     keeps_data: bool,
-    /// Names of the networks that this host is in.
+    /// Names of the networks to which this host belongs.
     regions: Vec<Name>,
     scratch: Vec<u8>,
     stripped: Vec<u8>,
 }
 
-/// Delegations of a forwarding hint that are read. The others lead nowhere, but a hint with others is another one. Assumed:
-/// more than producers have networks.
+/// Maximum number of delegations read from a forwarding hint. The rest are not used for routing, but hints that differ
+/// only in them are different hints. Assumed: more than producers have networks.
 pub const MOST_DELEGATIONS: usize = 8;
 
 impl Decoder {
-    /// The signals that it accepts.
+    /// The signals that the decoder accepts.
     pub fn known(&self) -> SignalSet {
         self.known
     }
 
-    /// A codec that hashes names like the node, and accepts only the signals in `known`.
+    /// Creates a decoder that hashes names like the node and accepts only the signals in `known`.
     pub fn new(Secrets { names: hasher, nonces }: Secrets, known: SignalSet) -> Decoder {
         let scratch = Vec::with_capacity(MAX_PACKET_SIZE);
         let (regions, stripped) = (Vec::new(), Vec::new());
@@ -93,26 +96,26 @@ impl Decoder {
         Decoder { hasher, arena, nonces, known, keeps_data, regions, scratch, stripped }
     }
 
-    /// Says whether most Data are kept, as in a content store: then they are copied only here.
+    /// Sets whether most Data are kept, as in a content store. If so, they are copied here and not again later.
     pub fn keep_data(&mut self, keeps_data: bool) {
         self.keeps_data = keeps_data;
     }
 
-    /// Says which networks this host is in, by their names. An Interest whose forwarding hint leads to one of them has arrived:
-    /// it goes on by its name, without the hint.
+    /// Sets the names of the networks to which this host belongs. An Interest whose forwarding hint leads to one of
+    /// them has arrived: it continues by its name, without the hint.
     #[must_use]
     pub fn in_regions(mut self, regions: Vec<Name>) -> Decoder {
         self.regions = regions;
         self
     }
 
-    /// Whether a delegation leads to a network that this host is in: it is a prefix of the network's name.
+    /// Returns whether a delegation leads to a network of this host, that is, is a prefix of the network's name.
     fn has_arrived(&self, hint: &ForwardingHint<'_>) -> bool {
         let is_here = |delegation| self.regions.iter().any(|region| region.view().starts_with(delegation));
         hint.names().take(MOST_DELEGATIONS).any(is_here)
     }
 
-    /// The delegations of a hint. One that has too many components matches no route, and is left out.
+    /// The delegations of a hint. A delegation with too many components matches no route and is left out.
     fn delegations(&self, hint: &ForwardingHint<'_>) -> Option<Hint> {
         if hint.is_empty() {
             return None;
@@ -125,7 +128,7 @@ impl Decoder {
     /// Decodes a bare Interest or Data and its received link header into the pool.
     ///
     /// # Errors
-    /// The packet is malformed, or too large, possibly because of an added nonce.
+    /// Returns an error if the packet is malformed, or too large. An added nonce can make it too large.
     pub fn decode(
         &mut self,
         header: &LpHeader,
@@ -216,15 +219,15 @@ impl Decoder {
     }
 }
 
-/// Longer ones are cut to what the core counts in.
+/// Converts milliseconds. Longer times are cut to the core's maximum.
 fn millis(ms: u64) -> Span {
     Span::from_nanos(ms.saturating_mul(1_000_000).min(u64::MAX / 4))
 }
 
 /// The bare packet to send. It is written to `out` if it differs from the received bytes.
 ///
-/// It has the remaining hop limit, and the nonce that the core has given it: a Nack that of the downstream's own Interest, a copy
-/// for another next hop one of its own.
+/// It has the remaining hop limit, and the nonce from the core: a Nack has the nonce of the downstream's Interest, and
+/// a copy for another next hop has a new one.
 pub fn net_packet<'a>(packet: &'a Packet, out: &'a mut Vec<u8>) -> &'a [u8] {
     if packet.kind == Kind::Data {
         return &packet.wire;
@@ -246,8 +249,8 @@ pub fn net_packet<'a>(packet: &'a Packet, out: &'a mut Vec<u8>) -> &'a [u8] {
     out
 }
 
-/// What of a link header a peer may say: fields for applications on this host only where they are
-/// switched on.
+/// Returns the parts of a link header that a peer may set. Fields for local applications are kept only if
+/// `local_fields` is set.
 pub fn trusted(mut header: LpHeader, local_fields: bool) -> LpHeader {
     if !local_fields {
         header.set_next_hop_face_id(None);
@@ -257,7 +260,7 @@ pub fn trusted(mut header: LpHeader, local_fields: bool) -> LpHeader {
     header
 }
 
-/// The frame around a bare packet, appended to `out`.
+/// Appends the frame around a bare packet to `out`.
 pub fn frame(header: &LpHeader, net: &[u8], out: &mut Vec<u8>) {
     LpPacket::new(*header, net).encode(out);
 }
@@ -284,7 +287,7 @@ mod tests {
         assert_eq!((again.nonce, &again.wire), (packet.nonce, &packet.wire));
     }
 
-    /// An Interest for `/a/b` that may go by these networks, with parameters behind the hint.
+    /// An Interest for `/a/b` with a forwarding hint to these networks, and parameters after the hint.
     fn hinted(networks: &[&str]) -> Vec<u8> {
         let [name, networks @ ..] = &[&["/a/b"], networks].concat()[..] else { unreachable!() };
         let mut hint = Vec::new();
@@ -327,7 +330,7 @@ mod tests {
         assert_eq!(decode_in("/net", &hinted(&[&long])).hint.unwrap().len(), 0, "matches no route");
     }
 
-    /// Else who asks by one of them waits for the answer of the other one's network.
+    /// Otherwise a consumer with one hint would wait for the answer from the other hint's network.
     #[test]
     fn hints_that_differ_only_in_delegations_that_are_not_read_are_two() {
         let long = "/x".repeat(70);
@@ -359,7 +362,7 @@ mod tests {
             let mut out = Vec::new();
             let left = Interest { hop_limit: Some(8), ..Interest::decode(&came).unwrap() };
             assert_eq!(Interest::decode(net_packet(&packet, &mut out)).unwrap(), left);
-            // A copy for another next hop.
+            // A copy for another next hop has its own nonce.
             packet.nonce = 6;
             let copy = Interest { nonce: Some(6), ..left };
             assert_eq!(Interest::decode(net_packet(&packet, &mut out)).unwrap(), copy);
@@ -382,7 +385,7 @@ mod tests {
     #[test]
     fn data_that_are_kept_have_memory_of_their_own() {
         let (mut decoder, mut pool) = (Decoder::new(Secrets::fixed(1), SignalSet::ALL), PacketPool::new());
-        // Named /a/b, with an empty signature.
+        // A Data with the name /a/b and an empty signature.
         let data = [6, 15, 7, 6, 8, 1, b'a', 8, 1, b'b', 22, 3, 27, 1, 0, 23, 0];
         let interest = Interest::new("/a/b".parse::<Name>().unwrap().view()).to_vec();
         for keeps in [false, true] {
@@ -414,7 +417,7 @@ mod tests {
 
     #[test]
     fn an_interest_for_whose_nonce_there_is_no_room_is_too_large() {
-        // Of this length with the TYPE and LENGTH of the Interest, the Name and the component.
+        // An Interest of this length, including TYPE and LENGTH of Interest, Name and component.
         let bare = |len: usize| {
             let name = Name::new().with(Component::generic(&vec![7; len - 12]));
             let bare = Interest::new(name.view()).to_vec();

@@ -8,9 +8,9 @@
 //! - [`link_service`]: NDNLPv2 between frames and packets, with marks; [`reassembly`] of fragments; [`reliability`]:
 //!   retransmission of lost frames.
 //! - [`codec`]: conversion between encoded packets and the core's packets.
-//! - [`outside`]: the trait through which a forwarder uses sockets and clocks; [`clock`]: the time, and a timer to wake up
-//!   by; [`secrets`]: keys from the operating system; [`user`]: who is
-//!   behind a Unix socket; [`pcapng`]: captures for Wireshark; [`memory`]: how much of it there is.
+//! - [`outside`]: the trait through which a forwarder uses sockets and clocks; [`clock`]: time and a wake-up timer;
+//!   [`secrets`]: keys from the operating system; [`user`]: the user at the other end of a Unix socket; [`pcapng`]:
+//!   captures for Wireshark; [`memory`]: the memory available to a process.
 
 pub mod clock;
 pub mod codec;

@@ -5,10 +5,11 @@
 //!   frame <-- numbers, acknowledgements <-- fragmentation <-- congestion mark <-- packet
 //! ```
 //!
-//! It has no socket and no clock: the caller gives times, and frames leave through a callback.
+//! It has no socket and no clock: the caller passes times, and frames leave through a callback.
 //!
-//! # Link repair that turns itself on
-//! With [`Repair::Auto`] both ends acknowledge each TxSequence that comes, and neither repairs before the other has acknowledged.
+//! # Automatic link repair
+//! With [`Repair::Auto`] both ends acknowledge each received TxSequence. Neither end repairs before the other has
+//! acknowledged.
 //!
 //! ```text
 //!         the probe is acknowledged           a frame is acknowledged that was sent again
@@ -21,13 +22,15 @@
 //!           no acknowledgement for 2 s though one was wanted
 //! ```
 //!
-//! So repair costs nearly nothing on a link without losses.
+//! So repair costs almost nothing on a link without losses.
 //!
-//! A probe is a frame that is sent anyway. It is not kept. A peer that does not know TxSequence ignores it, as NDNLPv2 demands of
-//! the number 840. A TxSequence of the peer brings the next probe forward: the peer has started, or was not there before.
+//! A probe is a frame that is sent anyway. It is not kept. A peer that does not know TxSequence ignores it, as NDNLPv2
+//! requires for the number 840. A TxSequence from the peer brings the next probe forward: the peer has just started, or
+//! was unreachable before.
 //!
-//! A repaired loss is still told: the Data gets a congestion mark if [`Repair::Auto`] says so. Nobody knows whether congestion
-//! caused the loss. Consumers that take losses for congestion also take marks for it, and `bbr` takes neither.
+//! Consumers still learn of a repaired loss: the Data gets a congestion mark if [`Repair::Auto`] is set so. The link
+//! cannot know whether congestion caused the loss. Loss-based congestion controls treat the mark like a loss; `bbr`
+//! ignores both.
 
 pub use weir_core::link::marking::Marking;
 
@@ -43,13 +46,13 @@ use crate::reliability::{
     Arrival, KNOWN_BYTES, Receiver, ReceiverConfig, Sender, SenderConfig, SenderCounters, SenderEvent,
 };
 
-/// Whether lost frames are sent again: link reliability of NDNLPv2.
+/// When lost frames are retransmitted (link reliability of NDNLPv2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repair {
-    /// Never, and nothing is acknowledged.
+    /// Never, and no acknowledgements are sent.
     #[default]
     Off,
-    /// While the peer acknowledges.
+    /// While the peer acknowledges frames.
     Auto {
         /// Whether repaired Data get a congestion mark.
         marks: bool,
@@ -61,11 +64,11 @@ pub enum Repair {
 /// The options of a link service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkOptions {
-    /// Largest frame, bytes; `None`: packets are not split.
+    /// Maximum length of a frame, bytes; `None`: packets are not split.
     pub mtu: Option<usize>,
     /// Memory for incomplete packets, bytes.
     pub reassembly_bytes: usize,
-    /// Whether frames are acknowledged and sent again.
+    /// When frames are acknowledged and retransmitted.
     pub repair: Repair,
     /// Congestion marks, if any.
     pub marking: Option<Marking>,
@@ -86,68 +89,70 @@ pub struct LinkService {
 struct Reliability {
     sender: Sender<Sending>,
     receiver: Receiver,
-    /// Whether the peer acknowledges, or is taken to.
+    /// Whether the peer acknowledges frames, or is assumed to.
     is_on: bool,
     probing: Probing,
-    /// Until when frames of all packets are kept, because some were lost.
+    /// Until this time the frames of all packets are kept, because some were lost.
     lossy_until: Time,
-    /// When frames of a packet were kept last, and how many packets have passed since.
+    /// The time when frames of a packet were last kept, and the number of packets since then.
     sampled_at: Time,
     passed: u32,
-    /// Whether the Data of frames that are sent again are marked.
+    /// Whether the Data of retransmitted frames are marked.
     marks: bool,
     lost: u64,
-    /// Bytes of the frames that are kept, and how many there may be.
+    /// Bytes of the kept frames, and their maximum.
     kept: usize,
     most_kept: usize,
-    /// Buffers of frames that were acknowledged, for others.
+    /// Buffers of acknowledged frames, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-/// When the peer is asked next whether it acknowledges.
+/// State of probing whether the peer acknowledges.
 #[derive(Debug)]
 struct Probing {
-    /// The TxSequences of the first and the last probe. While nothing is kept, all between them are of probes.
+    /// The TxSequences of the first and the last probe. While no frame is kept, all numbers between them are of probes.
     sent: Option<(u64, u64)>,
     last_at: Time,
-    /// How long after it the next one leaves.
+    /// The time between this probe and the next one.
     wait: Span,
 }
 
-/// The first probes are so far apart. Assumed: about the longest round trip of a link.
+/// The time between the first two probes. Assumed: about the longest round-trip time of a link.
 const FIRST_WAIT: Span = Span::from_millis(100);
-/// No two probes are further apart. Assumed.
+/// The maximum time between two probes. Assumed.
 const LONGEST_WAIT: Span = Span::from_secs(60);
-/// A peer that acknowledges nothing for so long does not acknowledge. Assumed: longer than an outage that consumers do not take
-/// for one, and short enough that at most 1024 frames are sent again in vain.
+/// A peer that acknowledges nothing for this time counts as not acknowledging. Assumed: longer than an outage that
+/// consumers do not notice, and short enough that at most 1024 frames are retransmitted in vain.
 const GIVE_UP: Span = Span::from_secs(2);
-/// While nothing is lost, the frames of one in so many packets are kept, and those of a packet after so long. Assumed: a link that
-/// loses 5 % shows it within tens of frames, and the others cost nothing.
+/// While nothing is lost, the frames of one in this many packets are kept, and also those of one packet after each such
+/// time. Assumed: a link with 5 % loss shows it within tens of frames, and the other packets cost nothing.
 const SAMPLED: u32 = 16;
 const SAMPLED_AFTER: Span = Span::from_millis(10);
-/// After a loss the frames of all packets are kept for so long. Assumed.
+/// After a loss, the frames of all packets are kept for this time. Assumed.
 const LOSSY: Span = Span::from_secs(10);
-/// The Sequences of a peer that has sent no TxSequence for so long are forgotten. Its frames are too old to come again.
+/// If a peer sends no TxSequence for this time, its Sequences are forgotten. Its frames are too old to arrive again.
 const FORGET: Span = Span::from_secs(10);
-/// Buffers that are kept for frames to come: for as many as one round of the peer acknowledges.
+/// Maximum number of buffers kept for reuse: as many as the peer acknowledges in one round.
 const SPARE: usize = 256;
-/// Incomplete packets may take so much beside the Sequences that are known, bytes: more than one of the largest.
+/// Memory for incomplete packets that is always available besides the known Sequences, bytes: more than one packet of
+/// the maximum size.
 const LEAST_FRAGMENTS: usize = 16 << 10;
-/// The longest field of a congestion mark that is added to a frame, bytes.
+/// Maximum length of a congestion mark field added to a frame, bytes.
 const MARK_LEN: usize = nni_element_len(types::CONGESTION_MARK, 1);
-/// What the headers of LpPacket and Fragment add to a bare packet at most, or to a frame whose lengths grow, bytes.
+/// Maximum length that the headers of LpPacket and Fragment add to a bare packet, or that longer TLV-LENGTHs add to a
+/// frame, bytes.
 const WRAPPING: usize = 8;
-/// The first byte of a Data.
+/// The first byte of a Data packet.
 const DATA: u8 = 6;
 
-/// What frames carry beside their packet. All take acknowledgements along.
+/// What frames carry besides their packet. All frames can carry acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Addition {
     /// Each frame has a TxSequence, and is kept.
     Kept,
     /// The first frame has a TxSequence, and is not kept.
     Probe,
-    /// Acknowledgements alone.
+    /// Only acknowledgements.
     Acks,
 }
 
@@ -166,29 +171,29 @@ impl Probing {
         (self.sent, self.last_at) = (Some((first, tx_sequence)), now);
     }
 
-    /// Whether it acknowledges a probe: on a long link one that is older than the last.
+    /// Returns whether this number acknowledges a probe. On a long link it may be an earlier probe than the last one.
     fn is_answered_by(&self, ack: u64) -> bool {
         self.sent.is_some_and(|(first, last)| (first..=last).contains(&ack))
     }
 }
 
-/// What is kept of a frame until it is acknowledged.
+/// The part of a frame that is kept until its acknowledgement.
 #[derive(Debug)]
 struct Sending {
     link: LinkHeader,
-    /// `None`: without a field, as that of all fragments but the first. Apart, since entries are moved.
+    /// `None` if the header has no fields, as in all fragments but the first. It is boxed because entries are moved.
     header: Option<Box<LpHeader>>,
     is_data: bool,
     piece: Vec<u8>,
 }
 
 impl Sending {
-    /// The Sequence of the packet's first frame: the others are of no use without this one.
+    /// The Sequence of the packet's first frame. Without that frame the others are useless.
     fn packet(&self) -> u64 {
         self.link.sequence.unwrap_or_default().wrapping_sub(self.link.frag_index)
     }
 
-    /// The frame that is sent again, without its TxSequence.
+    /// The frame to retransmit, without its TxSequence.
     fn again(&self, marks: bool) -> LpPacket<'_> {
         let mut header = self.header.as_deref().copied().unwrap_or(LpHeader::NONE);
         if marks && self.is_data {
@@ -197,18 +202,18 @@ impl Sending {
         LpPacket { link: self.link, ..LpPacket::new(header, &self.piece) }
     }
 
-    /// Memory that it takes, bytes.
+    /// Memory of the frame, bytes.
     fn bytes(&self) -> usize {
         let header = if self.header.is_some() { size_of::<LpHeader>() } else { 0 };
         size_of::<Sending>() + header + self.piece.capacity()
     }
 }
 
-/// Acknowledgements that one frame takes along.
+/// Maximum number of acknowledgements in one frame.
 const ACKS_PER_FRAME: usize = 16;
 
 impl LinkService {
-    /// A link service whose Sequence numbers begin at `first_sequence`, which should differ after each start.
+    /// Creates a link service whose Sequences begin at `first_sequence`. This number should differ after each start.
     pub fn new(options: LinkOptions, first_sequence: u64) -> LinkService {
         let mtu = options.mtu.unwrap_or(MAX_PACKET_SIZE);
         let fragmenter = Fragmenter::new(mtu, first_sequence);
@@ -240,19 +245,19 @@ impl LinkService {
         }
     }
 
-    /// Says which signals the node knows; without it, all.
+    /// Sets the signals that the node knows. The default is all signals.
     #[must_use]
     pub fn knowing(mut self, known: SignalSet) -> LinkService {
         self.known = known;
         self
     }
 
-    /// Its options.
+    /// The options.
     pub fn options(&self) -> LinkOptions {
         self.options
     }
 
-    /// Changes its options. Switching reliability discards the frames that wait for acknowledgements.
+    /// Changes the options. Changing reliability discards the frames that wait for acknowledgements.
     pub fn set_options(&mut self, options: LinkOptions, first_sequence: u64) {
         if options.repair == self.options.repair {
             self.fragmenter.set_mtu(options.mtu.unwrap_or(MAX_PACKET_SIZE));
@@ -262,15 +267,15 @@ impl LinkService {
         }
     }
 
-    /// Whether lost frames are sent again: the peer acknowledges, or is taken to.
+    /// Returns whether lost frames are retransmitted: the peer acknowledges, or is assumed to.
     pub fn is_repairing(&self) -> bool {
         self.reliability.as_ref().is_some_and(|reliability| reliability.is_on)
     }
 
-    /// Handles a received frame; returns the packet that it completes, if any.
+    /// Handles a received frame. Returns the packet that it completes, if any.
     ///
     /// # Errors
-    /// The frame is malformed.
+    /// Returns an error if the frame is malformed.
     pub fn receive(
         &mut self,
         now: Time,
@@ -304,7 +309,7 @@ impl LinkService {
     /// Sends a packet in as many frames as necessary. `queued` is the length of the face's queue, bytes.
     ///
     /// # Errors
-    /// The packet cannot be sent in frames of this size.
+    /// Returns an error if the packet cannot be sent in frames of this size.
     #[inline]
     pub fn send(
         &mut self,
@@ -343,7 +348,7 @@ impl LinkService {
         reliability.sender.next_deadline().min(reliability.receiver.next_deadline())
     }
 
-    /// Retransmits lost frames, and sends acknowledgements that are due.
+    /// Retransmits lost frames and sends due acknowledgements.
     pub fn on_deadline(&mut self, now: Time, frame: &mut dyn FnMut(&LpPacket<'_>)) {
         let mtu = self.fragmenter.mtu();
         let Some(reliability) = &mut self.reliability else { return };
@@ -353,8 +358,8 @@ impl LinkService {
         reliability.on_deadline(now, mtu, frame);
     }
 
-    /// Discards incomplete packets whose time is over, and the Sequences of a peer that has been silent for long. Calling it from
-    /// time to time is enough.
+    /// Discards incomplete packets that have timed out, and the Sequences of a peer that has been silent for long.
+    /// Occasional calls are enough.
     pub fn expire_fragments(&mut self, now: Time) {
         self.reassembler.expire(now);
         if let Some(reliability) = &mut self.reliability
@@ -374,7 +379,7 @@ impl LinkService {
         self.reliability.as_ref().map_or(0, |reliability| reliability.receiver.bytes())
     }
 
-    /// Changes the bound of this memory, from the next frame on.
+    /// Sets the maximum of this memory, bytes, from the next frame on.
     #[inline]
     pub fn limit_fragments(&mut self, bytes: usize) {
         self.options.reassembly_bytes = bytes;
@@ -388,7 +393,7 @@ impl LinkService {
         self.reliability.as_ref().map_or(0, |reliability| reliability.kept)
     }
 
-    /// Changes the bound of this memory, from the next frame on. Beyond it, frames are sent once.
+    /// Sets the maximum of this memory, bytes, from the next frame on. Beyond it, frames are sent only once.
     #[inline]
     pub fn limit_kept(&mut self, bytes: usize) {
         if let Some(reliability) = &mut self.reliability {
@@ -396,26 +401,26 @@ impl LinkService {
         }
     }
 
-    /// The counters of what was acknowledged and sent again.
+    /// Counters of acknowledged and retransmitted frames.
     pub fn repaired(&self) -> SenderCounters {
         self.reliability
             .as_ref()
             .map_or(SenderCounters::default(), |reliability| reliability.sender.counters())
     }
 
-    /// The counters of reassembly.
+    /// Counters of reassembly.
     pub fn reassembly(&self) -> ReassemblerCounters {
         self.reassembler.counters()
     }
 
-    /// Frames given up, without the other fragments of their packets.
+    /// Number of frames given up, without the other fragments of their packets.
     pub fn lost(&self) -> u64 {
         self.reliability.as_ref().map_or(0, |reliability| reliability.lost)
     }
 }
 
 impl Reliability {
-    /// What the frames of the next packet carry beside it, if anything.
+    /// What the frames of the next packet carry besides it, if anything.
     #[inline]
     fn addition(&mut self, now: Time) -> Option<Addition> {
         let is_sampled = self.passed + 1 >= SAMPLED || now.since(self.sampled_at) >= SAMPLED_AFTER;
@@ -430,7 +435,7 @@ impl Reliability {
         (!self.receiver.is_empty()).then_some(Addition::Acks)
     }
 
-    /// What has to be left free in frames for it, bytes.
+    /// Room to leave in frames for the addition, bytes.
     fn reserve(&self, addition: Addition) -> usize {
         match addition {
             Addition::Kept if self.marks => TX_SEQUENCE_LEN + MARK_LEN,
@@ -456,19 +461,19 @@ impl Reliability {
         }
     }
 
-    /// Whether a frame with a fragment has not come before, as far as that can be known.
+    /// Returns whether a frame with a fragment is new, as far as this can be known.
     fn is_new(&mut self, now: Time, link: LinkHeader, may_know: bool) -> bool {
         if link.tx_sequence.is_none() {
             return true;
         }
-        // The peer repairs, or wants to: it may acknowledge too.
+        // The peer repairs, or tries to, so it may also acknowledge.
         self.probing.wait = FIRST_WAIT;
         let knows = may_know || self.receiver.bytes() > 0;
-        // What is not acknowledged is not sent again, and need not be known.
+        // A frame without acknowledgement is not retransmitted, so it need not be known.
         !knows || self.receiver.handle(now, link.tx_sequence, link.sequence) == Arrival::New
     }
 
-    /// The peer does not acknowledge.
+    /// Handles a peer that does not acknowledge.
     fn give_up(&mut self) {
         self.sender.clear().for_each(drop);
         self.spare = Vec::new();
@@ -502,7 +507,7 @@ impl Reliability {
         frame(&LpPacket { acks: Acks::Numbers(&numbers[..count]), ..piece });
     }
 
-    /// Keeps a frame that is sent, and returns its TxSequence; `None` if too many are kept.
+    /// Keeps a sent frame and returns its TxSequence. Returns `None` if too many frames are kept.
     fn keep(&mut self, now: Time, piece: &LpPacket<'_>, is_data: bool) -> Option<u64> {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
@@ -520,7 +525,7 @@ impl Reliability {
     }
 
     fn on_deadline(&mut self, now: Time, mtu: usize, frame: &mut dyn FnMut(&LpPacket<'_>)) {
-        // Packets of which a fragment is lost.
+        // Packets that lost a fragment.
         let mut given_up = Vec::new();
         while let Some(event) = self.sender.poll(now) {
             match event {
@@ -618,7 +623,7 @@ mod tests {
     }
 
     proptest! {
-        /// Frames are lost both ways, and yet each packet arrives once.
+        /// Frames are lost in both directions, but each packet arrives once.
         #[test]
         fn a_reliable_face_loses_nothing(lost in prop::collection::vec(any::<bool>(), 0..40), lengths in prop::collection::vec(1usize..2000, 1..12)) {
             let mut ends = [LinkService::new(options(700, true), 100), LinkService::new(options(700, true), 5)];
@@ -648,7 +653,7 @@ mod tests {
             got.sort();
             let mut sent = sent;
             sent.sort();
-            // Three times the same frame lost is a lost frame: the list of losses is not that long for all.
+            // A frame that is lost three times is given up. The list of losses is not always long enough for that.
             if ends[0].lost() == 0 {
                 prop_assert!(got == sent, "{} of {} packets", got.len(), sent.len());
             }
@@ -670,7 +675,7 @@ mod tests {
         LinkService::new(LinkOptions { repair: AUTO, ..options(mtu, false) }, first_sequence)
     }
 
-    /// A bare Data of about this length: any bytes will do.
+    /// A bare Data of about this length, with arbitrary bytes.
     fn data(len: usize) -> Vec<u8> {
         let mut packet = Vec::new();
         weir_packet::tlv::put_element(&mut packet, u32::from(DATA), &vec![b'x'; len]);
@@ -684,7 +689,7 @@ mod tests {
         out
     }
 
-    /// What an end makes of frames: marks and packets.
+    /// The marks and packets that an end receives from frames.
     fn take(service: &mut LinkService, now: Time, frames: &[Vec<u8>]) -> Vec<(u64, Vec<u8>)> {
         let mut got = Vec::new();
         for frame in frames {
@@ -704,13 +709,13 @@ mod tests {
         frames.iter().filter(|frame| LpPacket::decode(frame).unwrap().link.tx_sequence.is_some()).count()
     }
 
-    /// Two ends that have found out that both acknowledge, and that frames get lost.
+    /// Two ends that have found that both acknowledge and that frames are lost.
     fn repairing() -> [LinkService; 2] {
         let [mut one, mut other] = [auto(700, 100), auto(700, 5)];
         let probe = plain_frames(&mut one, at(0), &interest(10, 0));
         assert_eq!((tx_sequences(&probe), one.is_repairing()), (1, false));
         assert_eq!(take(&mut other, at(10), &probe), [(0, interest(10, 0))]);
-        // The answer has the acknowledgement, and a probe of its own.
+        // The answer carries the acknowledgement and a probe of its own.
         let answer = plain_frames(&mut other, at(10), &data(10));
         assert_eq!(take(&mut one, at(20), &answer), [(0, data(10))]);
         assert_eq!((one.is_repairing(), other.is_repairing()), (true, false));
@@ -727,7 +732,8 @@ mod tests {
     fn while_nothing_is_lost_one_packet_in_sixteen_is_kept_and_after_a_loss_each() {
         let [mut one, mut other] = repairing();
         one.reliability.as_mut().unwrap().lossy_until = at(0);
-        // 3200 packets, one each 0.1 ms. It takes 10 ms, or is lost if `is_lost` says so. Returns how many were kept.
+        // Sends 3200 packets, one each 0.1 ms. A packet takes 10 ms; it is lost if `is_lost` returns true. Returns the
+        // number of kept packets.
         let mut fly = |since: u64, is_lost: &dyn Fn(usize) -> bool| {
             let (mut kept, mut flying) = (0, VecDeque::new());
             for count in 0..4000 {
@@ -748,7 +754,7 @@ mod tests {
             kept
         };
         assert_eq!(fly(1000, &|_| false), 200);
-        // The first loss of a sampled one shows itself within 100 ms.
+        // The first loss of a sampled frame is detected within 100 ms.
         let kept = fly(2000, &|count| count % 20 == 0);
         assert!((2000..3200).contains(&kept), "{kept}");
         assert_eq!(fly(5000, &|_| false), 3200, "10 s have not passed");
@@ -785,14 +791,14 @@ mod tests {
                 assert_eq!(tx_sequences(&frames), 1, "one piece of the packet");
                 asked.push(ms);
             }
-            // A peer without link reliability understands it.
+            // A peer without link reliability understands the frame.
             let mut peer = LinkService::new(options(700, false), 7);
             assert_eq!(take(&mut peer, at(ms), &frames), [(0, data(1000))]);
             assert_eq!(peer.next_deadline(), Time::NEVER);
         }
         assert_eq!(asked, [0, 100, 300, 700, 1500, 3100, 6300]);
         assert_eq!((end.is_repairing(), end.kept_bytes(), end.next_deadline()), (false, 0, Time::NEVER));
-        // Acknowledgements of what was not asked turn nothing on; a frame of the peer's with a TxSequence brings the next
+        // Unexpected acknowledgements do not turn repair on. A frame from the peer with a TxSequence brings the next
         // probe forward.
         let acks = LpPacket { acks: Acks::Numbers(&[7, 8, 1 << 40]), ..LpPacket::default() };
         take(&mut end, at(10_000), &[acks.to_vec()]);
@@ -817,7 +823,7 @@ mod tests {
             }
         }
         assert!((one.kept_bytes(), one.next_deadline()) == (0, Time::NEVER) && sent < 1000, "{sent}");
-        // Then it asks again.
+        // Then it probes again.
         assert_eq!(tx_sequences(&plain_frames(&mut one, at(9000), &data(10))), 1);
     }
 
@@ -853,7 +859,7 @@ mod tests {
         }
         assert_eq!((one.fragment_bytes(), one.kept_bytes()), (KNOWN_BYTES, 0));
         assert!(due(&mut one, at(1010)).len() <= 64, "1024 acknowledgements, 16 in a frame");
-        // It still takes part.
+        // It still probes.
         let sent = plain_frames(&mut one, at(2000), &data(10));
         assert_eq!(take(&mut other, at(2010), &sent), [(0, data(10))]);
         let acks = due(&mut other, at(2015));
@@ -873,7 +879,8 @@ mod tests {
         };
         let pieces = frames(&mut end, at(0), &interest(3500, 1)).len() as u64;
         assert_eq!(pieces, 6);
-        // Three later pieces overtake the first, and then three other packets the first and those behind.
+        // Three later pieces overtake the first one. Then three other packets overtake the first one and those after
+        // it.
         assert_eq!(acknowledge(&mut end, &[1, 2, 3]), 1);
         let mut next = pieces + 1;
         for times in 0..3 {
@@ -884,7 +891,7 @@ mod tests {
             assert_eq!(sent_again, if times < 2 { 3 } else { 2 });
             next += 3 + sent_again;
         }
-        // The first is given up, and nothing waits any more.
+        // The first one is given up, and no frame waits any more.
         assert_eq!((end.lost(), end.next_deadline()), (1, Time::NEVER));
     }
 

@@ -1,25 +1,25 @@
-//! How much memory a process may have.
+//! The memory available to a process.
 
 use std::fs;
 
 use nix::sys::resource::{Resource, getrlimit};
 
-/// Memory that this process may have at most, bytes: that of the host, less if its control group (cgroup v2) or its limit of
-/// address space (`ulimit -v`) allow less. `None` if the kernel does not say.
+/// Maximum memory of this process, bytes: the host's memory, or less if the control group (cgroup v2) or the address
+/// space limit (`ulimit -v`) is lower. `None` if the kernel does not tell.
 pub fn most_memory() -> Option<u64> {
     let host = host_memory(&fs::read_to_string("/proc/meminfo").ok()?)?;
     let address_space = getrlimit(Resource::RLIMIT_AS).map_or(u64::MAX, |(soft, _)| soft);
     Some(host.min(address_space).min(group_memory().unwrap_or(u64::MAX)))
 }
 
-/// Memory of the host, of `/proc/meminfo`, which counts in KiB.
+/// Parses the host's memory, bytes, from `/proc/meminfo`, which counts in KiB.
 fn host_memory(meminfo: &str) -> Option<u64> {
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// The least limit of the control group and of those that it is in.
+/// The lowest memory limit of the control group and its ancestors, bytes.
 fn group_memory() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?.trim_matches('/').to_owned();

@@ -1,7 +1,7 @@
-//! What is outside of a forwarder: sockets and clocks.
+//! The outside of a forwarder: sockets and clocks.
 //!
-//! The forwarder asks for everything by [`Outside`], so that it runs whole also where both are simulated. That costs a call
-//! through a table for each system call, and none for each packet.
+//! The forwarder uses both only through [`Outside`], so the whole forwarder can run with simulated ones. This costs one
+//! virtual call for each system call, and none for each packet.
 
 use std::fs;
 use std::io;
@@ -20,33 +20,33 @@ use crate::transport::websocket::WebSocketListener;
 use crate::transport::{self, Listener, Options, Received, Transport};
 use crate::uri::FaceUri;
 
-/// Lets this process have as many open files and sockets as the system allows it: the usual soft limit of 1024 is for
+/// Raises this process's limit of open files and sockets to the hard limit. The usual soft limit of 1024 exists for
 /// programs that use select(2).
 pub fn raise_descriptor_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
-        // Without it there are fewer connections; what is refused is counted.
+        // On failure there are fewer connections. Refused ones are counted.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 
-/// The sockets and clocks of one forwarder. What it gives is watched: the event loop gets the token when there is something
-/// to read, to write or to accept.
+/// The sockets and clocks of one forwarder. The event loop watches all returned sockets: it gets the token when one can
+/// be read, written or accepted from.
 pub trait Outside {
-    /// The time since the start, which only grows.
+    /// The time since the start. It never decreases.
     fn now(&self) -> Time;
 
-    /// The time of day: ms since 1970. It may be set forwards and backwards.
+    /// The wall-clock time, ms since 1970. It may jump in both directions.
     fn wall_ms(&self) -> u64;
 
-    /// What the time of day was at the start, ns since 1970.
+    /// The wall-clock time of the start, ns since 1970.
     fn start_unix_ns(&self) -> u64;
 
-    /// Binds a socket for datagrams, with `kernel_buffer` bytes each way.
+    /// Binds a datagram socket with kernel buffers of `kernel_buffer` bytes in each direction.
     ///
     /// # Errors
-    /// Of the operating system: the port is in use, for one.
+    /// Returns the operating system's error, for example if the port is in use.
     fn bind_udp(
         &mut self,
         local: SocketAddr,
@@ -57,13 +57,13 @@ pub trait Outside {
     /// Listens for connections.
     ///
     /// # Errors
-    /// Of the operating system: the port is in use, for one.
+    /// Returns the operating system's error, for example if the port is in use.
     fn listen(&mut self, at: Place<'_>, token: Token) -> io::Result<Box<dyn Listener>>;
 
-    /// Connects to a canonical URI, as [`transport::connect`]. It may take a while until the connection is there.
+    /// Connects to a canonical URI like [`transport::connect`]. The connection may be established later.
     ///
     /// # Errors
-    /// Those of [`transport::connect`].
+    /// Returns the errors of [`transport::connect`].
     fn connect(
         &mut self,
         remote: &FaceUri,
@@ -74,28 +74,28 @@ pub trait Outside {
     /// Watches a connection that a listener has accepted.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     fn watch(&mut self, transport: &mut dyn Transport, token: Token) -> io::Result<()>;
 
-    /// Our address on the way to a peer, as the host routes; nothing is sent.
+    /// The local address that the host uses towards a peer, by its routes. Nothing is sent.
     fn address_towards(&self, peer: SocketAddr) -> Option<IpAddr>;
 
-    /// The largest datagram on the path to a peer that is not split, as far as the host knows now, if it leaves from this
-    /// address; nothing is sent. `None`: it knows no path.
+    /// The largest datagram that reaches a peer from the address `from` unfragmented, bytes, as far as the host knows.
+    /// `None` if it knows no path. Nothing is sent.
     fn path_mtu(&self, from: SocketAddr, peer: SocketAddr) -> Option<usize>;
 
-    /// Whether an address is that of a broadcast or a group: see [`udp::is_of_many`].
+    /// Returns whether an address is a broadcast or multicast address: see [`udp::is_of_many`].
     fn is_of_many(&self, address: IpAddr) -> bool;
 
-    /// IP datagrams of the whole host that were dropped since the start because fragments of them were missing or found no
-    /// room (RFC 4293, ipSystemStatsReasmFails).
+    /// Number of the host's IP datagrams dropped since the start because fragments were missing or there was no room
+    /// for them (RFC 4293, ipSystemStatsReasmFails).
     fn reassembly_failures(&self) -> u64;
 }
 
-/// Where peers connect to.
+/// An address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
-    /// A Unix socket, and the permissions of its file.
+    /// A Unix socket with the permission bits of its file.
     Unix(&'a Path, u32),
     /// TCP.
     Tcp(SocketAddr),
@@ -103,21 +103,21 @@ pub enum Place<'a> {
     WebSocket(SocketAddr),
 }
 
-/// A socket for datagrams of several peers.
+/// A datagram socket for several peers.
 pub trait Datagrams {
-    /// Its address.
+    /// The socket's local address.
     fn local(&self) -> SocketAddr;
 
-    /// Hands in the frames of at most `calls` batches.
+    /// Passes the frames of at most `calls` batches to the callback.
     ///
     /// # Errors
-    /// Of the operating system; not that a peer is not there.
+    /// Returns the operating system's error. An unreachable peer is not an error.
     fn receive(&mut self, calls: usize, each: &mut dyn FnMut(Source, &[u8])) -> io::Result<Received>;
 
-    /// Sends all frames of a batch, in order, and empties it; says what was not taken.
+    /// Sends all frames of a batch in order and empties it. Returns what was refused.
     fn send(&mut self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> Refused;
 
-    /// Datagrams that came and found no room in the receive buffer, since the socket is there.
+    /// Number of datagrams that found no room in the receive buffer since the socket was created.
     fn dropped(&self) -> u64;
 }
 
@@ -144,12 +144,12 @@ impl Datagrams for Socket {
 pub struct System {
     registry: Registry,
     clock: Clock,
-    /// What the host had counted at the start.
+    /// The host's counter at the start.
     reassembly_failures: u64,
 }
 
 impl System {
-    /// Has the event loop of a registry told of the sockets. The time since the start begins now.
+    /// Creates sockets that register with the event loop of `registry`. Time 0 is now.
     pub fn new(registry: Registry) -> System {
         System { registry, clock: Clock::start(), reassembly_failures: host_reassembly_failures() }
     }
@@ -226,14 +226,14 @@ impl Outside for System {
     }
 }
 
-/// Reassembly failures of IPv4 and IPv6 in this network namespace, as proc_net(5) has them; 0 where it does not.
+/// Reassembly failures of IPv4 and IPv6 in this network namespace, from proc_net(5); 0 if it does not tell.
 fn host_reassembly_failures() -> u64 {
     let file = |path| fs::read_to_string(path).unwrap_or_default();
     ipv4_reassembly_failures(&file("/proc/self/net/snmp"))
         + ipv6_reassembly_failures(&file("/proc/self/net/snmp6"))
 }
 
-/// A line of names and one of values for each protocol.
+/// The file has a line of names and a line of values for each protocol.
 fn ipv4_reassembly_failures(snmp: &str) -> u64 {
     let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Ip: "));
     let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
@@ -241,7 +241,7 @@ fn ipv4_reassembly_failures(snmp: &str) -> u64 {
     fields.find(|(name, _)| *name == "ReasmFails").and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
 }
 
-/// A line for each name.
+/// The file has a line for each name.
 fn ipv6_reassembly_failures(snmp6: &str) -> u64 {
     let value = snmp6.lines().find_map(|line| line.strip_prefix("Ip6ReasmFails"));
     value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)

@@ -1,7 +1,7 @@
-//! Blocks of a capture in the pcapng format (IETF draft-ietf-opsawg-pcapng), for Wireshark and its like.
+//! Blocks of a capture in the pcapng format (IETF draft-ietf-opsawg-pcapng), for Wireshark and similar tools.
 //!
-//! Each frame is inside an Ethernet frame with NDN's EtherType 0x8624, whatever carried it: every tool opens this form, and
-//! NDN's dissector for Wireshark accepts it without settings.
+//! Each frame is inside an Ethernet frame with NDN's EtherType 0x8624, whatever link carried it. Every tool opens this
+//! form, and NDN's dissector for Wireshark accepts it without settings.
 //!
 //! ```text
 //!   file:   Section Header, Interface Description, Packet, Packet, Interface Description, Packet, ...
@@ -24,25 +24,25 @@ const EPB_FLAGS: u16 = 2;
 const NANOSECONDS: u8 = 9;
 const ETHERTYPE_NDN: u16 = 0x8624;
 
-/// Appends the header of a file; `software` is the name of the writing program.
+/// Appends the header of a file. `software` is the name of the writing program.
 pub fn section(out: &mut Vec<u8>, software: &str) {
     block(out, SECTION_HEADER, |out| {
         put32(out, BYTE_ORDER_MAGIC);
         put16(out, 1);
         put16(out, 0);
-        // The length of the section: not known.
+        // The length of the section: unknown.
         out.extend_from_slice(&u64::MAX.to_le_bytes());
         option(out, SHB_USERAPPL, software.as_bytes());
         option(out, OPT_END, &[]);
     });
 }
 
-/// Appends the description of the next interface: they count from 0.
+/// Appends the description of the next interface. Interfaces count from 0.
 pub fn interface(out: &mut Vec<u8>, name: &str) {
     block(out, INTERFACE_DESCRIPTION, |out| {
         put16(out, LINKTYPE_ETHERNET);
         put16(out, 0);
-        // The longest frame: no bound.
+        // The maximum length of a frame: no limit.
         put32(out, 0);
         option(out, IF_NAME, name.as_bytes());
         option(out, IF_TSRESOL, &[NANOSECONDS]);
@@ -50,8 +50,8 @@ pub fn interface(out: &mut Vec<u8>, name: &str) {
     });
 }
 
-/// Appends a frame of an interface; the time is in ns since 1970, `addresses` are the receiver's and the sender's, and the
-/// direction is 1 for received and 2 for sent.
+/// Appends a frame of an interface. `unix_ns` is the time in ns since 1970, `addresses` are those of the receiver and
+/// the sender, and `direction` is 1 for received and 2 for sent.
 pub fn frame(
     out: &mut Vec<u8>,
     interface: u32,
@@ -63,7 +63,7 @@ pub fn frame(
     packet(out, interface, unix_ns, direction, &[&to, &from, &ETHERTYPE_NDN.to_be_bytes(), frame]);
 }
 
-/// Appends a whole Ethernet frame of an interface; the other arguments are those of [`frame`].
+/// Appends a whole Ethernet frame of an interface. The other arguments are those of [`frame`].
 pub fn ethernet(out: &mut Vec<u8>, interface: u32, unix_ns: u64, direction: u32, frame: &[u8]) {
     packet(out, interface, unix_ns, direction, &[frame]);
 }
@@ -83,7 +83,7 @@ fn packet(out: &mut Vec<u8>, interface: u32, unix_ns: u64, direction: u32, parts
     });
 }
 
-/// A block: its type, its length, what is in it, its length again.
+/// Appends a block: its type, its length, its body, and its length again.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let from = out.len();
     put32(out, kind);
@@ -95,7 +95,7 @@ fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
 }
 
 fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
-    // What is longer than an option can be is a name: its beginning does.
+    // Only names can be longer than an option. They are cut.
     let value = &value[..value.len().min(usize::from(u16::MAX))];
     put16(out, code);
     put16(out, value.len() as u16);
@@ -103,7 +103,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(out, value.len());
 }
 
-/// Zeros after `length` bytes, to a multiple of four.
+/// Appends zeros after `length` bytes, up to a multiple of four.
 fn pad(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(&[0; 3][..length.next_multiple_of(4) - length]);
 }

@@ -1,31 +1,31 @@
 //! NDNLPv2 reassembly: packets from their fragments, without clock or socket.
 //!
-//! Sequence minus FragIndex names the packet, see [`weir_packet::fragment`].
+//! Sequence minus FragIndex identifies the packet, see [`weir_packet::fragment`].
 //!
-//! The [`Reassembler`] keeps partial packets in a short list with linear search, because few
-//! are open at a time on one link. All that a peer can make it keep is bounded: partial packets,
-//! bytes, time. If a bound is reached, the partial packet that would expire first is discarded and counted.
+//! The [`Reassembler`] keeps partial packets in a short list with linear search, because few are open at a time on one
+//! link. Everything that a peer can make it keep is bounded: partial packets, bytes, time. At a bound, the partial
+//! packet that would expire first is discarded and counted.
 
 use weir_core::units::{Span, Time};
 use weir_packet::fragment::MAX_FRAGMENTS;
 use weir_packet::lp::{Acks, LinkHeader, LpHeader, LpPacket};
 use weir_packet::tlv::MAX_PACKET_SIZE;
 
-/// Bounds of a [`Reassembler`].
+/// Limits of a [`Reassembler`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReassemblerConfig {
-    /// Partial packets kept at a time.
+    /// Maximum number of partial packets.
     pub max_packets: usize,
-    /// Memory of all partial packets, bytes.
+    /// Maximum memory of all partial packets, bytes.
     pub max_bytes: usize,
-    /// The time that a partial packet waits for its next piece.
+    /// How long a partial packet waits for its next piece.
     pub timeout: Span,
-    /// The same after a piece with a TxSequence: the peer sends again what is lost.
+    /// The same after a piece with a TxSequence, because the peer retransmits lost pieces.
     pub repaired_timeout: Span,
 }
 
 impl Default for ReassemblerConfig {
-    /// 256 packets, 1 MiB, 500 ms, and 4 s if lost pieces are sent again: the default InterestLifetime.
+    /// 256 packets, 1 MiB, 500 ms, and 4 s if lost pieces are retransmitted (the default InterestLifetime).
     fn default() -> Self {
         ReassemblerConfig {
             max_packets: 256,
@@ -49,8 +49,7 @@ pub struct ReassemblerCounters {
     pub duplicates: u64,
     /// Partial packets discarded because a piece had another FragCount.
     pub contradicted: u64,
-    /// Packets discarded because they would be larger than [`MAX_PACKET_SIZE`], or have more than
-    /// [`MAX_FRAGMENTS`] pieces, or do not fit in the allowed memory.
+    /// Packets discarded because they would exceed [`MAX_PACKET_SIZE`], [`MAX_FRAGMENTS`] pieces or the allowed memory.
     pub too_large: u64,
     /// Empty pieces, or pieces with contradictory numbers.
     pub malformed: u64,
@@ -80,14 +79,14 @@ impl Reassembled {
     }
 }
 
-/// Where a piece is in the bytes that have come; `EMPTY` if it has not.
+/// The range of a piece in the received bytes; `EMPTY` if the piece is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     start: u16,
     len: u16,
 }
 
-/// Partial packets for which there is memory though none is kept.
+/// The list keeps memory for this many partial packets even if it is empty.
 const FEW: usize = 4;
 
 const EMPTY: Piece = Piece { start: 0, len: 0 };
@@ -99,20 +98,20 @@ struct Partial {
     base: u64,
     deadline: Time,
     header: LpHeader,
-    /// The largest of the pieces.
+    /// The largest congestion mark of the pieces.
     congestion_mark: u64,
     prefix_announcement: Option<Vec<u8>>,
     pieces: Vec<Piece>,
     missing: usize,
     /// Whether the pieces came in order, so that `bytes` is the packet.
     in_order: bool,
-    /// The pieces one behind the other as they came.
+    /// The pieces, concatenated in order of arrival.
     bytes: Vec<u8>,
 }
 
 impl Partial {
-    /// Memory that the packet takes, bytes: its place in a buffer that may be half empty, and its own buffers with what an
-    /// allocator adds (16 to each).
+    /// Memory of the partial packet, bytes: its place in a list that may be half empty, and its buffers with the
+    /// allocator's overhead (16 bytes each).
     fn cost(&self) -> usize {
         let announcement = self.prefix_announcement.as_ref().map_or(0, |bytes| bytes.capacity() + 16);
         let (pieces, bytes) = (self.pieces.capacity() * size_of::<Piece>(), self.bytes.capacity());
@@ -146,7 +145,7 @@ pub struct Reassembler {
 }
 
 impl Reassembler {
-    /// An empty reassembler.
+    /// Creates an empty reassembler.
     pub const fn new(config: ReassemblerConfig) -> Self {
         Reassembler {
             config,
@@ -164,17 +163,17 @@ impl Reassembler {
         }
     }
 
-    /// Its counters.
+    /// The counters.
     pub fn counters(&self) -> ReassemblerCounters {
         self.counters
     }
 
-    /// Partial packets kept.
+    /// Number of partial packets.
     pub fn len(&self) -> usize {
         self.partial.len()
     }
 
-    /// Whether no partial packet is kept.
+    /// Returns whether there is no partial packet.
     pub fn is_empty(&self) -> bool {
         self.partial.is_empty()
     }
@@ -185,13 +184,13 @@ impl Reassembler {
         self.bytes
     }
 
-    /// Changes the bound of the memory, from the next frame on.
+    /// Sets the maximum of the memory, bytes, from the next frame on.
     #[inline]
     pub fn set_max_bytes(&mut self, max_bytes: usize) {
         self.config.max_bytes = max_bytes;
     }
 
-    /// Gives back what is not used, if nothing is kept: a few packets at a time need no new memory.
+    /// Frees unused memory if there are no partial packets. Room for a few packets is kept.
     fn shrink(&mut self) {
         if self.partial.is_empty() {
             self.partial.shrink_to(FEW);
@@ -203,7 +202,7 @@ impl Reassembler {
         self.partial.iter().map(|partial| partial.deadline).min().unwrap_or(Time::NEVER)
     }
 
-    /// Discards partial packets whose time is over.
+    /// Discards partial packets that have timed out.
     pub fn expire(&mut self, now: Time) {
         let (bytes, counters) = (&mut self.bytes, &mut self.counters);
         self.partial.retain(|partial| {
@@ -224,19 +223,19 @@ impl Reassembler {
         partial
     }
 
-    /// Gives up the packet that would expire first, except the one at `keep`, of which the index
-    /// afterwards is returned; `None` if there is no other.
+    /// Discards the packet that would expire first, except the one at `keep`. Returns the new index of that one, or
+    /// `None` if there is no other packet.
     fn evict(&mut self, keep: usize) -> Option<usize> {
         let others = self.partial.iter().enumerate().filter(|(index, _)| *index != keep);
         let (victim, _) = others.min_by_key(|(_, partial)| partial.deadline)?;
         self.remove(victim);
         self.counters.evicted += 1;
-        // The last one has moved to the victim's place.
+        // The last packet has moved to the victim's place.
         Some(if keep == self.partial.len() { victim } else { keep })
     }
 
-    /// Handles a frame with a piece of a packet ([`LinkHeader::is_piece`]), received at `now`.
-    /// `peer` distinguishes the senders of a link with several. Returns the packet when it is complete.
+    /// Handles a frame with a piece of a packet ([`LinkHeader::is_piece`]), received at `now`. `peer` distinguishes the
+    /// senders on a link with several. Returns the packet when it is complete.
     pub fn handle(&mut self, now: Time, peer: u64, frame: &LpPacket<'_>) -> Option<Reassembled> {
         let LinkHeader { sequence, frag_index, frag_count, .. } = frame.link;
         let (Some(sequence), Some(piece)) = (sequence, frame.fragment) else {
@@ -258,7 +257,7 @@ impl Reassembler {
         if let Some(index) = found
             && self.partial[index].pieces.len() != count
         {
-            // The later word counts: a peer that starts again may use its numbers again.
+            // The later piece counts: a restarted peer may reuse its numbers.
             self.remove(index);
             self.counters.contradicted += 1;
             found = None;
@@ -298,9 +297,9 @@ impl Reassembler {
         partial.deadline = now + if is_repaired { self.config.repaired_timeout } else { self.config.timeout };
         partial.congestion_mark = partial.congestion_mark.max(frame.header.congestion_mark);
         partial.in_order &= count - partial.missing == at;
-        // Both fit: a packet has at most `MAX_PACKET_SIZE` bytes.
+        // Both fit into their type: a packet has at most `MAX_PACKET_SIZE` bytes.
         if partial.bytes.is_empty() {
-            // Pieces are of one length but the last.
+            // All pieces but the last have the same length.
             partial.bytes.reserve_exact((count * piece.len()).min(MAX_PACKET_SIZE));
         } else if partial.bytes.capacity() - partial.bytes.len() < piece.len() {
             partial.bytes.reserve_exact(MAX_PACKET_SIZE - partial.bytes.len());
@@ -322,7 +321,7 @@ impl Reassembler {
             match self.evict(index) {
                 Some(at) => index = at,
                 None => {
-                    // Alone it is more than we may keep.
+                    // This packet alone exceeds the allowed memory.
                     self.remove(index);
                     self.counters.too_large += 1;
                     break;
@@ -379,7 +378,7 @@ mod tests {
                     continue;
                 }
                 let mut reassembler = Reassembler::new(ReassemblerConfig::default());
-                // The last fragment first, so that the order is not the easy one.
+                // The last fragment comes first, so that the pieces are out of order.
                 let order = core::iter::once(frames.len() - 1).chain(0..frames.len() - 1);
                 let mut done = None;
                 for index in order {
@@ -440,7 +439,7 @@ mod tests {
         assert_eq!(reassembler.next_deadline(), at(900));
         reassembler.expire(at(899));
         assert_eq!(reassembler.len(), 1);
-        // Coming at the deadline is coming too late.
+        // A piece that arrives at the deadline is too late.
         assert_eq!(feed(&mut reassembler, at(900), &frames[2]), None);
         assert_eq!(reassembler.counters().timed_out, 1);
         assert_eq!(reassembler.len(), 1);
@@ -468,7 +467,7 @@ mod tests {
             feed(&mut reassembler, at(base), &frames(&packet, 1000, base * 100)[0]);
             assert!((1..=8000).contains(&reassembler.bytes()));
         }
-        // A bound that becomes smaller holds with the next frame.
+        // A lower limit applies from the next frame on.
         reassembler.set_max_bytes(4000);
         feed(&mut reassembler, at(60), &frames(&packet, 1000, 10_000)[0]);
         assert!((1..=4000).contains(&reassembler.bytes()));
@@ -489,7 +488,7 @@ mod tests {
                 LinkHeader { sequence: Some(sequence), frag_index, frag_count: 2, tx_sequence: None };
             reassembler.handle(at(0), 0, &frame).is_some()
         };
-        // All at one time, so that every packet would expire at once.
+        // All arrive at the same time, so all packets would expire at once.
         for packet in [10, 20, 30] {
             assert!(!handle(packet, 0, 900));
         }
@@ -541,7 +540,7 @@ mod tests {
             let mut done = None;
             let order = picks.iter().map(|pick| pick.index(frames.len())).chain(0..frames.len());
             for index in order {
-                // A piece behind the last one would begin a new packet.
+                // A piece after the last one would begin a new packet.
                 if done.is_some() {
                     break;
                 }

@@ -7,30 +7,30 @@
 //!  poll -> Retransmit (RTO, or three later ones acknowledged; new TxSequence) | Lost
 //! ```
 //!
-//! TxSequence numbers a transmission, Sequence the fragment in it. A retransmission has a new
-//! TxSequence and the old Sequence, so the receiver recognises duplicates.
+//! TxSequence numbers a transmission, Sequence the fragment in it. A retransmission has a new TxSequence and the old
+//! Sequence, so the receiver recognises duplicates.
 //!
-//! The frames that wait are a queue in order of TxSequence, which is the order of sending: the
+//! The frames that wait for acknowledgement are a queue in order of TxSequence, which is the order of sending: the
 //! front is always the next to time out.
 //!
-//! The receiver knows the last [`SEQUENCES`] Sequences that came with a TxSequence. The sender gives a frame up before so many
-//! others have been sent after it. So a frame with a TxSequence comes at most once while the peer runs, if the network holds
-//! no frame back for a second ([`SILENCE`]) or for 4096 others. A frame without TxSequence is not looked at: it comes as often
-//! as the network brings it.
+//! The receiver remembers the last [`SEQUENCES`] Sequences that came with a TxSequence. The sender gives a frame up
+//! before it has sent this many others after it. So a frame with a TxSequence is delivered at most once while the peer
+//! runs, if the network holds no frame back for a second ([`SILENCE`]) or for 4096 others. A frame without TxSequence
+//! is not checked: it is delivered as often as the network delivers it.
 //!
-//! A network that reorders frames brings acknowledgements of later frames first. The sender keeps the TxSequences that frames
-//! had before they were sent again. The acknowledgement of such a TxSequence shows that the frame was late and not lost: the
-//! number of later acknowledgements that count as a loss doubles then, up to [`SenderConfig::most_later_acks`], and halves
-//! after 1024 acknowledgements without such a one.
+//! If a network reorders frames, acknowledgements of later frames arrive first. The sender keeps the earlier
+//! TxSequences of retransmitted frames. The acknowledgement of such a TxSequence shows that the frame was late, not
+//! lost. Then the number of later acknowledgements that count as a loss doubles, up to
+//! [`SenderConfig::most_later_acks`]. It halves after 1024 acknowledgements without such a case.
 //!
-//! An acknowledgement is lost as easily as a frame. A duplicate shows it: the next [`REPEATED`] acknowledgements are sent twice,
-//! in two frames.
+//! Acknowledgements can be lost like frames. A duplicate shows such a loss: the next [`REPEATED`] acknowledgements are
+//! sent twice, in two frames.
 //!
-//! A peer that starts again may use its Sequences again: NFD begins with the same ones each time. Its TxSequences are then not
-//! ahead of the newest. If none that came was ahead for a second, what comes is from a peer that has started again, and its
-//! Sequences are new. The receiver cannot tell this from what came before in two cases: the peer starts again in less than a
-//! second, or the first of its frames that comes has a TxSequence ahead of the newest. Then those frames are lost, and
-//! acknowledged, whose Sequences are known from before. Weir begins with its wall clock, so its Sequences are new each time.
+//! A restarted peer may reuse its Sequences: NFD begins with the same ones each time. Its TxSequences are then not
+//! ahead of the newest. If for a second no received TxSequence was ahead, the receiver concludes that the peer has
+//! restarted, and treats its Sequences as new. The receiver cannot detect a restart in two cases: the peer restarts
+//! within a second, or the first frame that arrives has a TxSequence ahead of the newest. Then the frames with known
+//! Sequences are acknowledged but lost. Weir starts numbering at its wall clock, so its Sequences are new each time.
 
 use core::mem;
 use std::collections::VecDeque;
@@ -44,24 +44,25 @@ use weir_packet::lp::ACK_LEN;
 pub struct SenderConfig {
     /// Maximum number of kept frames. Beyond it, frames are sent without TxSequence, that is, unreliably.
     pub max_unacknowledged: usize,
-    /// Retransmissions of a frame before it counts as lost.
+    /// Maximum number of retransmissions of a frame. After them it counts as lost.
     pub max_retransmissions: u32,
     /// Number of acknowledged later transmissions after which a frame counts as lost.
     pub later_acks: u32,
-    /// The most that this number grows to if the network reorders frames.
+    /// Maximum of this number, which grows if the network reorders frames.
     pub most_later_acks: u32,
-    /// The age, from its first sending, from which a frame is not sent again: no consumer waits for it any longer.
+    /// Maximum age of a frame since its first transmission. An older frame is not retransmitted, because no consumer
+    /// waits for it any longer.
     pub max_age: Span,
-    /// Number of later frames, with and without TxSequence, after which a frame is not sent again: the receiver may know its
-    /// Sequence no more.
+    /// Maximum number of later frames, with and without TxSequence. After more, a frame is not retransmitted, because
+    /// the receiver may have forgotten its Sequence.
     pub max_later_frames: u64,
     /// Bounds of the retransmission timeout.
     pub rto: RtoConfig,
 }
 
 impl Default for SenderConfig {
-    /// 1024 frames, 3 retransmissions, 3 to 384 later acknowledgements, the default InterestLifetime of 4 s, 12 288 later
-    /// frames, RTO 1 s at first, 10 ms to 60 s.
+    /// 1024 frames, 3 retransmissions, 3 to 384 later acknowledgements, the default InterestLifetime of 4 s, 12 288
+    /// later frames, an initial RTO of 1 s, bounded by 10 ms and 60 s.
     fn default() -> Self {
         SenderConfig {
             max_unacknowledged: 1024,
@@ -84,15 +85,15 @@ impl Default for SenderConfig {
 /// Counters of a [`Sender`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Frames acknowledged.
+    /// Acknowledged frames.
     pub acknowledged: u64,
     /// Frames acknowledged after a retransmission.
     pub recovered: u64,
-    /// Transmissions of a frame after its first.
+    /// Retransmissions.
     pub retransmitted: u64,
-    /// Frames given up, without those that [`Sender::retain`] removes.
+    /// Frames given up, except those that [`Sender::retain`] removes.
     pub lost: u64,
-    /// Retransmissions of frames that had come, as a later acknowledgement of their first transmission showed.
+    /// Unnecessary retransmissions: a later acknowledgement showed that the earlier transmission had arrived.
     pub spurious: u64,
     /// Acknowledgements of frames that were not waiting for one.
     pub unknown_acks: u64,
@@ -101,9 +102,9 @@ pub struct SenderCounters {
 #[derive(Clone, Debug)]
 struct Unacknowledged<T> {
     tx_sequence: u64,
-    /// Which frame it is, of all.
+    /// Number of the frame among all frames.
     number: u64,
-    /// When it was sent first, and last.
+    /// Times of the first and the last transmission.
     first_sent: Time,
     sent: Time,
     retransmissions: u32,
@@ -114,18 +115,18 @@ struct Unacknowledged<T> {
 /// A retransmission.
 #[derive(Clone, Copy, Debug)]
 struct Replaced {
-    /// The TxSequence that the frame had before, and has now.
+    /// The frame's TxSequences before and after.
     before: u64,
     now: u64,
-    /// How many later transmissions had been acknowledged.
+    /// Number of later transmissions that had been acknowledged.
     later_acks: u32,
 }
 
-/// Where the frame with this TxSequence is. Frames go from the front of those that wait to the back of those that are due, so
-/// both are in order of their numbers.
+/// Index of the frame with this TxSequence. Frames move from the front of the waiting queue to the back of the due
+/// queue, so both are in order of their numbers.
 fn find<T>(frames: &VecDeque<Unacknowledged<T>>, tx_sequence: u64) -> Option<usize> {
     let front = frames.front()?.tx_sequence;
-    // Distances from the front, so that numbers may wrap round.
+    // Compares distances from the front, so that numbers may wrap around.
     let distance = |number: u64| number.wrapping_sub(front);
     frames.binary_search_by_key(&distance(tx_sequence), |entry| distance(entry.tx_sequence)).ok()
 }
@@ -133,47 +134,49 @@ fn find<T>(frames: &VecDeque<Unacknowledged<T>>, tx_sequence: u64) -> Option<usi
 /// An action that a [`Sender`] requests.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SenderEvent<'a, T> {
-    /// Send this frame again with this TxSequence.
+    /// Retransmit this frame with this TxSequence.
     Retransmit {
         /// The new TxSequence.
         tx_sequence: u64,
-        /// The value that the caller gave with the frame.
+        /// The value that the caller passed with the frame.
         frame: &'a T,
     },
-    /// This frame has been given up.
+    /// The frame is given up.
     Lost(T),
 }
 
-/// The sending side. `T` is the value from which the caller can send a frame again: its bytes, or a handle.
+/// The sending side. `T` is the value from which the caller can retransmit a frame: its bytes, or a handle.
 #[derive(Clone, Debug)]
 pub struct Sender<T> {
     config: SenderConfig,
     next_tx_sequence: u64,
-    /// All frames, with and without TxSequence.
+    /// Number of all frames, with and without TxSequence.
     frames: u64,
     waiting: VecDeque<Unacknowledged<T>>,
-    /// Frames found lost by later acknowledgements or by the timeout, to be sent again or given up.
+    /// Frames that count as lost, by later acknowledgements or by the timeout. They are to be retransmitted or given
+    /// up.
     due: VecDeque<Unacknowledged<T>>,
-    /// The last retransmissions, ascending by the TxSequence before it.
+    /// The last retransmissions, in ascending order of the earlier TxSequence.
     replaced: VecDeque<Replaced>,
-    /// Acknowledged later transmissions after which a frame counts as lost now, and acknowledgements since that changed.
+    /// The current number of acknowledged later transmissions after which a frame counts as lost, and the number of
+    /// acknowledgements since it changed.
     later_acks: u32,
     steady: u32,
-    /// Since when an acknowledgement is wanted: since the last one, or since the first frame after it.
+    /// The time since which an acknowledgement is expected: since the last one, or since the first frame after it.
     unanswered: Option<Time>,
-    /// Of the link, from frames that were sent once.
+    /// Round-trip time of the link, from frames that were sent once.
     rtt: RttEstimate,
     counters: SenderCounters,
 }
 
-/// Retransmissions of which the earlier TxSequence is known. Assumed: what 100 Mb/s lose of frames of 1472 bytes in a round trip
-/// of 100 ms, at 10 %.
+/// Maximum number of retransmissions whose earlier TxSequence is remembered. Assumed: a link of 100 Mb/s with frames of
+/// 1472 bytes, 10 % loss and 100 ms round-trip time loses this many in a round-trip time.
 const REPLACED: usize = 128;
-/// After so many acknowledgements without a spurious retransmission fewer later ones count as a loss.
+/// After this many acknowledgements without a spurious retransmission, fewer later ones count as a loss.
 const STEADY: u32 = 1024;
 
 impl<T> Sender<T> {
-    /// A sender whose TxSequence begins at `first_tx_sequence`.
+    /// Creates a sender whose TxSequence begins at `first_tx_sequence`.
     pub const fn new(config: SenderConfig, first_tx_sequence: u64) -> Self {
         Sender {
             config,
@@ -197,17 +200,17 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Its counters.
+    /// The counters.
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
 
-    /// Frames that wait for an acknowledgement.
+    /// Number of frames that wait for an acknowledgement.
     pub fn len(&self) -> usize {
         self.waiting.len() + self.due.len()
     }
 
-    /// Whether no frame waits for an acknowledgement.
+    /// Returns whether no frame waits for an acknowledgement.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -217,8 +220,7 @@ impl<T> Sender<T> {
         &self.rtt
     }
 
-    /// Stores a frame that is sent at `now` and returns its TxSequence; returns the frame if
-    /// too many frames wait already.
+    /// Stores a frame sent at `now` and returns its TxSequence. Returns the frame if too many frames wait already.
     pub fn transmit(&mut self, now: Time, frame: T) -> Result<u64, T> {
         self.frames += 1;
         if self.len() >= self.config.max_unacknowledged {
@@ -240,24 +242,24 @@ impl<T> Sender<T> {
         Ok(tx_sequence)
     }
 
-    /// Takes note of a frame that is sent without TxSequence.
+    /// Counts a frame that is sent without TxSequence.
     pub fn pass(&mut self) {
         self.frames += 1;
     }
 
-    /// The TxSequence of a frame that is sent, and not kept.
+    /// Returns the TxSequence of a frame that is sent but not kept.
     pub fn number(&mut self) -> u64 {
         let tx_sequence = self.next_tx_sequence;
         self.next_tx_sequence = tx_sequence.wrapping_add(1);
         tx_sequence
     }
 
-    /// How long a frame has waited without any acknowledgement from the peer; zero if no frame waits.
+    /// How long a frame has waited without any acknowledgement from the peer. Zero if no frame waits.
     pub fn silence(&self, now: Time) -> Span {
         self.unanswered.map_or(Span::ZERO, |since| now.since(since))
     }
 
-    /// Handles the acknowledgement of a TxSequence; returns the frame if it was waiting.
+    /// Handles the acknowledgement of a TxSequence. Returns the frame if it was waiting.
     pub fn handle_ack(&mut self, now: Time, tx_sequence: u64) -> Option<T> {
         let Some(index) = find(&self.waiting, tx_sequence) else {
             return self.handle_late_ack(now, tx_sequence);
@@ -269,8 +271,8 @@ impl<T> Sender<T> {
         } else {
             self.counters.recovered += 1;
         }
-        // Earlier transmissions have been overtaken once more. Those overtaken often enough form a
-        // prefix of the queue: each has been overtaken at least as often as those behind it.
+        // Earlier transmissions have been overtaken once more. Those overtaken often enough form a prefix of the queue:
+        // each has been overtaken at least as often as those after it.
         for earlier in self.waiting.iter_mut().take(index) {
             earlier.later_acks += 1;
         }
@@ -292,8 +294,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// An acknowledgement of what is not waiting: it may be of a frame about to be sent again, or of the earlier transmission of
-    /// one that has been. Such a frame was late, not lost.
+    /// Handles the acknowledgement of a TxSequence that is not waiting. It may belong to a frame that is due for
+    /// retransmission, or to the earlier transmission of a retransmitted frame. Such a frame was late, not lost.
     fn handle_late_ack(&mut self, now: Time, tx_sequence: u64) -> Option<T> {
         let frame = if let Some(index) = find(&self.due, tx_sequence) {
             self.due.remove(index)?.frame
@@ -329,13 +331,14 @@ impl<T> Sender<T> {
         self.times_out_at()
     }
 
-    /// The timer of RFC 6298 starts again with each acknowledgement: while some come, those of later frames tell of losses.
+    /// The timer of RFC 6298 restarts with each acknowledgement. While acknowledgements arrive, those of later frames
+    /// reveal losses.
     fn times_out_at(&self) -> Time {
         let since = |front: &Unacknowledged<T>| front.sent.max(self.unanswered.unwrap_or(front.sent));
         self.waiting.front().map_or(Time::NEVER, |front| since(front) + self.rtt.rto())
     }
 
-    /// The next action at `now`; call until `None`.
+    /// Returns the next action at `now`. Call it until it returns `None`.
     pub fn poll(&mut self, now: Time) -> Option<SenderEvent<'_, T>> {
         if self.due.is_empty() && self.times_out_at() <= now {
             let rto = self.rtt.rto();
@@ -371,7 +374,8 @@ impl<T> Sender<T> {
         self.waiting.back().map(|entry| SenderEvent::Retransmit { tx_sequence, frame: &entry.frame })
     }
 
-    /// Keeps only the frames for which `keep` holds: when a fragment is lost, its packet's others are of no use.
+    /// Keeps only the frames for which `keep` returns true. When a fragment is lost, the other fragments of its packet
+    /// are useless.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.waiting.retain(|entry| keep(&entry.frame));
         self.due.retain(|entry| keep(&entry.frame));
@@ -388,9 +392,9 @@ impl<T> Sender<T> {
 /// Parameters of a [`Receiver`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// The time that an acknowledgement waits for a frame that carries it.
+    /// How long an acknowledgement waits for a frame that carries it.
     pub ack_delay: Span,
-    /// Maximum number of kept acknowledgements. Beyond it the oldest are dropped, and the peer retransmits.
+    /// Maximum number of waiting acknowledgements. Beyond it the oldest are dropped, and the peer retransmits.
     pub max_acks: usize,
 }
 
@@ -404,35 +408,36 @@ impl Default for ReceiverConfig {
 /// Whether a frame is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It is new among the remembered frames: handle it.
+    /// The frame is new among the remembered frames: handle it.
     New,
-    /// It is a duplicate: drop it. It is acknowledged all the same.
+    /// The frame is a duplicate: drop it. It is acknowledged nevertheless.
     Duplicate,
 }
 
-/// After a duplicate, so many acknowledgements are sent twice.
+/// Number of acknowledgements that are sent twice after a duplicate.
 pub const REPEATED: u32 = 512;
 
-/// Number of Sequences that a [`Receiver`] knows. Assumed: with 4096 to spare, what a link of 1 Gb/s sends in frames of 1200
-/// bytes while one is sent again after 100 ms.
+/// Number of Sequences that a [`Receiver`] remembers. Assumed: a link of 1 Gb/s sends this many frames of 1200 bytes,
+/// minus a reserve of 4096, while it retransmits a frame after 100 ms.
 pub const SEQUENCES: usize = 1 << 14;
 
-/// What the Sequences take that a [`Receiver`] knows, bytes. It takes nothing before a frame with a TxSequence comes.
+/// Memory of the Sequences that a [`Receiver`] remembers, bytes. It is allocated when the first frame with a TxSequence
+/// arrives.
 pub const KNOWN_BYTES: usize = SEQUENCES * size_of::<u64>();
 
-/// A peer has started again if for so long no TxSequence was ahead of the newest. Assumed: longer than a network holds a frame
-/// back, and no longer than a forwarder takes to start.
+/// If no TxSequence was ahead of the newest for this time, the peer has restarted. Assumed: longer than a network holds
+/// a frame back, and no longer than a forwarder takes to start.
 pub const SILENCE: Span = Span::from_secs(1);
 
-/// The last Sequences that have come.
+/// The last received Sequences.
 #[derive(Clone, Debug)]
 struct Known {
-    /// Place `n % SEQUENCES` has the Sequence that came last of those that belong there. Empty until the first one comes.
+    /// Place `n % SEQUENCES` holds the last received Sequence that belongs there. Empty until the first one arrives.
     places: Vec<u64>,
 }
 
 impl Known {
-    /// Takes note of a Sequence; whether it is new.
+    /// Records a Sequence. Returns whether it is new.
     fn insert(&mut self, sequence: u64) -> bool {
         if self.places.is_empty() {
             self.clear();
@@ -441,28 +446,28 @@ impl Known {
         mem::replace(place, sequence) != sequence
     }
 
-    /// Memory that it takes, bytes.
+    /// Memory of the table, bytes.
     fn bytes(&self) -> usize {
         self.places.capacity() * size_of::<u64>()
     }
 
-    /// Forgets all: each place has a number that belongs to another one.
+    /// Forgets all Sequences: each place gets a number that belongs to another place.
     fn clear(&mut self) {
         self.places.clear();
         self.places.extend((0..SEQUENCES as u64).map(|place| place + 1));
     }
 }
 
-/// How far a peer's TxSequences have come.
+/// Progress of a peer's TxSequences.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     newest: u64,
-    /// When the newest one came.
+    /// Arrival time of the newest one.
     heard: Time,
 }
 
 impl Run {
-    /// As serial numbers are compared that wrap round (RFC 1982).
+    /// Compares serial numbers that wrap around (RFC 1982).
     fn is_ahead(&self, tx_sequence: u64) -> bool {
         (1..1 << 63).contains(&tx_sequence.wrapping_sub(self.newest))
     }
@@ -477,20 +482,20 @@ impl Run {
 pub struct Receiver {
     config: ReceiverConfig,
     acks: VecDeque<u64>,
-    /// Acknowledgements that were sent and are sent once more, and how many of those to come are.
+    /// Acknowledgements to send a second time, and how many of the next ones are sent twice.
     again: VecDeque<u64>,
     repeated: u32,
-    /// When the oldest acknowledgement has waited long enough; [`Time::NEVER`] if none waits.
+    /// The time at which the oldest acknowledgement has waited long enough; [`Time::NEVER`] if none waits.
     deadline: Time,
     known: Known,
-    /// The peer's, if it has sent a frame.
+    /// The peer's run, if it has sent a frame.
     run: Option<Run>,
     duplicates: u64,
     dropped_acks: u64,
 }
 
 impl Receiver {
-    /// A receiver without any received frame.
+    /// Creates a receiver that has received no frame.
     pub const fn new(config: ReceiverConfig) -> Self {
         Receiver {
             config,
@@ -505,7 +510,7 @@ impl Receiver {
         }
     }
 
-    /// Handles a frame with a fragment and these numbers, received at `now`.
+    /// Handles a frame that has a fragment and these numbers, received at `now`.
     pub fn handle(&mut self, now: Time, tx_sequence: Option<u64>, sequence: Option<u64>) -> Arrival {
         let Some(tx_sequence) = tx_sequence else { return Arrival::New };
         if self.config.max_acks > 0 {
@@ -527,7 +532,7 @@ impl Receiver {
         }
     }
 
-    /// Takes note of a TxSequence, and forgets the Sequences of a run that is over.
+    /// Records a TxSequence, and forgets the Sequences of a run that is over.
     fn follow(&mut self, now: Time, tx_sequence: u64) {
         let is_ahead = self.run.is_none_or(|run| run.is_ahead(tx_sequence));
         let starts_again = !is_ahead && self.run.is_some_and(|run| run.is_over(now));
@@ -539,22 +544,22 @@ impl Receiver {
         }
     }
 
-    /// Acknowledgements that wait.
+    /// Number of waiting acknowledgements.
     pub fn len(&self) -> usize {
         self.acks.len()
     }
 
-    /// Whether no acknowledgement waits.
+    /// Returns whether no acknowledgement waits.
     pub fn is_empty(&self) -> bool {
         self.acks.is_empty()
     }
 
-    /// Duplicates seen.
+    /// Number of duplicates received.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// Acknowledgements dropped because too many waited.
+    /// Number of acknowledgements dropped because too many waited.
     pub fn dropped_acks(&self) -> u64 {
         self.dropped_acks
     }
@@ -564,13 +569,13 @@ impl Receiver {
         self.deadline
     }
 
-    /// Moves the oldest acknowledgements into `numbers`, as many as fit there and in `room` bytes of a
-    /// frame, and before them those that are sent twice; returns how many. Those left over are due at once.
+    /// Moves acknowledgements into `numbers`, as many as fit there and into `room` bytes of a frame: first those that
+    /// are sent a second time, then the oldest. Returns their number. Those left over are due at once.
     pub fn take_acks(&mut self, room: usize, numbers: &mut [u64]) -> usize {
         let most = numbers.len().min(room / ACK_LEN);
         let (new, old) = (self.acks.len().min(most), self.again.len());
         let again = old.min(most - new);
-        // Those sent twice are older: no later one makes their frames count as lost.
+        // Those sent a second time are older, so no later one makes their frames count as lost.
         for (place, ack) in numbers.iter_mut().zip(self.again.drain(..again).chain(self.acks.drain(..new))) {
             *place = ack;
         }
@@ -584,17 +589,17 @@ impl Receiver {
         new + again
     }
 
-    /// Whether a frame with a TxSequence has come within this time.
+    /// Returns whether a frame with a TxSequence has arrived within this time.
     pub fn has_heard(&self, now: Time, within: Span) -> bool {
         self.run.is_some_and(|run| now.since(run.heard) < within)
     }
 
-    /// Memory of the Sequences that it knows, bytes.
+    /// Memory of the remembered Sequences, bytes.
     pub fn bytes(&self) -> usize {
         self.known.bytes()
     }
 
-    /// Forgets the Sequences of a peer that has sent none for long, and gives their memory back.
+    /// Forgets the Sequences of a peer that has sent none for long, and frees their memory.
     pub fn forget(&mut self) {
         self.known = Known { places: Vec::new() };
         self.run = None;
@@ -702,7 +707,7 @@ mod tests {
         sender.handle_ack(at(310), 0).unwrap();
         assert_eq!(sender.silence(at(1000)), Span::ZERO, "nothing waits");
         sender.transmit(at(2000), "c").unwrap();
-        // Frames that were given up have had no acknowledgement either.
+        // Frames that were given up had no acknowledgement either.
         while !sender.is_empty() {
             let due = sender.next_deadline();
             events(&mut sender, due);
@@ -711,8 +716,8 @@ mod tests {
         assert_eq!(sender.silence(at(20_000)), MS * 18_000);
     }
 
-    /// Sends `frames` frames, one a millisecond, over a link on which `delay` says how long each takes; acknowledgements take
-    /// 10 ms. Nothing is lost. Returns the sender.
+    /// Sends `frames` frames, one per millisecond, over a link where `delay` returns the delay of each.
+    /// Acknowledgements take 10 ms. Nothing is lost. Returns the sender.
     fn reordered(frames: u64, delay: impl Fn(u64) -> u64) -> Sender<u64> {
         let mut sender = Sender::new(SenderConfig::default(), 0);
         let mut coming: Vec<(u64, u64)> = vec![];
@@ -738,12 +743,12 @@ mod tests {
 
     #[test]
     fn a_link_that_reorders_frames_has_few_sent_again() {
-        // Every eighth frame takes 20 ms longer: 20 later ones come first.
+        // Every eighth frame takes 20 ms longer, so 20 later ones arrive first.
         let sender = reordered(8000, |number| if number % 8 == 0 { 30 } else { 10 });
         let SenderCounters { spurious, retransmitted, lost, .. } = sender.counters();
         assert_eq!((lost, spurious), (0, retransmitted), "nothing was lost");
         assert!(retransmitted < 80, "{retransmitted} of 1000");
-        // On a link that keeps the order, a loss is found after three again.
+        // On a link that keeps the order, a loss is again detected after three.
         let sender = reordered(8000, |number| if number < 1000 && number % 8 == 0 { 30 } else { 10 });
         assert_eq!(sender.later_acks, 3);
     }
@@ -814,7 +819,7 @@ mod tests {
         assert_eq!((receiver.len(), receiver.duplicates()), (10, 5));
     }
 
-    /// A receiver that has had this many frames of a peer that counts from 0, all at `at(0)`.
+    /// A receiver after this many frames, all at `at(0)`, from a peer that counts from 0.
     fn after(frames: u64) -> Receiver {
         let mut receiver = Receiver::new(ReceiverConfig::default());
         assert!((0..frames).all(|n| receiver.handle(at(0), Some(n), Some(n)) == Arrival::New));
@@ -829,7 +834,7 @@ mod tests {
         for n in [5, 6, 1000, newest] {
             assert_eq!(again(n), Arrival::Duplicate);
         }
-        // Nothing is known of it; the others stay known, but for the one in its place.
+        // This Sequence is forgotten. The others are still known, except the one in its place.
         assert_eq!(again(4), Arrival::New);
         for n in [5, newest - 1] {
             assert_eq!(again(n), Arrival::Duplicate);
@@ -846,7 +851,7 @@ mod tests {
         for n in 1..=3 {
             sender.handle_ack(at(1), n);
         }
-        // "a" and "b" are due, the next two wait.
+        // "a" and "b" are due, and the next two wait.
         for frame in ["a", "b"] {
             sender.transmit(at(1), frame).unwrap();
         }
@@ -866,14 +871,14 @@ mod tests {
             let mut sender = Sender::new(config, 0);
             assert_eq!(sender.transmit(at(0), "a"), Ok(0));
             for _ in 0..others {
-                // Those that go without TxSequence count too.
+                // Frames without TxSequence count too.
                 let _ = sender.transmit(at(0), "b");
             }
             assert_eq!(
                 matches!(sender.poll(at(1000)), Some(SenderEvent::Retransmit { frame: &"a", .. })),
                 event
             );
-            // What was sent again is as old as it was.
+            // A retransmission does not reset a frame's age.
             let _ = sender.transmit(at(1000), "b");
             let mut again = None;
             while let Some(next) = sender.poll(at(100_000)) {
@@ -893,7 +898,7 @@ mod tests {
         for frames in [1, 3, 500, SEQUENCES as u64 + 10] {
             let mut receiver = after(frames);
             let mut hear = |now, n| receiver.handle(at(now), Some(n), Some(n));
-            // What the network has doubled comes soon.
+            // Copies made by the network arrive soon.
             assert_eq!(hear(999, frames - 1), Arrival::Duplicate);
             assert!((0..frames).all(|n| hear(1000, n) == Arrival::New), "{frames}");
             assert!((0..frames).all(|n| n + 10 < frames || hear(1000, n) == Arrival::Duplicate));
@@ -940,17 +945,17 @@ mod tests {
         }
     }
 
-    /// What a peer and the network do next.
+    /// The next step of the peer and the network.
     #[derive(Clone, Copy, Debug)]
     enum Next {
-        /// A frame is sent, and comes or not.
+        /// The peer sends a frame. The value says whether it arrives.
         Send(bool),
-        /// One that was sent so many frames ago is sent again.
+        /// The peer retransmits the frame sent this many frames ago. The second value says whether it arrives.
         SendAgain(usize, bool),
-        /// The network has another copy of so many transmissions ago, or it was late.
+        /// The network delivers another copy of this many transmissions ago, or delivers it late.
         Copy(usize),
         Wait(u64),
-        /// The peer starts again: a second after what it sent last with its first numbers, or with later ones.
+        /// The peer restarts a second after its last frame, with its first numbers or with later ones.
         StartAgain(bool),
     }
 
@@ -965,7 +970,7 @@ mod tests {
     }
 
     proptest! {
-        /// The network holds nothing back for a second, and the first frame of each run comes.
+        /// The network holds nothing back for a second, and the first frame of each run arrives.
         #[test]
         fn each_frame_of_each_run_of_a_peer_is_new_once(
             base in prop_oneof![Just(0), Just(u64::MAX - 20), any::<u64>()],
@@ -973,7 +978,7 @@ mod tests {
         ) {
             let mut receiver = Receiver::new(ReceiverConfig::default());
             let (mut now, mut run, mut tx, mut first, mut sent) = (0, 0, base, base.wrapping_sub(1), 0u64);
-            // The time, the TxSequence and the Sequence, and the run and the frame.
+            // The time, the TxSequence, the Sequence, and the run and the frame.
             let mut transmissions: Vec<(u64, u64, u64, (u64, u64))> = vec![];
             let mut is_heard = false;
             let mut came = std::collections::BTreeSet::new();
@@ -985,7 +990,7 @@ mod tests {
                     }
                     Next::StartAgain(with_first_numbers) => {
                         run += 1;
-                        // The earlier run's are of no matter any more.
+                        // Transmissions of the earlier run no longer matter.
                         transmissions.clear();
                         tx = base.wrapping_add(run << 32);
                         if with_first_numbers {
@@ -1025,7 +1030,7 @@ mod tests {
 
     #[test]
     fn a_lossy_link_delivers_every_frame_once() {
-        // One frame in three is lost, one acknowledgement in four.
+        // One frame in three and one acknowledgement in four are lost.
         let mut sender = Sender::new(SenderConfig { max_retransmissions: 50, ..Default::default() }, 0);
         let mut receiver = Receiver::new(ReceiverConfig::default());
         let mut delivered = vec![0; 1000];

@@ -6,12 +6,12 @@
 pub enum FaceScope {
     /// Another host.
     NonLocal = 0,
-    /// This host: only such a face carries names under `/localhost`.
+    /// This host. Only such a face carries names under `/localhost`.
     Local = 1,
 }
 
 impl FaceScope {
-    /// The scope with this number; `None` if there is none.
+    /// Returns the scope with this number, or `None`.
     pub const fn from_value(value: u64) -> Option<FaceScope> {
         Some(match value {
             0 => FaceScope::NonLocal,
@@ -34,7 +34,7 @@ pub enum LinkType {
 }
 
 impl LinkType {
-    /// The link type with this number; `None` if there is none.
+    /// Returns the link type with this number, or `None`.
     pub const fn from_value(value: u64) -> Option<LinkType> {
         Some(match value {
             0 => LinkType::PointToPoint,

@@ -1,7 +1,7 @@
 //! Secrets that a process draws from the operating system at its start.
 //!
-//! The key of the name hash and the key of the nonces are drawn independently: nothing that is sent depends on the key
-//! of the hash. Both stay the same while the process runs.
+//! The key of the name hash and the key of the nonces are drawn independently, so nothing that is sent depends on the
+//! key of the hash. Both stay the same while the process runs.
 
 use std::io;
 
@@ -15,10 +15,11 @@ fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// A seed from the operating system for random choices of schemes. It need not be secret: no secret is derived from it.
+/// Draws a seed for the random choices of schemes from the operating system. It need not be secret, because no secret
+/// is derived from it.
 ///
 /// # Errors
-/// The operating system returns no random bytes.
+/// Returns an error if the operating system returns no random bytes.
 pub fn random_seed() -> io::Result<u64> {
     random_bytes().map(u64::from_le_bytes)
 }
@@ -28,14 +29,14 @@ pub fn random_seed() -> io::Result<u64> {
 pub struct Nonces(ChaCha12Rng);
 
 impl Nonces {
-    /// The next nonce.
+    /// Draws the next nonce.
     #[inline]
     pub fn next_nonce(&mut self) -> u32 {
         self.0.next_u32()
     }
 }
 
-/// The hash of names and the nonces of one process.
+/// The name hash and the nonces of one process.
 #[derive(Debug)]
 pub struct Secrets {
     /// The hash of names.
@@ -45,17 +46,17 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Secrets with keys from the operating system.
+    /// Draws keys from the operating system.
     ///
     /// # Errors
-    /// The operating system returns no random bytes.
+    /// Returns an error if the operating system returns no random bytes.
     pub fn draw() -> io::Result<Secrets> {
         let key = [random_bytes()?, random_bytes()?].map(u64::from_le_bytes);
         let nonces = Nonces(ChaCha12Rng::from_seed(random_bytes()?));
         Ok(Secrets { names: NameHasher::with_key(key), nonces })
     }
 
-    /// Keys derived from a seed, which are not secret: for a replay and for tests.
+    /// Derives keys from a seed. They are not secret: for replays and tests.
     pub fn fixed(seed: u64) -> Secrets {
         Secrets { names: NameHasher::new(seed), nonces: Nonces(ChaCha12Rng::seed_from_u64(seed)) }
     }

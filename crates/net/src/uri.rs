@@ -5,9 +5,9 @@
 //!   unix:///run/nfd/nfd.sock   ether://[01:00:5e:00:17:aa]   dev://eth0   fd://7   internal://
 //! ```
 //!
-//! The schemes and the canonical forms are those of NFD. Input may leave out a port, name a host in place
-//! of an address, and say `udp`, `tcp` for either family; `Display` writes the canonical form.
-//! [`FaceUri::resolve`] makes an address of a host's name.
+//! The schemes and the canonical forms are those of NFD. Input may omit the port, use a host name instead of an
+//! address, and use `udp` or `tcp` for either family. `Display` writes the canonical form. [`FaceUri::resolve`]
+//! converts a host name to an address.
 
 use std::fmt;
 use std::io;
@@ -23,18 +23,18 @@ pub const NDN_PORT: u16 = 6363;
 pub const NDN_MULTICAST_PORT: u16 = 56363;
 /// Port of WebSocket (NFD's default).
 pub const NDN_WEBSOCKET_PORT: u16 = 9696;
-/// Multicast group of NDN on IPv4, of IANA.
+/// NDN's multicast group on IPv4 (assigned by IANA).
 pub const NDN_GROUP_V4: Ipv4Addr = Ipv4Addr::new(224, 0, 23, 170);
-/// Multicast group of NDN on a link with IPv6 (NFD's default).
+/// NDN's link-local multicast group on IPv6 (NFD's default).
 pub const NDN_GROUP_V6: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1234);
-/// Multicast group of NDN on Ethernet: that of [`NDN_GROUP_V4`].
+/// NDN's multicast group on Ethernet, derived from [`NDN_GROUP_V4`].
 pub const NDN_GROUP_ETHERNET: Mac = Mac([0x01, 0x00, 0x5E, 0x00, 0x17, 0xAA]);
 
-/// The longest text that may be a face URI, bytes: a host's name has 253 at most, a Unix path 107.
+/// Maximum length of a face URI, bytes. A host name has at most 253 bytes, a Unix path 107.
 const MAX_LEN: usize = 512;
-/// The longest path that the operating system takes for a Unix socket, bytes.
+/// Maximum length of a Unix socket's path, bytes (limit of the operating system).
 const MAX_UNIX_PATH: usize = 107;
-/// The longest name of a network interface, bytes.
+/// Maximum length of a network interface's name, bytes.
 const MAX_DEVICE: usize = 15;
 
 /// One end of a face.
@@ -48,17 +48,17 @@ pub enum FaceUri {
     WebSocket(Endpoint),
     /// `wsclient://`: a client that has connected to a WebSocket server.
     WebSocketClient(Endpoint),
-    /// `unix://`: a Unix stream socket by its absolute path.
+    /// `unix://`: a Unix stream socket with its absolute path.
     Unix(PathBuf),
     /// `ether://`: a host on an Ethernet, or a multicast group.
     Ethernet(Mac),
-    /// `dev://`: a network interface of this host by its name.
+    /// `dev://`: a network interface of this host.
     Device(String),
-    /// `fd://`: a socket of this process, the far end of which has no address.
+    /// `fd://`: a socket of this process whose far end has no address.
     Fd(u32),
     /// `internal://`: the forwarder itself.
     Internal,
-    /// A host by its name: not canonical, see [`FaceUri::resolve`].
+    /// A host name. It is not canonical, see [`FaceUri::resolve`].
     Host(Host),
 }
 
@@ -70,7 +70,7 @@ pub struct Endpoint {
     port: u16,
 }
 
-/// A host by its name, and how to reach it.
+/// A host name, and the protocol, family and port to reach it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Host {
     kind: HostKind,
@@ -83,14 +83,14 @@ pub struct Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mac(pub [u8; 6]);
 
-/// Why a text is no face URI, and what would be right.
+/// Error: a text is not a face URI. It also says what would be valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaceUriError {
     uri: String,
     why: String,
 }
 
-/// What is reached at a host and a port.
+/// Protocol of a host and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum HostKind {
     Udp,
@@ -107,7 +107,7 @@ enum Family {
 }
 
 impl Mac {
-    /// Whether it is that of a group.
+    /// Returns whether this is a multicast address.
     pub const fn is_multicast(self) -> bool {
         self.0[0] & 1 == 1
     }
@@ -141,7 +141,7 @@ impl Endpoint {
         self.port
     }
 
-    /// The same on the link of a network interface: a zone is only for IPv6 addresses that need one.
+    /// Returns the endpoint on the link of a network interface. Only IPv6 addresses that need a zone get one.
     #[must_use]
     pub fn in_zone(mut self, device: &str) -> Endpoint {
         let needs_one = match self.ip {
@@ -155,10 +155,10 @@ impl Endpoint {
         self
     }
 
-    /// The address that sockets take.
+    /// The address in the form that sockets use.
     ///
     /// # Errors
-    /// The zone is no network interface of this host.
+    /// Returns an error if the zone is not a network interface of this host.
     pub fn socket_addr(&self) -> io::Result<SocketAddr> {
         let scope_id = match &self.zone {
             None => 0,
@@ -171,7 +171,7 @@ impl Endpoint {
     }
 }
 
-/// Number of the interface that a zone names; a number stands for itself.
+/// Index of the interface in a zone. A zone that is a number is the index itself.
 fn zone_index(zone: &str) -> io::Result<u32> {
     if let Ok(index) = zone.parse() {
         return Ok(index);
@@ -182,7 +182,7 @@ fn zone_index(zone: &str) -> io::Result<u32> {
 }
 
 impl From<SocketAddr> for Endpoint {
-    /// An IPv4 address in the form of an IPv6 one becomes the IPv4 address that it is.
+    /// Converts an address. An IPv4-mapped IPv6 address becomes the IPv4 address.
     fn from(addr: SocketAddr) -> Endpoint {
         let zone = match addr {
             SocketAddr::V6(v6) if v6.scope_id() != 0 => Some(zone_name(v6.scope_id())),
@@ -203,7 +203,8 @@ impl fmt::Display for Endpoint {
             (IpAddr::V4(ip), _) => write!(f, "{ip}:{}", self.port),
             (IpAddr::V6(ip), None) => write!(f, "[{ip}]:{}", self.port),
             (IpAddr::V6(ip), Some(zone)) => {
-                // Whoever reads it takes 25 for a part of an escaped percent sign.
+                // Readers would take a zone that begins with 25 for a part of an escaped percent sign, so the sign is
+                // escaped.
                 let sign = if zone.starts_with(ESCAPED_SIGN) { "%25" } else { "%" };
                 write!(f, "[{ip}{sign}{zone}]:{}", self.port)
             }
@@ -212,7 +213,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl HostKind {
-    /// The kind and the family that a scheme names.
+    /// The protocol and the family of a scheme.
     fn of_scheme(scheme: &str) -> Option<(HostKind, Family)> {
         Some(match scheme {
             "udp" => (HostKind::Udp, Family::Any),
@@ -272,7 +273,7 @@ impl Family {
 }
 
 impl FaceUri {
-    /// Whether it names an end without asking anybody: all but a host by its name.
+    /// Returns whether the URI is canonical, that is, not a host name.
     pub fn is_canonical(&self) -> bool {
         !matches!(self, FaceUri::Host(_))
     }
@@ -293,11 +294,11 @@ impl FaceUri {
         }
     }
 
-    /// Asks the resolver for a host's address; what is canonical stays. **Blocks** while it asks: not for
-    /// the thread that forwards, unless nothing is forwarded yet.
+    /// Resolves a host name. A canonical URI stays as it is. **Blocks** during the lookup: do not call it on a thread
+    /// that forwards packets.
     ///
     /// # Errors
-    /// The host is not known, or has no address of the family that the scheme names.
+    /// Returns an error if the host is unknown, or has no address of the scheme's family.
     pub fn resolve(self) -> io::Result<FaceUri> {
         let FaceUri::Host(host) = self else { return Ok(self) };
         let found = (host.name.as_str(), host.port).to_socket_addrs().map_err(|error| {
@@ -354,7 +355,7 @@ impl FromStr for FaceUri {
     }
 }
 
-/// The text as a message may carry it: its beginning, on one line.
+/// The text for a message: its beginning, on one line.
 fn quoted(text: &str) -> String {
     const SHOWN: usize = 80;
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
@@ -423,7 +424,7 @@ fn parse_device(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// What follows the percent sign before a zone, if it is escaped itself, as RFC 6874 has it.
+/// The characters after the percent sign before a zone, if the sign is escaped (RFC 6874).
 const ESCAPED_SIGN: &str = "25";
 
 fn parse_host(kind: HostKind, family: Family, text: &str) -> Result<FaceUri, String> {
@@ -457,7 +458,7 @@ fn parse_host(kind: HostKind, family: Family, text: &str) -> Result<FaceUri, Str
     Ok(kind.at(Endpoint { ip, zone, port }))
 }
 
-/// Host and port of `host:port`, `host`, `[host]:port` or `[host]`; the brackets are taken off.
+/// Splits `host:port`, `host`, `[host]:port` or `[host]` into host and port, without the brackets.
 fn split_port(kind: HostKind, text: &str) -> Result<(&str, Option<u16>), String> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -496,7 +497,7 @@ fn parse_host_name(kind: HostKind, family: Family, name: &str, port: Option<u16>
         (1..=63).contains(&label.len()) && label.bytes().all(fits) && !label.starts_with('-')
     };
     let mut labels = name.strip_suffix('.').unwrap_or(name).split('.');
-    // What ends in a number is an address that is none: resolvers guess at those.
+    // A text whose last label is a number is an invalid address. Resolvers would guess an address.
     let is_number = |label: &str| label.bytes().all(|byte| byte.is_ascii_digit());
     if name.len() > 253 || !labels.clone().all(label) || labels.next_back().is_some_and(is_number) {
         return Err(format!(
@@ -634,7 +635,7 @@ mod tests {
         assert!(end.socket_addr().expect_err("no interface").to_string().contains("nosuch"));
     }
 
-    /// Texts near enough to face URIs to get past the first checks.
+    /// Texts close enough to face URIs to pass the first checks.
     fn near_uris() -> impl Strategy<Value = String> {
         let scheme = "udp4|udp6|udp|tcp4|tcp6|tcp|unix|ether|dev|ws|wsclient|fd|internal|x";
         let piece = "[\\[\\]:%./0-9a-f]|::1|127\\.0\\.0\\.1|:6363|%25|[a-z]{1,8}|\\PC";

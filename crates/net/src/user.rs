@@ -1,4 +1,4 @@
-//! Users of this host: who is behind a Unix socket, and who has rights.
+//! Users of this host: who is at the other end of a Unix socket, and who has rights.
 
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
@@ -6,17 +6,17 @@ use std::os::fd::AsFd;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::{self, Group};
 
-/// The user and group of a process on this host, as the kernel gives them.
+/// The user and group of a process on this host, from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Its number.
+    /// User ID.
     pub uid: u32,
-    /// The number of the process's group.
+    /// ID of the process's group.
     pub gid: u32,
 }
 
 impl User {
-    /// The user who has made the other end of a Unix socket; `None` if the kernel does not say.
+    /// Returns the user who created the other end of a Unix socket, or `None` if the kernel does not tell.
     pub fn of_peer(socket: &impl AsFd) -> Option<User> {
         let peer = getsockopt(socket, PeerCredentials).ok()?;
         Some(User { uid: peer.uid(), gid: peer.gid() })
@@ -25,7 +25,7 @@ impl User {
 
 /// Users and groups that have rights.
 ///
-/// Members of groups are looked up once, so that nobody waits for the system's lists of users when a peer connects.
+/// Members of groups are looked up once, so that a connecting peer need not wait for the system's user database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
     users: BTreeSet<u32>,
@@ -33,7 +33,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Those of root, and of the user who runs this process.
+    /// Creates the rights of root and of the user who runs this process.
     pub fn own() -> Rights {
         Rights { users: [0, unistd::geteuid().as_raw()].into(), groups: BTreeSet::new() }
     }
@@ -41,7 +41,7 @@ impl Rights {
     /// Adds a user, by name or number.
     ///
     /// # Errors
-    /// There is no such user.
+    /// Returns an error if there is no such user.
     pub fn add_user(&mut self, name: &str) -> Result<(), String> {
         let uid = name.parse().ok().or_else(|| uid_of(name));
         self.users.insert(uid.ok_or_else(|| format!("there is no user `{name}`"))?);
@@ -51,7 +51,7 @@ impl Rights {
     /// Adds a group with its members, by name or number.
     ///
     /// # Errors
-    /// There is no such group.
+    /// Returns an error if there is no such group.
     pub fn add_group(&mut self, name: &str) -> Result<(), String> {
         let by_number = || Group::from_gid(name.parse::<u32>().ok()?.into()).ok().flatten();
         let group = Group::from_name(name).ok().flatten().or_else(by_number);
@@ -61,7 +61,7 @@ impl Rights {
         Ok(())
     }
 
-    /// Whether a user has rights.
+    /// Returns whether a user has rights.
     pub fn has(&self, user: User) -> bool {
         self.users.contains(&user.uid) || self.groups.contains(&user.gid)
     }

@@ -1,4 +1,4 @@
-//! The time that a flow would take if it were the only one: what slowdowns are relative to.
+//! The time that a flow would take if it were the only one. Slowdowns are relative to it.
 
 use weir_core::units::Span;
 use weir_scenario::{Event, Scenario};
@@ -9,7 +9,8 @@ use crate::optimum::Alone;
 use crate::paths::Paths;
 use crate::timeline::{amounts, time};
 
-/// Computes the time that each flow with an amount takes alone. Links and sources change as the scenario says.
+/// Computes the time that each flow with an amount takes alone. Links and sources change according to the
+/// scenario.
 pub(crate) fn alone(scenario: &Scenario, network: &Network, utilisation: f64) -> Vec<Option<Alone>> {
     let mut left = amounts(scenario, network);
     let mut found: Vec<Option<Alone>> = vec![None; left.len()];
@@ -21,7 +22,8 @@ pub(crate) fn alone(scenario: &Scenario, network: &Network, utilisation: f64) ->
     changes.reverse();
     let mut now = Span::ZERO;
     loop {
-        // Starts and ends of the others do not count; all starts between two events are taken together.
+        // Starts and ends of the other flows do not count. All starts between two events are handled
+        // together.
         let mut until = Span::MAX;
         while let Some((at, change)) = changes.pop() {
             if let Change::Event(event) = &change {
@@ -64,20 +66,20 @@ pub(crate) fn alone(scenario: &Scenario, network: &Network, utilisation: f64) ->
     }
 }
 
-/// Its rate if nothing else runs, bit/s of Data.
+/// Returns its rate if nothing else runs, bit/s of Data.
 fn rate_of(network: &Network, state: &mut State, flow: usize, paths: &mut Paths) -> f64 {
     let source = state.source[flow];
     if network.media.is_empty() {
         return alone_rate(network, state.conditions(network), flow, source, paths);
     }
-    // What a medium carries depends on the stations in use.
+    // The capacity of a medium depends on the stations in use.
     state.apply(network, &Change::Start(flow));
     let rate = alone_rate(network, state.conditions(network), flow, source, paths);
     state.apply(network, &Change::Stop(flow));
     rate
 }
 
-/// The propagation of an Interest and its Data by the fastest of a flow's routes.
+/// Returns the propagation delay of an Interest and its Data on the fastest of a flow's routes.
 fn round_trip(network: &Network, delay: &[Span], flow: usize) -> Span {
     let stream = &network.streams[network.stream_of[flow]];
     let mut least = vec![None; stream.nodes.len()];

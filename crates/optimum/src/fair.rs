@@ -1,31 +1,33 @@
 //! The result of fair scheduling at every link: the allocation that schedulers can enforce hop by hop.
 //!
-//! The [policy](crate::policy) divides each link among the streams that want Data over it. A stream counts once at a
-//! link, however many routes lead there. Each consumer takes as much as its shares along its routes carry, split in the
-//! ratio of what next hops offer. So a stream's share of a link depends on the demands of the others there, and these
-//! depend on their shares of other links. The result is a fixed point:
-//!
+//! The [policy](crate::policy) divides each link among the streams that want Data over it. A stream counts
+//! once at a link, even if several routes lead there. Each consumer takes as much as its shares along its
+//! routes carry, split in the ratio of the next hops' offers. So a stream's share of a link depends on the
+//! demands of the others there, and these depend on their shares of other links. The result is a fixed point:
 //! ```text
 //!   share = policy(capacity − Interests, wants of the others)      wants, loads = paths(shares)
 //! ```
 //!
-//! There, a stream could get more of a link that limits it only at the cost of a stream of its class that has no more, or
-//! of a class that has no more for its weight. If all routes are single paths, this is the hierarchical weighted max-min
-//! allocation (Bertsekas and Gallager, section 6.5.2, at each level).
+//! At this point, a stream could get more of a link that limits it only at the cost of a stream of its class
+//! that has no more, or of a class that has no more for its weight. If all routes are single paths, this is
+//! the hierarchical weighted max-min allocation (Bertsekas and Gallager, section 6.5.2, at each level).
 //!
-//! The rounds begin with empty links. So the first shares and the demands that follow are too large, the next shares are
-//! too small, and so on. The shares converge from both sides: every two rounds settle the links that bind next.
+//! The rounds start with empty links. So the first shares and the demands that follow are too large, the next
+//! shares are too small, and so on. The shares converge from both sides: every two rounds settle the links
+//! that bind next.
 //!
-//! On single paths with one class they do so from any beginning: whatever the others want, no share of a link is smaller than if all
-//! wanted all, so the tightest link settles first, then the next (Charny 1994). When a flow starts or ends, the
-//! rounds therefore go on from the shares that there are. A round divides only links on which something has changed, and only
-//! streams take whose shares have changed. So an event costs what it changes, not what the network has.
+//! On single paths with one class, they converge from any start. For any demands of the others, a share of a
+//! link is at least as large as with unlimited demands. So the tightest link settles first, then the next
+//! (Charny 1994). When a flow starts or ends, the rounds therefore continue from the existing shares. A round
+//! divides only links on which something has changed, and updates only streams whose shares have changed. So
+//! the cost of an event depends on the size of its effect, not on the size of the network.
 //!
-//! If two links of several classes become full at the same time, there may be more than one fixed point. Over several paths
-//! there are many. There, and with several classes of up to 100 flows at a time, rounds begin with empty links at each event.
-//! So the result does not depend on earlier events. Over several paths shares go half the way in each
-//! round. If routes fork and join in many places, the split of a stream's spare rate may not converge. Rates then still change
-//! by about a thousandth, and the result is the mean of the second half of the rounds.
+//! If two links of several classes become full at the same time, there may be more than one fixed point. Over
+//! several paths there are many. In these cases, and with several classes of up to 100 flows at a time,
+//! rounds start with empty links at each event. So the result does not depend on earlier events. Over several
+//! paths, shares change by half of the difference in each round. If routes fork and join in many places, the
+//! split of a stream's spare rate may not converge. Rates then still change by about a thousandth, and the
+//! result is the mean of the second half of the rounds.
 
 use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
@@ -34,44 +36,47 @@ use crate::network::{Changed, Channel, Conditions, Network, Stream};
 use crate::paths::{Paths, along};
 use crate::policy::Division;
 
-/// Loads are settled when they change by no more than this, relative to the largest load of their stream.
+/// Loads have settled if they change by at most this, relative to the largest load of their stream.
 const SETTLED: f64 = 1e-10;
-/// A value that changes by no more than this part of it stays as it is: rounding.
+/// A value that changes by at most this part of itself stays unchanged, because the change is rounding.
 const ROUNDING: f64 = 1e-10;
-/// A share is used up when no more than this part of it is left.
+/// A share is used up if at most this part of it is left.
 const USED_UP: f64 = 1e-9;
-/// Rounds with whole steps, over single paths. Every two rounds settle at least one link; a network of 200 nodes and
-/// 1000 flows takes 50.
+/// The number of rounds with whole steps, over single paths. Every two rounds settle at least one link; a
+/// network of 200 nodes and 1000 flows takes 50.
 const WHOLE_STEPS: usize = 200;
 /// The largest number of rounds over single paths.
 const ROUNDS: usize = 600;
-/// With several classes, loads may swing between two links. A load swings if it changes by as much as it did two rounds before,
-/// to within this part of the change. Then the rounds make half steps.
+/// With several classes, loads may oscillate between two links. A load oscillates if it changes by as much as
+/// two rounds before, to within this part of the change. Then the rounds make half steps.
 const SWINGS: f64 = 1e-6;
-/// The largest number of rounds of what changes. Two links whose spare rates are nearly the same may settle in many small steps.
+/// The largest number of rounds over changed links and streams. Two links with nearly the same spare rate may
+/// settle in many small steps.
 const ROUNDS_OF_CHANGES: usize = 2000;
-/// Rounds begin with empty links at each event, if there are several classes and at most so many flows.
+/// Rounds start with empty links at each event if there are several classes and at most this number of flows.
 const FEW_FLOWS: usize = 100;
 /// The largest number of rounds over several paths. On a network of 200 nodes with three next hops at each node, all rates
 /// are then within 0.2 % of the result of ten times as many rounds.
 const ROUNDS_MULTIPATH: usize = 80;
 
-/// The shares of links and what streams take of them, bit/s of Data; and what has to be looked at again.
+/// The shares of links and the loads of streams, bit/s of Data; and the parts that need an update.
 #[derive(Clone, Debug)]
 pub(crate) struct Fair<'n> {
     network: &'n Network,
     policy: &'n SharingPolicy,
-    /// For each arc in the list of all: what the link would give the stream if it wanted more.
+    /// For each arc in the list of all: the link's offer to the stream if it wanted more.
     pub share: Vec<f64>,
-    /// For each arc: its load. If a stream has several consumers, this is the load of the one that takes most.
+    /// For each arc: its load. For a stream with several consumers, it is the load of the one that takes
+    /// most.
     pub load: Vec<f64>,
     /// For each arc: whether the link's Interests limit its share, not its Data.
     pub by_interests: Vec<bool>,
-    /// For each flow.
+    /// The rate of each flow.
     pub rate: Vec<f64>,
-    /// Whether loads came to rest; if not, `load` and `rate` are means.
+    /// Whether loads have settled. If not, `load` and `rate` are means.
     pub is_settled: bool,
-    /// The streams that took, and the channels that were divided, since the last [`Fair::settle`] began.
+    /// The streams that were updated, and the channels that were divided, since the last [`Fair::settle`]
+    /// began.
     pub taken: Marks,
     pub divided: Marks,
     /// The share of each arc in the link's Data, and in its Interests, bit/s.
@@ -79,11 +84,11 @@ pub(crate) struct Fair<'n> {
     of_interests: Vec<f64>,
     /// The load that each arc would have if its shares were unlimited, bit/s.
     wanted: Vec<f64>,
-    /// Whether rounds are of all links and streams, so that each change counts, however small.
+    /// Whether rounds cover all links and streams, so that every change counts, however small.
     counts_all: bool,
     /// Whether each stream ran when shares were last divided.
     ran: Vec<bool>,
-    /// What has to be looked at again.
+    /// The channels and streams that need an update.
     data: Marks,
     interests: Marks,
     streams: Marks,
@@ -95,7 +100,7 @@ pub(crate) struct Fair<'n> {
     next: Vec<f64>,
 }
 
-/// A set of numbers below some bound.
+/// A set of numbers below a bound.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     has: Vec<bool>,
@@ -113,7 +118,7 @@ impl Marks {
         }
     }
 
-    /// Its numbers, in the order in which they came.
+    /// Returns its numbers, in the order in which they were added.
     pub fn list(&self) -> &[usize] {
         &self.list
     }
@@ -122,7 +127,7 @@ impl Marks {
         self.list.drain(..).for_each(|number| self.has[number] = false);
     }
 
-    /// Its numbers, in order; none are left.
+    /// Returns its numbers in ascending order, and empties the set.
     fn take(&mut self) -> Vec<usize> {
         let mut list = core::mem::take(&mut self.list);
         list.iter().for_each(|number| self.has[*number] = false);
@@ -130,7 +135,7 @@ impl Marks {
         list
     }
 
-    /// Gives the memory of a list back.
+    /// Keeps the memory of a list for later use.
     fn give_back(&mut self, mut list: Vec<usize>) {
         if self.list.is_empty() {
             list.clear();
@@ -162,18 +167,18 @@ impl Mean {
     }
 }
 
-/// What Data may have of a link: what Interests leave, and half of it in any case.
+/// Returns the part of a link that Data may use: the part that Interests leave, but at least half.
 pub(crate) fn room_for_data(capacity: f64, interests: f64) -> f64 {
     (capacity - interests).max(capacity / 2.0)
 }
 
-/// What Interests may have of a link: half of it, and what Data leave.
+/// Returns the part of a link that Interests may use: half of it, and the part that Data leave.
 pub(crate) fn room_for_interests(capacity: f64, data: f64) -> f64 {
     (capacity - data).max(capacity / 2.0)
 }
 
 impl<'n> Fair<'n> {
-    /// Nothing runs.
+    /// Returns the state in which nothing runs.
     pub fn new(network: &'n Network, policy: &'n SharingPolicy) -> Fair<'n> {
         let (arcs, streams, channels) =
             (network.stream_of_arc.len(), network.streams.len(), network.channels.len());
@@ -203,7 +208,7 @@ impl<'n> Fair<'n> {
         }
     }
 
-    /// Finds the fixed point under these conditions, of which this has changed since the last time.
+    /// Finds the fixed point under these conditions. `changed` lists the changes since the last call.
     pub fn settle(&mut self, conditions: &Conditions, changed: &Changed) {
         self.taken.clear();
         self.divided.clear();
@@ -221,7 +226,7 @@ impl<'n> Fair<'n> {
         }
     }
 
-    /// Rounds from the shares that there are; whether loads came to rest.
+    /// Continues the rounds from the existing shares. Returns whether loads settled.
     fn go_on(&mut self, conditions: &Conditions, changed: &Changed) -> bool {
         for &flow in &changed.flows {
             let stream = self.network.stream_of[flow];
@@ -260,7 +265,7 @@ impl<'n> Fair<'n> {
         self.by_interests[arc] = false;
     }
 
-    /// Begins with empty links.
+    /// Starts with empty links.
     fn begin(&mut self, conditions: &Conditions) {
         for index in 0..self.network.streams.len() {
             let runs = conditions.running.is(index);
@@ -279,7 +284,8 @@ impl<'n> Fair<'n> {
         conditions.running.streams.iter().for_each(|stream| self.streams.add(*stream));
     }
 
-    /// Rounds of what has changed, on single paths, until nothing changes; whether that came to be.
+    /// Makes rounds over changed links and streams, on single paths, until nothing changes. Returns whether
+    /// this happened.
     fn rounds_of_changes(&mut self, conditions: &Conditions) -> bool {
         self.counts_all = false;
         let mut unrest_before = [f64::INFINITY; 2];
@@ -296,7 +302,8 @@ impl<'n> Fair<'n> {
         false
     }
 
-    /// Rounds of all links and streams, until loads change by no more than rounding; or else the mean of the last of them.
+    /// Makes rounds over all links and streams, until loads change only by rounding; else the result is the
+    /// mean of the last rounds.
     fn rounds_of_all(&mut self, conditions: &Conditions) {
         let (whole, most) =
             if conditions.running.forks() { (1, ROUNDS_MULTIPATH) } else { (WHOLE_STEPS, ROUNDS) };
@@ -317,8 +324,9 @@ impl<'n> Fair<'n> {
         mean.put(self);
     }
 
-    /// Divides links and lets streams take; shares go `step` of the way. Returns the largest change
-    /// of a load, or how much it is above the share that it should have, as a part of its stream's largest.
+    /// Divides links and updates streams. Shares change by the part `step` of the difference. Returns the
+    /// largest change of a load, or its largest excess over its target share, as a part of its stream's
+    /// largest load.
     fn round(&mut self, conditions: &Conditions, step: f64) -> f64 {
         for medium in 0..self.network.media.len() {
             self.divide_air(conditions, medium);
@@ -346,8 +354,8 @@ impl<'n> Fair<'n> {
         unrest
     }
 
-    /// The directions of a medium have equal parts of its air, and what others do not want. Interests are
-    /// paid for with their Data.
+    /// Divides the air of a medium: its directions have equal parts, and the parts that others do not want.
+    /// The cost of Data includes that of their Interests.
     fn divide_air(&mut self, conditions: &Conditions, medium: usize) {
         let Fair { network, division, wanted, of_media, .. } = self;
         let channels = network.media[medium].clone();
@@ -359,7 +367,7 @@ impl<'n> Fair<'n> {
                 arcs(channel).map(|arc| wanted[arc] * conditions.part[arc] * conditions.air[arc]).sum();
             division.add(ServiceClass::Be, 1.0, wants);
         }
-        // What a bit/s takes of the air is the same for all Data of one size; else a mean.
+        // The air time of a bit/s is the same for all Data of one size; else it is a mean.
         let cost = |channel: usize| {
             let all: f64 = arcs(channel).map(|arc| conditions.air[arc]).sum();
             all / arcs(channel).count() as f64
@@ -369,7 +377,8 @@ impl<'n> Fair<'n> {
         }
     }
 
-    /// Data have what Interests leave, half of the link at least. Returns the most by which a load is above its share, as a part of itself.
+    /// Divides a channel among Data: they have what Interests leave, at least half of the link. Returns the
+    /// largest excess of a load over its share, as a part of the load.
     fn divide_data(&mut self, conditions: &Conditions, channel: Channel, step: f64) -> f64 {
         let mut excess = 0.0f64;
         let capacity = match self.network.medium_of[channel] {
@@ -401,13 +410,13 @@ impl<'n> Fair<'n> {
         excess
     }
 
-    /// Whether a value has changed by more than rounding.
+    /// Returns whether two values differ by more than rounding.
     fn differ(&self, a: f64, b: f64) -> bool {
         let most = a.abs().max(b.abs());
         a != b && (self.counts_all || most == f64::INFINITY || (a - b).abs() > ROUNDING * most)
     }
 
-    /// The share of an arc is the smaller one of those of its Data and of its Interests.
+    /// Sets the share of an arc to the smaller one of those of its Data and of its Interests.
     fn limit(&mut self, stream: usize, arc: usize) {
         let by_interests = self.of_interests[arc] < self.by_data[arc];
         let share = if by_interests { self.of_interests[arc] } else { self.by_data[arc] };
@@ -418,7 +427,8 @@ impl<'n> Fair<'n> {
         }
     }
 
-    /// Where Interests want more of a channel than they may have, if all Data came that may, they are divided as Data are.
+    /// If Interests want more of a channel than they may have, with all permitted Data, divides the channel
+    /// among them like among Data.
     fn divide_interests(&mut self, conditions: &Conditions, channel: Channel) {
         let data = self.network.data(channel, &self.load, conditions);
         let room = room_for_interests(conditions.capacity[channel], data);
@@ -450,7 +460,8 @@ impl<'n> Fair<'n> {
         }
     }
 
-    /// A stream's consumers take what its shares carry; returns the largest change of a load.
+    /// Sets the loads of a stream's consumers to what their shares carry. Returns the largest change of a
+    /// load.
     fn take(&mut self, conditions: &Conditions, index: usize) -> f64 {
         self.taken.add(index);
         let stream = &self.network.streams[index];
@@ -497,14 +508,15 @@ impl<'n> Fair<'n> {
     }
 }
 
-/// What a stream would put on each arc if that one had no bound. Of a single path it is the least of the
-/// other shares; where ways join it may be too much, which matters only where a share is used up anyway.
+/// The load that a stream would put on each arc if that arc were unlimited. On a single path it is the
+/// smallest of the other shares. If paths join it may be too large, which matters only if a share is used up
+/// anyway.
 #[derive(Clone, Debug, Default)]
 struct Wish {
     of: Vec<f64>,
     /// For each node: what it can offer.
     offer: Vec<f64>,
-    /// For each node: what would come to it if it could offer all.
+    /// For each node: what would reach it if it could offer everything.
     comes: Vec<f64>,
 }
 
@@ -528,7 +540,7 @@ impl Wish {
         for (arc, ends) in stream.arcs.iter().enumerate() {
             let others = self.offer[ends.from] - share[arc].min(self.offer[ends.to]);
             let comes = self.comes[ends.from];
-            // Of what comes, this next hop's part by what it would offer, and no more than that.
+            // The part of this next hop in what comes, by its offer, and limited to its offer.
             let takes = |offer: f64| match offer / (others + offer) {
                 _ if offer == f64::INFINITY => comes,
                 part if part > 0.0 => offer.min(comes * part),

@@ -1,13 +1,14 @@
-//! The optimum of the whole network, by convex programs: the maximum flow, weighted max-min fairness and proportional
-//! fairness over all routes at once. No scheduler knows the whole network; this is a reference for comparison.
+//! The optimum of the whole network, by convex programs: the maximum flow, weighted max-min fairness and
+//! proportional fairness over all routes at once. No scheduler knows the whole network; this is a reference
+//! for comparison.
 //!
-//! Max-min fairness assumes the Interests, and repeats with the Interests that result. So a flow is not limited because its
-//! Interests cross a link that others fill with Data.
+//! Max-min fairness assumes the loads of Interests, and repeats with the resulting Interests. So a flow is
+//! not limited because its Interests cross a link that others fill with Data.
 //!
-//! Delay-sensitive classes come first, one after the other, each no more than δ of a link; each keeps the
-//! paths that it has found. The delay-tolerant ones then share what is left. There is no link at which to
-//! weigh classes against each other, so a flow of class c has the weight ω_c·w/Σw, the sum over all flows
-//! of its class.
+//! Delay-sensitive classes come first, one after the other, each with at most δ of a link. Each keeps the
+//! paths that it has found. The delay-tolerant classes then share the rest. There is no single link at which
+//! classes are weighed against each other, so a flow of class c has the weight ω_c·w/Σw, with the sum over
+//! all flows of its class.
 
 use crate::model::{Allocation, ChannelLoads, Model, Stage};
 use crate::network::{Conditions, Network};
@@ -15,18 +16,18 @@ use crate::policy::{CLASSES, DELAY_SENSITIVE};
 use crate::program::{NoSolution, Solution};
 use weir_core::seam::SharingPolicy;
 
-/// A flow whose floor costs this part of what the dearest does cannot have more. What is dearer than nothing by
-/// the solver's rounding must not count; one that is missed is settled at the next level, which is the same.
+/// A flow whose floor costs this part of the most expensive one cannot have more. Rounding of the solver must
+/// not count as a cost. A flow that is missed is settled at the next level, which is the same.
 const BLOCKED: f64 = 1e-3;
-/// How often max-min fairness is repeated for Interests, at the most.
+/// The largest number of repetitions of max-min fairness for Interests.
 const REPEATS: usize = 5;
-/// Interests that change by less than this part of their link are settled.
+/// Interests that change by less than this part of their link have settled.
 const SETTLED: f64 = 5e-4;
 
-/// The largest sum of rates. Classes do not count.
+/// Finds the largest sum of rates. Classes do not count.
 ///
 /// # Errors
-/// The solver gave up.
+/// Returns [`NoSolution`] if the solver gave up.
 pub(crate) fn maximum_flow(network: &Network, conditions: &Conditions) -> Result<Allocation, NoSolution> {
     let mut stage = Stage::new(network, conditions, None, None);
     let all = stage.takers(&(0..CLASSES));
@@ -39,10 +40,10 @@ pub(crate) fn maximum_flow(network: &Network, conditions: &Conditions) -> Result
     Ok(stage.allocation)
 }
 
-/// The largest sum of weighted logarithms of rates (Kelly).
+/// Finds the largest sum of weighted logarithms of rates (Kelly).
 ///
 /// # Errors
-/// The solver gave up.
+/// Returns [`NoSolution`] if the solver gave up.
 pub(crate) fn proportional(
     network: &Network,
     policy: &SharingPolicy,
@@ -64,11 +65,12 @@ pub(crate) fn proportional(
     Ok(stage.allocation)
 }
 
-/// Weighted max-min fairness: no rate can grow but at the cost of one that is no larger for its weight.
-/// `others` is what Interests and Data take of each channel, to begin with: each have what the others leave.
+/// Finds the weighted max-min fair rates: no rate can grow except at the cost of one that is no larger for
+/// its weight. `others` is the initial load of Interests and Data on each channel; each have what the others
+/// leave.
 ///
 /// # Errors
-/// The solver gave up.
+/// Returns [`NoSolution`] if the solver gave up.
 pub(crate) fn max_min(
     network: &Network,
     policy: &SharingPolicy,
@@ -90,7 +92,8 @@ pub(crate) fn max_min(
             break;
         }
         if repeat > 1 {
-            // Where routes fork, they may change each time: what Interests have taken once is left to them.
+            // If routes fork, loads may change each time. The largest load of Interests so far is reserved
+            // for them.
             let most = now.interests.iter_mut().zip(&known.interests);
             most.for_each(|(now, before)| *now = now.max(*before));
         }
@@ -100,8 +103,8 @@ pub(crate) fn max_min(
     Ok(stage.allocation)
 }
 
-/// Level by level: the largest rate for its weight that all can have; those that cannot have more are
-/// settled, and the others go on.
+/// Proceeds level by level: finds the largest rate for its weight that all flows can have. Flows that cannot
+/// have more are settled, and the others continue.
 fn max_min_beside(stage: &mut Stage<'_>, policy: &SharingPolicy) -> Result<(), NoSolution> {
     let weight = weights(stage, policy);
     for members in stages() {
@@ -138,12 +141,12 @@ fn max_min_beside(stage: &mut Stage<'_>, policy: &SharingPolicy) -> Result<(), N
     Ok(())
 }
 
-/// The classes that are served together, most urgent first.
+/// Iterates over the ranges of classes that are served together, the most urgent first.
 fn stages() -> impl Iterator<Item = core::ops::Range<usize>> {
     (0..DELAY_SENSITIVE).map(|class| class..class + 1).chain(core::iter::once(DELAY_SENSITIVE..CLASSES))
 }
 
-/// ω_c·w/Σw of each flow.
+/// Returns ω_c·w/Σw of each flow.
 fn weights(stage: &Stage<'_>, policy: &SharingPolicy) -> Vec<f64> {
     let network = stage.network;
     let own = |flow: usize| network.streams[network.stream_of[flow]].weight;
@@ -155,7 +158,7 @@ fn weights(stage: &Stage<'_>, policy: &SharingPolicy) -> Vec<f64> {
     (0..network.stream_of.len()).map(|flow| policy.weight(network.class(flow)) * part(flow)).collect()
 }
 
-/// Settles these flows at what the solution gives them.
+/// Settles these flows at their rates in the solution.
 fn settle_all(stage: &mut Stage<'_>, model: &Model, solution: &Solution, flows: &[usize]) {
     for &flow in flows {
         let rate = solution.value[model.rate_of(flow)] * model.unit;

@@ -1,6 +1,6 @@
-//! The best steady allocation for a scenario according to theory, independent of the scheme.
+//! The best steady allocation for a scenario by theory, independent of the scheme.
 //!
-//! | objective | what it maximises | how |
+//! | objective | what it maximises | method |
 //! |---|---|---|
 //! | link-fair | each link is divided separately: classes by priority and weight, flows of a class equally | a fixed point ([`Objective::LinkFair`]) |
 //! | max-min | the smallest weighted rate, then the next, over all routes at once | a linear program for each level |

@@ -7,9 +7,9 @@
 //!   Σ load of Data + Σ ratio · load of the Data whose Interests go here  ≤  η·C
 //! ```
 //!
-//! There may be many paths, and most bounds are never reached. So a program begins with a few of each. Bounds that the
-//! solution exceeds are added, and so are paths that gain more than they cost by the prices of links. Then the program is
-//! solved again (column generation, Ford and Fulkerson 1958, and cutting planes).
+//! There may be many paths, and most bounds are never reached. So a program starts with a few of each. Bounds
+//! that the solution exceeds are added, and so are paths that gain more than they cost by the prices of
+//! links. Then the program is solved again (column generation, Ford and Fulkerson 1958, and cutting planes).
 
 use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
@@ -20,34 +20,34 @@ use crate::paths::Paths;
 use crate::policy::DELAY_SENSITIVE;
 use crate::program::{NoSolution, Program, Solution, Terms};
 
-/// Prices below this, as a part of the largest, are none.
+/// A price below this part of the largest counts as zero.
 const PRICE: f64 = 1e-5;
-/// Rates below this, as a part of the largest, are none.
+/// A rate below this part of the largest counts as zero.
 const NOTHING: f64 = 1e-6;
-/// What is settled, but by which path is open, may fall short at this cost for each part of what is then
-/// gained: far more than it can bring, so that it does not, but the solver has room.
+/// The cost of a shortfall of a settled flow whose path is still open, relative to the gain. It is far more
+/// than a shortfall can bring, so there is none, but the solver has room.
 const SHORTFALL: f64 = 100.0;
-/// A bound is exceeded by more than this part of it.
+/// A bound counts as exceeded if the excess is larger than this part of it.
 const EXCEEDED: f64 = 1e-6;
-/// Where nothing is left, this part of the unit is: the solver needs room.
+/// The smallest bound, as a part of the unit, because the solver needs room.
 const LEAST: f64 = 1e-7;
-/// A path that is cheaper than what it brings by this part is worth adding.
+/// A path is added if it is cheaper than its worth by at least this part.
 const WORTH_ADDING: f64 = 1e-4;
-/// The largest number of paths with which a flow begins.
+/// The largest number of initial paths of a flow.
 const FIRST_PATHS: usize = 4;
 
-/// Rates of flows, loads of arcs, and what holds each flow down.
+/// The rates of flows, the loads of arcs, and the limits of each flow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Allocation {
-    /// For each flow, bit/s of Data.
+    /// The rate of each flow, bit/s of Data.
     pub rate: Vec<f64>,
-    /// For each arc in the list of all, bit/s of Data.
+    /// The load of each arc in the list of all, bit/s of Data.
     pub load: Vec<f64>,
-    /// For each flow the channels that limit it; empty if it has all that it requests.
+    /// The channels that limit each flow; empty if it has all that it requests.
     pub bound_by: Vec<Vec<Channel>>,
 }
 
-/// What Interests and Data take of each channel, bit/s.
+/// The loads of Interests and Data on each channel, bit/s.
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelLoads {
     pub interests: Vec<f64>,
@@ -55,7 +55,7 @@ pub(crate) struct ChannelLoads {
 }
 
 impl ChannelLoads {
-    /// With these loads on all arcs.
+    /// Returns the loads of channels for these loads of all arcs.
     pub fn of(network: &Network, load: &[f64], conditions: &Conditions) -> ChannelLoads {
         let channels = 0..network.channels.len();
         ChannelLoads {
@@ -65,14 +65,15 @@ impl ChannelLoads {
     }
 }
 
-/// What each flow could have if it were alone and asked for this, bit/s: the maximum flow over its routes.
+/// Returns the rate that each flow could have alone with this demand, bit/s: the maximum flow over its
+/// routes.
 pub(crate) fn alone(network: &Network, conditions: &Conditions, demand: &[f64]) -> Vec<f64> {
     let mut paths = Paths::default();
     let flows = demand.iter().enumerate();
     flows.map(|(flow, demand)| alone_rate(network, conditions, flow, *demand, &mut paths)).collect()
 }
 
-/// The same of one flow.
+/// Returns the same for one flow.
 pub(crate) fn alone_rate(
     network: &Network,
     conditions: &Conditions,
@@ -94,25 +95,25 @@ pub(crate) fn alone_rate(
     paths.total
 }
 
-/// What each arc of a stream can carry if nothing else is on its links.
+/// Returns what each arc of a stream can carry if its links are empty.
 fn widths(network: &Network, index: usize, conditions: &Conditions) -> Vec<f64> {
     (0..network.streams[index].arcs.len()).map(|arc| width(network, conditions, index, arc)).collect()
 }
 
-/// The same of one arc.
+/// Returns the same for one arc.
 fn width(network: &Network, conditions: &Conditions, index: usize, arc: usize) -> f64 {
     let stream = &network.streams[index];
     let Arc { channel, back, .. } = stream.arcs[arc];
     let most = |channel: Channel| conditions.capacity[channel];
     let by_interests = match network.medium_of[back] {
-        // They are paid for with their Data.
+        // The cost of their Data includes them.
         Some(_) if most(back) > 0.0 => f64::INFINITY,
         _ => most(back) / stream.interest_ratio,
     };
     conditions.by(network.first_arc[index] + arc, most(channel).min(by_interests).min(stream.limit))
 }
 
-/// What a bound of a channel counts.
+/// The load that a bound of a channel limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Counts {
     /// All Data.
@@ -121,7 +122,7 @@ enum Counts {
     Class(usize),
     /// Interests.
     Interests,
-    /// The air of the medium whose first channel it is.
+    /// The air of the medium whose first channel this is.
     Air,
 }
 
@@ -135,11 +136,11 @@ impl Counts {
 struct ChannelBound {
     channel: Channel,
     counts: Counts,
-    /// Of its price.
+    /// The index of its price.
     place: usize,
 }
 
-/// A sum of variables, and what is added to it that is fixed.
+/// A sum of variables plus a constant.
 #[derive(Clone, Debug, Default)]
 struct Sum {
     terms: Terms,
@@ -158,57 +159,58 @@ impl Sum {
     }
 }
 
-/// A program with the paths and bounds of the flows in it. Rates in it are in [`Model::unit`].
+/// A program with the current paths and bounds of the flows. Rates in it are in [`Model::unit`].
 #[derive(Debug)]
 pub(crate) struct Model {
     pub program: Program,
-    /// Bit/s.
+    /// The unit, bit/s.
     pub unit: f64,
-    /// The flows in it, in order.
+    /// The flows in the program, in order.
     flows: Vec<usize>,
-    /// For each flow the variable of its rate; none if its paths are fixed.
+    /// For each flow the variable of its rate; `None` if its paths are fixed.
     rate: Vec<Option<usize>>,
-    /// For each flow what comes by each of its paths.
+    /// For each flow the rate on each of its paths.
     by_path: Vec<Vec<Sum>>,
-    /// For each flow with several paths to choose from: the place of the price of what comes by them.
+    /// For each flow with several open paths: the index of the price of the rate on them.
     worth: Vec<Option<usize>>,
-    /// For each arc its load; of a stream with several consumers a variable that is no less than it.
+    /// The load of each arc. For a stream with several consumers it is a variable with the loads as lower
+    /// bounds.
     load: Vec<Sum>,
-    /// For each arc what comes by it to each consumer.
+    /// For each arc the rate on it to each consumer.
     parts: Vec<Vec<Sum>>,
-    /// For each flow of a stream with several consumers: its arcs, each with the place of the price of
-    /// what comes to it there.
+    /// For each flow of a stream with several consumers: its arcs, each with the index of the price of its
+    /// rate there.
     copies: Vec<Vec<(usize, usize)>>,
     bounds: Vec<ChannelBound>,
 }
 
 impl Model {
-    /// The variable of a flow's rate; only for those that are open.
+    /// Returns the variable of a flow's rate. The flow has to be open.
     pub fn rate_of(&self, flow: usize) -> usize {
         self.rate[flow].expect("an open flow has one")
     }
 }
 
-/// What is settled so far, and the paths and bounds that are looked at.
+/// The settled flows so far, and the paths and bounds in the program.
 #[derive(Debug)]
 pub(crate) struct Stage<'n> {
     pub network: &'n Network,
     pub allocation: Allocation,
-    /// For each flow.
+    /// Whether each flow is settled.
     pub is_settled: Vec<bool>,
     conditions: &'n Conditions,
-    /// With a policy, its limits of classes hold.
+    /// The policy, if its limits of classes apply.
     policy: Option<&'n SharingPolicy>,
-    /// What is given of each channel; without it all take what they take.
+    /// The given loads of other packets on each channel; without it, all packets are part of the program.
     others: Option<ChannelLoads>,
     alone: Vec<f64>,
-    /// For each arc what it can carry if nothing else is on its links.
+    /// For each arc what it can carry if its links are empty.
     width: Vec<f64>,
-    /// For each flow its paths that are looked at, each a list of arcs in the list of all.
+    /// For each flow its paths in the program, each a list of arcs in the list of all.
     paths: Vec<Vec<Vec<usize>>>,
-    /// For each flow that has its paths for good: what comes by each, bit/s.
+    /// For each flow with fixed paths: the rate on each, bit/s.
     fixed: Vec<Vec<f64>>,
-    /// For each channel which of its bounds are looked at.
+    /// For each channel which of its bounds are in the program.
     watched: Vec<[bool; Counts::ALL.len()]>,
 }
 
@@ -244,7 +246,7 @@ impl<'n> Stage<'n> {
         stage
     }
 
-    /// The widest ways of what each flow of a stream would take if it were alone.
+    /// Adds the widest paths of each flow of a stream, for the rate that it would have alone.
     fn add_first_paths(&mut self, index: usize) {
         let stream = &self.network.streams[index];
         let arcs = self.network.arcs_of(index);
@@ -258,7 +260,7 @@ impl<'n> Stage<'n> {
         }
     }
 
-    /// Looks at a path, and at what bounds it.
+    /// Adds a path, and its bounds.
     fn add_path(&mut self, flow: usize, path: Vec<usize>) {
         let narrowest = path.iter().copied().min_by(|a, b| self.width[*a].total_cmp(&self.width[*b]));
         if let Some((_, by, back)) = narrowest.map(|arc| self.network.arc(arc)) {
@@ -271,7 +273,7 @@ impl<'n> Stage<'n> {
         self.paths[flow].push(path);
     }
 
-    /// Forgets what is settled, but not what was looked at.
+    /// Resets settled flows, but keeps the paths and bounds.
     pub fn begin_again(&mut self, others: ChannelLoads) {
         self.others = Some(others);
         self.is_settled.fill(false);
@@ -281,17 +283,17 @@ impl<'n> Stage<'n> {
         self.allocation.bound_by.fill(Vec::new());
     }
 
-    /// The flows of some classes that can have something.
+    /// Returns the flows of some classes that can have a rate.
     pub fn takers(&self, classes: &core::ops::Range<usize>) -> Vec<usize> {
         let can_have = (0..self.alone.len()).filter(|&flow| self.alone[flow] > 0.0);
         can_have.filter(|&flow| classes.contains(&(self.network.class(flow) as usize))).collect()
     }
 
-    /// Solves for these flows beside what is settled, with what `aim` adds to the program, until no bound is
-    /// exceeded and no path is worth adding.
+    /// Solves for these flows beside the settled ones, with the additions of `aim` to the program, until no
+    /// bound is exceeded and no path is worth adding.
     ///
     /// # Errors
-    /// The solver gave up.
+    /// Returns [`NoSolution`] if the solver gave up.
     pub fn solve(
         &mut self,
         open: &[usize],
@@ -347,7 +349,7 @@ impl<'n> Stage<'n> {
         model
     }
 
-    /// Variables of a flow: its rate, and what comes by each of its paths. What is settled is held.
+    /// Adds the variables of a flow: its rate, and the rate on each of its paths. Settled values are fixed.
     fn add_flow(&self, model: &mut Model, flow: usize) {
         if !self.fixed[flow].is_empty() {
             let fixed = |rate: &f64| Sum { terms: Vec::new(), fixed: rate / model.unit };
@@ -378,8 +380,8 @@ impl<'n> Stage<'n> {
         }
     }
 
-    /// The loads of a stream's arcs: what comes to its one consumer, or a variable that is no less than
-    /// what comes to any.
+    /// Adds the loads of a stream's arcs: the rate to its one consumer, or a variable that is at least the
+    /// rate to each.
     fn add_loads(&self, model: &mut Model, index: usize) {
         let stream = &self.network.streams[index];
         let arcs = self.network.arcs_of(index);
@@ -419,7 +421,7 @@ impl<'n> Stage<'n> {
         }
     }
 
-    /// The arcs by which Data can come to a node.
+    /// Returns which arcs can bring Data to a node.
     fn useful(&self, index: usize, node: usize) -> Vec<bool> {
         let stream = &self.network.streams[index];
         let open: Vec<bool> = self.width[self.network.arcs_of(index)].iter().map(|w| *w > 0.0).collect();
@@ -446,7 +448,7 @@ impl<'n> Stage<'n> {
         }
     }
 
-    /// How much may count against a bound of a channel; none if there is no such bound.
+    /// Returns the limit of a bound of a channel; `None` if there is no such bound.
     fn bound(&self, model: &Model, channel: Channel, counts: Counts) -> Option<f64> {
         let medium = self.network.medium_of[channel];
         if let Some(medium) = medium {
@@ -474,7 +476,7 @@ impl<'n> Stage<'n> {
         Some(part * room / model.unit)
     }
 
-    /// Shows each arc whose load counts against a bound, with the factor by which it does.
+    /// Calls a function for each arc whose load counts against a bound, with its factor.
     fn for_each_counted(
         &self,
         unit: f64,
@@ -502,7 +504,7 @@ impl<'n> Stage<'n> {
         }
     }
 
-    /// By which factor Interests count against a bound: where they are not given, they take their part.
+    /// Returns the factor with which Interests count in a bound; 0 if their load is given.
     fn interest_factor(&self, counts: Counts) -> f64 {
         match (counts, &self.others, self.policy) {
             (Counts::Interests, ..) => 1.0,
@@ -513,7 +515,7 @@ impl<'n> Stage<'n> {
         }
     }
 
-    /// Looks at the bounds that loads exceed; whether there were any.
+    /// Adds the bounds that loads exceed. Returns whether there were any.
     fn watch_exceeded(&mut self, model: &Model, loads: &[f64]) -> bool {
         let mut found = false;
         for channel in 0..self.network.channels.len() {
@@ -533,7 +535,7 @@ impl<'n> Stage<'n> {
         found
     }
 
-    /// Adds, for each flow, the cheapest path if it costs less than what comes by it is worth; whether
+    /// Adds for each flow the cheapest path, if it costs less than the worth of its rate. Returns whether
     /// there were any.
     fn add_paths(&mut self, model: &Model, solution: &Solution) -> bool {
         let price = self.prices(model, solution);
@@ -551,7 +553,7 @@ impl<'n> Stage<'n> {
         added
     }
 
-    /// For each arc, what a load on it costs.
+    /// Returns the price of a load on each arc.
     fn prices(&self, model: &Model, solution: &Solution) -> Vec<f64> {
         let mut price = vec![0.0; self.width.len()];
         for bound in &model.bounds {
@@ -563,7 +565,7 @@ impl<'n> Stage<'n> {
         price
     }
 
-    /// The cheapest path of a flow, with its cost.
+    /// Returns the cheapest path of a flow, with its cost.
     fn cheapest(
         &self,
         model: &Model,
@@ -602,7 +604,7 @@ impl<'n> Stage<'n> {
         (!path.is_empty()).then_some((total, path))
     }
 
-    /// A flow has this rate, bit/s, and no solution gives it more.
+    /// Settles a flow at this rate, bit/s. No solution gives it more.
     pub fn settle(&mut self, model: &Model, solution: &Solution, flow: usize, rate: f64) {
         self.is_settled[flow] = true;
         self.allocation.rate[flow] = rate.clamp(0.0, self.alone[flow]);
@@ -638,7 +640,7 @@ impl<'n> Stage<'n> {
         }
     }
 
-    /// Those flows keep their paths from now on, as the solution has them.
+    /// Fixes the paths of these flows as in the solution.
     pub fn fix_paths(&mut self, model: &Model, solution: &Solution, flows: &[usize]) {
         for &flow in flows.iter().filter(|flow| self.is_settled[**flow]) {
             let by: Vec<f64> = model.by_path[flow].iter().map(|by| by.value(solution).max(0.0)).collect();

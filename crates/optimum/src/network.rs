@@ -14,65 +14,64 @@ use crate::optimum::Copies;
 use crate::running::Running;
 use crate::solve::Solver;
 
-/// One direction of a link: its place in [`Network::channels`].
+/// One direction of a link: its index in [`Network::channels`].
 pub(crate) type Channel = usize;
 
-/// A step of the routes of a stream: Interests go from `from` to `to`, their Data come back.
+/// A step of the routes of a stream: Interests go from `from` to `to`, and their Data come back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arc {
-    /// Place in [`Stream::nodes`].
+    /// The index in [`Stream::nodes`].
     pub from: usize,
-    /// Place in [`Stream::nodes`]; greater than `from`.
+    /// The index in [`Stream::nodes`]; larger than `from`.
     pub to: usize,
-    /// By which Data come.
+    /// The channel of the Data.
     pub channel: Channel,
-    /// By which Interests go.
+    /// The channel of the Interests.
     pub back: Channel,
 }
 
-/// What routers see as one flow: a prefix and a class, with all consumers that ask for it. They fetch
-/// the same names.
+/// A flow from the view of routers: a prefix and a class, with all consumers that request it. They fetch the
+/// same names.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     pub class: ServiceClass,
     /// w: its weight in its class.
     pub weight: f64,
-    /// What it gets of a link at the most, bit/s.
+    /// The largest rate that it gets of a link, bit/s.
     pub limit: f64,
-    /// Bits of an Interest for each bit of its Data.
+    /// The bits of an Interest for each bit of its Data.
     pub interest_ratio: f64,
-    /// Bits of content for each bit of a Data.
+    /// The bits of content for each bit of a Data.
     pub content_ratio: f64,
-    /// Lengths of an Interest and of its Data.
+    /// The lengths of an Interest and of its Data.
     pub sizes: [Bytes; 2],
-    /// The nodes that its Interests come to, each before those that it sends them on to: the nodes'
-    /// places in the scenario.
+    /// The nodes that its Interests reach, each before its next hops: their indices in the scenario.
     pub nodes: Vec<usize>,
-    /// Whether the Data is to be had at the node.
+    /// Whether the Data is available at the node.
     pub produces: Vec<bool>,
-    /// Whether a simulated cache at the node is also of this stream.
+    /// Whether a simulated cache at the node covers this stream.
     pub may_cache: Vec<bool>,
-    /// Ordered by where they begin.
+    /// The arcs, ordered by their first nodes.
     pub arcs: Vec<Arc>,
-    /// For each node its arcs: from here to where those of the next begin.
+    /// For each node the index of its first arc. Its arcs end before that of the next node.
     pub first_arc: Vec<usize>,
-    /// The arcs, ordered by where they end; with `first_into` as `arcs` with `first_arc`.
+    /// The arcs, ordered by their last nodes. `first_into` belongs to it as `first_arc` to `arcs`.
     pub into: Vec<usize>,
     pub first_into: Vec<usize>,
-    /// Whether a node has several next hops.
+    /// Whether any node has several next hops.
     pub forks: bool,
-    /// The flows, each with the place of its consumer in `nodes`.
+    /// The flows, each with the index of its consumer in `nodes`.
     pub consumers: Vec<(usize, usize)>,
 }
 
 impl Stream {
-    /// The arcs that begin at a node.
+    /// Returns the arcs that begin at a node.
     pub fn arcs_of(&self, node: usize) -> core::ops::Range<usize> {
         self.first_arc[node]..self.first_arc[node + 1]
     }
 
-    /// The arcs by which the Interests of one at `node` go, where no node has several next hops; to a node that
-    /// produces or where they end.
+    /// Iterates over the arcs of Interests from `node`, if no node has several next hops. It ends at a node
+    /// that produces, or where the route ends.
     pub fn chain(&self, mut node: usize) -> impl Iterator<Item = usize> + '_ {
         core::iter::from_fn(move || {
             let arc = self.arcs_of(node).next().filter(|_| !self.produces[node])?;
@@ -81,19 +80,20 @@ impl Stream {
         })
     }
 
-    /// Whether the Data is to be had at the end of [`Stream::chain`], which is not the consumer's own node.
+    /// Returns whether the Data is available at the end of [`Stream::chain`], which is not the consumer's own
+    /// node.
     pub fn is_served(&self, node: usize) -> bool {
         self.chain(node).last().is_some_and(|arc| self.produces[self.arcs[arc].to])
     }
 
-    /// The arcs that end at a node.
+    /// Iterates over the arcs that end at a node.
     pub fn arcs_into(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         self.into[self.first_into[node]..self.first_into[node + 1]].iter().copied()
     }
 
-    /// Whether the routes of two of its consumers have an arc in common.
+    /// Returns whether the routes of two of its consumers have an arc in common.
     pub fn may_share(&self) -> bool {
-        // Of each node the consumer whose Interests may come to it; several of them where there is no one.
+        // For each node the consumer whose Interests may reach it; the inner `None` means several.
         let mut from: Vec<Option<Option<usize>>> = vec![None; self.nodes.len()];
         let merge = |known: Option<Option<usize>>, other: Option<usize>| match known {
             Some(known) if known != other => Some(None),
@@ -109,7 +109,7 @@ impl Stream {
         })
     }
 
-    /// Makes the lists of arcs by node, from the arcs; these are ordered by where they begin.
+    /// Makes the lists of arcs by node, from the arcs, which are ordered by their first nodes.
     pub fn list_arcs(&mut self) {
         let nodes = 0..=self.nodes.len();
         self.first_arc = nodes.clone().map(|node| self.arcs.partition_point(|arc| arc.from < node)).collect();
@@ -127,65 +127,66 @@ pub(crate) struct Network {
     pub streams: Vec<Stream>,
     /// Both directions of every link, in the scenario's order.
     pub channels: Vec<DirectedLink>,
-    /// For each channel its two nodes.
+    /// The two nodes of each channel.
     pub ends: Vec<[usize; 2]>,
-    /// For each flow its stream.
+    /// The stream of each flow.
     pub stream_of: Vec<usize>,
-    /// The place of each flow's consumer among the stream's nodes.
+    /// The index of each flow's consumer among the stream's nodes.
     pub node_of: Vec<usize>,
-    /// The place of each arc in [`Network::data_on`].
+    /// The index of each arc in [`Network::data_on`].
     pub place_on: Vec<usize>,
-    /// For each stream where its arcs begin in a list of those of all streams; one more at the end.
+    /// For each stream the index of its first arc in the list of all arcs; one more at the end.
     pub first_arc: Vec<usize>,
-    /// For each arc in that list its stream.
+    /// The stream of each arc in that list.
     pub stream_of_arc: Vec<usize>,
-    /// For each channel the arcs whose Data come by it: stream, and place in the list of all arcs.
+    /// For each channel the arcs with their Data on it: the stream, and the index in the list of all arcs.
     pub data_on: Vec<Vec<(usize, usize)>>,
-    /// For each channel the arcs whose Interests go by it.
+    /// For each channel the arcs with their Interests on it.
     pub interests_on: Vec<Vec<(usize, usize)>>,
-    /// For each medium its channels; they follow each other. After the media of IEEE 802.11 each half-duplex link is one.
+    /// For each medium its channels, which are adjacent. After the media of IEEE 802.11, each half-duplex
+    /// link is one.
     pub media: Vec<core::ops::Range<Channel>>,
-    /// How many of them are media of IEEE 802.11.
+    /// The number of media of IEEE 802.11.
     shared_by_802_11: usize,
-    /// For each channel its medium, if it is on one.
+    /// The medium of each channel, if it is on one.
     pub medium_of: Vec<Option<usize>>,
-    /// Bits of a Data of each flow.
+    /// The bits of a Data of each flow.
     pub data_bits: Vec<f64>,
 }
 
-/// What may change during a run.
+/// The conditions that may change during a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Conditions {
-    /// What each channel may be used for, bit/s: η times its rate, 0 while it is down. On a medium: what
-    /// Data there could use if nobody else had any.
+    /// The usable rate of each channel, bit/s: η times its rate, 0 while it is down. On a medium it is the
+    /// rate for Data there if nothing else used it.
     pub capacity: Vec<f64>,
     /// For each arc in the list of all whose channel is on a medium: the part of the medium's air that a
-    /// bit/s of its Data takes, with its Interests; η of the air may be used. 0 for the others.
+    /// bit/s of its Data takes, with its Interests; 0 for the others.
     pub air: Vec<f64>,
-    /// The part of a medium's air that may be used: η.
+    /// The usable part of a medium's air: η.
     pub air_to_use: f64,
-    /// What each flow asks for at the most, bit/s of Data; 0 while it does not run.
+    /// The demand of each flow, bit/s of Data; 0 while it does not run.
     pub demand: Vec<f64>,
-    /// For each arc in the list of all: the part of a consumer's Interests that simulated caches let
-    /// through to it. Loads and shares of arcs count what the consumer gets: on the link is this part of it.
+    /// For each arc in the list of all: the part of a consumer's Interests that simulated caches forward to
+    /// it. Loads and shares of arcs count what the consumer gets; the link carries this part of it.
     pub part: Vec<f64>,
     /// The flows with a demand.
     pub running: Running,
 }
 
-/// What of the conditions has changed.
+/// The changes of conditions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changed {
-    /// Anything.
+    /// Whether anything may have changed.
     pub all: bool,
-    /// The demands of these flows.
+    /// The flows whose demands have changed.
     pub flows: Vec<usize>,
-    /// The capacities of these.
+    /// The channels whose capacities have changed.
     pub channels: Vec<Channel>,
 }
 
 impl Changed {
-    /// All that may change.
+    /// Returns the change of everything.
     pub fn all() -> Changed {
         Changed { all: true, ..Changed::default() }
     }
@@ -201,11 +202,11 @@ impl Changed {
     }
 }
 
-/// What an arc carries, as the consumer counts it, that no Interest comes to: no bound, bit/s.
+/// The capacity, as the consumer counts it, of an arc that no Interest reaches: unlimited, bit/s.
 const UNBOUNDED: f64 = 1e18;
 
 impl Conditions {
-    /// What the consumer gets when so much comes by an arc.
+    /// Returns the rate of the consumer for this rate on the link of an arc.
     pub fn by(&self, arc: usize, on_link: f64) -> f64 {
         if self.part[arc] > 0.0 { (on_link / self.part[arc]).min(UNBOUNDED) } else { UNBOUNDED }
     }
@@ -279,42 +280,41 @@ impl Network {
         }
     }
 
-    /// The arcs of a stream in the list of those of all streams.
+    /// Returns the arcs of a stream in the list of all arcs.
     pub fn arcs_of(&self, stream: usize) -> core::ops::Range<usize> {
         self.first_arc[stream]..self.first_arc[stream + 1]
     }
 
-    /// Of an arc in the list of all: its stream, the channel by which Data come, and that by which
-    /// Interests go.
+    /// Returns the stream of an arc in the list of all, the channel of its Data, and that of its Interests.
     pub fn arc(&self, arc: usize) -> (usize, Channel, Channel) {
         let stream = self.stream_of_arc[arc];
         let arc = self.streams[stream].arcs[arc - self.first_arc[stream]];
         (stream, arc.channel, arc.back)
     }
 
-    /// The class of a flow.
+    /// Returns the class of a flow.
     pub fn class(&self, flow: usize) -> ServiceClass {
         self.streams[self.stream_of[flow]].class
     }
 
-    /// Bits of Data on a channel, with these loads on all arcs.
+    /// Returns the bits of Data on a channel, with these loads on all arcs.
     pub fn data(&self, channel: Channel, load: &[f64], conditions: &Conditions) -> f64 {
         conditions.running.data_on[channel].iter().map(|(_, arc)| conditions.part[*arc] * load[*arc]).sum()
     }
 
-    /// Bits of Interests on a channel, with these loads of Data on all arcs.
+    /// Returns the bits of Interests on a channel, with these loads of Data on all arcs.
     pub fn interests(&self, channel: Channel, load: &[f64], conditions: &Conditions) -> f64 {
         let on = conditions.running.interests_on[channel].iter();
         on.map(|&(stream, arc)| self.streams[stream].interest_ratio * conditions.part[arc] * load[arc]).sum()
     }
 
-    /// The rate of a flow's content when its Data come at `rate`.
+    /// Returns the rate of a flow's content if the rate of its Data is `rate`.
     pub fn goodput(&self, flow: usize, rate: f64) -> f64 {
         rate * self.streams[self.stream_of[flow]].content_ratio
     }
 }
 
-/// The channels of each medium, and then those of each half-duplex link.
+/// Returns the channels of each medium, and then those of each half-duplex link.
 fn media(scenario: &Scenario) -> Vec<core::ops::Range<Channel>> {
     let on = |medium: usize| {
         let links = scenario.links.iter().enumerate();
@@ -327,7 +327,7 @@ fn media(scenario: &Scenario) -> Vec<core::ops::Range<Channel>> {
     shared.chain(half_duplex.map(|(index, _)| 2 * index..2 * index + 2)).collect()
 }
 
-/// For each channel the medium that it is on, as [`media`] counts them.
+/// Returns the medium of each channel, in the order of [`media`].
 fn medium_of(scenario: &Scenario) -> Vec<Option<usize>> {
     let mut half_duplex = scenario.media.len()..;
     let of_link = |link: &weir_scenario::Link| match link.medium {
@@ -344,9 +344,9 @@ type Hop = (usize, Channel, Channel);
 
 /// The FIBs of all nodes.
 struct Routes<'s> {
-    /// By node: next hops by prefix.
+    /// For each node: the next hops by prefix.
     fibs: Vec<BTreeMap<&'s str, Vec<Hop>>>,
-    /// Where each prefix is produced.
+    /// The nodes that produce each prefix.
     producers: BTreeMap<&'s str, Vec<usize>>,
 }
 
@@ -369,7 +369,7 @@ impl<'s> Routes<'s> {
         Routes { fibs, producers }
     }
 
-    /// The next hops of the longest prefix that covers a name.
+    /// Returns the next hops of the longest prefix that covers a name.
     fn lookup(&self, node: usize, name: &str) -> &[Hop] {
         let mut prefix = name;
         loop {
@@ -384,7 +384,7 @@ impl<'s> Routes<'s> {
         }
     }
 
-    /// The stream of these flows, all of one prefix and class; its sizes and weight are still to be set.
+    /// Returns the stream of these flows, all of one prefix and class. Its sizes and weight are set later.
     fn stream(&self, scenario: &Scenario, flows: &[usize]) -> Stream {
         let first = &scenario.flows[flows[0]];
         let consumers: Vec<usize> = flows.iter().map(|&f| scenario.flows[f].consumer.index()).collect();
@@ -394,7 +394,7 @@ impl<'s> Routes<'s> {
         for &consumer in &consumers {
             search.visit(consumer, &mut finished);
         }
-        // A node is finished after all that it leads to.
+        // A node is finished after all nodes to which it leads.
         finished.reverse();
         let place: BTreeMap<usize, usize> =
             finished.iter().enumerate().map(|(at, node)| (*node, at)).collect();
@@ -420,7 +420,7 @@ impl<'s> Routes<'s> {
         };
         for (from, &node) in finished.iter().enumerate() {
             for (to, there, back) in search.hops(node).iter().map(|hop| (place[&hop.0], hop.1, hop.2)) {
-                // Backwards only where given routes run in a circle: an Interest that loops is dropped.
+                // An arc leads backwards only if given routes form a loop. An Interest that loops is dropped.
                 if to > from {
                     stream.arcs.push(Arc { from, to, channel: back, back: there });
                 }
@@ -432,7 +432,7 @@ impl<'s> Routes<'s> {
     }
 }
 
-/// A walk along the routes of a prefix, depth first.
+/// A depth-first walk along the routes of a prefix.
 struct Search<'r> {
     routes: &'r Routes<'r>,
     prefix: &'r str,
@@ -445,7 +445,7 @@ impl Search<'_> {
         if self.producers.contains(&node) { &[] } else { self.routes.lookup(node, self.prefix) }
     }
 
-    /// Appends the nodes that an Interest at `from` can come to, each after all that it leads to.
+    /// Appends the nodes that an Interest at `from` can reach, each after all nodes to which it leads.
     fn visit(&mut self, from: usize, finished: &mut Vec<usize>) {
         if self.seen.insert(from, ()).is_some() {
             return;
@@ -465,43 +465,43 @@ impl Search<'_> {
     }
 }
 
-/// What changes at a time of the scenario.
+/// A change at a time of the scenario.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// A flow begins.
     Start(usize),
     /// A flow ends.
     Stop(usize),
-    /// What the scenario says.
+    /// An event of the scenario.
     Event(Event),
 }
 
-/// What is so at a time of the scenario; the conditions follow from it.
+/// The state at a time of the scenario, from which the conditions follow.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     rate: Vec<f64>,
-    /// Whether each link works, and each node. A link carries packets if it and both its ends work.
+    /// Whether each link and each node works. A link carries packets if it and both its ends work.
     up: Vec<bool>,
     node_up: Vec<bool>,
-    /// For each link.
+    /// The loss ratio of each link.
     loss: Vec<f64>,
     /// The rate of each flow's source, bit/s.
     pub source: Vec<f64>,
-    /// For each flow.
+    /// Whether each flow runs.
     running: Vec<bool>,
-    /// For each node: the hit ratio of its simulated cache.
+    /// The hit ratio of each node's simulated cache.
     cache_ratio: Vec<f64>,
     /// η.
     utilisation: f64,
     conditions: Conditions,
-    /// What of them has changed since they were looked at.
+    /// The changes since the last call of [`State::conditions`].
     changed: Changed,
-    /// Whether what media carry has to be computed again.
+    /// Whether the capacity of media has to be computed again.
     is_air_old: bool,
 }
 
 impl State {
-    /// Before the beginning: nothing runs.
+    /// Returns the state before the beginning, in which nothing runs.
     pub fn new(scenario: &Scenario, network: &Network, utilisation: f64) -> State {
         let rates = scenario.links.iter().flat_map(|link| link.rate);
         let arcs = network.stream_of_arc.len();
@@ -571,7 +571,7 @@ impl State {
             }
             Change::Event(Event::NodeDown { node }) => self.node_changes(network, node.index(), false),
             Change::Event(Event::NodeUp { node }) => self.node_changes(network, node.index(), true),
-            // Bursts change no mean. Where next hops follow, nothing is computed from then on.
+            // Bursts change no mean. If next hops change, nothing is computed from then on.
             Change::Event(
                 Event::LinkDelay { .. }
                 | Event::LinkLossBurst { .. }
@@ -602,7 +602,8 @@ impl State {
         self.changed.flows.push(flow);
     }
 
-    /// A link that loses all packets carries no Data: no Interest over it is answered.
+    /// Handles a link whose state changes. A link that loses all packets carries no Data: no Interest over it
+    /// is answered.
     fn link_changes(&mut self, network: &Network, link: usize) {
         for channel in [2 * link, 2 * link + 1] {
             let carries = if self.loss[link] < 1.0 { self.rate(network, channel) } else { 0.0 };
@@ -619,12 +620,12 @@ impl State {
         self.changed.all = true;
     }
 
-    /// The rate of a channel, bit/s; 0 while it is down.
+    /// Returns the rate of a channel, bit/s; 0 while it is down.
     pub fn rate(&self, network: &Network, channel: Channel) -> f64 {
         if self.is_up(network, channel) { self.rate[channel] } else { 0.0 }
     }
 
-    /// Whether a channel carries something: its link and both ends work.
+    /// Returns whether a channel works: its link and both ends work.
     fn is_up(&self, network: &Network, channel: Channel) -> bool {
         self.up[channel / 2] && network.ends[channel].iter().all(|node| self.node_up[*node])
     }
@@ -644,15 +645,15 @@ impl State {
         &self.conditions
     }
 
-    /// What runs.
+    /// Returns the running flows and streams.
     pub fn running(&self) -> &Running {
         &self.conditions.running
     }
 
-    /// Solves if anything has changed since the last time.
+    /// Solves if anything has changed since the last call.
     ///
     /// # Errors
-    /// The solver gave up.
+    /// Returns an error if the solver gave up.
     pub fn solve(&mut self, network: &Network, solver: &mut Solver<'_>) -> Result<(), OptimumError> {
         self.conditions(network);
         if !self.changed.is_none() {
@@ -662,9 +663,9 @@ impl State {
         Ok(())
     }
 
-    /// For each arc of a stream: the part of Interests that simulated caches let through to it.
+    /// Returns for each arc of a stream the part of Interests that simulated caches forward to it.
     fn parts(&self, stream: &Stream) -> Vec<f64> {
-        // Of ways that meet, all have passed the same caches: `theory` refuses others.
+        // All paths that meet have passed the same caches; `theory` rejects others.
         let mut reaches = vec![1.0; stream.nodes.len()];
         let mut parts = Vec::with_capacity(stream.arcs.len());
         for arc in &stream.arcs {
@@ -676,7 +677,7 @@ impl State {
         parts
     }
 
-    /// What Data cost on a medium when all stations that have something to send always have.
+    /// Sets the cost of Data on a medium where all stations with packets always have one to send.
     fn share_air(&mut self, network: &Network, medium: core::ops::Range<Channel>) {
         let running = &self.conditions.running;
         let on = |channel: Channel| running.data_on[channel].iter();
@@ -707,7 +708,7 @@ impl State {
         }
     }
 
-    /// What Data cost on a half-duplex link: their own time, and that of their Interests.
+    /// Sets the cost of Data on a half-duplex link: their own time, and that of their Interests.
     fn share_time(&mut self, network: &Network, link: core::ops::Range<Channel>) {
         for channel in link {
             let [forward, back] = [channel, channel ^ 1].map(|channel| self.rate(network, channel));
@@ -725,11 +726,11 @@ impl State {
     }
 }
 
-/// Of frames, at the most: with more nothing would come.
+/// The largest loss ratio of frames. With more, nothing would arrive.
 const MOST_LOSS: f64 = 0.9;
 
-/// What an application asks for at the most. That one does not listen makes it no larger: its share is
-/// what the links give it.
+/// Returns the largest demand of an application. An unresponsive source does not increase it: its share is
+/// that of the links.
 fn demand(source: Source) -> f64 {
     match source {
         Source::Elastic => f64::INFINITY,
@@ -737,7 +738,7 @@ fn demand(source: Source) -> f64 {
     }
 }
 
-/// All changes of a scenario, in order of time; those at one time in the order of the simulator.
+/// Returns all changes of a scenario, in order of time; those at one time in the order of the simulator.
 pub(crate) fn changes(scenario: &Scenario) -> Vec<(Span, Change)> {
     let mut changes = Vec::new();
     for (index, flow) in scenario.flows.iter().enumerate() {

@@ -8,21 +8,21 @@ use weir_scenario::{DirectedLink, FlowId, ScenarioError};
 
 use crate::solve::{Inexact, Objective};
 
-/// Whether consumers that fetch the same names share a Data on the links that their routes have in common.
+/// Whether consumers of the same names share Data on the common links of their routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Copies {
-    /// Consumers of a prefix and class keep in step: a link carries one copy for all of them.
+    /// Consumers of a prefix and class are in step: a link carries one copy for all of them.
     #[default]
     Shared,
-    /// A link carries a copy for each consumer, and is divided as if each fetched a prefix of its own: no Interest
-    /// is aggregated, no content store answers.
+    /// A link carries a copy for each consumer, and is divided as if each fetched its own prefix: Interests
+    /// are not aggregated, and content stores do not answer.
     Apart,
 }
 
-/// What to compute.
+/// The settings of a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Which allocation is best.
+    /// The objective, which defines the best allocation.
     pub objective: Objective,
     /// η, the part of a link's rate that may be used, above 0 to 1. `None`: 1, all of it.
     pub utilisation: Option<f64>,
@@ -30,34 +30,34 @@ pub struct Options {
     pub copies: Copies,
 }
 
-/// Why there is no optimum.
+/// The reason why there is no optimum.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptimumError {
-    /// Something in the scenario that cannot be computed.
+    /// The scenario has a part that cannot be computed.
     Scenario(ScenarioError),
-    /// A weight or a limit of the policy is none.
+    /// A weight or a limit of the policy is invalid.
     Policy(String),
     /// η is not above 0 and at most 1.
     Utilisation(f64),
-    /// A window that is not within the run.
+    /// A window is not within the run.
     Window {
-        /// Its beginning.
+        /// The beginning of the window.
         from: Span,
-        /// Its end.
+        /// The end of the window.
         to: Span,
-        /// The run's length.
+        /// The length of the run.
         duration: Span,
     },
-    /// Next hops follow a failure or a move from then on.
+    /// Next hops change from this time on, after a failure or a move.
     RoutesChange {
-        /// When the first ones change.
+        /// The time of the first change.
         at: Span,
     },
     /// The solver gave up.
     Unsolved {
-        /// On which objective.
+        /// The objective of the computation.
         objective: Objective,
-        /// In its words.
+        /// The solver's message.
         why: String,
     },
 }
@@ -123,37 +123,39 @@ pub struct LinkOptimum {
     pub rate_bps: f64,
     /// Data on it, bit/s.
     pub data_bps: f64,
-    /// The same for each prefix and class that has a route over it, bit/s, named by the first of its flows.
+    /// Data on it for each prefix and class with a route over it, bit/s, identified by the first of its
+    /// flows.
     pub streams: Vec<(FlowId, f64)>,
     /// Interests on it, bit/s.
     pub interest_bps: f64,
     /// The part of the window in which the link limits a flow, 0 to 1.
     pub binding: f64,
-    /// The share of a flow that wants more, for each class with flows there. Only under link-fair.
+    /// The share of a flow with unlimited demand, for each class with flows there. Only with link-fair.
     pub shares: Vec<Share>,
 }
 
-/// The share of a link for a flow of a class that wants more; a mean over the time in which the class has flows there.
+/// The share of a link for a flow of a class with unlimited demand; a mean over the time in which the class
+/// has flows there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// The class.
     pub class: ServiceClass,
-    /// Bit/s of Data.
+    /// The share, bit/s of Data.
     pub bps: f64,
-    /// The part of the window over which it is a mean, 0 to 1.
+    /// The part of the window that the mean covers, 0 to 1.
     pub part: f64,
 }
 
 impl Share {
-    /// The mean with another one that is of so much of the window.
+    /// Adds another mean that covers the part `part` of the window.
     pub(crate) fn add(&mut self, part: f64, bps: f64) {
         self.bps = (self.part * self.bps + part * bps) / (self.part + part);
         self.part += part;
     }
 }
 
-/// The best allocation over a window. If flows, links or sources change in it, figures are means over its pieces, weighted by
-/// their lengths.
+/// The best allocation over a window. If flows, links or sources change in it, the figures are means over its
+/// pieces, weighted by their lengths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
     /// The objective.
@@ -164,42 +166,42 @@ pub struct Optimum {
     pub window: (Span, Span),
     /// The number of pieces of the window.
     pub pieces: usize,
-    /// As [`Scenario::flows`](weir_scenario::Scenario::flows).
+    /// The flows, in the order of [`Scenario::flows`](weir_scenario::Scenario::flows).
     pub flows: Vec<FlowOptimum>,
     /// Both directions of each of [`Scenario::links`](weir_scenario::Scenario::links).
     pub links: Vec<LinkOptimum>,
-    /// Why rates are not exact; `None` if they are, to nine digits.
+    /// The reason why rates are not exact; `None` if they are exact to nine digits.
     pub inexact: Option<Inexact>,
 }
 
-/// When flows would be complete.
+/// The times at which flows would be complete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completions {
-    /// For each flow that has an amount, the time after its own start; `None` for those that would not be complete within
+    /// For each flow with an amount, the time after its own start; `None` if it would not be complete within
     /// the run. Round trips do not count.
     pub times: Vec<Option<Span>>,
-    /// Why times are not exact; `None` if they are, to nine digits.
+    /// The reason why times are not exact; `None` if they are exact to nine digits.
     pub inexact: Option<Inexact>,
 }
 
 /// The time that a flow with an amount would take if it were the only flow of the run, from its own start on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alone {
-    /// The propagation of its first Interest and Data, by the fastest of its routes at its start.
+    /// The propagation delay of its first Interest and Data, by the fastest of its routes at its start.
     pub round_trip: Span,
-    /// The transmission of its Data at the largest rate that its source, its routes and its limit allow, without the
-    /// round trip; `None` if they would never come.
+    /// The transmission time of its Data at the largest rate that its source, its routes and its limit allow,
+    /// without the round trip; `None` if the Data would never come.
     pub transmission: Option<Span>,
 }
 
 impl Alone {
-    /// Both together.
+    /// Returns the sum of both.
     pub fn time(&self) -> Option<Span> {
         Some(self.round_trip + self.transmission?)
     }
 
-    /// A completion in the optimum, in which round trips do not count, over the time alone: both with one round trip. 1 or
-    /// more.
+    /// Returns a completion in the optimum, in which round trips do not count, divided by the time alone,
+    /// both with one round trip; 1 or more.
     pub fn slowdown(&self, completion: Span) -> Option<f64> {
         let time = self.time().filter(|time| *time > Span::ZERO)?;
         Some((completion + self.round_trip).as_secs_f64() / time.as_secs_f64())
@@ -209,15 +211,15 @@ impl Alone {
 /// A bottleneck link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// Which direction of which link.
+    /// The link and its direction.
     pub link: DirectedLink,
-    /// The smallest mean rate of a flow that it holds down, bit/s of Data: bottlenecks come in this order.
+    /// The smallest mean rate of a flow that it limits, bit/s of Data. Bottlenecks are in this order.
     pub least_bps: f64,
-    /// The flows that it holds down at some time of the window.
+    /// The flows that it limits at some time of the window.
     pub flows: Vec<FlowId>,
-    /// What flows gain or lose for each bit/s by which the link is made faster (bit/s of Data, a mean over the
-    /// window), the largest first; those with less than half a hundredth are left out. By solving again with a
-    /// link that is faster by a thousandth (by 5 % where rates are not exact).
-    /// `None` where it was not asked for, and on a shared medium.
+    /// The gain or loss of flows for each bit/s by which the link is made faster (bit/s of Data, a mean over
+    /// the window), the largest first. Those below half a hundredth are left out. They are computed by
+    /// solving again with a link that is faster by a thousandth (by 5 % if rates are not exact). `None` if
+    /// not requested, and on a shared medium.
     pub gains: Option<Vec<(FlowId, f64)>>,
 }

@@ -1,19 +1,19 @@
-//! One consumer on its routes: its largest rate when each link has a share for it, the split between next hops, and
-//! its bottlenecks.
+//! One consumer on its routes: its largest rate with the given shares of links, the split between next hops,
+//! and its bottlenecks.
 
 use crate::network::Stream;
 
-/// What is smaller than this, as a part of the whole, is rounding.
+/// A part of the whole below this is rounding.
 const ROUNDING: f64 = 1e-12;
-/// What is nearer than this, as a part, to a share has used it up.
+/// A share is used up if at most this part of it is left.
 const USED_UP: f64 = 1e-7;
 
-/// A maximum flow of one consumer. Kept from one to the next, for its memory.
+/// A maximum flow of one consumer. It is reused to keep its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths {
-    /// On each arc of the stream.
+    /// The flow on each arc of the stream.
     pub flow: Vec<f64>,
-    /// Of all of it.
+    /// The total flow.
     pub total: f64,
     offer: Vec<f64>,
     part: Vec<f64>,
@@ -21,7 +21,7 @@ pub(crate) struct Paths {
     queue: Vec<usize>,
 }
 
-/// Along an arc, or against it: taking back what flows there.
+/// A step along an arc, or against it to take back a part of its flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     Begin,
@@ -30,8 +30,8 @@ enum Step {
 }
 
 impl Paths {
-    /// The most that a consumer at `node` can get, no more than it asks for, when it may use `share` of
-    /// each arc. Each node splits by what its next hops offer, as far as that loses nothing.
+    /// Finds the largest rate of a consumer at `node`, up to its demand, with `share` of each arc. Each node
+    /// splits by the offers of its next hops, as far as this loses nothing.
     pub fn find(&mut self, stream: &Stream, node: usize, demand: f64, share: &[f64]) {
         self.flow.clear();
         self.flow.resize(stream.arcs.len(), 0.0);
@@ -48,7 +48,7 @@ impl Paths {
         if most <= 0.0 {
             return;
         }
-        // Where ways join, one step may use up a share that several count on: then there is a next one.
+        // If paths join, one step may use up a share that several paths count on. Then another step follows.
         while self.total < most * (1.0 - ROUNDING) {
             let offer = self.offers(stream, node, share);
             if offer <= most * ROUNDING || !self.advance(stream, node, (most - self.total).min(offer), share)
@@ -59,7 +59,7 @@ impl Paths {
         while self.total < most * (1.0 - ROUNDING) && self.augment(stream, node, most, share) {}
     }
 
-    /// Takes the widest way out of what was found; its arcs, from the consumer on.
+    /// Removes the widest path of the flow. Returns its arcs, from the consumer on.
     pub fn take_widest(&mut self, stream: &Stream, node: usize) -> Option<Vec<usize>> {
         let mut width = vec![0.0f64; stream.nodes.len()];
         let mut next = vec![None; stream.nodes.len()];
@@ -85,7 +85,7 @@ impl Paths {
         (width[node] > self.total * ROUNDING && !path.is_empty()).then_some(path)
     }
 
-    /// What each node can offer to one that asks, of the shares that are left; returns that of `node`.
+    /// Computes what each node can offer with the remaining shares. Returns the offer of `node`.
     fn offers(&mut self, stream: &Stream, node: usize, share: &[f64]) -> f64 {
         self.offer.clear();
         self.offer.resize(stream.nodes.len(), 0.0);
@@ -104,7 +104,7 @@ impl Paths {
         (share[arc] - self.flow[arc]).max(0.0).min(self.offer[stream.arcs[arc].to])
     }
 
-    /// Adds up to `amount`, split by what next hops offer; less if a share is used up before.
+    /// Adds up to `amount`, split by the offers of next hops; less if a share is used up before.
     fn advance(&mut self, stream: &Stream, node: usize, amount: f64, share: &[f64]) -> bool {
         let mut arriving = core::mem::take(&mut self.part);
         arriving.clear();
@@ -133,8 +133,8 @@ impl Paths {
         step > amount * ROUNDING
     }
 
-    /// Adds one way along which something is left, where need be by taking back what another way can
-    /// take over (Edmonds and Karp).
+    /// Adds one path with remaining shares. If necessary it takes back flow that another path can carry
+    /// (Edmonds and Karp).
     fn augment(&mut self, stream: &Stream, node: usize, most: f64, share: &[f64]) -> bool {
         self.reach(stream, node, |flow, share| share - flow > most * ROUNDING, most * ROUNDING, share);
         let end = (0..stream.nodes.len()).find(|&at| stream.produces[at] && self.reached_by[at].is_some());
@@ -156,7 +156,7 @@ impl Paths {
         true
     }
 
-    /// The steps to a node that was reached, last first.
+    /// Visits the steps to a reached node, the last one first.
     fn along(&mut self, stream: &Stream, mut at: usize, mut then: impl FnMut(&mut Paths, Step)) {
         while let Some(step) = self.reached_by[at] {
             at = match step {
@@ -168,8 +168,8 @@ impl Paths {
         }
     }
 
-    /// Marks the nodes that `node` reaches by arcs with something left, or against arcs with more on them
-    /// than `least`.
+    /// Marks the nodes that `node` reaches by arcs with remaining shares, or against arcs with a flow above
+    /// `least`.
     fn reach(
         &mut self,
         stream: &Stream,
@@ -202,8 +202,8 @@ impl Paths {
         }
     }
 
-    /// The arcs that limit the consumer, after its rate has been computed: a cut between it and all producers, of shares that
-    /// are used up. Empty if nothing limits it.
+    /// Finds the arcs that limit the consumer, after its rate has been computed: a cut between it and all
+    /// producers, of shares that are used up; empty if nothing limits it.
     pub fn cut(&mut self, stream: &Stream, node: usize, share: &[f64], cut: &mut Vec<usize>) {
         cut.clear();
         if !stream.forks {
@@ -221,7 +221,7 @@ impl Paths {
     }
 }
 
-/// What one at `node` can get along its only way, no more than it asks for.
+/// Returns the rate of a consumer at `node` along its only path, up to its demand.
 pub(crate) fn along(stream: &Stream, node: usize, demand: f64, share: &[f64]) -> f64 {
     let (mut least, mut at) = (demand, node);
     while !stream.produces[at] {
@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
     use weir_packet::ServiceClass;
 
-    /// A stream over these arcs; the last node produces.
+    /// Returns a stream over these arcs. The last node produces.
     fn stream(nodes: usize, ends: &[(usize, usize)]) -> Stream {
         let mut ends = ends.to_vec();
         ends.sort_unstable();
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_node_splits_by_what_its_next_hops_offer() {
-        // 0 - 1 - 3 and 0 - 2 - 3.
+        // The paths 0 - 1 - 3 and 0 - 2 - 3.
         let two = stream(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]);
         let paths = found(&two, 6.0, &[9.0, 4.0, 8.0, 9.0]);
         assert_eq!((paths.total, paths.flow), (6.0, vec![4.0, 2.0, 4.0, 2.0]));
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_diamond_of_qsccp_brings_14() {
-        // R2 0, R4 1, R3 2, R5 3, R6 4; scenario 3, case I.
+        // R2 is 0, R4 1, R3 2, R5 3, R6 4; scenario 3, case I.
         let ends = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 4), (3, 4)];
         let paths = found(&stream(5, &ends), 1e9, &[8.0, 1.0, 5.0, 6.0, 2.0, 7.0, 7.0]);
         assert!((paths.total - 14.0).abs() < 1e-9, "{paths:?}");
@@ -297,14 +297,14 @@ mod tests {
 
     #[test]
     fn what_one_way_needs_another_leaves_to_it() {
-        // 0 -> 1 -> 3 -> 5 and 0 -> 2 -> {3, 4} -> 5: by 3 come 5, of which 1 needs all.
+        // The paths 0 -> 1 -> 3 -> 5 and 0 -> 2 -> {3, 4} -> 5. Node 3 brings 5, all of which node 1 needs.
         let ends = [(0, 1), (0, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5)];
         let share = [5.0; 7];
         let paths = found(&stream(6, &ends), 1e9, &share);
         assert!((paths.total - 10.0).abs() < 1e-9, "{paths:?}");
     }
 
-    /// The least that must be cut, over all sets of nodes.
+    /// Returns the smallest cut over all sets of nodes.
     fn least_cut(stream: &Stream, share: &[f64]) -> f64 {
         let n = stream.nodes.len();
         let sides = (0..1usize << n).filter(|set| set & 1 == 1 && set >> (n - 1) & 1 == 0);

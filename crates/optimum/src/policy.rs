@@ -11,12 +11,12 @@
 use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
 
-/// How many classes there are.
+/// The number of classes.
 pub(crate) const CLASSES: usize = ServiceClass::ALL.len();
-/// How many of them, the first ones, are delay-sensitive.
+/// The number of delay-sensitive classes, which come first.
 pub(crate) const DELAY_SENSITIVE: usize = ServiceClass::DELAY_SENSITIVE;
 
-/// What is wrong with a policy: no optimum belongs to it.
+/// Returns the fault of a policy that has no optimum.
 pub(crate) fn fault(policy: &SharingPolicy) -> Option<String> {
     let is_weight = |value: f64| value > 0.0 && value.is_finite();
     let delta = policy.class_parts.iter().copied().find(|delta| !(*delta > 0.0 && *delta <= 1.0));
@@ -30,8 +30,7 @@ pub(crate) fn fault(policy: &SharingPolicy) -> Option<String> {
     delta.or(weight).or(limit.map(|limit| format!("the limit {limit} bit/s is not above 0")))
 }
 
-/// What each class could have of `capacity` if it wanted all it can get, while the others want
-/// `demand`.
+/// Returns what each class could have of `capacity` with unlimited demand, while the others have `demand`.
 fn classes(policy: &SharingPolicy, capacity: f64, demand: &[f64; CLASSES]) -> [f64; CLASSES] {
     let mut left = capacity;
     let mut share = [0.0; CLASSES];
@@ -46,8 +45,8 @@ fn classes(policy: &SharingPolicy, capacity: f64, demand: &[f64; CLASSES]) -> [f
     share
 }
 
-/// What delay-tolerant class `c` could have of `capacity`: its part by weight of what classes that
-/// want less than theirs leave.
+/// Returns what delay-tolerant class `c` could have of `capacity`: its part by weight in what classes with
+/// smaller wants leave.
 fn delay_tolerant(policy: &SharingPolicy, capacity: f64, demand: &[f64], c: usize) -> f64 {
     let mut sated = [false; CLASSES - DELAY_SENSITIVE];
     loop {
@@ -63,24 +62,23 @@ fn delay_tolerant(policy: &SharingPolicy, capacity: f64, demand: &[f64], c: usiz
     }
 }
 
-/// One that wants a part of a link.
+/// A claim to a part of a link.
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     weight: f64,
     demand: f64,
-    /// The demand for its weight.
+    /// The demand divided by the weight.
     level: f64,
-    /// Its place in the order in which they were added.
+    /// Its index in the order of addition.
     place: usize,
 }
 
-/// Those that want a link, and, once it is divided, what each could have. Kept from one division to the
-/// next, for its memory.
+/// The claims to a link, and, after the division, what each could have. It is reused to keep its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Division {
     claims: [Vec<Claim>; CLASSES],
     count: usize,
-    /// Sums of demands and weights of those of a class that want least.
+    /// The sums of demands and weights of the claims of a class with the smallest levels.
     sums: Vec<(f64, f64)>,
     shares: Vec<f64>,
 }
@@ -97,14 +95,14 @@ impl Division {
         self.count += 1;
     }
 
-    /// What each of them could have of `capacity` if it wanted all it can get, while the others want what
-    /// they want; in the order in which they were added.
+    /// Divides `capacity`, and returns what each claim could have with unlimited demand, while the others
+    /// keep their demands; in the order of addition.
     pub(crate) fn shares(&mut self, policy: &SharingPolicy, capacity: f64) -> &[f64] {
         self.divide(policy, capacity);
         &self.shares
     }
 
-    /// What the one at this place could have, as divided last.
+    /// Returns the share of the claim with this index, by the last division.
     pub(crate) fn share(&self, place: usize) -> f64 {
         self.shares[place]
     }
@@ -122,8 +120,8 @@ impl Division {
     }
 }
 
-/// Each one's part of `capacity` if it alone wanted all it can get: its part by weight of what the others
-/// leave that want less than theirs. `claims` is sorted.
+/// Computes each claim's part of `capacity` if it alone had unlimited demand: its part by weight in what the
+/// claims with smaller wants leave. `claims` is sorted.
 fn parts(claims: &[Claim], capacity: f64, sums: &mut Vec<(f64, f64)>, shares: &mut [f64]) {
     let n = claims.len();
     sums.clear();
@@ -132,7 +130,7 @@ fn parts(claims: &[Claim], capacity: f64, sums: &mut Vec<(f64, f64)>, shares: &m
         sums.push((sums[i].0 + claim.demand, sums[i].1 + claim.weight));
     }
     for (at, own) in claims.iter().enumerate() {
-        // Of the others, the `sated` that want least for their weight get what they want.
+        // Of the others, the `sated` claims with the smallest levels get what they want.
         let level = |sated: usize| {
             let (demand, weight) = match sated {
                 _ if sated <= at => sums[sated],
@@ -192,7 +190,7 @@ mod tests {
     #[test]
     fn what_a_class_leaves_goes_to_the_others_by_weight() {
         let own = shares(12.0, &[(Af4, 1.0), (Af2, 3.0), (Be, 20.0)]);
-        // Of the 9 that AF2 leaves 5/6; of the 11 that AF4 leaves 3/4; what both leave.
+        // 5/6 of the 9 that AF2 leaves; 3/4 of the 11 that AF4 leaves; and what both leave.
         assert!(near(&own, &[7.5, 8.25, 8.0]), "{own:?}");
     }
 
@@ -208,12 +206,12 @@ mod tests {
         for (weight, demand) in [(1.0, 20.0), (2.0, 20.0), (3.0, 1.5)] {
             division.add(Be, weight, demand);
         }
-        // The last leaves 1.5 of its 3; 3 of its own if it wanted all.
+        // The last one leaves 1.5 of its 3. With unlimited demand it would have all 3.
         let own = division.shares(&policy(), 6.0).to_vec();
         assert!(near(&own, &[1.5, 3.0, 3.0]), "{own:?}");
     }
 
-    /// Water poured in small steps, to those that still want some.
+    /// Water poured in small steps, to the claims that still want some.
     fn poured(capacity: f64, demand: &[f64]) -> Vec<f64> {
         let mut got = vec![0.0; demand.len()];
         let mut left = capacity;
@@ -257,7 +255,7 @@ mod tests {
             wanted in prop::collection::vec((0usize..CLASSES, 0.0f64..10.0), 1..12),
         ) {
             let wanted: Vec<_> = wanted.into_iter().map(|(c, d)| (ServiceClass::ALL[c], d)).collect();
-            // Whoever wants more than it can have takes what it can have; then all fit.
+            // Claims that want more than they can have take what they can have. Then all fit.
             let own = shares(capacity, &wanted);
             let cut: Vec<_> = wanted.iter().zip(&own).map(|(w, s)| (w.0, w.1.min(*s))).collect();
             let total: f64 = cut.iter().map(|c| c.1).sum();

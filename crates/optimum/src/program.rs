@@ -3,71 +3,71 @@
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
-/// A sum of variables, each with its factor; a variable may come more than once.
+/// A sum of variables, each with a factor. A variable may occur more than once.
 pub(crate) type Terms = Vec<(usize, f64)>;
 
-/// What is to be maximised over variables that are not negative.
+/// A maximisation over non-negative variables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     variables: usize,
-    /// Each sum is 0.
+    /// Sums that are 0.
     zero: Vec<Terms>,
-    /// Each sum is at most the bound.
+    /// Sums that are at most a bound.
     at_most: Vec<(Terms, f64)>,
-    /// The factors of variables in what is maximised.
+    /// The factors of variables in the objective.
     worth: Terms,
-    /// Of these variables the logarithm, by this factor.
+    /// The factors of logarithms of variables in the objective.
     worth_log: Vec<(usize, f64)>,
 }
 
 /// The solution of a program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Solution {
-    /// Each variable.
+    /// The value of each variable.
     pub value: Vec<f64>,
-    /// For each bound, in the order in which they came: by how much what is maximised grows with it.
+    /// The price of each bound, in order: the increase of the objective with the bound.
     pub price: Vec<f64>,
-    /// The same for each sum that is 0.
+    /// The price of each sum that is 0.
     pub price_of_zero: Vec<f64>,
 }
 
-/// That the solver found none, in its words.
+/// The solver found no solution. The text is its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NoSolution(pub String);
 
 impl Program {
-    /// One more variable, 0 or more.
+    /// Adds a variable, 0 or more.
     pub fn variable(&mut self) -> usize {
         self.variables += 1;
         self.variables - 1
     }
 
-    /// The sum is 0; returns the place of its price.
+    /// Requires the sum to be 0. Returns the index of its price.
     pub fn zero(&mut self, terms: Terms) -> usize {
         self.zero.push(terms);
         self.zero.len() - 1
     }
 
-    /// The sum is at most `bound`; returns the place of its price.
+    /// Requires the sum to be at most `bound`. Returns the index of its price.
     pub fn at_most(&mut self, terms: Terms, bound: f64) -> usize {
         self.at_most.push((terms, bound));
         self.at_most.len() - 1
     }
 
-    /// A variable counts by this factor in what is maximised.
+    /// Adds a variable to the objective with this factor.
     pub fn worth(&mut self, variable: usize, factor: f64) {
         self.worth.push((variable, factor));
     }
 
-    /// The logarithm of a variable counts by this factor.
+    /// Adds the logarithm of a variable to the objective with this factor.
     pub fn worth_log(&mut self, variable: usize, factor: f64) {
         self.worth_log.push((variable, factor));
     }
 
-    /// Solves it, to five digits or more. Values of variables should be about 1 or less.
+    /// Solves the program, to five digits or more. Values of variables should be about 1 or less.
     ///
     /// # Errors
-    /// There is no solution, or none was found.
+    /// Returns [`NoSolution`] if there is no solution, or none was found.
     pub fn maximise(&self) -> Result<Solution, NoSolution> {
         let columns = self.variables + self.worth_log.len();
         let mut rows = Rows::default();
@@ -80,7 +80,7 @@ impl Program {
         let mut objective = vec![0.0; columns];
         self.worth.iter().for_each(|(variable, factor)| objective[*variable] -= factor);
         for (at, (variable, factor)) in self.worth_log.iter().enumerate() {
-            // A further variable is no more than the logarithm: (it, 1, x) is in the exponential cone.
+            // A further variable is at most the logarithm: (it, 1, x) is in the exponential cone.
             let logarithm = self.variables + at;
             objective[logarithm] -= factor;
             rows.add(&[(logarithm, -1.0)], 0.0);
@@ -100,7 +100,7 @@ impl Program {
         outcome
     }
 
-    /// Solves it until the gap between it and its dual is this small.
+    /// Solves the program until the gap to its dual is this small.
     fn solve(
         &self,
         objective: &[f64],
@@ -132,12 +132,12 @@ impl Program {
     }
 }
 
-/// Gaps to the dual at which a solution is one. Near its top a sum of logarithms is flat: what is off by 1e-8 may be so at
-/// values off by 1e-4. Where the solver cannot come nearer, it is asked for less.
+/// The gaps to the dual that count as a solution. Near its maximum a sum of logarithms is flat: an error of
+/// 1e-8 in it may be one of 1e-4 in the values. If the solver cannot come nearer, a larger gap is accepted.
 const LINEAR_GAP: f64 = 1e-8;
 const LOGARITHMIC_GAPS: [f64; 3] = [1e-11, 1e-10, 1e-9];
 
-/// Rows of a matrix, with their bounds.
+/// The rows of a matrix, with their bounds.
 #[derive(Debug, Default)]
 struct Rows {
     row: Vec<usize>,
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_linear_program_has_its_values_and_prices() {
-        // Max x + 2y where x + y ≤ 3 and y ≤ 1.
+        // Max x + 2y with x + y ≤ 3 and y ≤ 1.
         let mut program = Program::default();
         let (x, y) = (program.variable(), program.variable());
         program.at_most(vec![(x, 1.0), (y, 0.5), (y, 0.5)], 3.0);

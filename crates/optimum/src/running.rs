@@ -1,29 +1,29 @@
-//! The streams that run, and where: what has to be looked at when something changes.
+//! The streams that run, by channel: the parts to update when something changes.
 
 use crate::network::{Channel, Network};
 use crate::policy::CLASSES;
 
-/// The flows that ask for something, their streams, and the arcs of these by channel. All lists are in order.
+/// The flows with a demand, their streams, and the arcs of these by channel. All lists are in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Running {
     pub flows: Vec<usize>,
     pub streams: Vec<usize>,
     /// The channels with Data or Interests of these streams.
     pub channels: Vec<Channel>,
-    /// As [`Network::data_on`], of streams that run.
+    /// [`Network::data_on`] for the running streams.
     pub data_on: Vec<Vec<(usize, usize)>>,
-    /// As [`Network::interests_on`].
+    /// [`Network::interests_on`] for the running streams.
     pub interests_on: Vec<Vec<(usize, usize)>>,
-    /// For each stream how many of its flows run.
+    /// The number of running flows of each stream.
     count: Vec<usize>,
-    /// How many of the streams have routes that fork.
+    /// The number of running streams with routes that fork.
     forking: usize,
-    /// How many of the streams are of each class.
+    /// The number of running streams of each class.
     of_class: [usize; CLASSES],
 }
 
 impl Running {
-    /// Nothing runs.
+    /// Returns the state in which nothing runs.
     pub fn none(network: &Network) -> Running {
         Running {
             flows: Vec::new(),
@@ -37,17 +37,17 @@ impl Running {
         }
     }
 
-    /// Whether a stream runs.
+    /// Returns whether a stream runs.
     pub fn is(&self, stream: usize) -> bool {
         self.count[stream] > 0
     }
 
-    /// Whether the routes of a stream fork.
+    /// Returns whether the routes of a running stream fork.
     pub fn forks(&self) -> bool {
         self.forking > 0
     }
 
-    /// Whether all streams are of the same class.
+    /// Returns whether all running streams have the same class.
     pub fn has_one_class(&self) -> bool {
         self.of_class.iter().filter(|streams| **streams > 0).count() <= 1
     }

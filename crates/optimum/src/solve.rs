@@ -13,10 +13,11 @@ use crate::model::{Allocation, ChannelLoads, alone, alone_rate};
 use crate::network::{Changed, Channel, Conditions, Network};
 use crate::paths::Paths;
 
-/// Which allocation is best.
+/// The objective that defines the best allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
-    /// What fair scheduling at every link gives: the yardstick, because schedulers can enforce it hop by hop.
+    /// The result of fair scheduling at every link. It is the reference, because schedulers can enforce it
+    /// hop by hop.
     #[default]
     LinkFair,
     /// Weighted max-min fairness over all routes at once.
@@ -36,7 +37,7 @@ impl Objective {
         (Objective::MaxFlow, "max-flow"),
     ];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         Objective::ALL[self as usize].1
     }
@@ -58,17 +59,18 @@ impl FromStr for Objective {
     }
 }
 
-/// Why rates are not exact.
+/// The reason why rates are not exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inexact {
-    /// Link-fair where routes fork and join: the split of what is spare does not come to rest, so rates may be wrong by
-    /// about a thousandth.
+    /// Link-fair if routes fork and join: the split of the spare rate does not settle, so rates may be wrong
+    /// by about a thousandth.
     Forks,
-    /// Link-fair on single paths or a shared medium where the rounds did not come to rest.
+    /// Link-fair on single paths or a shared medium, if the rounds did not settle.
     Unrest,
-    /// Proportional fairness and the maximum flow: the solver ends near the optimum, at four digits or more.
+    /// Proportional fairness and the maximum flow: the solver ends near the optimum, with at least four
+    /// digits.
     Solver,
-    /// Max-min fairness: the solver's digits, and Interests are those of the solution before; 0.2 %.
+    /// Max-min fairness: the precision of the solver, and the Interests of the previous solution; 0.2 %.
     Interests,
 }
 
@@ -88,18 +90,18 @@ impl fmt::Display for Inexact {
 /// The optimum under some conditions.
 #[derive(Clone, Debug)]
 pub(crate) struct Solution {
-    /// For each flow, bit/s of Data.
+    /// The rate of each flow, bit/s of Data.
     pub rate: Vec<f64>,
-    /// For each arc in the list of all, bit/s of Data.
+    /// The load of each arc in the list of all, bit/s of Data.
     pub load: Vec<f64>,
-    /// For each flow the channels that limit it; empty if it has all that it requests.
+    /// The channels that limit each flow; empty if it has all that it requests.
     pub bound_by: Vec<Vec<Channel>>,
-    /// For each channel and class with a stream there: the share of a stream of weight 1 that wants more. Only if links are
-    /// divided separately.
+    /// For each channel and class with a stream there: the share of a stream of weight 1 with unlimited
+    /// demand. Only if links are divided separately.
     pub shares: Vec<Vec<(ServiceClass, f64)>>,
     /// Each flow's rate if it were the only flow, bit/s.
     pub alone: Vec<f64>,
-    /// Why rates are not exact, if they are not.
+    /// The reason why rates are not exact, if they are not.
     pub inexact: Option<Inexact>,
 }
 
@@ -134,10 +136,11 @@ impl<'n> Solver<'n> {
         }
     }
 
-    /// Finds the optimum under conditions of which this has changed since the last time. It is [`Solver::solution`].
+    /// Finds the optimum, [`Solver::solution`], under these conditions. `changed` lists the changes since the
+    /// last call.
     ///
     /// # Errors
-    /// The solver gave up.
+    /// Returns an error if the solver gave up.
     pub fn solve(&mut self, conditions: &Conditions, changed: &Changed) -> Result<(), OptimumError> {
         let (network, policy) = (self.network, self.policy);
         self.find_alone(conditions, changed);
@@ -198,7 +201,7 @@ impl<'n> Solver<'n> {
         }
     }
 
-    /// What each flow could have if it were alone, where it may have changed.
+    /// Computes the rate that each flow could have alone, if it may have changed.
     fn find_alone(&mut self, conditions: &Conditions, changed: &Changed) {
         if changed.all || !changed.channels.is_empty() {
             self.solution.alone = alone(self.network, conditions, &conditions.demand);
@@ -211,7 +214,8 @@ impl<'n> Solver<'n> {
     }
 }
 
-/// A class's share is the least that a stream of it has: those with more have what others leave.
+/// Adds the share of a stream to its class. The share of a class is the smallest of its streams: those with
+/// more have what others leave.
 fn add_share(shares: &mut Vec<(ServiceClass, f64)>, class: ServiceClass, share: f64) {
     match shares.iter_mut().find(|(known, _)| *known == class) {
         Some((_, least)) => *least = least.min(share),
@@ -222,7 +226,7 @@ fn add_share(shares: &mut Vec<(ServiceClass, f64)>, class: ServiceClass, share: 
     }
 }
 
-/// For each flow of a stream the channels that limit it: those of shares that it uses up.
+/// Returns for each flow of a stream the channels that limit it: those whose shares it uses up.
 fn bound_by(
     network: &Network,
     conditions: &Conditions,

@@ -1,4 +1,4 @@
-//! A scenario, ready for its optima.
+//! A scenario, prepared for its optima.
 
 use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
@@ -14,15 +14,16 @@ use crate::policy::fault;
 use crate::solve::{Objective, Solution, Solver};
 use crate::timeline::{Outcome, Piece, Timeline};
 
-/// By which part of its rate a link grows to see what flows gain; more where routes fork, as rates are not exact there.
+/// The part by which a link's rate grows to compute the gains of flows; more if routes fork, because rates
+/// are not exact there.
 const GROWN: f64 = 1e-3;
 const GROWN_FORKS: f64 = 0.05;
-/// Gains below this are none.
+/// Gains below this are left out.
 const GAIN: f64 = 5e-3;
-/// Gains are looked at in so many pieces of a window at the most, the longest ones.
+/// The largest number of pieces of a window, the longest ones, in which gains are computed.
 const PIECES: usize = 20;
 
-/// A scenario, ready for its optima.
+/// A scenario, prepared for its optima.
 #[derive(Debug)]
 pub struct Theory<'s> {
     scenario: &'s Scenario,
@@ -32,10 +33,10 @@ pub struct Theory<'s> {
     utilisation: f64,
 }
 
-/// The best steady allocation over a window: [`Theory::windows`] for one.
+/// Returns the best steady allocation over a window: [`Theory::windows`] for one window.
 ///
 /// # Errors
-/// What [`OptimumError`] lists.
+/// Returns the errors of [`Theory::new`] and [`Theory::windows`].
 pub fn steady(
     scenario: &Scenario,
     policy: &SharingPolicy,
@@ -49,10 +50,11 @@ pub fn steady(
 }
 
 impl<'s> Theory<'s> {
-    /// Looks at a scenario whose links are to be shared by this policy.
+    /// Prepares a scenario whose links are shared by this policy.
     ///
     /// # Errors
-    /// A simulated cache where ways meet that have and have not passed it; a policy or a utilisation that is none.
+    /// Returns an error if Interests that have passed a simulated cache join Interests that have not, or if
+    /// the policy or the utilisation is invalid.
     pub fn new(
         scenario: &'s Scenario,
         policy: &SharingPolicy,
@@ -71,46 +73,46 @@ impl<'s> Theory<'s> {
         Ok(Theory { scenario, network, policy, objective: options.objective, utilisation })
     }
 
-    /// Whether consumers of the same names have links in common: else [`Copies`](crate::Copies) make no difference.
-    /// Only of a theory in which copies are shared.
+    /// Returns whether consumers of the same names have links in common; else [`Copies`](crate::Copies) make
+    /// no difference. It is valid only for a theory with shared copies.
     pub fn may_share(&self) -> bool {
         self.network.streams.iter().any(Stream::may_share)
     }
 
-    /// About how many times rates change in the run, if each time takes long to compute: where routes fork. 0 where they do
-    /// not.
+    /// Returns the approximate number of rate changes in the run, if each takes long to compute because
+    /// routes fork; else 0.
     pub fn long_steps(&self) -> usize {
         let ends = self.scenario.flows.iter().filter(|flow| flow.amount.is_some()).count();
         let forks = self.network.streams.iter().any(|stream| stream.forks);
         if forks { changes(self.scenario).len() + ends } else { 0 }
     }
 
-    /// η.
+    /// Returns η.
     pub fn utilisation(&self) -> f64 {
         self.utilisation
     }
 
-    /// The optimum over each of some windows.
+    /// Returns the optimum over each of some windows.
     ///
     /// # Errors
-    /// A window that is not within the run, or the solver gave up.
+    /// Returns an error if a window is not within the run, or if the solver gave up.
     pub fn windows(&self, windows: &[(Span, Span)]) -> Result<Vec<Optimum>, OptimumError> {
         let until = windows.iter().map(|window| window.1).max().unwrap_or_default();
         Ok(self.until(until, windows)?.0)
     }
 
-    /// When each flow that has an amount would have fetched it.
+    /// Returns when each flow with an amount would have fetched it.
     ///
     /// # Errors
-    /// The solver gave up.
+    /// Returns an error if the solver gave up.
     pub fn completions(&self) -> Result<Completions, OptimumError> {
         Ok(self.windows_and_completions(&[])?.1)
     }
 
-    /// Both, for the time of one.
+    /// Returns both, in the time of one.
     ///
     /// # Errors
-    /// A window that is not within the run, or the solver gave up.
+    /// Returns an error if a window is not within the run, or if the solver gave up.
     pub fn windows_and_completions(
         &self,
         windows: &[(Span, Span)],
@@ -121,7 +123,7 @@ impl<'s> Theory<'s> {
         Ok((optima, Completions { times: times.collect(), inexact: outcome.inexact }))
     }
 
-    /// How long each flow that has an amount would take if it were alone on the network.
+    /// Returns how long each flow with an amount would take alone on the network.
     pub fn alone(&self) -> Vec<Option<Alone>> {
         alone(self.scenario, &self.network, self.utilisation)
     }
@@ -135,12 +137,12 @@ impl<'s> Theory<'s> {
         Ok((optima, outcome))
     }
 
-    /// The links that hold flows down in an optimum of this theory, those with the smallest rates first. The
-    /// first `with_gains` of them say what flows gain, which takes as long as to find the optimum again for
-    /// each.
+    /// Returns the links that limit flows in an optimum of this theory, those with the smallest rates first.
+    /// The first `with_gains` of them include the gains of flows. Each takes as long as another computation
+    /// of the optimum.
     ///
     /// # Errors
-    /// As [`Theory::windows`].
+    /// Returns the errors of [`Theory::windows`].
     pub fn bottlenecks(&self, optimum: &Optimum, with_gains: usize) -> Result<Vec<Bottleneck>, OptimumError> {
         let mut found: Vec<Bottleneck> = Vec::new();
         for (flow, FlowOptimum { rate_bps, held, .. }) in optimum.flows.iter().enumerate() {
@@ -169,7 +171,7 @@ impl<'s> Theory<'s> {
         Ok(found)
     }
 
-    /// The longest pieces of a window.
+    /// Returns the longest pieces of a window.
     fn samples(&self, window: (Span, Span)) -> Result<Vec<Sample>, OptimumError> {
         let mut pieces: Vec<Sample> = Vec::new();
         self.visit(window.1, &[window], |_, part, piece| {
@@ -182,7 +184,7 @@ impl<'s> Theory<'s> {
         Ok(pieces)
     }
 
-    /// Shows each piece of each window, with the window's place and the part of it that the piece is.
+    /// Visits each piece of each window, with the window's index and the part of it that the piece covers.
     fn visit(
         &self,
         until: Span,
@@ -213,7 +215,7 @@ impl<'s> Theory<'s> {
     }
 
     fn empty(&self, window: (Span, Span)) -> Optimum {
-        // Nothing is a stream without a consumer.
+        // There is no stream without a consumer.
         let first = |(stream, _): &(usize, usize)| self.network.streams[*stream].consumers[0].0;
         let none_yet = |on: &(usize, usize)| (FlowId(first(on)), 0.0);
         let link = |(channel, link): (Channel, &weir_scenario::DirectedLink)| LinkOptimum {
@@ -236,7 +238,7 @@ impl<'s> Theory<'s> {
         }
     }
 
-    /// Adds a piece that is so much of the window.
+    /// Adds a piece that covers the part `part` of the window.
     fn add(&self, optimum: &mut Optimum, part: f64, piece: &Piece<'_>, binds: &mut Marks) {
         let Solution { load, bound_by, shares, alone, inexact, .. } = piece.solution;
         let running = &piece.conditions.running;
@@ -274,7 +276,7 @@ impl<'s> Theory<'s> {
         binds.clear();
     }
 
-    /// What held a flow longest comes first; and the mean rates of links.
+    /// Sorts the limits of flows, the longest first, and completes the mean rates of links.
     fn finish(&self, optimum: &mut Optimum) {
         for flow in &mut optimum.flows {
             flow.held.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -309,7 +311,8 @@ impl<'s> Theory<'s> {
         (0..self.network.channels.len()).for_each(|channel| add(&state, channel, to));
     }
 
-    /// What flows gain for each bit/s by which each of some channels is faster, in the longest pieces of a window.
+    /// Returns the gains of flows for each bit/s by which each of some channels is faster, in the longest
+    /// pieces of a window.
     fn gains(
         &self,
         channels: &[Channel],
@@ -337,7 +340,7 @@ impl<'s> Theory<'s> {
                 for &flow in &conditions.running.flows {
                     gains[flow] += part / time * (solver.solution.rate[flow] - rate[flow]) / grown;
                 }
-                // The next one begins from here.
+                // The next one starts from these conditions.
                 faster.capacity[channel] = conditions.capacity[channel];
                 changed.clear();
                 changed.channels.push(channel);
@@ -352,7 +355,7 @@ impl<'s> Theory<'s> {
         Ok(gains.into_iter().map(listed).collect())
     }
 
-    /// The rates of channels at a time, bit/s.
+    /// Returns the rates of channels at a time, bit/s.
     fn rates_at(&self, time: Span) -> Vec<f64> {
         let mut state = State::new(self.scenario, &self.network, self.utilisation);
         for (_, change) in changes(self.scenario).into_iter().filter(|(at, _)| *at <= time) {
@@ -378,7 +381,7 @@ fn hold(held: &mut Vec<(Held, f64)>, by: Held, part: f64) {
     }
 }
 
-/// Says so where a scenario asks for what theory here does not know.
+/// Rejects a scenario that needs something that the theory here does not cover.
 fn refuse_unsupported(scenario: &Scenario, network: &Network) -> Result<(), ScenarioError> {
     // The highest ratio of each node during the run.
     let mut most: Vec<f64> = scenario.nodes.iter().map(|node| node.cache_ratio).collect();
@@ -402,8 +405,8 @@ fn refuse_unsupported(scenario: &Scenario, network: &Network) -> Result<(), Scen
     Ok(())
 }
 
-/// A node with a simulated cache that some Interests of a stream have passed, and others have not, when they
-/// come to one node: their loads there do not follow from one rate.
+/// Returns a node whose simulated cache some Interests of a stream have passed, and others have not, when
+/// they join at one node. Their loads there do not follow from one rate.
 fn meeting(stream: &Stream, most: &[f64]) -> Option<usize> {
     let mut passed: Vec<Option<Vec<usize>>> = vec![None; stream.nodes.len()];
     stream.consumers.iter().for_each(|(_, place)| passed[*place] = Some(Vec::new()));

@@ -1,9 +1,9 @@
-//! The run as a fluid: at every moment rates are those of the optimum. They change when a flow starts, stops or has fetched its
-//! amount, and when the scenario changes a link or a source. Each of these times is an event by itself, to the nanosecond of
-//! simulated time: none are taken together.
+//! The run as a fluid: at every moment rates are those of the optimum. They change when a flow starts, stops
+//! or has fetched its amount, and when the scenario changes a link or a source. Each of these times is a
+//! separate event, to the nanosecond of simulated time.
 //!
-//! A fluid has no round trips: a flow gets at once what it requests. So the completion times are those of the fastest possible
-//! scheme, without the delays of a first Interest and its Data.
+//! A fluid has no round trips: a flow gets its requested rate at once. So the completion times are those of
+//! the fastest possible scheme, without the delays of a first Interest and its Data.
 
 use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
@@ -13,34 +13,35 @@ use crate::OptimumError;
 use crate::network::{Change, Conditions, Network, State, changes};
 use crate::solve::{Inexact, Objective, Solution, Solver};
 
-/// A time in which nothing changes.
+/// A period without changes.
 #[derive(Debug)]
 pub(crate) struct Piece<'p> {
     pub from: Span,
     pub to: Span,
     pub conditions: &'p Conditions,
     pub solution: &'p Solution,
-    /// For each flow that runs, bit/s of Data: its rate, or what is left of its amount over the length of the piece.
+    /// For each running flow, bit/s of Data: its rate, or the rest of its amount divided by the length of the
+    /// piece.
     pub rate: &'p [f64],
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// For each flow, when it was complete.
+    /// The time at which each flow was complete.
     pub completed: Vec<Option<Span>>,
-    /// Why these times are not exact, if they are not.
+    /// The reason why these times are not exact, if they are not.
     pub inexact: Option<Inexact>,
 }
 
-/// The run as far as it is asked for.
+/// The run, up to the requested time.
 pub(crate) struct Timeline<'n> {
     network: &'n Network,
     solver: Solver<'n>,
     changes: Vec<(Span, Change)>,
     state: State,
     now: Span,
-    /// For each flow that has an amount, the bits of Data that are left.
+    /// For each flow with an amount, the remaining bits of Data.
     left: Vec<Option<f64>>,
     rate: Vec<f64>,
     outcome: Outcome,
@@ -68,11 +69,11 @@ impl<'n> Timeline<'n> {
         }
     }
 
-    /// Goes on to a time. `visit` sees the pieces that are `needed`, by their beginnings and ends, and all
-    /// while a flow that has an amount runs: what is left of it has to be known.
+    /// Advances to a time. `visit` gets the pieces that are `needed`, with their beginnings and ends, and all
+    /// pieces while a flow with an amount runs, because the rest of the amount must be known.
     ///
     /// # Errors
-    /// The solver gave up.
+    /// Returns an error if the solver gave up.
     pub fn run(
         mut self,
         until: Span,
@@ -111,19 +112,19 @@ impl<'n> Timeline<'n> {
         Ok(self.outcome)
     }
 
-    /// The flows that run, each with its rate.
+    /// Iterates over the running flows, each with its rate.
     fn running(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let flows = self.state.running().flows.iter();
         flows.map(|flow| (*flow, self.solver.solution.rate[*flow]))
     }
 
-    /// How long it is until the first flow is complete.
+    /// Returns the time until the first flow is complete.
     fn first_completion(&self) -> Span {
         let times = self.running().filter_map(|(flow, rate)| time(self.left[flow]?, rate));
         times.min().unwrap_or(Span::MAX)
     }
 
-    /// Fetches until `to`; the flows that are then complete.
+    /// Fetches until `to`. Returns the flows that are then complete.
     fn fetch(&mut self, to: Span) -> Vec<usize> {
         let length = to - self.now;
         let mut completed = Vec::new();
@@ -131,7 +132,7 @@ impl<'n> Timeline<'n> {
             let rate = self.solver.solution.rate[flow];
             self.rate[flow] = rate;
             let Some(left) = &mut self.left[flow] else { continue };
-            // Two that end at the same time may be a nanosecond apart by rounding.
+            // Two flows that end at the same time may differ by a nanosecond of rounding.
             match time(*left, rate) {
                 Some(needed) if needed <= length + TICK => {
                     self.rate[flow] = *left / length.as_secs_f64();
@@ -146,16 +147,16 @@ impl<'n> Timeline<'n> {
     }
 }
 
-/// The least step of simulated time.
+/// The smallest step of simulated time.
 pub(crate) const TICK: Span = Span::from_nanos(1);
 
-/// For each flow that has an amount, its bits of Data.
+/// Returns the bits of Data of each flow with an amount.
 pub(crate) fn amounts(scenario: &Scenario, network: &Network) -> Vec<Option<f64>> {
     let bits = |(flow, bits): (&weir_scenario::Flow, &f64)| Some(flow.amount? as f64 * bits);
     scenario.flows.iter().zip(&network.data_bits).map(bits).collect()
 }
 
-/// How long a flow needs for what is left of it; none if nothing comes.
+/// Returns how long a flow needs for the rest of its amount; `None` if nothing comes.
 pub(crate) fn time(left: f64, rate: f64) -> Option<Span> {
     (rate > 0.0).then(|| Span::from_nanos((left / rate * 1e9).ceil() as u64))
 }

@@ -1,8 +1,8 @@
 //! Data packets (NDN Packet Format v0.3, section "Data").
 //!
-//! Elements stand in the order Name, MetaInfo, Content, SignatureInfo, SignatureValue; the last two
-//! are required. One out of this order counts as unknown. A Data is passed on as the bytes it came
-//! in: encoding it anew would lose elements that we do not know, and with them the signature.
+//! The order of the elements is Name, MetaInfo, Content, SignatureInfo, SignatureValue. The last two are required. An
+//! element out of this order counts as unknown. A forwarder passes on the bytes of a Data as they came: re-encoding
+//! would lose unknown elements and break the signature.
 
 use crate::name::{Component, NameRef};
 use crate::signature::{Signature, SignatureInfo};
@@ -13,17 +13,17 @@ use crate::tlv::{
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// What the content of a Data is.
+/// Type of a Data's content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContentType {
-    /// Bytes of the application; what a Data without the field has.
+    /// Bytes of the application. The default of a Data without the field.
     #[default]
     Blob,
     /// Other names of the content.
     Link,
     /// Certificate.
     Key,
-    /// The application's statement that there is no such Data.
+    /// The application's statement that there is no such Data (application-level Nack).
     Nack,
     /// Manifest.
     Manifest,
@@ -36,7 +36,7 @@ pub enum ContentType {
 }
 
 impl ContentType {
-    /// The content type that a field's value means.
+    /// Returns the content type for a field's value.
     pub const fn from_value(value: u64) -> Self {
         match value {
             0 => Self::Blob,
@@ -50,7 +50,7 @@ impl ContentType {
         }
     }
 
-    /// The field's value.
+    /// Returns the field's value.
     pub const fn value(self) -> u64 {
         match self {
             Self::Blob => 0,
@@ -65,19 +65,19 @@ impl ContentType {
     }
 }
 
-/// MetaInfo: what a Data says about its content. A field that is absent is not written.
+/// MetaInfo: a Data's metadata. An absent field is not written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetaInfo<'a> {
-    /// ContentType, if given.
+    /// ContentType, if present.
     pub content_type: Option<ContentType>,
-    /// FreshnessPeriod, milliseconds, if given. Absent or 0: never fresh in a content store.
+    /// FreshnessPeriod, milliseconds, if present. If absent or 0, the Data is never fresh in a content store.
     pub freshness_period: Option<u64>,
-    /// FinalBlockId: the last component of the last Data's name.
+    /// FinalBlockId: the last component of the name of the last segment.
     pub final_block_id: Option<Component<'a>>,
 }
 
 impl<'a> MetaInfo<'a> {
-    /// No field.
+    /// No fields.
     pub const NONE: MetaInfo<'static> =
         MetaInfo { content_type: None, freshness_period: None, final_block_id: None };
 
@@ -104,7 +104,7 @@ impl<'a> MetaInfo<'a> {
         Ok(meta)
     }
 
-    /// Length of the element's value, bytes; without a field, the element is not written.
+    /// Length of the element's value, bytes. An element without fields is not written.
     pub const fn value_len(&self) -> usize {
         let mut len = 0;
         if let Some(content_type) = self.content_type {
@@ -137,29 +137,29 @@ impl<'a> MetaInfo<'a> {
     }
 }
 
-/// A Data, with everything borrowed from the packet.
+/// A Data packet. All fields borrow from the packet's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
     /// Name.
     pub name: NameRef<'a>,
     /// MetaInfo.
     pub meta: MetaInfo<'a>,
-    /// Content, if there is the element: see [`Data::payload`].
+    /// Content, if the element is present: see [`Data::payload`].
     pub content: Option<&'a [u8]>,
     /// SignatureInfo and SignatureValue.
     pub signature: Signature<'a>,
 }
 
-/// Where the parts of a Data are in its bytes. All offsets count from the start of the packet.
+/// Offsets of the parts of a Data, in bytes from the start of the packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataLayout {
-    /// From Name up to SignatureValue: what the signature covers.
+    /// The part that the signature covers: from Name up to SignatureValue.
     pub signed: Range<usize>,
-    /// The content's bytes.
+    /// Value of the Content element.
     pub content: Option<Range<usize>>,
 }
 
-/// The lengths that decide how long a Data is on the wire, for who does not encode it.
+/// The lengths that determine the wire length of a Data, without encoding it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataLengths {
     /// Value of the Name element, bytes.
@@ -175,12 +175,12 @@ pub struct DataLengths {
 }
 
 impl DataLengths {
-    /// Of a Data with this name and content and a SHA-256 digest for signature.
+    /// Lengths of a Data with a name and content of these lengths and a SHA-256 digest as signature.
     pub const fn with_digest(name: usize, meta: usize, content: usize) -> Self {
         DataLengths { name, meta, content: Some(content), signature_info: 3, signature_value: 32 }
     }
 
-    /// Length of what the signature covers, bytes.
+    /// Length of the part that the signature covers, bytes.
     pub const fn signed_len(&self) -> usize {
         let mut len = element_len(types::NAME, self.name);
         if self.meta > 0 {
@@ -204,40 +204,40 @@ impl DataLengths {
 }
 
 impl<'a> Data<'a> {
-    /// A Data with this name and content, without MetaInfo; the signature must still be made.
+    /// Creates a Data with this name and content and without MetaInfo. It is not signed yet.
     pub const fn new(name: NameRef<'a>, content: &'a [u8], info: SignatureInfo<'a>) -> Self {
         Data { name, meta: MetaInfo::NONE, content: Some(content), signature: Signature { info, value: &[] } }
     }
 
-    /// The content; empty if there is none.
+    /// The content; empty if the element is absent.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.content.unwrap_or_default()
     }
 
-    /// Content type: [`ContentType::Blob`] if it names none.
+    /// Content type; [`ContentType::Blob`] if the field is absent.
     #[inline]
     pub fn content_type(&self) -> ContentType {
         self.meta.content_type.unwrap_or_default()
     }
 
-    /// Freshness period, milliseconds: 0 if it names none.
+    /// Freshness period, milliseconds; 0 if the field is absent.
     #[inline]
     pub fn freshness_period_ms(&self) -> u64 {
         self.meta.freshness_period.unwrap_or(0)
     }
 
-    /// Whether its name's last component is its FinalBlockId.
+    /// Returns whether the last component of the name equals FinalBlockId.
     pub fn is_final_block(&self) -> bool {
         self.meta.final_block_id.is_some_and(|last| self.name.last() == Some(last))
     }
 
-    /// Decodes a packet: a Data element and nothing behind it.
+    /// Decodes a packet that must consist of exactly one Data element.
     pub fn decode(wire: &'a [u8]) -> Result<Self, DecodeError> {
         Self::decode_with_layout(wire).map(|(data, _)| data)
     }
 
-    /// Decodes a packet, and says where its parts are.
+    /// Decodes a packet and returns the offsets of its parts.
     pub fn decode_with_layout(wire: &'a [u8]) -> Result<(Self, DataLayout), DecodeError> {
         let outer = tlv::whole(wire)?;
         if outer.typ != types::DATA {
@@ -294,7 +294,7 @@ impl<'a> Data<'a> {
         self.lengths().wire_len()
     }
 
-    /// Appends what the signature covers.
+    /// Appends the part that the signature covers.
     pub fn encode_signed_portion(&self, out: &mut Vec<u8>) {
         self.name.encode(out);
         self.meta.encode(out);
@@ -304,7 +304,7 @@ impl<'a> Data<'a> {
         self.signature.info.encode(types::SIGNATURE_INFO, out);
     }
 
-    /// Appends the packet, with the signature value as it is: to sign, see `sign`.
+    /// Appends the packet with the current signature value. To sign it, see `sign`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_header(out, types::DATA, self.lengths().value_len());
         self.encode_signed_portion(out);

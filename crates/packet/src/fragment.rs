@@ -1,25 +1,25 @@
-//! NDNLPv2 fragmentation: packets split into frames that fit a link.
+//! NDNLPv2 fragmentation: splits packets into frames that fit a link.
 //!
-//! Every fragment has a Sequence, consecutive within a packet, so that Sequence minus FragIndex
-//! names the packet. Fragment 0 alone carries the packet's header fields.
+//! Every fragment has a Sequence. Sequences are consecutive within a packet, so Sequence minus FragIndex identifies the
+//! packet. Only fragment 0 carries the packet's header fields.
 //!
-//! To put them together again takes time and a table: that is of the crate `weir-net`.
+//! Reassembly needs a clock and a table: the crate `weir-net` does it.
 
 use crate::lp::{LinkHeader, LpPacket, types};
 use crate::tlv::{MAX_PACKET_SIZE, element_len, nni_element_len};
 use core::fmt;
 
-/// The most fragments of one packet that are made or put together.
+/// Maximum number of fragments of a packet, for sending and for reassembly.
 pub const MAX_FRAGMENTS: usize = 400;
 
-/// Why a packet cannot be sent in frames of the link's size.
+/// Reasons why a packet cannot be split into frames of the link's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FragmentError {
-    /// The header fields leave no room for a byte of the packet in a frame.
+    /// The header fields leave no room in a frame for a byte of the packet.
     HeaderTooLarge,
-    /// More than [`MAX_FRAGMENTS`] frames were needed.
+    /// The packet needs more than [`MAX_FRAGMENTS`] frames.
     TooManyFragments,
-    /// There is no packet to send.
+    /// The frame carries no packet.
     Idle,
 }
 
@@ -44,8 +44,8 @@ pub struct Fragmenter {
 }
 
 impl Fragmenter {
-    /// For frames of at most `mtu` bytes (never more than [`MAX_PACKET_SIZE`]). `first_sequence`
-    /// should differ from one start to the next, so that a peer does not confuse the two.
+    /// Creates a fragmenter for frames of at most `mtu` bytes; an MTU above [`MAX_PACKET_SIZE`] is lowered to it.
+    /// `first_sequence` should differ after each start, so that a peer does not confuse fragments of two runs.
     pub fn new(mtu: usize, first_sequence: u64) -> Self {
         Fragmenter {
             mtu: mtu.min(MAX_PACKET_SIZE),
@@ -54,26 +54,26 @@ impl Fragmenter {
         }
     }
 
-    /// Whether packets that need no splitting have a Sequence as well. A link with reliability needs it:
-    /// a receiver knows a retransmission by its Sequence.
+    /// Sets whether packets that fit into one frame also have a Sequence. Link reliability needs it: the receiver
+    /// recognises a retransmission by its Sequence.
     pub fn set_sequence_always(&mut self, always: bool) {
         self.number_whole_packets = always;
     }
 
-    /// The largest frame, bytes.
+    /// Maximum length of a frame, bytes.
     pub fn mtu(&self) -> usize {
         self.mtu
     }
 
-    /// Changes the largest frame.
+    /// Sets the maximum length of a frame, bytes.
     pub fn set_mtu(&mut self, mtu: usize) {
         self.mtu = mtu.min(MAX_PACKET_SIZE);
     }
 
-    /// Splits a packet into frames, of which each leaves `reserve` bytes of the MTU free for fields
-    /// that the caller adds (such as a TxSequence, [`crate::lp::TX_SEQUENCE_LEN`], or Acks).
+    /// Splits a packet into frames. Each frame leaves `reserve` bytes of the MTU free for fields that the caller adds,
+    /// such as a TxSequence ([`crate::lp::TX_SEQUENCE_LEN`]) or Acks.
     ///
-    /// The link header of `packet` is overwritten. A packet that fits comes out as one frame.
+    /// The link header of `packet` is overwritten. A packet that fits becomes one frame.
     pub fn split<'a>(
         &mut self,
         mut packet: LpPacket<'a>,
@@ -85,7 +85,7 @@ impl Fragmenter {
             packet.link.sequence = Some(self.next_sequence);
         }
         let room = self.mtu.saturating_sub(reserve);
-        // With fields added later, a frame that is bare now gets an LpPacket around it.
+        // If the caller adds fields, a bare packet gets an LpPacket around it.
         let wrapping = if reserve > 0 && packet.wire_len() == bytes.len() {
             element_len(types::LP_PACKET, element_len(types::FRAGMENT, bytes.len()) + reserve)
                 - bytes.len()
@@ -93,7 +93,7 @@ impl Fragmenter {
         } else {
             0
         };
-        // Fields added later can also make the LpPacket's length one form longer, by 2 bytes.
+        // Added fields can lengthen the LpPacket's TLV-LENGTH by 2 bytes.
         let slack = if reserve > 0 { 2 } else { 0 };
         if packet.wire_len() + wrapping + slack <= room {
             if self.number_whole_packets {
@@ -101,7 +101,7 @@ impl Fragmenter {
             }
             return Ok(Fragments { packet, rest: bytes, first: bytes.len(), other: 0, index: 0, count: 1 });
         }
-        // What a frame costs besides its piece: outer and inner header, and the three fields.
+        // Overhead of a frame: outer and inner header, and the three fields.
         let headers = 2 * element_len(types::LP_PACKET, MAX_PACKET_SIZE) - 2 * MAX_PACKET_SIZE;
         let fields =
             element_len(types::SEQUENCE, 8) + 2 * nni_element_len(types::FRAG_COUNT, MAX_FRAGMENTS as u64);

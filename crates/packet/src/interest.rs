@@ -1,11 +1,11 @@
 //! Interest packets (NDN Packet Format v0.3, section "Interest").
 //!
-//! Elements stand in the order Name, CanBePrefix, MustBeFresh, ForwardingHint, Nonce,
-//! InterestLifetime, HopLimit, ApplicationParameters, InterestSignatureInfo,
-//! InterestSignatureValue. One out of this order counts as unknown.
+//! The order of the elements is Name, CanBePrefix, MustBeFresh, ForwardingHint, Nonce, InterestLifetime, HopLimit,
+//! ApplicationParameters, InterestSignatureInfo, InterestSignatureValue. An element out of this order counts as
+//! unknown.
 //!
-//! A forwarder does not encode an Interest anew: it changes the two fields it may change in the
-//! bytes it received, with the help of [`InterestLayout`].
+//! A forwarder does not re-encode an Interest. It changes Nonce and HopLimit in the received bytes, at the offsets in
+//! [`InterestLayout`].
 
 use crate::name::{NameRef, component_type};
 use crate::signature::{Signature, SignatureInfo};
@@ -16,10 +16,10 @@ use crate::tlv::{
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// InterestLifetime of an Interest that names none, milliseconds.
+/// InterestLifetime of an Interest without this field, milliseconds.
 pub const DEFAULT_INTEREST_LIFETIME_MS: u64 = 4000;
 
-/// Names of networks by which an Interest can reach its producer.
+/// ForwardingHint: names of networks through which an Interest can reach its producer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwardingHint<'a> {
     value: &'a [u8],
@@ -29,7 +29,7 @@ impl<'a> ForwardingHint<'a> {
     /// No hint.
     pub const NONE: ForwardingHint<'static> = ForwardingHint { value: &[] };
 
-    /// Checks the value of a ForwardingHint element: Names, and elements that may be ignored.
+    /// Checks the value of a ForwardingHint element. It holds Names and elements that may be ignored.
     pub fn from_value(value: &'a [u8]) -> Result<Self, DecodeError> {
         Self::check(Reader::new(value))?;
         Ok(ForwardingHint { value })
@@ -48,12 +48,12 @@ impl<'a> ForwardingHint<'a> {
         if names == 0 { Err(DecodeErrorKind::Missing(types::NAME).at(reader.offset())) } else { Ok(()) }
     }
 
-    /// Its names, first choice first.
+    /// The names, most preferred first.
     pub fn names(&self) -> impl Iterator<Item = NameRef<'a>> + use<'a> {
         let mut reader = Reader::new(self.value);
         core::iter::from_fn(move || {
             loop {
-                // The hint was checked when it was made.
+                // `from_value` checked the hint.
                 let element = reader.element().ok()??;
                 if element.typ == types::NAME {
                     return NameRef::from_element(&element).ok();
@@ -62,7 +62,7 @@ impl<'a> ForwardingHint<'a> {
         })
     }
 
-    /// Whether there is no hint.
+    /// Returns whether there is no hint.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.value.is_empty()
@@ -75,30 +75,30 @@ impl<'a> ForwardingHint<'a> {
     }
 }
 
-/// An Interest, with names and parameters borrowed from the packet.
+/// An Interest. Names and parameters borrow from the packet's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interest<'a> {
-    /// Name, at least one component.
+    /// Name with at least one component.
     pub name: NameRef<'a>,
-    /// Whether a Data with a longer name answers it too.
+    /// Whether a Data with a longer name also answers the Interest.
     pub can_be_prefix: bool,
-    /// Whether a content store may answer with a stale Data.
+    /// Whether a content store may answer only with a fresh Data.
     pub must_be_fresh: bool,
     /// ForwardingHint.
     pub forwarding_hint: ForwardingHint<'a>,
-    /// Nonce, its four bytes read as a big-endian number. A forwarder must add one if absent.
+    /// Nonce as a big-endian number. A forwarder must add one if it is absent.
     pub nonce: Option<u32>,
-    /// InterestLifetime, milliseconds, if given: see [`Interest::lifetime_ms`].
+    /// InterestLifetime, milliseconds, if present: see [`Interest::lifetime_ms`].
     pub lifetime: Option<u64>,
     /// HopLimit.
     pub hop_limit: Option<u8>,
     /// ApplicationParameters.
     pub application_parameters: Option<&'a [u8]>,
-    /// InterestSignatureInfo and InterestSignatureValue; only with parameters.
+    /// InterestSignatureInfo and InterestSignatureValue; only together with parameters.
     pub signature: Option<Signature<'a>>,
 }
 
-/// Where the parts of an Interest are in its bytes. All offsets count from the start of the packet.
+/// Offsets of the parts of an Interest, in bytes from the start of the packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterestLayout {
     /// Offset of the Interest element's value.
@@ -107,18 +107,18 @@ pub struct InterestLayout {
     pub forwarding_hint: Option<Range<usize>>,
     /// Offset of the four bytes of the Nonce.
     pub nonce: Option<usize>,
-    /// Where a Nonce element belongs, if there is none.
+    /// Offset at which a missing Nonce element is inserted.
     pub nonce_slot: usize,
     /// Offset of the HopLimit's byte.
     pub hop_limit: Option<usize>,
-    /// From ApplicationParameters to the end: what the parameters digest covers.
+    /// The part that the parameters digest covers: from ApplicationParameters to the end.
     pub parameters: Option<Range<usize>>,
-    /// From ApplicationParameters up to InterestSignatureValue: what the signature covers besides the name.
+    /// The part that the signature covers besides the name: from ApplicationParameters up to InterestSignatureValue.
     pub signed: Option<Range<usize>>,
 }
 
 impl InterestLayout {
-    /// Lowers a HopLimit above zero by one in the packet; `false` if the packet has none or it is zero.
+    /// Decrements a non-zero HopLimit in the packet. Returns `false` if the packet has no HopLimit or it is 0.
     pub fn decrement_hop_limit(&self, wire: &mut [u8]) -> bool {
         match self.hop_limit.and_then(|at| wire.get_mut(at)) {
             Some(hop_limit) if *hop_limit > 0 => {
@@ -129,8 +129,8 @@ impl InterestLayout {
         }
     }
 
-    /// Appends the packet to `out` with this Nonce added. `wire` is the packet that the layout is of,
-    /// and has no Nonce.
+    /// Appends the packet to `out` with this Nonce added. `wire` is the packet to which the layout belongs; it must not
+    /// have a Nonce.
     pub fn encode_with_nonce(&self, wire: &[u8], nonce: u32, out: &mut Vec<u8>) {
         let (Some(before), Some(after)) =
             (wire.get(self.value_start..self.nonce_slot), wire.get(self.nonce_slot..))
@@ -143,8 +143,8 @@ impl InterestLayout {
         out.extend_from_slice(after);
     }
 
-    /// Appends the packet to `out` without its ForwardingHint, which neither signature nor parameters digest cover. `wire` is
-    /// the packet that the layout is of.
+    /// Appends the packet to `out` without its ForwardingHint. Neither the signature nor the parameters digest covers
+    /// the hint. `wire` is the packet to which the layout belongs.
     pub fn encode_without_hint(&self, wire: &[u8], out: &mut Vec<u8>) {
         let hint = self.forwarding_hint.clone().unwrap_or(self.value_start..self.value_start);
         let (Some(before), Some(after)) = (wire.get(self.value_start..hint.start), wire.get(hint.end..))
@@ -159,22 +159,22 @@ impl InterestLayout {
 
 const NONCE_LEN: usize = element_len(types::NONCE, 4);
 
-/// The lengths that decide how long an Interest is on the wire, for who does not encode it.
+/// The lengths that determine the wire length of an Interest, without encoding it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InterestLengths {
     /// Value of the Name element, bytes.
     pub name: usize,
-    /// CanBePrefix.
+    /// Whether CanBePrefix is present.
     pub can_be_prefix: bool,
-    /// MustBeFresh.
+    /// Whether MustBeFresh is present.
     pub must_be_fresh: bool,
     /// Value of the ForwardingHint, bytes; 0 without one.
     pub forwarding_hint: usize,
-    /// Nonce.
+    /// Whether Nonce is present.
     pub nonce: bool,
-    /// InterestLifetime, milliseconds.
+    /// InterestLifetime, milliseconds, if present.
     pub lifetime: Option<u64>,
-    /// HopLimit.
+    /// Whether HopLimit is present.
     pub hop_limit: bool,
     /// Value of ApplicationParameters, bytes.
     pub application_parameters: Option<usize>,
@@ -221,7 +221,7 @@ impl InterestLengths {
 }
 
 impl<'a> Interest<'a> {
-    /// An Interest for a name, with nothing else.
+    /// Creates an Interest with this name and no other field.
     pub const fn new(name: NameRef<'a>) -> Self {
         Interest {
             name,
@@ -236,18 +236,18 @@ impl<'a> Interest<'a> {
         }
     }
 
-    /// Its lifetime, milliseconds: [`DEFAULT_INTEREST_LIFETIME_MS`] if it names none.
+    /// Interest lifetime, milliseconds; [`DEFAULT_INTEREST_LIFETIME_MS`] if the field is absent.
     #[inline]
     pub fn lifetime_ms(&self) -> u64 {
         self.lifetime.unwrap_or(DEFAULT_INTEREST_LIFETIME_MS)
     }
 
-    /// Decodes a packet: an Interest element and nothing behind it.
+    /// Decodes a packet that must consist of exactly one Interest element.
     pub fn decode(wire: &'a [u8]) -> Result<Self, DecodeError> {
         Self::decode_with_layout(wire).map(|(interest, _)| interest)
     }
 
-    /// Decodes a packet, and says where its parts are.
+    /// Decodes a packet and returns the offsets of its parts.
     pub fn decode_with_layout(wire: &'a [u8]) -> Result<(Self, InterestLayout), DecodeError> {
         let outer = tlv::whole(wire)?;
         if outer.typ != types::INTEREST {
@@ -322,17 +322,17 @@ impl<'a> Interest<'a> {
         Ok((interest, layout))
     }
 
-    /// The parameters digest in its name.
+    /// The parameters digest in the name, if it has one.
     pub fn parameters_digest(&self) -> Option<&'a [u8; 32]> {
         let mut components = self.name.components();
         let digest = components.find(|c| c.typ == component_type::PARAMETERS_SHA256_DIGEST)?;
         digest.value.try_into().ok()
     }
 
-    /// Whether parameters and their digest are both there (the digest once) or both absent.
+    /// Returns whether the parameters and exactly one parameters digest are present, or both are absent.
     ///
-    /// The digest itself is checked by `sign::parameters_digest_is_valid` (feature `crypto`).
-    /// Decoding does not insist on it, as other forwarders do not either.
+    /// `sign::parameters_digest_is_valid` (feature `crypto`) checks the digest itself. Like other forwarders, decoding
+    /// does not require consistency.
     pub fn parameters_are_consistent(&self) -> bool {
         let is_digest = |c: &crate::Component<'_>| c.typ == component_type::PARAMETERS_SHA256_DIGEST;
         let digests = self.name.components().filter(is_digest).count();
@@ -365,7 +365,7 @@ impl<'a> Interest<'a> {
         self.lengths().wire_len()
     }
 
-    /// Appends the packet. Neither parameters digest nor signature are computed: see `sign`.
+    /// Appends the packet. This computes neither the parameters digest nor the signature: see `sign`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_header(out, types::INTEREST, self.lengths().value_len());
         self.name.encode(out);

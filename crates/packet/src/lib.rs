@@ -1,9 +1,8 @@
-//! NDN packets: bytes in, bytes out. Knows no time and no tables.
+//! Encoding and decoding of NDN packets, without clock or tables.
 //!
-//! Two levels: plain structs ([`Interest`], [`Data`], [`LpPacket`]) whose names and contents are
-//! borrowed from the packet's bytes, over a reader of TLV elements ([`tlv`]). Every struct says its
-//! length on the wire without being encoded; so do [`InterestLengths`] and [`DataLengths`] for who
-//! has no packet at all. Nothing here panics on any input.
+//! There are two levels: plain structs ([`Interest`], [`Data`], [`LpPacket`]) that borrow names and contents from the
+//! packet's bytes, and below them a reader of TLV elements ([`tlv`]). Every struct computes its wire length without
+//! encoding. [`InterestLengths`] and [`DataLengths`] do so without a packet. No input causes a panic.
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

@@ -1,14 +1,13 @@
 //! NDNLPv2: the link header around a network packet.
 //!
-//! Three groups of fields, by who uses them: [`LinkHeader`] (fragmentation and reliability: this
-//! link's business), [`LpHeader`] (what travels with the network packet through a node, a small
-//! copyable struct) and the bytes that are only borrowed (acknowledgements, prefix announcement,
-//! fragment).
+//! There are three groups of fields. [`LinkHeader`] holds those of fragmentation and reliability, which end at this
+//! link. [`LpHeader`] is a small copyable struct; it travels with the network packet through a node. The third group is
+//! borrowed bytes: acknowledgements, prefix announcement and fragment.
 //!
-//! Rules for input: fields in ascending order of TLV-TYPE except Fragment, which is last; only Ack
-//! may be repeated; an unknown field is ignored if its type is in 800 to 959 and a multiple of 4,
-//! and makes the frame invalid otherwise. A bare Interest or Data is a frame without a header, and
-//! that is how one is sent.
+//! Rules for input: fields must be in ascending order of TLV-TYPE except Fragment, which is last. Only Ack may be
+//! repeated. An unknown field is ignored if its type is from 800 to 959 and a multiple of 4; otherwise the frame is
+//! invalid. A bare Interest or Data is a frame without a header, and a frame without header fields is sent in this
+//! form.
 
 use crate::signal::{SignalSet, Signals};
 use crate::tlv::{
@@ -18,7 +17,7 @@ use crate::tlv::{
 use alloc::vec::Vec;
 use core::fmt;
 
-/// TLV-TYPE numbers of NDNLPv2; signals have numbers of their own ([`crate::signal`]).
+/// TLV-TYPE numbers of NDNLPv2. For the numbers of signals see [`crate::signal`].
 pub mod types {
     /// LpPacket.
     pub const LP_PACKET: u32 = 100;
@@ -62,28 +61,29 @@ pub const ACK_LEN: usize = element_len(types::ACK, 8);
 /// Length on the wire of the TxSequence field, bytes.
 pub const TX_SEQUENCE_LEN: usize = element_len(types::TX_SEQUENCE, 8);
 
-/// Whether a node that does not know this header field ignores it: 800 to 959 and a multiple of 4.
+/// Returns whether a node ignores this header field if it does not know it: types from 800 to 959 that are multiples of
+/// 4.
 #[inline]
 pub const fn is_ignorable(typ: u32) -> bool {
     typ >= 800 && typ <= 959 && typ.is_multiple_of(4)
 }
 
-/// PIT token: bytes that a node puts on an Interest and gets back on its Data or Nack.
+/// PIT token: bytes that a node attaches to an Interest and receives back with its Data or Nack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PitToken {
-    // First, so that the order is that of the lengths.
+    // This field is first so that the derived order compares lengths first.
     len: u8,
     bytes: [u8; Self::MAX_LEN],
 }
 
 impl PitToken {
-    /// The longest token, bytes.
+    /// Maximum length of a token, bytes.
     pub const MAX_LEN: usize = 32;
 
     /// No token.
     pub const NONE: PitToken = PitToken { len: 0, bytes: [0; Self::MAX_LEN] };
 
-    /// A token of 1 to 32 bytes; `None` for another length.
+    /// Creates a token of 1 to 32 bytes. Returns `None` for another length.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         if bytes.is_empty() {
             return None;
@@ -93,7 +93,7 @@ impl PitToken {
         Some(token)
     }
 
-    /// A token of 6 bytes, the only length that all known forwarders take: the low 48 bits of `number`.
+    /// Creates a token of 6 bytes from the low 48 bits of `number`. All known forwarders accept this length.
     pub fn from_u48(number: u64) -> Self {
         let [_, _, a, b, c, d, e, f] = number.to_be_bytes();
         let mut token = PitToken { len: 6, ..Self::NONE };
@@ -101,19 +101,19 @@ impl PitToken {
         token
     }
 
-    /// The number in a token of 6 bytes.
+    /// The number in a token of 6 bytes; `None` for another length.
     pub fn as_u48(&self) -> Option<u64> {
         let [a, b, c, d, e, f] = *<&[u8; 6]>::try_from(self.bytes()).ok()?;
         Some(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
     }
 
-    /// Its bytes; empty without a token.
+    /// The token's bytes; empty without a token.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len).min(Self::MAX_LEN)]
     }
 
-    /// Whether there is no token.
+    /// Returns whether there is no token.
     #[inline]
     pub const fn is_none(&self) -> bool {
         self.len == 0
@@ -127,24 +127,24 @@ impl fmt::Debug for PitToken {
     }
 }
 
-/// Why an Interest is refused.
+/// Reason of a Nack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NackReason {
-    /// None given.
+    /// No reason.
     #[default]
     None,
     /// The link or node is congested.
     Congestion,
     /// The nonce has been seen before.
     Duplicate,
-    /// There is no way to the name.
+    /// There is no route for the name.
     NoRoute,
     /// Another value.
     Other(u64),
 }
 
 impl NackReason {
-    /// The reason that a field's value means.
+    /// Returns the reason for a field's value.
     pub const fn from_value(value: u64) -> Self {
         match value {
             0 => Self::None,
@@ -155,7 +155,7 @@ impl NackReason {
         }
     }
 
-    /// The field's value; 0 is not written.
+    /// The field's value. A value of 0 is not written.
     pub const fn value(self) -> u64 {
         match self {
             Self::None => 0,
@@ -174,7 +174,7 @@ impl NackReason {
     }
 }
 
-/// What an application asks of content stores.
+/// An application's instruction to content stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CachePolicy {
     /// Do not store the Data.
@@ -184,7 +184,7 @@ pub enum CachePolicy {
 }
 
 impl CachePolicy {
-    /// The policy that a field's value means.
+    /// Returns the policy for a field's value.
     pub const fn from_value(value: u64) -> Self {
         match value {
             1 => Self::NoCache,
@@ -203,26 +203,26 @@ impl CachePolicy {
 
 /// The header fields that belong to the network packet, not to the link.
 ///
-/// In the order in which forwarding touches them: what most packets carry shares cache lines, and
-/// a bit set says which of the others there are.
+/// The fields are in the order in which forwarding reads them. Those that most packets carry share cache lines; a bit
+/// set records which rare fields are present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct LpHeader {
-    /// Which of `numbers` are there.
+    /// Bit set of the present fields of `numbers`.
     present: u8,
-    /// The Interest is not to be used for discovery of routes.
+    /// The Interest must not be used for route discovery.
     pub non_discovery: bool,
     /// PIT token.
     pub pit_token: PitToken,
-    /// Congestion mark, 0 for none. Only 0 and 1 have a meaning that all nodes share.
+    /// Congestion mark; 0: none. Only 0 and 1 have a meaning common to all nodes.
     pub congestion_mark: u64,
-    /// Our hop-by-hop signals.
+    /// Weir's hop-by-hop signals.
     pub signals: Signals,
-    /// Values of the fields that few packets carry; 0 where there is none.
+    /// Values of the rare fields; 0 if absent.
     numbers: [u64; 4],
 }
 
-/// The place of a field in `LpHeader::numbers`.
+/// Index of a field in `LpHeader::numbers`.
 #[derive(Clone, Copy)]
 enum Number {
     NackReason,
@@ -232,7 +232,7 @@ enum Number {
 }
 
 impl LpHeader {
-    /// Without a field.
+    /// No fields.
     pub const NONE: LpHeader = LpHeader {
         present: 0,
         non_discovery: false,
@@ -242,13 +242,13 @@ impl LpHeader {
         numbers: [0; 4],
     };
 
-    /// With this PIT token and nothing else.
+    /// Creates a header with only this PIT token.
     #[inline]
     pub fn with_token(pit_token: PitToken) -> LpHeader {
         LpHeader { pit_token, ..LpHeader::NONE }
     }
 
-    /// That of a Nack, for this reason.
+    /// Creates the header of a Nack with this reason.
     pub fn with_nack(reason: NackReason) -> LpHeader {
         let mut header = LpHeader::NONE;
         header.set_nack(Some(reason));
@@ -267,56 +267,56 @@ impl LpHeader {
         self.numbers[field as usize] = value.unwrap_or(0);
     }
 
-    /// Whether it has any of the fields that few packets carry: all but PIT token, congestion mark and signals.
+    /// Returns whether a rare field is present: any field except PIT token, congestion mark and signals.
     #[inline]
     pub fn has_rare_fields(&self) -> bool {
         self.present != 0 || self.non_discovery
     }
 
-    /// The packet is a Nack for the Interest in it, for this reason.
+    /// The reason, if the packet is a Nack for the Interest in it.
     #[inline]
     pub fn nack(&self) -> Option<NackReason> {
         self.number(Number::NackReason).map(NackReason::from_value)
     }
 
-    /// Makes it the header of a Nack, or of none.
+    /// Sets or removes the Nack field.
     pub fn set_nack(&mut self, reason: Option<NackReason>) {
         self.set_number(Number::NackReason, reason.map(NackReason::value));
     }
 
-    /// Face by which the packet came to the forwarder (forwarder to local application).
+    /// The face on which the packet arrived. A forwarder sends this to a local application.
     pub fn incoming_face_id(&self) -> Option<u64> {
         self.number(Number::IncomingFaceId)
     }
 
-    /// Says by which face the packet came.
+    /// Sets IncomingFaceId.
     pub fn set_incoming_face_id(&mut self, face: Option<u64>) {
         self.set_number(Number::IncomingFaceId, face);
     }
 
-    /// Face by which an Interest shall leave (local application to forwarder).
+    /// The face on which an Interest must leave. A local application sends this to a forwarder.
     #[inline]
     pub fn next_hop_face_id(&self) -> Option<u64> {
         self.number(Number::NextHopFaceId)
     }
 
-    /// Says by which face the Interest shall leave.
+    /// Sets NextHopFaceId.
     pub fn set_next_hop_face_id(&mut self, face: Option<u64>) {
         self.set_number(Number::NextHopFaceId, face);
     }
 
-    /// What to do with the Data in content stores.
+    /// The instruction to content stores for the Data.
     #[inline]
     pub fn cache_policy(&self) -> Option<CachePolicy> {
         self.number(Number::CachePolicy).map(CachePolicy::from_value)
     }
 
-    /// Says what to do with the Data in content stores.
+    /// Sets CachePolicy.
     pub fn set_cache_policy(&mut self, policy: Option<CachePolicy>) {
         self.set_number(Number::CachePolicy, policy.map(CachePolicy::value));
     }
 
-    /// Length of its fields on the wire, bytes.
+    /// Length of the header fields on the wire, bytes.
     pub fn fields_len(&self) -> usize {
         let mut len = self.signals.wire_len();
         if !self.pit_token.is_none() {
@@ -345,8 +345,8 @@ impl LpHeader {
         [nack, incoming, next_hop, cache_policy].into_iter().flatten().sum()
     }
 
-    /// Length of the frame that carries a network packet of `fragment_len` bytes with this header:
-    /// the packet alone if the header is empty.
+    /// Length of the frame with a network packet of `fragment_len` bytes and this header. If the header is empty, the
+    /// frame is the packet alone.
     pub fn wire_len(&self, fragment_len: usize) -> usize {
         match self.fields_len() {
             0 => fragment_len,
@@ -365,11 +365,11 @@ const fn wrapped_len(fields_len: usize, fragment_len: usize) -> usize {
 pub struct LinkHeader {
     /// Sequence: number of the fragment.
     pub sequence: Option<u64>,
-    /// FragIndex: place of the fragment in its packet, from 0.
+    /// FragIndex: index of the fragment in its packet, from 0.
     pub frag_index: u64,
-    /// FragCount: fragments of the packet, at least 1. More than 1 needs a Sequence.
+    /// FragCount: number of fragments of the packet, at least 1. A value above 1 needs a Sequence.
     pub frag_count: u64,
-    /// TxSequence: number of the transmission, to be acknowledged.
+    /// TxSequence: number of the transmission. The receiver acknowledges it.
     pub tx_sequence: Option<u64>,
 }
 
@@ -380,11 +380,11 @@ impl Default for LinkHeader {
 }
 
 impl LinkHeader {
-    /// Without a field: a whole packet, not to be acknowledged.
+    /// No fields: a whole packet without acknowledgement.
     pub const NONE: LinkHeader =
         LinkHeader { sequence: None, frag_index: 0, frag_count: 1, tx_sequence: None };
 
-    /// Whether the fragment is only a piece of a packet.
+    /// Returns whether the fragment is only a piece of a packet.
     #[inline]
     pub const fn is_piece(&self) -> bool {
         self.frag_count > 1
@@ -406,7 +406,7 @@ impl LinkHeader {
     }
 }
 
-/// The acknowledgements of a frame: numbers to send, or the fields of a frame that came in.
+/// The acknowledgements in a frame: numbers to send, or the fields of a received frame.
 #[derive(Clone, Copy)]
 pub enum Acks<'a> {
     /// TxSequences to acknowledge.
@@ -423,10 +423,10 @@ pub struct AckFields<'a> {
 }
 
 impl<'a> Acks<'a> {
-    /// No acknowledgement.
+    /// No acknowledgements.
     pub const NONE: Acks<'static> = Acks::Numbers(&[]);
 
-    /// How many there are.
+    /// Number of acknowledgements.
     #[inline]
     pub const fn len(&self) -> usize {
         match self {
@@ -435,20 +435,20 @@ impl<'a> Acks<'a> {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no acknowledgements.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The TxSequences acknowledged.
+    /// The acknowledged TxSequences.
     pub fn iter(&self) -> impl Iterator<Item = u64> + use<'a> {
         let (numbers, bytes) = match *self {
             Acks::Numbers(numbers) => (numbers, &[][..]),
             Acks::Fields(fields) => (&[][..], fields.bytes),
         };
         let mut reader = Reader::new(bytes);
-        // The fields were checked when they were decoded.
+        // `decode` checked the fields.
         let fields = core::iter::from_fn(move || reader.element().ok()??.nni().ok());
         numbers.iter().copied().chain(fields)
     }
@@ -474,23 +474,23 @@ impl fmt::Debug for Acks<'_> {
     }
 }
 
-/// A link frame.
+/// A link frame (LpPacket, or a bare network packet).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LpPacket<'a> {
     /// Fragmentation and reliability.
     pub link: LinkHeader,
-    /// What belongs to the network packet.
+    /// Fields of the network packet.
     pub header: LpHeader,
     /// Acknowledgements.
     pub acks: Acks<'a>,
     /// PrefixAnnouncement: the Data in it, not decoded.
     pub prefix_announcement: Option<&'a [u8]>,
-    /// A network packet, or a piece of one. A frame without it is idle: it has acknowledgements at most.
+    /// A network packet, or a piece of one. A frame without it is idle and may carry acknowledgements.
     pub fragment: Option<&'a [u8]>,
 }
 
 impl<'a> LpPacket<'a> {
-    /// A whole network packet with its header.
+    /// Creates a frame with a whole network packet and its header.
     pub const fn new(header: LpHeader, packet: &'a [u8]) -> Self {
         LpPacket {
             link: LinkHeader::NONE,
@@ -501,16 +501,16 @@ impl<'a> LpPacket<'a> {
         }
     }
 
-    /// Decodes a frame: an LpPacket, or a bare Interest or Data.
+    /// Decodes a frame: an LpPacket, or a bare Interest or Data. The fragment is not decoded.
     ///
-    /// The fragment is not looked into. Errors besides those of the fields: [`DecodeErrorKind::OutOfOrder`],
-    /// [`DecodeErrorKind::Repeated`], [`DecodeErrorKind::Critical`], [`DecodeErrorKind::BadFragment`],
-    /// [`DecodeErrorKind::TooLarge`].
+    /// # Errors
+    /// Besides the errors of the fields, returns [`DecodeErrorKind::OutOfOrder`], [`DecodeErrorKind::Repeated`],
+    /// [`DecodeErrorKind::Critical`], [`DecodeErrorKind::BadFragment`] or [`DecodeErrorKind::TooLarge`].
     pub fn decode(wire: &'a [u8]) -> Result<Self, DecodeError> {
         Self::decode_knowing(wire, &SignalSet::ALL)
     }
 
-    /// As [`LpPacket::decode`], for a node that knows these signals: the others are unknown fields.
+    /// Like [`LpPacket::decode`], for a node that knows these signals. Other signals count as unknown fields.
     pub fn decode_knowing(wire: &'a [u8], known: &SignalSet) -> Result<Self, DecodeError> {
         let outer = tlv::whole(wire)?;
         match outer.typ {
@@ -526,7 +526,7 @@ impl<'a> LpPacket<'a> {
         let mut frag_count = None;
         let mut acks: Option<AckFields<'a>> = None;
         let mut reader = outer.reader();
-        // Place in the required order: the type, and behind all types for Fragment.
+        // Position in the required order: the TLV-TYPE, and after all types for Fragment.
         let mut last = 0;
         loop {
             let at = reader.rest();
@@ -536,7 +536,7 @@ impl<'a> LpPacket<'a> {
             if place < last {
                 return Err(DecodeErrorKind::OutOfOrder(typ).at(element.start));
             }
-            // Whether an unknown field may be repeated, its definition says, which we do not have.
+            // An unknown field may be repeated: only its definition could forbid that.
             if place == last && typ != types::ACK && (is_known(typ) || known.has_type(typ)) {
                 return Err(DecodeErrorKind::Repeated(typ).at(element.start));
             }
@@ -565,7 +565,7 @@ impl<'a> LpPacket<'a> {
                 types::CONGESTION_MARK => header.congestion_mark = element.nni()?,
                 types::ACK => {
                     element.fixed::<8>()?;
-                    // Nothing can stand between two Acks, so that they are one run of bytes.
+                    // No field can come between two Acks, so all Acks are one run of bytes.
                     let fields = acks.get_or_insert(AckFields { bytes: at, count: 0 });
                     fields.count += 1;
                     let end = fields.bytes.len() - reader.rest().len();
@@ -594,14 +594,14 @@ impl<'a> LpPacket<'a> {
 
     fn fields_len(&self) -> usize {
         let announcement = self.prefix_announcement.map_or(0, |data| {
-            // The value is the Data, header included.
+            // The value is the whole Data, including its header.
             element_len(types::PREFIX_ANNOUNCEMENT, data.len())
         });
         self.link.fields_len() + self.header.fields_len() + self.acks.len() * ACK_LEN + announcement
     }
 
-    /// Whether the frame is the fragment alone: it has no header field, and the fragment is one
-    /// element with the type of Interest or Data. Anything else needs an LpPacket around it.
+    /// Returns whether the frame is the fragment alone: it has no header field, and the fragment is one element with
+    /// the type of Interest or Data. Any other frame needs an LpPacket around it.
     pub fn is_bare(&self) -> bool {
         let bare = |fragment| {
             let typ = tlv::whole(fragment).map(|element| element.typ);
@@ -625,8 +625,8 @@ impl<'a> LpPacket<'a> {
         out.extend_from_slice(self.fragment.unwrap_or_default());
     }
 
-    /// Appends the frame up to, without, the bytes of the fragment, which are the frame's last:
-    /// for sending both without a copy. Nothing if the frame is the fragment alone.
+    /// Appends the frame up to the bytes of the fragment, which end the frame. The caller can then send head and
+    /// fragment without a copy. Appends nothing if the frame is the fragment alone.
     pub fn encode_head(&self, out: &mut Vec<u8>) {
         if self.is_bare() {
             return;
@@ -639,7 +639,7 @@ impl<'a> LpPacket<'a> {
             None => put_header(out, types::LP_PACKET, fields_len),
         }
         let LpPacket { link, header, .. } = self;
-        // Fields are in ascending order, so signals with small numbers stand between others.
+        // Fields are in ascending order, so signals with small numbers come between other fields.
         let mut signals = header.signals.iter().peekable();
         if let Some(sequence) = link.sequence {
             put_element(out, types::SEQUENCE, &sequence.to_be_bytes());
@@ -705,7 +705,7 @@ impl<'a> LpPacket<'a> {
     }
 }
 
-/// Whether we know this header field, signals left out.
+/// Returns whether this is a known header field other than a signal.
 fn is_known(typ: u32) -> bool {
     matches!(
         typ,
@@ -726,7 +726,7 @@ fn is_known(typ: u32) -> bool {
     )
 }
 
-/// The number in the element of type `typ` in a field that holds at most this one.
+/// The number in the element of type `typ`. The field may hold only this element.
 fn inner_nni(field: &Element<'_>, typ: u32) -> Result<Option<u64>, DecodeError> {
     let mut found = None;
     let mut reader = field.reader();

@@ -1,15 +1,14 @@
-//! Names: a sequence of typed components, as bytes and as URI (NDN Packet Format v0.3, section "Name").
+//! Names: sequences of typed components, as bytes and as URI (NDN Packet Format v0.3, section "Name").
 //!
-//! A name is kept as the value of its Name element. Component headers must be in the shortest form
-//! (the specification makes it a duty of every encoder), therefore two names are equal exactly when
-//! their bytes are, and the canonical order of names is the order of their bytes: type and length
-//! of a component compare as numbers do, and a prefix comes first.
+//! A name is stored as the value of its Name element. Component headers must be in the shortest form; the specification
+//! requires this of every encoder. Therefore two names are equal exactly if their bytes are equal. The canonical order
+//! of names is the order of their bytes: types and lengths compare as numbers, and a prefix comes before a longer name.
 
 use crate::tlv::{self, DecodeError, DecodeErrorKind, Element, Reader, nni_len, nni_value, types};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Component types with a meaning of their own (Name Component Assignment).
+/// Component types with a defined meaning (Name Component Assignment).
 pub mod component_type {
     /// ImplicitSha256DigestComponent, 32 bytes: `sha256digest=`.
     pub const IMPLICIT_SHA256_DIGEST: u16 = 1;
@@ -55,39 +54,40 @@ pub struct Component<'a> {
 }
 
 impl<'a> Component<'a> {
-    /// A GenericNameComponent.
+    /// Creates a GenericNameComponent.
     pub const fn generic(value: &'a [u8]) -> Self {
         Component { typ: ct::GENERIC, value }
     }
 
-    /// A KeywordNameComponent.
+    /// Creates a KeywordNameComponent.
     pub const fn keyword(value: &'a [u8]) -> Self {
         Component { typ: ct::KEYWORD, value }
     }
 
-    /// The implicit digest of a Data.
+    /// Creates the component with the implicit digest of a Data.
     pub const fn implicit_digest(digest: &'a [u8; 32]) -> Self {
         Component { typ: ct::IMPLICIT_SHA256_DIGEST, value: digest }
     }
 
-    /// The digest of an Interest's parameters.
+    /// Creates the component with the digest of an Interest's parameters.
     pub const fn parameters_digest(digest: &'a [u8; 32]) -> Self {
         Component { typ: ct::PARAMETERS_SHA256_DIGEST, value: digest }
     }
 
-    /// A component whose value is a number, such as `Component::number(component_type::SEGMENT, 7, &mut buffer)`.
+    /// Creates a component whose value is a number, for example `Component::number(component_type::SEGMENT, 7, &mut
+    /// buffer)`.
     pub fn number(typ: u16, number: u64, buffer: &'a mut [u8; 8]) -> Self {
         *buffer = number.to_be_bytes();
         Component { typ, value: &buffer[8 - nni_len(number)..] }
     }
 
-    /// Its value as a number, if it has the length of a NonNegativeInteger.
+    /// The value as a number, if its length is that of a NonNegativeInteger.
     #[inline]
     pub fn as_number(&self) -> Option<u64> {
         nni_value(self.value)
     }
 
-    /// The number in it, if it has this type and the length of a NonNegativeInteger.
+    /// The value as a number, if the component has this type and the length of a NonNegativeInteger.
     #[inline]
     pub fn number_of_type(&self, typ: u16) -> Option<u64> {
         if self.typ == typ { self.as_number() } else { None }
@@ -105,21 +105,22 @@ impl<'a> Component<'a> {
         self.number_of_type(ct::VERSION)
     }
 
-    /// Length on the wire with header, bytes.
+    /// Length on the wire including the header, bytes.
     #[inline]
     pub const fn wire_len(&self) -> usize {
         tlv::element_len(self.typ as u32, self.value.len())
     }
 
-    /// Appends its wire form.
+    /// Appends the encoded component.
     pub fn encode(&self, out: &mut Vec<u8>) {
         tlv::put_element(out, u32::from(self.typ), self.value);
     }
 
     /// Reads a component from an element.
     ///
-    /// Errors: [`DecodeErrorKind::BadComponentType`], [`DecodeErrorKind::NotShortest`], and
-    /// [`DecodeErrorKind::BadLength`] for a digest that has not 32 bytes.
+    /// # Errors
+    /// Returns [`DecodeErrorKind::BadComponentType`], [`DecodeErrorKind::NotShortest`], or
+    /// [`DecodeErrorKind::BadLength`] if a digest does not have 32 bytes.
     #[inline]
     pub fn from_element(element: &Element<'a>) -> Result<Self, DecodeError> {
         let Ok(typ) = u16::try_from(element.typ) else {
@@ -141,14 +142,14 @@ impl PartialOrd for Component<'_> {
     }
 }
 
-/// Canonical order: by type, then length, then bytes.
+/// Canonical order: by type, then by length, then by bytes.
 impl Ord for Component<'_> {
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         (self.typ, self.value.len(), self.value).cmp(&(other.typ, other.value.len(), other.value))
     }
 }
 
-/// Writes the URI form, without a slash.
+/// Writes the URI form without a slash.
 impl fmt::Display for Component<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((_, prefix)) = DIGEST_PREFIXES.iter().find(|(typ, _)| *typ == self.typ) {
@@ -185,7 +186,7 @@ impl fmt::Debug for Component<'_> {
     }
 }
 
-/// A name in borrowed bytes: the value of a Name element that has been checked.
+/// A borrowed name: the checked value of a Name element.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct NameRef<'a> {
     value: &'a [u8],
@@ -195,21 +196,24 @@ impl<'a> NameRef<'a> {
     /// The name without components: `/`.
     pub const ROOT: NameRef<'static> = NameRef { value: &[] };
 
-    /// Checks the value of a Name element. Errors: those of [`Reader::element`] and [`Component::from_element`].
+    /// Checks the value of a Name element.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Reader::element`] and [`Component::from_element`].
     #[inline]
     pub fn from_value(value: &'a [u8]) -> Result<Self, DecodeError> {
         Self::check(Reader::new(value))?;
         Ok(NameRef { value })
     }
 
-    /// Reads a Name from an element, whose type the caller has looked at.
+    /// Reads a Name from an element. The caller has checked the element's type.
     #[inline]
     pub fn from_element(element: &Element<'a>) -> Result<Self, DecodeError> {
         Self::check(element.reader())?;
         Ok(NameRef { value: element.value })
     }
 
-    /// Reads a whole Name element, header included.
+    /// Reads a whole Name element, including its header.
     pub fn decode(wire: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(wire);
         let element = reader.expect(types::NAME)?;
@@ -231,25 +235,25 @@ impl<'a> NameRef<'a> {
         self.value
     }
 
-    /// Whether it has no component.
+    /// Returns whether the name has no component.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.value.is_empty()
     }
 
-    /// Number of components. Walks the name.
+    /// Number of components. This walks the whole name.
     #[inline]
     pub fn len(&self) -> usize {
         self.components().count()
     }
 
-    /// Its components from the left.
+    /// The components from left to right.
     #[inline]
     pub const fn components(&self) -> Components<'a> {
         Components { reader: Reader::new(self.value) }
     }
 
-    /// The component at an index from the left.
+    /// The component at an index, counted from the left.
     pub fn component(&self, index: usize) -> Option<Component<'a>> {
         self.components().nth(index)
     }
@@ -259,7 +263,7 @@ impl<'a> NameRef<'a> {
         self.components().last()
     }
 
-    /// Its first `len` components, or all if it has fewer.
+    /// The first `len` components, or the whole name if it has fewer.
     pub fn prefix(&self, len: usize) -> NameRef<'a> {
         let mut components = self.components();
         components.by_ref().take(len).for_each(drop);
@@ -279,15 +283,15 @@ impl<'a> NameRef<'a> {
         NameRef { value: components.reader.rest() }
     }
 
-    /// Its prefixes from `/` to itself.
+    /// The prefixes from `/` to the whole name.
     pub const fn prefixes(&self) -> Prefixes<'a> {
         Prefixes { name: *self, components: Some(self.components()) }
     }
 
-    /// Whether `prefix` is a prefix of this name (or the same name).
+    /// Returns whether `prefix` is a prefix of this name or equal to it.
     ///
-    /// Component headers are in the shortest form, and a component's header says its length: a byte
-    /// prefix that is a name ends at a component boundary.
+    /// Component headers are in the shortest form and contain the component's length. So a byte prefix that is a name
+    /// ends at a component boundary.
     #[inline]
     pub fn starts_with(&self, prefix: NameRef<'_>) -> bool {
         self.value.starts_with(prefix.value)
@@ -342,7 +346,7 @@ pub struct Components<'a> {
 }
 
 impl Components<'_> {
-    /// Bytes of the name's value that have been read: the length of the prefix up to here.
+    /// Number of bytes of the name's value read so far: the length of the prefix up to here.
     #[inline]
     pub const fn offset(&self) -> usize {
         self.reader.offset()
@@ -354,13 +358,13 @@ impl<'a> Iterator for Components<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Component<'a>> {
-        // The name was checked when it was made.
+        // The name was checked on construction.
         let element = self.reader.element().ok()??;
         Some(Component { typ: element.typ as u16, value: element.value })
     }
 }
 
-/// The prefixes of a name, from `/` to the name.
+/// The prefixes of a name, from `/` to the whole name.
 #[derive(Clone, Copy, Debug)]
 pub struct Prefixes<'a> {
     name: NameRef<'a>,
@@ -380,19 +384,19 @@ impl<'a> Iterator for Prefixes<'a> {
     }
 }
 
-/// A name that owns its bytes.
+/// An owned name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Name {
     value: Vec<u8>,
 }
 
 impl Name {
-    /// The name without components.
+    /// Creates the name without components.
     pub const fn new() -> Self {
         Name { value: Vec::new() }
     }
 
-    /// The name as a view.
+    /// A borrowed view of the name.
     #[inline]
     pub fn view(&self) -> NameRef<'_> {
         NameRef { value: &self.value }
@@ -409,15 +413,14 @@ impl Name {
         self.view().len()
     }
 
-    /// Whether it has no component.
+    /// Returns whether the name has no component.
     pub fn is_empty(&self) -> bool {
         self.value.is_empty()
     }
 
     /// Appends a component.
     ///
-    /// A component of type 0, or a digest that has not 32 bytes, cannot be in a name: it is left out
-    /// and `false` returned.
+    /// Returns `false`, and appends nothing, for a component of type 0 or a digest that does not have 32 bytes.
     pub fn push(&mut self, component: Component<'_>) -> bool {
         let valid = component.typ > ct::PARAMETERS_SHA256_DIGEST
             || (component.typ != 0 && component.value.len() == 32);
@@ -447,7 +450,7 @@ impl Name {
         self.push_number(ct::VERSION, version);
     }
 
-    /// Appends every component of another name.
+    /// Appends all components of another name.
     pub fn extend(&mut self, suffix: NameRef<'_>) {
         self.value.extend_from_slice(suffix.value);
     }
@@ -458,21 +461,21 @@ impl Name {
         self.value.truncate(end);
     }
 
-    /// The same name with one more component, which must be valid as [`Name::push`] says.
+    /// Returns the name with one more component. The component must be valid for [`Name::push`].
     #[must_use]
     pub fn with(mut self, component: Component<'_>) -> Self {
         self.push(component);
         self
     }
 
-    /// The same name with a segment number appended.
+    /// Returns the name with a segment number appended.
     #[must_use]
     pub fn with_segment(mut self, segment: u64) -> Self {
         self.push_segment(segment);
         self
     }
 
-    /// The same name with a version appended.
+    /// Returns the name with a version appended.
     #[must_use]
     pub fn with_version(mut self, version: u64) -> Self {
         self.push_version(version);
@@ -516,31 +519,31 @@ impl fmt::Debug for Name {
     }
 }
 
-/// Why a text is not the URI of a name.
+/// Error of parsing the URI of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UriError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: UriErrorKind,
-    /// Offset of the component at fault in the text, bytes.
+    /// Offset of the invalid component in the text, bytes.
     pub offset: usize,
 }
 
-/// What can be wrong with the URI of a name.
+/// Kinds of errors in the URI of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriErrorKind {
-    /// It does not begin with `/` or `ndn:/`.
+    /// The URI does not begin with `/` or `ndn:/`.
     NotAbsolute,
-    /// A component without a character; an empty component is written `...`.
+    /// A component has no characters. An empty component is written `...`.
     EmptyComponent,
-    /// A component `.` or `..`; add three periods to write periods.
+    /// A component is `.` or `..`. A component of periods is written with three more periods.
     RelativeComponent,
-    /// `%` without two hexadecimal digits.
+    /// A `%` is not followed by two hexadecimal digits.
     BadPercent,
-    /// What stands before `=` is no component type.
+    /// The text before `=` is not a component type.
     UnknownType,
-    /// A digest that is not 64 hexadecimal digits.
+    /// A digest does not consist of 64 hexadecimal digits.
     BadDigest,
-    /// A number that is not decimal or does not fit in 64 bits.
+    /// A number is not decimal or does not fit into 64 bits.
     BadNumber,
 }
 
@@ -563,10 +566,9 @@ impl fmt::Display for UriError {
 
 impl core::error::Error for UriError {}
 
-/// Reads a URI: `/a/b`, `ndn:/a/b`, typed components as `32=metadata`, `seg=7`, `sha256digest=…`.
+/// Parses a URI: `/a/b`, `ndn:/a/b`, typed components such as `32=metadata`, `seg=7`, `sha256digest=…`.
 ///
-/// A slash at the end is ignored. Characters that need no escape in practice (`:`, `,`, UTF-8) may
-/// stand as they are.
+/// A trailing slash is ignored. Characters that need no escape in practice (`:`, `,`, UTF-8) are accepted unescaped.
 impl core::str::FromStr for Name {
     type Err = UriError;
 

@@ -1,4 +1,4 @@
-//! A whole frame: link header and the network packet in it.
+//! A whole frame: the link header and its network packet.
 
 use crate::data::Data;
 use crate::interest::Interest;
@@ -12,15 +12,17 @@ pub enum NetPacket<'a> {
     Interest(Interest<'a>),
     /// Data.
     Data(Data<'a>),
-    /// Nack: the reason, and the Interest that is refused.
+    /// Nack: the reason and the refused Interest.
     Nack(NackReason, Interest<'a>),
 }
 
 impl<'a> NetPacket<'a> {
-    /// Decodes a network packet (bare, or put together again), with the header that came with it.
+    /// Decodes a bare or reassembled network packet with the header that came with it. Offsets in errors count from the
+    /// start of `packet`.
     ///
-    /// Errors besides those of Interest and Data: [`DecodeErrorKind::Unexpected`] for another packet,
-    /// and for a Data in a Nack. Offsets count from the start of `packet`.
+    /// # Errors
+    /// Besides the errors of Interest and Data, returns [`DecodeErrorKind::Unexpected`] for another packet and for a
+    /// Data in a Nack.
     pub fn decode(header: &LpHeader, packet: &'a [u8]) -> Result<Self, DecodeError> {
         let first = Reader::new(packet).element()?.ok_or(DecodeErrorKind::Truncated.at(0))?;
         match (first.typ, header.nack()) {
@@ -34,22 +36,24 @@ impl<'a> NetPacket<'a> {
     }
 }
 
-/// What a frame carries.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "it lives on the stack while a packet is handled")]
 pub enum Payload<'a> {
-    /// Nothing but header fields.
+    /// Only header fields.
     Idle,
-    /// A piece of a packet, for a reassembler.
+    /// A piece of a packet, for reassembly.
     Piece(&'a [u8]),
     /// A whole packet.
     Packet(NetPacket<'a>),
 }
 
-/// Decodes a frame and, if it carries a whole one, the network packet.
+/// Decodes a frame, and its network packet if the frame carries a whole one. Offsets in errors count from the start of
+/// `wire`.
 ///
-/// Errors: those of [`LpPacket::decode`] and [`NetPacket::decode`]; a Nack without an Interest is
-/// [`DecodeErrorKind::Missing`]. Offsets count from the start of `wire`.
+/// # Errors
+/// Returns the errors of [`LpPacket::decode`] and [`NetPacket::decode`], and [`DecodeErrorKind::Missing`] for a Nack
+/// without an Interest.
 pub fn decode_frame(wire: &[u8]) -> Result<(LpPacket<'_>, Payload<'_>), DecodeError> {
     let frame = LpPacket::decode(wire)?;
     let payload = match frame.fragment {
@@ -59,7 +63,7 @@ pub fn decode_frame(wire: &[u8]) -> Result<(LpPacket<'_>, Payload<'_>), DecodeEr
         None => Payload::Idle,
         Some(piece) if frame.link.is_piece() => Payload::Piece(piece),
         Some(packet) => {
-            // The fragment is the last element: it ends where the frame ends.
+            // The fragment is the last element, so it ends at the end of the frame.
             let base = wire.len() - packet.len();
             let shift = |error: DecodeError| error.kind.at(error.offset + base);
             Payload::Packet(NetPacket::decode(&frame.header, packet).map_err(shift)?)

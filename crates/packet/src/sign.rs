@@ -1,4 +1,4 @@
-//! Making and checking signatures and digests (feature `crypto`).
+//! Creation and verification of signatures and digests (feature `crypto`).
 //!
 //! | SignatureType | sign | verify | key |
 //! |---|---|---|---|
@@ -9,7 +9,7 @@
 //! | Sha256WithRsa (PKCS #1 v1.5, 2048 to 8192 bits) | no | yes | SubjectPublicKeyInfo or RSAPublicKey DER |
 //! | Null | yes | no | |
 //!
-//! What a signature covers: of a Data, everything from Name up to SignatureValue; of an Interest, the
+//! The signature of a Data covers everything from Name up to SignatureValue. The signature of an Interest covers the
 //! name's components without the parameters digest, and everything from ApplicationParameters up to
 //! InterestSignatureValue. The parameters digest covers everything from ApplicationParameters on.
 
@@ -29,7 +29,7 @@ use aws_lc_rs::signature::{
 use aws_lc_rs::{digest, hmac};
 use core::fmt;
 
-/// SHA-256 of some bytes.
+/// Returns the SHA-256 digest of `bytes`.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut out = [0; 32];
     let digest = digest::digest(&digest::SHA256, bytes);
@@ -39,22 +39,22 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     out
 }
 
-/// SHA-256 of bytes that come piece by piece.
+/// Incremental SHA-256.
 #[derive(Clone)]
 pub struct Sha256(digest::Context);
 
 impl Sha256 {
-    /// Of nothing yet.
+    /// Starts with no input.
     pub fn new() -> Sha256 {
         Sha256(digest::Context::new(&digest::SHA256))
     }
 
-    /// Appends bytes.
+    /// Adds bytes to the input.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest of all bytes so far; more may follow.
+    /// The digest of all bytes so far. More bytes may follow.
     pub fn finish(&self) -> [u8; 32] {
         let mut out = [0; 32];
         for (to, from) in out.iter_mut().zip(self.0.clone().finish().as_ref()) {
@@ -76,24 +76,24 @@ impl fmt::Debug for Sha256 {
     }
 }
 
-/// The implicit digest of a Data: SHA-256 of the whole packet.
+/// Returns the implicit digest of a Data: SHA-256 of the whole packet `wire`.
 pub fn implicit_digest(wire: &[u8]) -> [u8; 32] {
     sha256(wire)
 }
 
-/// The name of a Data with its implicit digest. `wire` is the packet.
+/// Returns the full name of a Data: its name with the implicit digest. `wire` is the whole packet.
 pub fn full_name(data: &Data<'_>, wire: &[u8]) -> Name {
     data.name.to_name().with(Component::implicit_digest(&implicit_digest(wire)))
 }
 
-/// Why a key was not taken or a packet not signed.
+/// Errors of loading a key or signing a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignError {
-    /// The bytes are not a key of this kind.
+    /// The bytes are not a key of the expected kind.
     BadKey,
-    /// The library could not sign.
+    /// The cryptographic library failed to sign.
     Failed,
-    /// The packet would be larger than [`MAX_PACKET_SIZE`].
+    /// The signed packet would be larger than [`MAX_PACKET_SIZE`].
     TooLarge,
 }
 
@@ -109,16 +109,16 @@ impl fmt::Display for SignError {
 
 impl core::error::Error for SignError {}
 
-/// Why a packet is not what its signature says.
+/// Reasons why the verification of a packet fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyError {
-    /// It is no packet.
+    /// The packet is malformed.
     Decode(DecodeError),
-    /// It has no signature.
+    /// The packet has no signature.
     Unsigned,
-    /// It is signed in another way than the key is for.
+    /// The packet's signature type does not fit the key.
     WrongType(SignatureType),
-    /// The signature is not of this packet with this key.
+    /// The signature does not match the packet and the key.
     BadSignature,
     /// The parameters digest in the name is absent, repeated or wrong.
     BadParametersDigest,
@@ -154,7 +154,7 @@ enum SigningKey {
     Ed25519(Ed25519KeyPair),
 }
 
-/// What packets are signed with. Signing with ECDSA draws random numbers from the system.
+/// A key for signing packets. Signing with ECDSA draws random numbers from the operating system.
 pub struct Signer(SigningKey);
 
 impl fmt::Debug for Signer {
@@ -164,58 +164,58 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// No signature.
+    /// Creates a signer that writes an empty signature (SignatureType Null).
     pub const fn null() -> Self {
         Signer(SigningKey::Null)
     }
 
-    /// SHA-256 digest.
+    /// Creates a signer that writes a SHA-256 digest.
     pub const fn digest() -> Self {
         Signer(SigningKey::Digest)
     }
 
-    /// HMAC with a shared secret.
+    /// Creates a signer for HMAC with a shared secret.
     pub fn hmac(secret: &[u8]) -> Self {
         Signer(SigningKey::Hmac(Box::new(hmac::Key::new(hmac::HMAC_SHA256, secret))))
     }
 
-    /// ECDSA P-256 with a private key in PKCS #8.
+    /// Loads an ECDSA P-256 private key in PKCS #8.
     pub fn ecdsa_from_pkcs8(pkcs8: &[u8]) -> Result<Self, SignError> {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8);
         Ok(Signer(SigningKey::Ecdsa(pair.map_err(|_| SignError::BadKey)?)))
     }
 
-    /// ECDSA P-256 with a private key as an ECPrivateKey in DER (SEC 1, RFC 5915).
+    /// Loads an ECDSA P-256 private key in the form ECPrivateKey, DER (SEC 1, RFC 5915).
     pub fn ecdsa_from_sec1(der: &[u8]) -> Result<Self, SignError> {
         let pair = EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_ASN1_SIGNING, der);
         Ok(Signer(SigningKey::Ecdsa(pair.map_err(|_| SignError::BadKey)?)))
     }
 
-    /// ECDSA P-256 with a new key.
+    /// Generates an ECDSA P-256 key.
     pub fn generate_ecdsa() -> Result<Self, SignError> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING);
         Ok(Signer(SigningKey::Ecdsa(pair.map_err(|_| SignError::Failed)?)))
     }
 
-    /// Ed25519 with a private key in PKCS #8, version 1 or 2.
+    /// Loads an Ed25519 private key in PKCS #8, version 1 or 2.
     pub fn ed25519_from_pkcs8(pkcs8: &[u8]) -> Result<Self, SignError> {
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8);
         Ok(Signer(SigningKey::Ed25519(pair.map_err(|_| SignError::BadKey)?)))
     }
 
-    /// Ed25519 with a private key given as its 32-byte seed.
+    /// Creates an Ed25519 private key from its 32-byte seed.
     pub fn ed25519_from_seed(seed: &[u8; 32]) -> Result<Self, SignError> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed);
         Ok(Signer(SigningKey::Ed25519(pair.map_err(|_| SignError::BadKey)?)))
     }
 
-    /// Ed25519 with a new key.
+    /// Generates an Ed25519 key.
     pub fn generate_ed25519() -> Result<Self, SignError> {
         let pair = Ed25519KeyPair::generate();
         Ok(Signer(SigningKey::Ed25519(pair.map_err(|_| SignError::Failed)?)))
     }
 
-    /// How it signs.
+    /// The signature type of the signed packets.
     pub const fn signature_type(&self) -> SignatureType {
         match self.0 {
             SigningKey::Null => SignatureType::Null,
@@ -226,7 +226,7 @@ impl Signer {
         }
     }
 
-    /// The private key in PKCS #8, if it has one: version 1, which more libraries read than version 2.
+    /// The private key in PKCS #8, if there is one. The version is 1, because more libraries read it than version 2.
     pub fn to_pkcs8(&self) -> Option<Vec<u8>> {
         let document = match &self.0 {
             SigningKey::Ecdsa(pair) => pair.to_pkcs8v1().ok()?,
@@ -236,14 +236,14 @@ impl Signer {
         Some(document.as_ref().to_vec())
     }
 
-    /// An ECDSA private key as an ECPrivateKey in DER (SEC 1, RFC 5915), with its curve.
+    /// The ECDSA private key as ECPrivateKey with its curve, DER (SEC 1, RFC 5915); `None` for other keys.
     pub fn to_sec1(&self) -> Option<Vec<u8>> {
         let SigningKey::Ecdsa(pair) = &self.0 else { return None };
         let der: EcPrivateKeyRfc5915Der<'_> = pair.private_key().as_der().ok()?;
         Some(der.as_ref().to_vec())
     }
 
-    /// The public key as a SubjectPublicKeyInfo in DER, if it has one: what certificates contain.
+    /// The public key as SubjectPublicKeyInfo in DER, as in certificates; `None` if there is no public key.
     pub fn public_key_der(&self) -> Option<Vec<u8>> {
         let der = match &self.0 {
             SigningKey::Ecdsa(pair) => pair.public_key().as_der().ok()?,
@@ -253,7 +253,7 @@ impl Signer {
         Some(der.as_ref().to_vec())
     }
 
-    /// The public key, if it has one: an X9.62 point for ECDSA, 32 bytes for Ed25519.
+    /// The public key, if there is one: an X9.62 point for ECDSA, 32 bytes for Ed25519.
     pub fn public_key(&self) -> Option<&[u8]> {
         match &self.0 {
             SigningKey::Ecdsa(pair) => Some(pair.public_key().as_ref()),
@@ -262,7 +262,7 @@ impl Signer {
         }
     }
 
-    /// Signs `message`.
+    /// Returns the signature of `message`.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SignError> {
         Ok(match &self.0 {
             SigningKey::Null => Vec::new(),
@@ -279,7 +279,7 @@ impl Signer {
     }
 }
 
-/// Appends to `out` an element of type `typ` whose value `fill` appends; takes it back on an error.
+/// Appends to `out` an element of type `typ` whose value `fill` writes. On an error, removes it again.
 fn put_packet(
     out: &mut Vec<u8>,
     typ: u32,
@@ -300,8 +300,8 @@ fn put_packet(
 }
 
 impl Data<'_> {
-    /// Signs the Data and appends the packet to `out`. Its signature type becomes the signer's; the
-    /// other fields of its signature info stay.
+    /// Signs the Data and appends the packet to `out`. The signer sets the signature type; the other fields of the
+    /// signature info stay.
     pub fn sign(&self, signer: &Signer, out: &mut Vec<u8>) -> Result<(), SignError> {
         let mut data = *self;
         data.signature.info.typ = signer.signature_type();
@@ -314,7 +314,7 @@ impl Data<'_> {
     }
 }
 
-/// Copies a name with `digest` as its parameters digest: in the place of an old one, or at the end.
+/// Copies a name with `digest` as its parameters digest. It replaces an old digest or is appended.
 fn with_parameters_digest(name: NameRef<'_>, digest: &[u8; 32]) -> Name {
     let new = Component::parameters_digest(digest);
     let mut placed = false;
@@ -329,15 +329,15 @@ fn with_parameters_digest(name: NameRef<'_>, digest: &[u8; 32]) -> Name {
     if placed { copy } else { copy.with(new) }
 }
 
-/// Appends what an Interest's signature covers of its name.
+/// Appends the part of an Interest's name that its signature covers.
 fn put_signed_name(name: NameRef<'_>, out: &mut Vec<u8>) {
     let is_digest = |c: &Component<'_>| c.typ == component_type::PARAMETERS_SHA256_DIGEST;
     name.components().filter(|component| !is_digest(component)).for_each(|component| component.encode(out));
 }
 
 impl Interest<'_> {
-    /// Appends the packet with the right parameters digest in its name. Without parameters (and
-    /// signature) it is the packet as it is.
+    /// Appends the packet with the correct parameters digest in its name. An Interest without parameters and signature
+    /// is written unchanged.
     pub fn encode_with_parameters_digest(&self, out: &mut Vec<u8>) -> Result<(), SignError> {
         let Some(parameters) = self.application_parameters else {
             self.encode(out);
@@ -358,9 +358,9 @@ impl Interest<'_> {
         Ok(())
     }
 
-    /// Signs the Interest and appends the packet to `out`, with the parameters digest in its name.
-    /// Parameters are empty if there are none. The type in `info` becomes the signer's; it should
-    /// have a nonce, time or sequence number so that the Interest cannot be replayed.
+    /// Signs the Interest and appends the packet to `out`, with the parameters digest in its name. Absent parameters
+    /// become empty ones. The signer sets the type in `info`. To prevent replay, `info` should have a nonce, a time or
+    /// a sequence number.
     pub fn sign(
         &self,
         signer: &Signer,
@@ -380,8 +380,8 @@ impl Interest<'_> {
     }
 }
 
-/// Whether an Interest's parameters and the digest in its name agree: the digest once and right, or
-/// neither. `wire` is the packet that `interest` and `layout` were decoded from.
+/// Returns whether an Interest's parameters match the single digest in its name, or both are absent. `interest` and
+/// `layout` must be decoded from `wire`.
 pub fn parameters_digest_is_valid(interest: &Interest<'_>, layout: &InterestLayout, wire: &[u8]) -> bool {
     let covered = layout.parameters.clone().and_then(|range| wire.get(range));
     interest.parameters_are_consistent()
@@ -398,7 +398,7 @@ enum VerifyingKey {
     Public(SignatureType, ParsedPublicKey),
 }
 
-/// What packets are checked with.
+/// A key for verifying packets.
 pub struct Verifier(VerifyingKey);
 
 impl fmt::Debug for Verifier {
@@ -408,28 +408,28 @@ impl fmt::Debug for Verifier {
 }
 
 impl Verifier {
-    /// SHA-256 digest: integrity only.
+    /// Creates a verifier of SHA-256 digests. These show integrity only.
     pub const fn digest() -> Self {
         Verifier(VerifyingKey::Digest)
     }
 
-    /// HMAC with a shared secret.
+    /// Creates a verifier for HMAC with a shared secret.
     pub fn hmac(secret: &[u8]) -> Self {
         Verifier(VerifyingKey::Hmac(Box::new(hmac::Key::new(hmac::HMAC_SHA256, secret))))
     }
 
-    /// ECDSA P-256, with a public key in SubjectPublicKeyInfo DER or as an X9.62 point.
+    /// Loads an ECDSA P-256 public key, as SubjectPublicKeyInfo in DER or as X9.62 point.
     pub fn ecdsa(public: &[u8]) -> Result<Self, SignError> {
         let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, public);
         Self::public(SignatureType::Sha256WithEcdsa, key)
     }
 
-    /// Ed25519, with a public key in SubjectPublicKeyInfo DER or as 32 bytes.
+    /// Loads an Ed25519 public key, as SubjectPublicKeyInfo in DER or as 32 bytes.
     pub fn ed25519(public: &[u8]) -> Result<Self, SignError> {
         Self::public(SignatureType::Ed25519, ParsedPublicKey::new(&ED25519, public))
     }
 
-    /// RSA of 2048 to 8192 bits, with a public key in SubjectPublicKeyInfo or RSAPublicKey DER.
+    /// Loads an RSA public key of 2048 to 8192 bits, as SubjectPublicKeyInfo or RSAPublicKey in DER.
     pub fn rsa(public: &[u8]) -> Result<Self, SignError> {
         let key = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, public);
         Self::public(SignatureType::Sha256WithRsa, key)
@@ -439,7 +439,7 @@ impl Verifier {
         Ok(Verifier(VerifyingKey::Public(typ, key.map_err(|_| SignError::BadKey)?)))
     }
 
-    /// How the packets must be signed.
+    /// The signature type that packets must have.
     pub const fn signature_type(&self) -> SignatureType {
         match &self.0 {
             VerifyingKey::Digest => SignatureType::DigestSha256,
@@ -448,11 +448,11 @@ impl Verifier {
         }
     }
 
-    /// What tells this key from others, and does not tell a secret.
+    /// A value that identifies this key and does not reveal a secret.
     pub fn fingerprint(&self) -> [u8; 32] {
         match &self.0 {
             VerifyingKey::Digest => sha256(b""),
-            // Anybody may see what such a key makes of a message, as with a signature.
+            // An HMAC of a fixed message is as public as a signature.
             VerifyingKey::Hmac(key) => {
                 let tag = hmac::sign(key, b"weir: which key this is");
                 sha256(tag.as_ref())
@@ -461,7 +461,7 @@ impl Verifier {
         }
     }
 
-    /// Checks a signature of `message`.
+    /// Verifies a signature of `message`.
     pub fn verify(&self, message: &[u8], signature: &Signature<'_>) -> Result<(), VerifyError> {
         if signature.info.typ != self.signature_type() {
             return Err(VerifyError::WrongType(signature.info.typ));
@@ -474,15 +474,15 @@ impl Verifier {
         if valid { Ok(()) } else { Err(VerifyError::BadSignature) }
     }
 
-    /// Checks a Data packet.
+    /// Verifies a Data packet.
     pub fn verify_data(&self, wire: &[u8]) -> Result<(), VerifyError> {
         let (data, layout) = Data::decode_with_layout(wire)?;
         let message = wire.get(layout.signed).ok_or(VerifyError::BadSignature)?;
         self.verify(message, &data.signature)
     }
 
-    /// Checks a command Interest of the older format: the name's last two components hold SignatureInfo
-    /// and SignatureValue, and the signature covers all components but the last.
+    /// Verifies a command Interest of the older format. Its name's last two components hold SignatureInfo and
+    /// SignatureValue; the signature covers all components except the last.
     pub fn verify_command_interest(&self, wire: &[u8]) -> Result<(), VerifyError> {
         let interest = Interest::decode(wire)?;
         let len = interest.name.len();
@@ -497,7 +497,7 @@ impl Verifier {
         self.verify(interest.name.parent().value(), &signature)
     }
 
-    /// Checks a signed Interest packet, its parameters digest included.
+    /// Verifies a signed Interest packet and its parameters digest.
     pub fn verify_interest(&self, wire: &[u8]) -> Result<(), VerifyError> {
         let (interest, layout) = Interest::decode_with_layout(wire)?;
         let signature = interest.signature.as_ref().ok_or(VerifyError::Unsigned)?;
@@ -599,12 +599,12 @@ mod tests {
             assert_eq!(decoded.name.prefix(4), name);
             let digest = decoded.parameters_digest().unwrap();
             assert_eq!(*digest, sha256(&wire[layout.parameters.clone().unwrap()]));
-            // The nonce is a forwarder's to change.
+            // A forwarder may change the nonce.
             let mut other = wire.clone();
             other[layout.nonce.unwrap()] ^= 1;
             assert_eq!(verifier.verify_interest(&other), Ok(()));
             for bit in 0..wire.len() * 8 {
-                // The whole Nonce element: with another type, it may be one to be ignored.
+                // The whole Nonce element is left out: with another type it may be an element to ignore.
                 if layout.nonce.is_some_and(|nonce| (nonce - 2..nonce + 4).contains(&(bit / 8))) {
                     continue;
                 }
@@ -612,7 +612,7 @@ mod tests {
                 bad[bit / 8] ^= 1 << (bit % 8);
                 assert!(verifier.verify_interest(&bad).is_err(), "bit {bit}, {signer:?}");
             }
-            // Signing what came in signed replaces the digest and the signature.
+            // Signing a received Interest again replaces the digest and the signature.
             let mut again = Vec::new();
             decoded.sign(&Signer::digest(), info, &mut again).unwrap();
             assert_eq!(Interest::decode(&again).unwrap().name.len(), 5);

@@ -1,32 +1,32 @@
-//! Hop-by-hop signals: the fields with which schemes inform their neighbours.
+//! Hop-by-hop signals: header fields with which schemes inform neighbouring nodes.
 //!
-//! Each signal is an NDNLPv2 header field with a NonNegativeInteger value: outside the signed
-//! packet, rewritable by every router. Their type numbers lie in 800 to 959 and are multiples of
-//! 4, so that a node which does not know them ignores them. Nine of these 40 numbers are fields of NDNLPv2 itself, and
-//! published simulators use three more (852, 856, 860): the others are here for signals ([`types`]).
+//! Each signal is an NDNLPv2 header field with a NonNegativeInteger value. It is outside the signed packet, so every
+//! router can rewrite it. The type numbers are from 800 to 959 and multiples of 4, so a node that does not know them
+//! ignores them. Of these 40 numbers, nine are fields of NDNLPv2 itself and published simulators use three more (852,
+//! 856, 860). The others are available for signals ([`types`]).
 //!
-//! The set is open: a scheme declares its fields in its own folder, as constants of type [`Signal`], and
-//! lists them beside its entry in the registry of schemes. The codec carries every field of this number
-//! space, whoever has declared it. Here are only the fields that belong to no scheme.
+//! The set is open. A scheme declares its fields in its own folder as constants of type [`Signal`], and lists them in
+//! its entry in the registry of schemes. The codec carries every field of this number space, declared or not. This
+//! module declares only the fields that belong to no scheme.
 
 use crate::tlv::{nni_len, var_len};
 
-/// The first TLV-TYPE that a node which does not know it ignores; every fourth number from here on is one.
+/// The first TLV-TYPE that a node ignores if it does not know it. Every fourth number from here on is another.
 const FIRST_IGNORED: u32 = 800;
 
-/// TLV-TYPE of the last signal: beyond 959 a node must not ignore what it does not know.
+/// TLV-TYPE of the last signal. Beyond 959 a node must not ignore an unknown field.
 ///
-/// Its signal says something of the link by which the packet comes, so it is for the next node alone: the core removes it once
-/// the face has seen it, also where no scheme knows it. Otherwise it would say the same of the next link.
+/// The signal with this number describes the link on which the packet arrives, so only the next node may use it. The
+/// core removes it after the face has seen it, even if no scheme knows it. Otherwise the next link would carry it too.
 pub const LAST_TYPE: u32 = 956;
 
-/// The bit of that signal.
+/// The bit of the signal [`LAST_TYPE`].
 const OF_LINK: u64 = 1 << (NUMBERS - 1);
 
-/// How many numbers a node ignores that does not know them.
+/// The number of type numbers that a node ignores if it does not know them.
 const NUMBERS: u32 = (LAST_TYPE - FIRST_IGNORED) / 4 + 1;
 
-/// The bits of numbers that are no signals: the fields of NDNLPv2 itself, and three that published simulators use.
+/// The bits of type numbers that are not signals: the fields of NDNLPv2, and three that published simulators use.
 const TAKEN: u64 = {
     const NUMBERS: [u32; 12] = [800, 812, 816, 820, 832, 836, 840, 844, 848, 852, 856, 860];
     let (mut taken, mut at) = (0, 0);
@@ -37,7 +37,7 @@ const TAKEN: u64 = {
     taken
 };
 
-/// How many type numbers there are for signals.
+/// The number of type numbers available for signals.
 pub const TYPES: usize = (NUMBERS - TAKEN.count_ones()) as usize;
 
 /// All TLV-TYPEs of signals, in ascending order.
@@ -45,11 +45,11 @@ pub fn types() -> impl Iterator<Item = u32> {
     (FIRST_IGNORED..=LAST_TYPE).step_by(4).filter(|number| is_signal(*number))
 }
 
-/// How many signals fit into a packet: those that belong to no scheme, and those of any two schemes (a test of the list
-/// of schemes says so), since the queues and the strategy of a node may be of two.
+/// Maximum number of signals in a packet. It suffices for the common signals and those of any two schemes (a test of
+/// the registry checks this): a node's queues and its strategy may be of two schemes.
 pub const CAPACITY: usize = 13;
 
-/// The place of a signal's bit in [`Signals`]; `None` if this is not the type number of a signal.
+/// Returns a signal's bit in [`Signals`], or `None` if this is not the type number of a signal.
 #[inline]
 const fn bit_of(type_number: u32) -> Option<u64> {
     if type_number < FIRST_IGNORED || type_number > LAST_TYPE || !type_number.is_multiple_of(4) {
@@ -59,7 +59,7 @@ const fn bit_of(type_number: u32) -> Option<u64> {
     if bit & TAKEN == 0 { Some(bit) } else { None }
 }
 
-/// Whether this is the TLV-TYPE of a signal.
+/// Returns whether this is the TLV-TYPE of a signal.
 #[inline]
 pub const fn is_signal(type_number: u32) -> bool {
     bit_of(type_number).is_some()
@@ -68,27 +68,26 @@ pub const fn is_signal(type_number: u32) -> bool {
 /// The declaration of a hop-by-hop signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// Its bit in [`Signals`].
+    /// The signal's bit in [`Signals`].
     bit: u64,
     /// Name of the header field, for documents.
     pub name: &'static str,
-    /// Width of the largest value in use: 8, 16, 32 or 64 bits. On the wire a value takes as few bytes
-    /// as it needs.
+    /// Width of the largest value in use: 8, 16, 32 or 64 bits. On the wire a value takes as few bytes as it needs.
     pub bits: u8,
-    /// The value's unit, and on which packets it travels.
+    /// The value's unit, and the packets that carry the signal.
     pub meaning: &'static str,
-    /// Only routers say it. The others say consumers on their Interests.
+    /// Whether only routers send the signal. Consumers may put the others on their Interests.
     pub is_of_routers: bool,
 }
 
 impl Signal {
-    /// How many content stores a packet has passed: an Interest since its consumer, a Data since the store or the producer that
-    /// answered. Nodes write it whose placement of copies depends on it, and the others pass it on.
+    /// Number of content stores that a packet has passed: an Interest since its consumer, a Data since the store or
+    /// producer that answered. Nodes write it if their cache placement depends on it; other nodes pass it on.
     pub const CACHES_PASSED: Signal = Signal::new(
         892,
         "CachesPassed",
         8,
-        "content stores passed, on Interests since the consumer, on Data since who answered",
+        "content stores passed: on Interests since the consumer, on Data since the store or producer that answered",
     )
     .of_routers();
 
@@ -100,30 +99,28 @@ impl Signal {
     pub const EXPECTED_SIZE: Signal =
         Signal::new(912, "ExpectedSize", 64, "expected size of the Data, bytes, on Interests");
 
-    /// Whether content stores are to be passed over, because the Data that they gave was not to be believed. Any value
-    /// means yes.
+    /// Whether content stores must not answer, because the consumer rejected a Data from one. Any value means yes.
     pub const PAST_STORES: Signal =
         Signal::new(948, "PastStores", 8, "1: content stores do not answer, on Interests");
 
-    /// The signals that belong to no scheme: the core reads or writes them.
+    /// The signals that belong to no scheme. The core reads or writes them.
     pub const COMMON: &[Signal] =
         &[Signal::CACHES_PASSED, Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE, Signal::PAST_STORES];
 
     /// Declares a signal.
     ///
     /// # Panics
-    /// If `type_number` is not one of [`types`], or `bits` is no width of a NonNegativeInteger. Of a constant the compiler says so.
+    /// Panics if `type_number` is not one of [`types`], or if `bits` is not the width of a NonNegativeInteger. For a
+    /// constant this is a compile error.
     pub const fn new(type_number: u32, name: &'static str, bits: u8, meaning: &'static str) -> Signal {
         assert!(matches!(bits, 8 | 16 | 32 | 64), "a NonNegativeInteger has 1, 2, 4 or 8 bytes");
         match bit_of(type_number) {
             Some(bit) => Signal { bit, name, bits, meaning, is_of_routers: false },
-            None => panic!(
-                "a signal has a type number that is ignored where it is unknown, and that nobody else uses"
-            ),
+            None => panic!("the type number of a signal must be ignorable and must not have another use"),
         }
     }
 
-    /// The same signal, which only routers say: a node does not believe it from others.
+    /// Returns the signal, marked as sent only by routers. A node ignores it from other senders.
     #[must_use]
     pub const fn of_routers(mut self) -> Signal {
         self.is_of_routers = true;
@@ -142,9 +139,9 @@ const fn type_of(bit: u64) -> u32 {
     FIRST_IGNORED + 4 * bit.trailing_zeros()
 }
 
-/// Which signals a node knows: what it does not know goes no further.
+/// The set of signals that a node knows. A node does not forward unknown signals.
 ///
-/// Some of them may be its own. The others it only passes on, if there is room.
+/// Some of them may be the node's own. It passes the others on if there is room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalSet {
     known: u64,
@@ -152,10 +149,10 @@ pub struct SignalSet {
 }
 
 impl SignalSet {
-    /// Every number of the space, declared or not, and none of its own: for who passes nothing on.
+    /// All type numbers, declared or not, none of them the node's own. This is for endpoints, which forward no packets.
     pub const ALL: SignalSet = SignalSet { known: !TAKEN & ((1 << NUMBERS) - 1), own: 0 };
 
-    /// The same set and these, which are the node's own.
+    /// Returns the set with these signals added as the node's own.
     #[must_use]
     pub fn with_own(mut self, signals: impl IntoIterator<Item = Signal>) -> SignalSet {
         signals.into_iter().for_each(|signal| self.own |= signal.bit);
@@ -163,14 +160,14 @@ impl SignalSet {
         self
     }
 
-    /// Whether this is the TLV-TYPE of a signal in the set.
+    /// Returns whether the set contains the signal of this TLV-TYPE.
     #[inline]
     pub const fn has_type(&self, type_number: u32) -> bool {
         matches!(bit_of(type_number), Some(bit) if self.known & bit != 0)
     }
 }
 
-/// These, and none of the node's own.
+/// Creates a set of these signals, none of them the node's own.
 impl FromIterator<Signal> for SignalSet {
     fn from_iter<I: IntoIterator<Item = Signal>>(signals: I) -> SignalSet {
         SignalSet { known: signals.into_iter().fold(0, |set, signal| set | signal.bit), own: 0 }
@@ -179,32 +176,33 @@ impl FromIterator<Signal> for SignalSet {
 
 /// The signals that a packet carries, at most [`CAPACITY`].
 ///
-/// No neighbour can fill it and keep out what this node writes or reads. What the node only passes on is marked, and if
-/// all places are taken, one of these makes room: the one with the largest number. What it does not know takes no place.
+/// A neighbour cannot fill all places and thereby suppress a signal that this node writes or reads. Signals that the
+/// node only passes on are flagged. If all places are taken, the flagged signal with the largest number makes room.
+/// Unknown signals take no place.
 ///
-/// A packet carries few of them, and each hop touches it: so values stand side by side, in the order of
-/// their type numbers, and a bit set says whose they are. There is no allocation.
+/// A packet carries few signals, and every hop reads them. So the values are stored densely in the order of their type
+/// numbers, and a bit set records which signals they are. There is no allocation.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub struct Signals {
     /// Bit `i` for the signal of type 800 + 4 `i`.
     present: u64,
-    /// Those of them that the node has received, does not call its own, and has not written.
+    /// The bits of received signals that are not the node's own and that the node has not written.
     passing: u64,
-    /// How many bits of `present` are set.
+    /// Number of bits set in `present`.
     count: u8,
     /// Length of the fields on the wire, bytes.
     wire_len: u8,
-    /// Their values; anything beyond `count`.
+    /// The values. Those beyond `count` are undefined.
     values: [u64; CAPACITY],
 }
 
 impl Signals {
-    /// No signal.
+    /// No signals.
     pub const NONE: Signals =
         Signals { present: 0, passing: 0, count: 0, wire_len: 0, values: [0; CAPACITY] };
 
-    /// Where the value of a signal is, or would be.
+    /// The index of a signal's value, or the index at which it would be inserted.
     #[inline]
     fn place(&self, bit: u64) -> usize {
         (self.present & (bit - 1)).count_ones() as usize
@@ -221,14 +219,14 @@ impl Signals {
 
     /// Sets a signal.
     ///
-    /// It is left out if all places are taken by others that are not passed on: which takes the signals of
-    /// more than two schemes.
+    /// It is left out if all places are taken by signals that are not passed on. That takes the signals of more than
+    /// two schemes.
     #[inline]
     pub fn set(&mut self, signal: &Signal, value: u64) {
         self.set_bit(signal.bit, value);
     }
 
-    /// Sets the signal of this TLV-TYPE; one of another type is ignored.
+    /// Sets the signal of this TLV-TYPE. Other types are ignored.
     #[inline]
     pub fn set_type(&mut self, type_number: u32, value: u64) {
         if let Some(bit) = bit_of(type_number) {
@@ -236,8 +234,8 @@ impl Signals {
         }
     }
 
-    /// Adds the signal of this TLV-TYPE, which a neighbour has sent, if the node knows it. One that is not its own is left
-    /// out if all places are taken.
+    /// Adds the signal of this TLV-TYPE, received from a neighbour, if the node knows it. A signal that is not the
+    /// node's own is left out if all places are taken.
     #[inline]
     pub fn receive(&mut self, type_number: u32, value: u64, known: &SignalSet) {
         let Some(bit) = bit_of(type_number) else { return };
@@ -256,7 +254,7 @@ impl Signals {
 
     #[inline]
     fn set_bit(&mut self, bit: u64, value: u64) {
-        // Most are set in the order of their numbers: then it is the last.
+        // Most signals are set in the order of their numbers: then this is the last place.
         let mut place = if self.present < bit { usize::from(self.count) } else { self.place(bit) };
         if self.present & bit == 0 {
             if !self.has_room() {
@@ -281,7 +279,7 @@ impl Signals {
         }
     }
 
-    /// Removes the last of those that are passed on; whether there is one.
+    /// Removes the last signal that is passed on. Returns `false` if there is none.
     #[cold]
     fn make_room(&mut self) -> bool {
         let Some(at) = self.passing.checked_ilog2() else { return false };
@@ -289,13 +287,13 @@ impl Signals {
         true
     }
 
-    /// Whether there is one of [`LAST_TYPE`], which is for the next node alone.
+    /// Returns whether the signal [`LAST_TYPE`] is present, which is only for the next node.
     #[inline]
     pub const fn has_of_link(&self) -> bool {
         self.present & OF_LINK != 0
     }
 
-    /// Removes the signal of [`LAST_TYPE`], which is for the next node alone.
+    /// Removes the signal [`LAST_TYPE`], which is only for the next node.
     #[inline]
     pub fn clear_of_link(&mut self) {
         self.clear_bit(OF_LINK);
@@ -318,7 +316,7 @@ impl Signals {
         self.count -= 1;
     }
 
-    /// Removes the signals that are not in `known`. Those of the node's own are not passed on from now on.
+    /// Removes the signals that are not in `known`. The node's own signals no longer count as passed on.
     #[inline]
     pub fn retain(&mut self, known: SignalSet) {
         self.passing &= !known.own;
@@ -330,14 +328,14 @@ impl Signals {
         }
     }
 
-    /// Lowers a signal to at most `bound`; an absent signal counts as infinite.
+    /// Lowers a signal to at most `bound`. An absent signal counts as infinite.
     #[inline]
     pub fn lower(&mut self, signal: &Signal, bound: u64) {
         let value = self.value(signal).map_or(bound, |v| v.min(bound));
         self.set(signal, value);
     }
 
-    /// Makes these the signals of `other`: for tables of them, since it touches only the values that there are.
+    /// Copies the signals of `other`. For tables of signals: this touches only the values that are present.
     #[inline]
     pub fn copy_from(&mut self, other: &Signals) {
         (self.present, self.passing) = (other.present, other.passing);
@@ -347,7 +345,7 @@ impl Signals {
         }
     }
 
-    /// Whether there is no signal at all.
+    /// Returns whether there are no signals.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.present == 0
@@ -375,11 +373,11 @@ impl Signals {
     }
 }
 
-/// Length of TYPE and LENGTH of a signal's field, bytes: 0xFD, two of the number, and one.
+/// Length of TYPE and LENGTH of a signal's field, bytes: 0xFD, two bytes of the number, and one of the length.
 const FIELD_HEAD: usize = var_len(LAST_TYPE as u64) + 1;
 const _: () = assert!(FIELD_HEAD == var_len(FIRST_IGNORED as u64) + 1);
 
-/// Whether they are the same for who receives them.
+/// Two sets are equal if a receiver sees the same signals.
 impl PartialEq for Signals {
     fn eq(&self, other: &Signals) -> bool {
         self.present == other.present && self.values() == other.values()
@@ -388,29 +386,29 @@ impl PartialEq for Signals {
 
 impl Eq for Signals {}
 
-/// Type numbers and values.
+/// Writes type numbers and values.
 impl core::fmt::Debug for Signals {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
 }
 
-/// Signals in half a cache line, where they fit: for tables that keep those of many packets.
+/// Signals in half a cache line, for tables with the signals of many packets.
 ///
 /// A packet carries few signals, and almost all values are below 2^32.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub struct CompactSignals {
-    /// As in [`Signals`]. What is passed on need not be known of so few.
+    /// As in [`Signals`]. The flags of signals that are only passed on are not kept.
     present: u64,
     values: [u32; CompactSignals::MOST],
 }
 
 impl CompactSignals {
-    /// How many signals fit.
+    /// Maximum number of signals.
     const MOST: usize = 6;
 
-    /// Makes these the signals of `other`. Whether they fit; if not, these are none.
+    /// Copies the signals of `other`. If they do not fit, returns `false` and holds no signals.
     #[inline]
     pub fn set(&mut self, other: &Signals) -> bool {
         let values = other.values();
@@ -423,13 +421,13 @@ impl CompactSignals {
         fits
     }
 
-    /// Whether there is no signal at all.
+    /// Returns whether there are no signals.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.present == 0
     }
 
-    /// The signals in full.
+    /// Converts back to [`Signals`].
     pub fn expand(&self) -> Signals {
         let mut signals =
             Signals { present: self.present, count: self.present.count_ones() as u8, ..Signals::NONE };
@@ -444,8 +442,8 @@ impl CompactSignals {
 
 /// Service classes (QSCCP, section IV-B), numbered as in the authors' published files.
 ///
-/// The field's value modulo 8 is the class; a value of 8 to 15 is the same class with a mark that
-/// a router has found the flow greedy.
+/// The field's value modulo 8 is the class. The values 8 to 15 are the same classes with the mark of a router that the
+/// flow is greedy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ServiceClass {
@@ -463,13 +461,13 @@ pub enum ServiceClass {
     Af2 = 5,
     /// Assured Forwarding 1.
     Af1 = 6,
-    /// Best Effort: the class of a packet that names none.
+    /// Best Effort: the class of a packet without the field.
     #[default]
     Be = 7,
 }
 
 impl ServiceClass {
-    /// Every class, most urgent first.
+    /// All classes, most urgent first.
     pub const ALL: [ServiceClass; 8] = [
         ServiceClass::Cs7,
         ServiceClass::Cs6,
@@ -481,20 +479,20 @@ impl ServiceClass {
         ServiceClass::Be,
     ];
 
-    /// How many of them, the first ones, are delay-sensitive.
+    /// Number of delay-sensitive classes. They are the first ones.
     pub const DELAY_SENSITIVE: usize = 3;
 
-    /// The class in a field's value; the greedy mark is ignored.
+    /// The class in a field's value. The greedy mark is ignored.
     pub const fn from_value(value: u64) -> ServiceClass {
         Self::ALL[(value % 8) as usize]
     }
 
-    /// Its name as the paper writes it: `CS7`, `EF`, `AF2`, `BE`, …
+    /// The class's name in the paper: `CS7`, `EF`, `AF2`, `BE`, …
     pub const fn name(self) -> &'static str {
         ["CS7", "CS6", "EF", "AF4", "AF3", "AF2", "AF1", "BE"][self as usize]
     }
 
-    /// Whether it is one of the delay-sensitive classes C_DS = {CS7, CS6, EF}.
+    /// Returns whether this is one of the delay-sensitive classes C_DS = {CS7, CS6, EF}.
     pub const fn is_delay_sensitive(self) -> bool {
         (self as usize) < Self::DELAY_SENSITIVE
     }
@@ -514,7 +512,7 @@ impl core::str::FromStr for ServiceClass {
     }
 }
 
-/// A text that names no service class.
+/// Error: the text is not the name of a service class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownClass;
 
@@ -552,7 +550,7 @@ mod tests {
         assert_eq!(size_of::<Signals>(), 128);
     }
 
-    /// What a node makes of these signals, with the values 1, 2, …
+    /// The signals of a node after it received these with the values 1, 2, …
     fn received(sent: &[Signal], known: &SignalSet) -> Signals {
         let mut signals = Signals::NONE;
         sent.iter().zip(1..).for_each(|(signal, value)| signals.receive(signal.type_number(), value, known));
@@ -564,11 +562,11 @@ mod tests {
         let known = SignalSet::ALL;
         for at in 0..=TYPES - CAPACITY {
             let own = &all()[at..at + CAPACITY];
-            // The node reads what is its own, wherever it stands.
+            // The node reads its own signals at any position.
             let read = received(&all(), &known.with_own(own.iter().copied()));
             let values = (at as u64 + 1..).take(CAPACITY);
             assert!(own.iter().zip(values).all(|(signal, value)| read.value(signal) == Some(value)));
-            // Signals of its own and of another scheme, which do not come.
+            // The node's own signals and those of another scheme do not arrive.
             let others: Vec<Signal> = all().into_iter().filter(|signal| !own.contains(signal)).collect();
             let mut signals = received(&others, &known.with_own(own[..3].iter().copied()));
             assert_eq!(signals.iter().count(), others.len().min(CAPACITY));
@@ -585,12 +583,12 @@ mod tests {
         let mut signals = received(&all(), &SignalSet::ALL);
         let first: Vec<_> = all().iter().map(Signal::type_number).zip(1..).take(CAPACITY).collect();
         assert!(signals.iter().eq(first));
-        // The last of those that are passed on goes, and one that the node has written does not.
+        // The last of the signals passed on makes room. A signal that the node has written does not.
         signals.set(&all()[CAPACITY - 1], 70);
         signals.set(&all()[CAPACITY], 80);
         assert_eq!(signals.value(&all()[CAPACITY - 1]), Some(70));
         assert_eq!(signals.value(&all()[CAPACITY - 2]), None);
-        // All are written: there is room for no other.
+        // The node has written all of them, so there is no room for another.
         let mut signals = Signals::NONE;
         all().iter().take(CAPACITY).for_each(|signal| signals.set(signal, 9));
         let before = signals;

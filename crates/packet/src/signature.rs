@@ -1,5 +1,5 @@
-//! Signature fields of Interest and Data (NDN Packet Format v0.3, section "Signature"): bytes only.
-//! Making and checking signatures needs the feature `crypto`: see `sign`.
+//! Signature fields of Interest and Data (NDN Packet Format v0.3, section "Signature"), as bytes. With the feature
+//! `crypto`, `sign` creates and verifies signatures.
 
 use crate::name::NameRef;
 use crate::tlv::{
@@ -8,7 +8,7 @@ use crate::tlv::{
 };
 use alloc::vec::Vec;
 
-/// How a packet is signed.
+/// Type of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SignatureType {
     /// SHA-256 digest: integrity only.
@@ -21,14 +21,14 @@ pub enum SignatureType {
     HmacWithSha256,
     /// Ed25519.
     Ed25519,
-    /// No signature: 200, by convention.
+    /// No signature. By convention the value is 200.
     Null,
     /// Another value.
     Other(u64),
 }
 
 impl SignatureType {
-    /// The type that a field's value means.
+    /// Returns the type for a field's value.
     pub const fn from_value(value: u64) -> Self {
         match value {
             0 => Self::DigestSha256,
@@ -55,7 +55,7 @@ impl SignatureType {
     }
 }
 
-/// Where the key of a signature is.
+/// Identifies the key of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyLocator<'a> {
     /// Name of a key, or of a certificate.
@@ -97,12 +97,12 @@ impl<'a> KeyLocator<'a> {
     }
 }
 
-/// When a certificate is valid. Both ends are inclusive and written `YYYYMMDDThhmmss`, UTC.
+/// The period in which a certificate is valid. Both ends are inclusive and written `YYYYMMDDThhmmss`, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValidityPeriod<'a> {
-    /// First moment.
+    /// First second.
     pub not_before: &'a [u8; 15],
-    /// Last moment.
+    /// Last second.
     pub not_after: &'a [u8; 15],
 }
 
@@ -129,9 +129,9 @@ impl<'a> ValidityPeriod<'a> {
 /// SignatureInfo of a Data, or InterestSignatureInfo of an Interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignatureInfo<'a> {
-    /// How the packet is signed.
+    /// Type of the signature.
     pub typ: SignatureType,
-    /// Where the key is.
+    /// Identifies the key.
     pub key_locator: Option<KeyLocator<'a>>,
     /// SignatureNonce (Interests): makes the signature unique.
     pub nonce: Option<&'a [u8]>,
@@ -141,12 +141,12 @@ pub struct SignatureInfo<'a> {
     pub seq_num: Option<u64>,
     /// ValidityPeriod (certificates).
     pub validity: Option<ValidityPeriod<'a>>,
-    /// Value of the AdditionalDescription element (certificates), as it is.
+    /// Value of the AdditionalDescription element (certificates), not decoded.
     pub description: Option<&'a [u8]>,
 }
 
 impl<'a> SignatureInfo<'a> {
-    /// A signature of this type, with no other field.
+    /// Creates the SignatureInfo of this type without other fields.
     pub const fn new(typ: SignatureType) -> Self {
         SignatureInfo {
             typ,
@@ -159,16 +159,17 @@ impl<'a> SignatureInfo<'a> {
         }
     }
 
-    /// The same with the name of a key.
+    /// Returns it with the name of a key.
     #[must_use]
     pub const fn with_key(mut self, name: NameRef<'a>) -> Self {
         self.key_locator = Some(KeyLocator::Name(name));
         self
     }
 
-    /// Reads a SignatureInfo or InterestSignatureInfo from an element, whose type the caller has looked at.
+    /// Reads a SignatureInfo or InterestSignatureInfo from an element. The caller has checked the element's type.
     ///
-    /// Errors: those of reading elements, and of what it consists of.
+    /// # Errors
+    /// Returns the errors of reading elements and of the fields.
     pub fn decode(element: &Element<'a>) -> Result<Self, DecodeError> {
         let mut reader = element.reader();
         let typ = reader.expect(types::SIGNATURE_TYPE)?.nni()?;
@@ -238,7 +239,7 @@ impl<'a> SignatureInfo<'a> {
     }
 }
 
-/// A signature: what it says about itself, and its bytes.
+/// A signature: SignatureInfo and the signature's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature<'a> {
     /// SignatureInfo.

@@ -1,13 +1,13 @@
-//! TLV primitives: numbers, elements and the rule for unknown ones (NDN Packet Format v0.3, section "TLV").
+//! TLV primitives: numbers, elements and the rule for unknown elements (NDN Packet Format v0.3, section "TLV").
 //!
-//! Input may carry numbers in longer forms than needed (other implementations accept that too);
-//! output always uses the shortest form. Every failure carries the offset of the element at fault,
-//! counted from the first byte handed to the outermost decoder.
+//! Like other implementations, the reader accepts numbers in longer forms than needed; output always uses the shortest
+//! form. Every error carries the offset of the invalid element, counted from the first byte given to the outermost
+//! decoder.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The largest packet that is accepted or made, bytes: the limit that all implementations share.
+/// Maximum length of a packet, bytes. All implementations share this limit.
 pub const MAX_PACKET_SIZE: usize = 8800;
 
 /// TLV-TYPE numbers of NDN Packet Format v0.3.
@@ -72,45 +72,45 @@ pub mod types {
     pub const ADDITIONAL_DESCRIPTION: u32 = 258;
 }
 
-/// Why bytes are not a packet, and where.
+/// Error of decoding a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: DecodeErrorKind,
-    /// Offset of the element at fault from the start of the input, bytes.
+    /// Offset of the invalid element from the start of the input, bytes.
     pub offset: usize,
 }
 
-/// What can be wrong with a packet.
+/// Kinds of errors in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeErrorKind {
-    /// An element is longer than what contains it.
+    /// An element is longer than the element or the input that contains it.
     Truncated,
     /// The packet is larger than [`MAX_PACKET_SIZE`].
     TooLarge,
     /// Bytes follow the packet.
     TrailingBytes,
-    /// A TLV-TYPE of 0 or above 2^32-1.
+    /// A TLV-TYPE is 0 or above 2^32-1.
     BadType,
-    /// A name component whose TLV-TYPE or TLV-LENGTH is not in the shortest form.
+    /// The TLV-TYPE or TLV-LENGTH of a name component is not in the shortest form.
     NotShortest,
-    /// Another element was required here; the value is the TLV-TYPE found.
+    /// Another element is required here. The value is the TLV-TYPE found.
     Unexpected(u32),
-    /// The element of this TLV-TYPE is required and absent.
+    /// The element of this TLV-TYPE is required but absent.
     Missing(u32),
-    /// An unknown, repeated or misplaced element of this TLV-TYPE that must not be ignored.
+    /// An element of this TLV-TYPE is unknown, repeated or misplaced, and must not be ignored.
     Critical(u32),
-    /// An NDNLPv2 field of this TLV-TYPE out of ascending order.
+    /// An NDNLPv2 field of this TLV-TYPE is out of ascending order.
     OutOfOrder(u32),
-    /// An NDNLPv2 field of this TLV-TYPE that may occur once occurs again.
+    /// An NDNLPv2 field of this TLV-TYPE is repeated but may occur only once.
     Repeated(u32),
-    /// The element of this TLV-TYPE has a length that its definition excludes.
+    /// The element of this TLV-TYPE has an invalid length.
     BadLength(u32),
-    /// A name component type above 65535.
+    /// The type of a name component is above 65535.
     BadComponentType(u32),
-    /// An Interest name without a component.
+    /// The name of an Interest has no component.
     EmptyName,
-    /// FragIndex, FragCount and Sequence that contradict each other.
+    /// FragIndex, FragCount and Sequence contradict each other.
     BadFragment,
 }
 
@@ -140,7 +140,7 @@ impl fmt::Display for DecodeError {
 impl core::error::Error for DecodeError {}
 
 impl DecodeErrorKind {
-    /// This error at an offset.
+    /// Returns the error at an offset.
     #[inline]
     pub const fn at(self, offset: usize) -> DecodeError {
         DecodeError { kind: self, offset }
@@ -161,7 +161,7 @@ pub const fn var_len(number: u64) -> usize {
 /// Length in bytes of a NonNegativeInteger in its shortest form: 1, 2, 4 or 8.
 #[inline]
 pub const fn nni_len(value: u64) -> usize {
-    // Without branches: rates in signals are of any size.
+    // This has no branches, because rates in signals can have any size.
     1 << ((value > 0xFF) as u32 + (value > 0xFFFF) as u32 + (value > 0xFFFF_FFFF) as u32)
 }
 
@@ -177,13 +177,13 @@ pub const fn nni_element_len(typ: u32, value: u64) -> usize {
     element_len(typ, nni_len(value))
 }
 
-/// Whether a node that does not know this TLV-TYPE must drop the packet: the type is 31 or less, or odd.
+/// Returns whether a node must drop the packet if it does not know this TLV-TYPE: the type is at most 31, or odd.
 #[inline]
 pub const fn is_critical(typ: u32) -> bool {
     typ <= 31 || typ % 2 == 1
 }
 
-/// Value of a NonNegativeInteger: 1, 2, 4 or 8 bytes, big endian; `None` for another length.
+/// Value of a NonNegativeInteger: 1, 2, 4 or 8 bytes, big endian. Returns `None` for another length.
 #[inline]
 pub fn nni_value(value: &[u8]) -> Option<u64> {
     Some(match *value {
@@ -202,51 +202,62 @@ pub struct Element<'a> {
     pub typ: u32,
     /// TLV-VALUE.
     pub value: &'a [u8],
-    /// Offset of its first byte (the TLV-TYPE) from the start of the input.
+    /// Offset of the first byte (the TLV-TYPE) from the start of the input.
     pub start: usize,
-    /// Offset of its value from the start of the input.
+    /// Offset of the value from the start of the input.
     pub value_start: usize,
 }
 
 impl<'a> Element<'a> {
-    /// Offset just behind the element.
+    /// Offset of the first byte after the element.
     #[inline]
     pub const fn end(&self) -> usize {
         self.value_start + self.value.len()
     }
 
-    /// A reader of the elements in its value.
+    /// Creates a reader of the elements in the value.
     #[inline]
     pub const fn reader(&self) -> Reader<'a> {
         Reader { rest: self.value, offset: self.value_start }
     }
 
-    /// Its value as a NonNegativeInteger; [`DecodeErrorKind::BadLength`] unless 1, 2, 4 or 8 bytes.
+    /// The value as a NonNegativeInteger.
+    ///
+    /// # Errors
+    /// Returns [`DecodeErrorKind::BadLength`] if it does not have 1, 2, 4 or 8 bytes.
     #[inline]
     pub fn nni(&self) -> Result<u64, DecodeError> {
         nni_value(self.value).ok_or(DecodeErrorKind::BadLength(self.typ).at(self.start))
     }
 
-    /// Its value, which must have `N` bytes; [`DecodeErrorKind::BadLength`] otherwise.
+    /// The value as an array of `N` bytes.
+    ///
+    /// # Errors
+    /// Returns [`DecodeErrorKind::BadLength`] if it does not have `N` bytes.
     #[inline]
     pub fn fixed<const N: usize>(&self) -> Result<&'a [u8; N], DecodeError> {
         self.value.try_into().map_err(|_| DecodeErrorKind::BadLength(self.typ).at(self.start))
     }
 
-    /// Checks that it has no value; [`DecodeErrorKind::BadLength`] otherwise.
+    /// Checks that the value is empty.
+    ///
+    /// # Errors
+    /// Returns [`DecodeErrorKind::BadLength`] if it is not.
     #[inline]
     pub fn empty(&self) -> Result<(), DecodeError> {
         self.fixed::<0>().map(|_| ())
     }
 
-    /// What the evolvability rule says of an unknown or misplaced element: ignore it (`Ok`) or
-    /// drop the packet ([`DecodeErrorKind::Critical`]).
+    /// Applies the evolvability rule to an unknown or misplaced element: `Ok` to ignore it.
+    ///
+    /// # Errors
+    /// Returns [`DecodeErrorKind::Critical`] if the packet must be dropped.
     #[inline]
     pub const fn ignore(&self) -> Result<(), DecodeError> {
         if is_critical(self.typ) { Err(DecodeErrorKind::Critical(self.typ).at(self.start)) } else { Ok(()) }
     }
 
-    /// Whether type and length are in their shortest forms.
+    /// Returns whether TLV-TYPE and TLV-LENGTH are in their shortest forms.
     #[inline]
     pub const fn is_shortest(&self) -> bool {
         self.value_start - self.start == var_len(self.typ as u64) + var_len(self.value.len() as u64)
@@ -261,7 +272,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from the start of `bytes`, which is offset 0.
+    /// Reads from the start of `bytes`, which has offset 0.
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Reader { rest: bytes, offset: 0 }
@@ -273,7 +284,7 @@ impl<'a> Reader<'a> {
         self.offset
     }
 
-    /// Whether nothing is left.
+    /// Returns whether no bytes are left.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -291,7 +302,7 @@ impl<'a> Reader<'a> {
         self.rest = rest;
     }
 
-    /// Reads a VAR-NUMBER in any of its forms.
+    /// Reads a VAR-NUMBER. It need not be in the shortest form.
     #[inline]
     pub fn var_number(&mut self) -> Result<u64, DecodeError> {
         let (number, rest) = match *self.rest {
@@ -307,9 +318,10 @@ impl<'a> Reader<'a> {
         Ok(number)
     }
 
-    /// Reads the next element, or `None` at the end.
+    /// Reads the next element. Returns `None` at the end.
     ///
-    /// Errors: [`DecodeErrorKind::Truncated`], [`DecodeErrorKind::BadType`].
+    /// # Errors
+    /// Returns [`DecodeErrorKind::Truncated`] or [`DecodeErrorKind::BadType`].
     #[inline]
     pub fn element(&mut self) -> Result<Option<Element<'a>>, DecodeError> {
         if self.rest.is_empty() {
@@ -332,7 +344,8 @@ impl<'a> Reader<'a> {
 
     /// Reads the next element, which must have this TLV-TYPE.
     ///
-    /// Errors besides those of [`Reader::element`]: [`DecodeErrorKind::Missing`] at the end,
+    /// # Errors
+    /// Besides the errors of [`Reader::element`], returns [`DecodeErrorKind::Missing`] at the end and
     /// [`DecodeErrorKind::Unexpected`] for another type.
     #[inline]
     pub fn expect(&mut self, typ: u32) -> Result<Element<'a>, DecodeError> {
@@ -343,16 +356,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks that nothing is left; [`DecodeErrorKind::TrailingBytes`] otherwise.
+    /// Checks that no bytes are left.
+    ///
+    /// # Errors
+    /// Returns [`DecodeErrorKind::TrailingBytes`] if bytes are left.
     #[inline]
     pub fn finish(&self) -> Result<(), DecodeError> {
         if self.rest.is_empty() { Ok(()) } else { Err(DecodeErrorKind::TrailingBytes.at(self.offset)) }
     }
 }
 
-/// The one element that `wire` consists of.
+/// Reads the single element in `wire`.
 ///
-/// Errors: those of [`Reader::element`], [`DecodeErrorKind::TooLarge`] and [`DecodeErrorKind::TrailingBytes`].
+/// # Errors
+/// Returns the errors of [`Reader::element`], [`DecodeErrorKind::TooLarge`] or [`DecodeErrorKind::TrailingBytes`].
 #[inline]
 pub fn whole(wire: &[u8]) -> Result<Element<'_>, DecodeError> {
     if wire.len() > MAX_PACKET_SIZE {
@@ -364,13 +381,15 @@ pub fn whole(wire: &[u8]) -> Result<Element<'_>, DecodeError> {
     Ok(element)
 }
 
-/// Length of the first element of a byte stream, or `None` if its header has not arrived in full.
+/// Length of the first element of a byte stream, or `None` if its header has not arrived completely.
 ///
-/// The bytes of the element itself need not have arrived: compare with `stream.len()`.
-/// Errors: [`DecodeErrorKind::BadType`] if it is no Interest, Data or LpPacket, and
-/// [`DecodeErrorKind::TooLarge`] if it is above [`MAX_PACKET_SIZE`]; a stream cannot be resynchronised
-/// after either. Were other types passed over, a web page could speak to a forwarder: an HTTP request reads
-/// as such elements, and its body is the page's.
+/// The bytes of the element itself need not have arrived: compare the length with `stream.len()`.
+///
+/// # Errors
+/// Returns [`DecodeErrorKind::BadType`] if the element is not an Interest, Data or LpPacket, and
+/// [`DecodeErrorKind::TooLarge`] if it is larger than [`MAX_PACKET_SIZE`]. A stream cannot be resynchronised after
+/// either. If the reader skipped other types, a web page could talk to a forwarder: an HTTP request reads as such
+/// elements, and the page chooses its body.
 pub fn stream_frame_len(stream: &[u8]) -> Result<Option<usize>, DecodeError> {
     let mut reader = Reader::new(stream);
     let Ok(typ) = reader.var_number() else { return Ok(None) };
@@ -385,12 +404,12 @@ pub fn stream_frame_len(stream: &[u8]) -> Result<Option<usize>, DecodeError> {
     }
 }
 
-/// The order of elements in a container: each kind has a rank, and ranks must rise.
+/// Checks the order of elements in a container. Each kind of element has a rank, and ranks must rise.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Order(u8);
 
 impl Order {
-    /// Whether an element of this rank (from 1) may stand here; if so, it is taken note of.
+    /// Returns whether an element of this rank (from 1) may come here. If so, records the rank.
     #[inline]
     pub(crate) fn admit(&mut self, rank: u8) -> bool {
         let admitted = rank > self.0;

@@ -1,7 +1,7 @@
 //! Runs of a study on other machines.
 //!
-//! What sends runs there is written in Python (`weir/_cluster.py`). It gets a [`Schedule`], which says which run is next and
-//! takes what came of each. A machine makes a run by [`run_request`], from bytes to bytes.
+//! Python code sends the runs there (`weir/_cluster.py`). It gets a [`Schedule`], which returns the next run and takes
+//! the results. A machine makes a run with [`run_request`], from bytes to bytes.
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -25,10 +25,10 @@ pub fn run_request<'py>(py: Python<'py>, request: &[u8]) -> PyResult<Bound<'py, 
     made.map(|record| PyBytes::new(py, &record)).map_err(|error| study_error(py, &error))
 }
 
-/// Which run of a study is made next, and what came of the others.
+/// The schedule of a study's runs: which run is next, and the results of the others.
 #[pyclass(frozen, module = "weir._native")]
 pub struct Schedule {
-    /// `None` once the study is over.
+    /// `None` after the end of the study.
     open: Mutex<Option<Open>>,
     watched: Watched,
     progress: Option<Py<PyAny>>,
@@ -36,12 +36,12 @@ pub struct Schedule {
 
 struct Open {
     schedule: weir_study::Schedule,
-    /// Is told that records were kept.
+    /// Receives a message after records were kept.
     kept: Sender<()>,
 }
 
-/// Has the runs of a schedule made by `elsewhere`, a callable that gets it and returns when all runs have ended. `on_kept`
-/// is called after records were kept, on another thread.
+/// Lets `elsewhere` make the runs of a schedule. It is a callable that gets the schedule and returns when all runs have
+/// ended. `on_kept` is called after records were kept, on another thread.
 pub fn execute(
     schedule: weir_study::Schedule,
     elsewhere: &Py<PyAny>,
@@ -58,7 +58,7 @@ pub fn execute(
             let progress = progress.map(|progress| progress.clone_ref(py));
             let schedule = Bound::new(py, Schedule { open, watched, progress })?;
             let called = elsewhere.call1(py, (&schedule,));
-            // Python may hold the object for longer: what it has is taken out, so that the thread above ends too.
+            // Python may hold the object for longer. Its contents are taken out, so that the thread above ends too.
             let ended = schedule.get().close();
             called?;
             schedule.get().look(py)?;
@@ -69,9 +69,9 @@ pub fn execute(
 
 #[pymethods]
 impl Schedule {
-    /// Begins a run: its place, its key, and the request for `run_request`. `None` if there is none to begin now.
+    /// Begins a run. Returns its index, its key, and the request for `run_request`, or `None` if no run can begin now.
     ///
-    /// `needed`: not one that the seed of another one may turn out to decide nothing for.
+    /// With `needed`, runs are skipped that may turn out to be unaffected by the seed.
     fn begin<'py>(
         &self,
         py: Python<'py>,
@@ -86,7 +86,7 @@ impl Schedule {
         Ok(begun.map(|(place, key, request)| (place, key, PyBytes::new(py, &request))))
     }
 
-    /// A run has ended: its record.
+    /// Takes the record of a run that has ended.
     fn end(&self, py: Python<'_>, place: usize, record: &[u8]) -> PyResult<()> {
         self.ended(py, place, |expected| {
             let record = Record::from_bytes(record)?;
@@ -98,17 +98,17 @@ impl Schedule {
         })
     }
 
-    /// A run has failed, for this reason.
+    /// Records that a run has failed, with the reason.
     fn fail(&self, py: Python<'_>, place: usize, reason: String) -> PyResult<()> {
         self.ended(py, place, |_| Err(StudyError::Elsewhere(reason)))
     }
 
-    /// A run that has begun did not end: it can begin again.
+    /// Returns a run that has begun but did not end. It can begin again.
     fn give_back(&self, py: Python<'_>, place: usize) -> PyResult<()> {
         self.with(py, |open| open.schedule.give_back(place))
     }
 
-    /// Looks for signals, and tells the progress.
+    /// Handles signals, and reports the progress.
     fn look(&self, py: Python<'_>) -> PyResult<()> {
         self.watched.look(py, self.progress.as_ref())
     }
@@ -135,12 +135,12 @@ impl Schedule {
                 self.watched.on(Event::Advance(schedule.cost(place)));
             }
             self.watched.on(Event::Done(schedule.done()));
-            // The other end is there until this one is gone.
+            // The receiver exists as long as this object.
             let _ = kept.send(());
         })
     }
 
-    /// What came of all.
+    /// The results of all runs.
     fn close(&self) -> Result<Executed, StudyError> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Open { schedule, .. }) = open else { return Ok(Executed::default()) };

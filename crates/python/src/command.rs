@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use pyo3::prelude::*;
 
-/// Runs the command `weir` with these arguments, the name of the program first, and returns its exit code. Help, a wrong
+/// Runs the command `weir` with these arguments, the program's name first, and returns its exit code. Help, an invalid
 /// argument and an interruption end the process.
 #[pyfunction]
 pub fn main(py: Python<'_>, argv: Vec<OsString>) -> u8 {
@@ -18,7 +18,7 @@ pub fn main(py: Python<'_>, argv: Vec<OsString>) -> u8 {
     })
 }
 
-/// An exit code does not say its number.
+/// Converts an exit code. `ExitCode` has no method for its number.
 fn number(code: ExitCode) -> u8 {
     (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(1)
 }

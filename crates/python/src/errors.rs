@@ -1,4 +1,4 @@
-//! Errors of Weir as exceptions of `weir.errors`.
+//! Converts errors of Weir to exceptions of `weir.errors`.
 
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ import_exception!(weir.errors, ScenarioError);
 import_exception!(weir.errors, SchemeError);
 import_exception!(weir.errors, RunError);
 
-/// A mistake in a scenario, with its place.
+/// The exception for a mistake in a scenario, with its place.
 fn scenario_error(py: Python<'_>, error: &weir_scenario::ScenarioError) -> PyErr {
     let exception = ScenarioError::new_err(error.to_string());
     let value = exception.value(py);
@@ -26,7 +26,7 @@ fn scenario_error(py: Python<'_>, error: &weir_scenario::ScenarioError) -> PyErr
     set.err().unwrap_or(exception)
 }
 
-/// Why a run or a study was not made.
+/// The exception for a failed run or study.
 pub fn study_error(py: Python<'_>, error: &StudyError) -> PyErr {
     match error {
         StudyError::Scenario(error) => scenario_error(py, error),

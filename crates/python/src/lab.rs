@@ -1,4 +1,5 @@
-//! Runs in the lab, which `weir/_lab.py` has the command make: namespaces cannot be made in a process with threads.
+//! Runs in the lab. `weir/_lab.py` starts the command for them, because a process with threads cannot create
+//! namespaces.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use crate::scenario::{self, Scenario};
 /// The path and the text of a file.
 type FileText = (String, String);
 
-/// Checks that a run can be made. Whether the command finds the scenario by its name, the options of the command, and the texts
-/// of the files that the scenario reads.
+/// Checks that a run is possible. Returns whether the command finds the scenario by its name, the command's options,
+/// and the texts of the files that the scenario reads.
 #[pyfunction]
 #[pyo3(signature = (scenario, scheme = None, seed = 1, windows = None))]
 pub fn lab_options(
@@ -45,7 +46,7 @@ pub fn lab_options(
     Ok((of.is_named, options, point.scenario.file_texts()))
 }
 
-/// The result of a run that `weir lab` has made: its document, its folder, and what it remarked.
+/// The result of a run made by `weir lab`: its document, its folder, and its remarks.
 #[pyfunction]
 pub fn lab_result(
     py: Python<'_>,

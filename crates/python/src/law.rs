@@ -1,4 +1,4 @@
-//! Window laws that are written in Python: each event takes the interpreter's lock and calls a method.
+//! Window laws written in Python: each event takes the interpreter's lock and calls a method.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,84 +14,84 @@ use weir_schemes::{LARGEST_WINDOW, Resolved, Sign, WindowLaw, own_law};
 
 use crate::errors::SchemeError;
 
-/// The flow that a law is of.
+/// The flow that a law controls.
 #[pyclass(frozen, get_all, module = "weir")]
 pub struct Flow {
     /// The service class: `EF`, `AF3`, `AF2`, `AF1` or `BE`.
     class_name: String,
-    /// Size of the Data to expect, bytes; 0 if the application does not know it.
+    /// Expected size of a Data, bytes; 0 if the application does not know it.
     expected_size_bytes: u64,
-    /// Lifetime of its Interests, s.
+    /// Lifetime of the Interests, s.
     lifetime_s: f64,
 }
 
-/// A Data came to its consumer.
+/// A Data arrived at its consumer.
 #[pyclass(module = "weir")]
 pub struct Data {
-    /// When it came, s.
+    /// Arrival time, s.
     #[pyo3(get)]
     now_s: f64,
-    /// Its segment number.
+    /// Segment number.
     #[pyo3(get)]
     segment: u64,
-    /// The round-trip time, s; `None` if the Interest was sent more than once.
+    /// Round-trip time, s; `None` if the Interest was sent more than once.
     #[pyo3(get)]
     rtt_s: Option<f64>,
-    /// Smoothed round-trip time, this sample included, s; `None` before the first.
+    /// Smoothed round-trip time including this sample, s; `None` before the first sample.
     #[pyo3(get)]
     srtt_s: Option<f64>,
-    /// The congestion mark; 0: there is none.
+    /// Congestion mark; 0: none.
     #[pyo3(get)]
     congestion_mark: u64,
-    /// Whether its Interest was pending until now: not if it counted as lost, and was not sent again.
+    /// Whether the Interest was still pending. It was not if it counted as lost and was not sent again.
     #[pyo3(get)]
     was_pending: bool,
-    /// Pending Interests, this one no longer counted.
+    /// Pending Interests, without this one.
     #[pyo3(get)]
     pending: u32,
     /// Highest segment number sent so far.
     #[pyo3(get)]
     highest_sent: u64,
-    /// The oldest segment that did not come yet.
+    /// The oldest missing segment.
     #[pyo3(get)]
     oldest_missing: u64,
     /// Expected size of the next Data on the wire, bytes.
     #[pyo3(get)]
     expected_size_bytes: u64,
-    /// Packets that the Data counts as; 1 unless the law has the parameter `unit`.
+    /// Number of packets that the Data counts as; 1 unless the law has the parameter `unit`.
     #[pyo3(get)]
     packets: f64,
-    /// The law's decision in `on_data`: the segments from the first to before the second number, whose pending Interests
-    /// it declares lost; `None`: none.
+    /// The law's decision in `on_data`: the pending Interests for the segments from the first number up to, but not
+    /// including, the second count as lost; `None`: none.
     #[pyo3(get, set)]
     lost: Option<(u64, u64)>,
 }
 
-/// An Interest leaves.
+/// An Interest is sent.
 #[pyclass(frozen, get_all, name = "Send", module = "weir")]
 pub struct Sent {
-    /// When it leaves, s.
+    /// Send time, s.
     now_s: f64,
-    /// Its segment number.
+    /// Segment number.
     segment: u64,
-    /// Whether it was sent before.
+    /// Whether it is a retransmission.
     retransmission: bool,
-    /// Pending Interests, this one not counted.
+    /// Pending Interests, without this one.
     pending: u32,
     /// Expected size of its Data on the wire, bytes.
     expected_size_bytes: u64,
-    /// How much later it leaves than the law would have let it, s: the application had nothing to ask for.
+    /// How much later it is sent than the law permitted, s, because the application had nothing to request.
     late_s: f64,
 }
 
-/// An Interest is given up for lost.
+/// An Interest counts as lost.
 #[pyclass(frozen, get_all, module = "weir")]
 pub struct Loss {
-    /// When it is given up, s.
+    /// The time of this decision, s.
     now_s: f64,
-    /// Its segment number.
+    /// Segment number.
     segment: u64,
-    /// Pending Interests, this one no longer counted.
+    /// Pending Interests, without this one.
     pending: u32,
     /// Highest segment number sent so far.
     highest_sent: u64,
@@ -100,13 +100,13 @@ pub struct Loss {
 /// A congestion signal that counts.
 #[pyclass(frozen, get_all, module = "weir")]
 pub struct Congestion {
-    /// `mark`: a Data came with a congestion mark; `loss`: an Interest timed out, or came back as a Nack.
+    /// `mark`: a Data had a congestion mark; `loss`: an Interest timed out, or was answered with a Nack.
     sign: &'static str,
-    /// When it came, s.
+    /// Arrival time, s.
     now_s: f64,
     /// Pending Interests.
     pending: u32,
-    /// Packets that the Data of one of them counts as.
+    /// Number of packets that the Data of one of them counts as.
     packets: f64,
 }
 
@@ -133,7 +133,7 @@ fn seconds(time: Time) -> f64 {
     (time - Time::ZERO).as_secs_f64()
 }
 
-/// The first exception of a run's laws. After it no law is called.
+/// The first exception of a run's laws. After it, laws are not called.
 #[derive(Clone, Debug, Default)]
 pub struct Failed(Arc<FirstError>);
 
@@ -153,13 +153,13 @@ impl Failed {
         self.0.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Raises it.
+    /// Raises the exception, if there is one.
     pub fn raise(&self) -> PyResult<()> {
         self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 }
 
-/// The methods that a class may have of its own; the others are not called.
+/// The methods that a class overrides. Others are not called.
 #[derive(Clone, Copy, Debug)]
 struct Methods {
     on_send: bool,
@@ -169,7 +169,7 @@ struct Methods {
     is_marked: bool,
 }
 
-/// A law as it is given: each flow has a copy of it.
+/// The given law. Each flow has a copy of it.
 pub struct Law {
     name: String,
     given: Vec<(String, Value)>,
@@ -179,7 +179,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// An instance of a subclass of `weir.WindowLaw`.
+    /// Checks that the object is an instance of a subclass of `weir.WindowLaw`.
     pub fn new(law: &Bound<'_, PyAny>, failed: Failed) -> PyResult<Law> {
         let class = law.get_type();
         let name = class.name()?.to_string();
@@ -190,7 +190,7 @@ impl Law {
         }
         let base = law.py().import("weir.law")?.getattr("WindowLaw")?;
         if !law.is_instance(&base)? {
-            return Err(PyTypeError::new_err(format!("{name} is no subclass of weir.WindowLaw")));
+            return Err(PyTypeError::new_err(format!("{name} is not a subclass of weir.WindowLaw")));
         }
         let has = |method: &str| -> PyResult<bool> { Ok(!class.getattr(method)?.is(&base.getattr(method)?)) };
         let methods = Methods {
@@ -204,7 +204,7 @@ impl Law {
         Ok(Law { name, given, prototype: law.clone().unbind(), methods, failed })
     }
 
-    /// The scheme with this law.
+    /// Returns the scheme with this law.
     pub fn resolve(self) -> PyResult<Resolved> {
         let Law { name, given, prototype, methods, failed } = self;
         let make = move |flow: &FlowConfig| FlowLaw::new(&prototype, methods, failed.clone(), flow);
@@ -241,7 +241,7 @@ fn parameter(value: &Bound<'_, PyAny>) -> PyResult<Value> {
 /// The law of one flow.
 #[derive(Debug)]
 struct FlowLaw {
-    /// `None` if it could not be made: the run then ends.
+    /// `None` if it could not be created. Then the run ends.
     law: Option<Py<PyAny>>,
     methods: Methods,
     failed: Failed,
@@ -270,8 +270,8 @@ impl FlowLaw {
         new
     }
 
-    /// Calls a method with what `event` makes, and takes over the window and the pace that it leaves. What the method
-    /// returns goes to `answer`.
+    /// Calls a method with the event from `event`, and reads the resulting window and pace. `answer` gets the method's
+    /// return value.
     fn call<E, A>(&mut self, method: &str, event: E, answer: A)
     where
         E: for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
@@ -314,7 +314,7 @@ impl FlowLaw {
     }
 }
 
-/// An event as Python has it.
+/// Converts an event to a Python object.
 fn event<'py, T>(py: Python<'py>, event: T) -> PyResult<Bound<'py, PyAny>>
 where
     T: PyClass<BaseType = PyAny> + Into<PyClassInitializer<T>>,
@@ -322,7 +322,7 @@ where
     Ok(Bound::new(py, event)?.into_any())
 }
 
-/// Nothing is made of what a method returns.
+/// Ignores a method's return value.
 fn nothing(_event: &Bound<'_, PyAny>, _returned: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }

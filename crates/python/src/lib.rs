@@ -1,8 +1,8 @@
-//! `weir._native`: what the Python package `weir` has from Rust.
+//! `weir._native`: the Rust part of the Python package `weir`.
 //!
-//! Errors are exceptions of `weir.errors`. Tables are Arrow record batches that any library takes by the PyCapsule
-//! interface. Runs release the interpreter's lock, and take it again for progress, for signals, and for window laws that
-//! are written in Python.
+//! Errors are exceptions of `weir.errors`. Tables are Arrow record batches, which other libraries read through the
+//! PyCapsule interface. Runs release the interpreter's lock. They take it for progress, for signals, and for window
+//! laws written in Python.
 
 mod cluster;
 mod command;
@@ -20,7 +20,7 @@ mod table;
 
 use pyo3::prelude::*;
 
-/// What the Python package `weir` has from Rust.
+/// The Rust part of the Python package `weir`.
 #[pymodule]
 mod _native {
     #[pymodule_export]
@@ -46,11 +46,11 @@ mod _native {
     #[pymodule_export]
     use crate::table::Table;
 
-    /// The version of Weir, with the commit that it was built from.
+    /// The version of Weir, with the commit from which it was built.
     #[pymodule_export]
     const VERSION: &str = weir_study::VERSION;
 
-    /// A digest of everything that decides the figures of a run: modules with the same digest make the same runs.
+    /// A digest of everything that determines the figures of a run. Modules with the same digest make the same runs.
     #[pymodule_export]
     const SOURCES: &str = weir_study::SOURCES;
 }

@@ -1,11 +1,11 @@
-//! What comes with Weir: schemes and scenarios.
+//! The schemes and scenarios that come with Weir.
 
 use pyo3::prelude::*;
 use weir_schemes::SCHEMES;
 
 use crate::table::{Columns, Table};
 
-/// The scenarios that come with Weir, a row each: `name` and `title`.
+/// The scenarios that come with Weir, one row each: `name` and `title`.
 #[pyfunction]
 pub fn scenarios() -> Table {
     let all = weir_scenario::builtins();
@@ -15,8 +15,8 @@ pub fn scenarios() -> Table {
         .table()
 }
 
-/// The schemes, a row each: `name`, `title` and `citation`. With `parameters`, a row for each parameter of each scheme (or
-/// of the one named): `scheme`, `key` (as `set` takes it), `default`, `meaning` and `source`.
+/// The schemes, one row each: `name`, `title` and `citation`. With `parameters`, one row for each parameter of each
+/// scheme (or of the named one): `scheme`, `key` (for `set`), `default`, `meaning` and `source`.
 #[pyfunction]
 #[pyo3(signature = (name = None, *, parameters = false))]
 pub fn schemes(name: Option<&str>, parameters: bool) -> PyResult<Table> {

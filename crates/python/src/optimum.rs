@@ -1,4 +1,4 @@
-//! The best allocation that theory knows for a scenario.
+//! The theoretically best allocation for a scenario.
 
 use pyo3::prelude::*;
 use weir_measure::to_json;
@@ -16,8 +16,8 @@ pub struct Optimum {
     document: OptimumDocument,
 }
 
-/// Computes the best allocation for a scenario in these windows; without any in the scenario's own, or else over the whole
-/// run.
+/// Computes the best allocation for a scenario in these windows. By default these are the scenario's own windows, or
+/// else the whole run.
 #[pyfunction]
 #[pyo3(signature = (scenario, windows = None, objective = None, utilisation = None, seed = None))]
 pub fn optimum(
@@ -45,7 +45,7 @@ impl Optimum {
         &self.document.scenario
     }
 
-    /// What is maximised: `link-fair`, `max-min`, `proportional` or `max-flow`.
+    /// The maximised objective: `link-fair`, `max-min`, `proportional` or `max-flow`.
     #[getter]
     fn objective(&self) -> &str {
         &self.document.objective
@@ -57,13 +57,13 @@ impl Optimum {
         self.document.utilisation
     }
 
-    /// Remarks, a text each.
+    /// Remarks, one text each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.document.notes.clone()
     }
 
-    /// Each flow: its rate and goodput, and what it would have alone.
+    /// One row per flow: its rate and goodput, and those that it would have alone.
     #[getter]
     fn flows(&self) -> Table {
         let rows: Vec<(&OptimumWindowRow, &BestFlowRow)> = self.rows(|window| &window.flows);
@@ -99,7 +99,7 @@ impl Optimum {
             .table()
     }
 
-    /// Each direction of each link that Data use.
+    /// One row per direction of each link that Data use.
     #[getter]
     fn links(&self) -> Table {
         let rows: Vec<(&OptimumWindowRow, &BestLinkRow)> = self.rows(|window| &window.links);
@@ -118,7 +118,7 @@ impl Optimum {
             .table()
     }
 
-    /// The bottlenecks, the tightest first.
+    /// The bottlenecks, tightest first.
     #[getter]
     fn bottlenecks(&self) -> Table {
         let rows: Vec<(&OptimumWindowRow, &BottleneckRow)> = self.rows(|window| &window.bottlenecks);
@@ -134,7 +134,7 @@ impl Optimum {
             .table()
     }
 
-    /// Why figures are not exact, for windows and then for completions, a text each; empty if all are exact.
+    /// Why figures are not exact, first for windows, then for completions, one text each; empty if all are exact.
     #[getter]
     fn inexact(&self) -> Vec<String> {
         let windows = self.document.windows.iter().filter_map(|window| window.inexact.clone());
@@ -143,7 +143,7 @@ impl Optimum {
         all
     }
 
-    /// When each flow that has an end would be complete.
+    /// The completion time of each flow that has an end.
     #[getter]
     fn completions(&self) -> Table {
         let rows = &self.document.completions;
@@ -179,7 +179,7 @@ impl Optimum {
             .table()
     }
 
-    /// The document, a dict: what `weir optimum --json` prints.
+    /// The document, a dict: the output of `weir optimum --json`.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         pythonize::pythonize(py, &self.document).map_err(PyErr::from)

@@ -14,17 +14,17 @@ use crate::errors::WeirError;
 use crate::series;
 use crate::table::{Columns, Table, escaped};
 
-/// What a run has measured.
+/// The measurements of a run.
 ///
-/// The tables `flows`, `classes`, `groups`, `links` and `nodes` have rows for the whole run and for each window, which the columns
-/// `window`, `from_s` and `to_s` say.
+/// The tables `flows`, `classes`, `groups`, `links` and `nodes` have rows for the whole run and for each window,
+/// identified by the columns `window`, `from_s` and `to_s`.
 #[pyclass(frozen, module = "weir")]
 pub struct Result {
     pub report: Arc<Report>,
 }
 
-/// The figures over time, a row for each step of each flow, class, direction of a link, or node. Empty if the run was made
-/// without series.
+/// The figures over time: one row for each step of each flow, class, direction of a link, or node. Empty if the run was
+/// made without series.
 #[pyclass(frozen, module = "weir")]
 pub struct Series {
     report: Arc<Report>,
@@ -56,25 +56,25 @@ impl Result {
         self.report.document.seed
     }
 
-    /// Whether the figures depend on the seed.
+    /// Returns whether the figures depend on the seed.
     #[getter]
     fn seed_matters(&self) -> bool {
         self.report.document.seed_matters
     }
 
-    /// The time that the run took, s.
+    /// The time that the run took on the wall clock, s.
     #[getter]
     fn wall_s(&self) -> f64 {
         self.report.document.wall_s
     }
 
-    /// Remarks of the run, a text each.
+    /// Remarks about the run, one text each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.report.notes.clone()
     }
 
-    /// Each flow: goodput, delay, losses, and when it was complete.
+    /// One row per flow: goodput, delay, losses, and completion time.
     #[getter]
     fn flows(&self) -> Table {
         let rows = self.rows(|document| &document.flows, |window| &window.flows);
@@ -98,7 +98,7 @@ impl Result {
             .table()
     }
 
-    /// Each service class: its flows together.
+    /// One row per service class: the sum of its flows.
     #[getter]
     fn classes(&self) -> Table {
         let rows = self.rows(|document| &document.classes, |window| &window.classes);
@@ -108,7 +108,7 @@ impl Result {
             .figures(|| rows.iter().map(|(_, row)| &row.figures))
     }
 
-    /// Each group of flows, those of one [[flow]] table, together.
+    /// One row per group of flows, which are those of one [[flow]] table: the sum of its flows.
     #[getter]
     fn groups(&self) -> Table {
         let rows = self.rows(|document| &document.groups, |window| &window.groups);
@@ -118,7 +118,7 @@ impl Result {
             .figures(|| rows.iter().map(|(_, row)| &row.figures))
     }
 
-    /// Each direction of each link.
+    /// One row per direction of each link.
     #[getter]
     fn links(&self) -> Table {
         let rows = self.rows(|document| &document.links, |window| &window.links);
@@ -144,13 +144,13 @@ impl Result {
             .table()
     }
 
-    /// Each node: its role (consumer, router, producer or peer), its cache, its pending Interests, the packets that it threw
-    /// away, and where it is drawn, if the scenario says so.
+    /// One row per node: its role (consumer, router, producer or peer), its cache, its pending Interests, its dropped
+    /// packets, and its drawing position if the scenario gives one.
     #[getter]
     fn nodes(&self) -> Table {
         let rows = self.rows(|document| &document.nodes, |window| &window.nodes);
         let all = &self.report.topology.nodes;
-        // Those of each part are all nodes, in their order.
+        // Each part has rows for all nodes, in their order.
         let nodes = || (0..rows.len()).filter_map(|at| all.get(at % all.len()));
         let position = |axis: fn((f32, f32)) -> f32| {
             nodes().map(move |node: &TopologyNode| node.position.map(|at| f64::from(axis(at))))
@@ -161,17 +161,13 @@ impl Result {
             .text("node", "its name", rows.iter().map(|(_, row)| &row.node))
             .text("role", "consumer, router, producer, or peer", nodes().map(|node| node.role.name()))
             .count("cache_hits", "Interests that its stores answered", count(|row| row.cache_hits))
+            .count("cache_misses", "Interests that its stores did not answer", count(|row| row.cache_misses))
+            .count("cache_insertions", "Data newly stored", count(|row| row.cache_insertions))
             .count(
-                "cache_misses",
-                "Interests that were looked up there in vain",
-                count(|row| row.cache_misses),
+                "cache_evictions",
+                "Data evicted to make room for others",
+                count(|row| row.cache_evictions),
             )
-            .count(
-                "cache_insertions",
-                "Data that were stored and had not been there",
-                count(|row| row.cache_insertions),
-            )
-            .count("cache_evictions", "Data that made room for others", count(|row| row.cache_evictions))
             .maybe(
                 "cache_hit_ratio",
                 "part of the Interests looked up that were answered; null without any",
@@ -182,14 +178,14 @@ impl Result {
                 "pending Interests, mean over the ends of steps",
                 rows.iter().map(|(_, row)| row.pit_mean),
             )
-            .count("pit_max", "the most Interests that were pending at once", count(|row| row.pit_max))
-            .count("drops", "packets that it threw away, for whatever reason", count(drops))
-            .maybe("x", "where it is drawn, to the right", position(|at| at.0))
-            .maybe("y", "where it is drawn, down", position(|at| at.1))
+            .count("pit_max", "maximum number of Interests pending at once", count(|row| row.pit_max))
+            .count("drops", "packets that it dropped, for any reason", count(drops))
+            .maybe("x", "drawing position, to the right", position(|at| at.0))
+            .maybe("y", "drawing position, downwards", position(|at| at.1))
             .table()
     }
 
-    /// The measuring windows: those of the scenario, then further ones.
+    /// The measuring windows: first those of the scenario, then additional ones.
     #[getter]
     fn windows(&self) -> Table {
         let windows = &self.report.document.windows;
@@ -241,9 +237,9 @@ impl Result {
         Series { report: Arc::clone(&self.report) }
     }
 
-    /// The histogram of a measured quantity: `delay`, `queueing`, `completion` or `slowdown`. `of` is the name of a class, of a
-    /// group, of a flow as `C1 /A`, or of the direction of a link as `R1->R2`; without it, that of all flows or all links.
-    /// `window` is a window as in the tables, such as `20:120`; without it, that of the whole run.
+    /// The histogram of a measured quantity: `delay`, `queueing`, `completion` or `slowdown`. `of` is the name of a
+    /// class, of a group, of a flow such as `C1 /A`, or of the direction of a link such as `R1->R2`; by default all
+    /// flows or all links. `window` is a window as in the tables, such as `20:120`; by default the whole run.
     #[pyo3(signature = (what, of=None, window="run"))]
     fn distribution(&self, what: &str, of: Option<&str>, window: &str) -> PyResult<Distribution> {
         let document = &self.report.document;
@@ -263,7 +259,7 @@ impl Result {
             None => matches!(row.kind.as_str(), "class" | "links"),
         };
         let mut found: Option<weir_measure::Distribution> = None;
-        // A group may have the name of a class, which then comes first and alone.
+        // A group may have the name of a class. Then the class comes first and is the only one used.
         let meant = rows.iter().filter(|row| row.what == what).filter(is_meant);
         for row in meant.take(if of.is_some() { 1 } else { usize::MAX }) {
             match &mut found {
@@ -281,7 +277,7 @@ impl Result {
         })
     }
 
-    /// The document of the run, a dict: what `weir run --json` prints.
+    /// The document of the run, a dict: the output of `weir run --json`.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         pythonize::pythonize(py, &self.report.document).map_err(PyErr::from)
@@ -292,7 +288,7 @@ impl Result {
         to_json(&self.report.document)
     }
 
-    /// Writes the report, one HTML page with all in it, and returns its path.
+    /// Writes the report as one HTML page, and returns its path.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
         py.detach(|| write_html(&self.report, &path))
             .map_err(|error| WeirError::new_err(error.to_string()))?;
@@ -318,7 +314,7 @@ impl Result {
     }
 }
 
-/// A histogram of a run. `+` adds those of several runs, over seeds for example.
+/// A histogram of a run. `+` adds histograms of several runs, for example over seeds.
 #[pyclass(frozen, module = "weir")]
 pub struct Distribution(weir_measure::Distribution);
 
@@ -336,18 +332,18 @@ impl Distribution {
         self.0.count
     }
 
-    /// Their mean, exact.
+    /// The exact mean of the values.
     #[getter]
     fn mean(&self) -> Option<f64> {
         self.0.mean
     }
 
-    /// The points of the cumulative distribution: values, and the part of all values up to each, 0 to 1.
+    /// The points of the cumulative distribution: values, and the fraction of all values up to each, 0 to 1.
     fn cdf(&self) -> (Vec<f64>, Vec<f64>) {
         self.0.cdf().unzip()
     }
 
-    /// The value that this part (0 to 1) of all values does not exceed; off by half a step or 0.4 %.
+    /// The value that this fraction (0 to 1) of all values does not exceed. Its error is at most half a step or 0.4 %.
     fn quantile(&self, part: f64) -> Option<f64> {
         self.0.quantile(part)
     }
@@ -369,25 +365,25 @@ impl Distribution {
 
 #[pymethods]
 impl Series {
-    /// Each flow over time.
+    /// The figures of each flow over time.
     #[getter]
     fn flows(&self) -> Table {
         series::flows(&self.report)
     }
 
-    /// Each class over time: its flows summed.
+    /// The figures of each class over time, summed over its flows.
     #[getter]
     fn classes(&self) -> Table {
         series::classes(&self.report)
     }
 
-    /// Each direction of each link over time.
+    /// The figures of each direction of each link over time.
     #[getter]
     fn links(&self) -> Table {
         series::links(&self.report)
     }
 
-    /// Each node over time.
+    /// The figures of each node over time.
     #[getter]
     fn nodes(&self) -> Table {
         series::nodes(&self.report)
@@ -414,7 +410,7 @@ const LOST: &str = "Data packets dropped in the network";
 const RETRANSMITTED: &str = "retransmitted Interests";
 const TIMEOUTS: &str = "retransmission timeouts";
 
-/// A part of a run.
+/// A part of a run: the whole run or a window.
 #[derive(Clone)]
 struct Part {
     label: String,
@@ -430,7 +426,7 @@ impl Part {
 }
 
 impl Result {
-    /// The rows over the whole run, and those over each window.
+    /// The rows of the whole run, and those of each window.
     fn rows<'a, T>(
         &'a self,
         of_run: impl Fn(&'a RunDocument) -> &'a Vec<T>,
@@ -444,7 +440,7 @@ impl Result {
     }
 }
 
-/// The columns that say which part of the run a row is of.
+/// The columns that identify a row's part of the run.
 fn parts<T>(rows: &[(Part, T)]) -> Columns {
     Columns::default()
         .text("window", WINDOW, rows.iter().map(|(part, _)| &part.label))
@@ -482,7 +478,7 @@ impl Columns {
     }
 }
 
-/// A relation as the document has it.
+/// The name of a relation in the document.
 fn relation(bound: Relation) -> &'static str {
     match bound {
         Relation::About => "about",

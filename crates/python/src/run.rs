@@ -1,4 +1,4 @@
-//! One run, in this process.
+//! A single run in this process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::law::{Failed, Law};
 use crate::result::Result;
 use crate::scenario::{self, Scenario};
 
-/// Runs a scenario under a scheme: a name, or a `weir.WindowLaw` that consumers have while nodes forward plainly.
+/// Runs a scenario under a scheme: a name, or a `weir.WindowLaw` for the consumers, while nodes only forward.
 ///
-/// `windows` are further measuring windows, pairs of times. Without `series` there are no time series. `progress` is called
-/// now and then with the part of the run that is over, 0 to 1.
+/// `windows` are additional measuring windows, pairs of times. Without `series` there are no time series. `progress` is
+/// called regularly with the completed fraction of the run, 0 to 1.
 #[pyfunction]
 #[pyo3(signature = (scenario, scheme = None, law = None, seed = 1, windows = None, series = true, progress = None, threads = 1))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -41,7 +41,7 @@ pub fn run(
     Ok(Result { report: Arc::new(report) })
 }
 
-/// What is to be run of a scenario.
+/// A requested run of a scenario.
 struct Asked {
     scheme: Option<String>,
     law: Option<Law>,
@@ -78,7 +78,7 @@ impl Asked {
         between.failed.raise()?;
         point.complete(&mut report.document);
         report.notes.extend(point.optimum().and_then(ScenarioOptimum::note).map(str::to_owned));
-        // No command makes a run under a law, or of a text, that is in Python only.
+        // No command can repeat a run with a law or a text that exists only in Python.
         if is_law || !scenario.is_named {
             report.document.command.clear();
         }
@@ -86,7 +86,7 @@ impl Asked {
     }
 }
 
-/// What is looked at between slices of a run: signals, errors of Python's laws, and progress.
+/// Checks between slices of a run: signals, errors of Python's laws, and progress.
 struct Between {
     failed: Failed,
     progress: Option<Py<PyAny>>,
@@ -95,7 +95,7 @@ struct Between {
 }
 
 impl Between {
-    /// How often progress is told.
+    /// Interval of progress reports.
     const EVERY: Duration = Duration::from_millis(50);
 
     /// Ends the run if there is an error.

@@ -1,4 +1,4 @@
-//! Scenarios: read from a file, from the list, or from a text.
+//! Scenarios: loaded from a file or from the list, or parsed from a text.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use weir_study::{Point, Source, StudyError};
 use crate::errors::{ScenarioError, study_error};
 use crate::table::{Columns, Table};
 
-/// An experiment, read and checked: a network, its flows, its events, and what should come out.
+/// A checked experiment: a network, its flows, its events, and the expected results.
 ///
-/// `weir.Scenario.load` reads a file or one of the scenarios that come with Weir; `weir.scenario` builds one from Python
-/// objects.
+/// `weir.Scenario.load` loads a file or one of the scenarios that come with Weir. `weir.scenario` builds one from
+/// Python objects.
 #[pyclass(frozen, module = "weir")]
 pub struct Scenario {
-    /// Without measuring windows besides its own.
+    /// The scenario with only its own measuring windows.
     point: Arc<Point>,
     /// Whether `weir run NAME` finds it.
     pub is_named: bool,
@@ -26,7 +26,7 @@ pub struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// A scenario of the list (`weir.scenarios()`) or a file, with `set` applied: a dict of keys, such as
+    /// Loads a scenario from the list (`weir.scenarios()`) or from a file, and applies `set`: a dict of keys, such as
     /// `link.R2-R3.rate`, and their values.
     ///
     /// Raises `weir.ScenarioError` with the file, the line and the key.
@@ -39,7 +39,7 @@ impl Scenario {
         Scenario::read(py, source, set, true)
     }
 
-    /// A scenario from the text of its file, called `name` in results and in messages.
+    /// Parses a scenario from a text in the file format. `name` is its name in results and messages.
     ///
     /// Raises `weir.ScenarioError` with the line of the text and the key.
     #[staticmethod]
@@ -53,37 +53,37 @@ impl Scenario {
         Scenario::read(py, Source::of_text(name, text), overrides(set)?, false)
     }
 
-    /// The same scenario with further values set: a dict of keys, such as `link.R2-R3.rate`, and their values.
+    /// Returns the scenario with additional values set: a dict of keys, such as `link.R2-R3.rate`, and their values.
     fn with_set(&self, py: Python<'_>, set: &Bound<'_, PyDict>) -> PyResult<Scenario> {
         let set = [self.point.set.clone(), overrides(Some(set))?].concat();
         Scenario::read(py, self.point.source.clone(), set, self.is_named)
     }
 
-    /// Its name in results: that of the list, the path of its file, or the given one.
+    /// The scenario's name in results: its name in the list, its file's path, or the given name.
     #[getter]
     fn name(&self) -> &str {
         &self.point.scenario.name
     }
 
-    /// The experiment in one line.
+    /// A description of the experiment in one line.
     #[getter]
     fn title(&self) -> &str {
         &self.point.scenario.title
     }
 
-    /// The paper or the reason that it comes from; may be empty.
+    /// The paper or the reason behind the scenario; may be empty.
     #[getter]
     fn source(&self) -> &str {
         &self.point.scenario.source
     }
 
-    /// The text of its file, TOML, without what was set.
+    /// The text of the file, TOML, without the changes by `set`.
     #[getter]
     fn text(&self) -> &str {
         self.point.source.text()
     }
 
-    /// The scheme that runs if no other is named.
+    /// The scheme that runs by default.
     #[getter]
     fn scheme(&self) -> &str {
         &self.point.scenario.scheme
@@ -95,19 +95,19 @@ impl Scenario {
         self.point.scenario.duration.as_secs_f64()
     }
 
-    /// What was changed in it: texts `KEY=VALUE`, in order.
+    /// The changes by `set`: texts `KEY=VALUE`, in order.
     #[getter]
     fn set(&self) -> Vec<String> {
         self.point.set.clone()
     }
 
-    /// Remarks on what was left out because the run was shortened.
+    /// Remarks about parts that were left out because the run was shortened.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.point.scenario.notes.clone()
     }
 
-    /// Every key that `set` takes, a row each: `key`, `value` (as a text of the file) and `source`.
+    /// Every key for `set`, one row each: `key`, `value` (as text of the file) and `source`.
     #[getter]
     fn parameters(&self) -> Table {
         let settings: Vec<Setting> = self.point.scenario.settings.iter().collect();
@@ -122,7 +122,7 @@ impl Scenario {
             .table()
     }
 
-    /// The parameters that the experiment varies: for each axis its values, as `set={"axis.NAME": VALUE}` takes them.
+    /// The parameters that the experiment varies: for each axis its values, in the form of `set={"axis.NAME": VALUE}`.
     #[getter]
     fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let axes = PyDict::new(py);
@@ -132,7 +132,7 @@ impl Scenario {
         Ok(axes)
     }
 
-    /// The measuring windows, a row each: `name`, `from_s` and `to_s`.
+    /// The measuring windows, one row each: `name`, `from_s` and `to_s`.
     #[getter]
     fn windows(&self) -> Table {
         let windows = &self.point.scenario.windows;
@@ -155,7 +155,7 @@ impl Scenario {
         )
     }
 
-    /// For pickle: a scenario goes to other processes as its text.
+    /// Supports pickle: a scenario is sent to other processes as text.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, this) = (slf.py(), slf.get());
         let Point { source, set, .. } = &*this.point;
@@ -189,15 +189,15 @@ impl Scenario {
         Ok(Scenario { point, is_named })
     }
 
-    /// The scenario without measuring windows besides its own.
+    /// The scenario with only its own measuring windows.
     pub fn point(&self) -> &Arc<Point> {
         &self.point
     }
 
-    /// The scenario with these measuring windows besides its own.
+    /// The scenario with these additional measuring windows.
     ///
     /// # Errors
-    /// A text that was right is right once more.
+    /// Returns an error if parsing the text again fails, which does not happen for a valid text.
     pub fn with_windows(&self, windows: Vec<(Span, Span)>) -> Result<Arc<Point>, StudyError> {
         if windows.is_empty() {
             return Ok(Arc::clone(&self.point));
@@ -206,13 +206,13 @@ impl Scenario {
     }
 }
 
-/// Where a setting's value comes from: what the file says of it, or where it stands.
+/// The source of a setting's value: the file's comment on it, or its place in the file.
 fn source(setting: &Setting) -> Option<String> {
     let place = || setting.location.as_ref().map(Location::to_string);
     setting.source.as_deref().map(str::to_owned).or_else(place)
 }
 
-/// `{"link.R2-R3.rate": "20 Mb/s"}` as `KEY=VALUE`.
+/// Converts `{"link.R2-R3.rate": "20 Mb/s"}` to `KEY=VALUE`.
 pub fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
     let Some(set) = set else { return Ok(Vec::new()) };
     let one = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
@@ -222,7 +222,7 @@ pub fn overrides(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
     set.iter().map(one).collect()
 }
 
-/// A value as `--set` takes it: a text as it is, numbers and lists as TOML.
+/// Converts a value to the form of `--set`: a text stays, numbers and lists become TOML.
 pub fn set_value(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(flag.is_true().to_string());
@@ -231,7 +231,7 @@ pub fn set_value(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
         return Ok(value.str()?.to_string());
     }
     if value.is_instance_of::<PyFloat>() {
-        // As Python's own float writes it: NumPy's is one too, and writes itself otherwise.
+        // Format the value as a Python float: NumPy's floats are Python floats with another format.
         return Ok(PyFloat::new(value.py(), value.extract()?).repr()?.to_string());
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
@@ -242,7 +242,7 @@ pub fn set_value(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
         });
         return Ok(format!("[{}]", items.collect::<PyResult<Vec<_>>>()?.join(", ")));
     }
-    // Numbers of other libraries, such as NumPy's.
+    // Numbers of other libraries, such as NumPy.
     if let Ok(number) = value.call_method0("item") {
         return set_value(key, &number);
     }
@@ -252,7 +252,7 @@ pub fn set_value(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     )))
 }
 
-/// A time in seconds, or as a text with its unit.
+/// A time in seconds, or a text with its unit.
 #[derive(FromPyObject)]
 enum Seconds {
     Number(f64),
@@ -263,7 +263,7 @@ impl Seconds {
     fn span(&self) -> PyResult<Span> {
         let wrong = |given: &str| {
             PyValueError::new_err(format!(
-                "{given} is no time: give seconds, 0 or more, or a text such as \"500 ms\""
+                "{given} is not a time: give seconds, 0 or more, or a text such as \"500 ms\""
             ))
         };
         match self {
@@ -277,14 +277,14 @@ impl Seconds {
     }
 }
 
-/// Measuring windows: a list of pairs of times.
+/// Parses measuring windows: a list of pairs of times.
 pub fn windows(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(Span, Span)>> {
     let Some(given) = given else { return Ok(Vec::new()) };
     let one = |pair: PyResult<Bound<'_, PyAny>>| {
         let pair = pair?;
         let pair: (Seconds, Seconds) = pair.extract().map_err(|_| {
             PyTypeError::new_err(format!(
-                "{pair} is no window: give two times, such as (20, 120) or (\"500 ms\", \"2 s\")"
+                "{pair} is not a window: give two times, such as (20, 120) or (\"500 ms\", \"2 s\")"
             ))
         })?;
         Ok((pair.0.span()?, pair.1.span()?))

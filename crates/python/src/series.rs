@@ -1,11 +1,11 @@
-//! The figures over time as tables, with the columns that `weir_results::schema` declares.
+//! The figures over time as tables, with the columns declared in `weir_results::schema`.
 
 use weir_measure::{Report, RunDocument, Series};
 use weir_results::schema::{CLASSES, FLOWS, LINKS, NODES, Table as Declared};
 
 use crate::table::{Columns, Table};
 
-/// Each flow over time.
+/// The figures of each flow over time.
 pub fn flows(report: &Report) -> Table {
     let Report { document, series, .. } = report;
     let rows = Rows { of: FLOWS, series, things: series.flows.len().min(document.flows.len()) };
@@ -30,7 +30,7 @@ pub fn flows(report: &Report) -> Table {
         .table()
 }
 
-/// Each class over time.
+/// The figures of each class over time.
 pub fn classes(report: &Report) -> Table {
     let series = &report.series;
     let all = &series.classes;
@@ -44,7 +44,7 @@ pub fn classes(report: &Report) -> Table {
         .table()
 }
 
-/// Each direction of each link over time.
+/// The figures of each direction of each link over time.
 pub fn links(report: &Report) -> Table {
     let Report { document, series, .. } = report;
     let RunDocument { links, .. } = document;
@@ -67,7 +67,7 @@ pub fn links(report: &Report) -> Table {
         .table()
 }
 
-/// Each node over time.
+/// The figures of each node over time.
 pub fn nodes(report: &Report) -> Table {
     let Report { document, series, .. } = report;
     let RunDocument { nodes, .. } = document;
@@ -90,7 +90,7 @@ impl Columns {
     }
 }
 
-/// A row for each step of each flow, class, link or node: all steps of one after the other.
+/// One row for each step of each flow, class, link or node. All steps of one come before those of the next.
 struct Rows<'a> {
     of: Declared,
     series: &'a Series,
@@ -102,13 +102,13 @@ impl<'a> Rows<'a> {
         self.of.columns.iter().find(|column| column.name == name).map_or("", |column| column.about)
     }
 
-    /// A value of each thing, in all of its rows.
+    /// A value of each object, in all its rows.
     fn of_things<T: Copy>(&self, value: impl Fn(usize) -> T) -> impl Iterator<Item = T> {
         let samples = self.series.samples;
         (0..self.things).flat_map(move |at| std::iter::repeat_n(value(at), samples))
     }
 
-    /// A value of each step of each thing; `None` where it was not recorded.
+    /// A value of each step of each object; `None` if it was not recorded.
     fn of_steps<T: Copy + 'a>(&self, steps: impl Fn(usize) -> &'a Vec<T>) -> impl Iterator<Item = Option<T>> {
         let samples = self.series.samples;
         (0..self.things).flat_map(move |at| {

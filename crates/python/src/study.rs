@@ -1,4 +1,4 @@
-//! Studies: sweeps, comparisons and reproductions, on the threads of this process or elsewhere.
+//! Studies (sweeps, comparisons and reproductions) on the threads of this process or elsewhere.
 
 use std::ffi::CString;
 use std::num::NonZero;
@@ -25,7 +25,7 @@ use crate::errors::{WeirError, study_error};
 use crate::scenario::{self, Scenario};
 use crate::table::{Columns, Table};
 
-/// What came of a list of runs: of a sweep, a comparison or a reproduction.
+/// The results of a list of runs: of a sweep, a comparison or a reproduction.
 #[pyclass(frozen, module = "weir")]
 pub struct Study {
     view: Box<dyn View>,
@@ -35,10 +35,10 @@ pub struct Study {
     folder: Option<PathBuf>,
 }
 
-/// Seeds as Python has them: a text such as `3..8`, or a list.
+/// Seeds from Python: a text such as `3..8`, or a list.
 #[derive(FromPyObject)]
 pub enum GivenSeeds {
-    /// As the command takes them.
+    /// In the form of the command.
     Text(String),
     /// The seeds.
     List(Vec<u64>),
@@ -54,20 +54,21 @@ impl GivenSeeds {
     }
 }
 
-/// How runs are made, and where results go.
+/// How to make the runs, and where to store the results.
 struct How {
-    /// How many at a time; `None` for as many as there are processors.
+    /// Number of simultaneous runs; `None` for the number of processors.
     jobs: Option<NonZero<usize>>,
     folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
-    /// Makes the runs of a `cluster::Schedule` in place of the threads of this process.
+    /// Makes the runs of a `cluster::Schedule` instead of the threads of this process.
     elsewhere: Option<Py<PyAny>>,
 }
 
 /// Runs a scenario at every point of some axes, under several schemes and with several seeds.
 ///
-/// `vary` has a text `KEY=VALUES` for each axis given as a text, or a key and its values. `progress` is called now and then
-/// with the part that is done, 0 to 1, complete runs, and all runs. `elsewhere` gets a `Schedule` and has its runs made.
+/// `vary` has for each axis a text `KEY=VALUES`, or a key and its values. `progress` is called regularly with the
+/// completed fraction, 0 to 1, the number of completed runs, and the number of all runs. `elsewhere` gets a `Schedule`
+/// and makes its runs.
 #[pyfunction]
 #[pyo3(signature = (scenario, vary, zip, schemes, seeds, windows, shard, jobs, folder, progress, elsewhere = None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -101,7 +102,7 @@ pub fn sweep(
     How { jobs, folder, progress, elsewhere }.make(py, Box::new(plan))
 }
 
-/// Runs scenarios under several schemes: `names` are scenarios, papers or files; none for every experiment.
+/// Runs scenarios under several schemes. `names` are scenarios, papers or files; by default every experiment.
 #[pyfunction]
 #[pyo3(signature = (names, schemes, seeds, set, windows, jobs, folder, progress))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -129,7 +130,7 @@ pub fn compare(
     How { jobs, folder, progress, elsewhere: None }.make(py, Box::new(plan))
 }
 
-/// Runs the experiments of papers and checks their statements: `names` are papers, experiments or files; none for all
+/// Runs the experiments of papers and checks their statements. `names` are papers, experiments or files; by default all
 /// papers.
 #[pyfunction]
 #[pyo3(signature = (names, seeds, scheme, jitter, jobs, folder, progress))]
@@ -151,7 +152,7 @@ pub fn reproduce(
     How { jobs, folder, progress, elsewhere: None }.make(py, Box::new(plan))
 }
 
-/// An axis: a key with a list of values, or a text as `--vary` takes it.
+/// An axis: a key with a list of values, or a text in the form of `--vary`.
 fn given_axis(py: Python<'_>, (key, values): (String, Option<Vec<Bound<'_, PyAny>>>)) -> PyResult<Axis> {
     let Some(values) = values else { return key.parse().map_err(|error| study_error(py, &error)) };
     let values = values.iter().map(|value| scenario::set_value(&key, value)).collect::<PyResult<Vec<_>>>()?;
@@ -159,7 +160,7 @@ fn given_axis(py: Python<'_>, (key, values): (String, Option<Vec<Bound<'_, PyAny
 }
 
 impl How {
-    /// Makes the missing runs, and what is made of all.
+    /// Makes the missing runs, and the study's outcome.
     fn make(self, py: Python<'_>, view: Box<dyn View>) -> PyResult<Study> {
         py.detach(|| {
             let error = |error: StudyError| Python::attach(|py| study_error(py, &error));
@@ -168,12 +169,12 @@ impl How {
             let executed = self.execute(&*view, &store, &written);
             let How { folder, .. } = self;
             if executed.is_err() {
-                // What is complete can be read, and the same call makes the rest.
+                // Complete results can be read, and the same call makes the rest.
                 folder.iter().for_each(|folder| written.note(view.study().write_tables(&store, &[], folder)));
             }
             let finished = view.finish(&store, executed?, folder.as_deref(), &|note| written.note(note));
             let (outcome, failures) = finished.map_err(error)?;
-            // The study is complete in memory, whatever the disk has of it.
+            // The study is complete in memory, even if it could not be written.
             written.warn()?;
             Ok(Study { view, outcome, store, failures, folder })
         })
@@ -224,7 +225,7 @@ impl How {
     }
 }
 
-/// The first thing that could not be written.
+/// The first error of writing.
 #[derive(Default)]
 struct Written(Mutex<Option<StudyError>>);
 
@@ -235,7 +236,7 @@ impl Written {
         }
     }
 
-    /// Warns of it.
+    /// Issues a warning about the error.
     fn warn(self) -> PyResult<()> {
         let Some(error) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner) else { return Ok(()) };
         let text = CString::new(format!("results are not all on disk: {error}"))?;
@@ -243,7 +244,7 @@ impl Written {
     }
 }
 
-/// How far a study is.
+/// Progress of a study.
 #[derive(Default)]
 pub struct Watched {
     cost: AtomicU64,
@@ -253,10 +254,10 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// How often signals are looked for and progress is told.
+    /// Interval at which signals are handled and progress is reported.
     const EVERY: Duration = Duration::from_millis(50);
 
-    /// Notes what happens.
+    /// Records an event.
     pub fn on(&self, event: Event) {
         match event {
             Event::Begin { kept, all, cost } => {
@@ -273,13 +274,13 @@ impl Watched {
         }
     }
 
-    /// Looks for signals, and tells the progress.
+    /// Handles signals, and reports the progress.
     pub fn look(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
         let Some(progress) = progress else { return Ok(()) };
         let [cost, advanced] = [&self.cost, &self.advanced].map(|count| count.load(Ordering::Relaxed));
         let [done, all] = [&self.done, &self.all].map(|count| count.load(Ordering::Relaxed));
-        // The plan is not made yet.
+        // There is no plan yet.
         if all == 0 {
             return Ok(());
         }
@@ -290,13 +291,13 @@ impl Watched {
 
 #[pymethods]
 impl Study {
-    /// Its name in the tables.
+    /// The study's name in the tables.
     #[getter]
     fn name(&self) -> &str {
         self.view.study().name()
     }
 
-    /// Its axes: for each key the values, as texts.
+    /// The axes: for each key its values as texts.
     #[getter]
     fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let axes = PyDict::new(py);
@@ -312,19 +313,20 @@ impl Study {
         self.view.command().text()
     }
 
-    /// The folder of its results; `None` if they are in memory only.
+    /// The folder of the results; `None` if they are only in memory.
     #[getter]
     fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Every figure of every run: a row for each, with the run, the window, the object, the metric, the unit and the value.
+    /// Every figure of every run, one row each, with the run, the window, the object, the metric, the unit and the
+    /// value.
     #[getter]
     fn results(&self, py: Python<'_>) -> PyResult<Table> {
         self.table(py, schema::RESULTS, |tables, run, rows| rows.extend(tables.figures(run)))
     }
 
-    /// The runs, a row for each: its key, command, time and, if it failed, the error.
+    /// The runs, one row each: key, command, time and, if the run failed, the error.
     #[getter]
     fn runs(&self, py: Python<'_>) -> PyResult<Table> {
         self.table(py, schema::RUNS, |tables, run, rows| rows.push(tables.row(run)))
@@ -336,7 +338,7 @@ impl Study {
         self.failures.len()
     }
 
-    /// The document with means and intervals, a dict: what the command prints with `--json`.
+    /// The document with means and intervals, a dict: the output of the command with `--json`.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let document = match &self.outcome {
@@ -358,8 +360,8 @@ impl Study {
         self.outcome.text(terminal_width())
     }
 
-    /// Writes the page, one HTML file, and returns its path. A study with a folder has a page there, with plots over time
-    /// and reports of runs beside it.
+    /// Writes the page as one HTML file, and returns its path. A study with a folder has a page there, with plots over
+    /// time and reports of runs beside it.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
         let page = || match &self.outcome {
             Outcome::Sweep(document) => document.html(),
@@ -384,7 +386,7 @@ impl Study {
 }
 
 impl Study {
-    /// A table of the runs that are kept and those that failed.
+    /// A table of the kept and the failed runs.
     fn table(
         &self,
         py: Python<'_>,
@@ -409,7 +411,7 @@ impl Study {
 }
 
 impl Columns {
-    /// A column of a declared table.
+    /// Appends a column of a declared table.
     fn column<'a>(self, column: &Column, values: impl Iterator<Item = &'a Value>) -> Columns {
         let Column { name, kind, about, .. } = column;
         match kind {

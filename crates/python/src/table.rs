@@ -16,25 +16,25 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 
 /// A table: columns with names, types and equal lengths.
 ///
-/// It implements the Arrow PyCapsule interface, so that polars, pyarrow, DuckDB and others take it without a copy:
-/// `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb.sql("from table")`.
+/// It implements the Arrow PyCapsule interface, so that polars, pyarrow, DuckDB and other libraries read it without a
+/// copy: `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb.sql("from table")`.
 #[pyclass(frozen, module = "weir")]
 pub struct Table {
     batch: RecordBatch,
 }
 
-/// Rows that a notebook shows.
+/// Maximum number of rows in a notebook.
 const ROWS_SHOWN: usize = 20;
 
 #[pymethods]
 impl Table {
-    /// The names of the columns, with their units.
+    /// The names of the columns, with units.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// What each column says, with its unit: a text for each name.
+    /// The meaning of each column with its unit: a text for each name.
     #[getter]
     fn about<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let about = PyDict::new(py);
@@ -54,7 +54,7 @@ impl Table {
         self.batch.num_rows()
     }
 
-    /// The values of a column, a list: `None` where there is no value.
+    /// The values of a column as a list; `None` if there is no value.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let missing = || {
             let names = self.column_names().join(", ");
@@ -65,13 +65,13 @@ impl Table {
         PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The rows, a list of dicts.
+    /// The rows as a list of dicts.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = (0..self.batch.num_rows()).map(|row| self.row(py, row));
         PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// A row, a dict.
+    /// A row as a dict.
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyDict>> {
         let rows = self.batch.num_rows();
         let from_end = if index < 0 { rows as isize } else { 0 };
@@ -81,22 +81,22 @@ impl Table {
         }
     }
 
-    /// A `polars.DataFrame` of it; needs polars.
+    /// Converts to a `polars.DataFrame`; needs polars.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }
 
-    /// A `pyarrow.Table` of it; needs pyarrow.
+    /// Converts to a `pyarrow.Table`; needs pyarrow.
     fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("table", (slf,))
     }
 
-    /// A `pandas.DataFrame` of it; needs pandas and pyarrow.
+    /// Converts to a `pandas.DataFrame`; needs pandas and pyarrow.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         Table::to_arrow(slf)?.call_method0("to_pandas")
     }
 
-    /// The table as an Arrow stream, for libraries. A requested schema is not followed, as the interface allows.
+    /// The table as an Arrow stream, for libraries. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -147,7 +147,7 @@ impl Table {
     }
 }
 
-/// A value of a column as Python's.
+/// Converts a value of a column to a Python object.
 fn value<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if column.is_null(row) {
         return Ok(py.None().into_bound(py));
@@ -163,7 +163,7 @@ fn value<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<
     })
 }
 
-/// A value as a notebook shows it: numbers with six digits.
+/// Formats a value for a notebook: numbers with six digits.
 fn shown(py: Python<'_>, column: &ArrayRef, row: usize) -> PyResult<String> {
     let value = value(py, column, row)?;
     if value.is_none() {
@@ -175,15 +175,15 @@ fn shown(py: Python<'_>, column: &ArrayRef, row: usize) -> PyResult<String> {
     }
 }
 
-/// A text in HTML.
+/// Escapes a text for HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The key of a column's metadata that says what it is.
+/// The metadata key for a column's meaning.
 const ABOUT: &str = "about";
 
-/// A table in the making.
+/// Builder of a [`Table`].
 #[derive(Default)]
 pub struct Columns {
     fields: Vec<Field>,
@@ -191,7 +191,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Texts.
+    /// Appends a column of texts.
     pub fn text<T: AsRef<str>>(
         self,
         name: &str,
@@ -201,7 +201,7 @@ impl Columns {
         self.add(name, about, StringArray::from_iter_values(values))
     }
 
-    /// Texts that may be missing.
+    /// Appends a column of texts that may be missing.
     pub fn maybe_text<T: AsRef<str>>(
         self,
         name: &str,
@@ -211,22 +211,22 @@ impl Columns {
         self.add(name, about, values.into_iter().collect::<StringArray>())
     }
 
-    /// Numbers.
+    /// Appends a column of numbers.
     pub fn number(self, name: &str, about: &str, values: impl IntoIterator<Item = f64>) -> Columns {
         self.add(name, about, Float64Array::from_iter_values(values))
     }
 
-    /// Numbers that may be missing.
+    /// Appends a column of numbers that may be missing.
     pub fn maybe(self, name: &str, about: &str, values: impl IntoIterator<Item = Option<f64>>) -> Columns {
         self.add(name, about, values.into_iter().collect::<Float64Array>())
     }
 
-    /// Whole numbers.
+    /// Appends a column of whole numbers.
     pub fn count(self, name: &str, about: &str, values: impl IntoIterator<Item = u64>) -> Columns {
         self.add(name, about, UInt64Array::from_iter_values(values))
     }
 
-    /// Whole numbers that may be missing.
+    /// Appends a column of whole numbers that may be missing.
     pub fn maybe_count(
         self,
         name: &str,
@@ -236,17 +236,17 @@ impl Columns {
         self.add(name, about, values.into_iter().collect::<UInt64Array>())
     }
 
-    /// Whole numbers of 32 bits.
+    /// Appends a column of whole numbers of 32 bits.
     pub fn count32(self, name: &str, about: &str, values: impl IntoIterator<Item = u32>) -> Columns {
         self.add(name, about, UInt32Array::from_iter_values(values))
     }
 
-    /// Numbers of 32 bits that may be missing.
+    /// Appends a column of numbers of 32 bits that may be missing.
     pub fn maybe32(self, name: &str, about: &str, values: impl IntoIterator<Item = Option<f32>>) -> Columns {
         self.add(name, about, values.into_iter().collect::<Float32Array>())
     }
 
-    /// Yes or no, or neither.
+    /// Appends a column of booleans that may be missing.
     pub fn maybe_flag(
         self,
         name: &str,
@@ -256,7 +256,7 @@ impl Columns {
         self.add(name, about, values.into_iter().collect::<BooleanArray>())
     }
 
-    /// Yes or no.
+    /// Appends a column of booleans.
     pub fn flag(self, name: &str, about: &str, values: impl IntoIterator<Item = bool>) -> Columns {
         let values: Vec<bool> = values.into_iter().collect();
         self.add(name, about, BooleanArray::from(values))
@@ -270,7 +270,7 @@ impl Columns {
         self
     }
 
-    /// The table. All columns have as many values as the rows that they were made from.
+    /// Returns the table. All columns have the same number of values.
     pub fn table(self) -> Table {
         let schema = Arc::new(Schema::new(self.fields));
         let batch = RecordBatch::try_new(schema, self.arrays).expect("columns of the same rows");

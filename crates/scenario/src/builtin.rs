@@ -6,7 +6,7 @@ use crate::keys::FORMAT;
 
 macro_rules! builtins {
     ($($name:literal),* $(,)?) => {
-        /// Names and texts.
+        /// The names and texts.
         pub(crate) const ALL: &[(&str, &str)] =
             &[$(($name, include_str!(concat!("../../../scenarios/", $name, ".toml")))),*];
     };
@@ -69,28 +69,29 @@ builtins![
     "examples/caches",
 ];
 
-/// The text of a built-in scenario: `qsccp/dumbbell`.
+/// Returns the text of a built-in scenario, such as `qsccp/dumbbell`.
 pub fn builtin(name: &str) -> Option<&'static str> {
     ALL.iter().find(|b| b.0 == name).map(|b| b.1)
 }
 
-/// Experiments that papers repeat in an emulated network: the name of all of them together, and their scenarios.
+/// Experiments that papers repeat in an emulated network: a common name, and the scenarios.
 const EMULATED: &[(&str, &[&str])] = &[(
     "qsccp/appendix",
     &["qsccp/dumbbell", "qsccp/tree", "qsccp/diamond-bandwidth", "qsccp/diamond-latency"],
 )];
 
-/// The scenarios that a paper repeats in an emulated network, by the name of all of them together: `qsccp/appendix`.
+/// Returns the scenarios that a paper repeats in an emulated network, by their common name, such as
+/// `qsccp/appendix`.
 pub fn emulated(name: &str) -> Option<&'static [&'static str]> {
     EMULATED.iter().find(|one| one.0 == name).map(|one| one.1)
 }
 
-/// The names for which [`emulated`] has scenarios.
+/// Returns the names for which [`emulated`] has scenarios.
 pub fn emulated_names() -> impl Iterator<Item = &'static str> {
     EMULATED.iter().map(|one| one.0)
 }
 
-/// Names and titles of the built-in scenarios, in the order of the papers, then the examples.
+/// Returns the names and titles of the built-in scenarios: those of papers in order, then the examples.
 pub fn builtins() -> Vec<(&'static str, String)> {
     let title = |text: &str| {
         let tree = Document::new(FORMAT, "", text).tree().ok()?;

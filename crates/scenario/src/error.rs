@@ -4,31 +4,31 @@ use core::fmt;
 
 use weir_document::DocumentError;
 
-/// The errors of a scenario, or of overrides of it, at least one: each has a position, a key, a message and the correct
-/// alternatives. The methods without a number are about the first.
+/// The errors of a scenario or of its overrides, at least one. Each has a position, a key, a message and the
+/// correct alternatives. The methods in the singular refer to the first error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     first: DocumentError,
     others: Vec<DocumentError>,
 }
 
-/// How many errors of a file are shown.
+/// The largest number of errors of a file that are shown.
 const SHOWN: usize = 40;
 
 impl ScenarioError {
-    /// These errors in their order; `None` if there is none.
+    /// Returns these errors in the given order; `None` if there is none.
     pub fn of(errors: Vec<DocumentError>) -> Option<ScenarioError> {
         let mut errors = errors.into_iter();
         let first = errors.next()?;
         Some(ScenarioError { first, others: errors.collect() })
     }
 
-    /// All errors, those of an override first, then in the order of the file.
+    /// Iterates over all errors: first those of overrides, then those of the file in order.
     pub fn errors(&self) -> impl Iterator<Item = &DocumentError> {
         [&self.first].into_iter().chain(&self.others)
     }
 
-    /// With the errors of another check of the same scenario, in the order of the file.
+    /// Adds the errors of another check of the same scenario, in the order of the file.
     pub fn and(self, other: ScenarioError) -> ScenarioError {
         let mut all = [vec![self.first], self.others, vec![other.first], other.others].concat();
         all.sort_by_key(DocumentError::line);
@@ -36,32 +36,32 @@ impl ScenarioError {
         ScenarioError { first: all.next().expect("the first of each"), others: all.collect() }
     }
 
-    /// Path of the file, or the override as `--set KEY=VALUE`.
+    /// Returns the path of the file, or the override as `--set KEY=VALUE`.
     pub fn file(&self) -> &str {
         self.first.file()
     }
 
-    /// Line in the file, from 1; 0 for an override.
+    /// Returns the line in the file, from 1; 0 for an override.
     pub fn line(&self) -> u32 {
         self.first.line()
     }
 
-    /// Column in the line, in characters, from 1; 0 for an override.
+    /// Returns the column in the line, in characters, from 1; 0 for an override.
     pub fn column(&self) -> u32 {
         self.first.column()
     }
 
-    /// The key, in the form that `--set` takes; empty if the text is not TOML.
+    /// Returns the key, in the form that `--set` takes; empty if the text is not TOML.
     pub fn key(&self) -> &str {
         self.first.key()
     }
 
-    /// The message, without the position.
+    /// Returns the message, without the position.
     pub fn message(&self) -> &str {
         self.first.message()
     }
 
-    /// The correct alternatives; may be empty.
+    /// Returns the correct alternatives; may be empty.
     pub fn help(&self) -> &str {
         self.first.help()
     }
@@ -74,7 +74,7 @@ impl From<DocumentError> for ScenarioError {
 }
 
 impl fmt::Display for ScenarioError {
-    /// For each error `FILE:LINE: KEY: message`, the line with a caret below, and the help.
+    /// Writes for each error `FILE:LINE: KEY: message`, the line with a caret below, and the help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.first.fmt(f)?;
         for error in self.others.iter().take(SHOWN - 1) {

@@ -1,4 +1,5 @@
-//! Expands the file to one table for each node and link: the kinds of the sections, defaults, ranges of names.
+//! Expands the file to one table for each node and link: applies the kinds of the sections, the defaults, and
+//! the ranges of names.
 use std::collections::BTreeSet;
 
 use weir_document::{Document, DocumentError, Entry, Item, Kind, Origin, Table, Value, did_you_mean};
@@ -13,7 +14,7 @@ type Result<T> = core::result::Result<T, DocumentError>;
 const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
 const TABLES: &[&str] = &["scheme", "defaults", "routing", "generate"];
 
-/// Refuses unknown keys at the top and sections of the wrong kind; one of these is a gap.
+/// Rejects unknown keys at the top, and sections of the wrong kind. Each of these is a gap.
 pub fn check_sections(doc: &Document, root: &Table, faults: &Faults) {
     for entry in &root.0 {
         let key = &*entry.key;
@@ -49,13 +50,13 @@ pub fn check_sections(doc: &Document, root: &Table, faults: &Faults) {
     }
 }
 
-/// The tables of a list section, each with its place.
+/// Iterates over the tables of a list section, with their indices.
 pub fn items<'r>(root: &'r Table, section: &str) -> impl Iterator<Item = (usize, &'r Value, &'r Table)> {
     let list = root.value(section).and_then(Value::as_list).unwrap_or(&[]);
     list.iter().enumerate().filter_map(|(i, v)| v.as_table().map(|t| (i, v, t)))
 }
 
-/// Hands defaults down and makes one table of each node and each link.
+/// Applies defaults, and makes one table for each node and each link.
 pub fn expand(doc: &Document, root: &mut Table, faults: &Faults) {
     if let Some(defaults) = root.value("defaults") {
         let origin = defaults.origin;
@@ -65,7 +66,7 @@ pub fn expand(doc: &Document, root: &mut Table, faults: &Faults) {
                 "node" => "defaults.node",
                 "link" => "defaults.link",
                 "flow" => "defaults.flow",
-                // What is said of all three.
+                // The source applies to all three.
                 "source" => continue,
                 other => {
                     let message = format!("unknown key `{other}`");
@@ -165,7 +166,7 @@ fn expand_links(doc: &Document, root: &mut Table, faults: &Faults) {
     replace(root, "link", links);
 }
 
-/// The nodes of each link that a `[[link]]` stands for, and where they are given.
+/// Returns the nodes of each link that a `[[link]]` describes, and their position in the file.
 fn pairs_of_link(item: &Item<'_>, nodes: &BTreeSet<String>) -> Result<Vec<(String, String, Origin)>> {
     let mut pairs = Vec::new();
     match (item.given("ends"), item.given("between")) {
@@ -224,7 +225,7 @@ pub fn prepend(root: &mut Table, section: &str, mut tables: Vec<Value>) {
     replace(root, section, tables);
 }
 
-/// Two ranges step together; a single name goes with all.
+/// Pairs two ranges element by element. A single name is paired with all.
 pub fn zip<'s>(
     a: &'s [String],
     b: &'s [String],

@@ -1,4 +1,4 @@
-//! The errors of a scenario, collected while it is read, so that a reader sees all of them at once.
+//! The errors of a scenario, collected while it is read, so that all of them are reported at once.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,11 +6,11 @@ use weir_document::{DocumentError, Item};
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
-/// Nobody reads more errors at once; and each is compared with those before.
+/// The largest number of errors. Each is compared with those before, and more are of no use.
 const MOST: usize = 200;
 
-/// The errors found so far. Reading goes on after an error, without the item that has it ([`Faults::keep`]) or with
-/// another value in place of the wrong one ([`Faults::or`]).
+/// The errors found so far. Parsing continues after an error, without the item that has it ([`Faults::keep`])
+/// or with another value in place of the wrong one ([`Faults::or`]).
 #[derive(Debug, Default)]
 pub struct Faults {
     all: RefCell<Vec<DocumentError>>,
@@ -18,7 +18,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Collects an error, unless it follows from another.
+    /// Adds an error, unless it follows from another one.
     pub fn push(&self, error: DocumentError) {
         if error.follows() {
             return;
@@ -27,7 +27,7 @@ impl Faults {
         if all.len() >= MOST {
             return;
         }
-        // One value of the file may stand for many nodes and links.
+        // One value of the file may apply to many nodes and links.
         let is_known = |known: &DocumentError| {
             (known.location(), known.message()) == (error.location(), error.message())
         };
@@ -36,7 +36,8 @@ impl Faults {
         }
     }
 
-    /// What was read; nothing in place of an error, so that what refers to it may be in error too.
+    /// Returns the parsed value. Returns `None` after an error, and marks a gap, because references to the
+    /// value may then be wrong too.
     pub fn keep<T>(&self, read: Result<T>) -> Option<T> {
         read.map_err(|error| {
             self.has_gaps.set(true);
@@ -45,7 +46,7 @@ impl Faults {
         .ok()
     }
 
-    /// What was read, or `other` in place of an error: a value that causes no further errors.
+    /// Returns the parsed value, or `other` after an error, a value that causes no further errors.
     pub fn or<T>(&self, read: Result<T>, other: T) -> T {
         read.unwrap_or_else(|error| {
             self.push(error);
@@ -53,22 +54,22 @@ impl Faults {
         })
     }
 
-    /// Collects the unknown keys of a table.
+    /// Adds the unknown keys of a table.
     pub fn keys(&self, item: &Item<'_>) {
         item.unknown_keys().for_each(|error| self.push(error));
     }
 
-    /// Whether something is missing that was in error.
+    /// Returns whether an item is missing because of an error.
     pub fn has_gaps(&self) -> bool {
         self.has_gaps.get()
     }
 
-    /// Whether there is no error so far.
+    /// Returns whether there is no error so far.
     pub fn is_empty(&self) -> bool {
         self.all.borrow().is_empty()
     }
 
-    /// The errors so far, in the order of the file.
+    /// Returns and removes the errors so far, in the order of the file.
     pub fn take(&self) -> Vec<DocumentError> {
         let mut all = self.all.take();
         all.sort_by_key(DocumentError::line);

@@ -1,27 +1,29 @@
-//! Other files that a scenario names: traces of rates. Their texts belong to the scenario as its own text does.
+//! Other files that a scenario names, such as traces of rates. Their texts belong to the scenario like its
+//! own text.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::model::Scenario;
 
-/// Reads the files that a scenario names.
+/// A reader of the files that a scenario names.
 pub trait Files {
-    /// The text of a file, by its path as the scenario has it.
+    /// Returns the text of a file, by its path as written in the scenario.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Returns the reason in words if the file cannot be read.
     fn read(&self, path: &str) -> Result<Arc<str>, String>;
 }
 
 impl Scenario {
-    /// The other files that it was made from: the path of each as the scenario has it, and its text.
+    /// Returns the other files that the scenario was made from: each path as written in the scenario, with
+    /// its text.
     pub fn file_texts(&self) -> Vec<(String, String)> {
         self.files.iter().map(|(path, text)| (path.clone(), text.as_ref().to_owned())).collect()
     }
 }
 
-/// No files: for a scenario that is a text alone.
+/// A reader without files, for a scenario that is a text alone.
 #[derive(Clone, Copy, Debug)]
 pub struct NoFiles;
 
@@ -31,7 +33,7 @@ impl Files for NoFiles {
     }
 }
 
-/// Reads files, and notes which.
+/// A reader that notes which files were read.
 pub(crate) struct Noted<'f> {
     files: &'f dyn Files,
     read: RefCell<Vec<(String, Arc<str>)>>,
@@ -51,7 +53,7 @@ impl<'f> Noted<'f> {
         Ok(text)
     }
 
-    /// What was read, in the order of the paths.
+    /// Returns and removes the files that were read, in the order of the paths.
     pub(crate) fn take(&self) -> Vec<(String, Arc<str>)> {
         let mut all = self.read.take();
         all.sort();

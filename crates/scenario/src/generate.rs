@@ -1,5 +1,5 @@
-//! Generated topologies and flows, as tables of the document, so that they are read, set and
-//! reported like those of a file. Seeded: the same values give the same tables on every machine.
+//! Generated topologies and flows, as tables of the document, so that they are read, set and reported like
+//! those of a file. They are seeded: the same values give the same tables on every machine.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::read::ScenarioItem;
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
-/// A stream of its own for each use, so that one does not shift the others.
+/// A separate random stream for each use, so that one use does not shift the others.
 struct Random(Pcg64);
 
 impl Random {
@@ -24,19 +24,19 @@ impl Random {
         Random(Pcg64::new(seed as u128 ^ 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834, stream))
     }
 
-    /// Below `n`, which is not 0.
+    /// Returns a number below `n`, which is not 0.
     fn below(&mut self, n: u64) -> u64 {
         ((self.0.next_u64() as u128 * n as u128) >> 64) as u64
     }
 
-    /// From the lowest to the highest, in steps of a power of ten that is at most a hundredth of the lowest, so
-    /// that the numbers can be read.
+    /// Returns a number from `low` to `high`, in steps of a power of ten that is at most a hundredth of
+    /// `low`, so that the numbers are readable.
     fn between(&mut self, [low, high]: [u64; 2]) -> u64 {
         let step = 10u64.pow((low / 100).max(1).ilog10());
         low + step * self.below(((high - low) / step).saturating_add(1))
     }
 
-    /// From 0 to below 1.
+    /// Returns a number from 0 to below 1.
     fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -46,11 +46,11 @@ struct Shape {
     names: Vec<String>,
     positions: Vec<(f64, f64)>,
     edges: Vec<(usize, usize)>,
-    /// The edge that is a dumbbell's bottleneck.
+    /// The index of the edge that is a dumbbell's bottleneck.
     bottleneck: Option<usize>,
 }
 
-/// Adds what `[generate]` asks for to the document.
+/// Adds the nodes, links and flows of `[generate]` to the document.
 pub fn generate(doc: &Document, root: &mut Table) -> Result<()> {
     let Some(value) = root.value("generate").cloned() else { return Ok(()) };
     let mut own = value.as_table().cloned().unwrap_or_default();
@@ -132,7 +132,7 @@ pub fn generate(doc: &Document, root: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// The lowest and the highest, in order.
+/// Returns the lowest and the highest value, after a check of their order.
 fn range(item: &Item<'_>, key: &str, [low, high]: [u64; 2]) -> Result<[u64; 2]> {
     if low > high {
         let value = item.value(key)?;
@@ -242,14 +242,14 @@ fn topology(item: &Item<'_>, seed: u64) -> Result<Shape> {
     Ok(shape)
 }
 
-/// How many links give `n` nodes that mean degree, if so many pairs there are.
+/// Returns the number of links that give `n` nodes this mean degree, limited by the number of pairs.
 fn links_of(n: usize, degree: f64) -> usize {
     ((degree * n as f64 / 2.0) as usize).min(n * (n - 1) / 2)
 }
 
-/// A random connected graph of a mean degree: a random tree (each node linked to an earlier one), then pairs of nodes
-/// drawn until there are enough links. With `alpha` a pair is taken with Waxman's probability
-/// exp(-d / (alpha · √2)), and the tree links each node to the nearest of eight earlier ones.
+/// Makes a random connected graph with a mean degree: a random tree (each node is linked to an earlier one),
+/// then random pairs of nodes until there are enough links. With `alpha`, a pair is accepted with Waxman's
+/// probability exp(-d / (alpha · √2)), and the tree links each node to the nearest of eight earlier ones.
 fn mesh(shape: &mut Shape, n: usize, degree: f64, alpha: Option<f64>, seed: u64) {
     let mut random = Random::new(seed, 0);
     shape.positions = (0..n).map(|_| (random.unit(), random.unit())).collect();
@@ -269,7 +269,8 @@ fn mesh(shape: &mut Shape, n: usize, degree: f64, alpha: Option<f64>, seed: u64)
         edges.insert((parent, i));
     }
     let wanted = links_of(n, degree);
-    // A dense graph of a few nodes may not be met by drawing; what there is then is near enough.
+    // Drawing may not reach the number of links of a dense graph of few nodes. The result is then near
+    // enough.
     let mut draws = 64 * wanted + 1000;
     while edges.len() < wanted && draws > 0 {
         draws -= 1;
@@ -284,7 +285,7 @@ fn mesh(shape: &mut Shape, n: usize, degree: f64, alpha: Option<f64>, seed: u64)
     shape.edges = edges.into_iter().collect();
 }
 
-/// One `[[flow]]` table for each class.
+/// Makes one `[[flow]]` table for each class.
 fn make_flows(item: &Item<'_>, shape: &Shape, seed: u64) -> Result<Vec<Value>> {
     item.check_keys()?;
     let count = item.whole("count")? as usize;

@@ -1,5 +1,5 @@
-//! The table of all keys of a scenario file, their defaults, and whether `--set` may change them. The reference and
-//! the JSON Schema are generated from it.
+//! The table of all keys of a scenario file, their defaults, and whether `--set` may change them. The
+//! reference and the JSON Schema are generated from it.
 
 use weir_core::node::CsPlacement;
 use weir_core::tables::cs::CsPolicy;
@@ -23,7 +23,7 @@ const fn key(
     Key { table, key, shape, default, settable: true, beside: &[], meaning }
 }
 
-/// A key that names or places its table, which `--set` leaves alone.
+/// A key that names or places its table. `--set` cannot change it.
 const fn fixed(
     table: &'static str,
     key: &'static str,
@@ -34,7 +34,7 @@ const fn fixed(
     Key { table, key, shape, default, settable: false, beside: &[], meaning }
 }
 
-/// The kinds of what an event happens to.
+/// The kinds of items that an event changes.
 const FLOW: &[&str] = &["flow"];
 const LINK: &[&str] = &["link"];
 const NODE: &[&str] = &["node"];
@@ -42,13 +42,13 @@ const LINK_OR_NODE: &[&str] = &["link", "node"];
 
 const SOURCE: &str = "The source of the numbers in this table: one text for all, or a table with a text for each key (`rest`: all others). Write `paper: …`, `files: …`, `fitted: …` (chosen with the stated figures in sight) or `assumed: …`.";
 
-/// Topologies that can be generated.
+/// The topologies that can be generated.
 pub const KINDS: &[&str] = &["random", "waxman", "grid", "line", "ring", "star", "tree", "dumbbell"];
-/// Names of the policies of content stores.
+/// The names of the content store policies.
 pub const CACHE_POLICIES: &[&str] = names!(CsPolicy::ALL, 1);
-/// Forwarders that a node may have.
+/// The forwarders that a node may have.
 pub const FORWARDERS: &[&str] = names!(Software::ALL, 1);
-/// Names of the metrics.
+/// The names of the metrics.
 pub const METRICS: &[&str] = names!(Metric::ALL, 1);
 const MAX: i64 = i64::MAX;
 const DISTRIBUTION: &str = "a whole number from 1, a list with one for each flow, or a distribution such as \"exponential 50\", \"pareto 50 shape 1.5\", \"pareto 3 to 3000 shape 1.1\", \"lognormal 50 sigma 1.2\", \"uniform 10 to 90\", \"one of 10, 20, 50\" or \"file NAME\"";
@@ -248,7 +248,7 @@ pub const KEYS: &[Key] = &[
         "forwarder",
         Shape::Choice(FORWARDERS),
         "\"weir\"",
-        "The forwarder of the node in `weir lab`. `ndnd`, `nfd`: software of others, which must be installed. It forwards by best route, the emulated links pace what it sends, and of the node's other keys only `cache` applies, in packets. It does not know Weir's header fields and drops them. The simulator then does as with `active = false`, and removes all signals and service classes from packets that arrive at the node.",
+        "The forwarder of the node in `weir lab`. `ndnd`, `nfd`: other programs, which must be installed. It forwards by best route, the emulated links pace what it sends, and of the node's other keys only `cache` applies, in packets. It does not know Weir's header fields and drops them. The simulator then does as with `active = false`, and removes all signals and service classes from packets that arrive at the node.",
     ),
     key(
         "node",
@@ -315,7 +315,7 @@ pub const KEYS: &[Key] = &[
         "cost",
         Shape::Numbers(0.001, 1e9),
         "1.0",
-        "What routing by `metric = \"cost\"` sums up along a path, or `[forward, backward]`: a direction's cost is that of Interests in this direction. To three digits after the point.",
+        "The cost that routing by `metric = \"cost\"` adds up along a path, or `[forward, backward]`: a direction's cost is that of Interests in this direction. To three digits after the point.",
     ),
     key(
         "link",
@@ -450,7 +450,7 @@ pub const KEYS: &[Key] = &[
         "drawn_from",
         Shape::Texts,
         NONE,
-        "Nodes from which the seed draws the consumers of the group, none twice. `consumer` then says how many there are.",
+        "Nodes from which the seed draws the consumers of the group, none twice. `consumer` then gives their number.",
     ),
     key("flow", "stop", Shape::SpanEach, NONE, "The end of the flow; by default the end of the run."),
     key(
@@ -634,7 +634,7 @@ pub const KEYS: &[Key] = &[
         "loss_burst",
         Shape::Number(1.0, 1e9),
         NONE,
-        "Link: as in `[[link]]`, from now on; 1 / (1 − `loss`) is what independent losses have. Not on a medium.",
+        "Link: as in `[[link]]`, from now on; independent losses have 1 / (1 − `loss`). Not on a medium.",
     ).beside(LINK),
     key(
         "event",
@@ -648,7 +648,7 @@ pub const KEYS: &[Key] = &[
         "up",
         Shape::Switch,
         NONE,
-        "Link or node: `false` when it fails, `true` when it works again. A node that fails loses its PIT, content store, queues, scheme state and the packets on its links; its applications go on, and lose what they send.",
+        "Link or node: `false` when it fails, `true` when it works again. A node that fails loses its PIT, content store, queues, scheme state and the packets on its links; its applications continue, and their packets are lost.",
     ).beside(LINK_OR_NODE),
     fixed(
         "event",
@@ -833,7 +833,7 @@ pub const KEYS: &[Key] = &[
     fixed("generate.flows", "source", Shape::Source, NONE, SOURCE),
 ];
 
-/// Keys of `[[flow]]` that `[generate.flows]` hands on.
+/// The keys of `[[flow]]` that `[generate.flows]` passes on.
 pub const HANDED_ON: &[&str] = &[
     "start",
     "start_spread",
@@ -848,7 +848,7 @@ pub const HANDED_ON: &[&str] = &[
     "scheme",
 ];
 
-/// The key of a table.
+/// Returns the key of a table.
 pub fn find(table: &str, key: &str) -> Option<&'static Key> {
     if let Some(of) = table.strip_prefix("defaults.") {
         return find(of, key).filter(|k| k.key == "source" || (k.settable && !is_identity(of, key)));
@@ -860,7 +860,7 @@ pub fn find(table: &str, key: &str) -> Option<&'static Key> {
     own
 }
 
-/// The keys of a table, in order.
+/// Returns the keys of a table, in order.
 pub fn of(table: &str) -> Vec<&'static Key> {
     if let Some(of_table) = table.strip_prefix("defaults.") {
         return KEYS
@@ -874,7 +874,7 @@ pub fn of(table: &str) -> Vec<&'static Key> {
     KEYS.iter().filter(|k| k.table == table).chain(handed_on).collect()
 }
 
-/// Keys that say which flow it is: settable, but not the same for all.
+/// Returns whether a key identifies a flow. Such a key can be set, but not to the same value for all flows.
 fn is_identity(table: &str, key: &str) -> bool {
     table == "flow" && matches!(key, "consumer" | "producer" | "prefix" | "count")
 }

@@ -1,7 +1,7 @@
-//! Scenario files: TOML in, checked structs out. Errors name the correct alternatives.
+//! Scenario files: parses TOML into checked structs. Errors name the correct alternatives.
 //!
-//! Pure: a caller hands in the text, nothing here opens a file, reads a clock or draws a random
-//! number that is not seeded by the file.
+//! The crate is pure: a caller passes the text. The crate opens no file, reads no clock, and draws only
+//! random numbers that the file seeds.
 //!
 //! ```
 //! use weir_scenario::{Override, Scenario, builtin};
@@ -13,11 +13,11 @@
 //! # Ok::<(), weir_scenario::ScenarioError>(())
 //! ```
 //!
-//! [`Scenario::parse`] reads the text into a tree that keeps where every value stands
-//! ([`weir_document`]), makes the overrides' changes there (`set`), adds what is generated
-//! (`generate`), makes one table of each node and link (`expand`), and reads that tree, section by
-//! section, against the table of keys (`keys`, `read`, `load`, `routing`). The reference and the JSON Schema come from
-//! the same table ([`mod@reference`]).
+//! [`Scenario::parse`] reads the text into a tree that keeps the position of every value ([`weir_document`]).
+//! It applies the overrides to the tree (`set`), adds generated items (`generate`), makes one table for each
+//! node and link (`expand`), and reads the tree section by section according to the table of keys (`keys`,
+//! `read`, `load`, `routing`). The reference and the JSON Schema come from the same table
+//! ([`mod@reference`]).
 
 mod builtin;
 mod error;

@@ -3,18 +3,19 @@
 use weir_core::name::MAX_COMPONENTS;
 use weir_packet::Name;
 
-/// How many bytes a prefix may have: with the largest payload, 8192 B, and the other fields a Data is at most 8800 B.
+/// The largest length of a prefix, bytes. With the largest payload, 8192 B, and the other fields, a Data then
+/// has at most 8800 B.
 const MAX_PREFIX_BYTES: usize = 400;
 
-/// How many names a range may give.
+/// The largest number of names of a range.
 pub const MAX_NAMES: usize = 100_000;
 
-/// The names that a text with ranges stands for: `C{1..4}` is C1, C2, C3, C4, and `{a,b}` each of
-/// the texts. Several ranges in one text give every combination, the last one stepping fastest.
-/// `{}` stands for 0, 1, … below `count`.
+/// Returns the names that a text with ranges describes: `C{1..4}` is C1, C2, C3, C4, and `{a,b}` is each of
+/// the texts. Several ranges in one text give every combination; the last one changes fastest. `{}` stands
+/// for 0, 1, … below `count`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// Returns a message if the text is wrong or describes too many names.
 pub fn expand(text: &str, count: Option<usize>) -> Result<Vec<String>, String> {
     let mut names = vec![String::new()];
     let mut rest = text;
@@ -69,7 +70,8 @@ fn range(text: &str, inner: &str, count: Option<usize>) -> Result<Vec<String>, S
     Err(format!("`{{{inner}}}` in `{text}` is not a range such as {{0..9}} nor a list such as {{a,b}}"))
 }
 
-/// What a node's name may be. Without `>`, `.`, `|` and quotes, `A->B`, `link.A-B.rate` and `A->B|C` are clear.
+/// Checks the name of a node. Without `>`, `.`, `|` and quotes, `A->B`, `link.A-B.rate` and `A->B|C` are
+/// unambiguous.
 pub fn check_node(name: &str) -> Result<(), String> {
     if is_spelt(name, "_- ,") {
         return Ok(());
@@ -77,7 +79,7 @@ pub fn check_node(name: &str) -> Result<(), String> {
     Err(format!("`{name}` is not a node's name: letters, digits, `_`, `-`, `,` and blanks within"))
 }
 
-/// What the name of a flow group, window, event or axis may be: no dot or `=`.
+/// Checks the name of a flow group, window, event or axis: it has no dot or `=`.
 pub fn check_label(name: &str) -> Result<(), String> {
     if is_spelt(name, "_-+:, ") {
         return Ok(());
@@ -86,20 +88,21 @@ pub fn check_label(name: &str) -> Result<(), String> {
     Err(format!("`{name}` is not a name: {rule}"))
 }
 
-/// Whether a name has only letters, digits and these characters, and no blank at its ends.
+/// Returns whether a name has only letters, digits and these characters, and no blank at its ends.
 fn is_spelt(name: &str, others: &str) -> bool {
     let has_blank_end = name.starts_with(' ') || name.ends_with(' ');
     !name.is_empty() && !has_blank_end && name.chars().all(|c| c.is_alphanumeric() || others.contains(c))
 }
 
-/// A name as it may be quoted in a longer text: `'New York'` is New York.
+/// Removes the quotes that a name may have in a longer text: `'New York'` is New York.
 pub fn unquoted(text: &str) -> &str {
     let text = text.trim();
     let within = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     within('\'').or(within('"')).unwrap_or(text)
 }
 
-/// A link, and its name if the text has one: `A-B:upper` is A-B and upper. No node's name has a colon.
+/// Splits a link from its name, if the text has one: `A-B:upper` is A-B and upper. No node's name has a
+/// colon.
 pub fn link_and_name(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((link, name)) => (link, Some(name.trim())),
@@ -107,8 +110,8 @@ pub fn link_and_name(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Every way to read two names with a `-` between them: `A-B-C` is A and B-C, or A-B and C. Names may be quoted: `'A-B'-C`
-/// is only the second.
+/// Returns every way to read two names with a `-` between them: `A-B-C` is A and B-C, or A-B and C. Names may
+/// be quoted: `'A-B'-C` is only the second.
 pub fn pairs(text: &str) -> Vec<(&str, &str)> {
     let is_quoted = |part: &str| part.contains(['\'', '"']);
     let dashes = text.match_indices('-').map(|(at, _)| (&text[..at], &text[at + 1..]));
@@ -116,22 +119,22 @@ pub fn pairs(text: &str) -> Vec<(&str, &str)> {
     pairs.filter(|(a, b)| !a.is_empty() && !b.is_empty() && !is_quoted(a) && !is_quoted(b)).collect()
 }
 
-/// Two nodes with a `-` between them: of [`pairs`] the one for which both names fit.
+/// Returns the one of [`pairs`] whose names both satisfy `fits`.
 ///
 /// # Errors
-/// There is no such pair, or there are several.
+/// Returns a message if there is no such pair, or if there are several.
 pub fn pair(text: &str, fits: impl Fn(&str, &str) -> bool) -> Result<(&str, &str), String> {
     let all = pairs(text);
     let fitting: Vec<_> = all.iter().filter(|(a, b)| fits(a, b)).copied().collect();
     match (&fitting[..], &all[..]) {
-        // With one reading, the error is that a node does not exist.
+        // If there is only one reading, the error is that a node does not exist.
         ([one], _) | ([], [one]) => Ok(*one),
         ([(a, b), ..], _) => Err(format!("`{text}` may be several links; quote the names: \"'{a}'-'{b}'\"")),
         ([], _) => Err(format!("`{text}` is not two nodes such as \"R1-R2\"")),
     }
 }
 
-/// What a name prefix may be. `empty`: whether `/` alone is one.
+/// Checks a name prefix. `empty` is whether `/` alone is valid.
 pub fn check_prefix(uri: &str, empty: bool) -> Result<(), String> {
     let wrong = |why: &str| Err(format!("`{uri}` is not a name prefix such as /video/0: {why}"));
     let Some(rest) = uri.strip_prefix('/') else { return wrong("it begins with `/`") };
@@ -178,12 +181,12 @@ pub fn check_prefix(uri: &str, empty: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether `prefix` covers `name`, component by component.
+/// Returns whether `prefix` covers `name`, component by component.
 pub fn covers(prefix: &str, name: &str) -> bool {
     prefix == "/" || name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a name fits a pattern in which `*` stands for any text.
+/// Returns whether a name matches a pattern in which `*` stands for any text.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or("")) else { return false };

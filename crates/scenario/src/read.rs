@@ -9,25 +9,25 @@ use weir_core::consumer::Source;
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
-/// Reads from a table that only scenarios need; [`Item`] has those of every document.
+/// Methods to read values that only scenarios have; [`Item`] has those of every document.
 pub trait ScenarioItem {
-    /// `position = [x, y]`, in metres, if it is given.
+    /// Reads `position = [x, y]`, in metres, if given.
     fn position(&self) -> Result<Option<(f64, f64)>>;
-    /// A service class, given or by default.
+    /// Reads a service class, given or by default.
     fn class(&self, key: &str) -> Result<ServiceClass>;
-    /// A service class, if it is given.
+    /// Reads a service class, if given.
     fn opt_class(&self, key: &str) -> Result<Option<ServiceClass>>;
-    /// The service class that `text` names, which stands at `at`.
+    /// Returns the service class that `text` names, whose position is `at`.
     fn class_of(&self, key: &str, text: &str, at: &Value) -> Result<ServiceClass>;
-    /// `source_rate` with `unresponsive`.
+    /// Reads `source_rate` with `unresponsive`.
     fn source_rate(&self) -> Result<Source>;
-    /// `window = ["20 s", "120 s"]`, in order; none if the key is missing or is no list of two.
+    /// Reads `window = ["20 s", "120 s"]`, in order; `None` if the key is missing or is not a list of two.
     fn window_times(&self) -> Result<Option<(Span, Span)>>;
-    /// The name of a flow group, window, event, medium or axis.
+    /// Reads the name of a flow group, window, event, medium or axis.
     fn label(&self, key: &str) -> Result<String>;
-    /// Refuses what is not a name prefix; `empty`: whether `/` alone is one.
+    /// Checks a name prefix. `empty` is whether `/` alone is valid.
     fn check_prefix(&self, key: &str, uri: &str, at: Origin, empty: bool) -> Result<()>;
-    /// The names that a text with ranges such as `C{1..4}` stands for.
+    /// Returns the names that a text with ranges such as `C{1..4}` describes.
     fn expand(&self, key: &str, text: &str, at: Origin, count: Option<usize>) -> Result<Vec<String>>;
 }
 
@@ -78,7 +78,7 @@ impl ScenarioItem for Item<'_> {
         if value.as_text().is_some_and(|t| t.chars().all(char::is_alphabetic)) {
             return Err(self.wrong("source_rate", &value));
         }
-        // An event may silence a flow, which a later one wakes.
+        // An event may silence a flow, and a later event may resume it.
         let is_silence =
             self.section == "event" && value.as_text().and_then(|text| text.parse().ok()) == Some(Rate::ZERO);
         let rate = if is_silence { Rate::ZERO } else { self.rate("source_rate")? };

@@ -1,4 +1,5 @@
-//! Documentation of the file format: the key tables of the reference and a JSON Schema, both from the table of keys.
+//! Documentation of the file format: the key tables of the reference and a JSON Schema. Both come from the
+//! table of keys.
 
 use core::fmt::Write;
 
@@ -12,7 +13,7 @@ use crate::model::Metric;
 
 const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
 
-/// The reference of all keys, as Markdown: a heading and a table for each table of the format, then
+/// Returns the reference of all keys as Markdown: a heading and a table for each table of the format, then
 /// the metrics.
 pub fn markdown() -> String {
     let mut text = String::new();
@@ -58,7 +59,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// The JSON Schema of the format, for editors that complete and check TOML.
+/// Returns the JSON Schema of the format, for editors that complete and check TOML.
 pub fn schema() -> String {
     let mut top = table("");
     let properties = top["properties"].as_object_mut().expect("a table has properties");
@@ -98,7 +99,7 @@ fn meaning(section: &str) -> &'static str {
 fn table(section: &str) -> Value {
     let keys = keys::of(section);
     let properties: Map<String, Value> = keys.iter().map(|k| (k.key.to_owned(), property(k))).collect();
-    // What [defaults] may give is not required of each table.
+    // A key that [defaults] may give is not required in each table.
     let has_defaults = |k: &Key| keys::find(&format!("defaults.{}", k.table), k.key).is_some();
     let required: Vec<&str> =
         keys.iter().filter(|k| k.default == REQUIRED && !has_defaults(k)).map(|k| k.key).collect();

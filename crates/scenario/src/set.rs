@@ -1,4 +1,4 @@
-//! `--set PATH=VALUE`: changes to the tree before it is read.
+//! `--set PATH=VALUE`: changes the tree before it is read.
 
 use weir_document::{
     Document, DocumentError, Kind, Location, Origin, Table, Value, did_you_mean, list, parse_value,
@@ -14,22 +14,22 @@ type Result<T> = core::result::Result<T, DocumentError>;
 /// One `--set PATH=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// Path of the key or keys, as `link.R2-R3.rate`; `*` in a name stands for any text.
+    /// The path of the key or keys, such as `link.R2-R3.rate`; `*` in a name stands for any text.
     pub path: String,
-    /// The new value: TOML if it reads as that, else a text.
+    /// The new value: TOML if it can be parsed as such, else a text.
     pub value: String,
 }
 
 impl Override {
-    /// An override of the keys at `path`, which stay as they are until [`Scenario::parse`](crate::Scenario::parse).
+    /// Returns an override of the keys at `path`. [`Scenario::parse`](crate::Scenario::parse) applies it.
     pub fn new(path: impl Into<String>, value: impl Into<String>) -> Override {
         Override { path: path.into(), value: value.into() }
     }
 
-    /// Reads `PATH=VALUE`.
+    /// Parses `PATH=VALUE`.
     ///
     /// # Errors
-    /// There is no `=`, or nothing before it.
+    /// Returns an error if there is no `=`, or if the path is empty.
     pub fn parse(text: &str) -> core::result::Result<Override, ScenarioError> {
         if let Some((path, value)) = text.split_once('=')
             && !path.trim().is_empty()
@@ -46,10 +46,10 @@ impl Override {
     }
 }
 
-/// The sections whose tables `--set` calls by a name.
+/// The sections whose tables `--set` addresses by name.
 pub const NAMED: &[&str] = &["node", "link", "medium", "flow", "event", "window"];
 
-/// One path that an override sets: an override of an axis sets several.
+/// One path that an override sets. An override of an axis sets several.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub path: String,
@@ -57,7 +57,7 @@ pub struct Change {
     pub origin: Origin,
 }
 
-/// Overrides as changes, `axis.NAME=VALUE` replaced by what the axis sets.
+/// Returns overrides as changes. `axis.NAME=VALUE` is replaced by the paths that the axis sets.
 pub fn changes(doc: &mut Document, root: &Table, overrides: &[Override], faults: &Faults) -> Vec<Change> {
     doc.overrides = overrides.iter().map(|o| o.label().into()).collect();
     let mut changes = Vec::new();
@@ -94,7 +94,7 @@ pub fn changes(doc: &mut Document, root: &Table, overrides: &[Override], faults:
     changes
 }
 
-/// The parts of a path between dots. A part in quotes, as in a file, may contain dots: `flow_weights."/a.b"`.
+/// Splits a path at dots. A quoted part, as in a file, may contain dots: `flow_weights."/a.b"`.
 fn segments(path: &str) -> Vec<&str> {
     let mut is_quoted = false;
     let parts = path.split(|c| {
@@ -104,7 +104,7 @@ fn segments(path: &str) -> Vec<&str> {
     parts.map(|part| part.strip_prefix('"').and_then(|part| part.strip_suffix('"')).unwrap_or(part)).collect()
 }
 
-/// Makes one change to the tree. `early` takes those that expansion needs (`generate`, `defaults`),
+/// Applies one change to the tree. `early` selects the changes that expansion needs (`generate`, `defaults`);
 /// the others come after it.
 pub fn apply(doc: &Document, root: &mut Table, change: &Change, early: bool) -> Result<()> {
     let segments = segments(&change.path);
@@ -175,13 +175,13 @@ fn apply_named(doc: &Document, root: &mut Table, change: &Change, segments: &[&s
     };
     let known = item_names(root, section);
     let items = root.value(section).and_then(Value::as_list).unwrap_or(&[]);
-    // No name has quotes: they only show where one ends.
+    // No name has quotes. They only mark the end of a name.
     let plain = name.replace(['\'', '"'], "");
     let hits = |named: bool| -> Vec<(usize, bool)> {
         let all = items.iter().enumerate();
         all.filter_map(|(i, value)| Some((i, is_meant(section, &plain, &known[i], value, named)?))).collect()
     };
-    // Without a name, all links between two nodes are meant, unless one of them has none.
+    // Without a name, all links between two nodes match, unless one of them has no name.
     let hits = Some(hits(true)).filter(|hits| !hits.is_empty()).unwrap_or_else(|| hits(false));
     if hits.is_empty() {
         if section == "link"
@@ -214,8 +214,8 @@ fn apply_named(doc: &Document, root: &mut Table, change: &Change, segments: &[&s
     Ok(())
 }
 
-/// Whether a text means an item: a link by its ends in either order, and if `named` with its name. Then, whether the order is
-/// the other one.
+/// Returns whether a text matches an item: a link by its ends in either order, and if `named` with its name.
+/// The result is whether the order is reversed.
 fn is_meant(section: &str, text: &str, known: &str, value: &Value, named: bool) -> Option<bool> {
     let Some([a, b]) = ends(value).filter(|_| section == "link") else {
         return names::fits(text, known).then_some(false);
@@ -255,7 +255,7 @@ fn put(table: &mut Table, key: &str, change: &Change) {
     table.set(key, value);
 }
 
-/// The table at a path, made where it is missing.
+/// Returns the table at a path, and creates it if it is missing.
 fn table_at<'t>(
     doc: &Document,
     root: &'t mut Table,
@@ -293,7 +293,7 @@ fn settable(doc: &Document, change: &Change, section: &str, key: &str) -> Result
     }
 }
 
-/// The medium that the two nodes of `A-B` are named as stations of.
+/// Returns the medium that has the two nodes of `A-B` as stations.
 fn medium_of<'r>(root: &'r Table, link: &str) -> Option<&'r str> {
     let pairs = names::pairs(link);
     let tables = root.value("medium")?.as_list()?.iter().filter_map(Value::as_table);
@@ -335,7 +335,7 @@ fn not_a_path(doc: &Document, change: &Change, section: &str) -> DocumentError {
     )
 }
 
-/// What could be set in this document.
+/// Returns a help about what can be set in this document.
 fn how(root: &Table) -> String {
     let mut ways: Vec<String> =
         keys::of("").iter().filter(|k| k.settable).map(|k| k.key.to_owned()).collect();
@@ -356,13 +356,13 @@ fn fail(doc: &Document, change: &Change, message: String, help: String) -> Docum
     doc.error(change.origin, &change.path, message, help)
 }
 
-/// The names of a section's items, after expansion: what `--set` calls them.
+/// Returns the names of a section's items, after expansion, as `--set` uses them.
 pub fn item_names(root: &Table, section: &str) -> Vec<String> {
     let items = root.value(section).and_then(Value::as_list).unwrap_or(&[]);
     items.iter().enumerate().map(|(i, v)| item_name(section, i, v)).collect()
 }
 
-/// The name of one item.
+/// Returns the name of one item.
 pub fn item_name(section: &str, index: usize, value: &Value) -> String {
     let Some(table) = value.as_table() else { return index.to_string() };
     if section == "link" {
@@ -376,7 +376,7 @@ pub fn item_name(section: &str, index: usize, value: &Value) -> String {
     }
 }
 
-/// The two ends of a link.
+/// Returns the two ends of a link.
 fn ends(link: &Value) -> Option<[&str; 2]> {
     let ends = link.as_table()?.value("ends")?.as_list()?;
     let ends: Vec<&str> = ends.iter().filter_map(Value::as_text).collect();

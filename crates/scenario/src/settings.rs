@@ -6,26 +6,26 @@ use weir_document::{Key, Location, REQUIRED};
 
 use crate::model::Setting;
 
-/// Every key that can be set with `--set`. What the file and overrides say is kept; a key of which they say nothing has its
-/// default, and takes no memory: large networks have a million such keys.
+/// Every key that can be set with `--set`. Only the values from the file and the overrides are stored. Other
+/// keys have their defaults and take no memory: large networks have a million such keys.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     tables: Vec<TableSettings>,
-    /// Those of schemes, which come last.
+    /// The settings of schemes, which come last.
     params: Vec<Setting>,
 }
 
 /// The keys of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableSettings {
-    /// Its path, as `link.R2-R3`; empty for the top of the file.
+    /// Its path, such as `link.R2-R3`; empty for the top of the file.
     pub(crate) path: String,
     pub(crate) keys: Arc<[&'static Key]>,
-    /// Those that are given, by their places among the keys.
+    /// The given keys, by their index.
     pub(crate) given: Vec<(u32, GivenSetting)>,
 }
 
-/// What is said of a key.
+/// The given value of a key.
 #[derive(Clone, Debug)]
 pub(crate) struct GivenSetting {
     pub(crate) value: Box<str>,
@@ -34,7 +34,7 @@ pub(crate) struct GivenSetting {
 }
 
 impl TableSettings {
-    /// The path of a key.
+    /// Returns the path of a key.
     fn path_of(&self, key: &Key) -> String {
         if self.path.is_empty() { key.key.to_owned() } else { format!("{}.{}", self.path, key.key) }
     }
@@ -65,12 +65,13 @@ impl Settings {
         Settings { tables, params }
     }
 
-    /// All of them: in the order of sections, then of the file, then of keys; those of schemes last.
+    /// Iterates over all settings: in the order of sections, then of the file, then of keys; those of schemes
+    /// last.
     pub fn iter(&self) -> impl Iterator<Item = Setting> {
         self.tables.iter().flat_map(TableSettings::settings).chain(self.params.iter().cloned())
     }
 
-    /// Those of which a source is said.
+    /// Iterates over the settings that have a source.
     pub fn with_source(&self) -> impl Iterator<Item = Setting> {
         let of_table = |table: &'_ TableSettings| -> Vec<Setting> {
             let said = table.given.iter().filter(|(_, given)| given.source.is_some());
@@ -80,7 +81,7 @@ impl Settings {
         self.tables.iter().flat_map(of_table).chain(params)
     }
 
-    /// The setting at this path.
+    /// Returns the setting at this path.
     pub fn find(&self, path: &str) -> Option<Setting> {
         let in_table = |table: &TableSettings| {
             path.starts_with(&table.path)

@@ -9,13 +9,14 @@ use weir_packet::{Name, PitToken, ServiceClass, Signal};
 use crate::model::Flow;
 
 impl Flow {
-    /// Lengths of an Interest and of its Data as they are on the wire, with the header fields that every scheme's packets
-    /// have: a PIT token and, unless it is Best Effort, the class. A scheme's own fields are what the scheme costs.
+    /// Returns the lengths of an Interest and of its Data on the wire, with the header fields that every
+    /// scheme's packets have: a PIT token and, unless it is Best Effort, the class. A scheme's own fields
+    /// come on top.
     pub fn packet_lengths(&self) -> [Bytes; 2] {
         let hasher = NameHasher::new(0);
         let name: Name = self.prefix.parse().expect("a scenario's prefixes are checked");
         let mut name = HashedName::parse(&hasher, name.value()).expect("a scenario's prefixes are checked");
-        // Cannot fail: a scenario's prefixes leave room for an object and a segment.
+        // This cannot fail: a scenario's prefixes leave room for an object and a segment.
         if self.requests.is_some() {
             let _ = name.push(&hasher, TYPE_GENERIC, b"0");
         }

@@ -1,7 +1,9 @@
-//! Random traffic of a flow: when it requests objects, which ones, how many Data each has, and when it pauses.
+//! The random traffic of a flow: when it requests objects, which ones, how many Data each has, and when it
+//! pauses.
 //!
-//! A scenario states distributions as texts, such as `exponential 50`, `pareto 3 to 3000 shape 1.1` or `poisson 20/s`. This
-//! module reads them. Nothing here is random: a world draws from them with streams of its seed.
+//! A scenario gives distributions as texts, such as `exponential 50`, `pareto 3 to 3000 shape 1.1` or
+//! `poisson 20/s`. This module parses them. Nothing here is random: a world draws from them with streams of
+//! its seed.
 
 use core::fmt;
 use core::str::FromStr;
@@ -9,7 +11,7 @@ use std::sync::Arc;
 
 use weir_core::units::Span;
 
-/// A distribution of positive numbers. The unit is that of its use: Data, or seconds.
+/// A distribution of positive numbers. Its use determines the unit: Data, or seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
     /// Always this value.
@@ -21,14 +23,14 @@ pub enum Distribution {
     },
     /// Pareto: the probability of a value above x is (least/x)^shape.
     Pareto {
-        /// The least value.
+        /// The smallest value.
         least: f64,
         /// The shape, above 1: the mean is least·shape/(shape − 1).
         shape: f64,
     },
     /// Pareto between two values: its probability density falls as x^(−shape − 1) between them.
     BoundedPareto {
-        /// The least value.
+        /// The smallest value.
         least: f64,
         /// The largest value.
         most: f64,
@@ -44,17 +46,17 @@ pub enum Distribution {
     },
     /// Uniform between two values.
     Uniform {
-        /// The least value.
+        /// The smallest value.
         least: f64,
         /// The largest value.
         most: f64,
     },
-    /// One of these values, each as often: a list, or what a file has.
+    /// One of these values with equal probability: a list, or the content of a file.
     OneOf(Arc<[f64]>),
 }
 
 impl Distribution {
-    /// The mean.
+    /// Returns the mean.
     pub fn mean(&self) -> f64 {
         match *self {
             Distribution::Constant(value) => value,
@@ -73,7 +75,7 @@ impl Distribution {
         }
     }
 
-    /// The median: half of the draws are this or more.
+    /// Returns the median: half of the draws are this or more.
     pub fn median(&self) -> f64 {
         match *self {
             Distribution::Constant(value) => value,
@@ -93,15 +95,15 @@ impl Distribution {
         }
     }
 
-    /// Whether all draws are the same.
+    /// Returns whether all draws are equal.
     pub fn is_constant(&self) -> bool {
         matches!(self, Distribution::Constant(_))
     }
 
-    /// Reads `exponential 50` and the like; `number` reads a value, such as `50` or `20 ms`.
+    /// Parses a distribution such as `exponential 50`. `number` parses a value, such as `50` or `20 ms`.
     ///
     /// # Errors
-    /// What is wrong.
+    /// Returns a message if the text is not a valid distribution.
     pub fn parse(text: &str, number: &dyn Fn(&str) -> Result<f64, String>) -> Result<Distribution, String> {
         let text = text.trim();
         let (kind, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -112,7 +114,7 @@ impl Distribution {
         };
         let bare = |text: &str, what: &str| -> Result<f64, String> {
             let number: f64 =
-                text.trim().parse().map_err(|_| format!("the {what} `{}` is no number", text.trim()))?;
+                text.trim().parse().map_err(|_| format!("the {what} `{}` is not a number", text.trim()))?;
             if number > 0.0 && number.is_finite() {
                 Ok(number)
             } else {
@@ -125,7 +127,7 @@ impl Distribution {
             if least < most {
                 Ok((least, most))
             } else {
-                Err(format!("`{text}` is no range: the first value is the smaller one"))
+                Err(format!("`{text}` is not a range: write the smaller value first"))
             }
         };
         match kind {
@@ -140,7 +142,7 @@ impl Distribution {
                 }
                 if shape <= 1.0 {
                     return Err(format!(
-                        "a Pareto distribution of shape {shape} has no mean: the shape is above 1, or give a range, `pareto 3 to 3000 shape {shape}`"
+                        "a Pareto distribution of shape {shape} has no mean: give a shape above 1, or a range, `pareto 3 to 3000 shape {shape}`"
                     ));
                 }
                 Ok(Distribution::Pareto { least: value(of)? * (shape - 1.0) / shape, shape })
@@ -164,14 +166,16 @@ impl Distribution {
                 let values: Result<Vec<f64>, String> = list.split(',').map(value).collect();
                 Ok(Distribution::OneOf(values?.into()))
             }
-            _ => Ok(Distribution::Constant(value(text).map_err(|_| format!("`{text}` is no distribution"))?)),
+            _ => Ok(Distribution::Constant(
+                value(text).map_err(|_| format!("`{text}` is not a distribution"))?,
+            )),
         }
     }
 
-    /// Reads the values of a file, one on each line; empty lines and those that begin with `#` do not count.
+    /// Reads the values of a file, one on each line. Empty lines and those that begin with `#` are ignored.
     ///
     /// # Errors
-    /// The first wrong line.
+    /// Returns a message about the first wrong line.
     pub fn of_lines(
         text: &str,
         number: &dyn Fn(&str) -> Result<f64, String>,
@@ -179,7 +183,7 @@ impl Distribution {
         let mut values = Vec::new();
         for (line, content) in lines(text) {
             let value = number(content).ok().filter(|value| *value > 0.0 && value.is_finite());
-            values.push(value.ok_or_else(|| format!("line {line}: `{content}` is no number above 0"))?);
+            values.push(value.ok_or_else(|| format!("line {line}: `{content}` is not a number above 0"))?);
         }
         if values.is_empty() {
             Err("it has no values".to_owned())
@@ -189,21 +193,21 @@ impl Distribution {
     }
 }
 
-/// The lines of a file that have content, with their numbers from 1.
+/// Iterates over the lines of a file that have content, with their numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// When the requests of a flow come.
+/// The arrival process of a flow's requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// A Poisson process.
     Poisson {
-        /// Requests a second.
+        /// The rate, requests a second.
         per_second: f64,
     },
-    /// One each of these times, the first at the start of the flow.
+    /// One request in each interval of this length, the first at the start of the flow.
     Every(Span),
     /// At given times.
     Listed(Arc<[Request]>),
@@ -212,42 +216,42 @@ pub enum Arrivals {
 /// A request of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
-    /// When it comes, from the start of the flow.
+    /// Its time, from the start of the flow.
     pub at: Span,
     /// The object, from 0; `None`: a new one.
     pub object: Option<u64>,
-    /// The Data that it fetches; `None`: as the flow's `amount` says.
+    /// The Data that it fetches; `None`: as given by the flow's `amount`.
     pub amount: Option<u64>,
 }
 
 impl FromStr for Arrivals {
     type Err = String;
 
-    /// Reads `poisson 5/s` or `every 200 ms`.
+    /// Parses `poisson 5/s` or `every 200 ms`.
     fn from_str(text: &str) -> Result<Arrivals, String> {
         let (kind, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
         match kind {
             "poisson" => {
                 let per_second = rate(rest.trim()).ok_or_else(|| {
-                    format!("`{}` is no rate of requests, such as `5/s` or `0.2/s`, at most {MOST_REQUESTS_PER_SECOND}/s", rest.trim())
+                    format!("`{}` is not a rate of requests, such as `5/s` or `0.2/s`, at most {MOST_REQUESTS_PER_SECOND}/s", rest.trim())
                 })?;
                 Ok(Arrivals::Poisson { per_second })
             }
             "every" => {
                 let every: Span = rest.trim().parse().map_err(|e| format!("{e}"))?;
                 if every < Span::from_micros(1) {
-                    return Err(format!("a request every {every}: at least 1 us lies between two"));
+                    return Err(format!("a request every {every}: the shortest interval is 1 us"));
                 }
                 Ok(Arrivals::Every(every))
             }
-            _ => Err(format!("`{text}` is no process of arrivals")),
+            _ => Err(format!("`{text}` is not a process of arrivals")),
         }
     }
 }
 
 const MOST_REQUESTS_PER_SECOND: f64 = 1e6;
 
-/// Reads `5/s`, `300/min` or `0.5/ms`.
+/// Parses `5/s`, `300/min` or `0.5/ms`.
 fn rate(text: &str) -> Option<f64> {
     let (number, unit) = text.split_once('/')?;
     let seconds = match unit.trim() {
@@ -262,11 +266,11 @@ fn rate(text: &str) -> Option<f64> {
 }
 
 impl Arrivals {
-    /// Reads a file of requests in order of time: `time`, `time,object` or `time,object,amount` on each line. Times are in
-    /// seconds; an empty field is as if it were not there. A first line of words is a header.
+    /// Reads a file of requests in order of time: `time`, `time,object` or `time,object,amount` on each line.
+    /// Times are in seconds. An empty field counts as missing. A first line of words is a header.
     ///
     /// # Errors
-    /// The first wrong line.
+    /// Returns a message about the first wrong line.
     pub fn of_lines(text: &str) -> Result<Arrivals, String> {
         let mut requests: Vec<Request> = Vec::new();
         for (at, (line, content)) in lines(text).enumerate() {
@@ -277,7 +281,8 @@ impl Arrivals {
             let wrong = |what: &str| {
                 format!("line {line}: {what}; a line is `time,object,amount`, the time in seconds")
             };
-            let time: f64 = fields[0].parse().map_err(|_| wrong(&format!("`{}` is no time", fields[0])))?;
+            let time: f64 =
+                fields[0].parse().map_err(|_| wrong(&format!("`{}` is not a time", fields[0])))?;
             if !(0.0..=1e9).contains(&time) {
                 return Err(wrong(&format!("the time {time} s is not 0 to 1e9 s")));
             }
@@ -286,7 +291,7 @@ impl Arrivals {
                     None => Ok(None),
                     Some(field) => match field.parse::<u64>() {
                         Ok(value) if (least..=MOST_DATA).contains(&value) => Ok(Some(value)),
-                        _ => Err(wrong(&format!("`{field}` is no {what}"))),
+                        _ => Err(wrong(&format!("`{field}` is not an {what}"))),
                     },
                 };
             if fields.len() > 3 {
@@ -310,32 +315,33 @@ impl Arrivals {
     }
 }
 
-/// A request fetches at most so many Data.
+/// The largest number of Data in a request.
 pub const MOST_DATA: u64 = 1 << 40;
 
-/// How often each object of a flow is requested; by default all equally often.
+/// The popularity of a flow's objects; by default all are equally popular.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Popularity {
-    /// s: the object of rank k, from 1, is requested in proportion to 1/(k + q)^s. 0: all equally often.
+    /// s: the object of rank k, from 1, is requested in proportion to 1/(k + q)^s. 0: all are equally
+    /// popular.
     pub exponent: f64,
-    /// q, from 0.
+    /// q, at least 0.
     pub shift: f64,
 }
 
 impl FromStr for Popularity {
     type Err = String;
 
-    /// Reads `zipf 0.8`, `zipf 0.8 shift 5` (Zipf-Mandelbrot) or `uniform`.
+    /// Parses `zipf 0.8`, `zipf 0.8 shift 5` (Zipf-Mandelbrot) or `uniform`.
     fn from_str(text: &str) -> Result<Popularity, String> {
         let text = text.trim();
         if text == "uniform" {
             return Ok(Popularity::default());
         }
-        let rest = text.strip_prefix("zipf ").ok_or_else(|| format!("`{text}` is no popularity"))?;
+        let rest = text.strip_prefix("zipf ").ok_or_else(|| format!("`{text}` is not a popularity"))?;
         let (exponent, shift) = rest.split_once(" shift ").unwrap_or((rest, "0"));
         let number = |text: &str, what: &str, most: f64| {
             let number = text.trim().parse::<f64>().ok().filter(|number| (0.0..=most).contains(number));
-            number.ok_or_else(|| format!("the {what} `{}` is no number from 0 to {most}", text.trim()))
+            number.ok_or_else(|| format!("the {what} `{}` is not a number from 0 to {most}", text.trim()))
         };
         Ok(Popularity { exponent: number(exponent, "exponent", 10.0)?, shift: number(shift, "shift", 1e6)? })
     }
@@ -344,18 +350,18 @@ impl FromStr for Popularity {
 /// The requests of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requests {
-    /// When they come.
+    /// The arrival process.
     pub arrivals: Arrivals,
-    /// The Data of an object.
+    /// The number of Data of an object.
     pub amount: Distribution,
     /// The number of objects; `None`: each request is for a new one.
     pub objects: Option<u64>,
-    /// Which of them are requested.
+    /// The popularity of the objects.
     pub popularity: Popularity,
 }
 
 impl Requests {
-    /// Whether anything of them is drawn.
+    /// Returns whether any part of them is random.
     pub fn is_random(&self) -> bool {
         match &self.arrivals {
             Arrivals::Poisson { .. } => true,
@@ -372,24 +378,25 @@ impl Requests {
     }
 }
 
-/// When a flow is active, and when it pauses: times of both, in turns, the first active.
+/// The active times and the pauses of a flow, in turns, the first active.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activity {
-    /// Lengths of the active times, s.
+    /// The lengths of the active times, s.
     pub on: Distribution,
-    /// Lengths of the pauses, s.
+    /// The lengths of the pauses, s.
     pub off: Distribution,
 }
 
-/// The shortest median of an active time and of a pause, s: so a run has no more of them than twice its milliseconds.
+/// The smallest median of an active time and of a pause, s. So a run has at most twice as many of them as
+/// milliseconds.
 const LEAST_MEDIAN_S: f64 = 1e-3;
 
 impl FromStr for Activity {
     type Err = String;
 
-    /// Reads `on exponential 1 s off pareto 3 s shape 1.5`.
+    /// Parses `on exponential 1 s off pareto 3 s shape 1.5`.
     fn from_str(text: &str) -> Result<Activity, String> {
-        let form = || format!("`{text}` is no activity");
+        let form = || format!("`{text}` is not an activity");
         let (on, off) =
             text.trim().strip_prefix("on ").and_then(|rest| rest.split_once(" off ")).ok_or_else(form)?;
         let read = |text: &str| {
@@ -403,14 +410,14 @@ impl FromStr for Activity {
     }
 }
 
-/// A time as seconds.
+/// Parses a time as seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     text.parse::<Span>().map(Span::as_secs_f64).map_err(|error| error.to_string())
 }
 
-/// A number of Data.
+/// Parses a number of Data.
 pub(crate) fn data(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| format!("`{text}` is no number of Data"))?;
+    let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of Data"))?;
     if number <= MOST_DATA as f64 {
         Ok(number)
     } else {
@@ -462,7 +469,7 @@ mod tests {
             ("50", 50.0),
             ("exponential 50", 34.657),
             ("pareto 30 shape 3", 20.0 * 2.0_f64.cbrt()),
-            // (1 - (3/x)^1.5) / (1 - 0.001) is a half there.
+            // (1 - (3/x)^1.5) / (1 - 0.001) is one half there.
             ("pareto 3 to 300 shape 1.5", 4.7591),
             ("lognormal 50 sigma 1", 30.327),
             ("uniform 10 to 90", 50.0),
@@ -477,18 +484,18 @@ mod tests {
     #[test]
     fn what_is_no_distribution_is_refused_with_the_reason() {
         let wrong = [
-            ("normal 5", "no distribution"),
-            ("exponential", "no number"),
+            ("normal 5", "not a distribution"),
+            ("exponential", "not a number"),
             ("exponential -1", "not above 0"),
             ("exponential inf", "more than"),
             ("pareto 50", "shape"),
             ("pareto 50 shape 1", "no mean"),
-            ("pareto 50 shape x", "no number"),
-            ("pareto 5 to 3 shape 1", "no range"),
+            ("pareto 50 shape x", "not a number"),
+            ("pareto 5 to 3 shape 1", "not a range"),
             ("uniform 10", "range"),
             ("lognormal 5 sigma 99", "at most 10"),
             ("one 5", "one of"),
-            ("one of 5, x", "no number"),
+            ("one of 5, x", "not a number"),
         ];
         for (text, part) in wrong {
             let message = of(text).unwrap_err();

@@ -1,6 +1,5 @@
-//! What QSCCP's scheduler costs per packet as flows grow: one Interest in and one out of a face
-//! where every flow is backlogged. It should not depend on their number, but for what does not fit
-//! the cache.
+//! The cost of QSCCP's scheduler for each packet as flows grow: one Interest enters and one leaves a face
+//! where every flow is backlogged. It should not depend on the number of flows, except for cache misses.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
@@ -52,7 +51,7 @@ fn nanoseconds_per_packet(flows: u32) -> f64 {
         face.pool[interest].lifetime = Span::from_secs(1_000);
         face.enqueue(interest, key(flow % flows));
     }
-    // Once around to warm up, then measure.
+    // The first round warms up; the second is measured.
     for _ in 0..2 * flows {
         face.cycle();
     }
@@ -80,7 +79,7 @@ impl Face {
         assert!(dropped.is_empty(), "the queues are long enough");
     }
 
-    /// Takes the next Interest out, whenever that is, and puts it in again.
+    /// Removes the next Interest when it may leave, and puts it in again.
     fn cycle(&mut self) {
         loop {
             let mut dropped = Vec::new();

@@ -1,4 +1,5 @@
-//! A node with one strategy, for the tests of strategies: a test drives it by hand, and looks into the strategy meanwhile.
+//! A node with one strategy, for the tests of strategies. A test drives it by hand, and inspects the
+//! strategy.
 
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
@@ -15,7 +16,7 @@ use weir_packet::{LpHeader, NackReason, Name};
 use crate::watched::Watched;
 
 pub const HASHER: NameHasher = NameHasher::new(1);
-/// Of every Interest.
+/// The lifetime of every Interest.
 pub const LIFETIME: Span = Span::from_secs(2);
 
 pub fn name(uri: &str) -> HashedName {
@@ -23,24 +24,25 @@ pub fn name(uri: &str) -> HashedName {
     HashedName::parse(&HASHER, name.value()).unwrap()
 }
 
-/// A node, with what a test has of its own. What it sends upstream waits until the test answers, refuses or loses it.
+/// A node, and the test's own data. Packets that it sends upstream wait until the test answers, refuses or
+/// loses them.
 pub struct Bench<S, Own> {
     pub now: Time,
     pub pool: PacketPool,
     pub forwarder: Node,
     pub strategy: Watched<S>,
-    /// Interests that left, and by which face.
+    /// The Interests that left, and their faces.
     pub upstream: Vec<(FaceId, PacketId)>,
-    /// Marks of what else left.
+    /// The congestion marks of other packets that left.
     pub downstream: Vec<u64>,
-    /// By which face, and with what header.
+    /// The faces of these packets, and their headers.
     pub headers: Vec<(FaceId, LpHeader)>,
     nonce: u32,
     pub own: Own,
 }
 
 impl<S: Strategy + 'static, Own> Bench<S, Own> {
-    /// Without faces.
+    /// Returns a node without faces.
     pub fn of(strategy: S, own: Own) -> Self {
         let strategy = Watched::new(strategy);
         let config = NodeConfig::new(Box::new(strategy.clone()), HASHER, Random::named(1, "node"));
@@ -86,12 +88,12 @@ impl<S: Strategy + 'static, Own> Bench<S, Own> {
         }
     }
 
-    /// A packet's congestion mark.
+    /// Returns a packet's congestion mark.
     pub fn mark(&self, packet: PacketId) -> u64 {
         self.pool[packet].header().congestion_mark
     }
 
-    /// An Interest that has not come yet.
+    /// Returns an Interest that has not arrived yet.
     pub fn interest_of(&mut self, uri: &str) -> PacketId {
         let id = self.pool.take();
         self.nonce += 1;
@@ -102,7 +104,7 @@ impl<S: Strategy + 'static, Own> Bench<S, Own> {
         id
     }
 
-    /// An Interest that left is answered, with this mark.
+    /// Answers an Interest that left, with this mark.
     pub fn answer_with(&mut self, (face, packet): (FaceId, PacketId), mark: u64) {
         let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO, signature: 32 };
         producer.answer(&mut self.pool[packet]);

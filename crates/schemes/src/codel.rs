@@ -19,26 +19,26 @@ use weir_core::seam::{
 };
 use weir_core::units::{Span, Time};
 
-/// The number of intervals within which a return to the dropping state is "soon" (5.6).
+/// A return to the dropping state within this number of intervals counts as "soon" (5.6).
 const SOON: u64 = 16;
 
-/// A packet at the head of the queue when the link is free.
+/// The packet at the head of the queue when the link becomes free.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) now: Time,
-    /// Its sojourn time.
+    /// The packet's sojourn time.
     pub(crate) waited: Span,
-    /// Its length, and what waits behind it, bytes.
+    /// The packet's length, and the bytes that remain queued behind it.
     pub(crate) length: u64,
     pub(crate) left: u64,
 }
 
-/// The control law of 5.5: `interval`/√n.
+/// The control law of 5.5: returns `interval`/√n.
 pub(crate) fn control_law(interval: Span, count: u32) -> Span {
     interval.scale(1.0 / f64::from(count).sqrt())
 }
 
-/// The state of 5.3, and 5.4 and 5.6 on it.
+/// The CoDel state of 5.3, with the rules of 5.4 and 5.6.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codel {
     target: Span,
@@ -48,7 +48,8 @@ pub(crate) struct Codel {
     count: u32,
     lastcount: u32,
     dropping: bool,
-    /// A packet was due in the dropping state, and `drop_next` is still the time of its drop.
+    /// Whether the last packet was dropped because the queue was behind schedule: `drop_next` is still the
+    /// time of that drop.
     is_behind: bool,
     maxpacket: u64,
 }
@@ -68,7 +69,8 @@ impl Codel {
         }
     }
 
-    /// deque(): whether to drop, or mark, this packet. A queue that drops it calls this for the next one at once.
+    /// deque(): returns whether to drop, or mark, this packet. A queue that drops it calls this again at once
+    /// for the next one.
     pub(crate) fn is_due(&mut self, departure: Departure) -> bool {
         let is_ok = self.is_ok_to_drop(departure);
         let is_behind = core::mem::take(&mut self.is_behind);
@@ -91,7 +93,7 @@ impl Codel {
         true
     }
 
-    /// dodequeue()
+    /// dodequeue(): returns whether the sojourn time has been at least `target` for a whole interval.
     fn is_ok_to_drop(&mut self, Departure { now, waited, length, left }: Departure) -> bool {
         self.maxpacket = self.maxpacket.max(length);
         if waited < self.target || left <= self.maxpacket {
@@ -112,8 +114,8 @@ impl Codel {
     }
 }
 
-/// A first-in first-out queue that drops packets at its head by CoDel, and packets that do not fit. It treats all kinds of
-/// packets alike.
+/// A first-in first-out queue. It drops packets at its head by CoDel, and arriving packets that do not fit.
+/// It does not distinguish kinds of packets.
 #[derive(Debug)]
 pub(crate) struct CodelQueue {
     packets: DropTail,
@@ -165,12 +167,12 @@ mod tests {
     use weir_core::units::Rate;
 
     const MS: Span = Span::from_millis(1);
-    /// 1250 bytes at 10 Mb/s are 1 ms.
+    /// 1250 bytes take 1 ms at 10 Mb/s.
     const LEN: u32 = 1250;
     const TARGET: Span = Span::from_millis(5);
     const INTERVAL: Span = Span::from_millis(100);
 
-    /// A link of 10 Mb/s behind CoDel, with as many packets waiting as a test wants.
+    /// A 10 Mb/s link behind CoDel. The test sets the number of queued packets.
     struct Bench {
         link: Link,
         pool: PacketPool,
@@ -195,7 +197,7 @@ mod tests {
             self.link.backlog().packets
         }
 
-        /// A packet leaves, a millisecond later the link is free; the times of drops go to `drops`, ms.
+        /// Sends one packet. The link is free a millisecond later. Appends the times of drops to `drops`, ms.
         fn leave(&mut self) {
             let mut dropped = Vec::new();
             let departure = self.link.serve(self.now, &mut self.pool, &mut dropped).unwrap();
@@ -208,7 +210,7 @@ mod tests {
             self.now = departure.until;
         }
 
-        /// With so many packets waiting whenever one leaves, until then.
+        /// Keeps this number of packets queued at each departure until `until_ms`.
         fn stand(&mut self, waiting: u32, until_ms: u64) {
             while self.now < Time::ZERO + MS * until_ms {
                 while self.waiting() <= waiting {
@@ -219,7 +221,7 @@ mod tests {
         }
     }
 
-    /// 5.5: the (n + 1)-th drop is due interval/√n after the n-th was, from the first on.
+    /// Times at which drops are due by 5.5: drop n + 1 is due interval/√n after drop n was due.
     fn due(first: f64, until_ms: f64) -> Vec<f64> {
         let mut due = vec![first];
         while let Some(last) = due.last().copied().filter(|last| *last < until_ms) {
@@ -233,18 +235,18 @@ mod tests {
     fn drops_of_a_standing_queue_are_due_by_the_control_law() {
         let mut bench = Bench::new();
         bench.stand(20, 3001);
-        // Those that were there first waited up to 20 ms: five of them for less than the target.
+        // The packets queued at the start waited up to 20 ms; five of them waited for less than the target.
         assert_eq!(bench.drops[0], 106.0);
         let due = due(106.0, 3001.0);
         assert!(due.len() > 200);
         assert_eq!(bench.drops.len(), due.len());
         for (n, (drop, due)) in bench.drops.iter().zip(due).enumerate() {
-            // The first packet that would leave after it was due.
+            // The drop is the first packet that would leave after the due time.
             assert!((-0.001..=1.001).contains(&(drop - due)), "drop {n} at {drop} ms, due at {due} ms");
         }
     }
 
-    /// What is due between two packets is dropped at once, several packets in one call.
+    /// Several drops that fall due between two packets happen in one call.
     #[test]
     fn drops_that_came_due_between_two_packets_are_made_up_for() {
         let mut bench = Bench::new();
@@ -267,7 +269,7 @@ mod tests {
         }
     }
 
-    /// 5.4: at 1 ms a packet, ten packets for 99 ms are no standing queue.
+    /// 5.4: at 1 ms a packet, ten packets for 99 ms are not a standing queue.
     #[test]
     fn a_burst_that_drains_within_an_interval_loses_nothing() {
         let mut bench = Bench::new();
@@ -276,7 +278,7 @@ mod tests {
         assert_eq!((bench.drops.len(), bench.waiting()), (0, 0));
     }
 
-    /// 5.4: a packet that takes longer than the target on its link waits for no more than one other.
+    /// 5.4: a packet that takes longer than the target on the link delays only one other packet.
     #[test]
     fn no_more_than_one_packet_waiting_is_no_congestion() {
         let mut codel = Codel::new(TARGET, INTERVAL);
@@ -290,7 +292,7 @@ mod tests {
         Departure { now: Time::ZERO + MS * ms, waited: MS * waited_ms, length: 1000, left: 5000 }
     }
 
-    /// 5.6: where the queue was controlled not long ago, the rate that did it is where to begin.
+    /// 5.6: if the queue was controlled a short time ago, control continues at that drop rate.
     #[test]
     fn who_is_soon_back_goes_on_with_nearly_the_same_count() {
         for (pause, count) in [(200, 9), (5000, 1)] {
@@ -312,7 +314,8 @@ mod tests {
         for (later, count) in [(1599, 2), (1601, 1)] {
             let mut codel = Codel::new(TARGET, INTERVAL);
             let drops: Vec<u64> = (0..280).filter(|&ms| codel.is_due(leaves(ms, 6))).collect();
-            // The third is due 70.7 ms after the second, the fourth would be 57.7 ms later: at 328.4 ms.
+            // The third drop is due 70.7 ms after the second. The fourth would be due 57.7 ms later, at 328.4
+            // ms.
             assert_eq!((drops, codel.count), (vec![100, 200, 271], 3));
             assert!(!codel.is_due(leaves(280, 4)));
             let due = 328 + later;

@@ -9,7 +9,7 @@ use weir_core::units::{Rate, Time};
 
 use crate::registry::Entry;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "fixed",
     title: "fixed window or rate, best route, drop-tail: no congestion control",
@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 parameters! {
-    /// The scheme.
+    /// The plug-in without congestion control.
     #[derive(Clone, Copy, Debug)]
     pub struct Fixed {
         /// number of pending Interests of a flow, if `rate` is 0

@@ -1,23 +1,23 @@
-//! Flows by their key: a row for each prefix, a place in it for each class.
+//! An index of flows by their key: a row for each prefix, and in it a place for each class.
 
 use weir_core::ids::PrefixId;
 use weir_core::packet::FlowKey;
 use weir_packet::ServiceClass;
 
-/// Service classes.
+/// The number of service classes.
 pub(crate) const CLASSES: usize = ServiceClass::ALL.len();
 
-/// No flow.
+/// Marks a place without a flow.
 const NONE: u32 = u32::MAX;
 
-/// Where the state of each flow is: found by two array accesses, since prefixes are small numbers.
+/// The index. A look-up takes two array accesses, because prefixes are small numbers.
 #[derive(Debug, Default)]
 pub(crate) struct FlowIndex {
     rows: Vec<[u32; CLASSES]>,
 }
 
 impl FlowIndex {
-    /// The place of a flow's state.
+    /// Returns the index of a flow's state.
     #[inline]
     pub(crate) fn find(&self, key: FlowKey) -> Option<u32> {
         let row = self.rows.get(key.prefix.0 as usize)?;
@@ -36,14 +36,14 @@ impl FlowIndex {
         self.rows[key.prefix.0 as usize][key.class as usize] = NONE;
     }
 
-    /// Removes the flows of a prefix.
+    /// Removes all flows of a prefix.
     pub(crate) fn remove_prefix(&mut self, prefix: PrefixId) {
         if let Some(row) = self.rows.get_mut(prefix.0 as usize) {
             *row = [NONE; CLASSES];
         }
     }
 
-    /// The flows of a prefix.
+    /// Iterates over the flows of a prefix.
     pub(crate) fn of_prefix(&self, prefix: PrefixId) -> impl Iterator<Item = u32> + use<> {
         let row = self.rows.get(prefix.0 as usize).copied().unwrap_or([NONE; CLASSES]);
         row.into_iter().filter(|&flow| flow != NONE)

@@ -8,7 +8,7 @@ use weir_core::parameters;
 use weir_core::seam::DataReceived;
 
 parameters! {
-    /// Whether they do.
+    /// Whether late Data are subtracted twice.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Settings {
         /// whether late Data are subtracted twice from the pending Interests: once when the Interest counts as lost, and
@@ -19,11 +19,11 @@ parameters! {
     }
 }
 
-/// Pending Interests as such a consumer counts them.
+/// The number of pending Interests as such a consumer counts them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LateData {
     is_counted_twice: bool,
-    /// Pending Interests that it does not know of.
+    /// Pending Interests that the consumer does not count.
     unknown: u32,
 }
 
@@ -32,18 +32,18 @@ impl LateData {
         LateData { is_counted_twice, unknown: 0 }
     }
 
-    /// A Data came.
+    /// Counts a Data that arrived.
     pub(crate) fn on_data(&mut self, ev: &DataReceived<'_>) {
         self.unknown += u32::from(self.is_counted_twice && !ev.was_pending);
         self.on_fewer(ev.pending);
     }
 
-    /// So many are left: it counts no fewer than none.
+    /// Limits the uncounted Interests to `pending`, because the count is never negative.
     pub(crate) fn on_fewer(&mut self, pending: u32) {
         self.unknown = self.unknown.min(pending);
     }
 
-    /// How many it takes to be pending.
+    /// Returns the number of Interests that the consumer takes to be pending.
     pub(crate) fn pending(&self, pending: u32) -> u32 {
         pending.saturating_sub(self.unknown)
     }

@@ -1,7 +1,7 @@
-//! Congestion-control schemes for NDN, and the list of them. Each scheme has a file or a folder.
+//! Congestion-control schemes for NDN, and their registry. Each scheme has a file or a folder.
 //!
-//! A scheme has up to three state machines: a queue, a strategy and a flow control (see `weir_core::seam`). The core has a
-//! default for each. A scheme's code is to be read beside its paper.
+//! A scheme has up to three state machines: a queue, a strategy and a flow control (see `weir_core::seam`).
+//! The core has a default for each. The code of a scheme is written to be read beside its paper.
 
 #[cfg(test)]
 mod bench;

@@ -3,14 +3,14 @@
 
 use weir_core::units::{Span, Time};
 
-/// When the next Interest is due that leaves at equal intervals.
+/// The time of the next Interest of a sender with equal intervals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     due: Time,
 }
 
 impl Pacer {
-    /// A pacer whose first Interest is due at this time.
+    /// Returns a pacer whose first Interest is due at this time.
     pub(crate) fn new(due: Time) -> Pacer {
         Pacer { due }
     }
@@ -20,18 +20,19 @@ impl Pacer {
         self.due
     }
 
-    /// An Interest leaves: the next one is due an interval later. A late call makes up for at most one interval.
+    /// Counts an Interest that leaves. The next one is due an interval later. A late call makes up for at
+    /// most one interval.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time, interval: Span) {
         self.due = self.due.max(now - interval) + interval;
     }
 
-    /// No later than this.
+    /// Makes the next Interest due at `due` at the latest.
     pub(crate) fn hurry(&mut self, due: Time) {
         self.due = self.due.min(due);
     }
 
-    /// Another interval from now on, for the wait that has begun as well.
+    /// Changes the interval, also for the wait that has begun.
     pub(crate) fn change(&mut self, from: Span, to: Span) {
         self.due = self.due - from + to;
     }

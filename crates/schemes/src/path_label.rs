@@ -1,22 +1,23 @@
-//! Path labels: with them a consumer learns the path of a Data, and chooses the path of an Interest.
+//! Path labels: a consumer learns the path of a Data from them, and chooses the path of an Interest with
+//! them.
 //!
 //! ```text
 //!   consumer --Interest: PathLabel = s--> router, n next hops: takes s mod n, passes on s div n --> ...
 //!   consumer <--Data: PathLabel = L----- router: L <- mix(L, face that the Data came by) <--------- ...
 //! ```
 //!
-//! The label of a Data is a hash of the faces on which it arrived, from the content to the consumer's node. It is only
-//! good for comparison. The published simulators have numbers of base 10 or 64, which are not enough for more than ten
-//! faces or ten hops. A hash takes any number of both. A label of 32 bits makes a packet four bytes shorter than one of
-//! 64 bits. Two of a hundred paths have the same label once in a million.
+//! The label of a Data is a hash of the faces on which it arrived, from the content to the consumer's node.
+//! It can only be compared. The published simulators have numbers of base 10 or 64, which are not enough for
+//! more than ten faces or ten hops. A hash takes any number of both. A label of 32 bits makes a packet four
+//! bytes shorter than one of 64 bits. Two of a hundred paths have the same label once in a million.
 //!
-//! The label of an Interest is a random number of its consumer, which routers use up hop by hop. It has no meaning of
-//! its own: the same number leads the same way again while routes stay the same, and the label of the Data identifies
-//! that way.
+//! The label of an Interest is a random number of its consumer, and routers consume it hop by hop. It has no
+//! meaning of its own: the same number takes the same path while routes stay the same, and the label of the
+//! Data identifies that path.
 //!
-//! The content store keeps no signals. So a Data from a cache has the label of the way from the cache: its path is a
-//! different one from the producer's, and shorter. A Data from the consumer's own node came by no face, and has no
-//! label.
+//! The content store keeps no signals. So a Data from a cache has the label of the path from the cache, which
+//! differs from the producer's and is shorter. A Data from the consumer's own node came by no face, and has
+//! no label.
 
 use weir_core::ids::FaceId;
 use weir_core::packet::{Packet, PacketId};
@@ -26,31 +27,31 @@ use weir_core::seam::{
 };
 use weir_packet::Signal;
 
-/// Path label: the next hops of an Interest, or the faces by which a Data arrived.
+/// The path label: next hops of an Interest, or the faces by which a Data arrived.
 pub(crate) const PATH_LABEL: Signal =
     Signal::new(916, "PathLabel", 32, "path: next hops of an Interest, or faces by which a Data arrived");
 
-/// Which way a Data came: equal for the same faces in the same order.
+/// The path of a Data: equal for the same faces in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PathLabel(u32);
 
 impl PathLabel {
-    /// Of a Data that came by no face.
+    /// The label of a Data that came by no face.
     #[cfg(test)]
     pub(crate) const HERE: PathLabel = PathLabel(0);
 
-    /// The label that a Data carries.
+    /// Returns the label that a Data carries.
     #[inline]
     pub(crate) fn of(data: &Packet) -> PathLabel {
-        // A neighbour may write more than 32 bits: the higher bits distinguish paths too.
+        // A neighbour may write more than 32 bits. The higher bits also distinguish paths.
         let value = data.header().signals.value(&PATH_LABEL).unwrap_or(0);
         PathLabel(value as u32 ^ (value >> 32) as u32)
     }
 
-    /// The label after one more face.
+    /// Returns the label after one more face.
     #[inline]
     fn extended(self, face: FaceId) -> PathLabel {
-        // The finaliser of SplitMix64: a bijection in which every bit changes half of all.
+        // The finaliser of SplitMix64: a bijection in which every input bit changes half of the output bits.
         let mut mixed = (u64::from(self.0) << 32 | u64::from(face.0)).wrapping_add(0x9E37_79B9_7F4A_7C15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -58,15 +59,15 @@ impl PathLabel {
     }
 }
 
-/// A Data came by a face: adds it to the label. Once for each arrival, whatever entries it satisfies.
+/// Adds the face by which a Data came to its label, once an arrival, however many entries it satisfies.
 #[inline]
 pub(crate) fn note_arrival(data: &mut Packet, face: FaceId) {
     let label = PathLabel::of(data).extended(face);
     data.header_mut().signals.set(&PATH_LABEL, u64::from(label.0));
 }
 
-/// Which of `next_hops` (at least one) an Interest takes, by its label; the first without one. What is
-/// used up of the label is taken off.
+/// Returns which of `next_hops` (at least one) an Interest takes by its label; the first without a label.
+/// Removes the part of the label that it used.
 #[inline]
 pub(crate) fn steer(interest: &mut Packet, next_hops: usize) -> usize {
     match interest.header().signals.value(&PATH_LABEL) {
@@ -79,8 +80,8 @@ pub(crate) fn steer(interest: &mut Packet, next_hops: usize) -> usize {
     }
 }
 
-/// A drop-tail queue whose face writes into each Data that arrives, its label for one: for schemes that need
-/// nothing else there.
+/// A drop-tail queue whose face writes into each arriving Data, for example its label. It is for schemes that
+/// need nothing else at the face.
 #[derive(Debug)]
 pub(crate) struct LabellingQueue {
     face: FaceId,
@@ -89,7 +90,7 @@ pub(crate) struct LabellingQueue {
 }
 
 impl LabellingQueue {
-    /// `note` is what the face writes; [`note_arrival`] is these labels.
+    /// Builds the queue. `note` is the function that writes; [`note_arrival`] writes these labels.
     pub(crate) fn new(config: &FaceConfig, note: fn(&mut Packet, FaceId)) -> LabellingQueue {
         LabellingQueue { face: config.face, note, packets: DropTail::new(config.limit) }
     }
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_label_is_used_up_digit_by_digit_in_the_base_of_each_hop() {
-        // 29 = 1 + 2·(2 + 3·4): hop 1 of 2, then 2 of 3, then 4 of 5; a single next hop takes nothing.
+        // 29 = 1 + 2·(2 + 3·4): hop 1 of 2, then 2 of 3, then 4 of 5. A single next hop uses nothing.
         assert_eq!(steered(29, &[2, 1, 3, 5]), [1, 0, 2, 4]);
         assert_eq!(steer(&mut Packet::default(), 3), 0);
     }
@@ -161,7 +162,7 @@ mod tests {
         }
         labels.sort_unstable();
         labels.dedup();
-        // 3000 of 2^32: a pair is equal once in a thousand such sets, and this one is fixed.
+        // With 3000 of 2^32 values, a pair is equal in one of a thousand such sets. This set is fixed.
         assert_eq!(labels.len(), 3000);
     }
 

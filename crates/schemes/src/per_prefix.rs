@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_packet::Name;
 
-/// A value for each of some prefixes. If several cover a name, the longest counts.
+/// Values for name prefixes. If several prefixes cover a name, the longest counts.
 #[derive(Clone, Debug)]
 pub(crate) struct PerPrefix<T>(Arc<[(Name, T)]>);
 
@@ -17,12 +17,12 @@ impl<T> FromIterator<(Name, T)> for PerPrefix<T> {
 }
 
 impl<T: Copy> PerPrefix<T> {
-    /// The value for a name, given by the encoding of its components.
+    /// Returns the value for a name, given by the encoding of its components.
     pub(crate) fn of(&self, name: &[u8]) -> Option<T> {
         self.0.iter().find(|(prefix, _)| name.starts_with(prefix.value())).map(|(_, value)| *value)
     }
 
-    /// The prefixes and their values, the longest prefix first.
+    /// Iterates over the prefixes and their values, the longest prefix first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(Name, T)> {
         self.0.iter()
     }

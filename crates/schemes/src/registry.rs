@@ -1,4 +1,4 @@
-//! The list of all schemes.
+//! The registry of schemes.
 
 use weir_core::seam::params::{Parameter, Params};
 use weir_core::seam::{Scheme, SharingPolicy};
@@ -6,7 +6,7 @@ use weir_packet::Signal;
 
 use crate::resolve::Resolved;
 
-/// A scheme as users see it.
+/// The description of a scheme for users, and its constructor.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// The name on the command line and in files.
@@ -19,9 +19,9 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The header fields that the scheme reads or writes, besides [`Signal::COMMON`].
     pub signals: &'static [Signal],
-    /// Whether its consumers detect losses early (RFC 8985) where a scenario does not say. Those whose window follows losses do.
-    /// A scheme with rates that routers tell or that delays give gains nothing by it, and over several paths the Data of
-    /// the slower one are overtaken all the time.
+    /// Whether its consumers detect losses early (RFC 8985) if a scenario does not set it. This is so for
+    /// schemes whose window follows losses. A scheme whose rates come from routers or from delays gains
+    /// nothing by it: over several paths, the Data of the slower path are constantly overtaken.
     pub early_loss: bool,
     /// The sharing policy of the scheme in the steady state, if theory can compute it.
     pub sharing: Option<Sharing>,
@@ -34,14 +34,14 @@ pub struct Entry {
 pub struct Sharing {
     /// Whether it divides links by classes, by weights or in an order.
     pub by_class: bool,
-    /// The parameters that determine the policy; one that ends in `.*` is any that begins so.
+    /// The parameters that determine the policy. A key that ends in `.*` covers all keys with that beginning.
     pub parameters: &'static [&'static str],
-    /// The policy of the scheme with its parameters.
+    /// Computes the policy of the scheme with its parameters.
     pub policy: fn(&Resolved) -> SharingPolicy,
 }
 
 impl Sharing {
-    /// Whether the policy depends on a parameter.
+    /// Returns whether the policy depends on this parameter.
     pub fn reads(&self, key: &str) -> bool {
         self.parameters.iter().any(|parameter| match parameter.strip_suffix('*') {
             Some(family) => key.starts_with(family),
@@ -51,35 +51,35 @@ impl Sharing {
 }
 
 impl Entry {
-    /// Whether the scheme divides links by classes: by weights or in an order.
+    /// Returns whether the scheme divides links by classes: by weights or in an order.
     pub fn knows_classes(&self) -> bool {
         self.sharing.is_some_and(|sharing| sharing.by_class)
     }
 
-    /// The scheme with its defaults.
+    /// Builds the scheme with its defaults.
     pub fn with_defaults(&self) -> Box<dyn Scheme> {
         let defaults =
             Params::resolve(self.parameters, []).expect("declared defaults are of their own kinds");
         (self.build)(&defaults)
     }
 
-    /// The scheme with its defaults for applications.
+    /// Builds the scheme with its defaults for applications.
     pub fn for_application(&'static self) -> Box<dyn Scheme> {
         self.resolve_for_application([]).expect("declared values are of their own kinds").build()
     }
 }
 
-/// The default scheme of a node: drop-tail queues and best route, nothing else.
+/// The default scheme of a node: drop-tail queues and best route.
 pub const PLAIN: &str = crate::fixed::ENTRY.name;
 
 /// The default scheme for fetching content: it fills fast and slow paths without tuning (`docs/reference/fetching.md` has the
 /// measurements).
 pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 
-/// The scheme that a new scenario names if nobody says another: Weir's own.
+/// The scheme that a new scenario names by default: Weir's own.
 pub const OWN: &str = crate::sluice::ENTRY.name;
 
-/// Every scheme.
+/// All schemes.
 pub const SCHEMES: &[Entry] = &[
     crate::qsccp::ENTRY,
     crate::mircc::ENTRY,
@@ -98,31 +98,33 @@ pub const SCHEMES: &[Entry] = &[
     crate::fixed::ENTRY,
 ];
 
-/// The scheme of this name.
+/// Returns the scheme with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     SCHEMES.iter().find(|entry| entry.name == name)
 }
 
-/// The scheme whose policy is the reference for all schemes of a scenario, and the policy. It is `own`, the scenario's
-/// scheme, if it has a policy; otherwise the first scheme in the list that has one.
+/// Returns the scheme whose policy is the reference for all schemes of a scenario, and the policy. It is
+/// `own`, the scenario's scheme, if that has a policy; otherwise the first scheme of the registry that has
+/// one.
 pub fn reference_policy(own: &str) -> Option<(&'static Entry, Sharing)> {
     let of = |entry: &'static Entry| entry.sharing.map(|sharing| (entry, sharing));
     find(own).and_then(of).or_else(|| SCHEMES.iter().find_map(of))
 }
 
-/// The parameter of the schemes that aim for a part of a link's rate: this part, above 0 to 1.
+/// The key of the parameter for the part of a link's rate that a scheme aims for, above 0 to 1.
 const TARGET_UTILISATION: &str = "target_utilisation";
 
 impl Resolved {
-    /// The part of a link's rate that the scheme aims for, above 0 to 1; `None` if it has no such parameter.
+    /// Returns the part of a link's rate that the scheme aims for, above 0 to 1; `None` if it has no such
+    /// parameter.
     pub fn target_utilisation(&self) -> Option<f64> {
         let has_target = self.entry.parameters.iter().any(|parameter| parameter.key == TARGET_UTILISATION);
         has_target.then(|| self.params.value(TARGET_UTILISATION).number())
     }
 }
 
-/// Every header field, in the order of type numbers, with the schemes that use it. The list of schemes is empty for the
-/// common fields.
+/// Returns every header field, in the order of type numbers, with the schemes that use it. The list of
+/// schemes is empty for the common fields.
 pub fn signals() -> Vec<(Signal, Vec<&'static str>)> {
     let mut all: Vec<_> = Signal::COMMON.iter().map(|signal| (*signal, Vec::new())).collect();
     for entry in SCHEMES {
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     fn every_header_field_has_a_number_and_a_name_of_its_own() {
-        // That numbers are in range, `Signal::new` says.
+        // `Signal::new` checks that numbers are in range.
         let all = signals();
         for (at, (signal, users)) in all.iter().enumerate() {
             let others = all.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, (other, _))| other);
@@ -168,7 +170,7 @@ mod tests {
         }
     }
 
-    /// So there is room for the signals that the queues and the strategy of a node write.
+    /// This guarantees room for the signals that the queues and the strategy of a node write.
     #[test]
     fn the_common_header_fields_and_those_of_any_two_schemes_fit_into_a_packet() {
         for one in SCHEMES {

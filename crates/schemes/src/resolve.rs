@@ -10,20 +10,20 @@ use weir_core::words::{did_you_mean, nearest};
 
 use crate::registry::{Entry, SCHEMES, find};
 
-/// A scheme with all its parameters.
+/// A scheme with values for all its parameters.
 #[derive(Clone)]
 pub struct Resolved {
-    /// Its entry in the list of schemes.
+    /// The entry in the registry of schemes.
     pub entry: &'static Entry,
-    /// The given parameters, in their order.
+    /// The given parameters, in the given order.
     pub given: Vec<(String, Value)>,
     /// All parameters: the given values, and the defaults of the others.
     pub params: Params,
-    /// Makes the scheme instead of its entry.
+    /// A constructor that replaces the one of the entry.
     own: Option<Build>,
 }
 
-/// Makes a scheme with these parameters.
+/// Builds a scheme with these parameters.
 type Build = Arc<dyn Fn(&Params) -> Box<dyn Scheme> + Send + Sync>;
 
 impl Resolved {
@@ -32,12 +32,12 @@ impl Resolved {
         self.own.as_ref().map_or_else(|| (self.entry.build)(&self.params), |build| build(&self.params))
     }
 
-    /// Whether it is made by the program that uses this crate, and not by its entry.
+    /// Returns whether the program that uses this crate builds the scheme, and not its entry.
     pub fn is_own(&self) -> bool {
         self.own.is_some()
     }
 
-    /// The same, made by `build` instead of by its entry.
+    /// Returns the same scheme, built by `build` in place of its entry.
     pub(crate) fn built_by(
         self,
         build: impl Fn(&Params) -> Box<dyn Scheme> + Send + Sync + 'static,
@@ -58,20 +58,20 @@ impl PartialEq for Resolved {
     }
 }
 
-/// An unknown scheme, or an invalid parameter.
+/// An error in the choice of a scheme or of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemeError {
-    /// No scheme has this name.
+    /// The name of the scheme is unknown.
     Unknown(UnknownScheme),
-    /// A parameter that the scheme does not have, or an invalid value.
+    /// The scheme does not have the parameter, or the value is invalid.
     Parameter(WrongParameter),
 }
 
-/// No scheme has this name.
+/// The name of the scheme is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownScheme(pub String);
 
-/// A parameter that its scheme does not have, or an invalid value.
+/// The scheme does not have the parameter, or the value is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongParameter {
     /// Name of the scheme.
@@ -85,14 +85,14 @@ pub struct WrongParameter {
 }
 
 impl UnknownScheme {
-    /// The names of all schemes, in one line.
+    /// Returns the names of all schemes, in one line.
     pub fn help(&self) -> String {
         format!("schemes: {}", names().collect::<Vec<_>>().join(", "))
     }
 }
 
 impl WrongParameter {
-    /// A question with the parameter that was probably meant; empty if there is none.
+    /// Returns a question with the parameter that was probably meant; empty if there is none.
     pub fn help(&self) -> String {
         self.meant.map_or(String::new(), |meant| format!("did you mean `{meant}`?"))
     }
@@ -111,7 +111,7 @@ impl fmt::Display for WrongParameter {
 }
 
 impl fmt::Display for SchemeError {
-    /// The error, and the help in a line of its own.
+    /// Writes the error, and the help on a second line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (error, help): (&dyn fmt::Display, _) = match self {
             SchemeError::Unknown(unknown) => (unknown, unknown.help()),
@@ -138,10 +138,10 @@ impl From<WrongParameter> for SchemeError {
     }
 }
 
-/// The scheme of this name, with these parameters.
+/// Returns the scheme with this name and these parameters.
 ///
 /// # Errors
-/// An unknown scheme, an unknown parameter, or an invalid value.
+/// Returns a [`SchemeError`] if the scheme or a parameter is unknown, or a value is invalid.
 pub fn resolve(
     name: &str,
     given: impl IntoIterator<Item = (String, Value)>,
@@ -149,19 +149,19 @@ pub fn resolve(
     Ok(known(name)?.resolve(given)?)
 }
 
-/// The entry of a scheme in the list of schemes.
+/// Returns the registry's entry of a scheme.
 ///
 /// # Errors
-/// An unknown scheme.
+/// Returns [`UnknownScheme`] if there is no scheme with this name.
 pub fn known(name: &str) -> Result<&'static Entry, UnknownScheme> {
     find(name).ok_or_else(|| UnknownScheme(name.to_owned()))
 }
 
 impl Entry {
-    /// The scheme with these parameters.
+    /// Returns the scheme with these parameters.
     ///
     /// # Errors
-    /// An unknown parameter, or an invalid value.
+    /// Returns [`WrongParameter`] if a parameter is unknown, or a value is invalid.
     pub fn resolve(
         &'static self,
         given: impl IntoIterator<Item = (String, Value)>,
@@ -179,11 +179,12 @@ impl Entry {
         }
     }
 
-    /// The scheme with these parameters for an application: those that are not given have their defaults for applications
-    /// ([`Parameter::of_applications`]). A variant that follows another program does not get these.
+    /// Returns the scheme with these parameters for an application. Parameters that are not given have their
+    /// defaults for applications ([`Parameter::of_applications`]). A variant that follows another program
+    /// does not get these.
     ///
     /// # Errors
-    /// An unknown parameter, or an invalid value.
+    /// Returns [`WrongParameter`] if a parameter is unknown, or a value is invalid.
     pub fn resolve_for_application(
         &'static self,
         given: impl IntoIterator<Item = (String, Value)>,
@@ -204,12 +205,12 @@ impl Entry {
         self.resolve(given)
     }
 
-    /// Pairs of parameters of which the first is at most as large as the second.
+    /// Returns the pairs of parameters of which the first must not exceed the second.
     fn ordered(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.parameters.iter().filter_map(|parameter| Some((parameter.at_least?, parameter.key)))
     }
 
-    /// Refuses two parameters in the wrong order. The error is at the one that was given last.
+    /// Checks the order of such pairs. The error is at the parameter that was given last.
     fn check_order(&self, given: &[(String, Value)], params: &Params) -> Result<(), ParameterError> {
         for (low, high) in self.ordered() {
             let (least, most) = (params.value(low).number(), params.value(high).number());
@@ -228,8 +229,8 @@ impl Entry {
         Ok(())
     }
 
-    /// The parameter that was probably meant by an unknown key: the only one with the same last part, such as `delta.EF` for
-    /// `weights.EF`, or else the nearest one.
+    /// Returns the parameter that was probably meant by an unknown key. It is the only one with the same last
+    /// part, such as `delta.EF` for `weights.EF`, or else the most similar one.
     fn meant_by(&self, key: &str) -> Option<&'static str> {
         let keys = || self.parameters.iter().map(|declared| declared.key);
         let is_known = |known: &str| {

@@ -1,4 +1,4 @@
-//! A path on which no router says a rate, because none runs the scheme. QSCCP and Sluice have it.
+//! A path without reported rates, because no router on it runs the scheme. QSCCP and Sluice use this.
 //!
 //! ```text
 //!              a Data without a rate, and none with one for a lifetime, or ever
@@ -7,10 +7,10 @@
 //!              a Data with a rate
 //! ```
 //!
-//! The consumer then probes by delay, losses and marks, as a responsible sender does on a path that it does not know: CUBIC
-//! (RFC 9438), whose slow start ends by delay (HyStart++, RFC 9406), and whose Interests leave at a pace (RFC 9002, section
-//! 7.7). So it shares with flows of TCP. A Data without a rate in between, as of the consumer's own content store, changes
-//! nothing.
+//! The consumer then probes by delay, losses and marks, as a responsible sender does on an unknown path. It
+//! uses CUBIC (RFC 9438), whose slow start ends by delay (HyStart++, RFC 9406), and it paces Interests (RFC
+//! 9002, section 7.7). So it shares with flows of TCP. A single Data without a rate, for example from the
+//! consumer's own content store, changes nothing.
 //!
 //! The rate is QSCCP's TargetRate, or Sluice's Grant.
 
@@ -20,7 +20,7 @@ use weir_core::units::Span;
 use crate::window::paced::Paced;
 use crate::window::{Guard, Reaction, Recovery, Signs, Unit, WindowFlow, cubic};
 
-/// The congestion signals of the probing: marks and losses, once a window.
+/// The congestion signals while probing: marks and losses, at most once a window.
 const PROBING: Reaction = Reaction {
     signs: Signs { marks: true, losses: true },
     guard: Guard { marks: true, losses: true, by: Recovery::Sending, add_rtt: 0.0 },
@@ -30,41 +30,41 @@ const PROBING: Reaction = Reaction {
     spread: 0.0,
 };
 
-/// A Data that comes sooner is from this node or its neighbour. The initial window suffices there. And it says nothing about
-/// the path of those that have to come from farther.
+/// A Data that comes sooner is from this node or its neighbour. The initial window suffices for it, and it
+/// gives no information about the path of Data from farther away.
 const LOCAL: Span = Span::from_millis(1);
 
-/// What the consumer does where no rate is said.
+/// The behaviour of a consumer without a reported rate.
 #[derive(Debug)]
 pub(crate) struct Untold {
-    /// The packets by which it probes, if it does.
+    /// The unit of the probing window; `None` if the consumer does not probe.
     probes_by: Option<Unit>,
     probing: Option<WindowFlow<Paced>>,
     was_told: bool,
 }
 
 impl Untold {
-    /// Probes by packets of this unit, or does nothing.
+    /// Returns a state that probes with packets of this unit, or not at all.
     pub(crate) fn new(probes_by: Option<Unit>) -> Untold {
         Untold { probes_by, probing: None, was_told: false }
     }
 
-    /// The probing, while it is on.
+    /// Returns the probing window while probing.
     pub(crate) fn probing(&mut self) -> Option<&mut WindowFlow<Paced>> {
         self.probing.as_mut()
     }
 
-    /// The probing, while it is on.
+    /// Returns the probing window while probing.
     pub(crate) fn as_probing(&self) -> Option<&WindowFlow<Paced>> {
         self.probing.as_ref()
     }
 
-    /// What the user should know while the probing is on.
+    /// Returns a notice for the user while probing.
     pub(crate) fn notice(&self) -> Option<&'static str> {
-        self.probing.as_ref().map(|_| "no forwarder on the path has said a rate so far: probing for one")
+        self.probing.as_ref().map(|_| "no forwarder on the path has reported a rate so far: probing for one")
     }
 
-    /// A Data without a rate came; and whether none with one came for long.
+    /// Handles a Data without a rate. `for_long` is whether no Data with a rate came for long.
     pub(crate) fn on_data(&mut self, ev: &mut DataReceived<'_>, for_long: bool) {
         if let Some(unit) = self.probes_by
             && self.probing.is_none()
@@ -79,7 +79,7 @@ impl Untold {
         }
     }
 
-    /// A Data with a rate came: says whether the probing ends with it.
+    /// Handles a Data with a rate. Returns whether probing ends with it.
     pub(crate) fn end(&mut self) -> bool {
         self.was_told = true;
         self.probing.take().is_some()
@@ -98,7 +98,7 @@ mod tests {
     use weir_core::seam::{FlowConfig, Gauge};
     use weir_core::units::{Rate, Time};
 
-    /// A consumer whose Interests live for so many seconds.
+    /// Returns a consumer whose Interests have this lifetime, s.
     fn consumer(given: &[(&str, &str)], lifetime: u64) -> Box<dyn FlowControl> {
         let given: Vec<(&str, Value)> =
             given.iter().map(|(key, value)| (*key, Text((*value).into()))).collect();
@@ -108,8 +108,8 @@ mod tests {
         (ENTRY.build)(&params).flow_control(&flow)
     }
 
-    /// The part of a link of so many Mb/s and this round trip, ms, that is used in 30 s, with the beginning; its buffer
-    /// has room for so many Data of 8 kB.
+    /// Returns the used part of a link of `mbps` and this round-trip time, ms, in 30 s from the start. The
+    /// buffer has room for `limit` Data of 8 kB.
     fn used(mbps: u64, rtt_ms: u64, limit: u32) -> f64 {
         let (rate, delay) = (Some(Rate::from_mbps(mbps)), Span::from_millis(rtt_ms));
         let pipe = Pipe { rate, delay, limit, content: 8000, early_loss: true, ..Pipe::default() };
@@ -121,18 +121,19 @@ mod tests {
     fn where_no_router_says_a_rate_the_consumer_finds_one_whatever_the_buffer_is() {
         for (mbps, rtt_ms) in [(10, 20), (10, 100), (100, 20), (100, 100)] {
             let bdp = (mbps * rtt_ms) as f64 * 1000.0 / 8.0 / 8066.0;
-            // An eighth of the BDP, half of it, and four of it.
+            // An eighth of the BDP, half of it, and four times it.
             for limit in [bdp / 8.0, bdp / 2.0, 4.0 * bdp].map(|limit| limit.ceil() as u32) {
                 let used = used(mbps, rtt_ms, limit);
                 assert!(used > 0.8, "{mbps} Mb/s, {rtt_ms} ms, room for {limit}: {used}");
             }
-            // Without a buffer slow start ends at half of the link or less, and CUBIC takes long to grow from there.
+            // Without a buffer, slow start ends at half of the link or less, and CUBIC takes long to grow
+            // from there.
             let used = used(mbps, rtt_ms, 1);
             assert!(used > 0.5, "{mbps} Mb/s, {rtt_ms} ms, no buffer: {used}");
         }
     }
 
-    /// A Data comes to a consumer, with this TargetRate if there is one.
+    /// Delivers a Data, with this TargetRate if there is one.
     fn hear(cra: &mut dyn FlowControl, ms: u64, target: Option<u64>) {
         let mut packet = Packet::default();
         if let Some(target) = target {

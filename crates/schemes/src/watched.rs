@@ -1,4 +1,4 @@
-//! For tests: a strategy or a flow control that a test looks into while a node or a consumer has it.
+//! For tests: a strategy or a flow control that the test can inspect while a node or a consumer owns it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -9,7 +9,7 @@ use weir_core::seam::{
 };
 use weir_core::units::{Span, Time};
 
-/// A state machine that the test shares with its owner; its clones are one.
+/// A state machine that the test shares with its owner. Clones refer to the same one.
 #[derive(Debug)]
 pub struct Watched<T>(Arc<Mutex<T>>);
 
@@ -18,7 +18,7 @@ impl<T> Watched<T> {
         Watched(Arc::new(Mutex::new(inner)))
     }
 
-    /// The state machine, until the guard is dropped. Its owner must not run meanwhile.
+    /// Returns the state machine until the guard is dropped. Its owner must not run in the meantime.
     pub fn look(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap()
     }

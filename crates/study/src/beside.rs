@@ -1,16 +1,16 @@
-//! Figures of other schemes that statements compare with. The runs differ only in the scheme.
+//! The figures of other schemes to which statements compare. The runs differ only in the scheme.
 
 use weir_experiment::Probe;
 use weir_scenario::Scenario;
 
-/// What is measured under other schemes for the statements of a scenario.
+/// The measurements under other schemes for the statements of a scenario.
 #[derive(Debug)]
 pub struct Beside(Vec<Compared>);
 
-/// What a statement compares with.
+/// One comparison of a statement.
 #[derive(Debug)]
 struct Compared {
-    /// The place of the statement among the scenario's.
+    /// The index of the statement in the scenario.
     statement: usize,
     /// The other scheme.
     scheme: String,
@@ -18,7 +18,7 @@ struct Compared {
 }
 
 impl Beside {
-    /// For all statements about these schemes that compare.
+    /// Returns the comparisons of all statements about these schemes.
     pub fn of(scenario: &Scenario, about: &[String]) -> Beside {
         let mut compared = Vec::new();
         let stated = scenario.expectations.iter().enumerate();
@@ -31,17 +31,17 @@ impl Beside {
         Beside(compared)
     }
 
-    /// The schemes that some statement compares with.
+    /// Returns the schemes to which some statement compares.
     pub fn schemes(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|compared| compared.scheme.as_str())
     }
 
-    /// What a run of a scheme measures for statements about others.
+    /// Returns the probes of a scheme's run for statements about other schemes.
     pub fn probes(&self, scheme: &str) -> Vec<Probe> {
         self.under(scheme).map(|compared| compared.probe.clone()).collect()
     }
 
-    /// Where a statement's figure is among those of another scheme's run.
+    /// Returns the index of a statement's figure among the probes of another scheme's run.
     pub fn place(&self, statement: usize, scheme: &str) -> Option<usize> {
         self.under(scheme).position(|compared| compared.statement == statement)
     }

@@ -1,4 +1,4 @@
-//! Ending a study before it is complete.
+//! Cancels a study before it is complete.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// A flag that is not set.
+    /// Returns a flag that is not set.
     pub fn new() -> Cancel {
         Cancel::default()
     }
@@ -18,12 +18,12 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the runs are to end.
+    /// Returns whether the runs should end.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The flag, for a signal handler.
+    /// Returns the flag, for a signal handler.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }

@@ -1,42 +1,43 @@
-//! The clocks that say how long a run took. No result but these times depends on them.
+//! The clocks that measure how long a run takes. Only these times in the results depend on them.
 
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Time on the clock since a moment.
+/// The wall-clock time since a start.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts it.
+    /// Starts the stopwatch.
     #[expect(clippy::disallowed_methods, reason = "a study measures how long runs take")]
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }
 
-    /// Time since then.
+    /// Returns the time since the start.
     pub fn elapsed(self) -> Duration {
         self.0.elapsed()
     }
 
-    /// The same, s.
+    /// Returns the time since the start, s.
     pub fn elapsed_s(self) -> f64 {
         self.elapsed().as_secs_f64()
     }
 }
 
-/// Processor time of this thread since a moment.
+/// The processor time of this thread since a start.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessorTime(Duration);
 
 impl ProcessorTime {
-    /// From now on.
+    /// Starts at this moment.
     pub fn now() -> ProcessorTime {
         ProcessorTime(thread_time())
     }
 
-    /// Processor time that this thread has used since then, s; 0 if the system does not tell.
+    /// Returns the processor time that this thread has used since the start, s; 0 if the system does not
+    /// report it.
     pub fn elapsed_s(self) -> f64 {
         thread_time().saturating_sub(self.0).as_secs_f64()
     }

@@ -1,4 +1,4 @@
-//! Errors of a study.
+//! The errors of a study.
 
 use core::fmt;
 use std::io;
@@ -10,42 +10,42 @@ use weir_results::WriteError;
 use weir_scenario::ScenarioError;
 use weir_sim::RunError;
 
-/// Why a study or a run of it was not made.
+/// The reason why a study or one of its runs failed.
 #[derive(Debug)]
 pub enum StudyError {
-    /// A wrong request; the text says what would be right.
+    /// The request is invalid. The text names the correct form.
     Invalid(String),
-    /// A mistake in a scenario or in what is set in it, with file, line and key.
+    /// The scenario or a setting is invalid. The error has file, line and key.
     Scenario(ScenarioError),
-    /// A scheme or a window that is wrong, or something that the simulator does not do.
+    /// A scheme or a window is invalid, or the simulator does not support something.
     Experiment(ExperimentError),
-    /// A run that ended early.
+    /// A run ended early.
     Run(RunError),
-    /// Why the optimum is not known.
+    /// The optimum is not known.
     Optimum(OptimumError),
-    /// Results that could not be written.
+    /// The results could not be written.
     Write(WriteError),
-    /// A file that cannot be read or written.
+    /// A file cannot be read or written.
     File {
-        /// Its path.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// A kept run that is no longer in its folder.
+    /// A kept run is no longer in its folder.
     Missing {
-        /// Its key.
+        /// The key of the run.
         key: String,
     },
-    /// A record from elsewhere that is not that of a run of this study.
+    /// A record from elsewhere does not belong to a run of this study.
     Record(String),
-    /// Why another machine could not make a run, in its words.
+    /// Another machine could not make a run. The text is that machine's message.
     Elsewhere(String),
-    /// The user ended the study.
+    /// The user cancelled the study.
     Cancelled {
-        /// Runs that are complete.
+        /// The number of complete runs.
         done: usize,
-        /// Runs of the study.
+        /// The number of runs of the study.
         all: usize,
     },
 }

@@ -11,58 +11,58 @@ use crate::queue::RunQueue;
 use crate::run::{Key, Made, Record, Run};
 use crate::store::RunStore;
 
-/// What happens while runs are made.
+/// Progress of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The study begins.
     Begin {
-        /// Runs that are kept already.
+        /// The number of runs that are kept already.
         kept: usize,
-        /// Runs of the study.
+        /// The number of runs of the study.
         all: usize,
-        /// About how many packets the missing runs put on links.
+        /// The approximate number of packets that the missing runs put on links.
         cost: u64,
     },
-    /// So much more of the cost has been simulated.
+    /// This much more of the cost has been simulated.
     Advance(u64),
-    /// So many runs are complete.
+    /// This number of runs is complete.
     Done(usize),
 }
 
-/// Is told what happens, on any thread.
+/// A callback for progress. It may be called on any thread.
 pub type Watch<'a> = &'a (dyn Fn(Event) + Sync);
 
 /// A run that failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// Its place among the runs.
+    /// Its index among the runs.
     pub run: usize,
     /// Its key.
     pub key: Key,
-    /// Why.
+    /// The cause.
     pub error: StudyError,
 }
 
-/// What came of the runs of a study.
+/// The outcome of the runs of a study.
 #[derive(Debug, Default)]
 pub struct Executed {
-    /// Runs that were kept before.
+    /// The number of runs that were kept before.
     pub kept: usize,
-    /// Runs that were made.
+    /// The number of runs that were made.
     pub made: usize,
-    /// Runs that were not repeated with another seed, because the seed decides nothing.
+    /// The number of runs that were not repeated with another seed, because the seed decides nothing.
     pub alike: usize,
-    /// Runs that failed, in the order of the runs.
+    /// The runs that failed, in the order of the runs.
     pub failures: Vec<Failure>,
-    /// The first record that could not be written. It is in memory.
+    /// The first error in writing a record. The record is in memory.
     pub unwritten: Option<StudyError>,
 }
 
 impl Executed {
-    /// The same, if none of these runs failed.
+    /// Returns this outcome, if no run failed.
     ///
     /// # Errors
-    /// The first failure, with the command of its run if others did not fail.
+    /// Returns the first failure, with the command of its run if other runs did not fail.
     pub fn complete(mut self, runs: &[Run]) -> Result<Executed, StudyError> {
         if self.failures.is_empty() {
             return Ok(self);
@@ -75,13 +75,13 @@ impl Executed {
     }
 }
 
-/// Which run is made next, and what came of the others. It is the part that all executors share: threads, and the
+/// Decides which run is made next, and collects the results. All executors share it: threads, and the
 /// processes of a cluster.
 #[derive(Debug)]
 pub struct Schedule {
     runs: Arc<[Run]>,
     store: Arc<RunStore>,
-    /// The places of the runs that are to be made.
+    /// The indices of the runs to be made.
     missing: Vec<usize>,
     cost: Vec<u64>,
     state: Mutex<State>,
@@ -95,12 +95,12 @@ struct State {
 }
 
 impl Schedule {
-    /// Of those of the runs that are not kept, or that `is_needed` once more.
+    /// Schedules the runs that are not kept, and those for which `is_needed` is true.
     pub fn new(runs: Arc<[Run]>, store: Arc<RunStore>, is_needed: &dyn Fn(usize) -> bool) -> Schedule {
         let firsts = firsts(&runs);
         let mut missing = Vec::new();
         let mut executed = Executed::default();
-        // The place of a kept run of the group whose seed decides nothing.
+        // The index of a kept run of the group whose seed decides nothing.
         let mut alike: Option<(usize, usize)> = None;
         for at in 0..runs.len() {
             match store.find(&runs[at]).filter(|_| !is_needed(at)) {
@@ -127,51 +127,53 @@ impl Schedule {
         Schedule { runs, store, missing, cost, state: Mutex::new(State { queue, done, executed }) }
     }
 
-    /// The runs of the study.
+    /// Returns the runs of the study.
     pub fn runs(&self) -> &Arc<[Run]> {
         &self.runs
     }
 
-    /// How it begins.
+    /// Returns the event of its beginning.
     pub fn begins(&self) -> Event {
         Event::Begin { kept: self.done(), all: self.runs.len(), cost: self.cost.iter().sum() }
     }
 
-    /// How many runs were kept before, and how many there are.
+    /// Returns the number of runs that were kept before, and the number of all runs.
     pub fn kept(&self) -> (usize, usize) {
         (self.state().executed.kept, self.runs.len())
     }
 
-    /// Runs that are complete.
+    /// Returns the number of complete runs.
     pub fn done(&self) -> usize {
         self.state().done
     }
 
-    /// About how many packets a run puts on links, by its place among the missing ones.
+    /// Returns the approximate number of packets that a run puts on links, by its index among the missing
+    /// ones.
     pub fn cost(&self, place: usize) -> u64 {
         self.cost[place]
     }
 
-    /// Begins a run: its place among the missing ones, and among all. `None` if none is left to begin.
+    /// Begins a run. Returns its index among the missing ones, and among all; `None` if none is left.
     pub fn begin(&self) -> Option<(usize, usize)> {
         let place = self.state().queue.begin()?;
         Some((place, self.missing[place]))
     }
 
-    /// Begins a run that is needed in any case, for an executor that sends more runs than are made at the same time. `None`
-    /// if there is none at present.
+    /// Begins a run that is certainly needed, for an executor that sends more runs than it makes at the same
+    /// time. Returns `None` if there is none at present.
     pub fn begin_needed(&self) -> Option<(usize, usize)> {
         let place = self.state().queue.begin_needed()?;
         Some((place, self.missing[place]))
     }
 
-    /// A run, by its place among the missing ones.
+    /// Returns a run, by its index among the missing ones.
     pub fn run(&self, place: usize) -> &Run {
         &self.runs[self.missing[place]]
     }
 
-    /// A run has ended, by its place among the missing ones: its record is kept. Returns the places, among the missing
-    /// runs, of those that need not be made because the seed decides nothing; their records are kept too.
+    /// Ends a run, by its index among the missing ones, and keeps its record. Returns the indices, among the
+    /// missing runs, of those that need not be made because the seed decides nothing; their records are kept
+    /// too.
     pub fn end(&self, place: usize, ended: Result<Record, StudyError>) -> Vec<usize> {
         let at = self.missing[place];
         let record = match ended {
@@ -179,7 +181,7 @@ impl Schedule {
             Err(error) => {
                 let key = self.runs[at].request().key();
                 let mut state = self.state();
-                // The others of its group are made by themselves.
+                // The others of its group are made separately.
                 state.queue.end(place, true);
                 state.executed.failures.push(Failure { run: at, key, error });
                 return Vec::new();
@@ -198,17 +200,17 @@ impl Schedule {
         alike
     }
 
-    /// A run that has begun did not end, because its worker is gone: it is made once more.
+    /// Returns a run that has begun but did not end, because its worker is gone. It will be made again.
     pub fn give_back(&self, place: usize) {
         self.state().queue.give_back(place);
     }
 
-    /// Begins no further run.
+    /// Stops beginning runs.
     pub fn close(&self) {
         self.state().queue.close();
     }
 
-    /// What came of all.
+    /// Returns the outcome of all runs.
     pub fn finish(self) -> Executed {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut executed = state.executed;
@@ -227,7 +229,7 @@ fn note(executed: &mut Executed, kept: Result<(), StudyError>) {
     }
 }
 
-/// The costs of some runs. Neighbours share a point, and cost the same.
+/// Returns the costs of some runs. Adjacent runs with the same point have the same cost.
 fn costs(runs: &[Run], places: &[usize]) -> Vec<u64> {
     let mut last: Option<(&Run, u64)> = None;
     let mut cost = |at: &usize| {
@@ -240,7 +242,7 @@ fn costs(runs: &[Run], places: &[usize]) -> Vec<u64> {
     places.iter().map(&mut cost).collect()
 }
 
-/// For each run the first of those that follow each other and differ in the seed alone.
+/// Returns for each run the first one of its group of adjacent runs that differ only in the seed.
 fn firsts(runs: &[Run]) -> Vec<usize> {
     let mut first = 0;
     let of_run = |at: usize| {
@@ -252,7 +254,7 @@ fn firsts(runs: &[Run]) -> Vec<usize> {
     (0..runs.len()).map(of_run).collect()
 }
 
-/// Makes a run. A fault of the program in it fails this run alone.
+/// Makes a run. A panic in it fails only this run.
 fn made_or_panicked(run: &Run, progress: &mut dyn FnMut(f64), cancel: &Cancel) -> Result<Made, StudyError> {
     let made = panic::catch_unwind(AssertUnwindSafe(|| run.make(progress, cancel)));
     made.unwrap_or_else(|_| {
@@ -260,7 +262,7 @@ fn made_or_panicked(run: &Run, progress: &mut dyn FnMut(f64), cancel: &Cancel) -
     })
 }
 
-/// For each missing run the place, among these, of the first of its group.
+/// Returns for each missing run the index, among these, of the first of its group.
 fn first_places(missing: &[usize], firsts: &[usize]) -> Vec<usize> {
     let mut first = 0;
     let of_place = |place: usize| {
@@ -275,28 +277,28 @@ fn first_places(missing: &[usize], firsts: &[usize]) -> Vec<usize> {
 /// The name of the threads that make runs.
 const THREAD: &str = "run";
 
-/// How runs are made on the threads of this process.
+/// The settings for runs on the threads of this process.
 pub struct Threads<'a> {
-    /// How many at a time, at least one.
+    /// The number of runs at a time, at least one.
     pub jobs: usize,
-    /// Is told what happens.
+    /// Called with progress.
     pub watch: Watch<'a>,
-    /// Ends the study.
+    /// Cancels the study.
     pub cancel: &'a Cancel,
-    /// Gets what each run measured, with its place among all, before it is kept.
+    /// Called with the measurements of each run and its index among all, before they are kept.
     pub on_made: &'a (dyn Fn(usize, &Made) + Sync),
-    /// Is called after records were kept, on any thread.
+    /// Called after records were kept, on any thread.
     pub on_kept: &'a (dyn Fn() + Sync),
 }
 
 impl Threads<'_> {
     /// Makes all runs of a schedule.
     ///
-    /// Runs that differ in the seed alone follow each other. Where the seed decides nothing, one of them is made, and its
-    /// figures count for all. A run that fails does not end the others.
+    /// Runs that differ only in the seed are adjacent. If the seed decides nothing, one of them is made, and
+    /// its figures count for all. A run that fails does not end the others.
     ///
     /// # Errors
-    /// [`StudyError::Cancelled`].
+    /// Returns [`StudyError::Cancelled`] if the study was cancelled.
     pub fn execute(&self, schedule: Schedule) -> Result<Executed, StudyError> {
         (self.watch)(schedule.begins());
         let threads = self.jobs.min(schedule.missing.len());

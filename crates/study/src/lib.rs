@@ -1,10 +1,11 @@
-//! What is above one run: lists of runs with keys, their execution and storage, and the views of them.
+//! The layer above single runs: lists of runs with keys, their execution and storage, and views of them.
 //!
-//! A [`Run`] is a pure function of a scenario's text, what is set in it, a scheme, a seed, measuring windows and the
-//! version of the program. A digest of these is its [`Key`]. A study is a list of runs: a [`Schedule`] says which of them
-//! are missing in a [`RunStore`] and which one is next, and an executor makes them: [`Threads`] in this process, or the
-//! processes of a cluster. Progress is a callback ([`Watch`]), ending early is a flag ([`Cancel`]), errors are values
-//! ([`StudyError`]). Nothing here writes to a terminal or ends the process.
+//! A [`Run`] is a pure function of a scenario's text, its settings, a scheme, a seed, measuring windows and
+//! the version of the program. A digest of these is its [`Key`]. A study is a list of runs. A [`Schedule`]
+//! decides which of them are missing in a [`RunStore`] and which one is next. An executor makes them:
+//! [`Threads`] in this process, or the processes of a cluster. Progress is a callback ([`Watch`]), cancelling
+//! is a flag ([`Cancel`]), and errors are values ([`StudyError`]). Nothing here writes to a terminal or ends
+//! the process.
 
 mod beside;
 mod cancel;

@@ -14,35 +14,37 @@ use crate::error::StudyError;
 use crate::policy;
 use crate::source::scheme_setting;
 
-/// With more flows that have no end, the optimum of a whole run says little: who wants it names a window.
+/// With more flows without an end, the optimum of a whole run has little meaning. The user can name a window.
 const FEW_FLOWS: usize = 300;
-/// With more flows that have an end, the optimum of a whole run might take longer than the run.
+/// With more flows that end, the optimum of a whole run might take longer than the run.
 const MANY_ENDS: usize = 10_000;
-/// With more changes than this where routes fork, it would take longer than the run: `weir optimum` computes it.
+/// With more changes than this where routes fork, the optimum would take longer than the run. `weir optimum`
+/// computes it.
 const MANY_STEPS: usize = 1000;
 
-/// The optimum of a scenario, for what runs measure.
+/// The optimum of a scenario, in the form of a run's measurements.
 #[derive(Clone, Debug)]
 pub struct ScenarioOptimum {
     objective: Objective,
     utilisation: f64,
-    /// How it divides links among classes, in words.
+    /// The division of links among classes, in words.
     weights: String,
-    /// Of each window, in the order of the document's.
+    /// The flows in each window, in the order of the document's windows.
     windows: Vec<Vec<OptimumFlowRow>>,
-    /// Of the whole run, where there is no window.
+    /// The flows in the whole run, if there is no window.
     whole: Option<Vec<OptimumFlowRow>>,
-    /// Of each window, or of the whole run where there is none: the directions of bottleneck links.
+    /// The directions of bottleneck links in each window, or in the whole run if there is none.
     limits: Vec<Vec<usize>>,
-    /// What it does not know of the scenario.
+    /// What the optimum ignores in the scenario.
     note: Option<&'static str>,
-    /// For each flow with an amount its time alone, and its completion in the optimum; empty where it was not asked.
+    /// For each flow with an amount its time alone, and its completion in the optimum; empty if not
+    /// requested.
     ends: Vec<Option<(Alone, Option<Span>)>>,
-    /// For each of the scenario's expectations what it would be, where the optimum says so.
+    /// The optimum's value of each of the scenario's expectations, if it has one.
     figures: Vec<Option<f64>>,
 }
 
-/// Refuses a scenario whose consumers the seed draws: each seed has another optimum.
+/// Rejects a scenario whose consumers the seed draws, because each seed has another optimum.
 pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
     if let Some(flow) = scenario.flows.iter().find(|flow| flow.activity.is_some() && flow.requests.is_none())
     {
@@ -53,7 +55,7 @@ pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
     }
     if let Some(flow) = scenario.flows.iter().find(|flow| flow.requests.is_some()) {
         return Err(StudyError::Invalid(format!(
-            "flow {} has random requests, which have no steady optimum: `weir run` has what each request would have if links were shared ideally",
+            "flow {} has random requests, which have no steady optimum: `weir run` reports the slowdown of requests if links were shared ideally",
             flow.name
         )));
     }
@@ -68,8 +70,8 @@ pub(crate) fn refuse_drawn(scenario: &Scenario) -> Result<(), StudyError> {
 }
 
 impl ScenarioOptimum {
-    /// In the scenario's windows and further ones, or over the whole run if there are none and few flows; none where
-    /// theory does not know it.
+    /// Computes the optimum in the scenario's windows and further ones, or over the whole run if there are no
+    /// windows and few flows. Returns `None` if theory does not know the optimum.
     pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<ScenarioOptimum> {
         let has_windows = !scenario.windows.is_empty() || !further.is_empty();
         let all_end = scenario.flows.iter().all(|flow| flow.amount.is_some());
@@ -78,7 +80,7 @@ impl ScenarioOptimum {
         is_known.then(|| ScenarioOptimum::compute(scenario, further, &[], None).ok()).flatten()
     }
 
-    /// The same if only a part of the links' rates may be used: what a scheme with this target aims for.
+    /// Computes the same with only a part of the links' rates, for a scheme that aims for this part.
     pub(crate) fn of_part(
         scenario: &Scenario,
         further: &[(Span, Span)],
@@ -87,12 +89,13 @@ impl ScenarioOptimum {
         ScenarioOptimum::compute(scenario, further, &[], Some(part)).ok()
     }
 
-    /// In the scenario's windows and for its expectations; none where theory does not know it.
+    /// Computes the optimum in the scenario's windows and for its expectations. Returns `None` if theory does
+    /// not know it.
     pub fn with_expectations(scenario: &Scenario) -> Option<ScenarioOptimum> {
         ScenarioOptimum::compute(scenario, &[], &scenario.expectations, None).ok()
     }
 
-    /// Those of some settings that the optimum does not depend on.
+    /// Returns the settings on which the optimum does not depend.
     pub fn unread(set: &[String]) -> impl Iterator<Item = &String> {
         let is_read = |set: &str| scheme_setting(set).is_some_and(|(scheme, key)| policy::reads(scheme, key));
         set.iter().filter(move |set| !is_read(set))
@@ -159,30 +162,31 @@ impl ScenarioOptimum {
         })
     }
 
-    /// The objective.
+    /// Returns the objective.
     pub fn objective(&self) -> &'static str {
         self.objective.name()
     }
 
-    /// The usable part of the links' rates, 0 to 1.
+    /// Returns the usable part of the links' rates, 0 to 1.
     pub fn utilisation(&self) -> f64 {
         self.utilisation
     }
 
-    /// For each of the scenario's expectations what it would be, in its metric's unit; `None` where the optimum
-    /// does not say, or was not asked.
+    /// Returns the optimum's value of each of the scenario's expectations, in its metric's unit; `None` if
+    /// the optimum has no such value, or it was not requested.
     pub fn figures(&self) -> &[Option<f64>] {
         &self.figures
     }
 
-    /// For the whole run and then for each window the directions of bottleneck links, as places among a
-    /// run's links; none for the whole run where there are windows.
+    /// Returns the directions of bottleneck links, as indices into a run's links, for the whole run and then
+    /// for each window. The whole run has none if there are windows.
     pub fn limits(&self) -> Vec<Vec<usize>> {
         let whole = self.whole.is_none().then(Vec::new);
         whole.into_iter().chain(self.limits.iter().cloned()).collect()
     }
 
-    /// What each flow has, bit/s of content, in the order of the scenario's: the most over the windows.
+    /// Returns the goodput of each flow, bit/s, in the order of the scenario's flows: the maximum over the
+    /// windows.
     pub fn most_goodputs(&self) -> Vec<f64> {
         let windows = || self.windows.iter().chain(&self.whole);
         let flows = windows().map(Vec::len).max().unwrap_or(0);
@@ -195,12 +199,12 @@ impl ScenarioOptimum {
         most
     }
 
-    /// What it does not know of the scenario, in a sentence.
+    /// Returns a sentence about what the optimum ignores in the scenario.
     pub fn note(&self) -> Option<&'static str> {
         self.note
     }
 
-    /// Adds it as the target of the run's scheme, where the optimum has been added.
+    /// Adds it as the target of the run's scheme, if the optimum has been added.
     pub(crate) fn add_as_target(&self, document: &mut RunDocument) {
         let target = |best: &Vec<OptimumFlowRow>, measured: &[FlowRow]| {
             Some(TargetRow::new(self.utilisation, best, measured))
@@ -215,7 +219,7 @@ impl ScenarioOptimum {
         }
     }
 
-    /// Adds it to each window of a run, or to the run if it has none.
+    /// Adds it to each window of a run, or to the run if it has no window.
     pub fn add_to(&self, document: &mut RunDocument) {
         let row = |best: &Vec<OptimumFlowRow>, measured: &[FlowRow]| {
             let row = OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), measured);
@@ -230,7 +234,8 @@ impl ScenarioOptimum {
         add_slowdown_distributions(document);
     }
 
-    /// The slowdown of a flow, measured and in the optimum; `None` of one without an amount, or whose Data would never come.
+    /// Returns the slowdown of a flow, measured and in the optimum; `None` for a flow without an amount, or
+    /// one whose Data would never come.
     fn slowdown(&self, at: usize, measured: &FlowRow) -> Option<SlowdownRow> {
         let (alone, completion) = (*self.ends.get(at)?)?;
         let alone_s = alone.time().filter(|time| *time > Span::ZERO)?.as_secs_f64();
@@ -244,7 +249,7 @@ impl ScenarioOptimum {
     }
 }
 
-/// Adds the histograms of the measured slowdowns, of each class and each group that have one of completions.
+/// Adds the histograms of the measured slowdowns, of each class and each group that has one of completions.
 fn add_slowdown_distributions(document: &mut RunDocument) {
     document.distributions.retain(|row| row.what != "slowdown");
     let RunDocument { flows, slowdowns, distributions, .. } = document;
@@ -263,10 +268,10 @@ fn add_slowdown_distributions(document: &mut RunDocument) {
     distributions.extend(rows);
 }
 
-/// Greedy flows are those that no scheme can have its optimum with.
+/// The note on greedy flows, with which no scheme can reach the optimum.
 const NOTHING_OF_GREED: &str = "The optimum ignores greedy flows: it divides as if every flow kept to its share. If a scheme punishes a greedy flow, that flow is below the optimum and the others are above.";
 
-/// Whether a flow pays no heed to its scheme, from its start or from an event on.
+/// Returns whether a flow ignores its scheme, from its start or from an event on.
 fn has_greedy_flows(scenario: &Scenario) -> bool {
     let is_greedy = |source: &Source| matches!(source, Source::Unresponsive(_));
     let turns =
@@ -274,13 +279,13 @@ fn has_greedy_flows(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| is_greedy(&flow.source)) || scenario.events.iter().any(turns)
 }
 
-/// The directions of bottleneck links in most of a window; a run has them in the same order.
+/// Returns the directions of bottleneck links in most of a window, in the order of a run's links.
 fn limits(optimum: &Optimum) -> Vec<usize> {
     let binding = optimum.links.iter().enumerate().filter(|(_, link)| link.binding >= 0.5);
     binding.map(|(at, _)| at).collect()
 }
 
-/// The flows of an optimum, and of that in which no Data are shared.
+/// Returns the flows of an optimum, and of the optimum without shared Data.
 fn flow_rows(scenario: &Scenario, optimum: &Optimum, unshared: Option<&Optimum>) -> Vec<OptimumFlowRow> {
     let row = |(at, (flow, best)): (usize, (&Flow, &FlowOptimum))| OptimumFlowRow {
         consumer: scenario.nodes[flow.consumer.index()].name.clone(),
@@ -292,15 +297,15 @@ fn flow_rows(scenario: &Scenario, optimum: &Optimum, unshared: Option<&Optimum>)
     scenario.flows.iter().zip(&optimum.flows).enumerate().map(row).collect()
 }
 
-// ---- What an expectation would be
+// ---- The values of expectations
 
-/// Whether an optimum says what a metric would be by its rates.
+/// Returns whether the rates of an optimum determine a metric.
 fn is_of_rates(metric: Metric) -> bool {
     use Metric::{DataRate, Goodput, Jain, Unfairness, Utilisation};
     matches!(metric, Goodput | DataRate | Utilisation | Jain | Unfairness)
 }
 
-/// By the rates over its window.
+/// Returns the value of an expectation, from the rates over its window.
 fn of_rates(scenario: &Scenario, optimum: &Optimum, expectation: &Expectation) -> Option<f64> {
     let Select { flows, links, .. } = &expectation.select;
     let goodputs = || -> Vec<f64> {
@@ -317,7 +322,8 @@ fn of_rates(scenario: &Scenario, optimum: &Optimum, expectation: &Expectation) -
     }
 }
 
-/// Data on a link of the prefixes of some flows: a Data does not say whose of several consumers it is.
+/// Returns the rate of Data on a link for the prefixes of some flows. A Data does not show to which of
+/// several consumers it belongs.
 fn data_rate(scenario: &Scenario, optimum: &Optimum, flows: &[FlowId], link: DirectedLink) -> f64 {
     let prefix = |flow: &FlowId| scenario.flows[flow.index()].prefix.as_str();
     let is_meant = |(stream, _): &&(FlowId, f64)| flows.iter().any(|flow| prefix(flow) == prefix(stream));
@@ -325,14 +331,14 @@ fn data_rate(scenario: &Scenario, optimum: &Optimum, flows: &[FlowId], link: Dir
     on_link.filter(is_meant).map(|(_, rate)| rate).sum()
 }
 
-/// The part of a link's rate that Data and Interests use. On a medium air is used for more than them.
+/// Returns the part of a link's rate that Data and Interests use. On a medium, air time has other uses too.
 fn utilisation(scenario: &Scenario, optimum: &Optimum, link: DirectedLink) -> Option<f64> {
     let on_link = optimum.links.iter().find(|one| one.link == link)?;
     let is_known = scenario.links[link.link.index()].medium.is_none() && on_link.rate_bps > 0.0;
     is_known.then(|| (on_link.data_bps + on_link.interest_bps) / on_link.rate_bps)
 }
 
-/// By when each flow would have fetched its amount.
+/// Returns the times by which each flow would have fetched its amount.
 fn of_completions(
     scenario: &Scenario,
     completions: &[Option<Span>],
@@ -352,7 +358,7 @@ fn of_completions(
     }
 }
 
-/// `None` of no values, or if one is not known.
+/// Returns the mean; `None` without values, or if one is not known.
 fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.collect::<Option<_>>()?;
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

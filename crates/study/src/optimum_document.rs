@@ -14,29 +14,28 @@ use crate::error::StudyError;
 use crate::point::Point;
 use crate::policy;
 
-/// With more flows than this, what takes long is left out: max-min fairness beside link-fair, and what flows
-/// gain at all bottlenecks but the first, or at all of them where rates are not exact.
+/// With more flows than this, costly parts are left out: max-min fairness beside link-fair, and the gains of
+/// flows at all bottlenecks but the first, or at all of them if rates are not exact.
 const FEW_FLOWS: usize = 64;
-/// The first bottlenecks.
+/// The number of bottlenecks that are first.
 const FIRST_BOTTLENECKS: usize = 12;
 
-/// What optimum is wanted.
+/// The parameters of an optimum.
 #[derive(Clone, Copy, Debug)]
 pub struct OptimumRequest {
     /// The objective.
     pub objective: Objective,
     /// The usable part of the links' rates, above 0 and at most 1; `None` for all of them.
     pub utilisation: Option<f64>,
-    /// Of the run with this seed, where the seed draws consumers, starts or delays; `None`: of the scenario without what seeds
-    /// draw.
+    /// The seed whose consumers, starts and delays are drawn; `None`: the scenario without random parts.
     pub seed: Option<u64>,
 }
 
 impl OptimumRequest {
-    /// Computes it in the windows of a point, or in the scenario's own, or else over the whole run.
+    /// Computes the optimum in the windows of a point, or in the scenario's own, or else over the whole run.
     ///
     /// # Errors
-    /// Theory does not know it.
+    /// Returns an error if theory does not know the optimum.
     pub fn document(self, point: &Point) -> Result<OptimumDocument, StudyError> {
         let own = own_windows(&point.scenario);
         let windows = if point.windows.is_empty() { &own } else { &point.windows };
@@ -50,7 +49,7 @@ impl OptimumRequest {
     }
 }
 
-/// The scenario's windows, or the whole run.
+/// Returns the scenario's windows, or the whole run.
 fn own_windows(scenario: &Scenario) -> Vec<(Span, Span)> {
     let own: Vec<_> = scenario.windows.iter().map(|window| (window.from, window.to)).collect();
     if own.is_empty() { vec![(Span::ZERO, scenario.duration)] } else { own }
@@ -94,7 +93,7 @@ fn document(
     let mut rows = Vec::new();
     let (optima, completions) = theory.windows_and_completions(windows)?;
     for (at, optimum) in optima.iter().enumerate() {
-        // What flows gain is small beside the error of rates that are not exact.
+        // The gain of a flow is small compared with the error of rates that are not exact.
         let with_gains = match optimum.inexact {
             _ if has_few => usize::MAX,
             None => FIRST_BOTTLENECKS,
@@ -112,7 +111,7 @@ fn document(
     }
     if !has_few && rows.iter().any(|row| !row.exact) {
         notes.push(format!(
-            "What flows gain at bottlenecks is not computed for more than {FEW_FLOWS} flows whose rates are not exact."
+            "The gains of flows at bottlenecks are not computed for more than {FEW_FLOWS} flows whose rates are not exact."
         ));
     }
     Ok(OptimumDocument {
@@ -131,7 +130,7 @@ fn document(
 /// Other optima of the same window.
 struct Beside {
     max_min: Option<Optimum>,
-    /// Where each consumer's Data are carried by themselves.
+    /// The optimum in which each consumer has its own copy of the Data.
     unshared: Option<Optimum>,
 }
 
@@ -207,7 +206,7 @@ fn window_row(
     }
 }
 
-/// A row for each flow that has an amount.
+/// Returns a row for each flow that has an amount.
 fn completion_rows(
     scenario: &Scenario,
     theory: &Theory<'_>,

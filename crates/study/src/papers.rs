@@ -1,5 +1,5 @@
-//! Papers by name: their experiments are the built-in scenarios in a folder called after the paper. The folder of the
-//! conditions that no paper has is named in the same way.
+//! Papers by name. Their experiments are the built-in scenarios in a folder named after the paper. The folder
+//! of conditions that no paper has is named in the same way.
 
 use std::path::Path;
 
@@ -8,26 +8,27 @@ use weir_scenario::{Axis, builtin, builtins, emulated, emulated_names};
 use crate::source::{did_you_mean, stem};
 use crate::vary::{self, Varied};
 
-/// The examples, which are no experiments.
+/// The folder of the examples, which are not experiments.
 const EXAMPLES: &str = "examples";
-/// The experiments of conditions that no paper has.
+/// The folder of experiments of conditions that no paper has.
 const CONDITIONS: &str = "conditions";
 
-/// Whether one of these names is that of experiments in an emulated network, which the lab makes.
+/// Returns whether one of these names is that of experiments in an emulated network, which the lab makes.
 pub fn are_emulated(names: &[String]) -> bool {
     names.iter().any(|name| emulated(name).is_some())
 }
 
-/// Every experiment: those of all papers, and the conditions that no paper has.
+/// Returns every experiment: those of all papers, and the conditions that no paper has.
 pub fn all_experiments() -> Vec<String> {
     let names = builtins().into_iter().map(|(name, _)| name);
     names.filter(|name| paper_of(name) != EXAMPLES).map(str::to_owned).collect()
 }
 
-/// The scenarios that are meant, each once: of papers all experiments; of no names those of all papers.
+/// Returns the scenarios for these names, each once. The name of a paper selects all its experiments; no
+/// names select those of all papers.
 ///
 /// # Errors
-/// A name that is none of a paper, of an experiment or of a file.
+/// Returns a message if a name is not a paper, an experiment or a file.
 pub fn experiments(names: &[String]) -> Result<Vec<String>, String> {
     let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
     let mut meant: Vec<String> = Vec::new();
@@ -55,14 +56,14 @@ pub fn experiments(names: &[String]) -> Result<Vec<String>, String> {
     Ok(once)
 }
 
-/// The experiments of the paper of this name; `None` if there is no such paper.
+/// Returns the experiments of a paper; `None` if there is no such paper.
 pub fn experiments_of(paper: &str) -> Option<Vec<&'static str>> {
     let names = builtins().into_iter().map(|(name, _)| name);
     let own: Vec<&str> = names.filter(|name| paper != EXAMPLES && paper_of(name) == paper).collect();
     (!own.is_empty()).then_some(own)
 }
 
-/// The paper of a built-in scenario: `qsccp` of `qsccp/dumbbell`.
+/// Returns the paper of a built-in scenario: `qsccp` for `qsccp/dumbbell`.
 fn paper_of(name: &str) -> &str {
     name.split_once('/').map_or(name, |(paper, _)| paper)
 }
@@ -83,20 +84,21 @@ fn unknown(name: &str, built_in: &[&str]) -> String {
     )
 }
 
-/// Every point of some axes, as what picks it; without axes there is one, which is picked by nothing.
+/// Returns every point of some axes, as the settings that select it. Without axes there is one point without
+/// settings.
 pub fn points(axes: &[Axis]) -> Vec<Vec<String>> {
     let axis = |axis: &Axis| vary::Axis { key: format!("axis.{}", axis.name), values: axis.values.clone() };
     let varied = Varied::all(axes.iter().map(axis).collect());
     varied.points().iter().map(|point| varied.set(point)).collect()
 }
 
-/// The folder of an experiment at a point of its axes: `qsccp-friendliness-delay-5_ms`.
+/// Returns the folder of an experiment at a point of its axes: `qsccp-friendliness-delay-5_ms`.
 pub fn folder(scenario: &str, point: &[String]) -> String {
     let parts = std::iter::once(stem(scenario)).chain(point.iter().map(|set| in_path(set)));
     parts.collect::<Vec<_>>().join("-")
 }
 
-/// A setting as a part of a folder's name: `axis.rate=10 Mb/s` is `rate-10_Mb_s`.
+/// Returns a setting as a part of a folder's name: `axis.rate=10 Mb/s` becomes `rate-10_Mb_s`.
 fn in_path(set: &str) -> String {
     let (path, value) = set.split_once('=').unwrap_or((set, ""));
     let name = path.strip_prefix("axis.").unwrap_or(path);

@@ -1,10 +1,10 @@
-//! The same work on many items, on all processors.
+//! Applies the same function to many items, on all processors.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{panic, thread};
 
-/// What `work` makes of each item, in their order.
+/// Returns the result of `work` for each item, in their order.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
     if threads < 2 {

@@ -1,4 +1,4 @@
-//! A scenario at a point of its axes: what several runs share.
+//! A scenario at a point of its axes, which several runs share.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -13,47 +13,47 @@ use crate::propagation::shortest_ways;
 use crate::requests;
 use crate::source::Source;
 
-/// A scenario with what is set in it, and the measuring windows of its runs.
+/// A scenario with its settings, and the measuring windows of its runs.
 #[derive(Debug)]
 pub struct Point {
     /// The scenario's text.
     pub source: Source,
-    /// What is set in it, `KEY=VALUE` each.
+    /// The settings, `KEY=VALUE` each.
     pub set: Vec<String>,
-    /// Measuring windows besides its own.
+    /// The measuring windows besides its own.
     pub windows: Vec<(Span, Span)>,
-    /// The scenario, read and checked.
+    /// The scenario, parsed and checked.
     pub scenario: Arc<Scenario>,
     optimum: OnceLock<Option<ScenarioOptimum>>,
-    /// The targets of schemes, by the part of the links' rates.
+    /// The optima at which schemes aim, by the part of the links' rates.
     targets: Mutex<Vec<(f64, Option<Arc<ScenarioOptimum>>)>>,
 }
 
-/// Whether each seed has another optimum, since it draws consumers or amounts.
+/// Returns whether each seed has another optimum, because it draws consumers or amounts.
 fn is_drawn(flow: &weir_scenario::Flow) -> bool {
     !flow.drawn_from.is_empty() || flow.amount_drawn.is_some()
 }
 
 impl Point {
-    /// Reads the scenario.
+    /// Parses the scenario.
     ///
     /// # Errors
-    /// The first mistake in the scenario or in what is set.
+    /// Returns an error if the scenario or a setting is invalid.
     pub fn new(source: Source, set: Vec<String>, windows: Vec<(Span, Span)>) -> Result<Point, StudyError> {
         let scenario = Arc::new(source.read(&set)?);
         Ok(Point { source, set, windows, scenario, optimum: OnceLock::new(), targets: Mutex::default() })
     }
 
-    /// The optimum in the windows, which is computed once; `None` if theory does not know it.
+    /// Returns the optimum in the windows, which is computed once; `None` if theory does not know it.
     pub fn optimum(&self) -> Option<&ScenarioOptimum> {
         self.optimum.get_or_init(|| ScenarioOptimum::of(&self.scenario, &self.windows)).as_ref()
     }
 
-    /// Adds the optimum to what a run measured, and the distance from it. Where the seed draws the consumers, each run has an
-    /// optimum of its own.
+    /// Adds the optimum, and the distance from it, to the measurements of a run. If the seed draws the
+    /// consumers, each run has its own optimum.
     pub fn add_optimum(&self, document: &mut RunDocument) {
         if requests::has_requests(&self.scenario) {
-            // Where theory does not know it, the figures stay without it.
+            // If theory does not know it, the figures stay without it.
             let _ = requests::add_ideal(&self.scenario, &self.windows, document);
         } else if self.scenario.flows.iter().any(is_drawn) {
             let (drawn, _) = weir_experiment::drawn(Arc::clone(&self.scenario), document.seed);
@@ -68,7 +68,7 @@ impl Point {
         }
     }
 
-    /// What a scheme aims for, if that is to use a part of the links only.
+    /// Returns the optimum at which a scheme aims, if the scheme uses only a part of the links.
     fn target(&self, scheme: &str) -> Option<Arc<ScenarioOptimum>> {
         let part = policy::target(&self.scenario, scheme)?;
         let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,28 +80,28 @@ impl Point {
         target
     }
 
-    /// Makes the document of a run complete: adds the optimum and the scenario's text.
+    /// Completes the document of a run: adds the optimum and the scenario's text.
     pub fn complete(&self, document: &mut RunDocument) {
         self.add_optimum(document);
         self.source.text().clone_into(&mut document.scenario_text);
     }
 
-    /// Has the optimum also say what each of the scenario's expectations would be.
+    /// Makes the optimum include the values of the scenario's expectations.
     pub(crate) fn with_expectations(self) -> Point {
-        // It is set once: a point that nobody has asked for its optimum.
+        // It is set once, because the optimum of a new point has not been computed.
         let _ = self.optimum.set(ScenarioOptimum::with_expectations(&self.scenario));
         self
     }
 
-    /// The parts of a run: the whole of it, and its windows.
+    /// Returns the parts of a run: the whole run, and its windows.
     pub fn parts(&self) -> Vec<(Span, Span)> {
         let whole = (Span::ZERO, self.scenario.duration);
         let windows = self.scenario.windows.iter().map(|window| (window.from, window.to));
         std::iter::once(whole).chain(windows).chain(self.windows.iter().copied()).collect()
     }
 
-    /// About how many packets a run puts on links: those of the optimum if it has been computed, or else those of
-    /// consumers that fill their links.
+    /// Returns the approximate number of packets that a run puts on links: that of the optimum, if it has
+    /// been computed; or else that of consumers that fill their links.
     pub fn cost(&self) -> u64 {
         let optimum = self.optimum.get().and_then(Option::as_ref);
         let goodputs = optimum.map(ScenarioOptimum::most_goodputs).unwrap_or_default();
@@ -119,7 +119,7 @@ impl Point {
     }
 }
 
-/// The rate of the fastest link of each node, bit/s.
+/// Returns the rate of the fastest link of each node, bit/s.
 fn access_bps(scenario: &Scenario) -> Vec<f64> {
     let mut fastest = vec![0.0_f64; scenario.nodes.len()];
     for link in &scenario.links {

@@ -1,4 +1,4 @@
-//! The sharing policy for a scenario's links, from the list of schemes.
+//! The sharing policy for a scenario's links, from the registry of schemes.
 
 use weir_core::seam::SharingPolicy;
 use weir_experiment::{ExperimentError, scheme_for};
@@ -6,10 +6,11 @@ use weir_scenario::Scenario;
 use weir_schemes::Entry;
 use weir_schemes::registry::reference_policy;
 
-/// The policy of the scheme that is the scenario's measure ([`reference_policy`]), with the scenario's parameters.
+/// Returns the policy of the scenario's reference scheme ([`reference_policy`]), with the scenario's
+/// parameters.
 ///
 /// # Errors
-/// A parameter of that scheme that is wrong.
+/// Returns an error if a parameter of that scheme is invalid.
 pub fn of(scenario: &Scenario) -> Result<SharingPolicy, ExperimentError> {
     let Some((entry, sharing)) = reference_policy(&scenario.scheme) else {
         return Ok(SharingPolicy::default());
@@ -17,7 +18,8 @@ pub fn of(scenario: &Scenario) -> Result<SharingPolicy, ExperimentError> {
     Ok((sharing.policy)(&scheme_for(scenario, entry.name)?))
 }
 
-/// How a policy divides links among the classes and flows of a scenario, in words; empty if there is nothing to divide by.
+/// Describes how a policy divides links among the classes and flows of a scenario; empty if there is nothing
+/// to divide by.
 pub fn weights(scenario: &Scenario, policy: &SharingPolicy) -> String {
     let mut classes: Vec<_> = scenario.flows.iter().map(|flow| flow.class).collect();
     classes.sort_by_key(|class| *class as usize);
@@ -40,18 +42,18 @@ pub fn weights(scenario: &Scenario, policy: &SharingPolicy) -> String {
     parts.join(", ")
 }
 
-/// The schemes of a list that divide nothing by classes.
+/// Returns the schemes of a list that do not divide links by classes.
 pub fn without_classes<'a>(schemes: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let knows = |scheme: &str| weir_schemes::find(scheme).is_some_and(Entry::knows_classes);
     schemes.into_iter().filter(|scheme| !knows(scheme)).cloned().collect()
 }
 
-/// The part of the links' rates that a scheme aims for in a scenario; `None` if it is all of them.
+/// Returns the part of the links' rates that a scheme aims for in a scenario; `None` if it is all of them.
 pub fn target(scenario: &Scenario, scheme: &str) -> Option<f64> {
     scheme_for(scenario, scheme).ok()?.target_utilisation().filter(|part| *part < 1.0)
 }
 
-/// Whether the optimum depends on a parameter of a scheme, whichever scheme runs.
+/// Returns whether the optimum depends on this parameter of a scheme, even if another scheme runs.
 pub fn reads(scheme: &str, key: &str) -> bool {
     let sharing = weir_schemes::find(scheme).and_then(|entry| entry.sharing);
     sharing.is_some_and(|sharing| sharing.reads(key))

@@ -3,37 +3,38 @@
 use weir_core::units::Span;
 use weir_measure::RunDocument;
 
-/// The version, with the commit that was checked out when the program was built.
+/// The version, with the commit from which the program was built.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_COMMIT"), ")");
 
-/// The commit that was checked out when the program was built; `unknown` outside a checkout.
+/// The commit from which the program was built; `unknown` outside a checkout.
 pub const COMMIT: &str = env!("WEIR_COMMIT");
 
-/// A digest of everything in the program that decides the figures of a run: the sources of the simulator and of the
-/// crates below it, and the versions of the libraries. Two programs with the same digest make the same runs.
+/// A digest of everything in the program that decides the figures of a run: the sources of the simulator and
+/// of the crates below it, and the versions of the libraries. Two programs with the same digest make the same
+/// runs.
 pub const SOURCES: &str = env!("WEIR_SOURCES");
 
-/// A command line under construction. It leaves out options that say where results go.
+/// A command line under construction. It leaves out options for the place of results.
 #[derive(Clone, Debug)]
 pub struct CommandLine(Vec<String>);
 
 impl CommandLine {
-    /// `weir SUBCOMMAND SCENARIO`.
+    /// Begins with `weir SUBCOMMAND SCENARIO`.
     pub fn new(subcommand: &str, scenario: &str) -> CommandLine {
         CommandLine::of(subcommand).words([scenario])
     }
 
-    /// No command: of a scenario that has no file.
+    /// Returns an empty command, for a scenario without a file.
     pub fn none() -> CommandLine {
         CommandLine(Vec::new())
     }
 
-    /// `weir SUBCOMMAND`.
+    /// Begins with `weir SUBCOMMAND`.
     pub fn of(subcommand: &str) -> CommandLine {
         CommandLine(vec!["weir".to_owned(), subcommand.to_owned()])
     }
 
-    /// Adds words that stand by themselves.
+    /// Adds positional arguments.
     pub fn words<T: ToString>(mut self, words: impl IntoIterator<Item = T>) -> CommandLine {
         self.0.extend(words.into_iter().map(|word| word.to_string()));
         self
@@ -58,13 +59,13 @@ impl CommandLine {
         document.command = self.text();
     }
 
-    /// The words as a shell reads them.
+    /// Returns the words, quoted for a shell.
     pub fn text(&self) -> String {
         self.0.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// A window as `--window` takes it, in seconds.
+/// Formats a window for `--window`, in seconds.
 pub fn window_text(window: &(Span, Span)) -> String {
     format!("{}:{}", window.0.as_secs_f64(), window.1.as_secs_f64())
 }

@@ -7,23 +7,23 @@ use std::collections::{BTreeMap, BinaryHeap};
 use weir_core::units::Span;
 use weir_scenario::{Event, Fibs, Flow, NextHop, Scenario};
 
-/// The shortest way of a flow to one of its producers along the FIB.
+/// The shortest path of a flow to one of its producers along the FIB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortestWay {
-    /// Propagation delay of the links there and back.
+    /// The round-trip propagation delay of the links.
     pub round_trip: Span,
-    /// Links on it.
+    /// The number of links.
     pub hops: u32,
 }
 
-/// That of each flow; `None` where no route leads to a producer.
+/// Returns the shortest path of each flow; `None` if no route leads to a producer.
 pub fn shortest_ways(scenario: &Scenario) -> Vec<Option<ShortestWay>> {
     let fibs = Fibs::new(&scenario.routes);
     scenario.flows.iter().map(|flow| shortest_way(scenario, flow, &fibs)).collect()
 }
 
-/// For each flow the propagation delay there and back, ms; `None` where that is nothing or unknown, and of all where the
-/// scenario changes delays or routes.
+/// Returns for each flow the round-trip propagation delay, ms; `None` if it is zero or unknown. All are
+/// `None` if the scenario changes delays or routes.
 pub fn round_trips_ms(scenario: &Scenario) -> Vec<Option<f64>> {
     let changes = scenario.events.iter().any(|event| matches!(event.what, Event::LinkDelay { .. }))
         || scenario.routes_change_at().is_some();
@@ -32,7 +32,7 @@ pub fn round_trips_ms(scenario: &Scenario) -> Vec<Option<f64>> {
     ways.map(|way| way.map(of_way).filter(|delay| *delay > 0.0 && !changes)).collect()
 }
 
-/// Dijkstra's algorithm, among the nodes that the flow's Interests come to.
+/// Dijkstra's algorithm on the nodes that the flow's Interests reach.
 fn shortest_way(scenario: &Scenario, flow: &Flow, fibs: &Fibs<'_>) -> Option<ShortestWay> {
     let fibs = fibs.of_name(&flow.prefix);
     let mut known = BTreeMap::from([(flow.consumer, ShortestWay { round_trip: Span::ZERO, hops: 0 })]);
@@ -69,7 +69,7 @@ mod tests {
         let ways = shortest_ways(&scenario);
         assert_eq!(ways.len(), scenario.flows.len());
         let fibs = Fibs::new(&scenario.routes);
-        // C1-R1-R2-R3-R4-P1 and the like: what the delays of the file add up to.
+        // The sums of the file's delays along C1-R1-R2-R3-R4-P1 and the like.
         for (flow, way) in scenario.flows.iter().zip(&ways) {
             let way = way.expect("there is a route");
             let mut at = flow.consumer;
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// QSCCP's paper, section V-C: the paths take 90, 100, 110 or 120 ms there and back.
+    /// QSCCP's paper, section V-C: the round-trip times of the paths are 90, 100, 110 and 120 ms.
     #[test]
     fn of_several_ways_the_shortest_one_is_taken() {
         let scenario = Source::find("qsccp/diamond-latency")

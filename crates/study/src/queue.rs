@@ -1,28 +1,29 @@
-//! Which run is made next, and which need not be made at all.
+//! Chooses the run that is made next, and finds runs that need not be made.
 //!
-//! Runs that differ in the seed alone are a group. The first of a group is made before the others. If its seed decided
-//! nothing, the others give the same figures and are not made. Costly runs come first, so that all processors end together.
+//! Runs that differ only in the seed are a group. The first of a group is made before the others. If its seed
+//! decided nothing, the others give the same figures and are not made. Costly runs come first, so that all
+//! processors end together.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Sorts costly runs first, and equally costly ones as they were given.
+/// Orders costly runs first, and equally costly ones as given.
 type Place = (Reverse<u64>, usize);
 
 /// The runs that have not begun.
 #[derive(Debug)]
 pub struct RunQueue {
     cost: Vec<u64>,
-    /// The first of the group of each run.
+    /// The first run of the group of each run.
     first: Vec<usize>,
-    /// The first of each group, and those that are known to need a run of their own.
+    /// The first run of each group, and the runs that are known to be needed.
     ready: BTreeSet<Place>,
-    /// Those whose first one has not ended yet.
+    /// The runs whose first one has not ended yet.
     held: BTreeSet<Place>,
 }
 
 impl RunQueue {
-    /// The queue of runs with these costs. `first` is, for each run, the first of its group.
+    /// Builds the queue of runs with these costs. `first` has, for each run, the first of its group.
     pub fn new(cost: Vec<u64>, first: Vec<usize>) -> RunQueue {
         let mut queue = RunQueue { cost, first, ready: BTreeSet::new(), held: BTreeSet::new() };
         for run in 0..queue.cost.len() {
@@ -40,23 +41,24 @@ impl RunQueue {
         (Reverse(self.cost[run]), run)
     }
 
-    /// Begins a run. Where nothing else is left, it is one whose group may turn out not to need it: that is better than an
-    /// idle processor.
+    /// Begins a run. If nothing else is left, it is one whose group may turn out not to need it, which is
+    /// better than an idle processor.
     pub fn begin(&mut self) -> Option<usize> {
         self.begin_needed().or_else(|| self.held.pop_first().map(|(_, run)| run))
     }
 
-    /// Begins a run that is needed in any case.
+    /// Begins a run that is certainly needed.
     pub fn begin_needed(&mut self) -> Option<usize> {
         self.ready.pop_first().map(|(_, run)| run)
     }
 
-    /// A run has ended. Returns the runs of its group that have not begun and give the same figures: they are not made.
+    /// Ends a run. Returns the runs of its group that have not begun and give the same figures. They are not
+    /// made.
     pub fn end(&mut self, run: usize, seed_matters: bool) -> Vec<usize> {
         if self.first[run] != run {
             return Vec::new();
         }
-        // A group is a row of neighbours.
+        // The runs of a group are adjacent.
         let group = (run + 1..self.first.len()).take_while(|other| self.first[*other] == run);
         let waiting: Vec<usize> = group.filter(|other| self.held.contains(&self.place(*other))).collect();
         for other in &waiting {
@@ -69,13 +71,13 @@ impl RunQueue {
         if seed_matters { Vec::new() } else { waiting }
     }
 
-    /// A run that has begun did not end: it can begin again.
+    /// Puts back a run that has begun but did not end. It can begin again.
     pub fn give_back(&mut self, run: usize) {
         let place = self.place(run);
         self.ready.insert(place);
     }
 
-    /// Begins no further run.
+    /// Stops beginning runs.
     pub fn close(&mut self) {
         self.ready.clear();
         self.held.clear();
@@ -86,7 +88,7 @@ impl RunQueue {
 mod tests {
     use super::*;
 
-    /// Two groups: runs 0 to 2, and the costlier 3 and 4.
+    /// Two groups: runs 0 to 2, and the costlier runs 3 and 4.
     fn queue() -> RunQueue {
         RunQueue::new(vec![10, 10, 10, 20, 20], vec![0, 0, 0, 3, 3])
     }

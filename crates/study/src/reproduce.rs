@@ -1,4 +1,4 @@
-//! The experiments of papers: their statements beside what is measured and what theory allows.
+//! The experiments of papers: compares their statements with measurements and with theory.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,35 +27,35 @@ use crate::study::{PlannedRun, Study, union_of_axes};
 use crate::view::{Note, Outcome, View};
 use crate::{papers, plot};
 
-/// In place of a scheme's name: every scheme.
+/// The word for every scheme, in place of a scheme's name.
 const ALL: &str = "all";
 
 /// The kind of source of a value that was chosen with the stated figures in sight.
 const FITTED: &str = "fitted";
 
-/// What makes every seed but seed 1 a run of its own, also where nothing else is random: delays a few per cent from the stated
-/// ones, and starts up to 20 ms later.
+/// The settings that make every seed except seed 1 a different run, even if nothing else is random: delays a
+/// few per cent from the stated ones, and starts up to 20 ms later.
 const JITTER: [&str; 2] = ["defaults.link.delay_jitter=0.02", "defaults.flow.start_jitter=20ms"];
 
-/// What is reproduced.
+/// The parameters of a reproduction.
 #[derive(Clone, Debug)]
 pub struct ReproduceRequest {
-    /// Names of papers, experiments or files, as the user gives them; none for all papers.
+    /// The names of papers, experiments or files, as the user gives them; empty: all papers.
     pub names: Vec<String>,
     /// The seeds.
     pub seeds: Seeds,
-    /// Only the statements about this scheme; `all`: those about every scheme, also the ones that an expectation for any
-    /// scheme (`*`) makes.
+    /// Selects the statements about this scheme; `all`: those about every scheme, including those of
+    /// expectations for any scheme (`*`).
     pub scheme: Option<String>,
-    /// Whether all seeds but seed 1 run with delays and starts that differ a little from the stated ones.
+    /// Whether all seeds except seed 1 run with delays and starts that differ a little from the stated ones.
     pub jitter: bool,
-    /// The world that makes the runs, if it is not the simulator. There nothing has to be made to differ.
+    /// The world that makes the runs, if it is not the simulator. Its runs differ by themselves.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
     /// Whether the experiments are those that a paper repeats in an emulated network, under its own scheme.
     pub emulates: bool,
 }
 
-/// The name of a reproduction of these papers or experiments, which is that of its folder.
+/// Returns the name of a reproduction of these papers or experiments, which is that of its folder.
 pub fn reproduction_name(names: &[String]) -> String {
     match names {
         [one] => format!("reproduce-{}", stem(one)),
@@ -63,36 +63,36 @@ pub fn reproduction_name(names: &[String]) -> String {
     }
 }
 
-/// Experiments that are read and checked.
+/// The experiments, parsed and checked.
 #[derive(Debug)]
 pub struct Reproduction {
     request: ReproduceRequest,
     experiments: Vec<PaperExperiment>,
     with_series: bool,
     study: Study,
-    /// For each run the folder of its report, in the folder of the results.
+    /// The folder of each run's report, within the folder of the results.
     reports: Vec<String>,
 }
 
-/// An experiment with what is run of it.
+/// An experiment with its runs.
 #[derive(Debug)]
 struct PaperExperiment {
-    /// At each point of its axes.
+    /// One for each point of its axes.
     points: Vec<PaperPoint>,
 }
 
 /// An experiment at one point of its axes.
 #[derive(Debug)]
 struct PaperPoint {
-    /// Its optimum says what expectations would be.
+    /// The point. Its optimum includes the values of expectations.
     point: Arc<Point>,
     /// The same with [`JITTER`].
     jittered: Arc<Point>,
-    /// The schemes that something is stated about, and behind these the ones that they are only compared with.
+    /// The schemes with statements, and after them those that are only compared with.
     schemes: Vec<String>,
-    /// How many of these something is stated about.
+    /// The number of schemes with statements.
     stated: usize,
-    /// What these statements compare with.
+    /// The comparisons of these statements.
     beside: Beside,
 }
 
@@ -100,29 +100,30 @@ struct PaperPoint {
 struct Case<'a> {
     point: &'a PaperPoint,
     scheme: &'a str,
-    /// Whether something is stated about it; if not it is only compared with, and not shown.
+    /// Whether there is a statement about it. If not, it is only compared with, and not shown.
     is_stated: bool,
-    /// Its folder in that of the page.
+    /// Its folder within that of the page.
     folder: String,
 }
 
-/// What a case takes from a run.
+/// The results of a run that a case uses.
 struct CaseRun {
-    /// What tells one outcome from another: events, packets put on links, and each flow's goodput.
+    /// The values that distinguish outcomes: events, packets put on links, and each flow's goodput.
     outcome: (u64, u64, Vec<u64>),
     /// Whether it was made in the lab, and why its figures are not those of the network.
     lab: bool,
     doubts: Vec<String>,
     expectations: Vec<ExpectationRow>,
-    /// What statements about other schemes are compared with.
+    /// The values to which statements about other schemes compare.
     beside: Vec<ProbeValue>,
-    /// How far it is from the optimum in each of the scenario's windows, or in all if it has none; empty
-    /// where that is not known.
+    /// The distance from the optimum in each of the scenario's windows, or in the whole run if there are
+    /// none; empty if it is not known.
     distances: Vec<DistanceRow>,
 }
 
 impl CaseRun {
-    /// The row of an expectation about its scheme, which was the one at this place: other worlds leave some out.
+    /// Returns the row of an expectation about its scheme, whose index is `at`. Other worlds leave some rows
+    /// out.
     fn row(&self, at: usize, expectation: &Expectation) -> Option<&ExpectationRow> {
         let is_meant =
             |row: &&ExpectationRow| row.what == expectation.what && row.source == expectation.source;
@@ -144,15 +145,16 @@ impl CaseRun {
 }
 
 impl ReproduceRequest {
-    /// Reads the experiments. With `with_series`, reports can be made of the runs of the first seed.
+    /// Parses the experiments. With `with_series`, reports can be made of the runs of the first seed.
     ///
     /// # Errors
-    /// The first mistake, or that nothing is stated.
+    /// Returns an error if a name, an experiment or a setting is invalid, or if there are no statements.
     pub fn plan(self, with_series: bool) -> Result<Reproduction, StudyError> {
         let names = papers::experiments(&self.names).map_err(StudyError::Invalid)?;
         let experiments = names.iter().map(|name| PaperExperiment::load(name, &self));
         let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
-        // Some experiments of a paper may state nothing about a scheme. An experiment that is named should.
+        // Some experiments of a paper may have no statement about a scheme. An experiment that is named
+        // should have one.
         let silent =
             experiments.iter().zip(&names).filter(|(one, _)| one.cases().is_empty()).map(|(_, name)| name);
         let silent: Vec<String> = silent.cloned().collect();
@@ -174,12 +176,12 @@ impl ReproduceRequest {
         Ok(Reproduction { request: self, experiments, with_series, study, reports })
     }
 
-    /// Its name, which is that of its folder.
+    /// Returns its name, which is that of its folder.
     pub fn name(&self) -> String {
         reproduction_name(&self.names)
     }
 
-    /// The command, without options that say where results go.
+    /// Returns the command, without options for the place of results.
     pub fn command(&self) -> CommandLine {
         CommandLine::of("reproduce")
             .words(&self.names)
@@ -229,17 +231,17 @@ impl View for Reproduction {
 }
 
 impl Reproduction {
-    /// What is reproduced.
+    /// Returns the parameters.
     pub fn request(&self) -> &ReproduceRequest {
         &self.request
     }
 
-    /// How many experiments there are.
+    /// Returns the number of experiments.
     pub fn experiments(&self) -> usize {
         self.experiments.len()
     }
 
-    /// How many cases: a case is a point of the axes of an experiment under a scheme.
+    /// Returns the number of cases: a case is a point of the axes of an experiment under a scheme.
     pub fn cases(&self) -> usize {
         self.experiments.iter().map(|one| one.cases().len()).sum()
     }
@@ -306,7 +308,7 @@ fn in_file_name(number: &str) -> String {
     number.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-// ---- What is run
+// ---- The runs
 
 fn nothing_stated(names: &[String], scheme: Option<&str>) -> String {
     let about = scheme.map_or(String::new(), |scheme| format!(" about scheme {scheme}"));
@@ -326,10 +328,10 @@ impl PaperExperiment {
         }
         let point = |set: Vec<String>| {
             let point = Point::new(source.clone(), set.clone(), Vec::new())?;
-            // In an emulated network a paper repeats its own scheme alone.
+            // In an emulated network a paper repeats only its own scheme.
             let own = request.emulates.then_some(point.scenario.scheme.as_str());
             let mut schemes = schemes_of(&point.scenario, scheme.or(own));
-            // A point that nothing is stated about is not run, and needs no optimum.
+            // A point without statements is not run, and needs no optimum.
             let point = if schemes.is_empty() { point } else { point.with_expectations() };
             let (stated, beside) = (schemes.len(), Beside::of(&point.scenario, &schemes));
             for other in beside.schemes() {
@@ -361,8 +363,8 @@ impl PaperExperiment {
     }
 }
 
-/// The schemes to run: the default one and those that expectations name, if they are there, as far
-/// as something is stated about them; or only the one that is asked for.
+/// Returns the schemes to run: of the default one and those that expectations name, the existing ones with
+/// statements; or only the requested one.
 fn schemes_of(scenario: &Scenario, only: Option<&str>) -> Vec<String> {
     let mut schemes = vec![scenario.scheme.as_str()];
     let named = scenario.expectations.iter().map(|expectation| expectation.scheme.as_str());
@@ -390,22 +392,22 @@ impl PaperPoint {
         (0..self.schemes.len()).map(case).collect()
     }
 
-    /// As it runs with this seed: seed 1 has the values of the file.
+    /// Returns the point for this seed. Seed 1 has the values of the file.
     fn of_seed(&self, seed: u64) -> &Arc<Point> {
         if seed == 1 { &self.point } else { &self.jittered }
     }
 
-    /// What one of its scenario's expectations would be in the optimum.
+    /// Returns the optimum's value of one of its scenario's expectations.
     fn best(&self, expectation: &Expectation) -> Option<f64> {
         let at = self.point.scenario.expectations.iter().position(|one| one == expectation)?;
         *self.point.optimum()?.figures().get(at)?
     }
 }
 
-// ---- What came out
+// ---- The results
 
 impl Case<'_> {
-    /// Its runs: one a seed.
+    /// Returns its runs: one a seed.
     fn runs<'a>(
         &'a self,
         request: &'a ReproduceRequest,
@@ -429,7 +431,7 @@ impl Case<'_> {
         self.runs(request, with_series).map(outcome).collect()
     }
 
-    /// Its runs, one a seed, beside those of all cases of its experiment.
+    /// Returns the row of its runs, one a seed, with those of all cases of its experiment.
     fn row(&self, runs: &[CaseRun], all: &[(&Case<'_>, &[CaseRun])], has_report: bool) -> CaseRow {
         let all_stated = self.point.point.scenario.expectations.iter().enumerate();
         let is_about = |one: &Expectation| one.scheme == "*" || one.scheme == self.scheme;
@@ -449,7 +451,7 @@ impl Case<'_> {
             lab: runs.iter().any(|run| run.lab),
             doubts: runs.iter().flat_map(|run| run.doubts.clone()).collect(),
             report: has_report.then(|| format!("{}/report.html", self.folder)),
-            // A world other than the simulator may not see what a statement is about.
+            // A world other than the simulator may not measure what a statement is about.
             statements: stated
                 .iter()
                 .enumerate()
@@ -460,7 +462,8 @@ impl Case<'_> {
         }
     }
 
-    /// What a statement, by its place, compares with: the figure at the same point under another scheme.
+    /// Returns the figure to which a statement, by its index, compares: that at the same point under another
+    /// scheme.
     fn other(
         &self,
         statement: usize,
@@ -474,7 +477,7 @@ impl Case<'_> {
         Some(OtherSchemeRow::of(scheme, values))
     }
 
-    /// What is best, and how far the runs are from it.
+    /// Returns the optimum, and the distance of the runs from it.
     fn optimum_row(&self, optimum: &ScenarioOptimum, runs: &[CaseRun]) -> CaseOptimumRow {
         let scenario = &self.point.point.scenario;
         let row = |(at, (from, to)): (usize, &(Span, Span))| {
@@ -495,8 +498,8 @@ impl Case<'_> {
     }
 }
 
-/// The values that were chosen with the stated figures in sight: those of the scenario that the scheme meets, and parameters
-/// of the scheme whose provenance names this experiment.
+/// Returns the values that were chosen with the stated figures in sight: those of the scenario, for the
+/// scheme, and parameters of the scheme whose provenance names this experiment.
 fn fitted(scenario: &Scenario, scheme: &str) -> Vec<String> {
     let of_scheme = format!("scheme.{scheme}.");
     let is_met = |path: &str| !path.starts_with("scheme.") || path.starts_with(&of_scheme);
@@ -512,7 +515,7 @@ fn fitted(scenario: &Scenario, scheme: &str) -> Vec<String> {
     in_file.chain(parameters.map(|one| format!("{of_scheme}{} = {}", one.key, one.default))).collect()
 }
 
-/// What the scenario derives from theory for the figure that is stated.
+/// Returns what the scenario derives from theory for a stated figure.
 fn theory<'e>(stated: &Expectation, all: impl Iterator<Item = &'e Expectation>) -> Vec<TheoryRow> {
     let is_theory = |expectation: &Expectation| kind_of_source(&expectation.source) == "theory";
     if is_theory(stated) {

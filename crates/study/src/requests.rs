@@ -1,4 +1,4 @@
-//! Requests of random traffic in the optimum: those that the seed draws, as flows that start and end.
+//! Requests of random traffic in the optimum: the requests that the seed draws, as flows that start and end.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use crate::policy;
 /// With more requests the optimum might take longer than the run.
 const MANY_REQUESTS: usize = 10_000;
 
-/// Whether a scenario has requests.
+/// Returns whether a scenario has requests.
 pub(crate) fn has_requests(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| flow.requests.is_some())
 }
 
-/// A request that is a flow.
+/// A flow that represents a request.
 struct Drawn {
-    /// The flow that it is of.
+    /// The flow that makes the request.
     source: usize,
     came: Time,
     amount: u64,
 }
 
-/// The scenario of a seed in which each request is a flow, and for each flow of a request what it is; `None` if there are too
-/// many.
+/// Returns the scenario of a seed with a flow for each request, and the request of each such flow; `None` if
+/// there are too many.
 fn as_flows(experiment: &Experiment) -> Option<(Scenario, Vec<Option<Drawn>>)> {
     let scenario = experiment.scenario();
     let mut flows: Vec<Flow> = Vec::new();
@@ -45,7 +45,7 @@ fn as_flows(experiment: &Experiment) -> Option<(Scenario, Vec<Option<Drawn>>)> {
                 return None;
             }
             flows.push(Flow {
-                // Nothing is shared among requests, and nothing cached.
+                // Requests share no Data, and nothing is cached.
                 prefix: format!("{}/{source}-{number}", flow.prefix),
                 start: request.at - Time::ZERO,
                 amount: Some(request.amount),
@@ -61,8 +61,8 @@ fn as_flows(experiment: &Experiment) -> Option<(Scenario, Vec<Option<Drawn>>)> {
     Some((expanded, drawn))
 }
 
-/// Adds to a run what its requests and flows would have in the optimum of its seed. Adds nothing if there are too many
-/// requests.
+/// Adds to a run the values that its requests and flows would have in the optimum of its seed. Adds nothing
+/// if there are too many requests.
 pub(crate) fn add_ideal(
     scenario: &Arc<Scenario>,
     windows: &[(Span, Span)],
@@ -97,7 +97,8 @@ pub(crate) fn add_ideal(
         let Some(Drawn { source, came, amount }) = *drawn else { continue };
         accounts.on_request(source, came, amount);
         if let (Some(time), Some(alone)) = (time, unloaded[source]) {
-            // The fluid sends the first Data as the others; the first one needs its way, too.
+            // In the fluid model the first Data takes as long as the others. In addition it needs the time of
+            // its path.
             let took = (alone.first + *time).saturating_sub(alone.per_data);
             if came + took < experiment.until() {
                 accounts.on_end(source, came, amount, took, Some(alone.time(amount)));
@@ -146,11 +147,11 @@ pub(crate) fn add_ideal(
 mod tests {
     use super::*;
 
-    /// The mean slowdown of processor sharing is 1/(1 − ρ), whatever the distribution of sizes (Kleinrock, 1976).
+    /// The mean slowdown of processor sharing is 1/(1 − ρ) for any distribution of sizes (Kleinrock, 1976).
     #[test]
     fn ideal_sharing_has_the_slowdown_of_processor_sharing() {
         for (load, tolerance) in [(0.3, 0.05), (0.6, 0.1), (0.8, 0.2)] {
-            // A Data takes 0.886 ms on the link, and a request is for 100 Data on average.
+            // A Data takes 0.886 ms on the link, and a request has 100 Data on average.
             let flow = format!(
                 "title = \"PS\"\nduration = \"400 s\"\n[scheme]\ndefault = \"fixed\"\n[[node]]\nname = [\"C\", \"P\"]\n\
                  [[link]]\nends = [\"C\", \"P\"]\nrate = [\"10 Gb/s\", \"10 Mb/s\"]\ndelay = \"1 us\"\n\

@@ -26,7 +26,7 @@ use crate::source::Source;
 pub struct Key(String);
 
 impl Key {
-    /// The digits.
+    /// Returns the digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -38,22 +38,22 @@ impl fmt::Display for Key {
     }
 }
 
-/// Everything that determines a run, as plain data: it can be made on another machine.
+/// Everything that determines a run, as plain data, so that it can be made on another machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// The scenario's name or the path of its file. It is a label: the key does not depend on it.
+    /// The scenario's name or the path of its file. It is a label; the key does not depend on it.
     pub name: String,
     /// The scenario's text, so that a kept run is complete.
     pub text: String,
-    /// What is set in it, `KEY=VALUE` each.
+    /// The settings, `KEY=VALUE` each.
     pub set: Vec<String>,
     /// The scheme.
     pub scheme: String,
     /// The seed of all random streams.
     pub seed: u64,
-    /// Measuring windows besides the scenario's own, ns from and to.
+    /// The measuring windows besides the scenario's own, ns from and to.
     pub windows: Vec<(u64, u64)>,
-    /// The other files that the scenario names: path and text of each.
+    /// The other files that the scenario names, each with path and text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<(String, String)>,
     /// The world that makes it, with its options; left out for the simulator.
@@ -61,7 +61,7 @@ pub struct Request {
     pub world: Option<String>,
 }
 
-/// What the digest covers, in this order.
+/// The content of the digest, in this order.
 #[derive(Serialize)]
 struct Keyed<'a> {
     sources: &'a str,
@@ -77,7 +77,7 @@ struct Keyed<'a> {
 }
 
 impl Request {
-    /// Its key: a digest of the texts, the settings and the program's sources ([`program::SOURCES`]).
+    /// Returns its key: a digest of the texts, the settings and the program's sources ([`program::SOURCES`]).
     pub fn key(&self) -> Key {
         let keyed = Keyed {
             sources: program::SOURCES,
@@ -93,24 +93,25 @@ impl Request {
         Key(Sha256::digest(&text).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// As bytes, to be sent.
+    /// Encodes it as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("plain data have a text")
     }
 
-    /// From [`Request::to_bytes`].
+    /// Decodes bytes from [`Request::to_bytes`].
     ///
     /// # Errors
-    /// The bytes are no request.
+    /// Returns [`StudyError::Invalid`] if the bytes are not a request.
     pub fn from_bytes(bytes: &[u8]) -> Result<Request, StudyError> {
         serde_json::from_slice(bytes)
-            .map_err(|error| StudyError::Invalid(format!("this is no request for a run: {error}")))
+            .map_err(|error| StudyError::Invalid(format!("this is not a request for a run: {error}")))
     }
 
-    /// The run, with its scenario read.
+    /// Returns the run, with its scenario parsed.
     ///
     /// # Errors
-    /// The first mistake in the scenario or in what is set, and a run of another world than the simulator.
+    /// Returns an error if the scenario or a setting is invalid, or if the run is of another world than the
+    /// simulator.
     pub fn run(&self) -> Result<Run, StudyError> {
         if let Some(world) = &self.world {
             return Err(StudyError::Invalid(format!("this is a run of the {world}: `weir lab` makes it")));
@@ -123,24 +124,24 @@ impl Request {
     }
 }
 
-/// A run to be made. Runs at the same point share its scenario.
+/// A run. Runs at the same point share its scenario.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The scenario, what is set in it, and the measuring windows.
+    /// The scenario, its settings, and the measuring windows.
     pub point: Arc<Point>,
     /// The scheme.
     pub scheme: String,
     /// The seed of all random streams.
     pub seed: u64,
-    /// What is measured besides the scenario's expectations.
+    /// The probes besides the scenario's expectations.
     pub probes: Arc<[Probe]>,
     /// Whether time series are kept.
     pub with_series: bool,
     /// Whether every packet goes through the codec.
     pub check_wire: bool,
-    /// On how many threads it is made: its figures are the same.
+    /// The number of threads that make it. It does not change the figures.
     pub threads: usize,
-    /// Takes the run's events, if somebody wants them.
+    /// The receiver of the run's events, if any.
     pub trace: Option<Tracing>,
     /// The world that makes it, if it is not the simulator.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
@@ -148,22 +149,22 @@ pub struct Run {
 
 /// A world other than the simulator that makes runs.
 pub trait Elsewhere: fmt::Debug + Send + Sync {
-    /// Its name with its options: runs with another one are others.
+    /// Returns its name with its options. Runs with another text are different runs.
     fn text(&self) -> String;
 
-    /// The command that makes a run alone: its subcommand, and further options.
+    /// Returns the command that makes a single run: its subcommand, and further options.
     fn command(&self) -> (&'static str, Vec<String>);
 
     /// Checks that a run can be made.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// Returns an error if the world cannot make the run.
     fn check(&self, experiment: &Experiment) -> Result<(), StudyError>;
 
-    /// Makes a run. `progress` is told now and then which part of it is over, 0 to 1.
+    /// Makes a run. Calls `progress` from time to time with the part of it that is over, 0 to 1.
     ///
     /// # Errors
-    /// What went wrong, or [`StudyError::Cancelled`].
+    /// Returns an error if the run fails, or [`StudyError::Cancelled`].
     fn make(
         &self,
         experiment: Experiment,
@@ -172,12 +173,12 @@ pub trait Elsewhere: fmt::Debug + Send + Sync {
     ) -> Result<Report, StudyError>;
 }
 
-/// A trace for one run, which takes it when it is made.
+/// A trace for one run, which removes it when the run is made.
 #[derive(Clone)]
 pub struct Tracing(Arc<Mutex<Option<Box<dyn Trace>>>>);
 
 impl Tracing {
-    /// For the next run that has it.
+    /// Returns a trace for the next run that has it.
     pub fn new(trace: Box<dyn Trace>) -> Tracing {
         Tracing(Arc::new(Mutex::new(Some(trace))))
     }
@@ -194,7 +195,7 @@ impl fmt::Debug for Tracing {
 }
 
 impl Run {
-    /// A run at a point, without series, probes or check of the codec.
+    /// Returns a run at a point, without series, probes or check of the codec.
     pub fn new(point: &Arc<Point>, scheme: &str, seed: u64) -> Run {
         let (point, scheme) = (Arc::clone(point), scheme.to_owned());
         Run {
@@ -210,20 +211,21 @@ impl Run {
         }
     }
 
-    /// The same in another world, if one is given.
+    /// Returns the same run in another world, if one is given.
     #[must_use]
     pub fn made_by(mut self, world: Option<&Arc<dyn Elsewhere>>) -> Run {
         self.elsewhere = world.cloned();
         self
     }
 
-    /// The name of the folder of its report among those of a scenario: that of its scheme, and of its world.
+    /// Returns the name of the folder of its report among those of a scenario: that of its scheme, and of its
+    /// world.
     pub fn folder(&self) -> String {
         let world = self.elsewhere.as_ref().map_or(String::new(), |world| format!("-{}", world.command().0));
         format!("{}{world}", self.scheme)
     }
 
-    /// The same as plain data.
+    /// Returns the run as plain data.
     pub fn request(&self) -> Request {
         let nanos = |(from, to): &(Span, Span)| (from.as_nanos(), to.as_nanos());
         Request {
@@ -238,7 +240,7 @@ impl Run {
         }
     }
 
-    /// Whether it is another one with a change of the seed alone, and with no series that the other lacks.
+    /// Returns whether it differs from another run only in the seed, and has no series that the other lacks.
     pub fn differs_in_seed(&self, other: &Run) -> bool {
         Arc::ptr_eq(&self.point, &other.point)
             && self.scheme == other.scheme
@@ -248,7 +250,7 @@ impl Run {
             && (other.with_series || !self.with_series)
     }
 
-    /// The command that makes it alone; none if its scenario has no file.
+    /// Returns the command that makes only this run; empty if its scenario has no file.
     pub fn command(&self) -> CommandLine {
         if !self.point.source.is_named() {
             return CommandLine::none();
@@ -274,18 +276,18 @@ impl Run {
         }
     }
 
-    /// The experiment, checked.
+    /// Returns the experiment, checked.
     ///
     /// # Errors
-    /// A scheme, a parameter, a window or a probe that is wrong.
+    /// Returns an error if a scheme, a parameter, a window or a probe is invalid.
     pub fn experiment(&self) -> Result<Experiment, StudyError> {
         Ok(Experiment::new(Arc::clone(&self.point.scenario), &self.setup())?)
     }
 
-    /// Checks that it can be made: the scheme, its parameters, and what the simulator does.
+    /// Checks that it can be made: the scheme, its parameters, and the features of the simulator.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// Returns an error if it cannot be made.
     pub fn check(&self) -> Result<(), StudyError> {
         match &self.elsewhere {
             Some(world) => world.check(&self.experiment()?),
@@ -293,18 +295,21 @@ impl Run {
         }
     }
 
-    /// Makes it. `progress` is told now and then which part of the simulated time is over, 0 to 1.
+    /// Makes the run. Calls `progress` from time to time with the part of the simulated time that is over, 0
+    /// to 1.
     ///
     /// # Errors
-    /// What cannot be run, a packet that fails the check of the codec, or [`StudyError::Cancelled`].
+    /// Returns an error if the run cannot be made, if a packet fails the check of the codec, or
+    /// [`StudyError::Cancelled`].
     pub fn make(&self, progress: &mut dyn FnMut(f64), cancel: &Cancel) -> Result<Made, StudyError> {
         self.make_experiment(self.experiment()?, progress, cancel)
     }
 
-    /// About how long the run takes and how much is kept of it, from its beginning: what is simulated within `trial`.
+    /// Estimates how long the run takes and how much is kept of it, from the part that is simulated within
+    /// `trial`.
     ///
     /// # Errors
-    /// As [`Run::make`].
+    /// Returns the errors of [`Run::make`].
     pub fn pace(&self, trial: Duration) -> Result<Pace, StudyError> {
         let begun = ProcessorTime::now();
         let mut world = World::build(self.experiment()?)?;
@@ -321,11 +326,10 @@ impl Run {
         Ok(Pace { cpu_s, record: Record::of(self, &made) })
     }
 
-    /// Makes the run with an experiment of it that was changed, such as one under a scheme that the list of schemes does
-    /// not have.
+    /// Makes the run with a changed experiment, such as one under a scheme that is not in the registry.
     ///
     /// # Errors
-    /// As [`Run::make`].
+    /// Returns the errors of [`Run::make`].
     pub fn make_experiment(
         &self,
         experiment: Experiment,
@@ -349,7 +353,7 @@ impl Run {
         let mut world = world.on_threads(self.threads);
         let (threads, alone) = (world.threads(), world.reason());
         let until = Time::ZERO + self.point.scenario.duration;
-        // The user can end a run between two slices.
+        // The user can cancel a run between two slices.
         let slice = (self.point.scenario.duration / SLICES).max(Span::from_nanos(1));
         let mut now = Time::ZERO;
         while now < until {
@@ -372,43 +376,43 @@ impl Run {
                 grouped(outcome.wire_checks as i64)
             ));
         }
-        // All threads do about the same.
+        // All threads do about the same work.
         Ok(Made { report, cpu_s: processor.elapsed_s() * threads as f64, alone })
     }
 }
 
-/// A run is made in so many slices of simulated time; between them it can be ended.
+/// The number of slices of simulated time in a run. The run can be cancelled between them.
 const SLICES: u64 = 1000;
 
-/// About what a run takes.
+/// An estimate of the cost of a run.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    /// Processor time of the whole run, s.
+    /// The processor time of the whole run, s.
     pub cpu_s: f64,
-    /// What its beginning measured, in the form in which all of it is kept.
+    /// The measurements of its beginning, in the form in which those of the whole run are kept.
     pub record: Record,
 }
 
-/// What a run measured.
+/// The measurements of a run.
 #[derive(Clone, Debug)]
 pub struct Made {
-    /// All of it.
+    /// All measurements.
     pub report: Report,
-    /// Processor time, s.
+    /// The processor time, s.
     pub cpu_s: f64,
-    /// Why one thread made it where several were wanted.
+    /// The reason why one thread made it although several were requested.
     pub alone: Option<&'static str>,
 }
 
 impl Made {
-    /// What is known of a kept run: without the topology, notes, reasons of drops and probes.
+    /// Returns what is known of a kept run: without the topology, notes, reasons of drops and probes.
     pub fn of_record(record: Record) -> Made {
         let series = record.series.as_ref().and_then(ThinnedSeries::series).unwrap_or_default();
         let report = Report { document: record.document, series, ..Report::default() };
         Made { report, cpu_s: record.cpu_s, alone: None }
     }
 
-    /// The same for a run that differs in the seed alone, where the seed decides nothing.
+    /// Returns the same measurements for a run that differs only in the seed, if the seed decides nothing.
     pub fn of_seed(&self, run: &Run) -> Made {
         let series = if run.with_series { self.report.series.clone() } else { Series::default() };
         let mut document = self.report.document.clone();
@@ -418,7 +422,7 @@ impl Made {
     }
 }
 
-/// What is kept of a run: enough for every table and page of a study.
+/// The stored form of a run. It suffices for every table and page of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The version of this format, [`Record::SCHEMA`].
@@ -427,15 +431,15 @@ pub struct Record {
     pub request: Request,
     /// The version of the program that made it.
     pub version: String,
-    /// The commit that it was built from.
+    /// The commit from which it was built.
     pub commit: String,
-    /// Processor time, s; 0 if the run was not repeated because the seed decides nothing.
+    /// The processor time, s; 0 if the run was not repeated because the seed decides nothing.
     pub cpu_s: f64,
-    /// What was measured.
+    /// The measurements.
     pub document: RunDocument,
     /// The values of probes, by their texts.
     pub probes: BTreeMap<String, ProbeValue>,
-    /// Thinned time series for plots, if they were asked for.
+    /// Thinned time series for plots, if requested.
     pub series: Option<ThinnedSeries>,
 }
 
@@ -443,7 +447,7 @@ impl Record {
     /// The version of the format that this code reads and writes.
     pub const SCHEMA: u64 = 1;
 
-    /// Of a run that was made.
+    /// Returns the record of a run that was made.
     pub fn of(run: &Run, made: &Made) -> Record {
         Record {
             schema: Record::SCHEMA,
@@ -457,7 +461,7 @@ impl Record {
         }
     }
 
-    /// The same for a run that differs in the seed alone, where the seed decides nothing.
+    /// Returns the same record for a run that differs only in the seed, if the seed decides nothing.
     #[must_use]
     pub fn of_seed(mut self, run: &Run) -> Record {
         self.request = run.request();
@@ -467,18 +471,18 @@ impl Record {
         self.named(run)
     }
 
-    /// Whether it has everything that is wanted of a run: its series and its probes.
+    /// Returns whether it has everything that a run requests: its series and its probes.
     pub fn serves(&self, run: &Run) -> bool {
         let has = |probe: &Probe| self.probes.contains_key(&probe.to_string());
         (self.series.is_some() || !run.with_series) && run.probes.iter().all(has)
     }
 
-    /// What a probe measured; an empty value if the record does not have it.
+    /// Returns the value of a probe; an empty value if the record does not have it.
     pub fn probe(&self, probe: &Probe) -> ProbeValue {
         self.probes.get(&probe.to_string()).copied().unwrap_or_default()
     }
 
-    /// Adds what another record of the same run has besides.
+    /// Adds what another record of the same run has in addition.
     #[must_use]
     pub fn with_those_of(mut self, other: Record) -> Record {
         for (probe, value) in other.probes {
@@ -488,7 +492,7 @@ impl Record {
         self
     }
 
-    /// The same, called as this run calls its scenario: the key does not depend on the name.
+    /// Returns the same record with this run's name of the scenario, on which the key does not depend.
     #[must_use]
     pub fn named(mut self, run: &Run) -> Record {
         let name = run.point.source.name();
@@ -498,18 +502,18 @@ impl Record {
         self
     }
 
-    /// As bytes, to be kept or sent.
+    /// Encodes it as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a record has only text keys")
     }
 
-    /// From [`Record::to_bytes`].
+    /// Decodes bytes from [`Record::to_bytes`].
     ///
     /// # Errors
-    /// The bytes are no record of this format.
+    /// Returns [`StudyError::Record`] if the bytes are not a record of this format.
     pub fn from_bytes(bytes: &[u8]) -> Result<Record, StudyError> {
         let record: Record = serde_json::from_slice(bytes)
-            .map_err(|error| StudyError::Record(format!("this is no record of a run: {error}")))?;
+            .map_err(|error| StudyError::Record(format!("this is not a record of a run: {error}")))?;
         if record.schema != Record::SCHEMA {
             let (found, own) = (record.schema, Record::SCHEMA);
             return Err(StudyError::Record(format!("a record of format {found}: this program reads {own}")));
@@ -517,7 +521,7 @@ impl Record {
         Ok(record)
     }
 
-    /// What plots are drawn from; `None` without series.
+    /// Returns the report for plots; `None` without series.
     pub fn report(&self) -> Option<Report> {
         let series = self.series.as_ref()?.series()?;
         Some(Report { document: self.document.clone(), series, ..Report::default() })

@@ -1,12 +1,13 @@
-//! Seeds as a user writes them: the same in every command.
+//! Seeds in the form that every command accepts.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// At most so many seeds in a study.
+/// The largest number of seeds in a study.
 const MOST: u64 = 100_000;
 
-/// The seeds of a study, each once, in order: `10` is the seeds 1 to 10, `3..8` the seeds 3 to 8, `1,5,9` just these.
+/// The seeds of a study, each once, in order. `10` means the seeds 1 to 10, `3..8` the seeds 3 to 8, and
+/// `1,5,9` these three.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
     text: String,
@@ -14,10 +15,10 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// These seeds.
+    /// Returns these seeds.
     ///
     /// # Errors
-    /// There is none, or one is given twice.
+    /// Returns a message if there is no seed, or if one is given twice.
     pub fn of(seeds: Vec<u64>) -> Result<Seeds, String> {
         if seeds.is_empty() {
             return Err("give at least one seed".to_owned());
@@ -39,7 +40,7 @@ impl Seeds {
         Ok(Seeds { text, seeds })
     }
 
-    /// The seeds.
+    /// Returns the seeds.
     pub fn list(&self) -> &[u64] {
         &self.seeds
     }
@@ -61,7 +62,7 @@ impl FromStr for Seeds {
         };
         let range = |from: u64, to: u64| {
             if from > to {
-                return Err(format!("`{text}`: the first seed is above the last"));
+                return Err(format!("`{text}`: the first seed is larger than the last"));
             }
             if to - from >= MOST {
                 return Err(format!("`{text}`: at most {MOST} seeds"));

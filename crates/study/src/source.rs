@@ -11,14 +11,14 @@ use weir_scenario::{Files, Override, Scenario, builtin, builtins, nearest};
 use crate::error::StudyError;
 use crate::papers;
 
-/// How large a scenario file may be.
+/// The largest size of a scenario file, bytes.
 const MAX_BYTES: u64 = 64_000_000;
 
-/// The text of a scenario, and what it is called.
+/// The text of a scenario, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     name: String,
-    /// How messages call the text.
+    /// The label of the text in messages.
     label: String,
     text: Arc<str>,
     /// Whether a command finds it by its name.
@@ -26,12 +26,12 @@ pub struct Source {
     files: FilesOf,
 }
 
-/// Where the other files come from that a scenario names.
+/// The source of the other files that a scenario names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FilesOf {
-    /// This folder.
+    /// A folder.
     Folder(PathBuf),
-    /// A run that was asked for elsewhere, with their texts.
+    /// A run from elsewhere, with the texts.
     Given(Arc<[(String, Arc<str>)]>),
 }
 
@@ -53,10 +53,10 @@ impl Files for FilesOf {
 }
 
 impl Source {
-    /// The scenario that the user means: a built-in name, or else a file.
+    /// Finds the scenario with this name: a built-in one, or else a file.
     ///
     /// # Errors
-    /// There is no such scenario, or the file cannot be read.
+    /// Returns an error if there is no such scenario, or the file cannot be read.
     pub fn find(name: &str) -> Result<Source, StudyError> {
         if let Some(text) = builtin(name) {
             let label = format!("built-in scenario {name}");
@@ -69,39 +69,39 @@ impl Source {
         Ok(Source { is_named: true, files, ..Source::of_text(name, text) })
     }
 
-    /// A scenario of this text, called so in results and in messages. No command has it.
+    /// Returns a scenario with this text and this name in results and messages. Commands do not find it.
     pub fn of_text(name: impl Into<String>, text: impl Into<Arc<str>>) -> Source {
         let name = name.into();
         let files = FilesOf::Folder(PathBuf::new());
         Source { label: name.clone(), name, text: text.into(), is_named: false, files }
     }
 
-    /// The same with the texts of the other files that it names, by their paths in it.
+    /// Adds the texts of the other files that it names, by their paths in it.
     #[must_use]
     pub fn with_files(self, files: impl IntoIterator<Item = (String, String)>) -> Source {
         let files = files.into_iter().map(|(path, text)| (path, Arc::from(text)));
         Source { files: FilesOf::Given(files.collect()), ..self }
     }
 
-    /// Its built-in name or the path of its file.
+    /// Returns its built-in name or the path of its file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether a command finds it by its name: a built-in scenario or a file.
+    /// Returns whether a command finds it by its name: a built-in scenario or a file.
     pub fn is_named(&self) -> bool {
         self.is_named
     }
 
-    /// Its TOML text.
+    /// Returns its TOML text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The scenario with `--set` applied, checked with the schemes that it names.
+    /// Parses the scenario, applies `--set`, and checks it with the schemes that it names.
     ///
     /// # Errors
-    /// All errors in the text and in what is set.
+    /// Returns all errors in the text and in the settings.
     pub fn read(&self, set: &[String]) -> Result<Scenario, StudyError> {
         let overrides: Vec<Override> =
             set.iter().map(|text| Override::parse(text)).collect::<Result<_, _>>()?;
@@ -110,11 +110,11 @@ impl Source {
     }
 }
 
-/// Refuses settings of schemes that do not run in any of some scenarios: they would change nothing. Besides the given
-/// schemes, those run that flows have of their own.
+/// Rejects settings of schemes that run in none of the scenarios, because they would change nothing. The
+/// schemes that run are the given ones and those of single flows.
 ///
 /// # Errors
-/// The first such setting.
+/// Returns an error for the first such setting.
 pub fn refuse_idle<'a>(
     set: impl IntoIterator<Item = &'a String>,
     schemes: impl IntoIterator<Item = &'a str>,
@@ -140,12 +140,12 @@ pub fn refuse_idle<'a>(
     }
 }
 
-/// The scheme and the key of its parameter, if a setting is of a scheme.
+/// Returns the scheme and the key of its parameter, if the setting is one of a scheme.
 pub fn scheme_setting(set: &str) -> Option<(&str, &str)> {
     set.split_once('=')?.0.trim().strip_prefix("scheme.")?.split_once('.')
 }
 
-/// The text of a scenario file.
+/// Returns the text of a scenario file.
 fn file(name: &str) -> Result<String, String> {
     let path = Path::new(name);
     if path.is_dir() {
@@ -157,7 +157,7 @@ fn file(name: &str) -> Result<String, String> {
     }
 }
 
-/// The text of another file that a scenario names.
+/// Returns the text of another file that a scenario names.
 fn text_of(path: &Path, name: &str) -> Result<String, String> {
     if path.is_dir() {
         return Err(format!("{name} is a folder, not a file"));
@@ -165,7 +165,7 @@ fn text_of(path: &Path, name: &str) -> Result<String, String> {
     checked(read(path), name)
 }
 
-/// No more than may be: what is read need not be a file with an end.
+/// Reads at most the largest size, because the source need not be a file with an end.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))?;
@@ -195,7 +195,7 @@ fn not_found(name: &str) -> String {
     )
 }
 
-/// Which of some built-in scenarios was probably meant, by its name with its folder or without.
+/// Returns which of some built-in scenarios was probably meant, by its name with or without its folder.
 pub(crate) fn did_you_mean(name: &str, names: &[&str]) -> String {
     let shorts = || names.iter().map(|full| full.rsplit('/').next().unwrap_or(full));
     let of_short = || {
@@ -206,7 +206,7 @@ pub(crate) fn did_you_mean(name: &str, names: &[&str]) -> String {
     near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
-/// What is said of a folder, with the scenarios in it.
+/// Returns the message for a folder, with the scenarios in it.
 fn folder(path: &Path) -> String {
     let mut files: Vec<String> = fs::read_dir(path)
         .into_iter()
@@ -225,10 +225,10 @@ fn folder(path: &Path) -> String {
     format!("{} is a folder, not a scenario\n  = {right}", path.display())
 }
 
-/// A measuring window from text: `20:120` is in seconds, `500ms:2s` has units.
+/// Parses a measuring window: `20:120` is in seconds, `500ms:2s` has units.
 ///
 /// # Errors
-/// What is wrong, with what would be right.
+/// Returns a message with the correct form if the text is not a window.
 pub fn window(text: &str) -> Result<(Span, Span), StudyError> {
     let wrong = || {
         StudyError::Invalid(format!(
@@ -246,7 +246,7 @@ pub fn window(text: &str) -> Result<(Span, Span), StudyError> {
     Ok((time(from)?, time(to)?))
 }
 
-/// The name of a scenario as one of a folder: `qsccp/dumbbell` is `qsccp-dumbbell`.
+/// Returns the name of a scenario as a folder's name: `qsccp/dumbbell` becomes `qsccp-dumbbell`.
 pub fn stem(scenario: &str) -> String {
     let stem = Path::new(scenario).with_extension("");
     let name = stem.to_string_lossy().replace(['/', '\\'], "-");

@@ -1,7 +1,8 @@
-//! Runs that are kept: in a folder with a file for each run, named after its key, or in memory.
+//! The store of runs: in a folder with a file for each run, named after its key, or in memory.
 //!
-//! A file appears in full or not at all, so that a study that was killed goes on where it was, and two folders of one
-//! study merge by copying their files together. The same folder may serve several programs at once.
+//! A file appears completely or not at all. So a study that was killed continues where it stopped, and two
+//! folders of one study can be merged by copying their files together. Several programs may use the same
+//! folder at the same time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +20,7 @@ pub const RUNS: &str = "runs";
 /// The environment variable with a folder of runs that all commands share.
 pub const SHARED_RUNS: &str = "WEIR_RUNS";
 
-/// The kept runs.
+/// The store of kept runs.
 #[derive(Debug, Default)]
 pub struct RunStore {
     dir: Option<PathBuf>,
@@ -28,25 +29,26 @@ pub struct RunStore {
 }
 
 impl RunStore {
-    /// In this folder, which is made with the first run; in memory without one. Runs are also looked for, and kept, in the
-    /// folder `shared`.
+    /// Returns a store in this folder, which is created with the first run; in memory without a folder. Runs
+    /// are also searched, and kept, in the folder `shared`.
     pub fn new(dir: Option<PathBuf>, shared: Option<PathBuf>) -> RunStore {
         RunStore { dir, shared, in_memory: Mutex::default() }
     }
 
-    /// In the folder of a study's results, and in the folder that the environment names ([`SHARED_RUNS`]).
+    /// Returns a store in the folder of a study's results, and in the folder that the environment names
+    /// ([`SHARED_RUNS`]).
     pub fn of_results(dir: Option<&Path>) -> RunStore {
         let shared = std::env::var_os(SHARED_RUNS).filter(|dir| !dir.is_empty()).map(PathBuf::from);
         RunStore::new(dir.map(|dir| dir.join(RUNS)), shared)
     }
 
-    /// The folder of the files; `None` if runs are kept in memory.
+    /// Returns the folder of the files; `None` if runs are kept in memory.
     pub fn dir(&self) -> Option<&Path> {
         self.dir.as_deref()
     }
 
-    /// A kept run; `None` if it is not there or lacks series or probes that are wanted, or if its file is damaged or of
-    /// another format.
+    /// Returns a kept run; `None` if it does not exist, lacks requested series or probes, or if its file is
+    /// damaged or of another format.
     pub fn find(&self, run: &Run) -> Option<Record> {
         let key = run.request().key();
         let serves = |record: &Record| record.request.key() == key && record.serves(run);
@@ -63,7 +65,7 @@ impl RunStore {
         Some(record.named(run))
     }
 
-    /// Whether a run is kept, here or in the shared folder. Nothing is copied.
+    /// Returns whether a run is kept, here or in the shared folder. Copies nothing.
     pub fn has(&self, run: &Run) -> bool {
         let key = run.request().key();
         let serves = |record: &Record| record.request.key() == key && record.serves(run);
@@ -71,22 +73,22 @@ impl RunStore {
         self.in_memory().get(&key).is_some_and(serves) || self.dir.iter().chain(&self.shared).any(is_in)
     }
 
-    /// The same as [`RunStore::find`], of a run that was made.
+    /// Returns the same as [`RunStore::find`], for a run that was made.
     ///
     /// # Errors
-    /// It is not there.
+    /// Returns [`StudyError::Missing`] if it does not exist.
     pub fn get(&self, run: &Run) -> Result<Record, StudyError> {
         self.find(run).ok_or_else(|| StudyError::Missing { key: run.request().key().to_string() })
     }
 
-    /// Keeps a run. A shared folder that cannot be written has it not.
+    /// Keeps a run. An error in writing to the shared folder is ignored.
     ///
     /// # Errors
-    /// If it cannot be written into its own folder; then it is kept in memory, as without a folder.
+    /// Returns an error if the run cannot be written into the store's own folder. Then it is kept in memory.
     pub fn keep(&self, record: Record) -> Result<(), StudyError> {
         let key = record.request.key();
         let write_to = |dir: &PathBuf| write(dir, &key, &record);
-        // Others make it themselves.
+        // Other programs make the run themselves.
         self.shared.iter().for_each(|dir| drop(write_to(dir)));
         let own = self.dir.as_ref().map(write_to);
         if !matches!(own, Some(Ok(()))) {
@@ -108,7 +110,7 @@ fn read(dir: &Path, key: &Key) -> Option<Record> {
     Record::from_bytes(&fs::read(path(dir, key)).ok()?).ok()
 }
 
-/// Writes a record, with what the file of the same run has besides.
+/// Writes a record, with what the existing file of the same run has in addition.
 fn write(dir: &Path, key: &Key, record: &Record) -> Result<(), StudyError> {
     let bytes = match read(dir, key).filter(|before| before.request.key() == *key) {
         Some(before) => record.clone().with_those_of(before).to_bytes(),
@@ -201,7 +203,7 @@ mod tests {
         assert_ne!(one.key(), other.key());
         assert_eq!(one.key(), with_trace("1\n").key());
         fs::remove_dir_all(dir).unwrap();
-        // Elsewhere there is no such file.
+        // There is no such file elsewhere.
         let sent = Request::from_bytes(&other.to_bytes()).unwrap();
         let rate = sent.run().unwrap().point.scenario.links[0].rate[0];
         assert_eq!((sent.key(), rate.as_bps_f64()), (other.key(), 1504.0 * 8.0 * 1000.0));

@@ -19,7 +19,7 @@ use crate::vary::Axis;
 pub struct PlannedRun {
     /// The run.
     pub run: Run,
-    /// The value of each axis of the study, in their order; `None` where its scenario does not have the axis.
+    /// The value of each axis of the study, in order; `None` if its scenario does not have the axis.
     pub point: Vec<Option<String>>,
 }
 
@@ -32,37 +32,37 @@ pub struct Study {
 }
 
 impl Study {
-    /// Of these runs. Runs that differ in the seed alone should follow each other.
+    /// Returns a study of these runs. Runs that differ only in the seed should be adjacent.
     pub fn new(name: String, axes: Vec<Axis>, runs: Vec<PlannedRun>) -> Study {
         Study { name, axes, runs }
     }
 
-    /// Its name in the tables.
+    /// Returns its name in the tables.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its axes.
+    /// Returns its axes.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// Its runs.
+    /// Returns its runs.
     pub fn runs(&self) -> &[PlannedRun] {
         &self.runs
     }
 
-    /// The columns of its tables.
+    /// Returns the columns of its tables.
     ///
     /// # Errors
-    /// An axis has the name of a column.
+    /// Returns an error if an axis has the name of a column.
     pub fn tables(&self) -> Result<StudyTables, StudyError> {
         let column = |axis: &Axis| Column::new(axis.key.as_str(), &axis.values);
         StudyTables::new(self.name.as_str(), self.axes.iter().map(column).collect())
             .map_err(|taken| StudyError::Invalid(taken.to_string()))
     }
 
-    /// The runs that are kept and those that failed, one after the other, as the tables take them.
+    /// Iterates over the runs that are kept and those that failed, in the form of the tables' rows.
     pub fn ended<'a>(
         &'a self,
         store: &'a RunStore,
@@ -84,10 +84,11 @@ impl Study {
         })
     }
 
-    /// Writes `results` and `runs`, as Parquet and as CSV, of the runs that are kept and of those that failed. The same
-    /// runs give the same bytes, but for the processor times in `runs`.
+    /// Writes `results` and `runs`, as Parquet and as CSV, for the runs that are kept and those that failed.
+    /// The same runs give the same bytes, except for the processor times in `runs`.
     ///
     /// # Errors
+    /// Returns an error if a file cannot be written, or if an axis has the name of a column.
     /// A file cannot be written, or an axis has the name of a column.
     pub fn write_tables(&self, store: &RunStore, failures: &[Failure], dir: &Path) -> Result<(), StudyError> {
         let rows = self.ended(store, failures).map(Ok::<_, std::convert::Infallible>);
@@ -102,7 +103,7 @@ impl Study {
 #[derive(Clone, Debug, Default)]
 pub struct Union(Vec<Axis>);
 
-/// The axes that some points have, each point as what picks it: `axis.delay=5 ms`.
+/// Returns the axes of some points. Each point is given by its settings: `axis.delay=5 ms`.
 pub fn union_of_axes<'a>(points: impl Iterator<Item = &'a [String]>) -> Union {
     let mut union = Union::default();
     for (key, value) in points.flatten().filter_map(|set| set.split_once('=')) {
@@ -116,7 +117,7 @@ pub fn union_of_axes<'a>(points: impl Iterator<Item = &'a [String]>) -> Union {
 }
 
 impl Union {
-    /// The values of a point.
+    /// Returns the values of a point.
     pub fn values(&self, point: &[String]) -> Vec<Option<String>> {
         let value = |axis: &Axis| {
             let of = point.iter().filter_map(|set| set.split_once('='));
@@ -125,38 +126,39 @@ impl Union {
         self.0.iter().map(value).collect()
     }
 
-    /// The axes.
+    /// Returns the axes.
     pub fn into_axes(self) -> Vec<Axis> {
         self.0
     }
 }
 
-/// Writes the tables of a study now and then while its runs are made, so that partial results can be read.
+/// Writes the tables of a study from time to time while its runs are made, so that partial results can be
+/// read.
 #[derive(Debug)]
 pub struct PartialTables<'a> {
     study: &'a Study,
     store: &'a RunStore,
     dir: &'a Path,
     begun: Stopwatch,
-    /// When they are written next, after the beginning.
+    /// The time of the next writing, since the beginning.
     next: Mutex<Duration>,
 }
 
 impl<'a> PartialTables<'a> {
-    /// The least time between two writings.
+    /// The shortest time between two writings.
     const EVERY: Duration = Duration::from_secs(10);
-    /// A writing takes at most about this part of the time.
+    /// Writing takes at most about 1/20 of the time.
     const PART: u32 = 20;
 
-    /// Of a study, into a folder.
+    /// Returns a writer for a study, into a folder.
     pub fn new(study: &'a Study, store: &'a RunStore, dir: &'a Path) -> PartialTables<'a> {
         PartialTables { study, store, dir, begun: Stopwatch::start(), next: Mutex::new(Self::EVERY) }
     }
 
-    /// Writes them if it is time to, and no other thread does.
+    /// Writes the tables if it is time to, and no other thread does.
     ///
     /// # Errors
-    /// As [`Study::write_tables`].
+    /// Returns the errors of [`Study::write_tables`].
     pub fn write_if_due(&self) -> Result<(), StudyError> {
         let Ok(mut next) = self.next.try_lock() else { return Ok(()) };
         let before = self.begun.elapsed();
@@ -169,12 +171,12 @@ impl<'a> PartialTables<'a> {
         Ok(())
     }
 
-    /// Writes them.
+    /// Writes the tables.
     ///
     /// # Errors
-    /// As [`Study::write_tables`].
+    /// Returns the errors of [`Study::write_tables`].
     pub fn write(&self) -> Result<(), StudyError> {
-        // Tables that are there are better than empty ones.
+        // Existing tables are better than empty ones.
         if !self.study.runs().iter().any(|planned| self.store.has(&planned.run)) {
             return Ok(());
         }
@@ -183,7 +185,7 @@ impl<'a> PartialTables<'a> {
 }
 
 impl PlannedRun {
-    /// Itself as the tables take it.
+    /// Returns the row of the tables for this run.
     pub(crate) fn row(&self, outcome: Result<Record, String>) -> StudyRun<RunDocument> {
         let run = &self.run;
         let record = outcome.as_ref().ok();

@@ -27,12 +27,12 @@ use crate::study::{PlannedRun, Study};
 use crate::vary::{Axis, Varied, is_fixed, key};
 use crate::view::{Note, Outcome, View};
 
-/// A part of a study, for one of several machines.
+/// A part of a sweep, for one of several machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which part, 1 to `of`.
+    /// The index of the part, 1 to `of`.
     pub index: usize,
-    /// How many parts.
+    /// The number of parts.
     pub of: usize,
 }
 
@@ -52,10 +52,10 @@ impl FromStr for Shard {
 /// The key of a scenario's own scheme.
 const OWN_SCHEME: &str = "scheme.default";
 
-/// At most so many runs in a sweep.
+/// The largest number of runs in a sweep.
 const MOST_RUNS: usize = 1_000_000;
 
-/// What a sweep runs.
+/// The parameters of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
     /// The scenario.
@@ -64,35 +64,36 @@ pub struct SweepRequest {
     pub vary: Vec<Axis>,
     /// Whether their values are paired.
     pub zip: bool,
-    /// The schemes; if empty, the scenario's own.
+    /// The schemes; empty: the scenario's own.
     pub schemes: Vec<String>,
     /// The seeds.
     pub seeds: Seeds,
-    /// What is set at every point.
+    /// The settings for every point.
     pub set: Vec<String>,
-    /// Measuring windows besides the scenario's own.
+    /// The measuring windows besides the scenario's own.
     pub windows: Vec<(Span, Span)>,
     /// The part that is made here; `None` for all.
     pub shard: Option<Shard>,
 }
 
-/// A sweep whose points are read and checked.
+/// A sweep with its points, which are parsed and checked.
 #[derive(Debug)]
 pub struct Sweep {
     request: SweepRequest,
     varied: Varied,
-    /// Those of all parts: the runs of one point and scheme follow each other.
+    /// The runs of all parts. Those of one point and scheme are adjacent.
     study: Study,
     points: Vec<Arc<Point>>,
 }
 
 impl SweepRequest {
-    /// Reads the scenario at every point.
+    /// Parses the scenario at every point.
     ///
-    /// The axes of the scenario are swept too, unless an axis is given or set.
+    /// The axes of the scenario are swept too, unless the user gives or sets them.
     ///
     /// # Errors
-    /// The first mistake: an axis, a value, a scheme or a window that is wrong, or a setting that changes nothing.
+    /// Returns an error if an axis, a value, a scheme or a window is invalid, or if a setting changes
+    /// nothing.
     pub fn plan(mut self) -> Result<Sweep, StudyError> {
         refuse_set_and_varied(&self)?;
         let base = self.source.read(&self.set)?;
@@ -114,7 +115,7 @@ impl SweepRequest {
             )));
         }
         let read = |point: &Vec<String>| {
-            // Where an axis of the scenario and the user set the same key, the user's value counts.
+            // If an axis of the scenario and the user set the same key, the user's value counts.
             let picked = varied.set(point);
             let (given, own) = picked.split_at(self.vary.len());
             let set = [own, &self.set, given].concat();
@@ -144,7 +145,8 @@ impl SweepRequest {
         Ok(Sweep { request: self, varied, study, points })
     }
 
-    /// The command, without options that say where and how results are made; none if the scenario has no file.
+    /// Returns the command, without options for the place and the making of results; empty if the scenario
+    /// has no file.
     fn command(&self) -> CommandLine {
         if !self.source.is_named() {
             return CommandLine::none();
@@ -160,7 +162,7 @@ impl SweepRequest {
     }
 }
 
-/// The scenario's axes that are not given or set, neither by their names nor by their paths.
+/// Returns the scenario's axes that are not given or set, by name or by path.
 fn own_axes(axes: &[weir_scenario::Axis], request: &SweepRequest) -> Result<Vec<Axis>, StudyError> {
     let varied = request.vary.iter().map(|axis| axis.key.as_str());
     let keys = varied.chain(request.set.iter().map(|set| key(set)));
@@ -168,7 +170,7 @@ fn own_axes(axes: &[weir_scenario::Axis], request: &SweepRequest) -> Result<Vec<
     axes.iter().filter(|axis| !is_fixed(axis, keys.clone())).map(of).collect()
 }
 
-/// Refuses a setting of a key that is varied: it would change nothing.
+/// Rejects a setting of a varied key, because it would change nothing.
 fn refuse_set_and_varied(request: &SweepRequest) -> Result<(), StudyError> {
     let is_varied = |set: &&String| request.vary.iter().any(|axis| axis.key == key(set));
     match request.set.iter().find(is_varied) {
@@ -179,12 +181,12 @@ fn refuse_set_and_varied(request: &SweepRequest) -> Result<(), StudyError> {
     }
 }
 
-/// Checks that some point can be run at all. Those that cannot are reported with the others' results.
+/// Checks that some point can be run at all. Points that cannot are reported with the results of the others.
 fn check_some(runs: &[PlannedRun]) -> Result<(), StudyError> {
     let mut first_error = None;
     let mut last: Option<&Run> = None;
     for planned in runs {
-        // One seed of each point and scheme tells.
+        // One seed of each point and scheme suffices.
         if last.is_some_and(|last| planned.run.differs_in_seed(last)) {
             continue;
         }
@@ -202,7 +204,7 @@ impl View for Sweep {
         &self.study
     }
 
-    /// All runs, or those of a part.
+    /// Returns all runs, or those of a part.
     fn runs(&self) -> Arc<[Run]> {
         self.planned().map(|planned| planned.run.clone()).collect()
     }
@@ -235,31 +237,31 @@ impl View for Sweep {
 }
 
 impl Sweep {
-    /// The runs that are made here, with their points.
+    /// Returns the runs that are made here, with their points.
     pub fn planned(&self) -> impl Iterator<Item = &PlannedRun> {
         let Shard { index, of } = self.request.shard.unwrap_or(Shard { index: 1, of: 1 });
         let per_point = self.request.schemes.len() * self.request.seeds.list().len();
         let runs = self.study.runs().iter().enumerate();
-        // From point to point the parts change places, so that no part has all runs of the slowest scheme.
+        // The parts rotate from point to point, so that no part has all runs of the slowest scheme.
         runs.filter(move |(at, _)| (at + at / per_point) % of == index - 1).map(|(_, planned)| planned)
     }
 
-    /// What it was planned from. The schemes are those that run.
+    /// Returns the parameters. The schemes are those that run.
     pub fn request(&self) -> &SweepRequest {
         &self.request
     }
 
-    /// The axes and their points.
+    /// Returns the axes and their points.
     pub fn varied(&self) -> &Varied {
         &self.varied
     }
 
-    /// The points, in the order of [`Varied::points`].
+    /// Returns the points, in the order of [`Varied::points`].
     pub fn points(&self) -> &[Arc<Point>] {
         &self.points
     }
 
-    /// Means, intervals and numbers of distinct outcomes, of the runs that are kept.
+    /// Returns means, intervals and numbers of distinct outcomes of the kept runs.
     fn document(&self, store: &RunStore, failures: &[Failure]) -> SweepDocument {
         let base = &self.points[0].scenario;
         let axis = |axis: &Axis| SweepAxis::new(axis.key.as_str(), axis.values.clone());
@@ -278,7 +280,7 @@ impl Sweep {
         SweepDocument::of(head, self.rows(store, failures))
     }
 
-    /// A row for each point and scheme that has a run.
+    /// Returns a row for each point and scheme that has a run.
     fn rows<'a>(
         &'a self,
         store: &'a RunStore,
@@ -315,10 +317,11 @@ impl Sweep {
         })
     }
 
-    /// A condition on a column of the runs: `scheme=qsccp`, `seed=3`, `key=0f3a` (the first digits), or an axis.
+    /// Parses a condition on a column of the runs: `scheme=qsccp`, `seed=3`, `key=0f3a` (the first digits),
+    /// or an axis.
     ///
     /// # Errors
-    /// There is no such column.
+    /// Returns an error if there is no such column or value.
     pub fn filter(&self, text: &str) -> Result<Filter, StudyError> {
         let axes = self.varied.axes();
         let names = || ["scheme", "seed", "key"].into_iter().chain(axes.iter().map(|axis| axis.key.as_str()));
@@ -362,10 +365,11 @@ impl Sweep {
         })
     }
 
-    /// About how long some of its runs take and how much they store, measured by the beginning of a run of each scheme
-    /// that takes at most `trial`.
+    /// Estimates how long some of its runs take and how much they store. It makes the beginning of a run of
+    /// each scheme, which takes at most `trial`.
     ///
     /// # Errors
+    /// Returns an error if a run cannot be made.
     /// A run that cannot be made.
     pub fn estimate(&self, runs: &[&PlannedRun], trial: Duration) -> Result<Estimate, StudyError> {
         let tables = self.study.tables()?;
@@ -394,12 +398,12 @@ pub enum Filter {
     Seed(u64),
     /// The first digits of its key.
     Key(String),
-    /// The value of an axis, by its place.
+    /// The value of an axis, by its index.
     Axis(usize, String),
 }
 
 impl Filter {
-    /// Whether a run fulfils it.
+    /// Returns whether a run satisfies the condition.
     pub fn holds(&self, planned: &PlannedRun) -> bool {
         match self {
             Filter::Scheme(scheme) => planned.run.scheme == *scheme,
@@ -410,19 +414,19 @@ impl Filter {
     }
 }
 
-/// About what runs take.
+/// An estimate of the cost of runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
-    /// Processor time, s.
+    /// The processor time, s.
     pub cpu_s: f64,
-    /// Bytes of the records and tables.
+    /// The bytes of the records and tables.
     pub bytes: u64,
 }
 
-/// The schemes that are meant: `all` is every scheme.
+/// Returns the schemes for these names: `all` is every scheme.
 ///
 /// # Errors
-/// A scheme that is given twice, or `all` beside others.
+/// Returns an error if a scheme is given twice, or `all` with others.
 pub fn schemes(given: &[String]) -> Result<Vec<String>, StudyError> {
     const ALL: &str = "all";
     if given == [ALL] {

@@ -1,30 +1,30 @@
-//! What a sweep varies: axes of values, and the points that they span.
+//! The axes of a sweep, and the points that they span.
 
 use core::str::FromStr;
 use std::collections::BTreeSet;
 
 use crate::error::StudyError;
 
-/// At most so many points in a study.
+/// The largest number of points in a study.
 const MOST_POINTS: usize = 100_000;
-/// Digits of the values of a logarithmic range.
+/// The number of digits of the values of a logarithmic range.
 const LOG_DIGITS: usize = 4;
 
-/// A key of the scenario and the values that it gets.
+/// A key of the scenario and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// The key, as `--set` takes it: `link.R2-R3.rate`, or `axis.NAME` for an axis of the scenario.
+    /// The key in the form of `--set`: `link.R2-R3.rate`, or `axis.NAME` for an axis of the scenario.
     pub key: String,
-    /// Its values, as `--set` takes them.
+    /// The values in the form of `--set`.
     pub values: Vec<String>,
 }
 
 impl Axis {
-    /// A key with these values. Quantities are written alike, `10 Mb/s`, and numbers have the unit of the last value if they
-    /// have none.
+    /// Returns a key with these values. Quantities are written uniformly, as `10 Mb/s`. Numbers without a
+    /// unit get the unit of the last value.
     ///
     /// # Errors
-    /// There is no value, or one is given twice.
+    /// Returns an error if there is no value, or if one is given twice.
     pub fn new(key: &str, values: Vec<String>) -> Result<Axis, StudyError> {
         let values = with_units(values);
         let mut seen = BTreeSet::new();
@@ -35,7 +35,7 @@ impl Axis {
         }
     }
 
-    /// What sets it to a value.
+    /// Returns the setting of the axis to a value.
     pub fn set(&self, value: &str) -> String {
         format!("{}={value}", self.key)
     }
@@ -44,7 +44,8 @@ impl Axis {
 impl FromStr for Axis {
     type Err = StudyError;
 
-    /// Reads `KEY=a,b,c`, `KEY=from:to:step` or `KEY=from..to log n`. Numbers without a unit have the one that follows.
+    /// Parses `KEY=a,b,c`, `KEY=from:to:step` or `KEY=from..to log n`. Numbers without a unit get the unit
+    /// that follows.
     fn from_str(text: &str) -> Result<Axis, StudyError> {
         let wrong = |why: &str| StudyError::Invalid(format!("--vary {text}: {why}\n  = {RIGHT}"));
         let (key, values) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
@@ -57,13 +58,14 @@ impl FromStr for Axis {
     }
 }
 
-/// Whether what is set leaves an axis of a scenario nothing to vary: it picks a point of the axis, or sets all of its paths.
+/// Returns whether the settings leave an axis of a scenario nothing to vary: they select a point of the axis,
+/// or set all of its paths.
 pub(crate) fn is_fixed<'a>(axis: &weir_scenario::Axis, keys: impl Iterator<Item = &'a str> + Clone) -> bool {
     let has = |key: &str| keys.clone().any(|given| given.trim() == key);
     has(&format!("axis.{}", axis.name)) || axis.set.iter().all(|path| has(path))
 }
 
-/// The key of a setting, `KEY=VALUE`.
+/// Returns the key of a setting `KEY=VALUE`.
 pub(crate) fn key(set: &str) -> &str {
     set.split_once('=').map_or(set, |(key, _)| key).trim()
 }
@@ -87,7 +89,7 @@ fn values_of(text: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-/// A list without its commas; those within brackets and quotes belong to a value.
+/// Splits a list at its commas. Commas within brackets and quotes belong to a value.
 fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut begin) = (Vec::new(), 0);
     let (mut depth, mut quote) = (0_i32, None);
@@ -109,7 +111,8 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Gives numbers without a unit the unit of the last value, and writes quantities alike: `10 Mb/s`, `50 packets`.
+/// Gives numbers without a unit the unit of the last value, and writes quantities uniformly: `10 Mb/s`, `50
+/// packets`.
 fn with_units(values: Vec<String>) -> Vec<String> {
     let unit = values.last().and_then(|last| quantity(last)).map_or("", |(_, unit)| unit).to_owned();
     let whole = |value: String| match quantity(&value) {
@@ -120,12 +123,13 @@ fn with_units(values: Vec<String>) -> Vec<String> {
     values.into_iter().map(whole).collect()
 }
 
-/// Whether a text can be a unit: a word such as `ms`, `Mb/s` or `packets`. The exponent of a number is none.
+/// Returns whether a text can be a unit: a word such as `ms`, `Mb/s` or `packets`. The exponent of a number
+/// is not a unit.
 fn is_unit(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic()) && text.chars().all(|c| c.is_alphabetic() || c == '/')
 }
 
-/// A number and what follows it.
+/// Splits a number from the text after it.
 fn quantity(text: &str) -> Option<(&str, &str)> {
     let end =
         text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))).unwrap_or(text.len());
@@ -134,7 +138,7 @@ fn quantity(text: &str) -> Option<(&str, &str)> {
     Some((number, unit.trim()))
 }
 
-/// `from:to:step`, and a unit. `None` if the text is something else.
+/// Parses `from:to:step` with a unit. Returns `None` if the text has another form.
 fn steps(text: &str) -> Option<Result<Vec<String>, String>> {
     let [from, to, step] = text.split(':').map(str::trim).collect::<Vec<_>>()[..] else { return None };
     let [(from, a), (to, b), (step, unit)] = [quantity(from)?, quantity(to)?, quantity(step)?];
@@ -162,7 +166,7 @@ fn stepped(from: &str, to: &str, step: &str, unit: &str) -> Result<Vec<String>, 
     Ok((0..=count as usize).map(value).collect())
 }
 
-/// `from..to log n`, and a unit before the word. `None` if the text is something else.
+/// Parses `from..to log n` with a unit before the word. Returns `None` if the text has another form.
 fn logarithmic(text: &str) -> Option<Result<Vec<String>, String>> {
     let (from, rest) = text.split_once("..")?;
     let (to, count) = rest.split_once(" log ")?;
@@ -171,7 +175,7 @@ fn logarithmic(text: &str) -> Option<Result<Vec<String>, String>> {
         return Some(Err(format!("write both ends in one unit, behind the second: {from}..{to} UNIT log n")));
     }
     let Ok(count) = count.trim().parse::<usize>() else {
-        return Some(Err(format!("`{}` is no number of values", count.trim())));
+        return Some(Err(format!("`{}` is not a number of values", count.trim())));
     };
     let (Ok(low), Ok(high)) = (from.parse::<f64>(), to.parse::<f64>()) else { return None };
     if !(2..=MOST_POINTS).contains(&count) || low <= 0.0 || high <= 0.0 || low == high {
@@ -180,7 +184,7 @@ fn logarithmic(text: &str) -> Option<Result<Vec<String>, String>> {
         )));
     }
     let value = |at: usize| {
-        // Both ends are as they are given.
+        // Both ends are written as given.
         if at == 0 || at == count - 1 {
             return with_unit(if at == 0 { from } else { to }, unit);
         }
@@ -190,7 +194,7 @@ fn logarithmic(text: &str) -> Option<Result<Vec<String>, String>> {
     Some(Ok((0..count).map(value).collect()))
 }
 
-/// A range `from..to` without a number of values. `None` if the text is something else.
+/// Parses a range `from..to` without a number of values. Returns `None` if the text has another form.
 fn uncounted(text: &str) -> Option<&str> {
     let range = text.strip_suffix("log").unwrap_or(text).trim();
     let (from, to) = range.split_once("..")?;
@@ -201,13 +205,13 @@ fn with_unit(number: &str, unit: &str) -> String {
     if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
 }
 
-/// A number to [`LOG_DIGITS`] digits, without an exponent.
+/// Formats a number with [`LOG_DIGITS`] digits, without an exponent.
 fn rounded(number: f64) -> String {
     let scientific: f64 = format!("{number:.*e}", LOG_DIGITS - 1).parse().unwrap_or(number);
     format!("{scientific}")
 }
 
-/// Digits behind the point.
+/// Returns the number of digits after the point.
 fn places(text: &str) -> usize {
     text.split_once('.').map_or(0, |(_, behind)| behind.len())
 }
@@ -226,7 +230,7 @@ impl Decimal {
         (places <= 12 && digits.unsigned_abs() < 1 << 60).then_some(Decimal { digits, places })
     }
 
-    /// Its digits over a larger power of ten.
+    /// Returns its digits over a larger power of ten.
     fn at(self, places: usize) -> i128 {
         self.digits * 10_i128.pow((places - self.places) as u32)
     }
@@ -243,20 +247,22 @@ impl Decimal {
     }
 }
 
-/// What a study varies: the axes, and whether points pair their values.
+/// The axes of a study, and whether points pair their values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Varied {
-    /// The axes; those of the user first.
+    /// The axes, those of the user first.
     axes: Vec<Axis>,
-    /// How many of them are paired; the others give all combinations.
+    /// The number of paired axes. The others give all combinations.
     zipped: usize,
 }
 
 impl Varied {
-    /// All combinations of these axes, or with `zip` their values in pairs, with all values of further axes.
+    /// Returns all combinations of these axes, or with `zip` their values in pairs, with all values of
+    /// further axes.
     ///
     /// # Errors
-    /// A key is given twice, axes that are paired differ in length, or there are too many points.
+    /// Returns an error if a key is given twice, if paired axes differ in length, or if there are too many
+    /// points.
     pub fn new(given: Vec<Axis>, zip: bool, further: Vec<Axis>) -> Result<Varied, StudyError> {
         let zipped = if zip { given.len() } else { 0 };
         if let Some(other) = given.iter().take(zipped).find(|axis| axis.values.len() != given[0].values.len())
@@ -282,24 +288,25 @@ impl Varied {
         }
     }
 
-    /// All combinations of these axes, however many.
+    /// Returns all combinations of these axes, without a limit.
     pub(crate) fn all(axes: Vec<Axis>) -> Varied {
         Varied { axes, zipped: 0 }
     }
 
-    /// The axes, in the order of a point's values.
+    /// Returns the axes, in the order of a point's values.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// How many points there are; `None` if they are too many to count.
+    /// Returns the number of points; `None` if it is too large.
     fn count(&self) -> Option<usize> {
         let paired = self.axes[..self.zipped].first().map_or(1, |axis| axis.values.len());
         let others = self.axes[self.zipped..].iter();
         others.map(|axis| axis.values.len()).try_fold(paired, usize::checked_mul)
     }
 
-    /// Every point: the value of each axis. The last axis varies first. Without axes there is one point without values.
+    /// Returns every point: the value of each axis. The last axis varies first. Without axes there is one
+    /// point without values.
     pub fn points(&self) -> Vec<Vec<String>> {
         let (paired, others) = self.axes.split_at(self.zipped);
         let mut points: Vec<Vec<String>> = match paired.first() {
@@ -322,7 +329,7 @@ impl Varied {
         points
     }
 
-    /// What picks a point, as `--set` takes it.
+    /// Returns the settings that select a point, in the form of `--set`.
     pub fn set(&self, point: &[String]) -> Vec<String> {
         self.axes.iter().zip(point).map(|(axis, value)| axis.set(value)).collect()
     }

@@ -1,4 +1,4 @@
-//! What sweeps, comparisons and reproductions have in common: each is a view of a study.
+//! The common interface of sweeps, comparisons and reproductions: each is a view of a study.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use crate::run::{Made, Run};
 use crate::store::RunStore;
 use crate::study::Study;
 
-/// Is told what came of writing something.
+/// A callback with the result of writing something.
 pub type Note<'a> = &'a dyn Fn(Result<(), StudyError>);
 
-/// A study that is planned, and what is made of its runs.
+/// A planned study, and the documents that are made of its runs.
 pub trait View: Send + Sync {
-    /// All of its runs.
+    /// Returns the study with all runs.
     fn study(&self) -> &Study;
 
-    /// The runs that are made here.
+    /// Returns the runs that are made here.
     fn runs(&self) -> Arc<[Run]> {
         self.study().runs().iter().map(|planned| planned.run.clone()).collect()
     }
 
-    /// The command that makes it, without options that say where and how.
+    /// Returns the command that makes it, without options for the place and the making of results.
     fn command(&self) -> CommandLine;
 
-    /// Whether it has an outcome if some runs failed.
+    /// Returns whether it has an outcome if some runs failed.
     fn tolerates_failures(&self) -> bool {
         false
     }
 
-    /// The folder of a run's report, in the folder of the results; `None` if the run has none.
+    /// Returns the folder of a run's report, within the folder of the results; `None` if the run has none.
     fn report(&self, run: usize) -> Option<&Path>;
 
-    /// What came out. With a folder, its documents and pages are written into it.
+    /// Returns the outcome. With a folder, writes its documents and pages into it.
     ///
     /// # Errors
-    /// A run is missing.
+    /// Returns an error if a run is missing.
     fn outcome(
         &self,
         store: &RunStore,
@@ -51,7 +51,7 @@ pub trait View: Send + Sync {
 }
 
 impl dyn View + '_ {
-    /// Whether the report of a run has to be written into a folder of results and is not there.
+    /// Returns whether the report of a run is missing in a folder of results and has to be written.
     pub fn needs_report(&self, run: usize, dir: &Path) -> bool {
         self.report(run).is_some_and(|folder| !dir.join(folder).join("report.html").exists())
     }
@@ -59,7 +59,7 @@ impl dyn View + '_ {
     /// Writes the report of a run, if it has one.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// Returns an error if a file cannot be written.
     pub fn write_report(&self, run: usize, made: &Made, dir: &Path) -> Result<(), StudyError> {
         let Some(folder) = self.report(run) else { return Ok(()) };
         let mut report = made.report.clone();
@@ -67,10 +67,10 @@ impl dyn View + '_ {
         Ok(write_all(&report, dir.join(folder))?)
     }
 
-    /// Everything that is made of the runs. With a folder, the tables, documents and pages are written into it.
+    /// Makes everything from the runs. With a folder, writes the tables, documents and pages into it.
     ///
     /// # Errors
-    /// A run failed or is missing.
+    /// Returns an error if a run failed or is missing.
     pub fn finish(
         &self,
         store: &RunStore,
@@ -79,7 +79,7 @@ impl dyn View + '_ {
         note: Note<'_>,
     ) -> Result<(Outcome, Vec<Failure>), StudyError> {
         executed.unwritten.take().into_iter().for_each(|error| note(Err(error)));
-        // The tables have the runs that are complete, whatever became of the others.
+        // The tables have the complete runs, even if others failed.
         dir.into_iter().for_each(|dir| note(self.study().write_tables(store, &executed.failures, dir)));
         if !self.tolerates_failures() {
             executed = executed.complete(&self.runs())?;
@@ -89,12 +89,12 @@ impl dyn View + '_ {
     }
 }
 
-/// What came out of a study.
+/// The outcome of a study.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// A sweep.
     Sweep(Box<SweepDocument>),
-    /// Schemes on one scenario as it stands.
+    /// Schemes on a single scenario.
     Comparison(Box<ComparisonDocument>),
     /// Schemes on several scenarios, or on one at several points of its axes.
     Summary(Box<SummaryDocument>),
@@ -103,7 +103,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As JSON.
+    /// Returns the outcome as JSON.
     pub fn json(&self) -> String {
         match self {
             Outcome::Sweep(document) => to_json(document),
@@ -113,7 +113,7 @@ impl Outcome {
         }
     }
 
-    /// As tables for a terminal of this width.
+    /// Returns the outcome as tables for a terminal of this width.
     pub fn text(&self, width: Option<u16>) -> String {
         match self {
             Outcome::Sweep(document) => document.text(width),
@@ -123,7 +123,7 @@ impl Outcome {
         }
     }
 
-    /// The name of its page, in the folder of the results.
+    /// Returns the name of its page, in the folder of the results.
     pub fn page(&self) -> &'static str {
         match self {
             Outcome::Sweep(_) => "sweep.html",

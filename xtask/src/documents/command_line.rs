@@ -1,4 +1,4 @@
-//! The reference of the command line: what `--help` prints.
+//! The reference of the command line: the output of `--help`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::Result;
 use crate::page::Document;
 
-/// Every command, in the order of the page.
+/// All commands, in the order of the page.
 const COMMANDS: &[&[&str]] = &[
     &[],
     &["list"],
@@ -20,6 +20,7 @@ const COMMANDS: &[&[&str]] = &[
     &["replay"],
     &["get"],
     &["status"],
+    &["top"],
     &["face"],
     &["face", "create"],
     &["face", "update"],
@@ -58,7 +59,7 @@ pub fn help(weir: &Path) -> Result<Document> {
 }
 
 fn help_of(weir: &Path, command: &[&str]) -> Result<String> {
-    // Help is as wide as the terminal, if there is one.
+    // Help adapts to the width of the terminal, if there is one.
     let mut help = Command::new(weir);
     help.args(command).arg("--help").stdin(Stdio::null()).env("COLUMNS", "100");
     let output = help.output().map_err(|error| format!("{}: {error}", weir.display()))?;

@@ -1,4 +1,4 @@
-//! The picture of the crates in the page on the architecture.
+//! The diagram of the crates on the page about the architecture.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::workspace::{dependencies, name, packages};
 
 type Crates = BTreeMap<String, BTreeSet<String>>;
 
-/// An arrow from each crate to those that it depends on directly.
+/// The diagram: an arrow from each crate to its direct dependencies.
 pub fn picture() -> Result<Document> {
     let packages = packages()?;
     let short = |name: &str| match name {
@@ -28,7 +28,7 @@ pub fn picture() -> Result<Document> {
     Ok(Document::part("docs/develop/architecture.md", "crates", picture))
 }
 
-/// A pair for each dependency that no chain of others implies.
+/// A pair for each dependency that is not implied by a chain of others.
 fn arrows(crates: &Crates) -> Vec<(&str, &str)> {
     fn reaches(crates: &Crates, from: &str, to: &str) -> bool {
         from == to || crates.get(from).is_some_and(|used| used.iter().any(|next| reaches(crates, next, to)))

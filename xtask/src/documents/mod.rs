@@ -1,4 +1,4 @@
-//! Every document that is generated.
+//! All generated documents.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ mod results;
 mod schemes;
 mod signals;
 
-/// All of them, as they should be; `weir` is the command that the help is of.
+/// Generates all documents. `weir` is the command for the help.
 pub fn documents(weir: &Path) -> Result<Vec<Document>> {
     let mut documents = vec![crates::picture()?, command_line::help(weir)?];
     documents.extend(signals::documents()?);
@@ -36,13 +36,13 @@ fn references() -> Vec<Document> {
     ]
 }
 
-/// The page on adding a scheme shows the code that is tested.
+/// The tested code on the page about adding a scheme.
 fn example_of_a_scheme() -> Result<Document> {
     let code = read(&root().join("crates/schemes/tests/suite/add_a_scheme/aimd.rs"))?;
     Ok(Document::part("docs/develop/add-a-scheme.md", "example", format!("```rust\n{code}```")))
 }
 
-/// A text that begins with a capital letter.
+/// Capitalises the first letter.
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

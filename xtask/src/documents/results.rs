@@ -1,4 +1,4 @@
-//! The reference of results: the tables of a run, and the documents as their models have them.
+//! The reference of results: the tables of a run, and the documents from the code of their models.
 
 use weir_results::schema::{
     AXES_BEHIND, METADATA, Metric, Object, REQUESTS, STUDY_METADATA, STUDY_TABLES, TABLES, TRACE,
@@ -23,8 +23,8 @@ pub fn documents() -> Result<Vec<Document>> {
     ])
 }
 
-/// The columns of the tables of a run or a study, with `axes` where those of a study's axes stand, and the metadata of
-/// their files.
+/// The columns of the tables of a run or a study, and the metadata of their files. `axes` is the text at the place of a
+/// study's axes.
 fn reference_of(tables: &[Table], of: &str, axes: &str, metadata: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for table in tables {
@@ -57,7 +57,7 @@ fn trace() -> String {
     text
 }
 
-/// The tables of a study, and what its figures are about.
+/// The tables of a study, and the objects of its figures.
 fn study() -> String {
     let axes: String = [axis("AXIS"), axis_number("AXIS", "UNIT")]
         .map(|column| format!("| `{}` | {} | {} |\n", column.name, column.stored(), column.about))
@@ -93,7 +93,7 @@ fn models() -> Result<String> {
     Ok(text)
 }
 
-/// A struct of the models with its comment.
+/// A struct of the models with its doc comment.
 #[derive(Clone)]
 struct Shape {
     name: String,
@@ -137,14 +137,14 @@ fn shapes(code: &str) -> Vec<Shape> {
     shapes
 }
 
-/// The structs, with the fields of those that are flattened in their places.
+/// The structs, with flattened fields replaced by those of their types.
 fn without_flattened(shapes: Vec<Shape>) -> Vec<Shape> {
     let fields = || shapes.iter().flat_map(|shape| &shape.fields);
     let is_part = |shape: &Shape| fields().any(|field| field.is_flattened && field.kind == shape.name);
     let is_row =
         |shape: &Shape| fields().any(|field| !field.is_flattened && field.kind.contains(&shape.name));
     let parts: Vec<Shape> = shapes.iter().filter(|shape| is_part(shape)).cloned().collect();
-    // A struct may be a row of its own elsewhere.
+    // A flattened struct may also be a row elsewhere.
     let stays: Vec<bool> = shapes.iter().map(|shape| !is_part(shape) || is_row(shape)).collect();
     let mut stays = stays.into_iter();
     let mut whole = shapes;
@@ -159,12 +159,12 @@ fn without_flattened(shapes: Vec<Shape>) -> Vec<Shape> {
     whole
 }
 
-/// What is in a generic type.
+/// The argument of a generic type.
 fn inside<'k>(kind: &'k str, of: &str) -> Option<&'k str> {
     kind.strip_prefix(of)?.strip_prefix('<')?.strip_suffix('>')
 }
 
-/// How a type of Rust stands in the document.
+/// The form of a Rust type in the JSON document.
 fn in_json(kind: &str) -> String {
     let row = |name: &str| format!("[{name}](#{})", name.to_lowercase());
     match kind {

@@ -1,4 +1,4 @@
-//! The reference of the schemes, and the parts of their pages that the code has: parameters and deviations.
+//! The reference of the schemes, and the generated parts of their pages: parameters and deviations.
 
 use weir_core::seam::params::{Parameter, ParameterKind, Variant};
 use weir_schemes::SCHEMES;
@@ -7,10 +7,10 @@ use super::capital;
 use crate::page::Document;
 use crate::{Result, read, root};
 
-/// The head of the list in a module's documentation.
+/// The heading of the deviations in a module's documentation.
 const DEVIATIONS: &str = "# Deviations from the paper";
 
-/// The schemes whose pages have the deviations of the code as they are. PCON's page has them in its own words.
+/// The schemes whose pages contain the deviations from the code. PCON's page has its own text.
 const WITH_DEVIATIONS: [&str; 8] =
     ["qsccp", "mircc", "omcc-rf", "hbhcm", "dpccp", "e2e-aqm", "ndn-qsf", "tcp-newreno"];
 
@@ -81,7 +81,7 @@ fn variant(variant: &Variant) -> String {
     }
 }
 
-/// The list of deviations in the head of a module, an item with its claim on a line and the detail below.
+/// The deviations in the head of a module. Each item has its claim on a line and the details below.
 fn deviations(code: &str) -> Option<String> {
     let head =
         code.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.trim_start_matches(' '));
@@ -100,7 +100,7 @@ fn deviations(code: &str) -> Option<String> {
     (!items.is_empty()).then(|| items.join("\n"))
 }
 
-/// `1. **The claim.** The detail.`: the claim on its own line, the detail as a paragraph below.
+/// Splits `1. **The claim.** The detail.`: the claim on its own line, the detail as a paragraph below.
 fn claim_and_detail(item: &str) -> String {
     match item.split_once(".** ") {
         Some((claim, detail)) => {

@@ -1,4 +1,4 @@
-//! The tables of classes and of header fields, and the example of a class.
+//! The tables of service classes and of header fields, and the example of a class.
 
 use weir_packet::ServiceClass;
 
@@ -7,7 +7,7 @@ use crate::{Result, read, root};
 
 const PAGE: &str = "docs/reference/signals.md";
 
-/// All parts of the page.
+/// All generated parts of the page.
 pub fn documents() -> Result<Vec<Document>> {
     Ok(vec![
         Document::part(PAGE, "classes", classes()),

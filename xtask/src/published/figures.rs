@@ -1,5 +1,4 @@
-//! Tables that follow from the figures of the comparison: what a scheme has in several experiments, from the least to
-//! the most.
+//! Tables derived from the figures of the comparison: each scheme's minimum and maximum over several experiments.
 
 use weir_results::PublishedRow;
 use weir_schemes::SCHEMES;
@@ -11,7 +10,7 @@ use crate::page::Document;
 const DIAMONDS: [&str; 2] = ["qsccp/diamond-bandwidth", "qsccp/diamond-latency"];
 const FRIENDLINESS: [&str; 2] = ["qsccp/friendliness", "qsccp/friendliness-delay"];
 
-/// Where the window of the diamonds begins in which a flow is greedy, s.
+/// Start of the diamonds' window in which a flow is greedy, s.
 const GREEDY_FROM_S: f64 = 250.0;
 
 /// Both tables of the page.
@@ -24,7 +23,7 @@ pub fn documents(rows: &[PublishedRow]) -> Result<Vec<Document>> {
     ])
 }
 
-/// A row for each scheme, with the least and the most of its figures in each experiment.
+/// A row for each scheme, with the minimum and maximum of its figures in each experiment.
 fn table(
     rows: &[PublishedRow],
     experiments: &[&str],
@@ -50,7 +49,7 @@ fn table(
     Ok(text)
 }
 
-/// Parts of the goodput of the optimum in the windows before a flow is greedy, in percent.
+/// Percentages of the optimum's goodput in the windows before a flow is greedy.
 fn parts_of_optimum(rows: &[&PublishedRow], scheme: &str) -> Vec<f64> {
     let is_before = |row: &&&PublishedRow| row.from_s.is_some_and(|from_s| from_s < GREEDY_FROM_S);
     let goodputs = rows.iter().filter(|row| row.scheme == scheme && row.metric == "goodput");
@@ -63,7 +62,7 @@ fn parts_of_optimum(rows: &[&PublishedRow], scheme: &str) -> Vec<f64> {
     parts.collect()
 }
 
-/// Goodput as a multiple of CUBIC's.
+/// Goodput as a multiple of CUBIC's goodput.
 fn ratios(rows: &[&PublishedRow], scheme: &str) -> Vec<f64> {
     let of_scheme = rows.iter().filter(|row| row.scheme == scheme && row.metric == "goodput_ratio");
     of_scheme.filter_map(|row| row.mean).collect()

@@ -1,6 +1,6 @@
-//! The figures of every scheme on every experiment: the data in the repository, and the two pages that are made of it, the
-//! experiments of QSCCP's paper in detail and the whole matrix. To make all of them takes half an hour, so a row says
-//! which commit made it. The pages mark figures of schemes whose golden figures have changed since.
+//! The figures of every scheme on every experiment: the data in the repository, and the two pages generated from them,
+//! the experiments of QSCCP's paper in detail and the whole matrix. Making all of them takes half an hour, so each row
+//! contains the commit that made it. The pages mark figures of schemes whose golden figures have changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,22 +20,22 @@ use crate::{DIGEST_OF_NOTHING, Result, golden, read, root};
 
 mod figures;
 
-/// The data.
+/// Path of the data.
 pub const DATA: &str = "docs/data/published.csv";
 
 const README: &str = "docs/data/README.md";
 
-/// A page with its part of the data.
+/// A page and its part of the data.
 pub struct Page {
-    /// What the rows say of it.
+    /// The page's value in the rows.
     pub of: PublishedPage,
-    /// The page.
+    /// Path of the page.
     pub path: &'static str,
-    /// With the seeds 1 to this one all of its figures are made.
+    /// Number of seeds of the figures: 1 to this one.
     pub seeds: u64,
-    /// The command that makes all of them.
+    /// The command that makes all figures.
     command: &'static str,
-    /// What the names of its scenarios begin with.
+    /// Prefix of its scenarios' names.
     papers: &'static str,
 }
 
@@ -64,7 +64,7 @@ pub const COMPARISON: Page = Page {
 static SCENARIOS: LazyLock<Vec<&str>> =
     LazyLock::new(|| builtins().into_iter().map(|(name, _)| name).collect());
 
-/// The data in the repository.
+/// Reads the data in the repository.
 pub fn committed() -> Result<Vec<PublishedRow>> {
     let text = read(&root().join(DATA))?;
     read_published(&text).map_err(|error| format!("{DATA}: {error}").into())
@@ -73,13 +73,13 @@ pub fn committed() -> Result<Vec<PublishedRow>> {
 // ---- The pages
 
 impl Page {
-    /// The experiments that it is to have.
+    /// The experiments that the page must have.
     pub fn experiments(&self) -> Vec<&'static str> {
         let of_page = |name: &&str| !name.starts_with("examples/") && name.starts_with(self.papers);
         SCENARIOS.iter().copied().filter(of_page).collect()
     }
 
-    /// The name of its part with the tables.
+    /// The name of the generated part with the tables.
     fn part(&self) -> &'static str {
         self.of.name()
     }
@@ -119,7 +119,7 @@ impl Page {
         own.map(|row| ((&*row.scheme, &*row.scenario), row)).collect()
     }
 
-    /// What each commit made, in words, in the order of the schemes.
+    /// What each commit made, as text, in the order of the schemes.
     fn by_commit<'r>(&self, rows: &'r [PublishedRow]) -> BTreeMap<&'r str, Vec<String>> {
         let stamps = self.stamps(rows);
         let mut made: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -137,7 +137,7 @@ impl Page {
         made
     }
 
-    /// What is missing in the tables, and what is older than the code.
+    /// The figures that are missing, and those older than the code.
     fn state(&self, rows: &[PublishedRow], golden: &Golden) -> String {
         let stamps = self.stamps(rows);
         let lists = |is_it: &dyn Fn(&str, &str) -> bool| -> Vec<String> {
@@ -166,7 +166,7 @@ impl Page {
     }
 }
 
-/// What the rows do not have of a scenario.
+/// Facts of a scenario that the rows do not contain.
 fn facts(scenario: &str) -> ScenarioFacts {
     let parsed = builtin(scenario).and_then(|text| Scenario::parse(scenario, scenario, text, &[]).ok());
     let Some(parsed) = parsed else { return ScenarioFacts::default() };
@@ -174,18 +174,18 @@ fn facts(scenario: &str) -> ScenarioFacts {
     ScenarioFacts { title: parsed.title, others: others.into_iter().collect() }
 }
 
-/// Names in code marks, after a word for them; nothing of none.
+/// Names in code marks after a word for them; `None` if there are no names.
 fn listed(word: &str, names: &[&str]) -> Option<String> {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     (!names.is_empty()).then(|| format!("{word} {}", names.join(", ")))
 }
 
-/// The parts of the pages, and the description of the data.
+/// The generated parts of the pages, and the description of the data.
 pub fn documents() -> Result<Vec<Document>> {
     documents_of(&committed()?, &golden::committed()?)
 }
 
-/// The same of other data and another golden table.
+/// The same for other data and another golden table.
 pub fn documents_of(rows: &[PublishedRow], golden: &str) -> Result<Vec<Document>> {
     let golden = Golden::of(golden);
     let mut documents = vec![Document::part(README, "columns", columns())];
@@ -210,13 +210,13 @@ fn columns() -> String {
     text
 }
 
-// ---- What is older than the code
+// ---- Outdated figures
 
 /// Digests of the golden figures, by scenario and scheme.
 struct Golden(BTreeMap<[String; 2], u64>);
 
 impl Golden {
-    /// Of the text of a golden table.
+    /// Parses a golden table.
     fn of(table: &str) -> Golden {
         let mut digests = BTreeMap::new();
         for row in table.lines().filter(|row| !row.starts_with('#')) {
@@ -233,7 +233,7 @@ impl Golden {
         Some(format!("{digest:016x}"))
     }
 
-    /// Whether the code has other golden figures than the one that made a row.
+    /// Returns whether the code's golden figures differ from those of the code that made a row.
     fn has_moved(&self, row: &PublishedRow) -> bool {
         self.digest(&row.scenario, &row.scheme) != row.golden
     }
@@ -241,8 +241,8 @@ impl Golden {
 
 // ---- New figures
 
-/// Puts the figures of runs into the data, in place of those of the same page, scenario and scheme. Each folder is what
-/// `weir compare` of several scenarios wrote.
+/// Replaces the figures of the same page, scenario and scheme in the data by those of runs. Each folder is the output
+/// of `weir compare` for several scenarios.
 pub fn publish(folders: &[&str]) -> Result<()> {
     let mut rows = committed()?;
     for folder in folders {
@@ -269,7 +269,7 @@ pub fn as_made_with(mut rows: Vec<PublishedRow>, golden: &str) -> Vec<PublishedR
     rows
 }
 
-/// The rows of a summary, for the page with its seeds. It reads the golden table of the commit that made it from git.
+/// The rows of a summary, for the page with its seeds. Reads the golden table of the commit that made it from git.
 pub fn new_rows(document: &SummaryDocument) -> Result<Vec<PublishedRow>> {
     let has_its_seeds = |page: &&Page| document.seeds.iter().copied().eq(1..=page.seeds);
     let page = PAGES.iter().find(has_its_seeds).ok_or_else(|| {
@@ -308,8 +308,8 @@ fn golden_at(commit: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The rows with new ones in place of all of the same pages, scenarios and schemes, in the order of the pages, the
-/// scenarios and the schemes.
+/// Replaces all rows of the same pages, scenarios and schemes by the new ones, in the order of the pages, the scenarios
+/// and the schemes.
 pub fn replaced(rows: Vec<PublishedRow>, new: Vec<PublishedRow>) -> Vec<PublishedRow> {
     let key = |row: &PublishedRow| [row.page.clone(), row.scenario.clone(), row.scheme.clone()];
     let remade: BTreeSet<[String; 3]> = new.iter().map(key).collect();

@@ -1,5 +1,4 @@
-//! The segments of an object, in the order of their arrival: verified, and delivered in order. Without sockets and
-//! clocks.
+//! The segments of an object, received in any order, verified, and delivered in order. Without sockets and clocks.
 //!
 //! ```text
 //!   segment --> verify -- valid --> end -- agrees --> order ----> deliver
@@ -19,21 +18,21 @@ use super::final_segment::FinalSegment;
 use super::reorder_buffer::ReorderBuffer;
 use super::{Each, GetError, Progress, weakest};
 
-/// What came of an object. After the first error nothing more is delivered.
+/// State of an object's segments. After the first error nothing more is delivered.
 #[derive(Debug)]
 pub struct Assembly {
     object: Name,
     reorder: ReorderBuffer,
     end: FinalSegment,
-    /// What came before its certificate; of a segment the first.
+    /// Data that arrived before their certificate; for each segment the first Data.
     unverified: BTreeMap<u64, Vec<u8>>,
-    /// A certificate that is wanted or sought.
+    /// A certificate that is needed or searched for.
     wanted: Option<Step>,
-    /// Segments that came and are not to be believed, and why.
+    /// Segments whose Data were rejected, and why.
     refused: BTreeMap<u64, Reason>,
-    /// Whether any came.
+    /// Whether any Data was rejected.
     has_refused: bool,
-    /// The first segment that the producer says is not there.
+    /// The first segment that the producer declared absent.
     absent: Option<u64>,
     has_failed: bool,
     failure: Option<GetError>,
@@ -42,7 +41,7 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Of an object, from its segment `first` on; `last` is its last one, if that is known.
+    /// Creates the state for an object from segment `first` on. `last` is its last segment, if known.
     pub fn new(object: Name, first: u64, last: Option<u64>) -> Assembly {
         Assembly {
             object,
@@ -65,76 +64,76 @@ impl Assembly {
         &self.object
     }
 
-    /// The segment that is to be delivered next.
+    /// The next segment to deliver.
     pub fn next(&self) -> u64 {
         self.reorder.next()
     }
 
-    /// The last segment, once it is known.
+    /// The last segment, if known.
     pub fn last(&self) -> Option<u64> {
         self.end.last()
     }
 
-    /// The segment to ask for none from on, as far as it is known from what is to be believed: the one behind the last,
-    /// or until that is known the first that the producer says is not there.
+    /// The segment from which on nothing should be requested, as far as valid Data tell: the one after the last, or,
+    /// while that is unknown, the first that the producer declared absent.
     pub fn amount(&self) -> Option<u64> {
         self.end.last().map(|last| last.saturating_add(1)).or(self.absent)
     }
 
-    /// Whether Data came that are not to be believed: what they said of the end may be believed elsewhere.
+    /// Returns whether Data were rejected. The consumer may have believed their FinalBlockId.
     pub fn has_refused(&self) -> bool {
         self.has_refused
     }
 
-    /// Bytes of content that were delivered.
+    /// Number of delivered bytes of content.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How the content is signed that came until now: [`SignatureType::DigestSha256`] only if all of it has a digest.
+    /// Signature type of the content received so far: [`SignatureType::DigestSha256`] only if all of it has a digest.
     pub fn signature(&self) -> Option<SignatureType> {
         self.signature
     }
 
-    /// Segments that are held: they came before their turn, or before their certificate.
+    /// Number of held segments: those that arrived out of order, or before their certificate.
     pub fn held(&self) -> usize {
         self.reorder.held() + self.unverified.len()
     }
 
-    /// Whether everything was delivered.
+    /// Returns whether everything has been delivered.
     pub fn is_complete(&self) -> bool {
         self.end.last().is_some_and(|last| self.reorder.next() > last)
     }
 
-    /// Whether there was an error.
+    /// Returns whether an error occurred.
     pub fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// The error, once.
+    /// Returns the error once.
     ///
     /// # Errors
-    /// [`GetError`]: of what a Data is or says.
+    /// Returns [`GetError`] if a Data was inconsistent or the callback stopped the fetch.
     pub fn failure(&mut self) -> Result<(), GetError> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Whether it waits for a certificate, or for a segment that was not to be believed.
+    /// Returns whether a certificate is needed, or a rejected segment must be requested again.
     pub fn wants_more(&self) -> bool {
         self.wanted.is_some() || !self.refused.is_empty() && !self.is_complete()
     }
 
-    /// The first segment that came and is not to be believed, and why: it may be asked for again.
+    /// Removes and returns the first rejected segment and the reason. It may be requested again.
     pub fn take_refused(&mut self) -> Option<(u64, Reason)> {
         self.refused.pop_first()
     }
 
-    /// The certificate that is wanted or sought: a [`Step::Wants`] or [`Step::Seeks`].
+    /// Removes and returns the certificate that is needed or searched for: a [`Step::Wants`] or [`Step::Seeks`].
     pub fn take_wanted(&mut self) -> Option<Step> {
         self.wanted.take()
     }
 
-    /// Takes a Data as this segment; what its turn has come for is delivered.
+    /// Takes a Data for this segment, and delivers all content that is now in order.
     pub fn take(
         &mut self,
         segment: u64,
@@ -153,7 +152,7 @@ impl Assembly {
                     self.fail(error);
                 }
             }
-            // What was right before stays so.
+            // A valid segment stays valid.
             Step::Invalid(reason) if !self.reorder.has(segment) => {
                 self.refused.insert(segment, reason);
                 self.has_refused = true;
@@ -166,14 +165,14 @@ impl Assembly {
         }
     }
 
-    /// Keeps a Data until its certificate is there, unless its segment came before.
+    /// Keeps a Data until its certificate arrives. Does nothing if the segment has already arrived.
     pub fn keep(&mut self, segment: u64, wire: &[u8]) {
         if !self.reorder.has(segment) && !self.has_failed {
             self.unverified.entry(segment).or_insert_with(|| wire.to_vec());
         }
     }
 
-    /// Has what was kept its turn.
+    /// Verifies the kept Data again.
     pub fn verify_kept(&mut self, validator: &mut Validator, now: Moment, deliver: &mut Each<'_>) {
         for (segment, wire) in core::mem::take(&mut self.unverified) {
             self.take(segment, &wire, (validator, now), deliver);
@@ -187,7 +186,7 @@ impl Assembly {
         self.refused.clear();
     }
 
-    /// A segment is to be believed.
+    /// Takes a valid segment.
     fn hand_on(&mut self, segment: u64, wire: &[u8], deliver: &mut Each<'_>) -> Result<(), GetError> {
         let data = Data::decode(wire).expect("a Data that was verified can be read");
         if data.meta.content_type == Some(ContentType::Nack) {
@@ -207,8 +206,8 @@ impl Assembly {
         if stopped { Err(GetError::Stopped) } else { self.miss_absent() }
     }
 
-    /// Whether a segment is wanted that the producer says is not there. Until the end is known, segments behind it
-    /// may have been asked for.
+    /// Fails if a segment is needed that the producer declared absent. While the end is unknown, segments beyond it may
+    /// have been requested.
     fn miss_absent(&self) -> Result<(), GetError> {
         let Some(absent) = self.absent else { return Ok(()) };
         let is_wanted = match self.end.last() {

@@ -1,4 +1,4 @@
-//! Discovery of the object that a name means: its version, and its last segment if the metadata name it.
+//! Discovery of the object for a name: its version, and its last segment if the metadata contain it.
 //!
 //! ```text
 //!   a name with a version ---------------------------------------------> as it is
@@ -7,8 +7,8 @@
 //!                        +-- no answer --- /object (CanBePrefix) --- Data ----> by its name
 //! ```
 //!
-//! Whoever has anything under the name may answer the last: only what is of the object itself is taken. And a store on
-//! the way may have an older version, so that it is not asked before the metadata were asked for again.
+//! Any producer with a name under the prefix may answer the last Interest, so only Data of the object itself are
+//! accepted. A content store may answer it with an older version, so the metadata are requested more than once before.
 
 use weir_packet::{ContentType, Data, Name};
 
@@ -17,10 +17,10 @@ use super::{GetError, Object};
 use crate::SingleInterest;
 use crate::rdr::{Metadata, metadata_name};
 
-/// So many times it is asked for the metadata, before any Data will do.
+/// Number of Interests for the metadata before any Data of the object is accepted.
 const METADATA_FIRST: u32 = 2;
 
-/// Finds the object that a name means.
+/// Finds the object for a name.
 pub(super) fn find(name: &Name, requester: &mut Requester<'_, '_>) -> Result<Object, GetError> {
     if name.view().last().is_some_and(|last| last.version().is_some()) {
         return Ok(Object::named(name.clone()));
@@ -37,7 +37,7 @@ pub(super) fn find(name: &Name, requester: &mut Requester<'_, '_>) -> Result<Obj
             && is_of(name, &wire)
         {
             let wire = requester.verify(&any, wire)?;
-            // Another one may have come in its place.
+            // Another producer's Data may have arrived instead.
             if is_of(name, &wire) {
                 return named(wire, name);
             }
@@ -45,12 +45,12 @@ pub(super) fn find(name: &Name, requester: &mut Requester<'_, '_>) -> Result<Obj
     }
 }
 
-/// An Interest for the newest Data whose name begins so.
+/// An Interest for the newest Data with this prefix.
 fn newest(interest: SingleInterest) -> SingleInterest {
     SingleInterest { can_be_prefix: true, must_be_fresh: true, ..interest }
 }
 
-/// The object that metadata are of.
+/// The object that the metadata describe.
 fn described(name: &Name, wire: &[u8]) -> Result<Object, GetError> {
     let wrong = |error| GetError::Metadata(name.clone(), error);
     let data = Data::decode(wire).map_err(wrong)?;
@@ -64,7 +64,8 @@ fn described(name: &Name, wire: &[u8]) -> Result<Object, GetError> {
     Ok(Object { name: versioned, last_segment, whole: None })
 }
 
-/// Whether a Data is of the object that is asked for: its name goes on with a version, a segment, both or nothing.
+/// Returns whether a Data belongs to the requested object: after the object's name, its name has a version, a segment,
+/// both or nothing.
 fn is_of(asked: &Name, wire: &[u8]) -> bool {
     let Ok(data) = Data::decode(wire) else { return false };
     let mut more = data.name.components().skip(asked.view().len()).peekable();
@@ -73,7 +74,7 @@ fn is_of(asked: &Name, wire: &[u8]) -> bool {
     data.name.starts_with(asked.view()) && more.next().is_none()
 }
 
-/// The object that such a Data is of: its segments stand beside this one, or it is the whole.
+/// The object of such a Data: this is one of its segments, or the whole object.
 fn named(wire: Vec<u8>, asked: &Name) -> Result<Object, GetError> {
     let data = Data::decode(&wire).map_err(|error| GetError::Metadata(asked.clone(), error))?;
     if data.meta.content_type == Some(ContentType::Nack) {
@@ -146,7 +147,7 @@ mod tests {
         fn any_content_of_metadata_is_an_object_under_the_name_or_an_error(
             content in prop_oneof![
                 prop::collection::vec(any::<u8>(), 0..60),
-                // A Name and what may follow, with anything in them.
+                // A Name and possible bytes after it, all random.
                 (prop::collection::vec(any::<u8>(), 0..20), prop::collection::vec(any::<u8>(), 0..20))
                     .prop_map(|(name, last)| {
                         [&[7, name.len() as u8], &name[..], &[26, last.len() as u8], &last].concat()

@@ -9,84 +9,84 @@ use weir_packet::{DecodeError, NackReason, Name};
 
 use crate::AppError;
 
-/// Why an object is not got. No content that is wrong was delivered before.
+/// Errors of fetching an object. The content delivered before an error is valid.
 #[derive(Debug)]
 pub enum GetError {
     /// The application cannot go on.
     App(AppError),
-    /// The callback said that it is enough.
+    /// The callback stopped the fetch.
     Stopped,
-    /// An Interest came back: nobody can be asked for this name.
+    /// An Interest was answered with a Nack.
     Nack(Name, NackReason),
-    /// Nobody has answered.
+    /// No answer came.
     Unanswered(Name),
-    /// The metadata of this name are none.
+    /// The metadata of this name are malformed.
     Metadata(Name, DecodeError),
-    /// The metadata of the first name are of the second, which is not under it.
+    /// The metadata of the first name describe the second, which is not under it.
     Elsewhere(Name, Name),
-    /// A Data is not to be believed.
+    /// A Data failed verification.
     Invalid {
         /// The object.
         object: Name,
-        /// Its segment, if it is one.
+        /// The segment number, if the Data is a segment.
         segment: Option<u64>,
-        /// What is wrong with it.
+        /// Why the verification failed.
         reason: Reason,
     },
-    /// A certificate that is needed cannot be had.
+    /// A needed certificate cannot be fetched.
     Certificate(Name, Box<GetError>),
-    /// What came in place of a certificate.
+    /// The fetched Data is not a usable certificate.
     NoCertificate(Name, Refused),
-    /// The producer states that there is no such Data.
+    /// The producer declared that this Data does not exist.
     Absent(Name),
-    /// A segment has not come.
+    /// A segment did not arrive.
     Missing {
         /// The object.
         object: Name,
-        /// The oldest segment that is missing.
+        /// The oldest missing segment.
         segment: u64,
-        /// For how long.
+        /// How long it has been missing.
         waited: Span,
-        /// How many Interests came back as Nacks meanwhile.
+        /// Number of Interests answered with a Nack during this time.
         nacks: u64,
-        /// Why the last of them did.
+        /// Reason of the last of these Nacks.
         reason: Option<NackReason>,
-        /// The last segment, if any Data has said.
+        /// The last segment, if known.
         last: Option<u64>,
     },
-    /// Two Data of one object do not agree on where it ends.
+    /// Two Data of an object disagree about its last segment.
     End {
         /// The object.
         object: Name,
-        /// The segment that says something else.
+        /// The segment that disagrees.
         segment: u64,
-        /// The last segment as it was said before, or that came already.
+        /// The last segment declared before, or the newest segment received.
         before: u64,
-        /// The last segment as this one says.
+        /// The last segment that this Data declares.
         now: u64,
     },
-    /// The content of a version is not what it was when its first part was got.
+    /// The content of a version differs from what was fetched before.
     Changed {
         /// The object.
         object: Name,
         /// The segment that differs.
         segment: u64,
     },
-    /// The file cannot be written, or its partial file not be read.
+    /// The file cannot be written, or its partial file cannot be read.
     File(PathBuf, io::Error),
     /// Another process is writing the same file.
     Busy(PathBuf),
-    /// What is in the place of the partial file is not ours, and why; it is not touched.
+    /// The existing partial file is not ours, and why. It is left unchanged.
     Foreign(PathBuf, &'static str),
 }
 
 impl GetError {
-    /// Whether it is about something that may have been there, and is not now.
+    /// Returns whether the data may have existed but is not available now.
     pub(super) fn says_that_nobody_has_it(&self) -> bool {
         matches!(self, GetError::Nack(..) | GetError::Unanswered(_) | GetError::Absent(_))
     }
 
-    /// The same of a Data for which another one came, with what is wrong with that.
+    /// Returns the same error, with the reason why the replacement Data was rejected.
     pub(super) fn because(self, reason: Reason) -> GetError {
         match self {
             GetError::Invalid { object, segment, .. } => GetError::Invalid { object, segment, reason },
@@ -94,7 +94,7 @@ impl GetError {
         }
     }
 
-    /// Whether it is about something that is there, but not signed as is wanted.
+    /// Returns whether the data exists but does not have the required signature.
     pub(super) fn says_that_it_is_not_believed(&self) -> bool {
         matches!(self, GetError::Invalid { .. } | GetError::Certificate(..) | GetError::NoCertificate(..))
     }

@@ -4,26 +4,26 @@ use weir_packet::{Data, Name};
 
 use super::GetError;
 
-/// What the Data of an object have said of its final segment.
+/// The last segment as declared by the Data so far.
 #[derive(Debug)]
 pub(super) struct FinalSegment {
     last: Option<u64>,
-    /// The newest segment that came.
+    /// The newest segment received.
     highest: u64,
 }
 
 impl FinalSegment {
-    /// Begins with what metadata say.
+    /// Starts with the last segment from the metadata, if any.
     pub(super) fn new(last: Option<u64>) -> FinalSegment {
         FinalSegment { last, highest: 0 }
     }
 
-    /// The last segment, once it is known.
+    /// The last segment, if known.
     pub(super) fn last(&self) -> Option<u64> {
         self.last
     }
 
-    /// Takes what a segment says of the end, in its FinalBlockId.
+    /// Records a segment's FinalBlockId.
     pub(super) fn hear(&mut self, object: &Name, segment: u64, data: &Data<'_>) -> Result<(), GetError> {
         self.highest = self.highest.max(segment);
         let said = data.meta.final_block_id.and_then(|last| last.segment());
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use weir_packet::{Component, MetaInfo, SignatureInfo, SignatureType, component_type};
 
-    /// What is known after a segment says this, or the contradiction.
+    /// Records the last segment that a segment declares. Returns the last segment if known, or the contradiction.
     fn hear(ends: &mut FinalSegment, segment: u64, says: Option<u64>) -> Result<Option<u64>, (u64, u64)> {
         let object: Name = "/a/v=1".parse().unwrap();
         let name = object.clone().with_segment(segment);

@@ -1,4 +1,4 @@
-//! Fetching objects: discovered, fetched with congestion control, verified, in order.
+//! Fetching of objects: discovered, fetched with congestion control, verified, and delivered in order.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,9 +19,8 @@
 //! # }
 //! ```
 //!
-//! There are three ways to take the content: a callback ([`Fetcher::for_each`]), a reader
-//! ([`Fetcher::into_reader`]) and a file that resumes ([`Fetcher::to_file`]). In each, what was not verified is not
-//! delivered.
+//! There are three ways to receive the content: a callback ([`Fetcher::for_each`]), a reader ([`Fetcher::into_reader`])
+//! and a resumable file ([`Fetcher::to_file`]). All deliver only verified content.
 
 mod assembly;
 mod discovery;
@@ -55,32 +54,32 @@ pub use error::GetError;
 pub use partial::{Discarded, PartialFile};
 pub use reader::Reader;
 
-/// How long it is asked whether a segment of an older version can be had: three tries.
+/// How long to ask for a segment of an older version: three tries.
 const OLD_VERSION: Span = Span::from_secs(7);
 
-/// What to get, and how.
+/// What to fetch, and how.
 #[derive(Clone, Debug)]
 pub struct Get {
-    /// The name: with a version it is the object's, without one the newest version is looked for.
+    /// The name. With a version it is the object's name; without one, the newest version is discovered.
     pub name: Name,
-    /// Whether a version is looked for. If not, segments follow the name as it is.
+    /// Whether to discover the version. If not, segment numbers follow the name directly.
     pub discovery: bool,
-    /// The forwarding hint of its Interests: names of networks that lead to the producer, the first choice first.
-    /// Certificates are asked for with the hint and without it by turns.
+    /// The forwarding hint of the Interests: names of networks that lead to the producer, most preferred first.
+    /// Interests for certificates alternate between with and without the hint.
     pub hint: Vec<Name>,
-    /// The service class of its Interests.
+    /// The service class of the Interests.
     pub class: ServiceClass,
-    /// Lifetime of its Interests.
+    /// Lifetime of the Interests.
     pub lifetime: Span,
-    /// How long anything may be missing before it is given up: the metadata, a certificate, the oldest segment that is
-    /// missing; `None`: for ever.
+    /// How long the metadata, a certificate or the oldest missing segment may be missing before the fetch fails;
+    /// `None`: forever.
     pub patience: Option<Span>,
-    /// Memory for segments that arrive out of order: more is not asked for.
+    /// Memory for segments that arrive out of order. It bounds how far ahead segments are requested.
     pub memory: Bytes,
 }
 
 impl Get {
-    /// The newest version, in the class Best Effort, with a minute's patience and 256 MB of memory.
+    /// Fetches the newest version, in the class Best Effort, with a patience of one minute and 256 MB of memory.
     pub fn new(name: Name) -> Get {
         Get {
             name,
@@ -94,14 +93,14 @@ impl Get {
     }
 }
 
-/// An object that was found.
+/// A discovered object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its name, which segment numbers follow.
+    /// The object's name. Segment numbers follow it.
     pub name: Name,
-    /// Its last segment, if its metadata say.
+    /// The object's last segment, if the metadata contain it.
     pub last_segment: Option<u64>,
-    /// Its content and how it is signed, if it is a single Data without a segment number.
+    /// Content and signature type, if the object is a single Data without a segment number.
     whole: Option<(Vec<u8>, SignatureType)>,
 }
 
@@ -111,98 +110,98 @@ impl Object {
     }
 }
 
-/// What a callback is told.
+/// Events passed to the callback.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// It is being looked for, or asked whether it is still there; ten times a second.
+    /// Discovery is in progress, or the check whether the object still exists. Reported ten times a second.
     Searching,
-    /// A partial file is not gone on with: everything is fetched from the beginning.
+    /// A partial file cannot be resumed. Everything is fetched from the beginning.
     Discarded(&'a Discarded),
-    /// What came is not to be believed, and why: it is asked for again, past the content stores on the way.
+    /// A Data was rejected, and why. It is requested again, bypassing content stores.
     Refused(&'a GetError),
-    /// It was found.
+    /// The object was discovered.
     Found {
-        /// What was found.
+        /// The object.
         object: &'a Object,
-        /// The segment that it begins with: what is before was there.
+        /// The first segment to fetch. Earlier segments are already in the file.
         first: u64,
-        /// Bytes that were there.
+        /// Number of bytes already in the file.
         bytes: u64,
     },
-    /// The content of the next segment, verified.
+    /// The verified content of the next segment.
     Content {
-        /// Its number.
+        /// Segment number.
         segment: u64,
         /// Its content.
         content: &'a [u8],
-        /// How the content is signed until here: [`SignatureType::DigestSha256`] only if all of it has a digest.
+        /// Signature type of the content so far: [`SignatureType::DigestSha256`] only if all of it has a digest.
         signature: SignatureType,
     },
-    /// How things are; ten times a second.
+    /// The current state, ten times a second.
     Status(&'a Status<'a>),
 }
 
-/// How things are.
+/// The current state of a fetch.
 #[derive(Clone, Debug)]
 pub struct Status<'a> {
     /// The object.
     pub object: &'a Name,
-    /// The segment that was begun with.
+    /// The first fetched segment.
     pub first: u64,
-    /// The segment that is to be delivered next.
+    /// The next segment to deliver.
     pub next: u64,
-    /// The last segment, once it is known.
+    /// The last segment, if known.
     pub last: Option<u64>,
-    /// Bytes of content that were delivered.
+    /// Number of delivered bytes of content.
     pub bytes: u64,
-    /// Time since the first segment was asked for.
+    /// Time since the first Interest for a segment.
     pub elapsed: Span,
-    /// Rate at which content was delivered in the last second or so.
+    /// Rate of delivery in about the last second.
     pub rate: Rate,
-    /// The scheme's window or rate.
+    /// The scheme's congestion window or rate.
     pub gauge: Option<Gauge>,
-    /// What the user should know of the scheme's present state.
+    /// A message from the scheme for the user about its present state.
     pub notice: Option<&'static str>,
     /// Pending Interests.
     pub pending: u32,
-    /// The smoothed round-trip time.
+    /// The smoothed round-trip time (SRTT).
     pub srtt: Option<Span>,
-    /// Data that came with a congestion mark.
+    /// Number of Data with a congestion mark.
     pub marks: u64,
-    /// What its consumer has counted.
+    /// Counters of the consumer.
     pub counters: ConsumerCounters,
-    /// Whether the forwarder is there.
+    /// Whether the forwarder is connected.
     pub is_connected: bool,
 }
 
-/// What was got.
+/// The result of a fetch.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The object.
     pub object: Name,
-    /// The segment that was begun with.
+    /// The first fetched segment.
     pub first: u64,
-    /// The segment behind the last one.
+    /// The segment after the last one.
     pub next: u64,
-    /// Bytes of content that were delivered; those that were there before do not count.
+    /// Number of delivered bytes of content, without those that were already in the file.
     pub bytes: u64,
     /// Time from the first Interest for a segment to the last Data.
     pub elapsed: Span,
-    /// How its content is signed, also what was there before: [`SignatureType::DigestSha256`] only if all of it has a
-    /// digest, else as the first that has none. `None` if that is not known.
+    /// Signature type of the content, including what was already in the file: [`SignatureType::DigestSha256`] only if
+    /// all of it has a digest, else the type of the first segment without one. `None` if unknown.
     pub signature: Option<SignatureType>,
-    /// From the first sending of an Interest to its Data, µs; `None` if no segment was fetched.
+    /// Delays from the first transmission of an Interest to its Data, µs; `None` if no segment was fetched.
     pub delays_us: Option<Histogram<u64>>,
-    /// The smoothed round-trip time.
+    /// The smoothed round-trip time (SRTT).
     pub srtt: Option<Span>,
-    /// Data that came with a congestion mark.
+    /// Number of Data with a congestion mark.
     pub marks: u64,
-    /// What its consumer has counted.
+    /// Counters of the consumer.
     pub counters: ConsumerCounters,
 }
 
 impl Report {
-    /// Of what did not have to be fetched by segments.
+    /// The report of an object that was not fetched in segments.
     fn without_segments(object: Name, bytes: u64, signature: Option<SignatureType>) -> Report {
         Report {
             object,
@@ -219,60 +218,60 @@ impl Report {
     }
 }
 
-/// What is told how things go, handed the content, and says whether to go on.
+/// The callback: receives progress and content, and decides whether to continue.
 pub type Each<'a> = dyn FnMut(Progress<'_>) -> ControlFlow<()> + 'a;
 
-/// Gets an object by an application's connection.
+/// Fetches an object over an application's connection.
 pub struct Fetcher<'a> {
     app: &'a mut App,
     get: Get,
     scheme: &'a dyn Scheme,
     validator: Validator,
-    /// Whom it believes, for the notes of partial files; empty: anybody.
+    /// The trusted keys, for notes of partial files. Empty: any key.
     trust: String,
 }
 
 impl<'a> Fetcher<'a> {
-    /// Gets with this scheme's flow control. Where Data have a digest it must be right; signatures of keys are not
-    /// looked at, unless [`Fetcher::trusting`] says whose.
+    /// Creates a fetcher with this scheme's congestion control. Digests of Data are always checked. Signatures by keys
+    /// are checked only after [`Fetcher::trusting`].
     pub fn new(app: &'a mut App, get: Get, scheme: &'a dyn Scheme) -> Fetcher<'a> {
         let validator = Validator::new(Trust::Any).expect("it has no anchor that could be wrong");
         Fetcher { app, get, scheme, validator, trust: String::new() }
     }
 
-    /// Believes only what these have signed: metadata and segments.
+    /// Accepts only metadata and segments that the given trust covers.
     ///
     /// # Errors
-    /// The anchor's key cannot be used.
+    /// Returns an error if the anchor's key cannot be used.
     pub fn trusting(mut self, trust: Trust) -> Result<Fetcher<'a>, CertificateError> {
         self.trust = words(&trust);
         self.validator = Validator::new(trust)?;
         Ok(self)
     }
 
-    /// Hands the content to a callback.
+    /// Passes the content to a callback.
     ///
     /// # Errors
-    /// [`GetError`]; what was delivered until then is right.
+    /// Returns [`GetError`]. The content delivered before is valid.
     pub fn for_each(&mut self, each: &mut Each<'_>) -> Result<Report, GetError> {
         let object = self.find(each)?;
         self.transfer(&object, (0, 0), each)
     }
 
-    /// The content as something to read from, after it was found.
+    /// Discovers the object and returns a reader of its content.
     ///
     /// # Errors
-    /// [`GetError`]: it was not found.
+    /// Returns [`GetError`] if the object was not found.
     pub fn into_reader(self) -> Result<Reader<'a>, GetError> {
         Reader::new(self)
     }
 
-    /// Writes the content to a file, which is there when it is complete. What stops before is gone on with by the
-    /// same call: see the head of this module's `partial`. A path that is no ordinary file, such as a device, is
-    /// written directly.
+    /// Writes the content to a file, which appears when it is complete. The same call resumes an interrupted fetch: see
+    /// the head of this module's `partial`. If the path is not an ordinary file, for example a device, it is written
+    /// directly.
     ///
     /// # Errors
-    /// [`GetError`]. What is right of the content stays beside the file, in `FILE.part`.
+    /// Returns [`GetError`]. The valid content stays beside the file, in `FILE.part`.
     pub fn to_file(&mut self, path: &Path, each: &mut Each<'_>) -> Result<Report, GetError> {
         if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             let output = OpenOptions::new().write(true).open(path);
@@ -291,10 +290,10 @@ impl<'a> Fetcher<'a> {
         outcome
     }
 
-    /// Writes the content to something that cannot be gone on with; errors name it as `path`.
+    /// Writes the content to a writer without the possibility to resume. `path` is the writer's name in errors.
     ///
     /// # Errors
-    /// [`GetError`]; what was written until then is right.
+    /// Returns [`GetError`]. The content written before is valid.
     pub fn to_writer(
         &mut self,
         path: &Path,
@@ -313,7 +312,7 @@ impl<'a> Fetcher<'a> {
         failure.map_or(outcome, |error| Err(GetError::File(path.to_owned(), error)))
     }
 
-    /// Goes on with a file.
+    /// Resumes a file.
     fn go_on(&mut self, file: &mut PartialFile, each: &mut Each<'_>) -> Result<Report, GetError> {
         let object = self.find_for(file, each)?;
         file.begin(&object.name);
@@ -343,8 +342,8 @@ impl<'a> Fetcher<'a> {
         Ok(Report { signature: report.signature.map(|typ| weakest(signature, typ)), ..report })
     }
 
-    /// The object that goes into a file: that of its part, if it is the one that is found, or an older version that can
-    /// still be had.
+    /// Returns the object to write to a file: the object of the partial file, if it is the discovered one or an older
+    /// version that is still available; otherwise the discovered one.
     fn find_for(&mut self, file: &mut PartialFile, each: &mut Each<'_>) -> Result<Object, GetError> {
         let found = self.find(each);
         let Some((old, newest)) = file.object() else { return found };
@@ -358,7 +357,7 @@ impl<'a> Fetcher<'a> {
             Err(ref error) if error.says_that_nobody_has_it() => {}
             Err(error) => return Err(error),
         }
-        // Of a name that is taken as it is there are no versions.
+        // Without discovery there are no versions.
         let is_version = self.get.discovery && old.name.view().len() > self.get.name.view().len();
         if is_version && self.can_be_had(file, (&old, newest), found.is_ok(), each)? {
             return Ok(old);
@@ -369,7 +368,7 @@ impl<'a> Fetcher<'a> {
         found
     }
 
-    /// The newest segment of a part must be what it was.
+    /// Checks that the newest segment of the partial file is still the same.
     fn compare(
         &mut self,
         file: &mut PartialFile,
@@ -385,8 +384,8 @@ impl<'a> Fetcher<'a> {
         Err(GetError::Changed { object: object.name.clone(), segment: newest })
     }
 
-    /// Whether the rest of a part is still there, as far as the next segment and the last one tell: a cache may have
-    /// any of them. Where another object can be had, it may also be there and no longer to be believed.
+    /// Returns whether the rest of a partial file's object is still available, judged by the next and the last segment,
+    /// because a cache may have any of them. If another object is available, the rest may also fail verification.
     fn can_be_had(
         &mut self,
         file: &mut PartialFile,
@@ -409,7 +408,7 @@ impl<'a> Fetcher<'a> {
         }
     }
 
-    /// A single segment, verified.
+    /// Fetches a single verified segment.
     fn segment(
         &mut self,
         object: &Object,
@@ -425,7 +424,7 @@ impl<'a> Fetcher<'a> {
         if is_absent { Err(GetError::Absent(interest.name)) } else { Ok(wire) }
     }
 
-    /// Finds the object.
+    /// Discovers the object.
     fn find(&mut self, each: &mut Each<'_>) -> Result<Object, GetError> {
         let name = self.get.name.clone();
         if !self.get.discovery {
@@ -434,7 +433,7 @@ impl<'a> Fetcher<'a> {
         self.requester(self.get.patience, each, |requester| discovery::find(&name, requester))
     }
 
-    /// Asks for single Data; `each` is told that it is being looked for.
+    /// Fetches single Data. `each` is told that discovery is in progress.
     fn requester<T>(
         &mut self,
         patience: Option<Span>,
@@ -446,7 +445,7 @@ impl<'a> Fetcher<'a> {
         ask(&mut Requester { app: self.app, validator, hint, class: *class, patience, each })
     }
 
-    /// Fetches the segments of an object, from one on.
+    /// Fetches the segments of an object from `first` on.
     fn transfer(
         &mut self,
         object: &Object,
@@ -482,7 +481,7 @@ impl<'a> Fetcher<'a> {
     }
 }
 
-/// Whom a get believes, in a note: what is the same for the same keys only.
+/// The trusted keys as text for a note. The text is equal only for equal keys.
 fn words(trust: &Trust) -> String {
     match trust {
         Trust::Any => String::new(),
@@ -491,7 +490,7 @@ fn words(trust: &Trust) -> String {
     }
 }
 
-/// How content is signed, of which some is signed as `before` and some as `now`.
+/// The signature type of content of which one part is signed as `before` and the other as `now`.
 fn weakest(before: Option<SignatureType>, now: SignatureType) -> SignatureType {
     before.filter(|before| *before != SignatureType::DigestSha256).unwrap_or(now)
 }
@@ -500,7 +499,7 @@ fn hex(digest: &[u8; 32]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether to go on.
+/// Fails if the callback stopped the fetch.
 fn told(flow: ControlFlow<()>) -> Result<(), GetError> {
     if flow.is_break() { Err(GetError::Stopped) } else { Ok(()) }
 }

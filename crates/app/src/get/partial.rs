@@ -2,15 +2,15 @@
 //!
 //! ```text
 //!   FILE.part        content in order, from the first byte on
-//!   FILE.part.json   what of it is certain: object, segments, bytes, SHA-256; written anew now and then
+//!   FILE.part.json   what of it is certain: object, segments, bytes, SHA-256; rewritten from time to time
 //! ```
 //!
-//! The part is worth what the second file says of it, and no more: bytes beyond are cut off, and if the rest has
-//! another digest it is not used. Nor is it if it was verified otherwise than is wanted now. What is not used stays
-//! until there is something to write in its place. At the end the part is written to the disk and becomes FILE.
+//! Only what the note (the second file) covers is used: bytes beyond it are cut off, and if the digest of the rest
+//! differs, the part is not used. Neither is it used if it was verified against other keys. An unused part stays until
+//! there is new content to write. At the end the part is synced to the disk and renamed to FILE.
 //!
-//! Whoever writes has the part locked. It is renamed and removed under the lock only, and a lock counts if its file
-//! still is the part: so nobody writes into FILE, or into what is gone.
+//! The writer holds a lock on the part. The part is renamed and removed only under the lock, and a lock counts only if
+//! its file still is the part. So no process writes into FILE or into a removed file.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -24,50 +24,50 @@ use weir_packet::{Name, SignatureType};
 
 use super::{GetError, hex, weakest};
 
-/// Content is written in pieces of this size, bytes.
+/// Size of the pieces in which content is written, bytes.
 const BUFFER: usize = 1 << 20;
-/// How often it is noted what of the part is certain.
+/// Interval at which the note is written.
 const SAVE_EVERY: Span = Span::from_secs(1);
 /// More segments than any object has.
 const MOST_SEGMENTS: u64 = 1 << 48;
-/// Why a part is not touched that somebody else may have made: he knows the segment that it is compared with.
+/// Why a part that another user may have created is not used: that user knows the segment with which it is compared.
 const ANOTHERS: &str = "it belongs to another user";
 
-/// What of a part is certain.
+/// The certain contents of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Note {
-    /// The name that was asked for.
+    /// The requested name.
     pub(super) asked: String,
-    /// What its segments were verified against. A part without it is of an older program.
+    /// What the segments were verified against. Absent in parts of an older program.
     #[serde(default)]
     trust: String,
-    /// How its segments are signed: the value of a SignatureType.
+    /// Signature type of the segments: the value of a SignatureType.
     #[serde(default)]
     signature: Option<u64>,
     /// The object.
     pub(super) object: String,
-    /// Its last segment, if that is known.
+    /// The object's last segment, if known.
     pub(super) last_segment: Option<u64>,
-    /// Segments in the part, from 0 on.
+    /// Number of segments in the part, from 0 on.
     pub(super) segments: u64,
-    /// Bytes in the part.
+    /// Number of bytes in the part.
     pub(super) bytes: u64,
     /// SHA-256 of these bytes.
     sha256: String,
-    /// Bytes of the last of these segments.
+    /// Number of bytes of the last of these segments.
     tail: u64,
 }
 
-/// Why a part is not gone on with.
+/// Why a part is not resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Discarded {
-    /// It is of another name.
+    /// It belongs to another name.
     Other(String),
-    /// It was verified otherwise than is wanted now.
+    /// It was verified against other keys.
     Trust,
-    /// It is not what was written.
+    /// It is damaged.
     Damaged,
-    /// It is of this version, of which nobody has the rest.
+    /// It belongs to this version, of which the rest is no longer available.
     Gone(Name),
 }
 
@@ -82,34 +82,35 @@ impl core::fmt::Display for Discarded {
     }
 }
 
-/// A file on its way: what came of it until it stopped is gone on with. See the head of this module's `partial`.
+/// An incomplete file, which can be resumed. See the head of this module's `partial`.
 #[derive(Debug)]
 pub struct PartialFile {
     path: PathBuf,
     part: PathBuf,
     file: File,
-    /// It was made for this.
+    /// Whether this process created the part.
     is_new: bool,
-    /// What was there and is of no use is cut off, and there is a note.
+    /// Whether useless contents have been cut off and a note exists.
     is_begun: bool,
-    /// What is verified against now.
+    /// What segments are verified against now.
     trust: String,
     buffer: Vec<u8>,
     digest: Sha256,
     note: Note,
-    /// As it was when the buffer was written: what the digest is of.
+    /// The note as of the last write of the buffer. The digest covers these bytes.
     written: Note,
-    /// Segments that the second file knows of.
+    /// Number of segments in the saved note.
     saved: u64,
     saved_after: Span,
 }
 
 impl PartialFile {
-    /// Opens the part of a file, or makes one; and why what was there cannot be gone on with. `trust` says what
-    /// segments are verified against, and is empty if anybody is believed.
+    /// Opens or creates the part of a file. If existing contents cannot be resumed, also returns why. `trust` says what
+    /// segments are verified against; it is empty if any key is accepted.
     ///
     /// # Errors
-    /// [`GetError::File`]; the part is locked, or somebody else's: [`GetError::Busy`], [`GetError::Foreign`].
+    /// Returns [`GetError::File`], [`GetError::Busy`] if the part is locked, or [`GetError::Foreign`] if it belongs to
+    /// another user.
     pub fn open(
         path: &Path,
         asked: &Name,
@@ -147,17 +148,17 @@ impl PartialFile {
         Ok((opened, discarded))
     }
 
-    /// What is in it.
+    /// The certain contents.
     pub(super) fn note(&self) -> &Note {
         &self.note
     }
 
-    /// The object that it is of, and the newest segment in it, if there is one.
+    /// The object of the part, and the newest segment in it, if there is one.
     pub fn object(&self) -> Option<(Name, u64)> {
         Some((self.note.object.parse().ok()?, self.note.segments.checked_sub(1)?))
     }
 
-    /// Whether these are the bytes of the newest segment in it.
+    /// Returns whether these are the bytes of the newest segment in the part.
     pub(super) fn ends_with(&mut self, content: &[u8]) -> Result<bool, GetError> {
         if content.len() as u64 != self.note.tail {
             return Ok(false);
@@ -171,12 +172,12 @@ impl PartialFile {
         Ok(tail == content)
     }
 
-    /// How what is in it is signed.
+    /// Signature type of the contents.
     pub(super) fn signature(&self) -> Option<SignatureType> {
         self.note.signature.map(SignatureType::from_value)
     }
 
-    /// Goes on behind what is certain; with another object at the beginning.
+    /// Continues after the certain contents. With another object, starts at the beginning.
     pub fn begin(&mut self, object: &Name) {
         let is_same = self.object().is_some_and(|(begun, _)| begun == *object);
         if !is_same {
@@ -198,17 +199,17 @@ impl PartialFile {
         beside(&self.path, ".part.json")
     }
 
-    /// Cuts off what is not certain.
+    /// Cuts off the uncertain bytes.
     fn cut(&mut self) -> Result<(), GetError> {
         let bytes = self.written.bytes;
         let cut = self.file.set_len(bytes).and_then(|()| self.file.seek(SeekFrom::Start(bytes)));
         cut.map(|_| ()).map_err(|error| self.failed(error))
     }
 
-    /// Appends the content of the next segment, and how it is signed.
+    /// Appends the content of the next segment and records its signature type.
     ///
     /// # Errors
-    /// [`GetError::File`]: what is not noted is cut off, and what is noted stays.
+    /// Returns [`GetError::File`]. Then bytes beyond the note are cut off; the noted ones stay.
     pub fn write(&mut self, content: &[u8], signature: SignatureType) -> Result<(), GetError> {
         if self.buffer.len() + content.len() > BUFFER {
             self.flush()?;
@@ -216,7 +217,7 @@ impl PartialFile {
         self.buffer.extend_from_slice(content);
         self.note.trust.clone_from(&self.trust);
         self.note.signature = Some(weakest(self.signature(), signature).value());
-        // Another one has come behind what the note called the last.
+        // This segment comes after the one that the note calls the last.
         self.note.last_segment = self.note.last_segment.filter(|last| *last >= self.note.segments);
         self.note.segments += 1;
         self.note.bytes += content.len() as u64;
@@ -229,7 +230,7 @@ impl PartialFile {
             self.cut()?;
             self.is_begun = true;
             if self.written.segments == 0 {
-                // From now on there is a file to write notes to, though the disk be full.
+                // Write the note now, so that it has its disk space even if the disk becomes full later.
                 self.write_note()?;
             }
         }
@@ -243,7 +244,7 @@ impl PartialFile {
         Ok(())
     }
 
-    /// Some of the buffer may have been written, and is cut off: that gives a full disk room for the note.
+    /// Cuts off the bytes of the buffer that may have been written. On a full disk this makes room for the note.
     fn retreat(&mut self) {
         self.note = self.written.clone();
         self.buffer.clear();
@@ -251,7 +252,7 @@ impl PartialFile {
         let _ = self.cut().and_then(|()| self.write_note());
     }
 
-    /// Notes what is certain, if it is time to: `elapsed` since the beginning.
+    /// Saves the note if it is time to. `elapsed` is the time since the beginning.
     pub(super) fn save_now_and_then(&mut self, elapsed: Span, last: Option<u64>) -> Result<(), GetError> {
         self.note.last_segment = self.note.last_segment.or(last);
         if elapsed.saturating_sub(self.saved_after) < SAVE_EVERY || self.note.segments == self.saved {
@@ -261,16 +262,16 @@ impl PartialFile {
         self.save()
     }
 
-    /// Writes all there is, and notes it.
+    /// Writes all contents, and saves the note.
     ///
     /// # Errors
-    /// [`GetError::File`].
+    /// Returns [`GetError::File`] if writing fails.
     pub fn save(&mut self) -> Result<(), GetError> {
         self.flush()?;
         self.write_note()
     }
 
-    /// Notes what was written.
+    /// Saves the note of the written bytes.
     fn write_note(&mut self) -> Result<(), GetError> {
         self.written.sha256 = hex(&self.digest.finish());
         let path = self.note_path();
@@ -281,7 +282,7 @@ impl PartialFile {
         Ok(())
     }
 
-    /// The part is the file.
+    /// Renames the part to the file.
     pub(super) fn finish(mut self) -> Result<(), GetError> {
         self.become_file()?;
         self.remove_old_note()
@@ -297,8 +298,8 @@ impl PartialFile {
         renamed.map_err(|error| GetError::File(self.path.clone(), error))
     }
 
-    /// Removes the note of what is FILE now, unless somebody has begun anew: then it is his, or soon will be. For a
-    /// moment there is a part again, so that nobody begins meanwhile.
+    /// Removes the note of the finished file, unless another process has started a new part: then the note belongs to
+    /// it, or soon will. A part is created for a moment, so that no process starts meanwhile.
     fn remove_old_note(&self) -> Result<(), GetError> {
         let Ok(file) = own().create_new(true).open(&self.part) else { return Ok(()) };
         if !claim(&file, &self.part).unwrap_or(false) {
@@ -309,19 +310,19 @@ impl PartialFile {
         removed
     }
 
-    /// Ends before everything is there. What came until now stays, and is noted; if there is nothing, what was made
-    /// for it goes away.
+    /// Ends before the file is complete. The contents stay and are noted. If there are none, the created files are
+    /// removed.
     pub(super) fn leave(mut self, why: &GetError) -> Result<(), GetError> {
         match why {
             _ if self.note.segments == 0 => self.give_up(),
-            // What was written last may be beyond what is noted. If that fails too, the older note counts.
+            // The last written bytes may be beyond the note. If saving fails too, the older note counts.
             GetError::File(..) | GetError::Changed { .. } => {}
             _ => self.save()?,
         }
         Ok(())
     }
 
-    /// The note goes first: behind the part it might be another's.
+    /// Removes the note before the part: after the part is gone, the note may belong to another process.
     fn give_up(&self) {
         if self.is_begun {
             let _ = self.remove_note();
@@ -349,7 +350,7 @@ impl Note {
         Note { asked: asked.to_string(), ..Note::default() }
     }
 
-    /// Whether its fields agree: it may be damaged, or somebody may have changed it.
+    /// Returns whether the note's fields are consistent. It may be damaged, or a user may have changed it.
     fn is_possible(&self) -> bool {
         let most = self.last_segment.map_or(MOST_SEGMENTS, |last| MOST_SEGMENTS.min(last.saturating_add(1)));
         let is_of_object = self.segments == 0 || self.object.parse::<Name>().is_ok();
@@ -360,7 +361,7 @@ impl Note {
     }
 }
 
-/// Opens the part, or makes it, and locks it; says whether it was made.
+/// Opens or creates the part, and locks it. Returns whether it was created.
 fn lock(part: &Path) -> Result<(File, bool), GetError> {
     let failed = |error| GetError::File(part.to_owned(), error);
     loop {
@@ -379,8 +380,8 @@ fn lock(part: &Path) -> Result<(File, bool), GetError> {
     }
 }
 
-/// Locks a file that was opened as the part; says whether it still is the part. Who had it locked until now may have
-/// made it FILE, or removed it.
+/// Locks a file that was opened as the part. Returns whether it still is the part: the previous holder of the lock may
+/// have renamed or removed it.
 fn claim(file: &File, part: &Path) -> Result<bool, GetError> {
     let failed = |error| GetError::File(part.to_owned(), error);
     match file.try_lock() {
@@ -390,14 +391,14 @@ fn claim(file: &File, part: &Path) -> Result<bool, GetError> {
     }
 }
 
-/// How what may be in a folder of everybody's is opened.
+/// Options for opening files in a folder that other users can write to.
 fn own() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(nix::fcntl::OFlag::O_NOFOLLOW.bits());
     options
 }
 
-/// Whether a file is the one at a path.
+/// Returns whether an open file is the one at a path.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let opened = file.metadata()?;
     match fs::symlink_metadata(path) {
@@ -407,24 +408,24 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether somebody else may have made a file, other than the administrator.
+/// Returns whether another user, except the administrator, may have created a file.
 fn is_of_another(file: &File) -> io::Result<bool> {
     let owner = file.metadata()?.uid();
     Ok(owner != 0 && owner != nix::unistd::geteuid().as_raw())
 }
 
-/// Makes a change of the folder last that a file is in.
+/// Syncs the folder of a file to the disk.
 fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match File::open(folder) {
         Ok(folder) => folder.sync_all(),
-        // One that may be written and not read.
+        // The folder is writable but not readable.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// What is known of a part, and its digest so far; or why it is worth nothing, unless nothing is there.
+/// A part's note and its digest so far; or why the part is useless, `None` if there is no part.
 type Known = Result<(Note, Sha256), Option<Discarded>>;
 
 fn read_note(path: &Path, asked: &Name, trust: &str, part: &mut File) -> Result<Known, GetError> {
@@ -448,7 +449,7 @@ fn read_note(path: &Path, asked: &Name, trust: &str, part: &mut File) -> Result<
     check(&text, asked, trust, part, length).map_err(failed)
 }
 
-/// Whether a note is of this, and of what is in the part.
+/// Checks whether a note belongs to this fetch and matches the part.
 fn check(text: &str, asked: &Name, trust: &str, part: &mut File, length: u64) -> io::Result<Known> {
     let damaged = Ok(Err(Some(Discarded::Damaged)));
     let Ok(note) = serde_json::from_str::<Note>(text) else { return damaged };
@@ -465,7 +466,7 @@ fn check(text: &str, asked: &Name, trust: &str, part: &mut File, length: u64) ->
     if hex(&digest.finish()) == note.sha256 { Ok(Ok((note, digest))) } else { damaged }
 }
 
-/// SHA-256 of the first bytes of a file.
+/// SHA-256 of the first `bytes` bytes of a file.
 fn digest_of(file: &mut File, bytes: u64) -> io::Result<Sha256> {
     let (mut digest, mut buffer) = (Sha256::new(), vec![0; BUFFER]);
     file.seek(SeekFrom::Start(0))?;
@@ -478,7 +479,7 @@ fn digest_of(file: &mut File, bytes: u64) -> io::Result<Sha256> {
     }
 }
 
-/// Writes a file so that it is there as a whole, or as before; where there is no room for both, in its place.
+/// Replaces a file atomically. If there is no room for both versions, overwrites it in place.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let new = beside(path, ".new");
     let opened = own().create(true).truncate(true).open(&new);
@@ -489,7 +490,8 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Writes a file that is there, block by block: what is cut off first may be gone to others on a full disk.
+/// Overwrites an existing file block by block: if it were truncated first, other processes could take the space on a
+/// full disk.
 fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut file = own().open(path)?;
     file.write_all(text)?;
@@ -509,7 +511,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A folder that goes with the test.
+    /// A folder that is removed on drop.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -531,7 +533,7 @@ mod tests {
 
     const SEGMENTS: u64 = 60;
 
-    /// Large enough for the buffer to be written in between.
+    /// Large enough that the buffer is written several times.
     fn content(segment: u64) -> Vec<u8> {
         vec![segment as u8; (segment as usize * 7919) % 50_000]
     }
@@ -540,35 +542,35 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// A file of which what was there can be gone on with, or why not; anybody is believed.
+    /// Opens a file. Also returns why existing contents cannot be resumed. Any key is accepted.
     fn try_open(path: &Path, asked: &str) -> Result<(PartialFile, Option<Discarded>), GetError> {
         PartialFile::open(path, &name(asked), "")
     }
 
-    /// Ends as if it had been stopped.
+    /// Ends like an interrupted fetch.
     fn stop(file: PartialFile) {
         file.leave(&GetError::Stopped).unwrap();
     }
 
-    /// What happens to a file that is being written.
+    /// What happens to a file during writing.
     #[derive(Clone, Debug)]
     enum Fate {
-        /// It goes on for so many segments.
+        /// This many segments are written.
         Write(u64),
         Save,
-        /// The process ends without a word.
+        /// The process crashes.
         Crash,
-        /// So many bytes more were written than is known.
+        /// This many bytes more were written than the note says.
         Tail(usize),
         /// A byte of the part is changed.
         Damage(usize),
-        /// So many bytes are missing at the end.
+        /// This many bytes are missing at the end.
         Shorten(u64),
-        /// It is stopped, and somebody tries to get another name into the file, of which nothing comes.
+        /// The fetch is interrupted, and another fetch of the file starts with another name but receives nothing.
         Other,
-        /// The same with another version, of which so many segments come.
+        /// The same with another version, of which this many segments arrive.
         Version(u64),
-        /// Somebody else has it while we try.
+        /// Another process holds the part while we try.
         Busy,
     }
 
@@ -586,7 +588,7 @@ mod tests {
         ]
     }
 
-    /// A file, opened anew and at its place.
+    /// Opens the file again and continues.
     fn open(path: &Path) -> PartialFile {
         let (mut file, _) = try_open(path, "/a").unwrap();
         file.begin(&name("/a/v=1"));
@@ -628,7 +630,7 @@ mod tests {
                     Fate::Crash => drop(file),
                     Fate::Tail(bytes) => {
                         drop(file);
-                        // We write nothing before there is a note.
+                        // Nothing is written before there is a note.
                         let is_noted = folder.0.join("file.part.json").exists();
                         change(&part, |part| part.resize(part.len() + if is_noted { bytes } else { 0 }, 7));
                     }
@@ -726,7 +728,7 @@ mod tests {
         let mut file = open(&path);
         write(&mut file, 10);
         stop(file);
-        // Only the administrator can give files away.
+        // Only the administrator can change the owner of files.
         for given in [part.clone(), folder.0.join("file.part.json")] {
             if std::os::unix::fs::chown(&given, Some(12_345), None).is_err() {
                 return;
@@ -743,7 +745,7 @@ mod tests {
         let path = folder.0.join("file");
         let with = |trust: &str| PartialFile::open(&path, &name("/a"), trust).unwrap();
         let mut all = Vec::new();
-        // What it was begun with, what is wanted then, and whether that goes on.
+        // The trust at the start, the trust on resumption, and whether it resumes.
         for (first, then, goes_on) in [
             ("", "", true),
             ("", "key 1", false),
@@ -816,7 +818,7 @@ mod tests {
         write(&mut first, SEGMENTS);
         first.save().unwrap();
         first.become_file().unwrap();
-        // Before the first has removed its note.
+        // This is before the first has removed its note.
         let mut second = open(&path);
         assert_eq!(second.note().segments, 0, "the note is not of this part");
         write(&mut second, 10);
@@ -824,7 +826,7 @@ mod tests {
         first.remove_old_note().unwrap();
         drop(second);
         assert_eq!(open(&path).note().segments, 10);
-        // Where nobody has begun nothing is left.
+        // If no process has started, nothing is left.
         fs::remove_file(&part).unwrap();
         first.remove_old_note().unwrap();
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
@@ -856,7 +858,7 @@ mod tests {
         let mut file = open(&path);
         write(&mut file, 1);
         file.save().unwrap();
-        // A folder where the new note would be, in place of a full disk.
+        // A folder at the path of the new note has the effect of a full disk.
         let in_the_way = folder.0.join("file.part.json.new");
         fs::create_dir(&in_the_way).unwrap();
         write(&mut file, 9);

@@ -6,19 +6,19 @@ use std::io::{self, Read};
 use super::transfer::Transfer;
 use super::{Fetcher, GetError, Object, Progress, Report};
 
-/// The content of an object, to be read in order: [`Fetcher::into_reader`].
+/// A reader of an object's content: [`Fetcher::into_reader`].
 ///
-/// It fetches while it is read, and ahead of that no more than what is pending. An error is the [`GetError`],
-/// inside an [`io::Error`]; it comes behind the content before it, and each later read ends with an error too.
+/// It fetches during reads, and is ahead of them only by the pending Interests. An error is a [`GetError`] inside an
+/// [`io::Error`]. It comes after the content before it, and each later read fails too.
 pub struct Reader<'a> {
     fetcher: Fetcher<'a>,
     object: Object,
     transfer: Option<Transfer>,
-    /// Why there is no more, until that is told.
+    /// The error that ended the content, until it is reported.
     failure: Option<GetError>,
-    /// What was told.
+    /// The reported error.
     told: Option<String>,
-    /// What came and was not read, from this place on.
+    /// Content that has arrived, read up to this position.
     content: Vec<u8>,
     at: usize,
 }
@@ -35,12 +35,12 @@ impl<'a> Reader<'a> {
         Ok(Reader { fetcher, object, transfer, failure, told, content: content.unwrap_or_default(), at: 0 })
     }
 
-    /// What is read.
+    /// The object that is read.
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// Has more content come; nothing more if everything was read, or there is an error.
+    /// Waits for more content. Does nothing after the end or after an error.
     fn fill(&mut self) {
         self.content.clear();
         self.at = 0;
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The error that there is no more because of.
+    /// Returns the error that ended the content.
     fn why(&mut self) -> io::Result<()> {
         if let Some(failure) = self.failure.take() {
             self.told = Some(failure.to_string());
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends more content, if some comes in its turn; says whether everything is there.
+/// Appends the next content in order, if some arrives. Returns whether everything has arrived.
 fn more(fetcher: &mut Fetcher<'_>, transfer: &mut Transfer, content: &mut Vec<u8>) -> Result<bool, GetError> {
     let mut deliver = |progress: Progress<'_>| {
         if let Progress::Content { content: bytes, .. } = progress {

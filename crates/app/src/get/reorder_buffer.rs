@@ -1,8 +1,8 @@
-//! Puts content into order.
+//! Puts segments into order.
 
 use std::collections::BTreeMap;
 
-/// Segments that came before their turn.
+/// Segments that arrived out of order.
 #[derive(Debug)]
 pub(super) struct ReorderBuffer {
     next: u64,
@@ -10,27 +10,28 @@ pub(super) struct ReorderBuffer {
 }
 
 impl ReorderBuffer {
-    /// Begins with this segment.
+    /// Starts with segment `next`.
     pub(super) fn new(next: u64) -> ReorderBuffer {
         ReorderBuffer { next, waiting: BTreeMap::new() }
     }
 
-    /// The oldest segment that did not come.
+    /// The oldest missing segment.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Whether a segment came.
+    /// Returns whether a segment has arrived.
     pub(super) fn has(&self, segment: u64) -> bool {
         segment < self.next || self.waiting.contains_key(&segment)
     }
 
-    /// How many came before their turn.
+    /// Number of segments that wait for an earlier one.
     pub(super) fn held(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Takes a segment, and hands over what its turn has come for. The first content of a segment counts.
+    /// Takes a segment, and delivers all content that is now in order. For a repeated segment, the first content
+    /// counts.
     pub(super) fn put(&mut self, segment: u64, content: &[u8], deliver: &mut dyn FnMut(u64, &[u8])) {
         if segment > self.next {
             self.waiting.entry(segment).or_insert_with(|| content.to_vec());

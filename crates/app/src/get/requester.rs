@@ -1,4 +1,4 @@
-//! Single Data, fetched and verified, with the certificates that the verification needs.
+//! Fetches and verifies single Data, together with the certificates that the verification needs.
 
 use core::ops::ControlFlow;
 
@@ -10,53 +10,53 @@ use weir_packet::{NackReason, Name, ServiceClass};
 use super::{Each, GetError, Progress, told};
 use crate::{App, Event, OwnedReply, PendingId, SingleInterest};
 
-/// How often the user is told how things are, and may stop.
+/// Interval at which the user is informed and may stop.
 pub(super) const TICK: Span = Span::from_millis(100);
 
-/// Lifetime of the first try for a single Data; it doubles up to the longest.
+/// Lifetime of the first Interest for a single Data. It doubles up to the longest.
 const FIRST_TRY: Span = Span::from_secs(1);
 const LONGEST_TRY: Span = Span::from_secs(4);
-/// So many Nacks in a row that there is no route, a tick apart, end it: there is none, and not only just now.
+/// Number of consecutive Nacks with the reason NoRoute, a tick apart, that end the fetch. Fewer may be temporary.
 const NO_ROUTES: u32 = 3;
-/// How long it is asked for a certificate that may not exist: two tries.
+/// How long to ask for a certificate that may not exist: two tries.
 const SOUGHT: Span = Span::from_secs(2);
 
-/// So many times what was not to be believed is asked for again, and for so long each time.
+/// Number of repeated requests for a rejected Data, and the maximum time of each.
 const AGAIN: u32 = 3;
 const AGAIN_EACH: Span = Span::from_secs(3);
 
-/// Is told what else happens meanwhile.
+/// Receives other events meanwhile.
 pub(super) type Meanwhile<'a> = dyn FnMut(Time, Event<'_>) + 'a;
 
-/// The time of day, for certificates.
+/// The wall-clock time, for the validity of certificates.
 pub(super) fn now() -> Moment {
     Moment::from_unix_ms(wall_ms())
 }
 
-/// Fetches single Data for a transfer: in its class, as long as its patience lasts.
+/// Fetches single Data for a transfer, with its class and patience.
 pub(super) struct Requester<'a, 'w> {
     pub(super) app: &'a mut App,
     pub(super) validator: &'a mut Validator,
-    /// The forwarding hint of its Interests.
+    /// The forwarding hint of the Interests.
     pub(super) hint: &'a [Name],
     pub(super) class: ServiceClass,
-    /// How long it is asked for a Data; `None`: for ever.
+    /// How long to ask for a Data; `None`: forever.
     pub(super) patience: Option<Span>,
-    /// Is told now and then that it is being looked for, and what was not to be believed; says whether to go on.
+    /// Receives progress and rejected Data, and decides whether to continue.
     pub(super) each: &'a mut Each<'w>,
 }
 
-/// How often and for how long it was asked for a Data.
+/// The tries to fetch a Data.
 pub(super) struct Tries {
-    /// What is wanted, for errors.
+    /// The requested name, for errors.
     name: Name,
     until: Time,
     lifetime: Span,
-    /// Interests that were sent.
+    /// Number of sent Interests.
     pub(super) count: u32,
-    /// Nacks that there is no route, since something else happened.
+    /// Number of consecutive Nacks with the reason NoRoute.
     no_routes: u32,
-    /// How the last try ended, if with a Nack.
+    /// The reason, if a Nack ended the last try.
     nack: Option<NackReason>,
 }
 
@@ -68,21 +68,21 @@ impl Tries {
 }
 
 impl Requester<'_, '_> {
-    /// An Interest for a name, by the hint.
+    /// An Interest for a name, with the forwarding hint.
     pub(super) fn interest(&self, name: Name) -> SingleInterest {
         SingleInterest { hint: self.hint.to_vec(), ..SingleInterest::new(name) }
     }
 
-    /// Begins to ask for something: from now on patience counts.
+    /// Starts the tries for a name. The patience counts from now on.
     pub(super) fn tries(&self, name: &Name) -> Tries {
         let until = self.patience.map_or(Time::NEVER, |patience| self.app.now() + patience);
         Tries { name: name.clone(), until, lifetime: FIRST_TRY, count: 0, no_routes: 0, nack: None }
     }
 
-    /// Expresses an Interest once more; the Data, if one came.
+    /// Expresses an Interest once more. Returns the Data, if one arrived.
     ///
     /// # Errors
-    /// Patience is over, or there is no route.
+    /// Returns an error if the patience is over, or there is no route.
     pub(super) fn again(
         &mut self,
         tries: &mut Tries,
@@ -112,13 +112,13 @@ impl Requester<'_, '_> {
         Ok(None)
     }
 
-    /// Expresses an Interest once, and waits for what becomes of it.
+    /// Expresses an Interest once, and waits for the result.
     fn express(
         &mut self,
         interest: SingleInterest,
         meanwhile: &mut Meanwhile<'_>,
     ) -> Result<OwnedReply, GetError> {
-        // Without a forwarder its time does not run out; ours does.
+        // Without a forwarder, the Interest does not time out by itself.
         let until = self.app.now() + interest.lifetime + TICK;
         let id = self.app.express(interest);
         while self.app.now() < until {
@@ -136,7 +136,7 @@ impl Requester<'_, '_> {
         Ok(OwnedReply::Timeout)
     }
 
-    /// Runs until then, or until a single Interest is answered.
+    /// Runs until `until`, or until the single Interest is answered.
     fn wait(
         &mut self,
         until: Time,
@@ -158,7 +158,7 @@ impl Requester<'_, '_> {
         Ok(answer)
     }
 
-    /// Expresses an Interest until a Data comes.
+    /// Expresses an Interest until a Data arrives.
     fn fetch(
         &mut self,
         interest: &SingleInterest,
@@ -167,7 +167,7 @@ impl Requester<'_, '_> {
         self.fetch_by_turns([interest, interest], meanwhile)
     }
 
-    /// Expresses two Interests for the same Data by turns, until it comes.
+    /// Expresses two Interests for the same Data alternately, until it arrives.
     fn fetch_by_turns(
         &mut self,
         [first, second]: [&SingleInterest; 2],
@@ -183,14 +183,13 @@ impl Requester<'_, '_> {
         }
     }
 
-    /// Expresses an Interest until a Data comes; the Data, verified.
+    /// Expresses an Interest until a Data arrives, and returns the verified Data.
     pub(super) fn fetch_verified(&mut self, interest: &SingleInterest) -> Result<Vec<u8>, GetError> {
         let wire = self.fetch(interest, &mut |_, _| {})?;
         self.verify(interest, wire)
     }
 
-    /// Verifies what came for an Interest; its certificates are fetched. What is not to be believed is asked for
-    /// again.
+    /// Verifies the Data for an Interest, and fetches its certificates. A rejected Data is requested again.
     pub(super) fn verify(&mut self, interest: &SingleInterest, wire: Vec<u8>) -> Result<Vec<u8>, GetError> {
         let meanwhile: &mut Meanwhile<'_> = &mut |_, _| {};
         match self.check(&wire, meanwhile)? {
@@ -202,7 +201,7 @@ impl Requester<'_, '_> {
         }
     }
 
-    /// Why a Data is not to be believed, if it is not; its certificates are fetched.
+    /// Returns why a Data is rejected, or `None` if it is valid. Fetches its certificates.
     fn check(&mut self, wire: &[u8], meanwhile: &mut Meanwhile<'_>) -> Result<Option<Reason>, GetError> {
         loop {
             match self.validator.check(wire, now()) {
@@ -213,12 +212,12 @@ impl Requester<'_, '_> {
         }
     }
 
-    /// Asks again for what came and was not to be believed: `refused` says why. A content store on the way may have it
-    /// from somebody who answers what was asked of others, and would give it for ever. So the Interests go past those
-    /// stores that know how, and every other one is for fresh Data, which keeps the rest from giving what is stale.
+    /// Requests a rejected Data again. `refused` is the reason. A content store on the path may have stored the false
+    /// Data of an attacker, and would return it forever. So the Interests bypass stores that know the signal. Every
+    /// other one asks for fresh Data, so that the remaining stores do not return stale Data.
     ///
     /// # Errors
-    /// `refused`, if nothing better comes.
+    /// Returns `refused` if no valid Data arrives.
     pub(super) fn ask_again(
         &mut self,
         interest: &SingleInterest,
@@ -246,7 +245,7 @@ impl Requester<'_, '_> {
         Err(refused)
     }
 
-    /// Fetches a certificate that the validator wants or seeks.
+    /// Fetches a certificate that the validator needs or searches for.
     pub(super) fn supply(&mut self, wanted: &Step, meanwhile: &mut Meanwhile<'_>) -> Result<(), GetError> {
         match wanted {
             Step::Wants(name) => self.certificate(name, meanwhile).map_err(|error| match error {
@@ -272,8 +271,8 @@ impl Requester<'_, '_> {
         }
     }
 
-    /// Fetches a certificate, and hands it in. The issuer's network may have it, and not the producer's: every second try is
-    /// without the hint.
+    /// Fetches a certificate, and passes it to the validator. The issuer's network may have it, not the producer's, so
+    /// every second try has no hint.
     fn certificate(&mut self, name: &Name, meanwhile: &mut Meanwhile<'_>) -> Result<(), GetError> {
         let interest =
             SingleInterest { can_be_prefix: true, must_be_fresh: true, ..self.interest(name.clone()) };

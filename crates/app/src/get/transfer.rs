@@ -1,4 +1,4 @@
-//! The segments of an object, fetched by a consumer with a time limit.
+//! Fetches the segments of an object with a consumer and a time limit.
 
 use core::ops::ControlFlow;
 
@@ -15,25 +15,26 @@ use super::requester::{Requester, TICK, now};
 use super::{Each, Get, GetError, Object, Report, Status};
 use crate::{App, Event, Fetch, FlowId};
 
-/// Longer delays count as this: no Interest lives for so long.
+/// Maximum recorded delay, µs. No Interest lives this long.
 const LONGEST_DELAY_US: u64 = 100_000_000;
-/// The rate that is shown follows the last second or so.
+/// Averaging time of the displayed rate.
 const RATE_SPAN: Span = Span::from_secs(1);
-/// A longer turn was held up by whoever takes the content: that is no time in which nobody answered.
+/// A longer turn of the loop was delayed by the receiver of the content, so the excess does not count as time without
+/// an answer.
 const LONGEST_TURN: Span = Span::from_millis(500);
 
-/// An object on its way.
+/// An object that is being fetched.
 pub(super) struct Transfer {
     get: Get,
     pub(super) flow: FlowId,
     first: u64,
     assembly: Assembly,
-    /// Size of the largest Data, bytes, and the one that the consumer's bound was made of.
+    /// Size of the largest Data, bytes, and the size used for the consumer's limit.
     largest: usize,
     bound_for: usize,
-    /// The oldest segment that is missing, and for how long we have waited for it.
+    /// The oldest missing segment, and how long it has been missing.
     missing: (u64, Span),
-    /// Meanwhile: why an Interest came back as a Nack, the last that did; and how many had before.
+    /// During that time: the reason of the last Nack; and the number of Nacks before it.
     nack: Option<NackReason>,
     nacks_before: u64,
     begun: Time,
@@ -43,7 +44,7 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// Begins with a segment.
+    /// Starts to fetch from segment `first` on.
     pub(super) fn start(
         app: &mut App,
         get: &Get,
@@ -80,7 +81,7 @@ impl Transfer {
         })
     }
 
-    /// Goes on for a while, or if `eager` until there is content; says whether everything is there.
+    /// Continues for a while, or, if `eager`, until there is content. Returns whether everything has arrived.
     pub(super) fn turn(
         &mut self,
         app: &mut App,
@@ -115,13 +116,12 @@ impl Transfer {
         Ok(self.assembly.is_complete())
     }
 
-    /// Whether it waits for a certificate, or for a segment that was not to be believed.
+    /// Returns whether a certificate is needed, or a rejected segment must be requested again.
     pub(super) fn wants_more(&self) -> bool {
         self.assembly.wants_more()
     }
 
-    /// Fetches the certificate that is wanted or sought, or a segment again that was not to be believed. Until it is
-    /// there no more segments are asked for.
+    /// Fetches the needed certificate, or requests a rejected segment again. Until then no more segments are requested.
     pub(super) fn fetch_wanted(
         &mut self,
         app: &mut App,
@@ -157,7 +157,7 @@ impl Transfer {
         Ok(())
     }
 
-    /// Has what waited its turn; says whether everything is there.
+    /// Verifies the waiting segments. Returns whether everything has arrived.
     pub(super) fn verify_waiting(
         &mut self,
         app: &mut App,
@@ -170,7 +170,7 @@ impl Transfer {
         Ok(self.assembly.is_complete())
     }
 
-    /// A segment came.
+    /// Handles a received segment.
     fn take(
         &mut self,
         data: &Packet,
@@ -184,15 +184,16 @@ impl Transfer {
         }
     }
 
-    /// Counts it.
+    /// Counts a received segment.
     fn note(&mut self, data: &Packet, delivery: &Delivery) {
         self.marks += u64::from(data.header().congestion_mark != 0);
         self.delays.saturating_record(delivery.delay.as_nanos() / 1000);
         self.largest = self.largest.max(data.wire.len());
     }
 
-    /// Has the consumer end where the Data say that are to be believed. While none do and none is refused, as when all wait
-    /// for a certificate, it takes any Data's word, so that it asks for nothing behind the end.
+    /// Ends the consumer where the valid Data end. While no valid Data is there and none was rejected, for example
+    /// because all wait for a certificate, the consumer believes any FinalBlockId, so that it requests nothing beyond
+    /// the end.
     fn follow_end(&self, app: &mut App) {
         let amount = self.assembly.amount();
         if amount.is_some() || self.assembly.has_refused() {
@@ -200,7 +201,7 @@ impl Transfer {
         }
     }
 
-    /// Has the consumer keep to the memory that there is, now that the size of a Data is known.
+    /// Limits the consumer to the available memory, now that the size of a Data is known.
     fn bound(&mut self, app: &mut App) {
         if self.largest > 0 && self.largest != self.bound_for {
             self.bound_for = self.largest;
@@ -208,7 +209,7 @@ impl Transfer {
         }
     }
 
-    /// Gives up if the oldest segment that is missing has been for too long.
+    /// Fails if the oldest missing segment has been missing for too long.
     fn wait_for_missing(&mut self, app: &App, turn: Span) -> Result<(), GetError> {
         let consumer = app.consumer(self.flow);
         let asked = consumer.and_then(|consumer| consumer.oldest_missing());
@@ -229,7 +230,7 @@ impl Transfer {
         Err(GetError::Missing { object, segment, waited, nacks, reason: self.nack, last })
     }
 
-    /// How things are.
+    /// The current state.
     pub(super) fn status(&mut self, app: &App) -> Status<'_> {
         let now = app.now();
         let assembly = &self.assembly;
@@ -253,7 +254,7 @@ impl Transfer {
         }
     }
 
-    /// What came of it.
+    /// The result.
     pub(super) fn report(self, app: &App) -> Report {
         let consumer = app.consumer(self.flow);
         Report {
@@ -271,7 +272,7 @@ impl Transfer {
     }
 }
 
-/// How many Data of a size there is room for.
+/// Number of Data of a size for which there is memory.
 fn segments_in(get: &Get, size: usize) -> u64 {
     (get.memory.as_u64() / size.max(1) as u64).clamp(1, REORDER_BOUND)
 }

@@ -1,14 +1,14 @@
-//! A cache of signed packets, so that a repeated request does not sign them again.
+//! A cache of signed packets, so that a repeated request needs no new signature.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Which object, and which of its segments.
+/// Identifies an object and one of its segments.
 pub(super) type Key = (u64, u64);
 
-/// What an entry costs besides its packet, bytes. Assumed: a node of a tree, a place in a list.
+/// Memory of an entry besides its packet, bytes. Assumed: a node of a tree and an entry of a list.
 const ENTRY: usize = 64;
 
-/// Packets, of which the oldest go first.
+/// Cached packets. The oldest are evicted first.
 #[derive(Debug)]
 pub(super) struct Cache {
     packets: BTreeMap<Key, Box<[u8]>>,
@@ -18,17 +18,17 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// One with room for so many bytes.
+    /// Creates a cache for `limit` bytes.
     pub(super) fn new(limit: usize) -> Cache {
         Cache { packets: BTreeMap::new(), oldest: VecDeque::new(), bytes: 0, limit }
     }
 
-    /// A packet that was kept.
+    /// Returns a cached packet.
     pub(super) fn find(&self, key: Key) -> Option<&[u8]> {
         self.packets.get(&key).map(|packet| &**packet)
     }
 
-    /// Keeps a packet that it does not have, if it has room for one.
+    /// Caches a packet if it is new and fits.
     pub(super) fn keep(&mut self, key: Key, packet: &[u8]) {
         let cost = packet.len() + ENTRY;
         if cost > self.limit {

@@ -1,4 +1,4 @@
-//! Serves certificates under their own names, so that a consumer that trusts one of them can check the others.
+//! Serves certificates under their own names, so that a consumer that trusts one of them can verify the others.
 
 use core::cmp::Reverse;
 
@@ -9,17 +9,16 @@ use weir_packet::{Name, NameRef};
 
 use crate::{App, AppError, Serve};
 
-/// The certificates of one or more keys; of each key the best first.
+/// Certificates of one or more keys; for each key the best first.
 #[derive(Clone, Debug, Default)]
 pub struct Certificates(Vec<Certificate>);
 
 impl Certificates {
-    /// All certificates of a key, and of the keys that certify it, as far as a key chain has them. Of each key those that are
-    /// valid now come first, among them those that another key issued, and among them the newest. A key of HMAC has
-    /// none.
+    /// All certificates in a key chain of a key and of the keys that certify it. For each key, currently valid ones
+    /// come first; among these, those that another key issued; among these, the newest. An HMAC key has none.
     ///
     /// # Errors
-    /// The key chain cannot be read.
+    /// Returns an error if the key chain cannot be read.
     pub fn of(key: &KeyName, chain: &KeyChain, now: Moment) -> Result<Certificates, StoreError> {
         let all = chain.certificates()?;
         let (mut keys, mut found, mut at) = (vec![key.clone()], Vec::new(), 0);
@@ -36,17 +35,17 @@ impl Certificates {
         Ok(Certificates(found))
     }
 
-    /// The best certificate of the key whose they are.
+    /// The best certificate of the first key.
     pub fn best(&self) -> Option<&Certificate> {
         self.0.first()
     }
 
-    /// Their names.
+    /// The certificates' names.
     pub fn names(&self) -> impl Iterator<Item = NameRef<'_>> {
         self.0.iter().map(Certificate::name)
     }
 
-    /// The names of their keys: what is registered.
+    /// The names of the certificates' keys. These are the registered prefixes.
     fn keys(&self) -> Vec<Name> {
         let mut keys: Vec<Name> =
             self.0.iter().map(|certificate| certificate.key_name().name().to_name()).collect();
@@ -56,7 +55,8 @@ impl Certificates {
     }
 }
 
-/// Where a certificate stands among those of its key: who trusts an anchor has no use for one that is signed by itself.
+/// Rank of a certificate among those of its key. Self-signed ones rank lower, because a consumer that trusts an anchor
+/// cannot use them.
 fn rank(certificate: &Certificate, now: Moment) -> (bool, bool, Reverse<Option<u64>>) {
     let version = certificate.name().last().and_then(|last| last.version());
     (!certificate.validity().contains(now), certificate.is_self_signed(), Reverse(version))
@@ -80,10 +80,10 @@ impl Serve for Certificates {
 }
 
 impl App {
-    /// Registers the names of keys with the forwarder, and answers for their certificates from then on.
+    /// Registers the names of the keys with the forwarder, and serves their certificates from then on.
     ///
     /// # Errors
-    /// As [`App::produce`].
+    /// Returns the errors of [`App::produce`].
     pub fn publish_certificates(&mut self, certificates: &Certificates) -> Result<(), AppError> {
         for key in certificates.keys() {
             let of_key = |certificate: &&Certificate| certificate.key_name().name() == key.view();

@@ -1,4 +1,4 @@
-//! The source of content: memory, or a file that is read on demand.
+//! Sources of content: memory, or a file that is read on demand.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -11,23 +11,23 @@ use weir_net::secrets::random_seed;
 
 use super::object::Packing;
 
-/// What differs once a file was written to, or is another one.
+/// File attributes that change if the file is written or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
     inode: u64,
     len: u64,
-    /// Names that it has.
+    /// Number of hard links.
     links: u64,
-    /// Time of its last modification, µs since 1970; 0 if before. Anybody can set it.
+    /// Time of the last modification (mtime), µs since 1970; 0 if before. Any process can set it.
     modified_us: u64,
-    /// Time of its last change (ctime), µs since 1970: of writing to it, of setting its time of modification, of giving it
-    /// a name or taking one away. The system alone sets it.
+    /// Time of the last change (ctime), µs since 1970: a write, a change of the mtime, or of a hard link. Only the
+    /// kernel sets it.
     changed_us: u64,
 }
 
 impl Stamp {
-    /// That of an open file; `None` if it is no regular one.
+    /// The stamp of an open file; `None` if it is not a regular file.
     pub(super) fn of(file: &File) -> io::Result<Option<Stamp>> {
         let metadata = file.metadata()?;
         let modified_us = us(metadata.mtime(), metadata.mtime_nsec());
@@ -38,58 +38,56 @@ impl Stamp {
             len: metadata.len(),
             links: metadata.nlink(),
             modified_us,
-            // Some file systems of programs know no such time.
+            // Some user-space file systems have no ctime.
             changed_us: if changed_us == 0 { modified_us } else { changed_us },
         }))
     }
 
-    /// The version of what a file has in it: the time of its last change, µs since 1970, in units of 10 ms, to which is
-    /// added how it is cut and signed. So the same packets have the same names when they are published again, and
-    /// others have others.
+    /// The version of a file's content: its ctime, µs since 1970, in units of 10 ms, plus a number for segment size and
+    /// signing. So republishing the same packets gives the same names, and other packets get other names.
     pub(super) fn version(&self, packing: &Packing) -> u64 {
         let how = packing.segment_size as u64 + packing.signing.number() % VERSION_UNIT_US;
         self.changed_us / VERSION_UNIT_US * VERSION_UNIT_US + how % VERSION_UNIT_US
     }
 
-    /// Whether a file that had this stamp, and now has the other, has the same in it. One that was removed or replaced
-    /// was changed only in that nobody finds it any more.
+    /// Returns whether a file whose stamp changed from `self` to `now` still has the same content. Removing or
+    /// replacing a file changes its ctime but not its content.
     pub(super) fn has_same_content(&self, now: &Stamp) -> bool {
         let removed = Stamp { links: 0, changed_us: now.changed_us, ..*self };
         self == now || self.links > 0 && removed == *now
     }
 
-    /// µs after which the file was left alone for as long as is wanted, or until a change of it changes its version, if it
-    /// is left alone until then.
+    /// Time in µs until the file has been unmodified for `wanted`, and until a further change would change its version.
     pub(super) fn settles_in_us(&self, now_us: u64, wanted: Span) -> u64 {
         let is_coarse = self.changed_us.is_multiple_of(1_000_000);
         let least = if is_coarse { COARSE_SETTLES_US } else { SETTLES_US };
         let settling = least.max(wanted.as_nanos() / 1000);
-        // Of the future: the clock was set back. What changes the file gives it another time.
+        // The ctime is in the future: the clock was set back. A further change gives the file another time.
         let age = now_us.checked_sub(self.changed_us).unwrap_or(settling);
         settling.saturating_sub(age)
     }
 }
 
-/// A time of a file, µs since 1970; 0 if before.
+/// Converts a file's time to µs since 1970; 0 if before.
 fn us(seconds: i64, nanos: i64) -> u64 {
     let us = seconds.checked_mul(1_000_000).and_then(|us| u64::try_from(us + nanos / 1000).ok());
     us.unwrap_or(0)
 }
 
-/// Versions of a file are so far apart at least: more than the largest segment size.
+/// Minimum distance between versions of a file, µs: more than the largest segment size.
 const VERSION_UNIT_US: u64 = 10_000;
-/// File systems tell changes apart by a tick of the kernel, 10 ms at most. One within the same unit of
-/// versions as this or the tick before has another version after so long.
+/// Time in µs after which a further change gets another version. File systems distinguish changes by a kernel tick of
+/// at most 10 ms.
 const SETTLES_US: u64 = 2 * VERSION_UNIT_US;
-/// The same where times are whole seconds: they are those of FAT perhaps, which come every 2 s.
+/// The same for times in whole seconds. They may be from FAT, which has a resolution of 2 s.
 const COARSE_SETTLES_US: u64 = 2_000_000 + SETTLES_US;
 
-/// Why content cannot be read.
+/// Errors of reading content.
 #[derive(Debug)]
 pub(super) enum ReadError {
-    /// The file is not what it was.
+    /// The file has changed.
     Changed,
-    /// Of the system.
+    /// Error of the operating system.
     Io(io::Error),
 }
 
@@ -99,17 +97,17 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// What one version of an object has in it.
+/// Content of one version of an object.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// In memory.
+    /// Content in memory.
     Bytes(Vec<u8>),
-    /// In a file, as it was when it had this stamp.
+    /// Content of a file, as of this stamp.
     File(File, Stamp),
 }
 
 impl Content {
-    /// Bytes.
+    /// Length, bytes.
     pub(super) fn len(&self) -> u64 {
         match self {
             Content::Bytes(bytes) => bytes.len() as u64,
@@ -117,7 +115,7 @@ impl Content {
         }
     }
 
-    /// Whether it is still there as it was.
+    /// Returns whether the content is still available and unchanged.
     pub(super) fn is_intact(&self) -> bool {
         match self {
             Content::Bytes(_) => true,
@@ -127,7 +125,7 @@ impl Content {
         }
     }
 
-    /// Reads `len` bytes, which are there, from `offset` on.
+    /// Reads `len` bytes from `offset` on. They must exist.
     pub(super) fn read(&self, offset: u64, len: usize, out: &mut Vec<u8>) -> Result<(), ReadError> {
         out.clear();
         match self {
@@ -143,7 +141,7 @@ impl Content {
                     }
                     read => read?,
                 }
-                // After the reading: what was written before it is seen.
+                // Check after reading, so that earlier writes are noticed.
                 if !self.is_intact() {
                     return Err(ReadError::Changed);
                 }
@@ -153,12 +151,12 @@ impl Content {
     }
 }
 
-/// Opens a file to read it. It does not wait for whoever has the other end, if it is a pipe.
+/// Opens a file for reading. If it is a pipe, does not wait for its other end.
 pub(super) fn open(path: &PathBuf) -> io::Result<File> {
     File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)
 }
 
-/// Copies all that a reader gives to a file without a name, which is gone with this process.
+/// Copies all data of a reader to an unnamed file, which disappears with this process.
 pub(super) fn spool(reader: &mut dyn Read) -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("weir-{}-{:016x}", std::process::id(), random_seed()?));
     let mut file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;

@@ -1,5 +1,4 @@
-//! Looks up the files of a folder by name components. Requests come from strangers, so no name leads out of the
-//! folder.
+//! Looks up the files of a folder by name components. Requests are untrusted, so no name leads out of the folder.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,7 +16,7 @@ use weir_packet::{NameRef, component_type};
 #[derive(Debug)]
 pub(super) struct Folder {
     root: OwnedFd,
-    /// Whether files are served whose path has a name that begins with a dot.
+    /// Whether files are served whose path contains a name that begins with a dot.
     pub(super) has_hidden: bool,
 }
 
@@ -29,15 +28,15 @@ impl Folder {
         Ok(Folder { root: open(path, DIRECTORY, Mode::empty())?, has_hidden: false })
     }
 
-    /// The file that a name means: each component is a name in a folder. `None` if there is none, or only outside.
-    /// Links are followed as long as they stay within.
+    /// Returns the file for a name: each component is a name in a folder. Returns `None` if there is no such file
+    /// inside the folder. Links are followed as long as they stay within.
     pub(super) fn file(&self, name: NameRef<'_>) -> io::Result<Option<File>> {
         let Some(path) = path(name).filter(|path| self.has_hidden || !is_hidden(path)) else {
             return Ok(None);
         };
         let resolve = ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS;
         let opened = match openat2(&self.root, &path, OpenHow::new().flags(FILE).resolve(resolve)) {
-            // A kernel older than 5.6, or a sandbox that does not know the call.
+            // The kernel is older than 5.6, or a sandbox does not know the call.
             Err(Errno::ENOSYS | Errno::EPERM) => walk(self.root.as_fd(), &path),
             opened => opened,
         };
@@ -49,7 +48,7 @@ impl Folder {
     }
 }
 
-/// Opens a file without following any link.
+/// Opens a file without following links.
 fn walk(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
     let mut folder: Option<OwnedFd> = None;
     let mut components = path.iter().peekable();
@@ -62,8 +61,8 @@ fn walk(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
     folder.ok_or(Errno::ENOENT)
 }
 
-/// Whether it means that there is no such file, or none that may be served: no fault of ours to speak of. `EAGAIN`: a
-/// folder was renamed just now, whoever asks again gets it.
+/// Returns whether the error means that there is no such file, or none that may be served. Such an error is not
+/// reported. `EAGAIN`: a folder was just renamed; a repeated request succeeds.
 fn is_absence(error: Errno) -> bool {
     let absent = [
         Errno::ENOENT,
@@ -77,12 +76,12 @@ fn is_absence(error: Errno) -> bool {
     absent.contains(&error)
 }
 
-/// Whether a name on a path begins with a dot: keys and passwords often do.
+/// Returns whether a name on the path begins with a dot. Such files often contain keys and passwords.
 pub(super) fn is_hidden(path: &Path) -> bool {
     path.iter().any(|name| name.as_bytes().starts_with(b"."))
 }
 
-/// The path of a name of generic components. `None` if one of them cannot be in a path.
+/// The path for a name of generic components. `None` if a component cannot be in a path.
 fn path(name: NameRef<'_>) -> Option<PathBuf> {
     let mut path = PathBuf::new();
     for component in name.components() {

@@ -1,17 +1,17 @@
-//! Publishing: files, folders and bytes as segmented objects that consumers find and fetch.
+//! Publishing: files, folders and bytes as segmented objects that consumers discover and fetch.
 //!
 //! ```text
 //!   /object/32=metadata/v=…/seg=0     the newest version (RDR)      fresh for 10 ms
 //!   /object/v=…/seg=0 … seg=n         its segments, FinalBlockId in each
 //! ```
 //!
-//! As `ndnd cat`, `ndncatchunks` and NDNts fetch them. A file is read where it is asked for, and is never in memory
-//! as a whole. Its version is the time of its last change (ctime) and how it is cut and signed, so a publisher that was
-//! restarted serves the same version, and who has a part of it can go on. A file that changes while it is served is
-//! told apart: the old version is answered no longer (unless its file was replaced by another and is still there), the
-//! new one is found by its metadata. No version has parts of two, as long as the file system keeps that time.
+//! The format is that of `ndnd cat`, `ndncatchunks` and NDNts. A file is read on demand and is never in memory as a
+//! whole. Its version is derived from its ctime, segment size and signing. So a restarted publisher serves the same
+//! version, and a consumer can resume it. A change of a file is detected: the old version is no longer served (unless
+//! the file was replaced and its old inode still exists), and the metadata lead to the new one. No version mixes the
+//! contents of two, as long as the file system maintains the ctime.
 //!
-//! What cannot be answered is left unanswered: there are no Nacks of producers.
+//! An Interest that cannot be answered gets no answer: producers send no Nacks.
 
 mod cache;
 mod certificates;
@@ -38,25 +38,24 @@ pub use object::{Signing, TooLarge};
 pub use publisher::Publisher;
 pub use source::Source;
 
-/// How objects are published.
+/// Options of publishing.
 #[derive(Debug)]
 pub struct PublishOptions {
-    /// Content of a segment, bytes. The default is 8000, as ndnd and ndn-cxx have it.
+    /// Content of a segment, bytes. The default is 8000, as in ndnd and ndn-cxx.
     pub segment_size: usize,
-    /// The version. By default that of a file says when it was changed, and that of anything else is now, µs since
-    /// 1970.
+    /// The version. By default a file's version is derived from its ctime, and the version of other content is the
+    /// current time, µs since 1970.
     pub version: Option<u64>,
-    /// How long caches may consider segments fresh, to the millisecond. The default is 10 s, as ndn-cxx has it.
+    /// How long caches may consider segments fresh, to the millisecond. The default is 10 s, as in ndn-cxx.
     pub freshness: Span,
-    /// What signs.
+    /// How Data are signed.
     pub signing: Signing,
-    /// Memory for packets that were signed, so that who asks again does not have them signed again. The default is 32
-    /// MiB.
+    /// Memory for signed packets, so that a repeated request needs no new signature. The default is 32 MiB.
     pub cache: Bytes,
-    /// How many files of a folder are open at most. The default is 64.
+    /// Maximum number of open files of a folder. The default is 64.
     pub open_files: usize,
-    /// How long a file must have been left alone before it is served, 20 ms at least, which is the default: what is
-    /// written with longer pauses is served as it is in a pause.
+    /// How long a file must be unmodified before it is served; at least 20 ms, which is the default. A file written
+    /// with longer pauses is served as it is in a pause.
     pub settling: Span,
 }
 
@@ -74,18 +73,18 @@ impl Default for PublishOptions {
     }
 }
 
-/// Why something is not published.
+/// Errors of publishing.
 #[derive(Debug)]
 pub enum PublishError {
-    /// This cannot be opened.
+    /// The path cannot be opened.
     Unreadable(PathBuf, io::Error),
-    /// This is neither a file nor a folder.
+    /// The path is neither a file nor a folder.
     NotRegular(PathBuf),
-    /// What was read could not be put into this folder.
+    /// The input cannot be copied to this folder.
     Spool(PathBuf, io::Error),
-    /// Its segments do not fit in packets.
+    /// The segments do not fit in packets.
     TooLarge(TooLarge),
-    /// The key does not sign.
+    /// The key cannot sign.
     Sign(SignError),
 }
 
@@ -107,24 +106,24 @@ impl core::fmt::Display for PublishError {
 
 impl std::error::Error for PublishError {}
 
-/// What a publisher tells besides answering.
+/// Notices of a publisher.
 #[derive(Debug)]
 pub enum Notice<'a> {
     /// A version of an object is served from now on.
     Serving {
-        /// Its name, with the version.
+        /// Name with version.
         name: &'a Name,
-        /// Its length.
+        /// Length of the content.
         content: Bytes,
-        /// How many segments it has.
+        /// Number of segments.
         segments: u64,
     },
-    /// The file of this version was changed: it is answered no longer.
+    /// The file of this version has changed. It is no longer served.
     Changed(&'a Name),
-    /// The file of this object was changed, but there is no other version for what is in it now: the version
-    /// was given, or the file system does not tell when a file was changed. It is not answered.
+    /// The file of this object has changed, but its content has no new version: the version was given, or the file
+    /// system does not record changes. It is not served.
     SameVersion(&'a Name),
-    /// The file of this object is being written to. It is served as soon as it is left alone.
+    /// The file of this object is being written. It is served as soon as it is left alone.
     BeingWritten(&'a Name),
     /// The file of this object cannot be read.
     Unreadable(&'a Name, &'a io::Error),
@@ -133,7 +132,7 @@ pub enum Notice<'a> {
 }
 
 impl Notice<'_> {
-    /// Which kind it is, and of which name.
+    /// The kind of notice, and the name.
     fn key(&self) -> (u8, &Name) {
         match self {
             Notice::Serving { name, .. } => (0, name),
@@ -146,37 +145,37 @@ impl Notice<'_> {
     }
 }
 
-/// What a publisher has done.
+/// Counters of a publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PublishCounters {
-    /// Interests that came.
+    /// Received Interests.
     pub interests: u64,
-    /// Data that answered them.
+    /// Sent Data.
     pub data: u64,
-    /// Their length: whole packets, bytes.
+    /// Their length as whole packets, bytes.
     pub bytes: u64,
-    /// How many were signed; the others were sent again.
+    /// Number of created signatures. Other Data came from the cache.
     pub signed: u64,
 }
 
-/// A look at a publisher while it runs.
+/// A handle to inspect a running publisher.
 #[derive(Clone, Debug)]
 pub struct Published {
     counters: Rc<Cell<PublishCounters>>,
 }
 
 impl Published {
-    /// What it has done.
+    /// The counters.
     pub fn counters(&self) -> PublishCounters {
         self.counters.get()
     }
 }
 
 impl App {
-    /// Registers the prefix of a publisher with the forwarder, and has its Interests answered from then on.
+    /// Registers the prefix of a publisher with the forwarder, and answers its Interests from then on.
     ///
     /// # Errors
-    /// As [`App::produce`].
+    /// Returns the errors of [`App::produce`].
     pub fn publish(&mut self, publisher: Publisher) -> Result<Published, AppError> {
         let published = publisher.published();
         self.produce(publisher.name().clone(), Box::new(publisher))?;

@@ -10,15 +10,15 @@ use weir_packet::{
 
 use super::content::{Content, ReadError};
 
-/// What Data are signed with.
+/// How Data are signed.
 #[derive(Debug, Default)]
 pub enum Signing {
-    /// A SHA-256 digest: whoever gets them sees that they are whole, and not whose they are.
+    /// With a SHA-256 digest. It shows integrity, but not the origin.
     #[default]
     Digest,
-    /// A key: its name is the KeyLocator.
+    /// With a key. Its name is the KeyLocator.
     Key(Key),
-    /// A key whose certificate of this name is the KeyLocator: who verifies fetches this one, and no other of the key.
+    /// With a key. The KeyLocator is the name of this certificate, so a verifier fetches this one.
     Certified(Key, Name),
 }
 
@@ -32,14 +32,14 @@ impl Signing {
         }
     }
 
-    /// A number for what signs: 0 for a digest, and hardly ever the same for two keys.
+    /// A number that identifies the signing: 0 for a digest, and almost always different for different keys.
     pub(super) fn number(&self) -> u64 {
         let Some(KeyLocator::Name(name)) = self.info().key_locator else { return 0 };
         let [a, b, c, d, ..] = sha256(name.value());
         u64::from(u32::from_be_bytes([a, b, c, d]))
     }
 
-    /// The key that signs; a digest needs none.
+    /// The signing key; `None` for a digest.
     pub const fn key(&self) -> Option<&Key> {
         match self {
             Signing::Digest => None,
@@ -47,7 +47,7 @@ impl Signing {
         }
     }
 
-    /// What signatures say of themselves.
+    /// The SignatureInfo of the signatures.
     fn info(&self) -> SignatureInfo<'_> {
         let (key, locator) = match self {
             Signing::Digest => return SignatureInfo::new(SignatureType::DigestSha256),
@@ -61,18 +61,18 @@ impl Signing {
     }
 }
 
-/// The longest signature, bytes: ECDSA P-256 in DER (a SEQUENCE of two INTEGERs of up to 33 bytes).
+/// Maximum length of a signature, bytes: ECDSA P-256 in DER (a SEQUENCE of two INTEGERs of up to 33 bytes).
 const LONGEST_SIGNATURE: usize = 72;
-/// Left free in a packet for the link header, bytes: streams carry frames of at most [`MAX_PACKET_SIZE`]. Envelope and
-/// fragment header 8, a PIT token 34, a congestion mark 4, two face ids 24; the rest for signals.
+/// Room in a packet for the link header, bytes: streams carry frames of at most [`MAX_PACKET_SIZE`]. LpPacket and
+/// Fragment headers 8, a PIT token 34, a congestion mark 4, two face ids 24; the rest for signals.
 const LINK_HEADER: usize = 160;
 
-/// Segments of this size do not fit in packets.
+/// Error: segments of this size do not fit in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
-    /// The size that was wanted, bytes of content.
+    /// The requested size, bytes of content.
     pub segment_size: usize,
-    /// The largest that fits with the object's name and the signature; 0 if there is no room at all.
+    /// The largest size that fits with the object's name and the signature, bytes; 0 if there is no room at all.
     pub most: usize,
 }
 
@@ -86,10 +86,10 @@ impl core::fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// How objects become packets.
+/// Parameters of dividing an object into packets.
 #[derive(Debug)]
 pub(super) struct Packing {
-    /// Content of a segment, bytes; the last one may have less.
+    /// Content of a segment, bytes. The last segment may have less.
     pub(super) segment_size: usize,
     /// FreshnessPeriod of segments, ms.
     pub(super) freshness_ms: u64,
@@ -97,7 +97,7 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    /// Whether the segments of an object of this name and length fit in packets.
+    /// Checks that the segments of an object with this name and length fit in packets.
     pub(super) fn check(&self, versioned: &Name, len: u64) -> Result<(), TooLarge> {
         let mut last = [0; 8];
         let last = Component::number(component_type::SEGMENT, self.last_segment(len), &mut last);
@@ -112,7 +112,7 @@ impl Packing {
         if (1..=most).contains(&size) { Ok(()) } else { Err(TooLarge { segment_size: size, most }) }
     }
 
-    /// The number of the last segment of so many bytes: no content is one empty segment.
+    /// The number of the last segment for `len` bytes. Empty content is one empty segment.
     pub(super) fn last_segment(&self, len: u64) -> u64 {
         len.saturating_sub(1) / self.segment_size.max(1) as u64
     }
@@ -125,7 +125,7 @@ impl Packing {
         }
     }
 
-    /// Appends a Data of this name, whose last segment is told.
+    /// Appends a Data with this name and with the given last segment.
     pub(super) fn pack(
         &self,
         name: NameRef<'_>,
@@ -146,20 +146,20 @@ impl Packing {
 /// One version of an object.
 #[derive(Debug)]
 pub(super) struct Object {
-    /// What it is called in the cache.
+    /// Identifier in the cache.
     pub(super) id: u64,
-    /// Its name behind the publisher's prefix, TLV-VALUE.
+    /// TLV-VALUE of the name after the publisher's prefix.
     pub(super) own_name: Vec<u8>,
-    /// Its whole name, with the version.
+    /// The whole name with version.
     pub(super) versioned: Name,
     pub(super) version: u64,
     pub(super) content: Content,
     pub(super) last_segment: u64,
-    /// Its file is not what it was.
+    /// Whether the file has changed.
     pub(super) is_gone: bool,
 }
 
-/// Why there is no segment.
+/// Reasons why a segment cannot be returned.
 #[derive(Debug)]
 pub(super) enum NoSegment {
     Read(ReadError),
@@ -167,7 +167,7 @@ pub(super) enum NoSegment {
 }
 
 impl Object {
-    /// Appends the Data of a segment, which is none behind the last.
+    /// Appends the Data of a segment. The segment must not be beyond the last one.
     pub(super) fn segment(
         &self,
         segment: u64,

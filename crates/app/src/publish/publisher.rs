@@ -19,45 +19,44 @@ use super::{Notice, PublishCounters, PublishError, PublishOptions, Published, So
 use crate::Serve;
 use crate::rdr::{Metadata, metadata_name};
 
-/// How long caches may call metadata fresh: as ndn-cxx, ndnd and NDNts have it.
+/// How long caches may consider metadata fresh, as in ndn-cxx, ndnd and NDNts.
 const METADATA_FRESHNESS: Span = Span::from_millis(10);
-/// How much longer than it must be left alone it is waited for a file that was changed just now. Assumed: shorter than
-/// patience.
+/// Additional time to wait for a recently changed file. Assumed: shorter than a user's patience.
 const PATIENCE: Span = Span::from_secs(1);
-/// Versions of one object that are kept while its file is replaced again and again.
+/// Maximum number of kept versions of one object.
 const MAX_VERSIONS: usize = 4;
-/// Metadata that are kept, to be sent again while they are fresh.
+/// Maximum number of kept metadata, to be sent again while they are fresh.
 const MAX_METADATA: usize = 64;
-/// Notices that are remembered, so that none is given twice.
+/// Maximum number of remembered notices, so that none is given twice.
 const MAX_NOTICED: usize = 1024;
 
-/// Metadata that were made.
+/// Created metadata.
 struct MadeMetadata {
     own_name: Vec<u8>,
-    /// Its own version: when it was made, µs since 1970, or later than the one before it if the clock was set back.
+    /// Version of the metadata: creation time, µs since 1970, or later than the previous one if the clock was set back.
     version: u64,
-    /// When it was made, by a clock that nobody sets.
+    /// Creation time on a monotonic clock.
     made_at: Time,
     wire: Vec<u8>,
 }
 
-/// What is told of notices.
+/// The callback for notices.
 type OnNotice = dyn FnMut(Notice<'_>);
 
-/// Answers the Interests for what is published under a prefix.
+/// Answers the Interests for the objects published under a prefix.
 pub struct Publisher {
     prefix: Name,
     prefix_len: usize,
     source: Source,
-    /// There is one object for ever.
+    /// Whether there is a single object that never changes.
     is_fixed: bool,
     packing: Packing,
     version: Option<u64>,
-    /// So long a file must have been left alone.
+    /// How long a file must be unmodified.
     settling: Span,
-    /// At most so many files are open.
+    /// Maximum number of open files.
     open_files: usize,
-    /// Versions that were asked for; the last used ones at the end.
+    /// Requested versions, the most recently used at the end.
     objects: Vec<Object>,
     objects_made: u64,
     metadata: VecDeque<MadeMetadata>,
@@ -73,10 +72,11 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Publishes a source under a name, once it is handed to [`App::publish`](crate::App::publish). `on_notice` is told of what happens.
+    /// Publishes a source under a name, once it is passed to [`App::publish`](crate::App::publish). `on_notice`
+    /// receives notices.
     ///
     /// # Errors
-    /// The file cannot be read, segments do not fit in packets, or the key does not sign.
+    /// Returns an error if the file cannot be read, segments do not fit in packets, or the key cannot sign.
     pub fn new(
         name: Name,
         source: Source,
@@ -113,7 +113,7 @@ impl Publisher {
         Ok(publisher)
     }
 
-    /// Offers the one object that there is, and sees whether the key signs.
+    /// Opens the single object, if there is one, and checks that the key can sign.
     fn begin(&mut self) -> Result<(), PublishError> {
         let name = self.prefix.clone().with_version(0);
         self.packing.pack(name.view(), &[], 0, None, &mut Vec::new()).map_err(PublishError::Sign)?;
@@ -151,12 +151,12 @@ impl Publisher {
         &self.prefix
     }
 
-    /// What it does while it runs.
+    /// A handle to inspect it while it runs.
     pub fn published(&self) -> Published {
         Published { counters: Rc::clone(&self.counters) }
     }
 
-    /// Tells something of a name, once.
+    /// Gives a notice about a name, once.
     fn notice(&mut self, notice: Notice<'_>) {
         if self.noticed.len() >= MAX_NOTICED {
             self.noticed.clear();
@@ -167,7 +167,7 @@ impl Publisher {
         }
     }
 
-    /// Takes in a version of an object; its place.
+    /// Adds a version of an object. Returns its index.
     fn add(&mut self, own_name: NameRef<'_>, version: u64, content: Content) -> Result<usize, TooLarge> {
         let mut versioned = self.prefix.clone();
         versioned.extend(own_name);
@@ -192,7 +192,7 @@ impl Publisher {
         Ok(self.objects.len() - 1)
     }
 
-    /// Closes what was not used for longest: among the versions of this object if there are many, else among all.
+    /// Closes the least recently used object: a version of this object if there are many, else any.
     fn make_room(&mut self, own_name: NameRef<'_>) {
         let is_own = |object: &Object| object.own_name == own_name.value();
         if self.objects.iter().filter(|object| is_own(object)).count() >= MAX_VERSIONS
@@ -205,13 +205,13 @@ impl Publisher {
         }
     }
 
-    /// Moves an object to the end, where the last used ones are.
+    /// Moves an object to the end, as the most recently used. Returns its new index.
     fn touch(&mut self, place: usize) -> usize {
         self.objects[place..].rotate_left(1);
         self.objects.len() - 1
     }
 
-    /// The newest version of an object: what is in its file now.
+    /// The newest version of an object: the present content of its file.
     fn newest(&mut self, own_name: NameRef<'_>) -> Option<usize> {
         if self.is_fixed {
             return self.place(own_name, |_| true);
@@ -220,7 +220,7 @@ impl Publisher {
         name.extend(own_name);
         let (file, stamp) = match self.source.file(own_name) {
             Ok(Some(found)) => found,
-            // Anybody may ask for what never was: that is not told.
+            // Anybody can request a file that never existed: do not report it.
             Ok(None) => {
                 if self.place(own_name, |_| true).is_some() {
                     self.notice(Notice::Unreadable(&name, &io::ErrorKind::NotFound.into()));
@@ -245,8 +245,8 @@ impl Publisher {
         }
         let version = self.version.unwrap_or_else(|| stamp.version(&self.packing));
         if let Some(place) = self.place(own_name, |object| object.version == version) {
-            // Another file, or another content of it, with the same version: who has a part of the one gets nothing of
-            // the other.
+            // Another file, or other content, has the same version. A consumer with a part of the old one must not
+            // receive parts of the new one.
             self.gone(place);
             self.notice(Notice::SameVersion(&name));
             return None;
@@ -260,12 +260,12 @@ impl Publisher {
         }
     }
 
-    /// The place of an object of which this is true.
+    /// The index of an object for which `is_it` is true.
     fn place(&self, own_name: NameRef<'_>, is_it: impl Fn(&Object) -> bool) -> Option<usize> {
         self.objects.iter().rposition(|object| object.own_name == own_name.value() && is_it(object))
     }
 
-    /// A version of an object.
+    /// The index of a version of an object.
     fn version(&mut self, own_name: NameRef<'_>, version: u64) -> Option<usize> {
         if let Some(place) = self.place(own_name, |object| object.version == version) {
             return Some(self.touch(place));
@@ -273,14 +273,14 @@ impl Publisher {
         self.newest(own_name).filter(|&place| self.objects[place].version == version)
     }
 
-    /// An object's file is not what it was.
+    /// Marks an object whose file has changed.
     fn gone(&mut self, place: usize) {
         self.objects[place].is_gone = true;
         let name = self.objects[place].versioned.clone();
         self.notice(Notice::Changed(&name));
     }
 
-    /// Appends a segment; says whether there is one.
+    /// Appends a segment. Returns whether there is one.
     fn segment(&mut self, place: usize, segment: u64, out: &mut Vec<u8>) -> bool {
         let object = &self.objects[place];
         if object.is_gone || segment > object.last_segment {
@@ -302,13 +302,13 @@ impl Publisher {
                 let name = object.versioned.clone();
                 self.notice(Notice::Unreadable(&name, &error));
             }
-            // It was seen that it signs, and that it fits.
+            // Already checked: the key can sign and the segment fits.
             Err(NoSegment::Sign) => {}
         }
         false
     }
 
-    /// Appends metadata: of this version, or such as say the newest version.
+    /// Appends metadata: of this version, or of the newest version.
     fn metadata(&mut self, own_name: NameRef<'_>, version: Option<u64>, out: &mut Vec<u8>) -> bool {
         let now = self.clock.now();
         let is_wanted = |made: &&MadeMetadata| {
@@ -351,12 +351,12 @@ impl Publisher {
         self.counters.set(counters);
     }
 
-    /// Appends what an Interest of this name wants.
+    /// Appends the Data for an Interest with this name.
     fn find(&mut self, name: NameRef<'_>, can_be_prefix: bool, out: &mut Vec<u8>) -> bool {
         let Some((own_name, part)) = request::read(name.suffix(self.prefix_len)) else { return false };
         let place = match part {
             Part::Metadata(version) => {
-                // The Data's name is longer.
+                // The Data's name must be longer.
                 let is_whole = version.is_some() && name.last().is_some_and(|last| last.segment().is_some());
                 return (can_be_prefix || is_whole) && self.metadata(own_name, version, out);
             }

@@ -1,22 +1,22 @@
-//! The parts of an Interest for published objects.
+//! Parses Interests for published objects.
 
 use weir_packet::{Component, NameRef, component_type};
 
 use crate::rdr::METADATA;
 
-/// What of an object is asked for.
+/// The requested part of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// The newest version.
     Newest,
-    /// The metadata of this version, or the present ones.
+    /// The metadata of this version, or of the newest one.
     Metadata(Option<u64>),
     /// A version, or one of its segments.
     Version(u64, Option<u64>),
 }
 
-/// Reads the part of a name behind the publisher's prefix: the object's own name there, and what is asked of it.
-/// `None`: nothing that is published has such a name.
+/// Parses the part of a name after the publisher's prefix: the object's own name, and the requested part of it. Returns
+/// `None` if no published object has such a name.
 pub(super) fn read(suffix: NameRef<'_>) -> Option<(NameRef<'_>, Part)> {
     let is_generic = |component: &Component<'_>| component.typ == component_type::GENERIC;
     let own = suffix.components().take_while(is_generic).count();
@@ -39,7 +39,7 @@ pub(super) fn read(suffix: NameRef<'_>) -> Option<(NameRef<'_>, Part)> {
     rest.next().is_none().then(|| (suffix.prefix(own), part))
 }
 
-/// The number in a component, if it is of this type and written as we write it.
+/// The number in a component, if it has this type and is encoded as a publisher encodes it.
 fn number(component: Component<'_>, typ: u16) -> Option<u64> {
     let number = component.number_of_type(typ)?;
     (Component::number(typ, number, &mut [0; 8]) == component).then_some(number)

@@ -10,33 +10,34 @@ use super::PublishError;
 use super::content::{self, Content, Stamp};
 use super::folder::Folder;
 
-/// What is published.
+/// The content to publish.
 #[derive(Debug)]
 pub struct Source(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    /// One version for ever, until it is taken: bytes, or a file that nobody else has.
+    /// A single fixed version, until it is taken: bytes, or an unnamed file.
     Fixed(Option<Content>),
     /// The file at this path.
     Path(PathBuf),
     /// An open file.
     Open(File),
-    /// All files below.
+    /// All files below a folder.
     Folder(Folder),
 }
 
 impl Source {
-    /// Bytes.
+    /// Publishes bytes.
     pub fn bytes(bytes: Vec<u8>) -> Source {
         Source(Kind::Fixed(Some(Content::Bytes(bytes))))
     }
 
-    /// A file, or a folder: every regular file below it is an object, named by the components of its path, but for hidden
-    /// ones, on whose path a name begins with a dot. Links that lead out of it are not followed.
+    /// Publishes a file or a folder. Every regular file below a folder is an object, named by the components of its
+    /// path. Hidden files, whose path contains a name that begins with a dot, are not published. Links that lead out of
+    /// the folder are not followed.
     ///
     /// # Errors
-    /// It cannot be opened, or is neither.
+    /// Returns an error if the path cannot be opened, or is neither a file nor a folder.
     pub fn path(path: &Path) -> Result<Source, PublishError> {
         let unreadable = |error| PublishError::Unreadable(path.to_owned(), error);
         if path.is_dir() {
@@ -50,7 +51,7 @@ impl Source {
         }
     }
 
-    /// Of a folder the hidden files too.
+    /// Also publishes the hidden files of a folder.
     #[must_use]
     pub fn with_hidden(mut self) -> Source {
         if let Kind::Folder(folder) = &mut self.0 {
@@ -59,12 +60,12 @@ impl Source {
         self
     }
 
-    /// All that a reader gives. It is read to its end before anything is served, since each segment says which is
-    /// the last; into a file without a name in the folder for temporary files, so that it may be larger than
+    /// Publishes all data of a reader. It is read to its end first, because each segment contains the number of the
+    /// last one. The data are stored in an unnamed file in the folder for temporary files, so they may be larger than
     /// memory.
     ///
     /// # Errors
-    /// Of the reader, or of the folder for temporary files.
+    /// Returns the reader's error, or an error of the folder for temporary files.
     pub fn reader(reader: &mut dyn Read) -> Result<Source, PublishError> {
         let spooled = content::spool(reader).and_then(|file| {
             let stamp = Stamp::of(&file)?.ok_or(io::ErrorKind::InvalidInput)?;
@@ -74,10 +75,10 @@ impl Source {
         Ok(Source(Kind::Fixed(Some(content))))
     }
 
-    /// An open file: as one at a path if it is a regular one at its beginning, else as a reader.
+    /// Publishes an open file. A regular file at its beginning is published like a path, any other like a reader.
     ///
     /// # Errors
-    /// As [`Source::reader`].
+    /// Returns the errors of [`Source::reader`].
     pub fn open_file(mut file: File) -> Result<Source, PublishError> {
         let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
         if is_regular && file.stream_position().is_ok_and(|position| position == 0) {
@@ -86,17 +87,17 @@ impl Source {
         Source::reader(&mut file)
     }
 
-    /// Whether it has several objects.
+    /// Returns whether it is a folder with several objects.
     pub fn is_folder(&self) -> bool {
         matches!(self.0, Kind::Folder(_))
     }
 
-    /// What it has for ever, for whoever asks first.
+    /// Takes the single fixed version. Only the first call returns it.
     pub(super) fn take_fixed(&mut self) -> Option<Content> {
         if let Kind::Fixed(content) = &mut self.0 { content.take() } else { None }
     }
 
-    /// The file of an object as it is now, if there is one.
+    /// The current file of an object, if there is one.
     pub(super) fn file(&self, own_name: NameRef<'_>) -> io::Result<Option<(File, Stamp)>> {
         let file = match &self.0 {
             Kind::Folder(folder) => folder.file(own_name)?,
@@ -112,7 +113,7 @@ impl Source {
         Ok(Stamp::of(&file)?.map(|stamp| (file, stamp)))
     }
 
-    /// Says that its one file cannot be read.
+    /// The error that its single file cannot be read.
     pub(super) fn unreadable(&self, error: io::Error) -> PublishError {
         let path = if let Kind::Path(path) = &self.0 { path.clone() } else { "standard input".into() };
         PublishError::Unreadable(path, error)

@@ -1,5 +1,5 @@
-//! What a consumer makes of segments in any order, with false ones among them: nothing is delivered twice, out of order
-//! or unverified. The harness is that of the fuzz target `get_assembly`, whose corpus is replayed here.
+//! Checks what a consumer delivers from segments in any order, some of them false: nothing is delivered twice, out of
+//! order or unverified. The harness is that of the fuzz target `get_assembly`, whose corpus is replayed here.
 #[path = "../../../../fuzz/src/get.rs"]
 mod get;
 
@@ -39,7 +39,7 @@ proptest! {
         get::assembly(&bytes);
     }
 
-    /// What is right, in any order and any number of times, with certificates that come now and then.
+    /// Valid segments arrive in any order and any number of times, with certificates at some points.
     #[test]
     fn all_that_is_right_is_delivered(
         (trust, first, knows_last) in (0..3_u8, 0..3_u8, 0..2_u8),
@@ -55,7 +55,7 @@ proptest! {
         for place in certificates {
             operations.insert(place.index(operations.len()), vec![3, 0, 0]);
         }
-        // The one that is wanted in the end.
+        // The certificate that is finally needed.
         operations.push(vec![3, 0, 0]);
         let mut bytes = vec![trust, first, count - 1, knows_last];
         bytes.extend(operations.concat());

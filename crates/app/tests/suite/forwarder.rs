@@ -1,4 +1,4 @@
-//! Applications of this crate through a running forwarder.
+//! Applications of this crate with a running forwarder.
 
 use core::ops::ControlFlow;
 use std::net::TcpListener;
@@ -39,7 +39,7 @@ fn fetch(prefix: &str, amount: Option<u64>, source: Source) -> Fetch {
     Fetch { class: ServiceClass::Ef, amount, source, ..Fetch::new(prefix.parse().unwrap()) }
 }
 
-/// Produces in a thread of its own until the test ends.
+/// Produces in its own thread until the test ends.
 fn produce(
     forwarder: &Running,
     answers: impl FnOnce() -> Vec<(&'static str, Box<dyn Serve>)> + Send + 'static,
@@ -51,7 +51,7 @@ fn produce(
             producer.produce(prefix.parse().unwrap(), answer).unwrap();
         }
         ready.send(()).unwrap();
-        // Ends with the forwarder.
+        // It ends with the forwarder.
         let _ = producer.run(Time::NEVER, &mut |_, _| ControlFlow::Continue(()));
     });
     is_ready.recv().expect("the prefixes are registered");
@@ -105,7 +105,7 @@ fn a_source_keeps_its_rate() {
         ControlFlow::Continue(())
     };
     consumer.run(to, &mut each).unwrap();
-    // 200 kB in 2 s; what is late at either end is within 5 %.
+    // 200 kB in 2 s. Delays at both ends are within 5 %.
     assert!((190_000..=210_000).contains(&bytes), "{bytes}");
     consumer.stop();
     let sent = consumer.consumer(flow).unwrap().counters().sent;
@@ -170,7 +170,7 @@ fn a_face_uses_the_socket_with_the_address_that_its_peer_is_reached_from() {
     assert!(face.status.local.starts_with("udp4://127.0.0.1:"), "{}", face.status.local);
 }
 
-/// Data with so many segments, the last of which is named in each.
+/// Answers with Data of this many segments. Each names the last one.
 struct Object(u64);
 
 impl Serve for Object {
@@ -267,7 +267,7 @@ fn when_the_forwarder_comes_back_prefixes_are_registered_and_consumers_go_on() {
     assert_eq!((lost, back, count), (1, 1, 21));
 }
 
-/// A TCP port of this host that nobody listens at.
+/// A TCP port of this host on which no process listens.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -320,7 +320,7 @@ fn a_forwarder_over_tcp_that_is_gone_is_back_once_it_is_back() {
     assert_eq!(*said.borrow(), ["gone", "back", "registered"]);
 }
 
-/// Takes connections, and drops them at once.
+/// Accepts connections and drops them at once.
 fn start_deaf(folder: &Folder) -> Endpoint {
     let path = folder.path("deaf.sock");
     let listener = UnixListener::bind(&path).unwrap();

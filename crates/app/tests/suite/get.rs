@@ -1,4 +1,4 @@
-//! Getting objects through a running forwarder.
+//! Fetching objects through a running forwarder.
 
 #[path = "../../examples/get.rs"]
 #[allow(dead_code, reason = "it has a main function")]
@@ -32,7 +32,7 @@ use weir_packet::{
 };
 
 const SEGMENT: usize = 1000;
-/// A forwarder that answers nothing itself.
+/// A forwarder without content store.
 const WITHOUT_CACHE: &str = "[tables]\ncontent_store_packets = 0\n";
 const OBJECT: &str = "/get/a";
 
@@ -44,45 +44,45 @@ fn content(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at % 251) as u8 ^ (at / SEGMENT) as u8).collect()
 }
 
-/// What a producer does that is not as it should be.
+/// Faults of a producer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Faults {
-    /// The content of this segment is changed after it was signed.
+    /// The content of this segment is changed after signing.
     tampered: Option<u64>,
-    /// So is that of this one, in the first answer only: a store on the way has it from then on.
+    /// The same for this segment, but only in the first answer. A content store on the path then has it.
     tampered_once: Option<u64>,
-    /// So is that of this one in the first answer, which says that this other one is the last.
+    /// The first answer for this segment is changed and declares that this other segment is the last.
     false_end: Option<(u64, u64)>,
-    /// The last segment alone says, in a right answer, which one is the last.
+    /// Only the last segment, in a valid answer, declares the last segment.
     silent_end: bool,
-    /// So are the metadata, in so many answers.
+    /// The metadata are changed in this many answers.
     metadata_tampered: u32,
     /// This segment is not answered.
     silent: Option<u64>,
-    /// From this one on, all is silent.
+    /// Segments from this one on are not answered.
     silent_from: Option<u64>,
-    /// This segment says that this one is the last.
+    /// This segment declares that this one is the last.
     end: Option<(u64, u64)>,
-    /// The metadata say that this one is the last.
+    /// The metadata declare that this segment is the last.
     metadata_end: Option<u64>,
     /// There are no metadata.
     no_metadata: bool,
-    /// This segment is a Nack of the application.
+    /// This segment is an application-level Nack.
     absent: Option<u64>,
-    /// So are those behind the end.
+    /// Segments beyond the end are application-level Nacks.
     absent_behind: bool,
     /// The first Interest for this segment is lost.
     lost: Option<u64>,
-    /// So many Interests for the metadata are lost; a store has a segment of this older version.
+    /// This many Interests for the metadata are lost. A content store has a segment of this older version.
     metadata_lost: u32,
     older: Option<u64>,
-    /// Metadata have this version, and not the time.
+    /// The version in the metadata, instead of the time.
     metadata_version: Option<u64>,
-    /// What is known of the name is another object below.
+    /// The only known object is another one below the name.
     below: bool,
-    /// This segment has neither a digest nor a signature.
+    /// This segment has neither digest nor signature.
     unsigned: Option<u64>,
-    /// Segments of this version are Nacks of the application, or changed after they were signed.
+    /// Segments of this version are application-level Nacks, or changed after signing.
     gone: Option<u64>,
     spoiled: Option<u64>,
 }
@@ -94,7 +94,7 @@ struct Object {
     faults: Faults,
     key: Option<Arc<Key>>,
     certificates: Vec<Certificate>,
-    /// The newest segment that was asked for.
+    /// The newest requested segment.
     asked: Arc<AtomicU64>,
 }
 
@@ -262,7 +262,7 @@ fn scheme() -> Box<dyn Scheme> {
 }
 
 fn get() -> Get {
-    // What is not answered is soon asked again.
+    // Unanswered Interests are soon repeated.
     let lifetime = Span::from_millis(400);
     Get { lifetime, patience: Some(Span::from_secs(20)), ..Get::new(OBJECT.parse().unwrap()) }
 }
@@ -271,7 +271,7 @@ fn impatient() -> Get {
     Get { patience: Some(Span::from_millis(2500)), ..get() }
 }
 
-/// What comes, and how it ends.
+/// Fetches an object. Returns the content and the result.
 fn all(forwarder: &Running, get: Get, trust: Option<Trust>) -> (Vec<u8>, Result<Report, GetError>) {
     let (mut app, scheme) = (App::connect(&endpoint(forwarder)).unwrap(), scheme());
     let mut fetcher = Fetcher::new(&mut app, get, &*scheme);
@@ -307,7 +307,7 @@ fn go_on(_: Progress<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// A forwarder, a producer with these faults, and what comes of a get.
+/// Runs a forwarder and a producer with these faults, and fetches an object.
 fn with_faults(test: &str, faults: Faults, get: Get) -> (Vec<u8>, Result<Report, GetError>) {
     let folder = Folder::new(test);
     let forwarder = Running::start(&folder, "");
@@ -315,7 +315,7 @@ fn with_faults(test: &str, faults: Faults, get: Get) -> (Vec<u8>, Result<Report,
     all(&forwarder, get, None)
 }
 
-/// What was delivered is the beginning of the content, as whole segments before this one.
+/// Checks that the delivered bytes are the beginning of the content, in whole segments before `before`.
 fn is_beginning(bytes: &[u8], before: u64) {
     assert!(content(40_500).starts_with(bytes) && bytes.len().is_multiple_of(SEGMENT), "{}", bytes.len());
     assert!(bytes.len() as u64 <= before * SEGMENT as u64, "{}", bytes.len());
@@ -398,7 +398,7 @@ fn a_tampered_segment_is_an_error_that_names_it_and_nothing_of_it_is_delivered()
     assert!(error.contains("signature is wrong"), "{error}");
 }
 
-/// A content store would give what is false for ever.
+/// A content store would return a false Data forever.
 #[test]
 fn what_is_not_to_be_believed_is_asked_for_again_past_the_stores_and_the_get_goes_on() {
     let key = Arc::new(key("/get"));
@@ -428,7 +428,7 @@ fn what_is_not_to_be_believed_is_asked_for_again_past_the_stores_and_the_get_goe
             assert!(refused.starts_with("the Data for /get/a/32=metadata cannot be trusted: "), "{refused}");
         }
         assert!(third.starts_with("segment 17 of /get/a/v=7 cannot be trusted: "), "{third}");
-        // What was right has taken its place in the store.
+        // The valid Data has replaced it in the store.
         let (again, outcome) = all(&forwarder, get(), Some(trust()));
         outcome.unwrap();
         assert!(again == content(40_500));
@@ -452,7 +452,7 @@ fn an_end_that_changes_is_an_error() {
         is_beginning(&bytes, 40);
         let error = outcome.unwrap_err();
         let GetError::End { segment, before, now, .. } = error else { panic!("{error}") };
-        // Whoever came first, it is that segment against another.
+        // The two segments contradict each other, whichever arrived first.
         assert!((segment, now) == (at, end) || (before, now) == (end, 40), "{error}");
     }
     let faults = Faults { metadata_end: Some(30), ..Faults::default() };
@@ -473,7 +473,7 @@ fn an_application_nack_is_an_error() {
 fn an_application_nack_behind_the_end_is_none() {
     let folder = Folder::new("get-behind");
     let forwarder = Running::start(&folder, "");
-    // Segment 1 is asked for before it is known that segment 0 is the last.
+    // Segment 1 is requested before it is known that segment 0 is the last.
     let faults = Faults { absent_behind: true, lost: Some(0), ..Faults::default() };
     let _producer = Producing::of(&forwarder, Object { faults, ..Object::new(500) });
     let (bytes, outcome) = all(&forwarder, get(), None);
@@ -481,7 +481,7 @@ fn an_application_nack_behind_the_end_is_none() {
     assert!(bytes == content(500));
 }
 
-// ---- Whom to believe
+// ---- Trust
 
 fn validity() -> Validity {
     let now = Moment::from_unix_ms(wall_ms());
@@ -496,7 +496,7 @@ fn self_signed(key: &Key) -> Certificate {
     Certificate::self_signed(key, Moment::from_unix_ms(wall_ms()), validity()).unwrap()
 }
 
-/// A producer with a key, and certificates of it; what comes.
+/// Runs a producer with a key and certificates, and fetches its object.
 fn signed(
     key: &Arc<Key>,
     certificates: Vec<Certificate>,
@@ -532,7 +532,7 @@ fn what_nobody_signed_does_not_become_a_part_of_what_a_key_has_signed() {
     let forwarder = Running::start(&folder, WITHOUT_CACHE);
     let path = folder.path("file");
     let stuck = Faults { silent_from: Some(23), ..Faults::default() };
-    // All but the segment that is compared.
+    // All segments except the compared one are forged.
     let mut forged = Object { faults: stuck, ..Object::new(40_500) };
     forged.content[..22_000].fill(b'x');
     let (_, outcome) = gets(&forwarder, &path, forged);
@@ -581,7 +581,7 @@ fn a_newer_certificate_that_is_signed_by_itself_does_not_hide_the_one_that_the_a
     let (root, own) = (key("/get"), Arc::new(key("/get/a")));
     let anchor = self_signed(&root);
     for issuer in [b"NA".as_slice(), b"get"] {
-        // By the name of the key the first of them is served.
+        // For the key's name, the producer serves the first certificate.
         let certificates = vec![self_signed(&own), issued(issuer, &own, &root)];
         let (bytes, outcome) = signed(&own, certificates, Some(Trust::Anchor(anchor.clone())));
         outcome.unwrap();
@@ -608,8 +608,8 @@ fn certificates_between_the_data_and_the_anchor_are_fetched() {
     assert!(began.elapsed() >= 5 * running::SECOND, "as long as patience lasts");
 }
 
-/// What comes of an object whose producer has a key, and false Data in between; and the newest segment that was asked for.
-/// Whom to believe: anybody, the key, or the issuer of its certificate.
+/// Fetches an object whose producer has a key, with false Data in between. Also returns the newest requested segment.
+/// `whom` selects the trust: any key, the key, or the issuer of its certificate.
 fn with_false_data(faults: Faults, whom: usize) -> (Vec<u8>, Result<Report, GetError>, u64) {
     let (root, own) = (key("/get"), Arc::new(key("/get/a")));
     let (anchor, certificates) = (self_signed(&root), vec![issued(b"root", &own, &root)]);
@@ -623,7 +623,7 @@ fn with_false_data(faults: Faults, whom: usize) -> (Vec<u8>, Result<Report, GetE
     let object = Object { faults, key, certificates, ..Object::new(40_500) };
     let asked = Arc::clone(&object.asked);
     let _producer = Producing::of(&forwarder, object);
-    // The metadata do not say the end.
+    // The metadata do not contain the end.
     let (bytes, outcome) = all(&forwarder, impatient(), Some(trust));
     (bytes, outcome, asked.load(Ordering::Relaxed))
 }
@@ -645,7 +645,7 @@ fn the_end_that_false_data_say_is_none() {
             let (bytes, outcome, asked) = with_false_data(faults, whom);
             let says = format!("segment {at} says {end}, {silent_end}, {whom}: {:?}", outcome.as_ref().err());
             assert!(outcome.is_ok() && bytes == content(40_500), "{says}");
-            // If all say where the end is, nothing behind it is asked for.
+            // If all Data declare the end, nothing beyond it is requested.
             assert!(silent_end || asked <= 40, "{says} {asked}");
         }
     }
@@ -668,7 +668,7 @@ fn false_data_that_say_an_end_and_are_all_that_comes_are_an_error() {
     }
 }
 
-/// The rest is asked for, and that is what does not come.
+/// The fetch requests the rest, which does not arrive.
 #[test]
 fn patience_ends_a_get_to_which_false_data_said_an_end() {
     let faults = Faults { false_end: Some((0, 0)), silent_from: Some(1), ..Faults::default() };
@@ -730,14 +730,14 @@ fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
     }
 }
 
-/// Leaves a part of 23 segments.
+/// Leaves a part with 23 segments.
 fn leave_a_part(forwarder: &Running, path: &Path) {
     let stuck = Faults { silent_from: Some(23), ..Faults::default() };
     let _producer = Producing::of(forwarder, Object { faults: stuck, ..Object::new(40_500) });
     to_file(forwarder, impatient(), path, &mut go_on).unwrap_err();
 }
 
-/// Gets with a producer, and says what becomes of a part that is there.
+/// Fetches from a producer into a file. Also returns why an existing part was discarded.
 fn gets(forwarder: &Running, path: &Path, object: Object) -> (Vec<Discarded>, Result<Report, GetError>) {
     let _producer = Producing::of(forwarder, object);
     let mut discarded = Vec::new();
@@ -787,13 +787,13 @@ fn a_part_stays_until_something_comes_in_its_place() {
     let nobody = Get { name: "/get/none".parse().unwrap(), ..impatient() };
     let error = to_file(&forwarder, nobody, &path, &mut go_on).unwrap_err();
     assert!(matches!(error, GetError::Nack(..)), "{error}");
-    // A newer version of which nothing comes.
+    // A newer version whose segments do not arrive.
     let silent = Faults { silent_from: Some(0), ..Faults::default() };
     let (discarded, outcome) =
         gets(&forwarder, &path, Object { version: 8, faults: silent, ..Object::new(40_500) });
     assert_eq!(discarded, [Discarded::Gone(object_name(7))]);
     outcome.unwrap_err();
-    // The name as it is, which is not that of the version.
+    // The name is used as it is; it is not the version's name.
     let producer = Producing::of(&forwarder, Object::new(40_500));
     let as_it_is = Get { discovery: false, ..impatient() };
     let error = to_file(&forwarder, as_it_is, &path, &mut go_on).unwrap_err();
@@ -814,7 +814,7 @@ fn another_version_begins_anew_and_other_content_of_a_version_is_an_error() {
     assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Gone(object_name(7))], 30_500));
     assert!(fs::read(&path).unwrap() == content(30_500));
 
-    // What is there of the old version is no more than that it was, or not to be believed.
+    // The rest of the old version is declared absent, or fails verification.
     let gone = Faults { gone: Some(7), ..Faults::default() };
     let spoiled = Faults { spoiled: Some(7), ..Faults::default() };
     for faults in [gone, spoiled] {
@@ -823,7 +823,7 @@ fn another_version_begins_anew_and_other_content_of_a_version_is_an_error() {
             gets(&forwarder, &path, Object { version: 8, faults, ..Object::new(30_500) });
         assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Gone(object_name(7))], 30_500));
     }
-    // And if there is nothing else, that is what is wrong.
+    // If there is no other object, this is the error.
     leave_a_part(&forwarder, &path);
     let faults = Faults { no_metadata: true, ..spoiled };
     let (_, outcome) = gets(&forwarder, &path, Object { version: 8, faults, ..Object::new(30_500) });
@@ -844,7 +844,7 @@ fn a_version_of_a_clock_that_was_set_back_is_the_newest_all_the_same() {
     let folder = Folder::new("get-set-back");
     let forwarder = Running::start(&folder, "");
     let path = folder.path("file");
-    // Of the future, with what is left of it in the forwarder's store.
+    // The part is of a version in the future. The forwarder's store has the rest.
     leave_a_part(&forwarder, &path);
     let faults = Faults { metadata_version: Some(1), ..Faults::default() };
     let mut now = Object { version: 3, faults, ..Object::new(40_500) };
@@ -899,7 +899,7 @@ fn a_full_disk_is_an_error_and_what_was_written_is_right() {
     let full = to_file(&forwarder, get(), Path::new("/dev/full"), &mut go_on).unwrap_err();
     assert_eq!(full.to_string(), "/dev/full: No space left on device (os error 28)");
 
-    /// Has room for some bytes.
+    /// A writer with room for few bytes.
     struct Small(Vec<u8>);
     impl Write for Small {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -982,9 +982,9 @@ fn the_examples_do_what_they_say() {
     assert!(fs::read(&path).unwrap() == text);
 }
 
-// ---- What comes back
+// ---- Reconnection
 
-/// Gets 400 kB, and does something when a tenth is there.
+/// Fetches 400 kB, and calls `then` when a tenth has arrived.
 fn get_and(folder: &Folder, forwarder: &Running, mut then: impl FnMut()) {
     let (mut app, scheme) = (App::connect(&endpoint(forwarder)).unwrap(), scheme());
     let path = folder.path("file");
@@ -1004,7 +1004,7 @@ fn get_and(folder: &Folder, forwarder: &Running, mut then: impl FnMut()) {
     assert!(is_done);
 }
 
-/// Takes its time.
+/// A slow writer.
 struct Slow(Vec<u8>);
 
 impl Write for Slow {
@@ -1068,12 +1068,12 @@ fn the_memory_that_is_given_bounds_what_is_asked_for_ahead() {
     let (bytes, outcome) = all(&forwarder, Get { memory, ..impatient() }, None);
     assert_eq!(bytes.len(), SEGMENT);
     assert!(matches!(outcome, Err(GetError::Missing { segment: 1, .. })));
-    // Ten of some 1060 bytes each on the wire.
+    // Ten segments of about 1060 bytes each on the wire.
     assert_eq!(asked.load(Ordering::Relaxed), 10);
 }
 
-/// Answers everything, but segments from 50 on, with a Data that has this content and says that this is the last
-/// segment, signed by a key.
+/// Answers everything except segments from 50 on, with a Data signed by a key that has this content and declares its
+/// segment the last.
 struct Hostile {
     key: Key,
     content: Vec<u8>,
@@ -1102,7 +1102,7 @@ fn bytes_that_are_no_object_give_errors_and_not_panics() {
         content.extend_from_slice(more);
         content
     };
-    // A segment number as the last, of which the first is too long.
+    // The last component is a segment number. In the first case it is too large.
     let (last, no_last) = ([26, 10, 50, 8, 255, 255, 255, 255, 255, 255, 255, 255], [26, 3, 50, 9, 1]);
     for (content, end, says) in [
         (Vec::new(), None, "the metadata of /get/a cannot be read"),

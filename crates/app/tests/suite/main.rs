@@ -1,4 +1,4 @@
-//! Applications as a library. All tests are one program, because linking takes long.
+//! Tests of the application library. They are one program, because linking takes long.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 

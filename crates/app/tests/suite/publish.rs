@@ -1,4 +1,4 @@
-//! What a publisher answers, without a forwarder.
+//! Answers of a publisher, without a forwarder.
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::Write;
@@ -23,7 +23,7 @@ fn name(uri: &str) -> Name {
     uri.parse().unwrap()
 }
 
-/// What answers an Interest.
+/// The publisher's answer to an Interest.
 fn ask_as(publisher: &mut Publisher, name: &Name, can_be_prefix: bool) -> Option<Vec<u8>> {
     let mut interest = Packet::default();
     interest.name = HashedName::parse(&NameHasher::new(1), name.value()).unwrap();
@@ -37,13 +37,13 @@ fn ask(publisher: &mut Publisher, name: &Name) -> Option<Vec<u8>> {
     ask_as(publisher, name, false)
 }
 
-/// The newest version of an object, as a consumer finds it.
+/// The newest version of an object, as a consumer discovers it.
 fn newest(publisher: &mut Publisher, object: &Name) -> Option<Metadata> {
     let wire = ask_as(publisher, &metadata_name(object), true)?;
     Some(Metadata::decode(Data::decode(&wire).unwrap().payload()).unwrap())
 }
 
-/// All of a version, as a consumer gets it; `None` if a segment is missing.
+/// The whole content of a version, as a consumer fetches it; `None` if a segment is missing.
 fn whole(publisher: &mut Publisher, versioned: &Name) -> Option<Vec<u8>> {
     let (mut content, mut segment) = (Vec::new(), 0);
     loop {
@@ -58,12 +58,12 @@ fn whole(publisher: &mut Publisher, versioned: &Name) -> Option<Vec<u8>> {
     }
 }
 
-/// Content in which every byte says where it is.
+/// Content in which every byte depends on its position.
 fn pattern(len: usize, salt: u8) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8 ^ salt).collect()
 }
 
-/// Notices as text, with the last component of the name they are about.
+/// Notices as text, with the last component of their names.
 type Said = Rc<RefCell<Vec<String>>>;
 
 fn publisher(uri: &str, source: Source, options: PublishOptions) -> (Publisher, Said) {
@@ -88,7 +88,7 @@ fn bytes(content: &[u8], segment_size: usize) -> Publisher {
     publisher("/o", Source::bytes(content.to_vec()), options).0
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -99,7 +99,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// Writes a file, modified so many seconds ago as far as its time of modification tells.
+    /// Writes a file whose mtime is `age` seconds ago.
     fn write(&self, file: &str, content: &[u8], age: u64) -> PathBuf {
         let path = self.0.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -177,7 +177,7 @@ fn metadata_are_fresh_for_10_ms_and_have_a_version_of_their_own() {
     assert!(Data::decode(&second).unwrap().name > data.name);
 }
 
-/// A file is served as soon as it was left alone for 20 ms.
+/// A file is served after it was unmodified for 20 ms.
 fn settle() {
     wait(25);
 }
@@ -315,7 +315,7 @@ fn what_is_published_after_the_clock_was_set_back_is_the_newest_and_no_mix_with_
     assert_eq!(ask(&mut after, &old.with_segment(0)), None);
 }
 
-/// Sets the time of modification back to what it was, as `cp -p`, `tar -x` and `rsync -t` do.
+/// Sets the mtime back to its old value, as `cp -p`, `tar -x` and `rsync -t` do.
 fn set_modified(path: &Path, modified: SystemTime) {
     File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();
 }
@@ -379,7 +379,7 @@ fn what_a_key_signs_leads_to_the_certificate_that_the_anchor_issued() {
     assert_eq!(validator.check(&wire, now), Step::Valid);
 }
 
-/// A key's name that is the same in each run.
+/// The name of a key, the same in each run.
 fn key_name() -> KeyName {
     KeyName::new(name("/me").view(), Component::generic(b"one"))
 }
@@ -425,7 +425,7 @@ fn a_file_that_was_written_just_now_is_waited_for_and_then_any_change_shows() {
         fs::write(&path, pattern(3000, turn)).unwrap();
         let (mut publisher, _) = publisher("/o", Source::path(&path).unwrap(), segments_of(1000));
         let versioned = newest(&mut publisher, &name("/o")).unwrap().versioned;
-        // As soon as possible, and of the same length.
+        // As soon as possible, and with the same length.
         fs::write(&path, pattern(3000, turn + 100)).unwrap();
         let served = whole(&mut publisher, &versioned);
         assert!(served.is_none() || served == Some(pattern(3000, turn)), "turn {turn}");
@@ -558,7 +558,7 @@ fn segments_that_do_not_fit_are_refused_with_the_size_that_does() {
             let mut fits = publish(most).unwrap();
             let versioned = newest(&mut fits, &name(&uri)).unwrap().versioned;
             let wire = ask(&mut fits, &versioned.with_segment(0)).unwrap();
-            // As long as the longest signature would make it, with 160 B left for the link.
+            // The length with the longest possible signature, and 160 B for the link header.
             let longest = wire.len() + 72 - Data::decode(&wire).unwrap().signature.value.len();
             assert_eq!(longest, 8800 - 160, "{algorithm:?}");
         }

@@ -1,4 +1,4 @@
-//! What is published, fetched through a running forwarder.
+//! Fetches published objects through a running forwarder.
 #[path = "../../examples/publish.rs"]
 mod example;
 
@@ -44,7 +44,7 @@ fn pattern(len: usize, salt: u8) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8 ^ salt).collect()
 }
 
-/// A publisher in a thread of its own, until it is stopped or dropped.
+/// A publisher in its own thread, until it is stopped or dropped.
 struct Publishing {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<PublishCounters>>,
@@ -95,10 +95,10 @@ fn options() -> PublishOptions {
     PublishOptions { segment_size: 1000, ..PublishOptions::default() }
 }
 
-/// A consumer, and what it has of an object.
+/// A consumer and its received segments of an object.
 struct Consumer {
     app: App,
-    /// Segments; Data as they came.
+    /// Segments: the Data as received.
     segments: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -119,8 +119,8 @@ impl Consumer {
         Metadata::decode(Data::decode(&wire).unwrap().payload()).unwrap().versioned
     }
 
-    /// Fetches a version at a rate; `at` is called at each segment with how many there are. Says whether it
-    /// came to the end within a time.
+    /// Fetches a version at a rate. Calls `at` at each segment with the number of segments. Returns whether the version
+    /// was complete within the time.
     fn fetch(&mut self, versioned: &Name, rate: Rate, within: Span, at: &mut dyn FnMut(usize)) -> bool {
         let begin = self.app.now();
         let fetch = Fetch { source: Demand::Limited(rate), ..Fetch::new(versioned.clone()) };
@@ -264,7 +264,7 @@ fn certificates_are_found_by_the_name_of_the_key() {
     let public = key.public_key_der().unwrap();
     let issuer = weir_packet::Component::generic(b"lab");
     let past = Validity { not_before: Moment::EPOCH, not_after: now };
-    // The best first: one that is signed by itself may be newer, and one that is newer still may be over.
+    // The best certificate comes first. A self-signed one may be newer, and a still newer one may have expired.
     let issued = [
         Certificate::issue(key.name(), &public, (&root, issuer), 7, validity).unwrap(),
         Certificate::issue(key.name(), &public, (&root, issuer), 6, validity).unwrap(),

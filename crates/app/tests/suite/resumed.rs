@@ -1,4 +1,5 @@
-//! Notes of parts, right and damaged. The harness is that of the fuzz target `get_note`, whose corpus is replayed here.
+//! Notes of partial files, valid and damaged. The harness is that of the fuzz target `get_note`, whose corpus is
+//! replayed here.
 #[path = "../../../../fuzz/src/resume.rs"]
 mod harness;
 

@@ -1,5 +1,5 @@
-//! `weir forward` as a process: killed and started again under load, and what it leaves: a recording that
-//! `weir replay` runs again, a capture that tshark reads.
+//! `weir forward` as a process: killed and restarted under load, a recording that `weir replay` replays, and a capture
+//! that tshark reads.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use crate::running::{Folder, Peer, Producer, SECOND, name, now, pause};
 use serde_json::Value;
 use weir_packet::ServiceClass;
 
-/// The forwarder; killed when it is dropped.
+/// The forwarder. Dropping it kills the process.
 struct Process(Child);
 
 impl Process {
@@ -23,13 +23,13 @@ impl Process {
         Process(command.spawn().unwrap())
     }
 
-    /// As `kill -9` does it.
+    /// Kills it like `kill -9`.
     fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
 
-    /// As its service manager does it; gives back whether it left in peace.
+    /// Stops it like a service manager. Returns whether it ended normally.
     fn stop(mut self) -> bool {
         let pid = self.0.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -44,7 +44,7 @@ impl Drop for Process {
     }
 }
 
-/// A free port; somebody else may take it, though hardly.
+/// A free port. Another process could take it, but this is unlikely.
 fn free_port() -> SocketAddr {
     std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
@@ -56,7 +56,7 @@ struct Setting {
     producer: Producer,
 }
 
-/// A file whose forwarder has a neighbour that answers for `/a`.
+/// The configuration of a forwarder with a neighbour that answers for `/a`.
 fn setting(label: &str, more: &str) -> Setting {
     let dir = folder(label);
     let (file, unix, udp) = (dir.join("weir.toml"), dir.join("s"), free_port());
@@ -74,8 +74,8 @@ fn setting(label: &str, more: &str) -> Setting {
     Setting { dir, file, unix, producer: Producer::start(peer, 500, 0) }
 }
 
-/// An application that asks for one name after the other, each until it is answered, and connects again when it
-/// has lost the forwarder.
+/// An application that requests one name after another, each until it is answered. It reconnects when it has lost the
+/// forwarder.
 struct Consumer {
     peer: Option<Peer>,
     unix: PathBuf,
@@ -83,7 +83,7 @@ struct Consumer {
 }
 
 impl Consumer {
-    /// Goes on until so many more Data are there; gives back how long it took.
+    /// Continues until this many more Data have arrived. Returns how long it took.
     fn get(&mut self, more: u64) -> Duration {
         let (start, until) = (now(), self.got + more);
         while self.got < until {
@@ -92,7 +92,7 @@ impl Consumer {
             let asked = name(&format!("/a/{}", self.got));
             peer.ask(&asked, 100, Some(ServiceClass::Ef));
             match peer.receive(Duration::from_millis(50)) {
-                // Who asked twice gets the Data before once more, from the store.
+                // After a repeated request, the previous Data may arrive again from the store.
                 Some(frame) if frame.is_data() && frame.name() == asked => self.got += 1,
                 Some(_) => {}
                 None if peer.is_closed() => self.peer = None,
@@ -115,11 +115,11 @@ fn a_forwarder_that_is_killed_and_started_again_has_its_traffic_again_and_leaves
     let mut forwarder = Process::start(&file);
     let mut consumer = Consumer { peer: None, unix, got: 0 };
     consumer.get(200);
-    // Another one with the same file does not start, and leaves the files alone.
+    // A second forwarder with the same file does not start, and leaves the files unchanged.
     let file_name = file.to_str().unwrap();
     common::refused(&["forward", "--config", file_name], &["weir.toml:", "stop the other process"]);
     for _ in 0..2 {
-        // What was recorded is written each second.
+        // The recording is written every second.
         let start = now();
         while start.elapsed() < SECOND * 3 / 2 {
             consumer.get(20);
@@ -141,7 +141,7 @@ fn a_forwarder_that_is_killed_and_started_again_has_its_traffic_again_and_leaves
     assert!(producer.answered() >= consumer.got);
     let shown = weir(&["replay", record.to_str().unwrap()]);
     assert!(text(&shown.stdout).contains("Identical: "), "{}", text(&shown.stdout));
-    // A byte of a packet in the middle: a Data's content.
+    // Change a byte in the middle of a packet: in a Data's content.
     let mut changed = fs::read(&record).unwrap();
     let at = changed.windows(100).position(|window| window == [0xDA; 100]).unwrap();
     changed[at + 50] ^= 1;
@@ -156,7 +156,7 @@ fn a_forwarder_that_is_killed_and_started_again_has_its_traffic_again_and_leaves
     common::refused(&["replay", "none-such"], &["none-such"]);
 }
 
-/// What Prometheus would get.
+/// The metrics as Prometheus gets them.
 fn scraped(address: SocketAddr) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: weir\r\nConnection: close\r\n\r\n").unwrap();
@@ -203,7 +203,7 @@ fn a_capture_has_the_frames_of_each_face_both_ways_and_figures_the_delays_of_eac
     }
 }
 
-/// Waits until `weir status --json` satisfies a condition; the last one.
+/// Waits until `weir status --json` satisfies a condition. Returns the last status.
 fn status_when(socket: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let start = now();
     loop {
@@ -226,7 +226,7 @@ fn losses_that_no_face_sees_are_in_the_status_the_metrics_and_the_log() {
         "lost-forwarder",
         &format!("[capture]\npath = \"{}\"\n[metrics]\nlisten = \"{metrics}\"\n", path.display()),
     );
-    // Files end after a block, as on a full disk, and descriptors at 40.
+    // Files end after a block, as on a full disk, and descriptors end at 40.
     let limited = format!("trap '' XFSZ; ulimit -f 1; ulimit -n {}; exec \"$@\"", CONNECTIONS - 20);
     let mut command = Command::new("sh");
     command.args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_weir"), "forward", "--config"]).arg(&file);
@@ -238,9 +238,9 @@ fn losses_that_no_face_sees_are_in_the_status_the_metrics_and_the_log() {
     });
     let mut consumer = Consumer { peer: None, unix: unix.clone(), got: 0 };
     consumer.get(100);
-    // Others take all descriptors for a while.
+    // Other peers take all descriptors for a while.
     drop((0..CONNECTIONS).map(|_| Peer::unix(&unix)).collect::<Vec<_>>());
-    // Nobody reads while more comes than a socket keeps.
+    // The process is stopped while more arrives than a socket buffers.
     let signal = |name: &str| {
         let pid = forwarder.0.id().to_string();
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
@@ -267,7 +267,7 @@ fn losses_that_no_face_sees_are_in_the_status_the_metrics_and_the_log() {
         let line = format!("weir_{key}_total {}\n", count(&status, key));
         assert!(figures.contains(&line), "{line}{figures}");
     }
-    // The traffic goes on; the log tells what happened within a sweep of five seconds.
+    // The traffic continues. The log reports the problems within a sweep of five seconds.
     consumer.get(100);
     pause(6 * SECOND);
     assert!(forwarder.stop());
@@ -278,7 +278,7 @@ fn losses_that_no_face_sees_are_in_the_status_the_metrics_and_the_log() {
     }
 }
 
-/// `weir` as the user nobody; needs root. `None`: this is not root, or nobody cannot run it.
+/// Runs `weir` as the user nobody. Returns `None` without root, or if nobody cannot run it.
 fn as_nobody(binary: &Path, socket: &str, arguments: &[&str]) -> Option<Output> {
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65_534;
@@ -296,7 +296,7 @@ fn as_nobody(binary: &Path, socket: &str, arguments: &[&str]) -> Option<Output> 
 #[test]
 fn another_user_of_this_host_may_look_and_register_and_nothing_else() {
     let Setting { file, unix, producer: _producer, .. } = setting("nobody", "");
-    // Others may not be allowed into the folder of the build.
+    // Other users may have no access to the build folder.
     let open = Folder::new("cli-nobody");
     let (binary, socket) = (open.path("weir"), open.path("s"));
     let written = fs::read_to_string(&file).unwrap();
@@ -328,7 +328,7 @@ fn another_user_of_this_host_may_look_and_register_and_nothing_else() {
     assert!(faces.as_array().unwrap().iter().any(|face| face["face"] == 256));
     let store: Value = serde_json::from_slice(&store.stdout).unwrap();
     assert!(store["capacity"].as_u64().unwrap() > 0, "{store}");
-    // The user of the forwarder may.
+    // The forwarder's user has the right.
     let set = weir(&["cs", "config", "--capacity", "7", "--socket", &socket]);
     assert!(set.status.success() && set.stderr.is_empty(), "{}", text(&set.stderr));
     let cut = weir(&["cs", "config", "--capacity", "99999999999999", "--socket", &socket, "--json"]);

@@ -1,4 +1,4 @@
-//! `weir get` as a process: what it writes, what it says, and how it ends.
+//! `weir get` as a process: its files, its messages, and its exit codes.
 
 use std::fs;
 use std::io::Read;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use weir_app::rdr::{Metadata, metadata_name};
 use weir_packet::{Component, Data, MetaInfo, Name, SignatureInfo, SignatureType, Signer, component_type};
 
-/// `weir put` of a file with a pattern.
+/// Runs `weir put` for a file with a pattern.
 fn publish(folder: &Folder, name: &str, len: usize, more: &[&str]) -> Put {
     let file = written(folder, "file", &pattern(len));
     let mut put = Put::start(folder, &[&[name, &file], more].concat(), Stdio::null());
@@ -52,7 +52,7 @@ fn content_goes_to_standard_output_or_to_a_file_and_statistics_beside_it() {
     assert_eq!((&told["class"], &beside["class"]), (&"EF".into(), &"BE".into()));
 }
 
-/// The consumer measures its own hop, and the forwarder tells it how much of the way is not of that.
+/// The consumer measures its own hop, and the forwarder reports how much of the delay is beyond that hop.
 #[test]
 fn a_file_comes_under_hbhcm_through_a_forwarder_that_runs_it() {
     let folder = Folder::new("cli-get-hbhcm");
@@ -64,7 +64,7 @@ fn a_file_comes_under_hbhcm_through_a_forwarder_that_runs_it() {
     assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"hbhcm".into(), &3_000_000.into()));
 }
 
-/// The forwarder labels what it passes on, and the consumer has one path.
+/// The forwarder labels the packets that it forwards, and the consumer has one path.
 #[test]
 fn a_file_comes_under_dpccp_through_forwarders_that_run_it_or_know_nothing_of_it() {
     for (name, config) in [("runs", "[scheme]\nname = \"dpccp\"\n"), ("plain", "")] {
@@ -78,7 +78,7 @@ fn a_file_comes_under_dpccp_through_forwarders_that_run_it_or_know_nothing_of_it
     }
 }
 
-/// Who follows rates and is told none probes for one, and says so once.
+/// A consumer that follows rates but receives none probes for one, and reports this once.
 #[test]
 fn a_file_comes_under_qsccp_through_a_forwarder_that_says_no_rate() {
     let folder = Folder::new("cli-get-untold");
@@ -88,7 +88,7 @@ fn a_file_comes_under_qsccp_through_a_forwarder_that_says_no_rate() {
     assert!(output.stdout == pattern(30_000_000));
     let said = text(&output.stderr);
     assert_eq!(
-        said.matches("no forwarder on the path has said a rate so far: probing for one").count(),
+        said.matches("no forwarder on the path has reported a rate so far: probing for one").count(),
         1,
         "{said}"
     );
@@ -96,7 +96,7 @@ fn a_file_comes_under_qsccp_through_a_forwarder_that_says_no_rate() {
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
 }
 
-/// Each Data tells of the queue of the link, and the window stays where that queue is short.
+/// Each Data reports the queue of the link, and the window keeps that queue short.
 #[test]
 fn a_file_comes_under_e2e_aqm_over_a_link_whose_queue_it_hears_of() {
     let folders = ["cli-get-e2e-near", "cli-get-e2e-far"].map(Folder::new);
@@ -113,7 +113,7 @@ fn a_file_comes_under_e2e_aqm_over_a_link_whose_queue_it_hears_of() {
     assert!(told["marks"].as_u64().unwrap() >= told["segments"].as_u64().unwrap(), "{told}");
 }
 
-/// The near forwarder has no route to the name, and one to the network of its producer.
+/// The near forwarder has no route for the name, but one for the network of its producer.
 #[test]
 fn by_a_hint_a_file_and_answers_to_pings_come_from_where_no_route_leads() {
     let folders = ["cli-hint-near", "cli-hint-far"].map(Folder::new);
@@ -144,7 +144,7 @@ fn by_a_hint_a_file_and_answers_to_pings_come_from_where_no_route_leads() {
     assert!(!summary.contains("20 sent, 0 received"), "{summary}");
 }
 
-/// The far forwarder is in the network, and the certificate has to be fetched too.
+/// The far forwarder is in that network, and the certificate must be fetched too.
 #[test]
 fn a_certificate_comes_by_the_hint_or_from_elsewhere() {
     let folders = ["cli-hint-trust-near", "cli-hint-trust-far"].map(Folder::new);
@@ -165,7 +165,7 @@ fn a_certificate_comes_by_the_hint_or_from_elsewhere() {
     assert!(output.stdout == pattern(50_000));
 }
 
-/// The forwarder holds Interests back and tells the consumer how many wait.
+/// The forwarder holds Interests back, and tells the consumer how many wait.
 #[test]
 fn a_file_comes_under_ndn_qsf_through_a_forwarder_that_runs_it() {
     let folder = Folder::new("cli-get-qsf");
@@ -177,7 +177,7 @@ fn a_file_comes_under_ndn_qsf_through_a_forwarder_that_runs_it() {
     assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"ndn-qsf".into(), &3_000_000.into()));
 }
 
-/// CoDel drops Data at the queue of the link, and the consumer asks for them again.
+/// CoDel drops Data at the queue of the link, and the consumer requests them again.
 #[test]
 fn a_file_comes_under_tcp_newreno_over_a_link_whose_queue_drops() {
     let folders = ["cli-get-tcp-near", "cli-get-tcp-far"].map(Folder::new);
@@ -296,7 +296,8 @@ fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
     let had = fs::metadata(&part).unwrap().len();
     assert!(had > 0 && had < 100_000_000, "{had}");
 
-    // Another name, of which nothing comes, and another trust, by which nothing is to be believed, take nothing away.
+    // A fetch of another name that receives nothing, and one with another trust that accepts nothing, do not remove the
+    // part.
     let output = run(&folder, &["get", "/movies/b", "-o", &got, "--patience", "1s"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
@@ -364,7 +365,7 @@ fn patience_ends_it_and_so_does_a_reader_that_goes() {
     assert!(began.elapsed() >= 2 * SECOND);
 }
 
-/// A way of 20 ms between the forwarder whose neighbour it is, and another one.
+/// A path of 20 ms between the forwarder's neighbour and another forwarder.
 fn slow_way(to: SocketAddr) -> SocketAddr {
     let [near, far] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
     let address = near.local_addr().unwrap();
@@ -389,7 +390,7 @@ fn slow_way(to: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Another content of a name, with right digests: what describes it, and its only segment.
+/// False content for a name, with valid digests: its metadata, and its only segment.
 fn forgery(name: &Name) -> [Vec<u8>; 2] {
     let versioned = name.clone().with_version(u64::MAX >> 12);
     let mut description = Vec::new();
@@ -407,7 +408,7 @@ fn forgery(name: &Name) -> [Vec<u8>; 2] {
     })
 }
 
-/// It sends a description of its own and its own content for the name all the time, and need not hear what is asked.
+/// The attacker sends false metadata and false content for the name all the time. It need not hear the Interests.
 #[test]
 fn a_stranger_who_answers_what_the_next_hop_was_asked_changes_and_stops_nothing() {
     let folders = ["cli-get-stranger-near", "cli-get-stranger-far"].map(Folder::new);
@@ -432,7 +433,7 @@ fn a_stranger_who_answers_what_the_next_hop_was_asked_changes_and_stops_nothing(
             pause(Duration::from_millis(1));
         }
     });
-    // Without a key, and with one; then the same from the content store.
+    // First without a key, then with one, then the same from the content store.
     let trusts: [&[&str]; 2] = [&[], &["--key", &certificate]];
     for round in ["from the producer", "from the store"] {
         for (name, trust) in names.into_iter().zip(trusts) {

@@ -1,5 +1,5 @@
-//! The command `weir` beside running forwarders. These tests wait for sockets and clocks, and some of them measure rates: so
-//! they are a program of their own, and what computes is in `suite`.
+//! The command `weir` with running forwarders. These tests wait for sockets and clocks, and some of them measure rates.
+//! So they are a separate program; tests that only compute are in `suite`.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]

@@ -1,4 +1,4 @@
-//! The commands that ask a running forwarder, against management without packets.
+//! The commands that query a running forwarder, with a management server without packets.
 
 use std::process::{Command, Output};
 
@@ -11,7 +11,7 @@ fn run(server: &Server, line: &str) -> Output {
     command.env(TRANSPORT_VARIABLE, server.uri()).args(line.split_whitespace()).output().unwrap()
 }
 
-/// What a command prints that is done.
+/// The output of a command that succeeds.
 fn done(server: &Server, line: &str) -> String {
     let output = run(server, line);
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
@@ -23,7 +23,7 @@ fn json(server: &Server, line: &str) -> Value {
     serde_json::from_str(&done(server, &format!("{line} --json"))).unwrap()
 }
 
-/// What a command says that is not done.
+/// The error of a command that fails.
 fn error(server: &Server, line: &str) -> String {
     let output = run(server, line);
     assert_eq!(output.status.code(), Some(2), "{line}");
@@ -35,7 +35,7 @@ fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-/// The words of the line that begins with this one.
+/// The words of the line whose first word is `first`.
 fn row<'a>(text: &'a str, first: &str) -> Vec<&'a str> {
     let mut lines = text.lines().map(words);
     lines.find(|line| line.first() == Some(&first)).unwrap_or_else(|| panic!("no {first} in {text}"))
@@ -51,6 +51,16 @@ fn the_status_of_a_forwarder_is_a_page_or_a_document() {
     let document = json(&server, "status");
     assert_eq!((&document["faces"], &document["pit_entries"]), (&json!(3), &json!(3)));
     assert_eq!(document["in_interests"], 5);
+}
+
+#[test]
+fn the_overview_of_a_forwarder_is_rates_or_a_document() {
+    let server = Server::start("cli-top");
+    let text = done(&server, "top --every 1s");
+    assert!(text.starts_with("mock 1, up for "), "{text}");
+    assert!(!text.contains('\x1b'), "a pipe is no terminal: {text}");
+    let document = json(&server, "top");
+    assert_eq!((&document["version"], &document["face_count"]), (&json!("mock 1"), &json!(3)));
 }
 
 #[test]
@@ -127,8 +137,8 @@ fn strategies_are_set_by_their_short_names_too() {
     done(&server, "strategy set /b /localhost/nfd/strategy/best-route/v=1");
     assert_eq!(row(&done(&server, "strategy"), "/a"), ["/a", "/localhost/nfd/strategy/multicast/v=1"]);
     assert_eq!(json(&server, "strategy list").as_array().unwrap().len(), 3);
-    assert_eq!(done(&server, "strategy unset /a"), "/a has no strategy of its own any more.\n");
-    assert_eq!(done(&server, "strategy unset /a"), "/a had no strategy of its own.\n");
+    assert_eq!(done(&server, "strategy unset /a"), "/a no longer has its own strategy.\n");
+    assert_eq!(done(&server, "strategy unset /a"), "/a did not have its own strategy.\n");
     assert_eq!(
         json(&server, "strategy")[0],
         json!({"prefix": "/", "strategy": "/localhost/nfd/strategy/best-route/v=1"})

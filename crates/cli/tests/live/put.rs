@@ -1,4 +1,4 @@
-//! `weir put` as a process, and what it says.
+//! `weir put` as a process, and its messages.
 
 use core::ops::ControlFlow;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use weir_app::{App, OwnedReply, SingleInterest};
 use weir_management::client::Endpoint;
 use weir_packet::{Data, KeyLocator, Name};
 
-/// Asks once for each segment of the newest version; the content, and the last Data.
+/// Requests each segment of the newest version once. Returns the content, and the last Data.
 fn get(folder: &Folder, object: &str) -> (Vec<u8>, Vec<u8>) {
     let mut app = App::connect(&Endpoint::Unix(folder.path("nfd.sock"))).unwrap();
     let mut ask = |interest: SingleInterest| match app
@@ -118,7 +118,7 @@ fn who_does_not_read_what_it_says_is_served_all_the_same() {
     let _forwarder = Running::start(&folder, "");
     let films = folder.path("films");
     fs::create_dir_all(&films).unwrap();
-    // The lines are more than a pipe holds.
+    // The lines are more than a pipe buffers.
     let names: Vec<String> = (0..600).map(|number| format!("{number}{}", "x".repeat(200))).collect();
     names.iter().for_each(|name| fs::write(films.join(name), b"abc").unwrap());
     let arguments = ["/films", films.to_str().unwrap(), "--settle", "20ms"];
@@ -127,7 +127,7 @@ fn who_does_not_read_what_it_says_is_served_all_the_same() {
     for (at, name) in names.iter().enumerate() {
         assert_eq!(get(&folder, &format!("/films/{name}")).0, b"abc");
         if at == names.len() / 2 {
-            // The pipe is full by now, and how far it is is said every second.
+            // The pipe is full by now, and progress is printed every second.
             pause(Duration::from_millis(1500));
         }
     }
@@ -177,7 +177,7 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
     fails(&folder, &other, "is a key for ed25519, not for hmac");
 }
 
-/// What a process has said on standard error, once it has ended well.
+/// The standard error of a process that has ended with success.
 fn warnings_of(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
@@ -234,7 +234,7 @@ fn it_warns_of_what_nobody_can_get() {
             &[command, "/a", "--hint", "/localhop/a"],
             "does not begin with /localhost or /localhop",
         );
-        // Such an Interest is longer than any packet: without a word it would only time out.
+        // Such an Interest is longer than any packet. Without an error it would only time out.
         let long = format!("/{}", "x".repeat(4300));
         fails(
             &folder,

@@ -10,7 +10,7 @@ use crate::common::{self, folder, keys, printed, refused, text, weir};
 use crate::running::{Folder, Running, SECOND, now, pause};
 use serde_json::Value;
 
-/// Three nodes: two consume what the third produces, one of them all that is there, the other at a rate.
+/// Three nodes: two consume what the third produces, one of them as fast as possible, the other at a rate.
 const SCENARIO: &str = r#"
 title = "Two consumers and a producer"
 source = "assumed: a test"
@@ -84,7 +84,7 @@ window = "late"
 at_most = 0.9
 "#;
 
-/// C and P run the scheme, M between them does not.
+/// C and P run the scheme, but M between them does not.
 const OVERLAY: &str = r#"
 title = "A bottleneck that knows nothing"
 source = "assumed: a test"
@@ -122,7 +122,7 @@ to = "6 s"
 source = "assumed: a test"
 "#;
 
-/// Two ways of different rates from S to R.
+/// Two paths with different rates from S to R.
 const TWO_WAYS: &str = r#"
 title = "Two ways"
 source = "assumed: a test"
@@ -179,7 +179,7 @@ fn traffic(arguments: &[&str]) -> Output {
     weir(&[&["traffic"], arguments].concat())
 }
 
-/// The document of a call that succeeds, and what it says on stderr.
+/// The document of a successful call, and its standard error.
 fn done(arguments: &[&str]) -> (Value, String) {
     let output = traffic(&[arguments, &["--json"]].concat());
     let said = text(&output.stderr);
@@ -196,7 +196,7 @@ fn goodput(row: &Value) -> f64 {
     row["goodput_bps"].as_f64().unwrap()
 }
 
-/// Keys of documents and of all rows in them, by path; a list has those of its first row.
+/// Collects the keys of documents and of all rows in them, by path. A list has those of its first row.
 fn shape(path: &str, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(_) => {
@@ -223,7 +223,7 @@ fn the_flows_of_a_scenario_run_on_a_forwarder_and_give_the_results_of_the_simula
     assert!(whole["delay_ms"]["p99"].as_f64().is_some() && whole["class"] == "EF", "{whole}");
     let [late, early] = &document["windows"].as_array().unwrap()[..] else { panic!("{document}") };
     assert_eq!((&late["from_s"], &early["to_s"]), (&Value::from(1.0), &Value::from(1.0)));
-    // 400 kb/s of Data that are some 1.06 kB with 1000 B of content.
+    // 400 kb/s of Data of about 1.06 kB with 1000 B of content.
     for (window, count) in [(late, 2.0), (early, 2.0)] {
         let stream =
             window["groups"].as_array().unwrap().iter().find(|row| row["group"] == "stream").unwrap();
@@ -320,7 +320,7 @@ fn nodes_may_be_at_forwarders_of_their_own() {
     assert!(fs::metadata(out.join("flows.parquet")).unwrap().len() > 1_000);
 }
 
-/// A flow over an overlay on real sockets, and simulated: the bottleneck is a forwarder that runs no scheme, and the others
+/// A flow over an overlay on real sockets, and simulated. The bottleneck is a forwarder that runs no scheme; the others
 /// measure across it.
 fn over_a_forwarder_that_knows_nothing(scheme: &str) -> [Value; 2] {
     let names = ["C", "M", "P"];
@@ -354,7 +354,7 @@ fn over_a_forwarder_that_knows_nothing(scheme: &str) -> [Value; 2] {
     [&real, &simulated].map(|document| flow(&document["windows"][0], "C", "/over").clone())
 }
 
-/// The queue is the only delay here. So at the end every Data is marked, and the window is 32.
+/// The only delay is the queue. So at the end every Data is marked, and the window is 32.
 #[test]
 fn hbhcm_measures_across_a_forwarder_that_knows_nothing_of_it_as_in_the_simulator() {
     let [real, simulated] = over_a_forwarder_that_knows_nothing("hbhcm");
@@ -362,11 +362,11 @@ fn hbhcm_measures_across_a_forwarder_that_knows_nothing_of_it_as_in_the_simulato
         |key: &str| real["delay_ms"][key].as_f64().unwrap() / simulated["delay_ms"][key].as_f64().unwrap();
     assert!((goodput(&real) / goodput(&simulated) - 1.0).abs() < 0.1, "{real} {simulated}");
     assert!((ratio("mean") - 1.0).abs() < 0.25, "{real} {simulated}");
-    // 32 Data of some 1060 bytes at 4 Mb/s are 68 ms.
+    // 32 Data of about 1060 bytes at 4 Mb/s take 68 ms.
     assert!((simulated["delay_ms"]["mean"].as_f64().unwrap() - 68.0).abs() < 7.0, "{simulated}");
 }
 
-/// No file of a forwarder that runs Sluice has a rate: the link is found by the time of the hop.
+/// No forwarder that runs Sluice has a rate in its file: Sluice finds the link's rate from the hop delay.
 #[test]
 fn sluice_finds_the_rate_of_a_forwarder_that_says_none_as_in_the_simulator() {
     unless_disturbed(|| {
@@ -375,7 +375,8 @@ fn sluice_finds_the_rate_of_a_forwarder_that_says_none_as_in_the_simulator() {
     });
 }
 
-/// Goodput is as in the simulator, and the delay not that of a full queue: the simulator's, and what a busy machine adds.
+/// Checks that the goodput is as in the simulator, and that the delay is not that of a full queue but the simulator's,
+/// plus what a busy machine adds.
 fn keeps_a_short_queue(real: &Value, simulated: &Value) -> Result<(), String> {
     let delay = |row: &Value| row["delay_ms"]["mean"].as_f64().unwrap();
     let is_same = (goodput(real) / goodput(simulated) - 1.0).abs() < 0.1;
@@ -383,8 +384,8 @@ fn keeps_a_short_queue(real: &Value, simulated: &Value) -> Result<(), String> {
     if is_same && is_short { Ok(()) } else { Err(format!("{real}\n{simulated}")) }
 }
 
-/// DPCCP on real sockets, over two ways between R and S: the consumer learns both by their labels, fills both, and keeps
-/// its packets waiting, as in the simulator.
+/// DPCCP on real sockets, over two paths between R and S. The consumer learns both from their labels, fills both, and
+/// keeps its packets waiting, as in the simulator.
 #[test]
 fn dpccp_fills_two_ways_as_in_the_simulator() {
     let names = ["R", "U", "V", "S"];
@@ -394,7 +395,8 @@ fn dpccp_fills_two_ways_as_in_the_simulator() {
         format!("[[face]]\nname = \"{name}\"\nremote = \"udp4://127.0.0.1:{port}\"\n{keys}\n")
     };
     let route = |face: &str| format!("[[route]]\nprefix = \"/both\"\nface = \"{face}\"\n");
-    // Few first Interests: the queue of more than these, in half a millisecond, lasts longer than the test.
+    // There are few first Interests: the queue of a larger burst within half a millisecond would last longer than the
+    // test.
     let scheme = "[scheme]\nname = \"dpccp\"\n[scheme.dpccp]\nfirst_interests = 10\n[tables]\ncontent_store_packets = 0\n";
     let bottleneck = |rate: &str| format!("rate = \"{rate}\"\nqueue = 200");
     let files = [
@@ -419,26 +421,26 @@ fn dpccp_fills_two_ways_as_in_the_simulator() {
     let (real, _) = done(&[file, "--socket", &sockets[0], "--socket", &sockets[1]]);
     let simulated: Value = serde_json::from_str(&printed(&weir(&["run", file, "--json"]))).unwrap();
     let [real, simulated] = [&real, &simulated].map(|document| flow(&document["windows"][0], "R", "/both"));
-    // 1000 of some 1080 bytes of 9 Mb/s.
+    // The content is 1000 of about 1080 bytes, at 9 Mb/s.
     assert!((goodput(simulated) / 8.3e6 - 1.0).abs() < 0.03, "{simulated}");
     assert!((goodput(real) / goodput(simulated) - 1.0).abs() < 0.1, "{real} {simulated}");
-    // 20 Data at 9 Mb/s are 19 ms, and one takes 1.4 ms or 2.9 ms itself.
+    // 20 Data at 9 Mb/s take 19 ms, and the transmission of one takes 1.4 ms or 2.9 ms.
     let mean = |row: &Value| row["delay_ms"]["mean"].as_f64().unwrap();
     assert!((mean(simulated) - 21.0).abs() < 4.0, "{simulated}");
     assert!((mean(real) / mean(simulated) - 1.0).abs() < 0.4, "{real} {simulated}");
 }
 
-/// NDN-QSF on real sockets: two forwarders with 4 Mb/s between them. The one of the consumer learns how much the other's
-/// queue bears, and holds the rest of the consumer's Interests.
+/// NDN-QSF on real sockets: two forwarders with 4 Mb/s between them. The consumer's forwarder learns how much the
+/// other's queue bears, and holds the consumer's other Interests.
 ///
-/// While the host takes the processor away, Data gather, and arrive faster than the link is: by equation 2 the estimate of its
-/// bandwidth is then too high. So a run that was disturbed may be repeated.
+/// While the host takes the processor away, Data gather, and then arrive faster than the link's rate. By equation 2 the
+/// estimate of the bandwidth is then too high. So a disturbed run may be repeated.
 #[test]
 fn ndn_qsf_keeps_its_queues_between_forwarders_as_in_the_simulator() {
     unless_disturbed(compare_with_the_simulator);
 }
 
-/// Compares, and does so again at most twice, if the host was seen to disturb it.
+/// Compares. Repeats at most twice if the host disturbed the run.
 fn unless_disturbed(compare: impl Fn() -> Result<(), String> + Sync) {
     for run in 1.. {
         let (compared, disturbed) = while_watched(&compare);
@@ -447,10 +449,11 @@ fn unless_disturbed(compare: impl Fn() -> Result<(), String> + Sync) {
     }
 }
 
-/// Of the six seconds of a run, 2 %. Runs with half as much were as in the simulator; stops of 40 ms each 200 ms are too much.
+/// Threshold for a disturbed run: 2 % of its six seconds. Runs with half as much were as in the simulator; stops of 40
+/// ms each 200 ms are too much.
 const DISTURBED: Duration = Duration::from_millis(120);
 
-/// What work says, and for how long in all the host kept a thread waiting meanwhile that was to go on.
+/// Returns the result of `work`, and for how long in total the host kept a runnable thread waiting meanwhile.
 fn while_watched<T: Send>(work: impl FnOnce() -> T + Send) -> (T, Duration) {
     const NAP: Duration = Duration::from_millis(1);
     thread::scope(|scope| {
@@ -510,7 +513,7 @@ fn compare_with_the_simulator() -> Result<(), String> {
     if is_same { Ok(()) } else { Err(format!("{real} {simulated}")) }
 }
 
-/// Three ports on which nobody listens.
+/// Three ports on which no process listens.
 fn free_ports() -> [u16; 3] {
     let sockets = [(); 3].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
     sockets.map(|socket| socket.local_addr().unwrap().port())
@@ -545,7 +548,7 @@ to = "6 s"
 source = "assumed: a test"
 "#;
 
-/// Under this scheme and at this rate goodput is as in the simulator, and the queue as short.
+/// Checks that under this scheme and at this rate the goodput is as in the simulator, and the queue as short.
 fn keeps_a_queue_as_short_as_in_the_simulator(scheme: &str, rate: &str) {
     unless_disturbed(|| over_a_link_of_this_rate(scheme, rate));
 }
@@ -574,23 +577,23 @@ fn a_consumer_that_is_told_of_a_queue_keeps_it_as_short_as_in_the_simulator() {
     keeps_a_queue_as_short_as_in_the_simulator("e2e-aqm", "4 Mb/s");
 }
 
-/// The file at the producer's end has the rate, that at the consumer's end has none.
+/// The file at the producer's end contains the rate; the file at the consumer's end does not.
 #[test]
 fn a_forwarder_that_is_told_the_rate_of_a_link_keeps_its_queue_as_short_as_in_the_simulator() {
     keeps_a_queue_as_short_as_in_the_simulator("sluice", "4 Mb/s");
 }
 
-/// At 20 Mb/s the target of 5 ms is ten packets, enough for duplicate ACKs.
+/// At 20 Mb/s the target of 5 ms is ten packets, enough for duplicate acknowledgements.
 #[test]
 fn tcp_over_codel_keeps_a_queue_as_short_as_in_the_simulator() {
     keeps_a_queue_as_short_as_in_the_simulator("tcp-newreno", "20 Mb/s");
 }
 
-/// A call that goes on until it is told to stop.
+/// A command that runs until it is stopped.
 struct Going(Child, Option<BufReader<std::process::ChildStderr>>);
 
 impl Going {
-    /// Starts it, and waits until it is ready.
+    /// Starts the command, and waits until it is ready.
     fn start(arguments: &[&str]) -> Going {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
         command.arg("traffic").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -602,7 +605,7 @@ impl Going {
         Going(child, Some(said))
     }
 
-    /// Stops it as the user does; what it printed, and what it said.
+    /// Stops the command as a user does. Returns its standard output and standard error.
     fn stop(mut self) -> (String, String) {
         let pid = self.0.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());

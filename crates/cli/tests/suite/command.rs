@@ -1,4 +1,4 @@
-//! The command line as its users meet it: what it prints where, its exit codes, its complaints.
+//! The command line from a user's view: output, exit codes and error messages.
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Output, Stdio};
@@ -132,11 +132,11 @@ fn a_setting_of_a_scheme_that_does_not_run_is_refused_with_those_that_do() {
     let several = ["compare", "examples/minimal", "qsccp/dumbbell", "--schemes", "bbr", "--json"];
     refused(&[&several[..], &cubic].concat(), &[none]);
     refused(&[&["traffic", "examples/minimal", "--scheme", "bbr"], &cubic[..]].concat(), &[none]);
-    // It runs, or is what the optimum is computed by.
+    // The scheme runs, or the optimum is computed for it.
     printed(&weir(&[&compare[..], &["bbr,cubic"], &cubic].concat()));
     let own = ["--set", "flow.video.scheme=cubic"];
     printed(&weir(&[&bbr[..], &cubic, &own].concat()));
-    // It is enough that one of several scenarios runs it.
+    // One of several scenarios runs it, which suffices.
     let file = changed("own-scheme", "[[flow]]", "[[flow]]\nscheme = \"cubic\"");
     let several = ["compare", "examples/minimal", &file, "--schemes", "bbr", "--seeds", "1", "--json"];
     printed(&weir(&[&several[..], &cubic].concat()));
@@ -419,7 +419,7 @@ fn the_optimum_says_that_it_knows_nothing_of_greed_where_flows_are() {
     assert!(greedy.contains("ignores greedy flows") && !said(&[]).contains("greedy flows:"), "{greedy}");
 }
 
-/// In the dumbbell the flows of a class are one group.
+/// In the dumbbell, the flows of a class are one group.
 #[test]
 fn a_group_has_the_figures_of_its_flows_together() {
     let document: Value = serde_json::from_str(&printed(&short(&["--json"]))).unwrap();
@@ -443,14 +443,14 @@ fn each_window_says_how_far_flows_are_from_the_optimum() {
         let (measured, best) = (number(flow, "goodput_bps"), number(&optimum["flows"][0], "goodput_bps"));
         let apart = (measured / best - 1.0).abs();
         assert!((number(&optimum["distance"], "mean") - apart).abs() < 1e-12, "{optimum}");
-        // 10 Mb/s of Data, of which so much is content; QSCCP's target and its own fields are the distance.
+        // The difference from the content's part of 10 Mb/s of Data is QSCCP's target and its own fields.
         assert!((9.1e6..9.4e6).contains(&best) && apart < 0.02, "{measured} of {best}");
         assert_eq!(number(&optimum["distance"], "within_5_percent"), 1.0);
         assert_eq!(
             (optimum["objective"].as_str(), optimum["utilisation"].as_f64()),
             (Some("link-fair"), Some(1.0))
         );
-        // The scheme's own target is a part of that, and nearer.
+        // The scheme's own target is a part of that, and closer.
         let target = &optimum["target"];
         let all: f64 =
             optimum["flows"].as_array().unwrap().iter().map(|flow| number(flow, "goodput_bps")).sum();
@@ -514,7 +514,7 @@ fn the_optimum_of_a_scenario_is_printed_and_is_one_document() {
         );
         assert_eq!(document["completions"].as_array().unwrap().len(), 24);
     }
-    // Without windows: the whole run.
+    // Without windows, the document covers the whole run.
     let document = printed(&weir(&["optimum", "examples/minimal", "--json", "--window", "0:10"]));
     let document: Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["utilisation"].as_f64(), Some(1.0));
@@ -538,7 +538,8 @@ fn an_optimum_that_cannot_be_is_refused() {
     refused(&of(&set), &["--set node.C1.cache_ratio=1: ", "all content that the consumer requests"]);
 }
 
-/// Two flows of one length by one link: each takes twice as long as alone, in the optimum and about so when measured.
+/// Two flows of the same length share a link: each takes twice as long as alone, in the optimum and approximately when
+/// measured.
 #[test]
 fn slowdowns_stand_beside_those_of_the_optimum() {
     let text = "title = \"two\"\nduration = \"10 s\"\n[scheme]\ndefault = \"fixed\"\n[routing]\npolicy = \
@@ -581,7 +582,7 @@ fn slowdowns_stand_beside_those_of_the_optimum() {
     }
 }
 
-/// What a program needs to decide by itself is in each row.
+/// Each row contains everything that a program needs to decide for itself.
 #[test]
 fn holds_follows_from_the_other_keys_of_an_expectation() {
     let document: Value = serde_json::from_str(&printed(&short(&["--json"]))).unwrap();
@@ -631,7 +632,7 @@ fn what_was_set_is_printed_with_the_results() {
 
 #[test]
 fn the_document_says_which_program_made_it_and_with_which_command() {
-    // Kept runs say which program made them.
+    // Kept runs record which program made them.
     let alone = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_weir")).args(args).output().unwrap();
     let document = |args: &[&str]| -> Value { serde_json::from_str(&printed(&alone(args))).unwrap() };
     let made = document(&[
@@ -672,12 +673,12 @@ fn several_seeds_are_an_array_in_the_order_given() {
     assert_eq!(seeds, [5, 3]);
 }
 
-/// In `examples/minimal` under CUBIC nothing is random; under MIRCC each consumer draws labels of paths.
+/// In `examples/minimal` nothing is random under CUBIC; under MIRCC each consumer draws labels of paths.
 #[test]
 fn a_run_in_which_nothing_is_random_is_made_for_all_seeds_at_once() {
     let of_scheme = |scheme: &str| {
         let seeds = ["--seed", "5", "--seed", "3", "--seed", "4", "--json"];
-        // One run at a time: a second processor would begin a run that may not be needed.
+        // One run at a time: a second job could start a run that is not needed.
         let mut run = Command::new(env!("CARGO_BIN_EXE_weir"));
         run.args(["run", "examples/minimal", "--jobs", "1", "--set", "duration=2 s"]);
         let output = run.args(["--scheme", scheme]).args(seeds).output().unwrap();
@@ -794,7 +795,7 @@ fn what_many_nodes_or_links_have_in_common_is_listed_once_unless_all_is_asked_fo
     assert!(short.contains("  node.*.position = (46 values for 46: list them with --all)\n"), "{short}");
     assert!(5 * short.lines().count() < all.lines().count() && all.lines().count() > 600);
     assert!(all.contains("  node.n3.cache = 0\n") && !all.contains("node.*"), "{all}");
-    // Few flows keep their order, each with its keys.
+    // A few flows keep their order, each with its keys.
     let flow = |list: &str| {
         list.lines().filter(|line| line.starts_with("  flow.")).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -940,7 +941,7 @@ fn a_topology_is_imported_and_runs_under_any_scheme() {
             "duration=2s",
         ])))
         .unwrap();
-        // The route over b costs less. It has 2 Mb/s, the other one has 1.
+        // The route over b costs less. It has 2 Mb/s, the other has 1 Mb/s.
         let goodput = run["flows"][0]["goodput_bps"].as_f64().unwrap();
         assert!(goodput > 1e6, "{scheme}: {goodput}");
     }

@@ -1,11 +1,11 @@
-//! Dependencies point one way, and nothing below the worlds has sockets, clocks, threads or files.
+//! Dependencies point in one direction, and no crate below the worlds uses sockets, clocks, threads or files.
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use xtask::workspace::{dependencies, name, packages};
 
-/// Each crate, and the crates of the workspace that it may use.
+/// The crates of the workspace that each crate may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-packet", &[]),
     ("weir-keychain", &["weir-packet"]),
@@ -70,11 +70,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The command line and the Python module stand on all of them.
+/// The command line and the Python module may use all of them.
 const MAY_USE_ALL: &[&str] = &["weir", "weir-python"];
 
-/// What only the tests of a crate may use beyond that: they run a forwarder, ask a scheme for its policy, or run
-/// all schemes.
+/// Additional crates that only the tests of a crate may use: they run a forwarder, query a scheme's policy, or run all
+/// schemes.
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("weir-app", &["weir-forwarder"]),
     ("weir-import", &["weir-scenario"]),
@@ -82,7 +82,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("weir-sim", &["weir-schemes"]),
 ];
 
-/// These know no sockets, clocks, threads or files.
+/// These crates have no sockets, clocks, threads or files.
 const SANS_IO: &[&str] = &[
     "weir-packet",
     "weir-core",
@@ -97,10 +97,10 @@ const SANS_IO: &[&str] = &[
     "weir-experiment",
 ];
 
-/// The key chain is files, in one module; else it is as they are.
+/// The key chain accesses files in one module. The rest follows the rules of these crates.
 const WITH_FILES: (&str, &str) = ("weir-keychain", "store.rs");
 
-/// What they do not name.
+/// Names that these crates must not contain.
 const NOT_NAMED: &[&str] = &[
     "std::net",
     "std::os",
@@ -115,7 +115,7 @@ const NOT_NAMED: &[&str] = &[
     "socket2",
 ];
 
-/// Libraries that they do not use.
+/// Libraries that these crates must not use.
 const NOT_USED: &[&str] = &[
     "mio",
     "tokio",
@@ -191,7 +191,7 @@ fn below_the_worlds_no_source_names_sockets_clocks_threads_or_files() {
         for file in files {
             let may_have_files = *package == WITH_FILES.0 && file.ends_with(WITH_FILES.1);
             let text = fs::read_to_string(&file).unwrap();
-            // Its own number is in a name of files that are not whole yet.
+            // The process ID is part of the names of incomplete files.
             let is_allowed = |word| may_have_files && ["std::fs", "std::os", "std::process"].contains(word);
             let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
             for (number, line) in code.enumerate() {
@@ -203,13 +203,14 @@ fn below_the_worlds_no_source_names_sockets_clocks_threads_or_files() {
     }
 }
 
-/// The code of a source file: without comments, and without the tests at its end.
+/// The code of a source file: without comments and without the tests at its end.
 fn code(text: &str) -> String {
     let (code, _tests) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((text, ""));
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether code names a scheme: as a text, or as a module or a type. `fixed` is a word, and counts as a text alone.
+/// Returns whether code names a scheme: as a text, or as a module or a type. `fixed` is an ordinary word and counts
+/// only as a text.
 fn names(code: &str, scheme: &str) -> bool {
     let quoted = |end: &str| code.contains(&format!("\"{scheme}{end}"));
     let is_part_of_word = |c: char| c.is_alphanumeric() || c == '_';

@@ -1,5 +1,5 @@
-//! What the documents say is what the code does: the generated parts are those of the code, links lead somewhere, commands
-//! are accepted, and the figures are those of the runs. Sentences are not compared.
+//! The documents agree with the code: generated parts are up to date, links are valid, commands are accepted, and
+//! figures are those of the runs. Sentences are not compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-// ---- What is generated
+// ---- Generated parts
 
 #[test]
 fn generated_documents_are_those_of_the_code() {
@@ -49,7 +49,7 @@ fn each_crate_has_a_row_in_the_table_of_the_architecture() {
     }
 }
 
-/// Where QSCCP's golden figures have moved since, what `weir reproduce` says of it is of another version.
+/// If QSCCP's golden figures have changed since, the output of `weir reproduce` about it is of another version.
 #[test]
 fn the_record_of_qsccps_experiments_is_of_its_golden_figures() {
     let record = read(&root().join(records::RECORD));
@@ -75,7 +75,7 @@ fn the_published_figures_are_written_as_they_are_read() {
     assert!(read_published(&text).expect("rows are read") == rows);
 }
 
-/// What the rows name exists, and the code that made the figures of a scheme on a scenario is the same for all of them.
+/// The rows name existing schemes, points and windows. All figures of a scheme on a scenario are from the same code.
 #[test]
 fn published_figures_are_of_schemes_points_and_windows_that_exist() {
     let rows = published();
@@ -157,7 +157,7 @@ fn part(documents: Vec<page::Document>, path: &str, part: &str) -> String {
     documents.into_iter().find(is_it).expect("the part is made").text
 }
 
-/// Otherwise a page would show figures of code that is gone, and not say so.
+/// Otherwise a page would show figures of old code without a note.
 #[test]
 fn figures_of_schemes_whose_golden_figures_have_changed_are_marked() {
     let was = golden::committed().expect("the table is read");
@@ -192,25 +192,25 @@ fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
     rest.split("\n### ").next().unwrap_or_default()
 }
 
-/// The tables of a page, made of the published figures.
+/// The tables of a page, computed from the published figures.
 fn tables(page: &published::Page) -> String {
     part(published::documents().expect("pages are made"), page.path, page.of.name())
 }
 
 // ---- The command line
 
-/// A forwarder for the pages whose commands ask one; it is stopped with this.
+/// A forwarder for the pages whose commands query one. Dropping it stops the process.
 struct Forwarder(Child);
 
 impl Forwarder {
-    /// Where those in a folder listen.
+    /// The socket of the forwarder in a folder.
     fn socket(folder: &Path) -> String {
         format!("unix://{}/nfd.sock", folder.display())
     }
 
-    /// Starts one in a folder if the page has such commands.
+    /// Starts a forwarder in a folder if the page has such commands.
     fn start(page: &str, folder: &Path) -> Option<Forwarder> {
-        let asks = ["status", "face", "route", "strategy", "cs", "traffic"];
+        let asks = ["status", "top", "face", "route", "strategy", "cs", "traffic"];
         if !asks.iter().any(|command| page.contains(&format!("\nweir {command}"))) {
             return None;
         }
@@ -246,7 +246,7 @@ fn weir() -> Command {
 
 // ---- All pages
 
-/// Every page that people read, by its path from the root.
+/// All pages for readers, by path from the root.
 fn pages() -> BTreeMap<PathBuf, String> {
     let mut pages = BTreeMap::new();
     let mut folders = vec![root().join("docs")];
@@ -267,7 +267,7 @@ fn pages() -> BTreeMap<PathBuf, String> {
     pages
 }
 
-/// The anchor of a heading, as the common renderers make it.
+/// The anchor of a heading, as common renderers create it.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim_start_matches('#').trim().to_lowercase();
     kept.chars()
@@ -276,7 +276,7 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
-/// The lines of a page that are prose, with those of code blocks left out.
+/// The lines of a page outside code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
     text.lines().filter(move |line| {
@@ -330,7 +330,7 @@ fn pages_stay_short() {
     }
 }
 
-/// The contents of the code blocks of a language.
+/// The contents of the code blocks in a language.
 fn blocks(text: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");
     text.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
@@ -368,12 +368,12 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The same command of what takes less long: runs are cut to two seconds where the line has no window
-/// of its own, and of papers a small experiment is run once.
+/// A shorter version of the command: runs are cut to two seconds if the line has no window of its own, and for papers a
+/// small experiment is run once.
 fn shortened<'a>(line: &'a [&'a str], page: &Path) -> Vec<&'a str> {
     let mut line = line.to_vec();
     match line[..] {
-        // It would forward for ever.
+        // Without --check it would run forever.
         ["forward", ..] if !line.contains(&"--check") => line.push("--check"),
         ["run", ..] if !line.contains(&"--window") => line.extend(["--set", "duration=2s"]),
         ["compare", "qsccp", ..] => {
@@ -411,8 +411,8 @@ fn shortened<'a>(line: &'a [&'a str], page: &Path) -> Vec<&'a str> {
     line
 }
 
-/// Every line of `weir` that a page shows is run, in a folder with the scenarios beside it and the
-/// files that the page makes, or as [`shortened`].
+/// Runs every line of `weir` on a page, in a folder with the scenarios and the files that the page creates, or in
+/// [`shortened`] form.
 #[test]
 #[cfg(unix)]
 fn commands_shown_are_accepted() {
@@ -462,20 +462,19 @@ fn commands_shown_are_accepted() {
     assert!(run > 3, "commands are found");
 }
 
-/// What follows a comment such as `<!-- file: home.toml -->` in a page: the rest of the comment, and
-/// the page after it.
+/// The occurrences of a comment such as `<!-- file: home.toml -->` in a page: the rest of the comment, and the page
+/// after it.
 fn marked<'a>(page: &'a str, mark: &str) -> Vec<(&'a str, &'a str)> {
     let begin = format!("<!-- {mark}: ");
     let places = page.match_indices(&begin).map(|(at, found)| &page[at + found.len()..]);
     places.filter_map(|rest| rest.split_once(" -->")).collect()
 }
 
-/// Outputs that pages show, and numbers that they give, are those of the runs they name: a comment
-/// before a block names its command (`output of`), one in a section its command and what the output
-/// must contain (`numbers of`), maybe at which place ([`placed`]); the first number of each such part must stand in
-/// the section too, maybe rounded, or in another unit. `the comparison of` a scenario stands for a command where the
-/// numbers are of the comparison. If a change of the code moves them, run the command and mend
-/// the page.
+/// Outputs and numbers on pages are those of the named runs. A comment before a block names its command (`output of`).
+/// A comment in a section names its command and what the output must contain (`numbers of`), optionally at which place
+/// ([`placed`]). The first number of each such part must also be in the section, possibly rounded, or in another unit.
+/// `the comparison of` a scenario replaces a command if the numbers are of the comparison. If a change of the code
+/// changes them, run the command and update the page.
 #[test]
 fn outputs_and_numbers_are_those_of_the_runs() {
     let folder = std::env::temp_dir().join(format!("weir-numbers-{}", std::process::id()));
@@ -517,14 +516,14 @@ fn outputs_and_numbers_are_those_of_the_runs() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The place that a part names, and what stands there: `AF2 = 4.095 Mb/s` is of a line that begins with AF2, and
-/// `/windows/0/to_s = 120.0` is a value of a document, by its JSON pointer.
+/// The place in a part, and its content: `AF2 = 4.095 Mb/s` refers to a line that begins with AF2, and `/windows/0/to_s
+/// = 120.0` to a value of a document, by its JSON pointer.
 fn placed(part: &str) -> (Option<&str>, &str) {
     part.split_once(" = ").map_or((None, part), |(place, value)| (Some(place), value))
 }
 
-/// Whether a command prints this part, at the place that it names. In a document a part needs a place: the same
-/// number may stand at many.
+/// Returns whether a command prints this part, at the place that it names. In a document a part needs a place, because
+/// the same number may occur in several.
 fn is_printed(part: &str, output: &str) -> bool {
     match placed(part) {
         _ if output.starts_with('{') => {
@@ -540,10 +539,11 @@ fn is_printed(part: &str, output: &str) -> bool {
     }
 }
 
-/// The blank between thousands.
+/// The thousands separator.
 const NARROW: char = '\u{202f}';
 
-/// Whether a text contains another one, with plain blanks, and not as the end or the beginning of a longer number.
+/// Returns whether a text contains another one, with plain blanks, and not as the end or the beginning of a longer
+/// number.
 fn contains_whole(text: &str, part: &str) -> bool {
     let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let goes_on = |next: Option<char>, then: Option<char>| {
@@ -577,13 +577,13 @@ fn a_number_is_looked_for_at_its_place_and_as_a_whole() {
     }
 }
 
-/// The command of a `numbers of` and its parts.
+/// The command of a `numbers of` comment and its parts.
 fn numbers_said(said: &str) -> (String, Vec<String>) {
     let (command, parts) = said.split_once(" => ").expect("a command and its numbers");
     (command.to_owned(), parts.split("; ").map(str::to_owned).collect())
 }
 
-/// What a command prints, or the tables of the comparison or of the matrix, of published figures.
+/// The output of a command, or the tables of the comparison or matrix from published figures.
 fn output_of(command: &str, folder: &Path) -> String {
     if let Some(scenario) = command.strip_prefix("the comparison of ") {
         return section(&tables(&COMPARISON), scenario).to_owned();
@@ -598,7 +598,7 @@ fn output_of(command: &str, folder: &Path) -> String {
     String::from_utf8(output.stdout).expect("output is text")
 }
 
-/// What all `weir run` of the pages print, each run once, on all processors.
+/// The outputs of all `weir run` on the pages. Each run is made once, on all processors.
 fn outputs_of_simulations(pages: &BTreeMap<PathBuf, String>, folder: &Path) -> BTreeMap<String, String> {
     let commands = pages.values().flat_map(|text| {
         let blocks = marked(text, "output of").into_iter().map(|(command, _)| command.to_owned());
@@ -612,7 +612,7 @@ fn outputs_of_simulations(pages: &BTreeMap<PathBuf, String>, folder: &Path) -> B
     std::thread::scope(|scope| {
         for lane in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             let (commands, outputs, next) = (&commands, &outputs, &next);
-            // Runs write reports, so those at the same time are in folders of their own.
+            // Runs write reports, so simultaneous ones have separate folders.
             let lane = folder.join(format!("lane-{lane}"));
             scope.spawn(move || {
                 copy_files(folder, &lane);
@@ -626,7 +626,7 @@ fn outputs_of_simulations(pages: &BTreeMap<PathBuf, String>, folder: &Path) -> B
     outputs.into_inner().expect("no run panics")
 }
 
-/// Copies the files of a folder, not its folders, into a new one.
+/// Copies the files of a folder, but not its subfolders, to a new folder.
 fn copy_files(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("the folder is made");
     for entry in fs::read_dir(from).expect("the folder is read") {
@@ -638,7 +638,7 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-/// The section of a page around a place, without comments.
+/// The section of a page around a position, without comments.
 fn section_of(page: &str, at: usize) -> String {
     let from = page[..at].rfind("\n#").unwrap_or(0);
     let to = page[at..].find("\n#").map_or(page.len(), |to| at + to);
@@ -646,7 +646,7 @@ fn section_of(page: &str, at: usize) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The numbers of a text, each with half a unit of its last digit. Thousands may stand apart by blanks.
+/// The numbers in a text, each with half a unit of its last digit. Thousands may be separated by blanks.
 fn numbers_in(text: &str) -> Vec<(f64, f64)> {
     let chars: Vec<char> = text.chars().collect();
     let is_digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
@@ -678,8 +678,8 @@ fn numbers_in(text: &str) -> Vec<(f64, f64)> {
     numbers
 }
 
-/// Whether the first number of what a run prints is in a section: exactly, or rounded to what leaves no
-/// more than 5 % open, there or in a unit that is a thousand times as much or as little, or in percent.
+/// Returns whether the first number of a run's output is in a section: exactly, or rounded with at most 5 %
+/// uncertainty, in the same unit, in a unit larger or smaller by a thousand, or in percent.
 fn is_shown(part: &str, section: &str) -> bool {
     let Some(&(figure, _)) = numbers_in(part).first() else {
         return section.contains(part);
@@ -704,7 +704,7 @@ fn a_number_is_found_rounded_and_in_other_units_but_not_changed() {
     }
 }
 
-/// The table of the page on Python is computed there from the series; here from the same series.
+/// The page on Python computes its table from the series. The test computes it from the same series.
 #[test]
 fn the_means_of_the_series_are_those_of_the_page() {
     let text = builtin("qsccp/dumbbell").expect("a built-in scenario");
@@ -733,7 +733,7 @@ fn the_means_of_the_series_are_those_of_the_page() {
 #[path = "../../../schemes/tests/suite/add_a_scheme/aimd.rs"]
 mod aimd;
 
-/// The results of a built-in scenario under the example, with these parameters.
+/// The results of a built-in scenario under the example scheme, with these parameters.
 fn under_the_example(name: &str, given: &[(&'static str, Value)]) -> RunDocument {
     let text = builtin(name).expect("a built-in scenario");
     let scenario = Scenario::parse(name, name, text, &[]).expect("a built-in scenario is right");

@@ -1,4 +1,4 @@
-//! Results stay as they are: the main figures of every built-in scenario under every scheme are those of the golden table.
+//! Results do not change: the main figures of every built-in scenario under every scheme are those of the golden table.
 
 use xtask::golden::{changes, committed, digits_kept, measured, parsed, report, written};
 

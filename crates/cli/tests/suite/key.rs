@@ -1,4 +1,4 @@
-//! `weir key`: what it makes, what it says, and what it never prints.
+//! `weir key`: its results, its messages, and what it must not print.
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_keychain::form::{self, Item};
 use weir_keychain::store::FOLDER_VARIABLE;
 
-/// A folder with a key chain, removed in the end.
+/// A folder with a key chain, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -26,7 +26,7 @@ impl Folder {
         command.arg("key").args(line.split_whitespace()).output().unwrap()
     }
 
-    /// What a command prints that is done.
+    /// The output of a command that succeeds.
     fn done(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
@@ -34,7 +34,7 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What a command says that is not done.
+    /// The error of a command that fails.
     fn error(&self, line: &str) -> String {
         let output = self.run(line);
         assert_eq!(output.status.code(), Some(2), "{line}");
@@ -46,7 +46,7 @@ impl Folder {
         serde_json::from_str(&self.done(&format!("list {identity} --json"))).unwrap()
     }
 
-    /// The name of an identity's one key.
+    /// The name of an identity's only key.
     fn key(&self, identity: &str) -> String {
         let [row] = &self.list(identity)[..] else { panic!("one key of {identity}") };
         row["key"].as_str().unwrap().to_owned()
@@ -226,7 +226,7 @@ fn a_certificate_is_issued_to_who_has_the_key() {
     let lab = Value::from(folder.done("default").trim());
     assert_eq!(by, [&lab, &row["key"]]);
     assert!(folder.error("certify issued").contains("wanted a self-signed certificate"));
-    // The newest is what is given to others from now on.
+    // The newest certificate is the exported one.
     assert_eq!(folder.done("export /lab/alice"), issued);
     folder.done("new /com");
     folder.done("export /com --output com");

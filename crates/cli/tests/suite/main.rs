@@ -1,5 +1,5 @@
-//! The command `weir` in the simulator, and what the repository says of itself. One program, since each would be linked
-//! anew with all that it stands on. What runs beside a forwarder is in `live`.
+//! The command `weir` in the simulator, and checks of the repository. They are one program, because each program would
+//! be linked with all dependencies. Tests with a forwarder are in `live`.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -14,7 +14,7 @@ mod qsccp_optimum;
 mod sweep;
 mod trace;
 
-/// What the example of a scheme finds at this path where it is a module of `weir-schemes`.
+/// The example scheme uses this path; in `weir-schemes` it is a module.
 mod registry {
     pub use weir_schemes::Entry;
 }

@@ -1,4 +1,4 @@
-//! `weir compare` and `weir reproduce` as their users meet them, and several seeds of `weir run`.
+//! `weir compare`, `weir reproduce` and several seeds of `weir run` from a user's view.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::common::{changed, complains_of_nothing, folder, keys, printed, refused, text, weir, weir_anew};
 
-/// Two nodes and a link whose loss is swept. `PAPER` stands for what a paper states of its utilisation.
+/// Two nodes and a link whose loss is swept. `PAPER` stands for a paper's statements about its utilisation.
 const SWEPT: &str = r#"
 title = "a link with losses"
 source = "paper: a test, section 1"
@@ -60,14 +60,14 @@ when = { loss = 0.1 }
 at_least = 10
 "#;
 
-/// The scenario, with what its paper states.
+/// The scenario with the paper's statements.
 fn swept(name: &str, paper: &str) -> String {
     let file = folder(name).join("swept.toml");
     fs::write(&file, SWEPT.replace("PAPER", paper)).unwrap();
     file.to_str().unwrap().to_owned()
 }
 
-/// The same, of which what the paper states holds.
+/// The scenario with statements that hold.
 fn holding(name: &str) -> String {
     swept(name, "at_least = 0.9")
 }
@@ -97,7 +97,7 @@ fn an_experiment_is_run_at_every_point_of_its_axes() {
     assert_eq!(sources(&cases[0]), ["paper", "theory", "theory"]);
     assert_eq!(sources(&cases[1]), ["assumed"]);
     assert_eq!(cases[0]["report"], Value::Null);
-    // Losses are drawn anew with each seed.
+    // Losses are drawn separately for each seed.
     let lost = &cases[1]["statements"][0];
     let values: Vec<f64> = lost["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
     assert_eq!(values.len(), 3);
@@ -117,7 +117,7 @@ fn what_theory_says_of_the_same_figure_stands_beside_a_statement() {
     assert_eq!((&rows[1]["theory"], &rows[2]["theory"]), (&json!([]), &json!([])));
 }
 
-/// Figures that follow from the lengths of packets and from what flows ask for.
+/// The figures follow from the lengths of packets and from the flows' demands.
 #[test]
 fn what_the_optimum_has_of_the_same_figure_stands_beside_a_statement() {
     let document = reproduced(&["qsccp/tree", "--seeds", "2", "--no-jitter"]);
@@ -128,7 +128,7 @@ fn what_the_optimum_has_of_the_same_figure_stands_beside_a_statement() {
         let rows = case["statements"].as_array().unwrap();
         rows.iter().find(|row| row["what"].as_str().unwrap().starts_with(what)).unwrap()
     };
-    // C1 is alone on two links of 5 Mb/s, then C1 and C2 are there with weights 3 and 2.
+    // First C1 is alone on two links of 5 Mb/s; then C1 and C2 share them with weights 3 and 2.
     let rows = case["statements"].as_array().unwrap();
     let rates: Vec<f64> = rows.iter().take(3).map(|row| row["optimum"].as_f64().unwrap()).collect();
     for (rate, wanted) in rates.iter().zip([10e6, 10e6 * 0.6, 10e6 * 0.4]) {
@@ -137,7 +137,7 @@ fn what_the_optimum_has_of_the_same_figure_stands_beside_a_statement() {
     let utilisation = statement("utilisation")["optimum"].as_f64().unwrap();
     assert!((0.9..=1.001).contains(&utilisation), "{utilisation}");
     assert_eq!(statement("Data packets lost")["optimum"], Value::Null, "rates say nothing of losses");
-    // As the runs say it one by one.
+    // The single runs give the same values.
     let seeds = ["--seed", "1", "--seed", "2"];
     let runs: Value =
         serde_json::from_str(&printed(&weir(&[&["run", "qsccp/tree", "--json"], &seeds[..]].concat())))
@@ -153,7 +153,7 @@ fn what_the_optimum_has_of_the_same_figure_stands_beside_a_statement() {
     }
 }
 
-/// A fluid takes no round trips.
+/// The fluid model has no round-trip times.
 #[test]
 fn the_optimum_says_when_an_amount_would_be_there() {
     let paper = "at_least = 0.9\n[[expectation]]\nsource = \"paper: section 3\"\nmetric = \"completion\"\n\
@@ -165,7 +165,7 @@ fn the_optimum_says_when_an_amount_would_be_there() {
     let document = reproduced(&[&file, "--seeds", "1"]);
     let rows = &document["experiments"][0]["cases"][0]["statements"];
     let completion = rows[1]["optimum"].as_f64().unwrap();
-    // 1000 Data of a little more than 1 kB on 10 Mb/s.
+    // 1000 Data of slightly more than 1 kB at 10 Mb/s.
     assert!((0.8..0.9).contains(&completion), "{completion}");
     assert!(rows[1]["values"][0].as_f64().unwrap() > completion, "{rows}");
     assert_eq!(rows[2]["optimum"], json!(0.0));
@@ -229,7 +229,7 @@ fn the_folder_has_the_page_and_the_report_of_each_case() {
 
 #[test]
 fn a_built_in_experiment_is_found_by_name_and_by_its_paper() {
-    // Named twice, it is run once.
+    // A scenario that is named twice runs once.
     let document = reproduced(&["examples/minimal", "examples/minimal", "--seeds", "1"]);
     assert_eq!(document["experiments"].as_array().unwrap().len(), 1);
     assert_eq!(document["experiments"][0]["scenario"], "examples/minimal");
@@ -259,7 +259,7 @@ fn a_scheme_is_compared_with_runs_of_others_that_differ_in_nothing_else() {
     for args in [&[][..], &["--scheme", "fixed"]] {
         let document = reproduced(&[&[&*file, "--seeds", "2", "--no-jitter"], args].concat());
         let cases = document["experiments"][0]["cases"].as_array().unwrap();
-        // Of the others nothing is stated, and they are not shown.
+        // The other schemes have no statements and are not shown.
         assert!(cases.iter().all(|case| case["scheme"] == "fixed"), "{cases:?}");
         let statement = &cases[0]["statements"][0];
         assert_eq!((&statement["bound"], &statement["stated"]), (&json!("less_than"), &Value::Null));
@@ -346,7 +346,7 @@ fn a_reproduction_says_first_what_it_runs_and_where_the_page_will_be() {
     assert!(page.exists());
 }
 
-/// What a command says that gets SIGINT while it simulates.
+/// The result of a command that receives SIGINT while it simulates.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "a test waits for another process")]
 fn interrupted(args: &[&str]) -> (Option<i32>, String) {
@@ -441,7 +441,7 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
     assert_eq!(keys(&links[0]), figures);
 }
 
-/// A scheme's figures are the means of those that its runs have one by one.
+/// A scheme's figures are the means of its single runs.
 #[test]
 fn a_comparison_has_further_windows() {
     let output = weir(&[COMPARE, &["--seeds", "1", "--json", "--window", "500ms:1s"]].concat());
@@ -500,7 +500,7 @@ fn summary(args: &[&str]) -> Value {
     serde_json::from_str(&printed(&weir(&[&["compare", "--json"], args].concat()))).unwrap()
 }
 
-/// The same, but for the last digit of numbers, which depends on the order in which they are added.
+/// Returns whether the values are equal except for the last digit of numbers, which depends on the order of addition.
 fn are_alike(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
@@ -537,7 +537,7 @@ fn several_scenarios_are_one_summary_with_every_point_of_their_axes() {
     assert_eq!(sets(minimal), [json!([])]);
     let point = &swept["points"][1];
     assert_eq!((&point["page"], &point["left_out"]), (&Value::Null, &json!([])));
-    // As the point by itself.
+    // The same as the single point.
     let alone = summary(&[&[&*file, "--set", "axis.loss=0.1"], &args[1..]].concat());
     let period = &alone["periods"][0];
     for (at, row) in point["periods"][0]["rows"].as_array().unwrap().iter().enumerate() {
@@ -571,7 +571,8 @@ fn who_sets_an_axis_has_picked_its_point() {
     }
 }
 
-/// What a scenario asks of one scheme, when its goodput settles, is measured of all, and is in no run's own document.
+/// A scenario's question to one scheme, when its goodput settles, is measured for all schemes. It is in no run's own
+/// document.
 #[test]
 fn a_summary_says_of_every_scheme_when_its_goodput_settled() {
     let settle = "at_least = 0.9\n[[expectation]]\nsource = \"assumed: soon\"\nmetric = \"settle\"\n\
@@ -642,8 +643,8 @@ fn a_summary_writes_its_tables_and_a_page_a_point() {
 /// Both nodes of the minimal example.
 const ENDS: &str = "name = [\"alice\", \"bob\"]";
 
-/// Another consumer of what alice fetches, and a statement about the rate of Data for one of them, which no
-/// run can tell.
+/// A second consumer of the content that alice fetches, and a statement about the Data rate of one of them, which a run
+/// cannot measure.
 const TWO_OF_ONE_PREFIX: &str = r#"
 [[node]]
 name = "carol"
@@ -701,7 +702,7 @@ fn one_scenario_is_compared_at_all_points_of_its_axes_or_at_the_one_that_is_set(
 
 // ---- compare, the matrix
 
-/// What the matrix has of a scheme on a scenario.
+/// The matrix's entry for a scheme on a scenario.
 fn in_matrix<'a>(document: &'a Value, scenario: usize, scheme: &str) -> &'a Value {
     let rows = document["scenarios"][scenario]["matrix"].as_array().unwrap();
     rows.iter().find(|row| row["scheme"] == scheme).unwrap()
@@ -711,7 +712,7 @@ fn close(value: &Value, wanted: f64) -> bool {
     (value.as_f64().unwrap() - wanted).abs() <= 1e-9 * wanted.abs()
 }
 
-/// From the tables of the scenario alone: its windows are as long as each other or are one.
+/// The figures follow from the scenario's tables alone, because its windows have equal lengths or there is only one.
 #[test]
 fn the_matrix_has_the_figures_of_a_comparison() {
     let short = ["--set", "duration=12s", "--set", "window.steady.from=6s", "--set", "window.steady.to=12s"];
@@ -732,7 +733,7 @@ fn the_matrix_has_the_figures_of_a_comparison() {
     let reached = goodputs.iter().zip(&parts).map(|(goodput, part)| goodput.min(*part)).collect();
     let best = sum(parts.clone());
     assert!(close(&row["share"]["values"][0], sum(reached) / best), "{row}");
-    // No more than the goodput of the comparison, which is that of the classes.
+    // At most the goodput of the comparison, which is that of the classes.
     let period = &alone["periods"][1];
     let of_fixed = period["classes"].as_array().unwrap().iter().filter(|class| class["scheme"] == "fixed");
     let compared: f64 = of_fixed.map(|class| class["goodput_bps"]["mean"].as_f64().unwrap()).sum();
@@ -742,7 +743,7 @@ fn the_matrix_has_the_figures_of_a_comparison() {
     let last = periods.last().unwrap()["rows"].as_array().unwrap();
     let own = last.iter().find(|row| row["scheme"] == "fixed").unwrap();
     assert_eq!((&row["jain"]["measured"], &row["settle_s"]["measured"]), (&own["jain"], &own["settle_s"]));
-    // Data of 1024 bytes.
+    // Data have 1024 bytes.
     let seconds = window["to_s"].as_f64().unwrap() - window["from_s"].as_f64().unwrap();
     let (lost, came) = (sum(rows(&window["flows"], "lost")), goodput * seconds / 8192.0);
     assert!(lost > 0.0 && close(&row["lost"]["values"][0], lost / (lost + came)), "{row}");
@@ -758,7 +759,7 @@ fn what_is_not_known_has_a_reason() {
     assert_eq!((&share["worst"]["set"], share.get("why")), (&json!(["axis.loss=0.1"]), None));
 }
 
-/// An axis of a scheme's variants is no axis of the others: their runs at its first value are those at all.
+/// An axis of one scheme's variants does not affect the other schemes: their runs at its first value serve all values.
 #[test]
 fn what_another_scheme_is_told_runs_nobody_twice() {
     let out = folder("compare-variants");
@@ -782,9 +783,9 @@ fn what_another_scheme_is_told_runs_nobody_twice() {
     };
     let runs: Vec<Value> = kept(&out).into_iter().map(request).collect();
     let of = |scheme: &str| runs.iter().filter(|request| request["scheme"] == scheme).count();
-    // Two points and the other scenario; one and it.
+    // Two points and the other scenario; one point and the other scenario.
     assert_eq!((of("e2e-aqm"), of("fixed")), (3, 2), "{runs:?}");
-    // The second point's page leads to the report of the first.
+    // The second point's page links to the report of the first.
     let page = out.join(points[1]["page"].as_str().unwrap());
     let compared: Value =
         serde_json::from_str(&fs::read_to_string(page.with_file_name("compare.json")).unwrap()).unwrap();
@@ -801,7 +802,7 @@ fn what_another_scheme_is_told_runs_nobody_twice() {
     );
 }
 
-/// The files of kept runs, each with when it was written.
+/// The files of kept runs with their modification times.
 fn kept(out: &Path) -> Vec<(String, SystemTime)> {
     let files = fs::read_dir(out.join("runs")).into_iter().flatten().filter_map(Result::ok);
     let files = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "json"));
@@ -812,8 +813,8 @@ fn kept(out: &Path) -> Vec<(String, SystemTime)> {
     files
 }
 
-/// All documents, pages and tables of the summary itself and of its points; reports and the table of runs have the time
-/// that they took.
+/// All documents, pages and tables of the summary and of its points. Reports and the table of runs are left out,
+/// because they contain run times.
 fn results(out: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(out).unwrap().filter_map(Result::ok) {
@@ -871,7 +872,7 @@ fn a_comparison_that_was_killed_goes_on_where_it_was() {
     assert!(results(&whole) == results(&killed), "the results are those of a whole one");
     assert!(results(&whole).len() > 12);
 
-    // A file of another run, and one that is cut off, are made again, and no others.
+    // Only a file of another run and a truncated file are made again.
     let stale = &after[0].0;
     let changed = fs::read_to_string(stale).unwrap().replacen("\"seed\":", "\"seed\":9", 1);
     fs::write(stale, changed).unwrap();

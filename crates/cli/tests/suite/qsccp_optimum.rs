@@ -1,6 +1,6 @@
-//! QSCCP beside the optimum on networks drawn at random: what its schedulers and rates come to is the
-//! hierarchical weighted max-min allocation, to which they know nothing of each other. Over several paths there is more
-//! than one such allocation; there it is also beside its own equations, as a fluid.
+//! QSCCP compared with the optimum on random networks. Its schedulers and rates, without knowing of each other, reach
+//! the hierarchical weighted max-min allocation. With several paths there is more than one such allocation, so QSCCP is
+//! then also compared with its own equations as a fluid model.
 #[path = "../../../optimum/tests/suite/common/fluid.rs"]
 mod fluid;
 
@@ -16,12 +16,12 @@ use weir_sim::World;
 
 const WINDOW: (Span, Span) = (Span::from_secs(10), Span::from_secs(20));
 const ETA: f64 = 0.99;
-/// Rounds of the fluid.
+/// Rounds of the fluid model.
 const ROUNDS: usize = 100;
 const ONE_CLASS: &str = "AF2";
 const THREE_CLASSES: &str = r#"["AF2", "AF1", "BE"]"#;
 
-/// Flows between random nodes of a random network, and how near its optimum each comes.
+/// Random flows on a random network, and how close each comes to its optimum.
 fn network(seed: u64, nodes: u32, flows: u32, classes: &str, policy: &str) -> Scenario {
     let set = [
         format!("generate.seed={seed}"),
@@ -38,19 +38,19 @@ fn network(seed: u64, nodes: u32, flows: u32, classes: &str, policy: &str) -> Sc
     Scenario::parse("random", "random", text, &set).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// That of the scheme with its defaults.
+/// The scheme's policy with default parameters.
 fn policy() -> SharingPolicy {
     let (entry, sharing) = weir_schemes::registry::reference_policy("qsccp").unwrap();
     (sharing.policy)(&entry.resolve([]).unwrap())
 }
 
 struct Outcome {
-    /// Goodput of each flow as a part of its optimum.
+    /// Goodput of each flow divided by its optimum.
     ratios: Vec<f64>,
-    /// Goodput of each flow as a part of that in the fluid, and of that as a part of the optimum.
+    /// Goodput of each flow divided by that in the fluid model, and the latter divided by the optimum.
     of_fluid: Vec<f64>,
     fluid: Vec<f64>,
-    /// Goodput of all together as a part of the optimum.
+    /// Total goodput divided by the optimum.
     total: f64,
     lost: u64,
 }
@@ -75,11 +75,12 @@ fn outcome(scenario: &Scenario) -> Outcome {
     Outcome { ratios, of_fluid, fluid, total, lost: document.flows.iter().map(|flow| flow.lost).sum() }
 }
 
-/// The scheme's own fields, which the optimum does not count: the rate and the expected size in an
-/// Interest and the rate in a Data are some 30 of 1170 bytes on both ways, half of them on a link's.
+/// The part left by the scheme's own fields, which the optimum does not count: the rate and the expected size in an
+/// Interest, and the rate in a Data, are about 30 of 1170 bytes in both directions, half of them on one direction of a
+/// link.
 const FIELDS: f64 = 0.985;
 
-/// How many of all flows are within 5 % of this, less the fields.
+/// Fraction of all flows within 5 % of their reference, less the fields.
 fn near(outcomes: &[Outcome], of: fn(&Outcome) -> &[f64]) -> f64 {
     part_near(outcomes.iter().flat_map(of).map(|ratio| ratio / FIELDS))
 }
@@ -158,9 +159,9 @@ fn on_rings_with_two_way_traffic_of_several_sizes_98_of_100_flows_are_near_the_o
     assert!(rings.iter().all(|(_, lost)| *lost == 0), "{rings:.2?}");
 }
 
-/// Over several paths each node divides rates by what it hears of its neighbours, and the optimum by what
-/// a consumer could have in all: flows that share several links on the way differ more, but together
-/// they have as much. Its equations come to the same distance from the optimum.
+/// With several paths, each node divides rates by its neighbours' messages, but the optimum by what a consumer could
+/// get in total. Flows that share several links on their paths differ more, but their total is the same. The scheme's
+/// equations have the same distance from the optimum.
 #[test]
 fn over_several_paths_the_network_is_used_as_well_as_in_the_optimum_and_nothing_is_lost() {
     let runs = [ONE_CLASS, THREE_CLASSES].map(|classes| outcomes(classes, "multipath"));
@@ -183,7 +184,7 @@ fn over_several_paths_the_network_is_used_as_well_as_in_the_optimum_and_nothing_
     assert!(missing.is_empty(), "the page should have\n{}", rows.join("\n"));
 }
 
-/// What the page says of these runs.
+/// The rows of these runs on the page.
 fn rows(runs: &[Vec<Outcome>; 2]) -> Vec<String> {
     let row = |name: &str, of: &dyn Fn(&[Outcome]) -> String| {
         format!("| {name} | {} | {} |", of(&runs[0]), of(&runs[1]))
@@ -207,7 +208,7 @@ fn rows(runs: &[Vec<Outcome>; 2]) -> Vec<String> {
     ]
 }
 
-/// Prints how near each network comes, for the page of the scheme.
+/// Prints how close each network comes, for the scheme's page.
 #[test]
 #[ignore = "prints a table: cargo test -p weir --test suite qsccp_optimum -- --ignored --nocapture"]
 fn table() {

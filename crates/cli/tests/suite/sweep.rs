@@ -1,4 +1,4 @@
-//! `weir sweep`: its points, its tables, going on, parts, and what fails.
+//! `weir sweep`: points, tables, resuming, shards, and failures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,12 +14,12 @@ use crate::common::{WEIR, changed, folder, printed, refused, text, weir, weir_an
 const SHORT: [&str; 6] =
     ["sweep", "examples/minimal", "--set", "duration=1s", "--set", "link.alice-bob.loss=0.02"];
 
-/// A call of the command with the words of a line, split at blanks.
+/// A call of the command: first these words, then the words of a line.
 fn words<'a>(first: &[&'a str], line: &'a str) -> Vec<&'a str> {
     first.iter().copied().chain(line.split_whitespace()).collect()
 }
 
-/// A sweep into a folder, which makes every run itself.
+/// Runs a sweep into a folder. It makes every run itself.
 fn swept(line: &str, name: &str) -> PathBuf {
     let out = folder(name);
     printed(&weir_anew(&words(&SHORT, &format!("{line} --out {}", out.display()))));
@@ -32,7 +32,7 @@ fn commands(args: &[&str]) -> Vec<String> {
     output.lines().map(str::to_owned).collect()
 }
 
-/// The rows of a table, by the names of its columns. No field of these tests has a comma but errors, the last ones.
+/// The rows of a table, by column name. In these tests only errors, in the last column, contain commas.
 fn rows(file: &Path) -> Vec<BTreeMap<String, String>> {
     let table = fs::read_to_string(file).unwrap();
     let mut lines = table.lines();
@@ -53,14 +53,14 @@ fn kept(out: &Path) -> Vec<String> {
     names
 }
 
-/// What is the same in two folders of one sweep: all but the processor times, which are in `runs`.
+/// Checks that two folders of one sweep are the same, except for the processor times in `runs`.
 fn same_results(one: &Path, other: &Path) {
     for name in ["results.parquet", "results.csv", "sweep.json", "sweep.html"] {
         assert!(fs::read(one.join(name)).unwrap() == fs::read(other.join(name)).unwrap(), "{name}");
     }
 }
 
-/// A command that `--where` prints, without `weir` and quotes, with `--json`.
+/// Runs a command that `--where` prints with `--json`.
 fn made_again(command: &str) -> Value {
     let parts: Vec<&str> = command.split('\'').collect();
     let mut args: Vec<&str> = Vec::new();
@@ -183,7 +183,7 @@ fn a_sweep_that_was_killed_makes_only_what_is_missing() {
     while kept(&killed).len() < 5 && process.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
-    // SIGKILL on Unix: the program cannot tidy up.
+    // After SIGKILL the program cannot clean up.
     process.kill().unwrap();
     process.wait().unwrap();
     let written = |name: &String| killed.join("runs").join(name).metadata().unwrap().modified().unwrap();
@@ -274,7 +274,7 @@ fn a_dry_run_counts_and_makes_nothing() {
 
 #[test]
 fn a_point_that_fails_is_reported_and_the_others_complete() {
-    // At 400 ms the window is not within the run.
+    // At 400 ms the window is outside the run.
     for (name, values) in [("last", "1s,400ms"), ("first", "400ms,1s")] {
         let out = folder(&format!("sweep-failing-{name}"));
         let vary = format!("duration={values}");
@@ -304,7 +304,7 @@ fn a_point_that_fails_is_reported_and_the_others_complete() {
         assert!(!results.is_empty() && results.iter().all(|row| row["duration"] == "1 s"));
         assert_eq!(kept(&out).len(), 2);
     }
-    // Where no point can be run, nothing is begun.
+    // If no point can run, nothing starts.
     refused(
         &["sweep", "examples/minimal", "--vary", "duration=1,2s", "--window", "5:6"],
         &["the window 5 s to 6 s"],

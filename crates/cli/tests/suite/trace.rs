@@ -1,4 +1,4 @@
-//! `weir run --trace` and `--pcap`: what they write is what the run did.
+//! `weir run --trace` and `--pcap`: their files contain what the run did.
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use weir_packet::{NetPacket, Payload, decode_frame};
 
 use crate::common::{folder, printed, refused, text, weir};
 
-/// A short run of two nodes whose link loses packets, with these options more.
+/// A short run of two nodes whose link loses packets, with these additional options.
 fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let run =
         ["run", "examples/minimal", "--json", "--set", "duration=1s", "--set", "window.steady.from=0.5s"];
@@ -17,7 +17,7 @@ fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&run[..], &set, more].concat()
 }
 
-/// The frames of a capture, written from the text of the format: time in ns, Ethernet addresses, frame.
+/// The frames of a capture, parsed by the format's specification: time in ns, Ethernet addresses, frame.
 fn frames(path: &Path) -> Vec<(u64, [u8; 12], Vec<u8>)> {
     let file = fs::read(path).unwrap();
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
@@ -95,7 +95,7 @@ fn a_trace_and_a_capture_have_every_packet_of_the_run() {
     let one = frames(Path::new(&one));
     assert_eq!(one.iter().map(|frame| frame.2.len() as u64).collect::<Vec<_>>(), sizes("Data"));
 
-    // As Wireshark sees it; only where it is installed.
+    // Decoded by Wireshark, only where it is installed.
     let tshark =
         Command::new("tshark").args(["-r", &path("both.pcapng"), "-T", "fields", "-e", "eth.type"]).output();
     match tshark {
@@ -149,7 +149,7 @@ fn what_cannot_be_traced_or_captured_is_refused_with_what_would_be_right() {
     let twice = [format!("alice-bob={csv}"), format!("alice->bob={csv}")];
     refused(&short(&["--pcap", &twice[0], "--pcap", &twice[1]]), &["named for two files"]);
     assert!(fs::read_dir(&folder).unwrap().next().is_none(), "nothing is left");
-    // A device that is full.
+    // The device is always full.
     if Path::new("/dev/full").exists() {
         refused(&short(&["--pcap", "alice-bob=/dev/full"]), &["cannot write /dev/full", "No space left"]);
     }

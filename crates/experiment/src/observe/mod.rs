@@ -1,4 +1,4 @@
-//! The observers of what is to be measured, and what they saw: for a scenario's expectations and for further probes.
+//! The observers of a run, and their observations: for a scenario's expectations and for further probes.
 
 mod settling;
 mod value;
@@ -15,50 +15,50 @@ use crate::probe::Probe;
 use settling::Settling;
 pub use value::relation;
 
-/// The accounts of a run that values come from.
+/// The accounts of a run from which values are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Accounts<'a> {
     /// The accounts of the flows.
     pub flows: &'a FlowAccounts,
-    /// The accounts of the links; `None` in a world that does not see links.
+    /// The accounts of the links; `None` in a world that does not observe links.
     pub links: Option<&'a LinkAccounts>,
-    /// The accounts of the nodes; `None` in a world that does not see nodes.
+    /// The accounts of the nodes; `None` in a world that does not observe nodes.
     pub nodes: Option<&'a NodeAccounts>,
 }
 
-/// One probe and what was seen for it.
+/// One probe and its observations.
 #[derive(Debug)]
 struct Observer {
     probe: Probe,
     flows: Vec<usize>,
-    /// For [`Metric::DataRate`] and [`Metric::QueueingMean`]: the flows that stand for the prefixes of these. A Data
-    /// does not say whose of several consumers of its prefix it is.
+    /// For [`Metric::DataRate`] and [`Metric::QueueingMean`]: the flows that represent the prefixes of the
+    /// selected flows. A Data does not show to which consumer of its prefix it belongs.
     prefixes: Vec<u32>,
-    /// Directions of links, sorted.
+    /// The directions of links, sorted.
     links: Vec<usize>,
     nodes: Vec<usize>,
-    /// For [`Metric::Lost`] of all flows: whether the nodes and links tell of Data that were lost, and flows do not.
+    /// For [`Metric::Lost`] of all flows: whether nodes and links report lost Data, and flows do not.
     by_network: bool,
     window: (Time, Time),
-    /// Bits of Data on the links during the window.
+    /// The bits of Data on the links during the window.
     data_bits: u64,
-    /// How long these waited for the links, together.
+    /// The total time for which these waited for the links.
     waited: Span,
     settling: Settling,
 }
 
-/// What a scenario states about the value of a probe.
+/// A scenario's statement about the value of a probe.
 #[derive(Debug)]
 struct Statement {
     source: String,
     stated: Stated,
 }
 
-/// Everything that is observed during a run, and what was seen.
+/// All observers of a run, and their observations.
 #[derive(Debug, Default)]
 pub struct Observers {
     observers: Vec<Observer>,
-    /// The scenario's expectations: an observer each, and what is stated.
+    /// The scenario's expectations: an observer and a statement each.
     expectations: Vec<(usize, Statement)>,
     /// The observer of each probe of the setup; `None` if the world cannot measure it.
     further: Vec<Option<usize>>,
@@ -67,7 +67,7 @@ pub struct Observers {
 }
 
 impl Observer {
-    /// About the flows at these places of the accounts and directions of links.
+    /// Returns an observer of the flows at these indices of the accounts, and of directions of links.
     fn new(scenario: &Scenario, probe: Probe, flows: Vec<usize>) -> Observer {
         let at = |span: Span| Time::ZERO + span;
         Observer {
@@ -86,12 +86,12 @@ impl Observer {
 }
 
 impl Observers {
-    /// Nothing to watch on so many directions of links yet.
+    /// Returns observers without probes, for this number of directions of links.
     fn new(links: usize) -> Observers {
         Observers { by_link: vec![Vec::new(); links], ..Observers::default() }
     }
 
-    /// Adds an observer, and says its place.
+    /// Adds an observer. Returns its index.
     fn add(&mut self, observer: Observer) -> usize {
         let place = self.observers.len();
         if is_of_data(observer.probe.metric) {
@@ -110,14 +110,14 @@ impl Observers {
         self.expectations.push((place, Statement { source, stated }));
     }
 
-    /// The same for a part of the network, which has these directions of links in this order.
+    /// Returns the observers for a part of the network, which has these directions of links in this order.
     #[must_use]
     pub fn of_links(mut self, links: impl Iterator<Item = usize>) -> Observers {
         self.by_link = links.map(|link| core::mem::take(&mut self.by_link[link])).collect();
         self
     }
 
-    /// Adds what was seen in another part of the network.
+    /// Adds the observations of another part of the network.
     pub fn take_in(&mut self, part: &Observers) {
         for (own, of_part) in self.observers.iter_mut().zip(&part.observers) {
             own.data_bits += of_part.data_bits;
@@ -126,19 +126,19 @@ impl Observers {
         }
     }
 
-    /// The windows in which something is measured for them.
+    /// Iterates over the windows in which the observers measure.
     pub fn windows(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
         self.observers.iter().map(|observer| observer.window)
     }
 
-    /// Whether somebody counts Data on a link.
+    /// Returns whether an observer counts Data on a link.
     #[inline]
     pub fn watches(&self, link: usize) -> bool {
         !self.by_link[link].is_empty()
     }
 
-    /// A Data that had waited so long was put on a link; `flow` stands for all of its prefix, and the accounts say
-    /// what is being measured.
+    /// Counts a Data that was put on a link after it had waited for `waited`. `flow` represents its prefix,
+    /// and the accounts know the current windows.
     pub fn on_data(
         &mut self,
         link: usize,
@@ -157,7 +157,7 @@ impl Observers {
         }
     }
 
-    /// The end of a step, and the content that each flow got by then, bytes.
+    /// Handles the end of a step, with the content that each flow received until then, bytes.
     pub fn on_sample(&mut self, now: Time, content: impl Fn(usize) -> u64) {
         for observer in self.observers.iter_mut().filter(|o| o.probe.metric == Metric::Settle) {
             let bytes = observer.flows.iter().map(|&flow| content(flow)).sum();
@@ -165,7 +165,7 @@ impl Observers {
         }
     }
 
-    /// The same of all steps at once, from the time series of the flows, whose steps are so long.
+    /// Handles all steps at once, from the time series of the flows with this step.
     pub fn on_series(&mut self, flows: &FlowAccounts, step: Span) {
         let (series, step_s) = (flows.flow_series(), step.as_secs_f64());
         let mut content = vec![0.0; series.len()];
@@ -178,7 +178,7 @@ impl Observers {
         }
     }
 
-    /// What came out, a row an expectation whose window was measured to its end.
+    /// Returns the results, a row for each expectation whose window was measured to its end.
     pub fn rows(&self, accounts: Accounts<'_>) -> Vec<ExpectationRow> {
         let row = |(place, statement): &(usize, Statement)| {
             let observer = &self.observers[*place];
@@ -187,7 +187,7 @@ impl Observers {
         self.expectations.iter().filter_map(row).collect()
     }
 
-    /// What came out of each further probe, in their order.
+    /// Returns the values of the further probes, in order.
     pub fn values(&self, accounts: Accounts<'_>) -> Vec<ProbeValue> {
         let value = |place: &Option<usize>| self.observers[(*place)?].value(accounts);
         self.further.iter().map(|place| value(place).unwrap_or_default()).collect()
@@ -195,10 +195,11 @@ impl Observers {
 }
 
 impl Experiment {
-    /// Observers of the scheme's expectations and of the further probes, for a world that sees all flows and links.
+    /// Returns observers of the scheme's expectations and of the further probes, for a world that observes
+    /// all flows and links.
     ///
     /// # Errors
-    /// [`ExperimentError::Unsupported`]: something that cannot be measured.
+    /// Returns [`ExperimentError::Unsupported`] if something cannot be measured.
     pub fn observers(&self) -> Result<Observers, ExperimentError> {
         let mut observers = Observers::new(2 * self.scenario().links.len());
         for expectation in self.expectations() {
@@ -211,8 +212,8 @@ impl Experiment {
         Ok(observers)
     }
 
-    /// Those that applications can have, from what their flows got; and what the others are about.
-    /// `place` says where a flow is in the accounts, and `None` of one that is not there.
+    /// Returns observers that need only the flows of applications, and the descriptions of the other probes.
+    /// `place` returns the index of a flow in the accounts, or `None` if it is not there.
     pub fn observers_of_applications(
         &self,
         place: impl Fn(FlowId) -> Option<usize>,
@@ -237,12 +238,12 @@ impl Experiment {
         (observers, others)
     }
 
-    /// Those of a world that sees applications, links and nodes, but not how long a Data waited for a link or how far it came;
-    /// and what the others are about.
+    /// Returns observers for a world that observes applications, links and nodes, but not the wait of a Data for
+    /// a link or its hops; and the descriptions of the other probes.
     pub fn observers_of_network(&self) -> (Observers, Vec<String>) {
         let (mut observers, mut others) = (Observers::new(2 * self.scenario().links.len()), Vec::new());
         let all = self.scenario().flows.len();
-        // Whose Data was lost is not known.
+        // It is not known whose Data was lost.
         let is_seen = |observer: &Observer| match observer.probe.metric {
             Metric::QueueingMean | Metric::HopsMean => false,
             Metric::Lost => observer.flows.len() == all,
@@ -266,7 +267,7 @@ impl Experiment {
         (observers, others)
     }
 
-    /// What the scenario states about the scheme that runs.
+    /// Iterates over the scenario's statements about the running scheme.
     fn expectations(&self) -> impl Iterator<Item = &Expectation> {
         self.scenario().expectations_for(self.scheme().entry.name)
     }
@@ -291,8 +292,8 @@ impl Experiment {
     }
 }
 
-/// The prefixes of a probe's flows, each by its first flow. All consumers of a prefix must
-/// be selected, or none: Data on a link does not say whose it is.
+/// Returns the prefixes of a probe's flows, each by its first flow. All consumers of a prefix must be
+/// selected, or none: a Data on a link does not show to which it belongs.
 fn whole_prefixes(scenario: &Scenario, probe: &Probe) -> Result<Vec<u32>, ExperimentError> {
     let selected: BTreeSet<usize> = probe.select.flows.iter().map(|flow| flow.index()).collect();
     let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
@@ -309,14 +310,14 @@ fn whole_prefixes(scenario: &Scenario, probe: &Probe) -> Result<Vec<u32>, Experi
     Ok(firsts.map(|first| first as u32).collect())
 }
 
-/// Whether what was measured tells an application; what a network drops does not, and links are not its own.
+/// Returns whether an application can measure this. Drops in the network and links are not visible to it.
 fn is_seen_by_applications(metric: Metric) -> bool {
     !metric.needs_link()
         && !metric.is_of_nodes()
         && !matches!(metric, Metric::Lost | Metric::QueueingMean | Metric::HopsMean)
 }
 
-/// Whether Data of certain flows are watched on links.
+/// Returns whether Data of certain flows are observed on links.
 fn is_of_data(metric: Metric) -> bool {
     matches!(metric, Metric::DataRate | Metric::QueueingMean)
 }

@@ -5,29 +5,29 @@ use weir_scenario::{FlowId, Scenario};
 
 use crate::probe::Probe;
 
-/// Goodput is averaged over bins of this length to see when it has settled (the step of the papers'
-/// plots), or of the smallest multiple of it in which one segment of each flow is less than what
-/// counts as settled.
+/// The length of the bins over which goodput is averaged (the step of the papers' plots). If one
+/// segment of each flow exceeds the settled range in such a bin, it is the smallest multiple in which it does
+/// not.
 const SETTLE_BIN: Span = Span::from_millis(500);
-/// How near its final value is settled.
+/// The relative deviation from the final value that counts as settled.
 const SETTLED: f64 = 0.05;
 
-/// What [`Metric::Settle`] looks at.
+/// The observations for [`Metric::Settle`].
 #[derive(Debug)]
 pub(super) struct Settling {
     window: (Time, Time),
-    /// The last change of what the flows are to settle to.
+    /// The time of the last change to which the flows have to settle.
     since: Time,
-    /// Length of a step.
+    /// The length of a step.
     step: Span,
-    /// Content of one segment of each flow.
+    /// The content of one segment of each flow, bytes.
     segments_bytes: f64,
-    /// Content delivered by the ends of steps.
+    /// The content delivered by the ends of steps.
     delivered: Vec<(Time, u64)>,
 }
 
 impl Settling {
-    /// Observes the goodput of a probe that selects this number of flows.
+    /// Returns an observer for the goodput of a probe that selects this number of flows.
     pub(super) fn of(scenario: &Scenario, probe: &Probe, flows: usize) -> Settling {
         let at = |span: Span| Time::ZERO + span;
         let window = (at(probe.window.0), at(probe.window.1));
@@ -42,31 +42,31 @@ impl Settling {
         }
     }
 
-    /// The end of a step, and the content that the flows got by then, bytes.
+    /// Handles the end of a step, with the content that the flows received until then, bytes.
     pub(super) fn on_sample(&mut self, now: Time, content: u64) {
         self.delivered.push((now, content));
     }
 
-    /// Adds what further flows got by the same ends of steps.
+    /// Adds the content that further flows received by the same ends of steps.
     pub(super) fn take_in(&mut self, part: &Settling) {
         let known = self.delivered.len();
         self.delivered.extend(part.delivered.iter().skip(known).map(|(at, _)| (*at, 0)));
         self.delivered.iter_mut().zip(&part.delivered).for_each(|(own, of_part)| own.1 += of_part.1);
     }
 
-    /// How long it takes, from the last change on, until the goodput, averaged over bins, stays near its
-    /// mean over the window's last quarter. `None` if nothing came, or if there is no bin to look at. If the last bin is
-    /// still off, it is the time until the end of this bin.
+    /// Returns the time, from the last change on, until the goodput, averaged over bins, stays near its mean
+    /// over the window's last quarter. Returns `None` if nothing was delivered, or if there is no bin. If the
+    /// last bin has not settled, it is the time until the end of this bin.
     pub(super) fn time_s(&self) -> Option<f64> {
         Some(self.settled()?.0)
     }
 
-    /// Whether the last bin is still off.
+    /// Returns whether the last bin has not settled.
     pub(super) fn is_never(&self) -> bool {
         self.settled().is_some_and(|(_, is_near)| !is_near)
     }
 
-    /// The time to settle, s, and whether the last bin is near the final value.
+    /// Returns the time to settle, s, and whether the last bin is near the final value.
     fn settled(&self) -> Option<(f64, bool)> {
         let (from, to) = (self.window.0, self.step_before(self.window.1));
         let last = self.step_after(from + (to - from) / 4 * 3);
@@ -89,14 +89,14 @@ impl Settling {
         settled.map(|settled| ((settled - since).as_secs_f64(), is_near))
     }
 
-    /// The length of the bins: whole steps, since content is known at their ends only.
+    /// Returns the length of the bins: whole steps, because the content is known only at their ends.
     fn bin(&self, final_rate: f64) -> Span {
         let times = self.segments_bytes / (SETTLED * final_rate * SETTLE_BIN.as_secs_f64());
         let bin = SETTLE_BIN * times.ceil().max(1.0) as u64;
         self.step * bin.as_nanos().div_ceil(self.step.as_nanos())
     }
 
-    /// Bytes a second between the ends of two steps.
+    /// Returns the bytes a second between the ends of two steps.
     fn rate(&self, from: Time, to: Time) -> f64 {
         let content = |at: Time| {
             let after = self.delivered.partition_point(|(time, _)| *time <= at);
@@ -114,7 +114,7 @@ impl Settling {
     }
 }
 
-/// The last time before the window's end that the scenario changes something for the probe's flows.
+/// Returns the last time before the window's end at which the scenario changes the probe's flows.
 fn last_change(scenario: &Scenario, probe: &Probe) -> Time {
     let selected = probe.select.flows.iter().map(|flow| &scenario.flows[flow.index()]);
     let starts = selected.flat_map(|flow| [Some(flow.start), flow.stop]).flatten();
@@ -131,7 +131,7 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// Steps of so many milliseconds in which so many bytes come, over a window that they fill.
+    /// Returns an observer with these bytes in steps of `step` ms, over a window that they fill.
     fn settling(step: u64, since: u64, bytes: &[u64]) -> Settling {
         let ends = bytes.iter().scan((0, 0), |(now, sum), bytes| {
             (*now, *sum) = (*now + step, *sum + bytes);
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(settling(100, 0, &bytes).time_s(), Some(0.0));
         bytes[12] = 0;
         assert_eq!(settling(100, 0, &bytes).time_s(), Some(1.5));
-        // The step in which the change comes is not looked at.
+        // The step of the change itself is ignored.
         bytes[10] = 500;
         assert_eq!(settling(100, 1_040, &bytes).time_s(), Some(0.5));
     }

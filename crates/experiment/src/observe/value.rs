@@ -1,4 +1,4 @@
-//! The value of each metric, and its comparison with what is stated.
+//! Computes the value of each metric, and compares it with the statement.
 
 use weir_measure::{
     Completion, DelayHistogram, ExpectationRow, HopCounts, Interval, LinkInterval, LinkTotals, ProbeValue,
@@ -9,7 +9,7 @@ use weir_scenario::{self as scenario, Metric, Order, Stated};
 use super::{Accounts, Observer, Statement};
 use crate::probe::Probe;
 
-/// What was measured in the window of a probe.
+/// The measurements in the window of a probe.
 struct Measured<'a> {
     completion: &'a [Option<Completion>],
     interval: &'a Interval,
@@ -20,7 +20,7 @@ struct Measured<'a> {
 }
 
 impl Statement {
-    /// What is stated beside what came out.
+    /// Returns the row with the statement and the result.
     pub(super) fn row(&self, probe: &Probe, came: ProbeValue) -> ExpectationRow {
         let row = ExpectationRow {
             what: probe.label.clone(),
@@ -46,7 +46,7 @@ impl Statement {
 }
 
 impl Observer {
-    /// What came out; `None` if the window was not measured to its end.
+    /// Returns the result; `None` if the window was not measured to its end.
     pub(super) fn value(&self, Accounts { flows, links, nodes }: Accounts<'_>) -> Option<ProbeValue> {
         let (place, interval) = flows.between(self.window)?;
         let links = links.map(|links| links.interval(place));
@@ -64,7 +64,7 @@ impl Observer {
         })
     }
 
-    /// The value of the metric; `None` if there is nothing to measure.
+    /// Returns the value of the metric; `None` if there is nothing to measure.
     fn measured(
         &self,
         Measured { completion, interval, links, hit_ratio, data_lost }: &Measured<'_>,
@@ -124,7 +124,7 @@ impl Observer {
     }
 }
 
-/// How a bound is written in documents.
+/// Returns the notation of a bound in documents.
 pub fn relation(bound: scenario::Bound) -> Relation {
     match bound {
         scenario::Bound::About => Relation::About,
@@ -140,12 +140,12 @@ fn relation_of(order: Order) -> Relation {
     }
 }
 
-/// The time that each of these flows took to fetch its amount, s; `None` if one of them has not.
+/// Returns the time that each of these flows took to fetch its amount, s; `None` if one of them has not.
 fn completions(flows: &[usize], completion: &[Option<Completion>]) -> Option<Vec<f64>> {
     flows.iter().map(|&flow| completion[flow].map(|c| c.after.as_secs_f64())).collect()
 }
 
-/// `None` of no values.
+/// Returns the mean; `None` without values.
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

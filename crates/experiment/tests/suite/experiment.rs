@@ -1,4 +1,4 @@
-//! What a scenario, a scheme and a setup come to, without any world.
+//! The resolution of a scenario, a scheme and a setup, without any world.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use weir_core::consumer::Source;
@@ -8,7 +8,7 @@ use weir_measure::{FlowAccounts, ProbeValue};
 use weir_scenario::{DirectedLink, FlowId, LinkId, Metric, NodeId, Override, Scenario, Select, builtin};
 use weir_schemes::Resolved;
 
-/// The smallest built-in scenario, with more behind it.
+/// Returns the smallest built-in scenario, with more text at its end.
 fn scenario(more: &str) -> Scenario {
     let text = format!("{}\n{more}", builtin("examples/minimal").unwrap());
     Scenario::parse("test", "test", &text, &[]).unwrap_or_else(|error| panic!("{error}"))
@@ -108,7 +108,7 @@ fn applications_check_what_they_see_and_say_what_they_do_not() {
     assert!(observers.rows(of(&accounts)).is_empty());
 }
 
-/// A metric of the first flow and the first link, in the second second.
+/// Returns a probe of the first flow and the first link, in the second second.
 fn probe(metric: Metric) -> Probe {
     Probe {
         label: format!("{metric:?}"),
@@ -137,7 +137,7 @@ fn probes_keep_their_places_where_a_world_does_not_see_some() {
     }
     let nothing_came = ProbeValue { value: Some(0.0), never: false };
     assert_eq!(observers.values(of(&accounts)), [ProbeValue::default(), nothing_came]);
-    assert!(observers.rows(of(&accounts)).is_empty(), "probes are no expectations");
+    assert!(observers.rows(of(&accounts)).is_empty(), "probes are not expectations");
 }
 
 #[test]

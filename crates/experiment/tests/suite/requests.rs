@@ -1,4 +1,4 @@
-//! What is drawn of random traffic: counts, objects and amounts.
+//! The draws of random traffic: counts, objects and amounts.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ impl Files for Beside {
     }
 }
 
-/// The requests of the last two flows of the smallest scenario with these flows.
+/// Returns the requests of the last two flows of the smallest scenario with these flows.
 fn requests(seed: u64, keys: &str) -> Vec<Arrival> {
     streams(seed, keys).pop().unwrap()
 }
@@ -41,7 +41,7 @@ fn poisson_counts_have_the_variance_of_their_mean() {
     requests.iter().for_each(|request| counts[request.at.as_secs_f64() as usize] += 1.0);
     let mean = counts.iter().sum::<f64>() / 2000.0;
     let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / 1999.0;
-    // Three standard deviations: 3·√(10/2000), and of the index of dispersion 3·√(2/2000).
+    // Three standard deviations: 3·√(10/2000), and for the index of dispersion 3·√(2/2000).
     assert!((mean - 10.0).abs() < 0.22, "{mean}");
     assert!((variance / mean - 1.0).abs() < 0.1, "{}", variance / mean);
 }
@@ -61,7 +61,7 @@ fn objects_are_requested_as_often_as_zipf_says() {
     let weights: Vec<f64> = (1..=1000).map(|rank| f64::from(rank).powf(-0.8)).collect();
     let sum: f64 = weights.iter().sum();
     let n = requests.len() as f64;
-    // Chi-square over all objects: 999 degrees of freedom, below 1150 with all but 0.0005.
+    // Chi-square over all objects: with 999 degrees of freedom it is below 1150 with a probability of 0.9995.
     let chi_square: f64 = counts
         .iter()
         .zip(&weights)

@@ -85,7 +85,8 @@ const SECTIONS: &[Section] = &[
     section(
         "metrics",
         "[metrics]",
-        "Metrics for Prometheus, at `/metrics`, each with its meaning (`# HELP`).",
+        "A status page at `/`, its data at `/status.json`, and metrics for Prometheus at `/metrics`, each with its meaning \
+         (`# HELP`).",
     ),
     section("capture", "[capture]", "A file with all frames, which Wireshark reads."),
     section("record", "[record]", "A file with all inputs of the node, for `weir replay`."),

@@ -4,6 +4,7 @@ use weir_core::node::CsUse;
 use weir_core::tables::fib::{FibId, NextHop};
 use weir_core::units::{Bytes, Span};
 use weir_management::OWN_MTU;
+use weir_management::overview::Overview;
 use weir_management::status::{
     CsInfo, FaceChange, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus, FibStatus,
     GeneralStatus, LinkType, NextHopStatus, StrategyStatus,
@@ -18,6 +19,7 @@ use super::paths::LARGEST_FRAME;
 use crate::config::{FaceKind, FaceOptions, LEAST_MTU, Switching};
 use crate::control::{Control, ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
+use crate::metrics::MAX_ROUTES;
 
 impl Control for Engine {
     fn faces(&self) -> Vec<FaceStatus> {
@@ -200,9 +202,18 @@ impl Control for Engine {
             losses: self.losses(),
         }
     }
+
+    fn overview(&self) -> Overview {
+        self.snapshot().overview(self.first_routes(MAX_ROUTES))
+    }
 }
 
 impl Engine {
+    /// The first entries of the FIB, at most so many.
+    fn first_routes(&self, most: usize) -> Vec<FibStatus> {
+        (0..self.fib_bound()).filter_map(|number| self.fib_entry(number)).take(most).collect()
+    }
+
     fn slot_of(&self, face: FaceNumber) -> Result<FaceSlot, ControlError> {
         self.faces.of_number(face).ok_or(ControlError::NoSuchFace)
     }

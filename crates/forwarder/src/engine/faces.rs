@@ -21,7 +21,7 @@ use super::sockets::{EventSource, udp_uri};
 use crate::config::{FaceKind, FaceOptions, RouteFace, ShareBy, Switching, class_rules};
 use crate::control::{ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
-use crate::metrics::Delays;
+use crate::metrics::{ByClass, Delays};
 use crate::wire_node::LinkConfig;
 use weir_core::node::IngressPolicy;
 
@@ -99,6 +99,7 @@ impl Engine {
             idle_timeout: None,
             last_used: self.now,
             counters: FaceCounters::default(),
+            classes: ByClass::default(),
             delays: Delays::default(),
             unsent_bytes: 0,
             fragment_bytes: 0,

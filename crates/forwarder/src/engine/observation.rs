@@ -1,12 +1,13 @@
 //! Counts and records passing packets, without any effect on forwarding.
 
+use weir_core::packet::Kind;
 use weir_core::seam::DropReason;
 use weir_core::units::{Span, Time};
 use weir_management::status::{FaceCounters, FaceEventKind, FaceNumber, FaceStatus};
 use weir_packet::{LpPacket, ServiceClass};
 
 use crate::capture::{Capture, Direction};
-use crate::metrics::Delays;
+use crate::metrics::{ByClass, Delays};
 
 /// Counters that belong to no open face, and the capture.
 pub(super) struct Observation {
@@ -18,6 +19,8 @@ pub(super) struct Observation {
     drops: [[u64; 2]; DropReason::ALL.len()],
     /// How long packets were queued in front of faces with a rate, by service class.
     delays: [Delays; ServiceClass::ALL.len()],
+    /// What each service class sent and lost, on all faces.
+    classes: ByClass,
     capture: Option<Box<Capture>>,
 }
 
@@ -28,6 +31,7 @@ impl Observation {
             closed: FaceCounters::default(),
             drops: [[0; 2]; DropReason::ALL.len()],
             delays: Default::default(),
+            classes: ByClass::default(),
             capture: None,
         }
     }
@@ -37,8 +41,18 @@ impl Observation {
     }
 
     #[inline]
-    pub(super) fn count_drop(&mut self, reason: DropReason, is_data: bool) {
+    pub(super) fn count_drop(&mut self, reason: DropReason, class: ServiceClass, is_data: bool) {
         self.drops[reason as usize][usize::from(!is_data)] += 1;
+        self.classes.count_dropped(class);
+    }
+
+    #[inline]
+    pub(super) fn count_sent(&mut self, class: ServiceClass, kind: Kind, bytes: u64) {
+        self.classes.count_sent(class, kind, bytes);
+    }
+
+    pub(super) fn classes(&self) -> ByClass {
+        self.classes
     }
 
     #[inline]

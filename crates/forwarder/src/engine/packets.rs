@@ -199,7 +199,8 @@ impl Engine {
 
     /// A packet is dropped, on its way out by this face or where it arrived.
     fn count_drop(&mut self, core: FaceId, packet: PacketId, reason: DropReason) {
-        self.observation.count_drop(reason, self.node.packet(packet).is_data());
+        let dropped = self.node.packet(packet);
+        self.observation.count_drop(reason, dropped.flow.class, dropped.is_data());
         let leaves = self.faces.of_core(core).filter(|_| reason.is_loss());
         if let Some(face) = leaves.and_then(|slot| self.faces.get_mut(slot)) {
             face.counters.out_dropped += 1;
@@ -231,7 +232,7 @@ impl Engine {
         header.set_next_hop_face_id(None);
         header.set_cache_policy(None);
         let queued = self.node.core().backlog(core).bytes;
-        let kind = packet.kind;
+        let (kind, class) = (packet.kind, packet.flow.class);
         let Buffers { packet: net, frame } = &mut self.buffers;
         let (net, wire) = (net_packet(packet, net), &packet.wire);
         let Some(face) = self.faces.get_mut(slot) else { return };
@@ -243,7 +244,7 @@ impl Engine {
         }
         header.set_incoming_face_id(incoming.filter(|_| face.local_fields));
         let queued = queued + face.channel.waiting();
-        let Face { number, link, channel, counters, unsent_bytes, .. } = face;
+        let Face { number, link, channel, counters, classes, unsent_bytes, .. } = face;
         link.limit_kept((self.unsent.share(*unsent_bytes) / KEPT) as usize);
         let mut writer = FrameWriter::new(channel, frame, &mut self.observation, (self.now, *number));
         writer.packet = (kind == Kind::Data).then_some(wire);
@@ -261,6 +262,8 @@ impl Engine {
                 Kind::Data => counters.out_data += 1,
                 Kind::Nack => counters.out_nacks += 1,
             }
+            classes.count_sent(class, kind, bytes);
+            self.observation.count_sent(class, kind, bytes);
         }
         self.note_sent(slot, failure);
     }

@@ -5,7 +5,7 @@ use weir_keychain::Moment;
 use weir_packet::tlv::Reader;
 use weir_packet::{Component, ContentType, Data, Name, NameRef};
 
-use weir_management::{Module, origin};
+use weir_management::{Module, origin, overview};
 
 use super::authority::Trust;
 use super::lists::{Mark, Part, fill};
@@ -67,7 +67,7 @@ pub(super) const EVENTS: (Module, &str) = (Module::Faces, "events");
 /// The dataset that depends on the question.
 pub(super) const QUERY: &str = "query";
 
-pub(super) const DATASETS: [(Module, &str, Dataset); 8] = [
+pub(super) const DATASETS: [(Module, &str, Dataset); 9] = [
     (Module::Rib, "list", InParts(list_rib)),
     (Module::Faces, "list", AtOnce(list_faces)),
     (Module::Faces, QUERY, Query(query_faces)),
@@ -76,6 +76,7 @@ pub(super) const DATASETS: [(Module, &str, Dataset); 8] = [
     (Module::StrategyChoice, "list", AtOnce(list_strategies)),
     (Module::Cs, "info", AtOnce(cs_info)),
     (Module::Status, "general", AtOnce(general)),
+    (Module::Status, overview::VERB, AtOnce(status_overview)),
 ];
 
 /// Components of a prefix at most, as NFD has it.
@@ -604,6 +605,10 @@ fn cs_info(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
 
 fn general(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
     list([control.general()], encode_general)
+}
+
+fn status_overview(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+    serde_json::to_vec(&control.overview()).map_err(|error| refused(500, error.to_string()))
 }
 
 /// Whether a name ends as a name of a dataset that was made does: with a version, or a version and a

@@ -1,12 +1,46 @@
-//! The small part of HTTP/1.1 that a metrics server needs: bytes in, one response out.
+//! The small part of HTTP/1.1 that the metrics port needs: bytes in, one response out.
 //!
-//! One request a connection, GET or HEAD; a request is not longer than [`MAX_REQUEST`].
+//! A connection carries one request, GET or HEAD, of at most [`MAX_REQUEST`] bytes. The port serves these paths:
+//!
+//! ```text
+//!   /              a page that shows the overview and refreshes itself
+//!   /status.json   the overview
+//!   /metrics       OpenMetrics text
+//! ```
 
 /// Longest request, bytes: line and header fields.
 pub const MAX_REQUEST: usize = 8192;
 
-/// What the text is, as OpenMetrics wants it said.
-const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// What the port serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// The status page as HTML. It is always the same text.
+    Page,
+    /// The [overview](weir_management::overview::Overview) as JSON.
+    Overview,
+    /// The figures for Prometheus.
+    Metrics,
+}
+
+impl Document {
+    /// The document at a path.
+    fn at(path: &str) -> Option<Document> {
+        match path {
+            "/" => Some(Document::Page),
+            "/status.json" => Some(Document::Overview),
+            "/metrics" => Some(Document::Metrics),
+            _ => None,
+        }
+    }
+
+    const fn content_type(self) -> &'static str {
+        match self {
+            Document::Page => "text/html; charset=utf-8",
+            Document::Overview => "application/json",
+            Document::Metrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+}
 
 /// A request that is arriving.
 #[derive(Clone, Debug, Default)]
@@ -17,15 +51,15 @@ pub struct Request {
 
 /// What a request is answered with.
 enum Reply {
-    /// The figures; the head only, or with its body.
-    Figures { with_body: bool },
+    /// A document; the head only, or with its body.
+    Document { document: Document, with_body: bool },
     /// Something that is not there, or cannot be done.
     Error(u16, &'static str),
 }
 
 impl Request {
     /// More of it has arrived. Gives the response once it is whole or wrong, and nothing after that.
-    pub fn receive(&mut self, bytes: &[u8], figures: impl FnOnce() -> String) -> Option<Vec<u8>> {
+    pub fn receive(&mut self, bytes: &[u8], text: impl FnOnce(Document) -> String) -> Option<Vec<u8>> {
         if self.answered {
             return None;
         }
@@ -41,9 +75,11 @@ impl Request {
         self.answered = true;
         self.received = Vec::new();
         Some(match reply {
-            Reply::Figures { with_body } => response(200, "OK", CONTENT_TYPE, &figures(), with_body),
+            Reply::Document { document, with_body } => {
+                response(200, "OK", document.content_type(), &text(document), with_body)
+            }
             Reply::Error(status, reason) => {
-                let body = format!("{reason}; the metrics are at /metrics\n");
+                let body = format!("{reason}; the metrics are at /metrics, the status page at /\n");
                 response(status, reason, "text/plain; charset=utf-8", &body, true)
             }
         })
@@ -65,11 +101,11 @@ fn reply_to(head: &[u8]) -> Reply {
         return bad;
     };
     let path = target.split('?').next().unwrap_or_default();
-    match (method, path, version) {
+    match (method, Document::at(path), version) {
         (_, _, version) if !version.starts_with("HTTP/") => bad,
         (_, _, version) if !version.starts_with("HTTP/1.") => Reply::Error(505, "HTTP Version Not Supported"),
-        ("GET" | "HEAD", "/metrics", _) => Reply::Figures { with_body: method == "GET" },
-        ("GET" | "HEAD", ..) => Reply::Error(404, "Not Found"),
+        ("GET" | "HEAD", Some(document), _) => Reply::Document { document, with_body: method == "GET" },
+        ("GET" | "HEAD", None, _) => Reply::Error(404, "Not Found"),
         _ => Reply::Error(405, "Method Not Allowed"),
     }
 }
@@ -80,7 +116,7 @@ fn response(status: u16, reason: &str, content_type: &str, body: &str, with_body
     let body = if with_body { body } else { "" };
     format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n{allow}\
-         Connection: close\r\n\r\n{body}"
+         Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{body}"
     )
     .into_bytes()
 }

@@ -1,9 +1,12 @@
-//! Figures for Prometheus: a [`Snapshot`] of the forwarder, taken when they are asked for, as OpenMetrics
-//! text; the HTTP that they travel by ([`http`]); the sockets of that ([`Server`]).
+//! What the forwarder tells about itself: a [`Snapshot`], taken on demand, as OpenMetrics text for Prometheus and as an
+//! [`Overview`] for a status page; the part of HTTP that serves them ([`http`]); and its sockets ([`Server`]).
 //!
-//! Nothing here is called for a packet but [`Delays::add`].
+//! For each packet only [`Delays::add`] and the counters of [`ByClass`] run.
 
+mod classes;
 pub mod http;
+mod overview;
+mod page;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -21,6 +24,9 @@ use weir_core::seam::DropReason;
 use weir_core::units::Span;
 use weir_packet::ServiceClass;
 
+pub use classes::{ByClass, ClassCounters};
+pub use overview::MAX_ROUTES;
+pub use page::page;
 pub use server::Server;
 
 use weir_management::status::{CsInfo, FaceCounters, FaceNumber, FaceStatus, GeneralStatus};
@@ -46,10 +52,14 @@ pub struct Snapshot {
     pub faces: Vec<FaceStatus>,
     /// How long packets were queued in front of each face with a rate, with its number and remote URI.
     pub face_delays: Vec<(FaceNumber, String, Delays)>,
+    /// What each service class sent by each face, with the face's number and remote URI.
+    pub face_classes: Vec<(FaceNumber, String, ByClass)>,
     /// Packets dropped, in the order of [`DropReason::ALL`]; Data, and all other packets.
     pub drops: [[u64; 2]; DropReason::ALL.len()],
     /// How long packets were queued in front of faces with a rate; empty if nobody has measured.
     pub delays: Vec<(ServiceClass, Delays)>,
+    /// What each service class sent and lost, on all faces since the start.
+    pub classes: ByClass,
 }
 
 /// How long packets were queued: how many for at most 15.6 us, twice that, and so on to 1 s and more.
@@ -76,6 +86,11 @@ impl Delays {
     /// How many packets were added.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
+    }
+
+    /// The sum of all delays, s.
+    pub fn sum_s(&self) -> f64 {
+        self.sum_ns as f64 / 1e9
     }
 
     const fn bound_ns(at: usize) -> u64 {
@@ -108,6 +123,7 @@ impl Collector for Snapshot {
         self.tables(&mut out)?;
         self.drops(&mut out)?;
         self.faces(&mut out)?;
+        self.classes(&mut out)?;
         self.delays(&mut out)
     }
 }
@@ -152,7 +168,7 @@ impl Out<'_> {
         }
         let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Histogram)?;
         values.try_for_each(|(labels, delays)| {
-            let (sum, buckets) = (delays.sum_ns as f64 / 1e9, delays.buckets());
+            let (sum, buckets) = (delays.sum_s(), delays.buckets());
             let mut family = encoder.encode_family(&labels)?;
             family.encode_histogram::<[(&str, &str); 0]>(sum, delays.count(), &buckets, None)
         })
@@ -266,6 +282,28 @@ impl Snapshot {
             Some((face_labels(&face.number.to_string(), &face.remote), face.send_rate_bps?))
         });
         out.gauges("face_send_rate_bits_per_second", "Configured rate of a face", rates)
+    }
+
+    fn classes(&self, out: &mut Out<'_>) -> fmt::Result {
+        let used = || self.classes.used();
+        let packets = used().flat_map(|(class, sent)| {
+            let labels = |kind| [("class", class.name()), ("kind", kind)];
+            [(labels("interest"), sent.out_interests), (labels("data"), sent.out_data)]
+        });
+        out.counters("class_sent_packets", "Packets that left, by service class", packets)?;
+        let bytes = used().map(|(class, sent)| ([("class", class.name())], sent.out_bytes));
+        out.counters("class_sent_bytes", "Bytes of frames that left, by service class", bytes)?;
+        let dropped = used().map(|(class, sent)| ([("class", class.name())], sent.dropped));
+        out.counters("class_dropped_packets", "Packets dropped, by service class", dropped)?;
+        let faces = self.face_classes.iter().take(MAX_FACES);
+        let of_faces = faces.flat_map(|(number, remote, classes)| {
+            let labels = |class: ServiceClass| {
+                let [face, remote] = face_labels(&number.to_string(), remote);
+                [face, remote, ("class", class.name().to_owned())]
+            };
+            classes.used().map(move |(class, sent)| (labels(class), sent.out_bytes))
+        });
+        out.counters("face_class_sent_bytes", "Bytes that left by a face, by service class", of_faces)
     }
 
     fn delays(&self, out: &mut Out<'_>) -> fmt::Result {

@@ -7,7 +7,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
 use weir_core::units::{Span, Time};
 
-use super::http::Request;
+use super::http::{Document, Request};
 
 /// How many may ask at a time. When one more comes, the oldest of the address with most of them has to go: who opens many
 /// and says nothing loses its own.
@@ -23,7 +23,7 @@ const CHUNK: usize = 2048;
 /// How much is read of somebody who does not stop sending, in one go.
 const MOST_DRAINED: usize = 1 << 16;
 
-/// Answers those who ask for figures.
+/// Serves the documents of the metrics port.
 ///
 /// It has [`Server::TOKENS`] tokens of the event loop, from the one on that it was registered with.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Server {
         registry.register(&mut self.listener, first, Interest::READABLE)
     }
 
-    /// One of its sockets has something; `figures` is asked for the text if somebody wants it.
+    /// One of its sockets has something; `text` makes a document if a client wants it.
     ///
     /// # Errors
     /// A connection could not be taken: too many open files, for one. Those that wait are tried again later, without another
@@ -94,14 +94,14 @@ impl Server {
         registry: &Registry,
         token: Token,
         now: Time,
-        figures: &mut dyn FnMut() -> String,
+        text: &mut dyn FnMut(Document) -> String,
     ) -> io::Result<()> {
         match token.0.wrapping_sub(self.first.0) {
             0 => self.take_waiting(registry, now, &mut |listener| listener.accept()),
             at => {
                 if let Some(slot) = self.connections.get_mut(at - 1)
                     && let Some(connection) = slot
-                    && connection.ready(figures) == After::Close
+                    && connection.ready(text) == After::Close
                 {
                     *slot = None;
                 }
@@ -217,20 +217,20 @@ impl Server {
 }
 
 impl Connection {
-    fn ready(&mut self, figures: &mut dyn FnMut() -> String) -> After {
-        if self.response.is_empty() && self.read(figures) == After::Close {
+    fn ready(&mut self, text: &mut dyn FnMut(Document) -> String) -> After {
+        if self.response.is_empty() && self.read(text) == After::Close {
             return After::Close;
         }
         if self.response.is_empty() { After::Wait } else { self.write() }
     }
 
-    fn read(&mut self, figures: &mut dyn FnMut() -> String) -> After {
+    fn read(&mut self, text: &mut dyn FnMut(Document) -> String) -> After {
         let mut chunk = [0; CHUNK];
         loop {
             match self.stream.read(&mut chunk) {
                 Ok(0) => return After::Close,
                 Ok(length) => {
-                    if let Some(response) = self.request.receive(&chunk[..length], &mut *figures) {
+                    if let Some(response) = self.request.receive(&chunk[..length], &mut *text) {
                         self.response = response;
                         return After::Wait;
                     }

@@ -3,10 +3,12 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
+use weir_core::packet::Kind;
 use weir_core::units::Time;
 
-use super::http::{MAX_REQUEST, Request};
+use super::http::{Document, MAX_REQUEST, Request};
 use super::*;
+use weir_management::overview::Overview;
 use weir_management::status::{FaceFlags, FacePersistency, FaceScope, LinkType};
 
 fn face(number: u64, remote: &str) -> FaceStatus {
@@ -37,6 +39,10 @@ fn snapshot() -> Snapshot {
     delays.add(Span::from_secs(3));
     let mut drops = [[0; 2]; DropReason::ALL.len()];
     drops[DropReason::Loop as usize] = [5, 3];
+    let mut classes = ByClass::default();
+    classes.count_sent(ServiceClass::Ef, Kind::Data, 900);
+    classes.count_sent(ServiceClass::Ef, Kind::Interest, 100);
+    classes.count_dropped(ServiceClass::Be);
     Snapshot {
         general: GeneralStatus {
             version: "weir 0.1.0".into(),
@@ -52,8 +58,10 @@ fn snapshot() -> Snapshot {
         cache: CacheCounters { hits: 4, misses: 5, insertions: 11, evictions: 8 },
         faces: vec![face(1, "unix://a\"b\\c\nd"), face(2, "udp4://192.0.2.1:6363")],
         face_delays: vec![(2, "udp4://192.0.2.1:6363".into(), delays)],
+        face_classes: vec![(2, "udp4://192.0.2.1:6363".into(), classes)],
         drops,
         delays: vec![(ServiceClass::Ef, delays)],
+        classes,
     }
 }
 
@@ -81,6 +89,10 @@ fn every_figure_has_its_line() {
     assert_eq!((value(&text, &of_kind("interest")), value(&text, &of_kind("data"))), ("20", "0"));
     assert_eq!(value(&text, &format!("weir_face_queue_bytes{{{second}}}")), "2000");
     assert_eq!(value(&text, &format!("weir_face_send_rate_bits_per_second{{{second}}}")), "20000000");
+    assert_eq!(value(&text, "weir_class_sent_packets_total{class=\"EF\",kind=\"data\"}"), "1");
+    assert_eq!(value(&text, "weir_class_sent_bytes_total{class=\"EF\"}"), "1000");
+    assert_eq!(value(&text, "weir_class_dropped_packets_total{class=\"BE\"}"), "1");
+    assert_eq!(value(&text, &format!("weir_face_class_sent_bytes_total{{{second},class=\"EF\"}}")), "1000");
     assert!(text.ends_with("# EOF\n"));
 }
 
@@ -138,26 +150,26 @@ fn many_faces_are_no_more_figures_than_some() {
 // ---- HTTP
 
 fn ask(request: &str) -> String {
-    let response = Request::default().receive(request.as_bytes(), || "weir_pit_entries 1\n".into());
+    let response = Request::default().receive(request.as_bytes(), |_| "weir_pit_entries 1\n".into());
     String::from_utf8(response.expect("it is whole")).unwrap()
 }
 
 #[test]
-fn the_figures_are_at_one_path() {
+fn each_document_has_one_path() {
     let response = ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(
         response.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text;"),
         "{response}"
     );
-    assert!(
-        response.ends_with("Content-Length: 19\r\nConnection: close\r\n\r\nweir_pit_entries 1\n"),
-        "{response}"
-    );
+    assert!(response.contains("\r\nContent-Length: 19\r\n"), "{response}");
+    assert!(response.ends_with("\r\nConnection: close\r\n\r\nweir_pit_entries 1\n"), "{response}");
     assert!(ask("GET /metrics?x=y HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
     let head = ask("HEAD /metrics HTTP/1.1\r\n\r\n");
     assert!(head.contains("Content-Length: 19") && head.ends_with("\r\n\r\n"), "{head}");
     for (request, status) in [
-        ("GET / HTTP/1.1\r\n\r\n", "404"),
+        ("GET / HTTP/1.1\r\n\r\n", "200"),
+        ("GET /status.json HTTP/1.1\r\n\r\n", "200"),
+        ("GET /status HTTP/1.1\r\n\r\n", "404"),
         ("GET /metrics/x HTTP/1.1\r\n\r\n", "404"),
         ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
         ("GET /metrics\r\n\r\n", "400"),
@@ -171,14 +183,75 @@ fn the_figures_are_at_one_path() {
 }
 
 #[test]
+fn the_path_chooses_the_document() {
+    for (path, document, kind) in [
+        ("/", Document::Page, "text/html"),
+        ("/status.json", Document::Overview, "application/json"),
+        ("/metrics", Document::Metrics, "application/openmetrics-text"),
+    ] {
+        let request = format!("GET {path} HTTP/1.1\r\n\r\n");
+        let response = Request::default().receive(request.as_bytes(), |asked| format!("{asked:?}")).unwrap();
+        let response = String::from_utf8(response).unwrap();
+        assert!(
+            response.contains(&format!("Content-Type: {kind};"))
+                || response.contains(&format!("Content-Type: {kind}\r\n")),
+            "{response}"
+        );
+        assert!(response.ends_with(&format!("\r\n\r\n{document:?}")), "{response}");
+    }
+}
+
+#[test]
+fn the_overview_has_what_the_snapshot_has() {
+    let overview = snapshot().overview(Vec::new());
+    assert_eq!((overview.face_count, overview.faces[1].rate_bps), (2, Some(20_000_000)));
+    assert_eq!((overview.store.hits, overview.tables.pit_entries), (4, 42));
+    let [ef, be] = &overview.classes[..] else { panic!("{:?}", overview.classes) };
+    assert_eq!((ef.class.as_str(), ef.out_bytes, ef.out_data, ef.queued), ("EF", 1000, 1, 3));
+    assert_eq!(ef.queue_delays.iter().map(|(_, count)| count).sum::<u64>(), 3);
+    assert_eq!(ef.queue_delays.last(), Some(&(None, 1)));
+    assert_eq!((be.class.as_str(), be.dropped, be.queue_delays.len()), ("BE", 1, 0));
+    let drops: Vec<_> =
+        overview.drops.iter().map(|drop| (drop.reason.as_str(), drop.data, drop.others)).collect();
+    assert_eq!(drops, [("loop", 5, 3)]);
+    let text = serde_json::to_string(&overview).unwrap();
+    assert_eq!(serde_json::from_str::<Overview>(&text).unwrap(), overview);
+    let many =
+        Snapshot { faces: vec![face(1, "unix://a"); 2 * MAX_FACES], ..snapshot() }.overview(Vec::new());
+    assert_eq!((many.faces.len(), many.face_count), (MAX_FACES, 2 * MAX_FACES));
+}
+
+/// Each panel of the dashboard in `packaging/` asks for metrics that there are, and each label is one that they have.
+#[test]
+fn the_dashboard_names_metrics_that_there_are() {
+    let text = snapshot().text();
+    let dashboard: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../packaging/grafana.json")).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
+    let asked: Vec<&str> = targets.map(|target| target["expr"].as_str().unwrap()).collect();
+    assert!(asked.len() >= 10, "{asked:?}");
+    for asked in asked {
+        let names = asked
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| word.starts_with("weir_"));
+        for name in names {
+            let is_there =
+                |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']));
+            assert!(text.lines().any(is_there), "{name} in {asked}");
+        }
+    }
+}
+
+#[test]
 fn a_request_may_come_byte_by_byte() {
     let text = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
     let mut request = Request::default();
     for byte in &text[..text.len() - 1] {
-        assert!(request.receive(&[*byte], || unreachable!("it is not whole")).is_none());
+        assert!(request.receive(&[*byte], |_| unreachable!("it is not whole")).is_none());
     }
-    assert!(request.receive(&text[text.len() - 1..], String::new).is_some());
-    assert!(request.receive(text, || unreachable!("it is answered")).is_none());
+    assert!(request.receive(&text[text.len() - 1..], |_| String::new()).is_some());
+    assert!(request.receive(text, |_| unreachable!("it is answered")).is_none());
 }
 
 #[test]
@@ -187,7 +260,7 @@ fn a_request_without_end_is_refused() {
     let mut sent = 0;
     let response = loop {
         sent += 1000;
-        if let Some(response) = request.receive(&[b'x'; 1000], String::new) {
+        if let Some(response) = request.receive(&[b'x'; 1000], |_| String::new()) {
             break response;
         }
     };
@@ -199,7 +272,7 @@ proptest::proptest! {
     #[test]
     fn no_request_makes_it_panic(pieces: Vec<Vec<u8>>) {
         let mut request = Request::default();
-        let answers = pieces.iter().filter(|piece| request.receive(piece, String::new).is_some()).count();
+        let answers = pieces.iter().filter(|piece| request.receive(piece, |_| String::new()).is_some()).count();
         proptest::prop_assert!(answers <= 1);
     }
 }
@@ -217,7 +290,7 @@ fn run(poll: &mut Poll, server: &mut Server, now: Time, text: &str, mut done: im
         poll.poll(&mut events, Some(Duration::from_millis(10))).unwrap();
         idle = if events.is_empty() { idle + 1 } else { 0 };
         for event in &events {
-            server.ready(poll.registry(), event.token(), now, &mut || text.to_owned()).unwrap();
+            server.ready(poll.registry(), event.token(), now, &mut |_| text.to_owned()).unwrap();
         }
     }
     panic!("nothing happens any more");
@@ -360,7 +433,7 @@ fn so_many_who_come_at_once_are_taken_in_turn_with_other_work() {
         poll.poll(&mut events, Some(Duration::from_secs(10))).unwrap();
         assert!(!events.is_empty(), "those that wait are told of: {rounds:?}");
         for event in &events {
-            server.ready(poll.registry(), event.token(), Time::ZERO, &mut String::new).unwrap();
+            server.ready(poll.registry(), event.token(), Time::ZERO, &mut |_| String::new()).unwrap();
         }
         rounds.push(server.take_replaced());
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use weir_forwarder::control::{Control, ControlError, Owner};
+use weir_management::overview::Overview;
 use weir_management::status::{
     CsInfo, FaceChange, FaceCounters, FaceFlags, FaceNumber, FacePersistency, FaceRequest, FaceScope,
     FaceStatus, FibStatus, GeneralStatus, LinkType, Losses, NextHopStatus, StrategyStatus,
@@ -251,5 +252,9 @@ impl Control for Mock {
             unsatisfied_interests: 1,
             losses: Losses::default(),
         }
+    }
+
+    fn overview(&self) -> Overview {
+        Overview { version: "mock 1".to_owned(), face_count: self.faces().len(), ..Overview::default() }
     }
 }

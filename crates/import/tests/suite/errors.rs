@@ -1,4 +1,4 @@
-//! What is wrong with a file, with its line.
+//! The errors of files, with their lines.
 
 use weir_import::{Delay, Format, Options};
 

@@ -1,4 +1,4 @@
-//! Each format as it is read.
+//! Reads a file of each format.
 
 use weir_core::units::{Rate, Span};
 use weir_import::{Delay, File, Format, Options, import};

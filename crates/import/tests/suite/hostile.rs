@@ -1,4 +1,4 @@
-//! No file causes a panic, and what is imported is a scenario.
+//! No file causes a panic, and an imported file gives a valid scenario.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Replays the fuzz targets' corpus, and gives the same harnesses what is nearly right.
+//! Replays the fuzz targets' corpus, and runs the same harnesses with nearly valid inputs.
 #[path = "../../../../fuzz/src/keychain.rs"]
 mod harness;
 
@@ -31,7 +31,7 @@ fn the_corpus_of_trust_breaks_no_promise() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..Default::default() })]
 
-    /// Files of others with some bytes changed, cut or doubled.
+    /// Files of other programs with some bytes changed, cut or doubled.
     #[test]
     fn damaged_files_break_no_promise(
         which in any::<prop::sample::Index>(),

@@ -7,7 +7,7 @@ use weir_keychain::store::StoreError;
 use weir_keychain::{Algorithm, Certificate, Key, KeyChain, Moment, Validity};
 use weir_packet::Name;
 
-/// A folder that is not there yet, and is removed in the end.
+/// A folder that does not exist at first, and is removed in the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -168,7 +168,7 @@ fn a_damaged_file_is_named_where_it_is_meant_and_nowhere_else() {
     assert_eq!(of("/bob").unwrap(), *bob.name());
     assert_eq!((chain.keys().unwrap().len(), chain.certificates().unwrap().len()), (1, 1));
     let is_named = |error: StoreError| error.to_string().contains(file.to_str().unwrap());
-    // Whose it is cannot be told but by its own name.
+    // Only its own name identifies the key.
     assert!(is_named(of("/alice").unwrap_err()) && is_named(of(&alice.to_string()).unwrap_err()));
     assert!(matches!(of("/carol/KEY/x"), Err(StoreError::NotFound(_))));
     chain.set_default(&alice).unwrap();

@@ -1,4 +1,4 @@
-//! Chains of certificates: what is believed, and what is not and why.
+//! Chains of certificates: which are accepted, and why others are not.
 use proptest::prelude::*;
 use weir_keychain::trust::Refused;
 use weir_keychain::{
@@ -56,7 +56,8 @@ fn validator(anchor: &Certificate) -> Validator {
     Validator::new(Trust::Anchor(anchor.clone())).unwrap()
 }
 
-/// Asks until there is an answer, with these certificates to be had; the answer, and what was fetched.
+/// Checks until there is an answer, with these certificates available. Returns the answer and the fetched
+/// names.
 fn ask(validator: &mut Validator, wire: &[u8], now: Moment, to_be_had: &[&Certificate]) -> (Step, Vec<Name>) {
     let mut fetched = Vec::new();
     loop {
@@ -145,7 +146,7 @@ fn certificates_are_asked_for_one_by_one_and_once() {
     assert_eq!(fetched, [alice.name().name().to_name(), team.name().name().to_name()]);
     let (step, fetched) = ask(&mut validator, &data("/org/team/alice/file/seg=1", &alice), NOW, &[]);
     assert_eq!((step, fetched.len()), (Step::Valid, 0));
-    // A second member needs one certificate more, and no other.
+    // A second member needs one more certificate, and no other.
     let bob = key("/org/team/bob", Algorithm::Ecdsa);
     let of_bob = issued(&bob, &team, always());
     let (step, fetched) = ask(&mut validator, &data("/org/team/bob/x", &bob), NOW, &[&of_bob]);
@@ -171,7 +172,7 @@ fn forged_data_makes_nobody_fetch_a_second_certificate_nor_forget_a_good_one() {
 fn a_false_certificate_does_not_keep_the_right_one_out() {
     let [root, alice] = ["/org", "/org/alice"].map(|identity| key(identity, Algorithm::Ed25519));
     let right = issued(&alice, &root, always());
-    // Another key under the name of alice's.
+    // Another key with the name of alice's key.
     let false_key = Key::generate_named(alice.name().clone(), Algorithm::Ed25519).unwrap();
     let false_one = issued(&false_key, &root, always());
     let wire = data("/org/alice/x", &alice);
@@ -242,13 +243,13 @@ fn a_certificate_that_leads_nowhere_does_not_hide_the_one_that_the_anchor_issued
         let right = issued_as(issuer, &alice, &root, 1, always());
         for useless in [anchor(&alice), issued_as(b"up", &alice, &root, 2, past)] {
             let mut validator = validator(&anchor(&root));
-            // By the name of the key comes the first.
+            // The name of the key returns the first certificate.
             let (step, fetched) = ask(&mut validator, &wire, now, &[&useless, &right]);
             assert_eq!((step, fetched.len()), (Step::Valid, 2));
             assert_eq!(fetched[1], right.name().prefix(right.name().len() - 1).to_name());
             assert_eq!(ask(&mut validator, &wire, now, &[]), (Step::Valid, Vec::new()));
             assert!(matches!(validator.check(&flip(&wire), now), Step::Invalid(_)));
-            // What is forged costs the useless one only, and seeks nothing.
+            // A forged packet removes only the useless certificate, and requests nothing.
             let (step, fetched) = ask(&mut validator, &flip(&wire), now, &[&anchor(&alice)]);
             assert!(matches!(step, Step::Invalid(Reason::Signature(..))), "{step:?}");
             assert!(fetched.len() <= 1, "{fetched:?}");
@@ -263,16 +264,16 @@ fn of_a_key_three_more_certificates_are_sought_at_most() {
     let own = anchor(&alice);
     let other = Key::generate_named(alice.name().clone(), Algorithm::Ed25519).unwrap();
     let root_id = root.name().id().value.to_vec();
-    // Of no use either: signed by itself, and of another key.
+    // These are not usable either: one is self-signed, the other is of another key.
     let others =
         [issued_as(&root_id, &alice, &alice, 1, always()), issued_as(b"NA", &other, &root, 1, always())];
     let mut validator = validator(&anchor(&root));
     for _ in 0..2 {
         let (step, fetched) = ask(&mut validator, &wire, NOW, &[&own, &others[0], &others[1]]);
         assert_eq!(step, Step::Invalid(Reason::OtherAnchor(own.name().to_name())));
-        assert_eq!(fetched.len(), 3, "asked again, all is asked anew: {fetched:?}");
+        assert_eq!(fetched.len(), 3, "a second check requests everything again: {fetched:?}");
     }
-    // Whose name is seen already is not sought again.
+    // A certificate with a known name is not requested again.
     let own =
         issued_as(b"NA", &alice, &root, 1, Validity { not_before: Moment::LAST, not_after: Moment::LAST });
     let (step, fetched) = ask(&mut validator, &wire, NOW, &[&own]);
@@ -318,7 +319,7 @@ fn a_chain_is_valid_as_long_as_all_of_it_is() {
     assert_eq!(of_root.check(&data("/org/x", &root), at(91_000)), untimely(&top));
 }
 
-/// What is done to a link of a chain.
+/// The damage to a link of a chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Damage {
     None,
@@ -330,7 +331,7 @@ enum Damage {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 
-    /// A chain is valid if and only if each of its links is; and no more is fetched than the chain has.
+    /// A chain is valid if and only if each of its links is. No more is fetched than the chain has.
     #[test]
     fn a_chain_is_valid_if_each_link_is(
         links in prop::collection::vec(
@@ -352,7 +353,7 @@ proptest! {
         let mut identity = name("/o");
         let (mut keys, mut certificates) = (vec![root], Vec::new());
         for (index, damage) in links.iter().enumerate() {
-            // Under its issuer's identity, or beside it.
+            // The identity is under its issuer's, or beside it.
             identity = match damage {
                 Damage::Identity => name(&format!("/beside{index}")),
                 _ => identity.with(Component::generic(b"x")),
@@ -389,13 +390,13 @@ proptest! {
         prop_assert_eq!(step == Step::Valid, is_right, "{:?}", step);
         prop_assert!(matches!(step, Step::Valid | Step::Invalid(_)));
         prop_assert!(fetched.len() <= links.len().min(depth));
-        // Asked again, the answer is the same, and what was proven is not fetched again.
+        // A second check has the same result, and does not fetch proven certificates again.
         let (again, fetched) = ask(&mut validator, &wire, now, &to_be_had);
         prop_assert_eq!(again == Step::Valid, is_right);
         prop_assert!(!is_right || fetched.is_empty());
     }
 
-    /// No bit of a Data or of its certificate may be another.
+    /// Changing any bit of a Data or of its certificate makes it invalid.
     #[test]
     fn a_flipped_bit_is_not_believed(place in any::<prop::sample::Index>(), bit in 0..8u8, in_data in any::<bool>()) {
         let [root, alice] = ["/o", "/o/a"].map(|identity| key(identity, Algorithm::Ed25519));

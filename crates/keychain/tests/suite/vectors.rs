@@ -1,6 +1,6 @@
-//! Keys and certificates that others made: ndnd 1.5.3 (`sec keygen`, `sec sign-cert`), python-ndn 0.5.2 (`pyndnsec
-//! key-gen`, `export`) and NDNts 0.0.20250307 (`@ndn/keychain`, `@ndn/ndnsec` on Node.js 20). The keys are of no use but
-//! here.
+//! Keys and certificates made by other programs: ndnd 1.5.3 (`sec keygen`, `sec sign-cert`), python-ndn 0.5.2
+//! (`pyndnsec key-gen`, `export`) and NDNts 0.0.20250307 (`@ndn/keychain`, `@ndn/ndnsec` on Node.js 20). The
+//! keys are used only here.
 use std::fs;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn key(name: &str) -> Key {
     }
 }
 
-/// A Data that a key signs.
+/// Returns a Data signed by a key.
 fn data(key: &Key) -> Vec<u8> {
     let name = key.name().identity().to_name().with_segment(0);
     let mut wire = Vec::new();
@@ -63,7 +63,8 @@ fn private_keys_of_ndnd_are_read_and_written_back() {
         assert_eq!((key.name(), key.algorithm()), (certificate.key_name(), algorithm));
         assert_eq!(key.public_key_der().as_deref(), Some(certificate.public_key_der()));
         assert_eq!(certificate.verifier().unwrap().verify_data(&data(&key)), Ok(()));
-        // Ed25519 signs the same in the same way, so the whole file is ndnd's but for the names' letters.
+        // Ed25519 is deterministic, so the whole file equals ndnd's except for the case of the names'
+        // letters.
         let written = form::ndnd_key_pem(&key).unwrap();
         let body = |text: &str| text.split("\n\n").nth(1).unwrap().to_owned();
         if algorithm == Algorithm::Ed25519 {
@@ -74,7 +75,7 @@ fn private_keys_of_ndnd_are_read_and_written_back() {
 
 #[test]
 fn a_private_key_of_python_ndn_is_read() {
-    // Its key file is an ECPrivateKey in base64, without a name.
+    // The key file is an ECPrivateKey in base64, without a name.
     let certificate = certificate("python-ndn-ecdsa.cert");
     let body = String::from_utf8(file("python-ndn-ecdsa.privkey")).unwrap();
     let pem = format!("-----BEGIN EC PRIVATE KEY-----\n{body}\n-----END EC PRIVATE KEY-----\n");
@@ -89,7 +90,7 @@ fn safe_bags_of_ndnts_open() {
     for name in ["ndnts-ed25519", "ndnts-ecdsa"] {
         let bag = SafeBag::decode(&file(&format!("{name}.safebag"))).unwrap();
         assert_eq!(*bag.certificate(), certificate(&format!("{name}.cert")), "{name}");
-        // What OpenSSL takes, as ndn-cxx does.
+        // OpenSSL's default, as in ndn-cxx.
         assert_eq!(bag.iterations(), Ok(2048));
         let key = bag.open(b"vectors").unwrap();
         assert_eq!(bag.certificate().verifier().unwrap().verify_data(&data(&key)), Ok(()), "{name}");

@@ -1,6 +1,6 @@
-//! Frames of links in a file for Wireshark and its like, as they are delivered.
+//! Writes delivered frames of links to a file for Wireshark and similar tools.
 //!
-//! A thread of its own writes the file: the one that carries frames never waits for a disk.
+//! A separate thread writes the file, so the thread that carries frames never waits for a disk.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,18 +10,18 @@ use std::thread::{self, JoinHandle};
 
 use weir_net::pcapng;
 
-/// What is to be captured: a file, and the directions in it, each with the name of its interface there.
+/// A capture: a file, and its directions, each with the name of its interface in the file.
 #[derive(Clone, Debug)]
 pub struct Capture {
     /// The file, in the format pcapng.
     pub path: PathBuf,
-    /// The place of each direction, and a name such as `a -> b`.
+    /// The index of each direction, and a name such as `a -> b`.
     pub directions: Vec<(usize, String)>,
 }
 
-/// A full buffer is written.
+/// Size at which a buffer is written, bytes.
 const FULL: usize = 256 << 10;
-/// While the thread that writes is behind, a buffer grows up to this.
+/// Maximum size of a buffer while the writing thread is behind, bytes.
 const MOST: usize = 16 << 20;
 const BUFFERS: usize = 2;
 
@@ -31,7 +31,7 @@ pub(super) struct Tap {
     full: SyncSender<Vec<u8>>,
     empty: Receiver<Vec<u8>>,
     thread: JoinHandle<io::Result<()>>,
-    /// Frames for which there was no room.
+    /// Number of frames for which there was no room.
     lost: u64,
 }
 
@@ -54,18 +54,18 @@ impl Tap {
         capture.directions.iter().for_each(|(_, name)| pcapng::interface(&mut buffer, name));
         let spare = Vec::with_capacity(2 * FULL);
         let mut tap = Tap { buffer, full, empty, thread, lost: 0 };
-        // The head of the file is in it from the beginning.
+        // The buffer already contains the head of the file.
         tap.hand_over(spare);
         Ok(tap)
     }
 
     fn hand_over(&mut self, next: Vec<u8>) {
         let full = std::mem::replace(&mut self.buffer, next);
-        // There is room for all buffers. A thread that has failed is noted at the end.
+        // There is room for all buffers. A failed thread is reported at the end.
         let _ = self.full.try_send(full);
     }
 
-    /// A frame of an interface was delivered.
+    /// Records a delivered frame of an interface.
     pub(super) fn frame(&mut self, interface: u32, unix_ns: u64, frame: &[u8]) {
         if self.buffer.len() >= FULL {
             if let Ok(next) = self.empty.try_recv() {
@@ -78,7 +78,7 @@ impl Tap {
         pcapng::ethernet(&mut self.buffer, interface, unix_ns, 2, frame);
     }
 
-    /// Writes the rest; how many frames are missing.
+    /// Writes the rest. Returns the number of missing frames.
     pub(super) fn close(self) -> io::Result<u64> {
         let Tap { buffer, full, empty, thread, lost } = self;
         let _ = full.send(buffer);

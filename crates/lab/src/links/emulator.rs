@@ -18,37 +18,37 @@ use super::model::Model;
 use super::port::{BATCH, Calls, Frame, Port, VNET, unix_ns};
 use super::{Capture, Change, Direction, Live, Observe, Pace, Priority, counted, sys};
 
-/// All buffers of frames together, bytes. A network that has more on its links loses what comes then.
+/// Maximum memory of all frame buffers, bytes. If a network has more on its links, later frames are lost.
 const MOST_MEMORY: usize = 1 << 30;
-/// A frame that leaves later than this after it was due is not where the link's delay says.
+/// A frame that is sent this much after its due time counts as late.
 const LATE: Span = Span::from_millis(1);
-/// The processor time to carry a frame between nodes, over the time to send a frame that no node handles. It holds at the
-/// rate at which frames begin to be late. Measured: see `links_alone` of the tests.
+/// Processor time to carry a frame between nodes, divided by the time to send a frame that no node handles, at the rate
+/// at which frames begin to be late. Measured: see `links_alone` in the tests.
 const TIMES_SENDING: f64 = 12.0;
-/// No frame waits longer in the kernel.
+/// Maximum time that a frame counts as waiting in the kernel.
 const MOST_AGE: Span = Span::from_secs(1);
-/// So long may it not hear of the end, or of frames that the kernel's buffers must hold.
+/// Maximum sleep, so that the thread notices the end, and takes frames before the kernel's buffers overflow.
 const LONGEST_SLEEP: Span = Span::from_millis(2);
 
-/// What to emulate.
+/// The links to emulate.
 pub struct Plan {
     /// The lab's ends of all interfaces.
     pub ports: Vec<Port>,
     /// The directions of the links.
     pub directions: Vec<Direction>,
-    /// Changes, each with its time from the beginning of the run.
+    /// Changes with their times since the beginning of the run.
     pub script: Vec<(Time, Change)>,
     /// Accounts of the directions, in their order.
     pub accounts: LinkAccounts,
-    /// What the accounts are over.
+    /// The period of the accounts.
     pub extent: Extent,
-    /// What to write to files.
+    /// Captures to write.
     pub captures: Vec<Capture>,
-    /// Is told of frames that leave during the run.
+    /// Receives the frames sent during the run.
     pub observe: Option<Box<dyn Observe>>,
 }
 
-/// When the run begins and ends; shared with the thread.
+/// Begins and ends the run. Shared with the emulator's thread.
 #[derive(Clone, Debug)]
 pub struct Control {
     shared: Arc<Shared>,
@@ -63,72 +63,72 @@ struct Shared {
 }
 
 impl Control {
-    /// The run begins at a time of the clock that the emulator has.
+    /// Begins the run at a time of the emulator's clock.
     pub fn begin(&self, at: Time) {
         self.shared.begin.store(at.as_nanos(), Relaxed);
         self.wake();
     }
 
-    /// The run ends at a time since its beginning, where that is before its planned end. Frames still pass.
+    /// Ends the run at a time since its beginning, if that is before its planned end. Frames still pass.
     pub fn end(&self, at: Time) {
         self.shared.end.store(at.as_nanos(), Relaxed);
         self.wake();
     }
 
-    /// The thread ends.
+    /// Stops the thread.
     pub fn stop(&self) {
         self.shared.stop.store(true, Relaxed);
         self.wake();
     }
 
     fn wake(&self) {
-        // It fails only if the thread has been woken too often already.
+        // It fails only if the thread has too many wake-ups already.
         let _ = self.waker.wake();
     }
 }
 
-/// What came of it.
+/// Result of the emulation.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Accounts over the run.
+    /// Accounts of the run.
     pub accounts: LinkAccounts,
     /// Frames that were delivered during the run.
     pub frames: u64,
-    /// How late they were, against when they were due.
+    /// Delay of the frames after their due times.
     pub lateness: DelayHistogram,
-    /// The latest of them.
+    /// The largest of these delays.
     pub latest: Span,
     /// Frames that were more than a millisecond late.
     pub late: u64,
     /// Time of the processor that the thread used.
     pub processor: Span,
-    /// How the system treated the thread.
+    /// Priority of the thread.
     pub priority: Priority,
-    /// What went wrong.
+    /// Errors of the emulation.
     pub trouble: Trouble,
 }
 
-/// Frames that were lost or not carried for a reason that is not the link's.
+/// Frames lost or not carried for a reason other than the emulated link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
-    /// The kernel dropped them: the thread did not take them in time.
+    /// Dropped by the kernel, because the thread did not receive them in time.
     pub kernel_drops: u64,
-    /// There was no memory for them.
+    /// Dropped because there was no memory.
     pub no_memory: u64,
-    /// Several frames joined by the sending kernel ([`super::no_offload`] prevents it), or longer than the MTU.
+    /// Frames joined by the sending kernel ([`super::no_offload`] prevents it), or longer than the MTU.
     pub too_long: u64,
-    /// Frames without a whole header, and frames from an interface without a direction.
+    /// Frames without a whole header, or from an interface without a direction.
     pub strays: u64,
-    /// The other end did not take them: it is down or gone, or has no room.
+    /// Refused by the other end: it is down or gone, or has no room.
     pub undeliverable: u64,
     /// Errors of sockets.
     pub errors: u64,
-    /// Frames, or files, that a capture lacks.
+    /// Frames, or files, missing in a capture.
     pub uncaptured: u64,
 }
 
 impl Outcome {
-    /// Why the figures of the run are not to be trusted: the machine did not keep up. `None`: they are.
+    /// Why the figures of the run are unreliable: the machine did not keep up. `None` if they are reliable.
     pub fn doubt(&self) -> Option<String> {
         let Trouble { kernel_drops, no_memory, too_long, undeliverable, .. } = self.trouble;
         let lost = kernel_drops + no_memory + too_long + undeliverable;
@@ -153,9 +153,9 @@ impl Outcome {
 pub struct Emulator {
     clock: Clock,
     ports: Vec<Port>,
-    /// The direction that leads from each port.
+    /// The direction that begins at each port.
     from: Vec<Option<usize>>,
-    /// The port to which each direction leads.
+    /// The port at which each direction ends.
     to: Vec<usize>,
     model: Model,
     /// The capture of each direction, and the number of its interface there.
@@ -164,9 +164,9 @@ pub struct Emulator {
     poll: Poll,
     timer: Timer,
     shared: Arc<Shared>,
-    /// The next frames are taken into these.
+    /// Buffers for the next received frames.
     hand: [Box<[u8]>; BATCH],
-    /// The length of a buffer, and how many more there may be.
+    /// Length of a buffer, and how many more may be allocated.
     length: usize,
     more: usize,
     /// Ports that may have frames.
@@ -180,10 +180,10 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// The links, with the handle that begins and stops them, and their counters. `clock` is that of the lab.
+    /// Creates the links, the handle that begins and stops them, and their counters. `clock` is the lab's clock.
     ///
     /// # Errors
-    /// A capture cannot be made, directions do not fit together, or an error of the operating system.
+    /// Returns an error if a capture cannot be created, directions are inconsistent, or the operating system's error.
     pub fn new(plan: Plan, clock: Clock) -> io::Result<(Emulator, Control, Arc<[Live]>)> {
         let Plan { ports, directions, script, accounts, extent, captures, observe } = plan;
         let poll = Poll::new()?;
@@ -232,14 +232,15 @@ impl Emulator {
         Ok((emulator, Control { shared, waker }, live))
     }
 
-    /// About how many frames of so many bytes a second the links can carry together on this machine before 1 % of them are
-    /// more than a millisecond late; `None` without ports. A guess to warn by: [`Outcome::doubt`] is what was seen.
+    /// Estimates how many frames of this length the links can carry per second in total on this machine before 1 % of
+    /// them are more than a millisecond late; `None` without ports. The estimate is for a warning: [`Outcome::doubt`]
+    /// is measured.
     ///
-    /// It sends some frames of an EtherType for experiments to the first node, which ignores them, and takes the time of
-    /// the processor that this needs.
+    /// It sends some frames with an experimental EtherType to the first node, which ignores them, and measures the
+    /// processor time.
     ///
     /// # Errors
-    /// The interface is down or gone.
+    /// Returns an error if the interface is down or gone.
     pub fn capacity(&self, bytes: usize) -> io::Result<Option<f64>> {
         const ROUNDS: usize = 32;
         let Some(port) = self.ports.first() else { return Ok(None) };
@@ -255,10 +256,10 @@ impl Emulator {
         Ok((sent > 0).then(|| sent as f64 / (TIMES_SENDING * took)))
     }
 
-    /// Carries frames until [`Control::stop`]; the calling thread does nothing else.
+    /// Carries frames until [`Control::stop`]. The calling thread does nothing else.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub fn run(mut self) -> io::Result<Outcome> {
         let priority = sys::prioritise();
         let mut calls = Calls::new();
@@ -288,7 +289,7 @@ impl Emulator {
         self.model.advance(Time::ZERO + ran);
         self.trouble.kernel_drops = self.ports.iter().map(Port::kernel_drops).sum();
         for tap in self.taps {
-            // A file that could not be written lacks more than can be counted.
+            // It is unknown how much a file lacks that could not be written.
             self.trouble.uncaptured += tap.close().unwrap_or(1);
         }
         let processor = processor_time();
@@ -304,17 +305,17 @@ impl Emulator {
         })
     }
 
-    /// Waits until `due`, or until a frame comes.
+    /// Waits until `due`, or until a frame arrives.
     ///
-    /// Where nothing that comes meanwhile can be due before, it sleeps until then: a frame has the time at which the kernel
-    /// had it, and to wake up for it would cost as much again as to carry it.
+    /// If no frame that arrives meanwhile can be due earlier, it sleeps until `due`: a frame carries the kernel's
+    /// arrival time, and waking up for it would cost as much as carrying it.
     fn wait(&mut self, due: Time, events: &mut Events) -> io::Result<()> {
         let now = self.clock.now();
         let timeout = if !self.ready.is_empty() || due <= now {
             Some(Duration::ZERO)
         } else if due.since(now) <= self.model.least_delay().min(LONGEST_SLEEP) {
             let left = TimeSpec::nanoseconds(due.since(now).as_nanos() as i64);
-            // An interruption only makes it shorter.
+            // An interruption only shortens the sleep.
             let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &left);
             Some(Duration::ZERO)
         } else {
@@ -325,7 +326,7 @@ impl Emulator {
             result => result?,
         }
         for event in events.iter() {
-            // The others are the timer and the waker.
+            // The other tokens are those of the timer and the waker.
             if let Some(is_ready @ false) = self.is_ready.get_mut(event.token().0) {
                 *is_ready = true;
                 self.ready.push(event.token().0);
@@ -334,14 +335,14 @@ impl Emulator {
         Ok(())
     }
 
-    /// Takes a batch from each port that may have frames.
+    /// Receives a batch from each port that may have frames.
     fn take(&mut self, begin: Time, calls: &mut Calls) {
         let mut at = 0;
         while let Some(&port) = self.ready.get(at) {
             let count = match self.ports[port].take(&mut self.hand, calls) {
                 Ok(count) => count,
                 Err(Errno::EAGAIN) => 0,
-                // An interface that goes down says so once.
+                // An interface that goes down reports this once.
                 Err(_) => {
                     self.trouble.errors += 1;
                     0
@@ -357,7 +358,7 @@ impl Emulator {
         }
     }
 
-    /// Gives the frames that were taken from a port to the direction that leads from it.
+    /// Passes the frames received from a port to its direction.
     fn sort_in(&mut self, port: usize, count: usize, begin: Time, calls: &Calls) {
         let (now, unix) = (self.clock.now(), unix_ns());
         for (place, taken) in calls.taken[..count].iter().enumerate() {
@@ -384,7 +385,7 @@ impl Emulator {
                 continue;
             };
             self.hand[place] = spare;
-            // The kernel had it a while ago; somebody may have set the time of day in between.
+            // The kernel received the frame some time ago. The wall clock may have been set meanwhile.
             let age = unix.saturating_sub(taken.unix_ns).min(MOST_AGE.as_nanos());
             let came = Time::from_nanos(now.as_nanos().saturating_sub(age));
             if now < begin {
@@ -395,7 +396,7 @@ impl Emulator {
         }
     }
 
-    /// A buffer for a frame; `None`: there are too many.
+    /// Returns a buffer for a frame, or `None` if there are too many.
     fn spare(&mut self) -> Option<Box<[u8]>> {
         if let Some(buffer) = self.model.freed() {
             return Some(buffer);
@@ -404,7 +405,7 @@ impl Emulator {
         Some(vec![0; self.length].into())
     }
 
-    /// Sends all frames that are due.
+    /// Sends all due frames.
     fn deliver(&mut self, begin: Time, calls: &mut Calls) {
         loop {
             let now = self.clock.now();
@@ -438,10 +439,10 @@ impl Emulator {
     }
 }
 
-/// The direction that leads from each port.
+/// Returns the direction that begins at each port.
 ///
 /// # Errors
-/// Directions do not fit together.
+/// Returns an error if directions are inconsistent.
 fn sources(ports: &[Port], directions: &[Direction]) -> io::Result<Vec<Option<usize>>> {
     let wrong = |number: usize, what: &str| {
         Err(io::Error::new(io::ErrorKind::InvalidInput, format!("direction {number} of the links {what}")))
@@ -449,23 +450,23 @@ fn sources(ports: &[Port], directions: &[Direction]) -> io::Result<Vec<Option<us
     let mut from = vec![None; ports.len()];
     for (number, direction) in directions.iter().enumerate() {
         if direction.from.max(direction.to) >= ports.len() {
-            return wrong(number, "has an end that is no interface");
+            return wrong(number, "has an end that is not an interface");
         }
         if from[direction.from].replace(number).is_some() {
-            return wrong(number, "leads from an interface from which another one leads");
+            return wrong(number, "begins at the same interface as another direction");
         }
         let Some(other) = direction.shares_with else { continue };
         if other == number || directions.get(other).is_none_or(|other| other.shares_with != Some(number)) {
-            return wrong(number, "shares its link with one that does not say so");
+            return wrong(number, "shares its link with a direction that does not share it");
         }
         if matches!(direction.pace, Pace::Sender(_)) {
-            return wrong(number, "shares its link, but its sender does not know when it is its turn");
+            return wrong(number, "shares its link, but its sender paces itself");
         }
     }
     Ok(from)
 }
 
-/// Time of the processor that this thread has used.
+/// Processor time of this thread.
 fn processor_time() -> Span {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Span::ZERO, |time| {
         Span::from_nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)

@@ -1,12 +1,12 @@
-//! What the links do with frames, without sockets and clocks. Times are since the beginning of the run.
+//! The link model, without sockets and clocks. Times are since the beginning of the run.
 //!
 //! ```text
 //!   frame ----> [ queue ] ----> wire ----> on its way ----> due at the other end
 //!          (a paced sender has its own)
 //! ```
 //!
-//! Everything happens at the time when it is due, not when it is looked at: a frame begins to leave when the one before it
-//! has left, however late the thread is. So a link has its rate exactly, and lateness does not add up.
+//! Every event happens at its due time, not when the thread looks: a frame begins to leave when the one before it has
+//! left, however late the thread is. So a link has exactly its rate, and lateness does not add up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use weir_measure::{FlowAccounts, LinkAccounts};
 use super::port::Frame;
 use super::{Change, Direction, Live, Observe, Pace, counted};
 
-/// The links, with all frames that are on them.
+/// The links, with all frames on them.
 pub(super) struct Model {
     lanes: Vec<Lane>,
     wires: Vec<Wire>,
-    /// The next times: first when the next frame of each lane is due, then when the next frame of each wire begins to leave.
+    /// Deadlines: first the arrival of the next frame of each lane, then the start of the next frame on each wire.
     deadlines: Deadlines,
     script: VecDeque<(Time, Change)>,
-    /// Accounts of no flow, which know when steps and intervals end.
+    /// Accounts without flows. They determine when steps and intervals end.
     steps: FlowAccounts,
     accounts: LinkAccounts,
     until: Time,
@@ -36,7 +36,7 @@ pub(super) struct Model {
     live: Arc<[Live]>,
     observe: Option<Box<dyn Observe>>,
     least_delay: Span,
-    /// Buffers of frames that are no longer on a link.
+    /// Buffers of frames that have left their links.
     freed: Vec<Box<[u8]>>,
 }
 
@@ -47,14 +47,14 @@ struct Lane {
     limit: QueueLimit,
     way: Way,
     up: bool,
-    /// Frames that wait, with their bytes that count and since when.
+    /// Waiting frames, with arrival times and counted bytes.
     queue: VecDeque<(Time, u64, Frame)>,
     queued: u64,
-    /// No frame begins to leave before; `NEVER` at rate 0.
+    /// No frame begins to leave before this time. `NEVER` at rate 0.
     free_from: Time,
-    /// When the last frame has left.
+    /// The time when the last frame has left.
     busy_until: Time,
-    /// Frames on their way, with their arrivals, in the order of these.
+    /// Frames in flight, in order of their arrival times.
     in_flight: VecDeque<(Time, Frame)>,
 }
 
@@ -64,10 +64,10 @@ enum Line {
     Trace(Box<Opportunities>),
 }
 
-/// What frames of one direction take one after the other; both directions where a link is half-duplex.
+/// The medium on which frames are sent one after another: one direction, or both directions of a half-duplex link.
 #[derive(Clone, Copy)]
 struct Wire {
-    /// Twice the same one where it has one direction.
+    /// The lanes. Both are the same if there is only one direction.
     lanes: [usize; 2],
     busy_until: Time,
     /// The direction that sent last.
@@ -136,19 +136,19 @@ impl Model {
 
     // ---- Frames
 
-    /// A frame came to a direction before the run: it passes at once.
+    /// Passes a frame at once, before the run.
     pub(super) fn pass(&mut self, lane: usize, frame: Frame) {
         self.put_in_flight(lane, Time::ZERO, frame);
     }
 
-    /// A frame of so many bytes came to a direction.
+    /// Takes a frame with `size` counted bytes.
     pub(super) fn take(&mut self, lane: usize, at: Time, size: u64, frame: Frame) {
         let Lane { up, wire, ref line, .. } = self.lanes[lane];
         if !up {
             return self.drop_frame(lane, DropReason::FaceDown, frame);
         }
         if let Line::Sender(rate) = *line {
-            // What comes at rate 0 left before its node heard of it.
+            // A frame at rate 0 was sent before its node learned of the rate.
             let took = if rate == Rate::ZERO { Span::ZERO } else { rate.time_for(Bytes::new(size)) };
             return self.leave(lane, at, at + took, Span::ZERO, size, frame);
         }
@@ -167,12 +167,12 @@ impl Model {
         self.serve(wire, at);
     }
 
-    /// Nothing could take in a frame that came to a direction.
+    /// Counts a frame for which there was no room.
     pub(super) fn refuse(&mut self, lane: usize) {
         self.count_drop(lane, DropReason::QueueFull);
     }
 
-    /// Has frames of a wire begin to leave that can do so by `now`.
+    /// Starts the frames of a wire that can start by `now`.
     fn serve(&mut self, number: usize, now: Time) {
         loop {
             let Wire { lanes: [first, second], busy_until, last } = self.wires[number];
@@ -180,7 +180,7 @@ impl Model {
                 let Lane { queue, free_from, .. } = &self.lanes[lane];
                 queue.front().map_or(Time::NEVER, |(since, ..)| (*since).max(busy_until).max(*free_from))
             };
-            // The directions of a half-duplex link take turns where both could begin.
+            // If both directions of a half-duplex link could send, they take turns.
             let turns = if first == last { [second, first] } else { [first, second] };
             let [one, other] = turns.map(|lane| (begin(lane), lane));
             let (begin, lane) = if other.0 < one.0 { other } else { one };
@@ -202,9 +202,10 @@ impl Model {
         }
     }
 
-    /// A frame leaves by a direction from `begin` to `until`.
+    /// Sends a frame in a direction from `begin` to `until`.
     fn leave(&mut self, lane: usize, begin: Time, until: Time, waited: Span, size: u64, frame: Frame) {
-        // A sender's frames may come a little closer together than their lengths: they use the link one after the other.
+        // A sender's frames may be slightly closer together than their transmission times. They use the link one after
+        // another.
         let from = begin.max(self.lanes[lane].busy_until);
         let used_until = from + until.since(begin);
         self.accounts.on_use(lane, from, used_until);
@@ -247,7 +248,7 @@ impl Model {
         self.live[lane].drops.fetch_add(1, Relaxed);
     }
 
-    /// A direction that has frames which are due by `now`.
+    /// Returns a direction with frames due by `now`.
     pub(super) fn next_due(&mut self, now: Time) -> Option<usize> {
         loop {
             let (at, id) = self.deadlines.next_id()?;
@@ -261,7 +262,7 @@ impl Model {
         }
     }
 
-    /// The frames of a direction that are due by `now`, the oldest first, at most so many; each with when it was due.
+    /// Returns the frames of a direction due by `now`, the oldest first, at most `most`, with their due times.
     pub(super) fn due(
         &self,
         lane: usize,
@@ -273,14 +274,14 @@ impl Model {
         in_flight.range(..count)
     }
 
-    /// So many frames of a direction were delivered.
+    /// Removes this many delivered frames of a direction.
     pub(super) fn delivered(&mut self, lane: usize, count: usize) {
         let Model { lanes, freed, .. } = self;
         freed.extend(lanes[lane].in_flight.drain(..count).map(|(_, frame)| frame.buffer));
         self.schedule(lane);
     }
 
-    /// The next frame of a direction could not be delivered: the other end did not take it.
+    /// Removes the next frame of a direction, which the other end refused.
     pub(super) fn undeliverable(&mut self, lane: usize) {
         if let Some((_, frame)) = self.lanes[lane].in_flight.pop_front() {
             self.drop_frame(lane, DropReason::FaceDown, frame);
@@ -288,14 +289,14 @@ impl Model {
         }
     }
 
-    /// A buffer that is no longer needed.
+    /// Returns a buffer that is no longer needed.
     pub(super) fn freed(&mut self) -> Option<Box<[u8]>> {
         self.freed.pop()
     }
 
     // ---- Time
 
-    /// No frame that comes from now on is due earlier than after this time.
+    /// Minimum delay of frames that arrive from now on.
     pub(super) fn least_delay(&self) -> Span {
         self.least_delay
     }
@@ -304,7 +305,7 @@ impl Model {
         self.least_delay = self.lanes.iter().map(|lane| lane.way.delay()).min().unwrap_or(Span::ZERO);
     }
 
-    /// When something is due.
+    /// The time of the next event.
     pub(super) fn next_deadline(&self) -> Time {
         self.deadlines.next().min(self.next_scripted())
     }
@@ -314,12 +315,12 @@ impl Model {
         if self.is_over { change } else { change.min(self.steps.next_step()).min(self.until) }
     }
 
-    /// The run ends at `until`, where that is before its planned end. Frames still pass after it.
+    /// Ends the run at `until`, if that is before its planned end. Frames still pass after it.
     pub(super) fn end_at(&mut self, until: Time) {
         self.until = until.min(self.until);
     }
 
-    /// Changes links as the script says up to `now`, and ends steps of the accounts.
+    /// Applies the script's changes up to `now`, and ends steps of the accounts.
     pub(super) fn advance(&mut self, now: Time) {
         while self.next_scripted() <= now {
             let at = self.next_scripted();
@@ -344,7 +345,7 @@ impl Model {
         self.steps.end_step();
     }
 
-    /// The end of the run.
+    /// Ends the run.
     fn finish(&mut self) {
         while self.steps.next_step() < self.until {
             self.end_step();
@@ -379,7 +380,7 @@ impl Model {
         }
     }
 
-    /// From the next frame on. At rate 0 none begins to leave.
+    /// Sets the rate from the next frame on. At rate 0 none begins to leave.
     fn set_rate(&mut self, lane: usize, at: Time, new: Rate) {
         let Lane { ref mut line, ref mut free_from, wire, .. } = self.lanes[lane];
         match line {
@@ -389,13 +390,13 @@ impl Model {
                 *free_from = if new == Rate::ZERO { Time::NEVER } else { at };
             }
         }
-        // Other changes of this time come before the next frame.
+        // Other changes at this time come before the next frame.
         let id = self.lanes.len() + wire;
         self.deadlines.set(id as u32, at);
         self.accounts.set_rate(lane, new);
     }
 
-    /// A direction that fails loses what is on it; what has arrived by then has arrived.
+    /// A failing direction loses the frames on it. Those that have arrived stay.
     fn set_up(&mut self, lane: usize, at: Time, up: bool) {
         self.lanes[lane].up = up;
         if up {

@@ -1,8 +1,8 @@
-//! The lab's end of an interface: a packet socket (packet(7)) that takes whole Ethernet frames and sends them.
+//! The lab's end of an interface: a packet socket (packet(7)) that receives and sends whole Ethernet frames.
 //!
-//! In front of each frame is `struct virtio_net_hdr`, which says what the kernel left undone: a UDP checksum that the
-//! "hardware" would compute. It goes with the frame to the other end, where the kernel knows from it that there is nothing to
-//! check.
+//! Each frame is preceded by `struct virtio_net_hdr`, which records what the kernel left undone: a UDP checksum that
+//! the "hardware" would compute. It is passed on with the frame to the other end, so the kernel there knows that there
+//! is nothing to check.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::AsRawFd;
@@ -22,13 +22,13 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::sys;
 
-/// As many frames are taken or sent with one call.
+/// Maximum number of frames per system call.
 pub(super) const BATCH: usize = 32;
-/// `struct virtio_net_hdr`.
+/// Length of `struct virtio_net_hdr`, bytes.
 pub(super) const VNET: usize = 10;
-/// Destination, source, EtherType; and a VLAN's tag, which the MTU does not count either.
+/// Length of destination, source and EtherType, and of a VLAN tag, which the MTU does not count either, bytes.
 const ETHERNET: usize = 14 + 4;
-/// The kernel's buffers of a socket, bytes.
+/// Size of a socket's kernel buffers, bytes.
 const KERNEL_BUFFER: usize = 16 << 20;
 
 /// The lab's end of an interface; see [`open`].
@@ -40,18 +40,18 @@ pub struct Port {
     mtu: usize,
 }
 
-/// A frame that was taken from a port: what is in front of it, and it.
+/// A received frame with the bytes in front of it.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     pub(super) buffer: Box<[u8]>,
     pub(super) len: usize,
 }
 
-/// An EtherType for experiments (IEEE 802). No kernel handles it.
+/// An experimental EtherType (IEEE 802). No kernel handles it.
 pub(super) const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
 impl Frame {
-    /// A frame for nobody, of so many bytes.
+    /// A frame of this many bytes that no node handles.
     pub(super) fn of_nothing(bytes: usize) -> Frame {
         let mut buffer = vec![0; VNET + bytes.max(14)];
         buffer[VNET + 12..VNET + 14].copy_from_slice(&EXPERIMENT);
@@ -63,24 +63,24 @@ impl Frame {
         &self.buffer[VNET..self.len]
     }
 
-    /// Whether the kernel would make several frames of it.
+    /// Returns whether the kernel would split it into several frames.
     pub(super) fn is_joined(&self) -> bool {
         self.buffer[1] != 0
     }
 }
 
-/// What was taken by a call, in the order of the buffers.
+/// A received frame of a call, in the order of the buffers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
-    /// With what is in front of the frame, bytes; 0: nothing that counts.
+    /// Length including the bytes in front of the frame, bytes; 0: nothing that counts.
     pub(super) len: usize,
-    /// It was longer than the buffer.
+    /// Whether it was longer than the buffer.
     pub(super) is_cut: bool,
-    /// When the kernel had it, ns since 1970.
+    /// The kernel's arrival time, ns since 1970.
     pub(super) unix_ns: u64,
 }
 
-/// The buffers of calls for many frames; they serve all ports.
+/// The buffers of system calls for many frames. All ports share them.
 pub(super) struct Calls {
     take: MultiHeaders<LinkAddr>,
     send: MultiHeaders<LinkAddr>,
@@ -98,10 +98,10 @@ impl Calls {
     }
 }
 
-/// Opens the lab's end of an interface of this network namespace. Frames wait in it from now on.
+/// Opens the lab's end of an interface in this network namespace. Frames wait in it from now on.
 ///
 /// # Errors
-/// There is no such interface, it is down, or there is no permission for packet sockets (NET_RAW).
+/// Returns an error if there is no such interface, it is down, or there is no permission for packet sockets (NET_RAW).
 pub fn open(interface: &str) -> io::Result<Port> {
     let link = getifaddrs()?
         .filter(|entry| entry.interface_name == interface)
@@ -121,18 +121,18 @@ pub fn open(interface: &str) -> io::Result<Port> {
     if setsockopt(&socket, sockopt::SndBufForce, &KERNEL_BUFFER).is_err() {
         let _ = setsockopt(&socket, sockopt::SndBuf, &KERNEL_BUFFER);
     }
-    // The address has no EtherType: that of the socket stays.
+    // The address has no EtherType, so the socket's own stays.
     bind(socket.as_raw_fd(), &link)?;
     Ok(Port { name: interface.to_owned(), index: link.ifindex(), socket, mtu: sys::mtu(interface)? })
 }
 
 impl Port {
-    /// The name of the interface.
+    /// The interface's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The room that its longest frame needs, with what is in front of it, bytes.
+    /// Length of a buffer for the longest frame, including the bytes in front of it, bytes.
     pub(super) fn longest(&self) -> usize {
         VNET + ETHERNET + self.mtu
     }
@@ -141,7 +141,7 @@ impl Port {
         registry.register(&mut SourceFd(&self.socket.as_raw_fd()), token, Interest::READABLE)
     }
 
-    /// Takes frames into `buffers`; how many, `calls.taken` has the rest.
+    /// Receives frames into `buffers`. Returns their number; `calls.taken` has the details.
     pub(super) fn take(&self, buffers: &mut [Box<[u8]>; BATCH], calls: &mut Calls) -> Result<usize, Errno> {
         let mut slices = buffers.each_mut().map(|buffer| [IoSliceMut::new(buffer)]);
         let fd = self.socket.as_raw_fd();
@@ -149,7 +149,7 @@ impl Port {
         let mut count = 0;
         for (message, taken) in results.zip(&mut calls.taken) {
             count += 1;
-            // Between its making and its binding the socket takes from all interfaces.
+            // Between its creation and its binding, the socket receives from all interfaces.
             let is_ours = message.address.is_some_and(|from| from.ifindex() == self.index);
             *taken = Taken {
                 len: if is_ours { message.bytes } else { 0 },
@@ -165,7 +165,7 @@ impl Port {
         Ok(count)
     }
 
-    /// Sends frames, at most [`BATCH`]; how many were sent. The one after them had the error, if it is not `Ok`.
+    /// Sends at most [`BATCH`] frames. Returns the number of sent frames, and the error of the next one, if any.
     pub(super) fn send<'a>(
         &self,
         frames: impl ExactSizeIterator<Item = &'a Frame>,
@@ -183,13 +183,13 @@ impl Port {
         Ok(results.count())
     }
 
-    /// Frames that the kernel dropped since the last call because nobody took them in time.
+    /// Number of frames that the kernel dropped since the last call because they were not received in time.
     pub(super) fn kernel_drops(&self) -> u64 {
         getsockopt(&self.socket, Statistics).map_or(0, |[_, drops]| u64::from(drops))
     }
 }
 
-/// The time of day, ns since 1970.
+/// The wall-clock time, ns since 1970.
 pub(super) fn unix_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_REALTIME).map_or(0, nanoseconds)
 }
@@ -198,7 +198,7 @@ fn nanoseconds(time: TimeSpec) -> u64 {
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
 }
 
-/// The option PACKET_IGNORE_OUTGOING: it does not take what it sends itself.
+/// The option PACKET_IGNORE_OUTGOING: the socket does not receive its own frames.
 #[derive(Clone, Copy, Debug)]
 struct IgnoreOutgoing;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
@@ -222,7 +222,7 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<libc::c_int>
 );
 
-/// The option PACKET_STATISTICS: frames taken and dropped since it was last asked.
+/// The option PACKET_STATISTICS: received and dropped frames since the last query.
 #[derive(Clone, Copy, Debug)]
 struct Statistics;
 nix::getsockopt_impl!(

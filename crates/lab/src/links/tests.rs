@@ -1,4 +1,4 @@
-//! The links by themselves: the model without sockets, and real interfaces.
+//! Tests of the links alone: the model without sockets, and real interfaces.
 
 use std::collections::VecDeque;
 use std::process::Command;
@@ -55,10 +55,10 @@ fn direction(pace: Pace) -> Direction {
     Direction { from: 0, to: 1, pace, limit: QueueLimit::Packets(3), way: way(MS * 10), shares_with: None }
 }
 
-/// 1 Mb/s: 1000 bytes take 8 ms.
+/// At 1 Mb/s, 1000 bytes take 8 ms.
 const MBPS: Rate = Rate::from_mbps(1);
 
-/// The model alone, over a second.
+/// The model alone, during one second.
 struct Bench {
     model: Model,
     live: Arc<[Live]>,
@@ -76,14 +76,14 @@ impl Bench {
         }
     }
 
-    /// A frame of 1000 bytes comes to a direction.
+    /// Gives a frame of 1000 bytes to a direction.
     fn take(&mut self, lane: usize, micros: u64) {
         self.model.advance(at(micros));
         let _ = self.model.next_due(at(micros));
         self.model.take(lane, at(micros), 1000, Frame::default());
     }
 
-    /// What is delivered up to then: direction and time, µs.
+    /// Returns the frames delivered until `until`: direction and time, µs.
     fn run(&mut self, until: u64) -> Vec<(usize, u64)> {
         let mut delivered = Vec::new();
         loop {
@@ -117,7 +117,7 @@ fn a_paced_senders_frames_take_their_time_and_never_wait() {
     assert_eq!(bench.run(900_000), [(0, 18_000), (0, 26_000), (0, 33_900), (0, 42_100)]);
     assert_eq!(bench.live[0].bytes.load(Relaxed), 4000);
     let rows = bench.rows();
-    // Four frames use the link for 8 ms each, one after the other.
+    // Four frames use the link for 8 ms each, one after another.
     assert!((rows[0].utilisation - 0.032).abs() < 1e-9, "{}", rows[0].utilisation);
     assert_eq!((rows[0].drops, rows[0].queue_ms.mean), (0, Some(0.0)));
 }
@@ -127,7 +127,7 @@ fn a_paced_link_queues_and_drops_what_does_not_fit() {
     let mut bench = Bench::new(vec![direction(Pace::Link(MBPS))], vec![]);
     (0..6).for_each(|_| bench.take(0, 1000));
     assert_eq!(bench.live[0].queued.load(Relaxed), 3);
-    // One leaves at once and three wait.
+    // One frame leaves at once and three wait.
     assert_eq!(bench.run(900_000), [(0, 19_000), (0, 27_000), (0, 35_000), (0, 43_000)]);
     let rows = bench.rows();
     assert_eq!((rows[0].drops, rows[0].lost, rows[0].down), (2, 0, 0));
@@ -143,7 +143,7 @@ fn the_rate_does_not_depend_on_when_the_thread_looks() {
         vec![],
     );
     (0..100).for_each(|_| bench.take(0, 0));
-    // Nobody looked for 500 ms: (500 - 10) / 8 frames are due.
+    // Nothing was delivered for 500 ms: (500 - 10) / 8 frames are due.
     let lane = bench.model.next_due(at(500_000)).expect("frames are due");
     assert_eq!(bench.model.due(lane, at(500_000), 100).len(), 61);
 }
@@ -176,9 +176,9 @@ fn changes_come_when_the_script_says() {
     ];
     let mut bench = Bench::new(vec![direction(Pace::Link(MBPS))], script);
     (0..4).for_each(|_| bench.take(0, 0));
-    // Three left before the rate was 0; the fourth at twice the rate, and over a shorter way.
+    // Three frames left before the rate was 0. The fourth left at twice the rate, with a shorter delay.
     assert_eq!(bench.run(190_000), [(0, 18_000), (0, 26_000), (0, 34_000), (0, 105_000)]);
-    // One is on the link and one waits when it fails, one comes while it is down.
+    // When the link fails, one frame is on it and one waits. Another arrives while it is down.
     bench.take(0, 198_000);
     bench.take(0, 198_000);
     bench.take(0, 250_000);
@@ -195,7 +195,7 @@ fn changes_come_when_the_script_says() {
 fn a_trace_paces_from_the_beginning_of_the_run() {
     let trace = Arc::new(RateTrace::parse("5\n6\n50\n").expect("a trace"));
     let mut bench = Bench::new(vec![direction(Pace::Trace(trace))], vec![]);
-    // 1000 bytes each; an opportunity has 1504.
+    // Frames have 1000 bytes each; an opportunity has 1504.
     (0..3).for_each(|_| bench.take(0, 1000));
     assert_eq!(bench.run(900_000), [(0, 15_000), (0, 16_000), (0, 16_000)]);
 }
@@ -233,7 +233,7 @@ fn bytes_that_count_are_those_of_the_ndn_frame() {
 
 // ---- Real interfaces
 
-/// Two pairs of interfaces: frames are sent and received at the ends, and the emulator is between the other ends.
+/// Two pairs of interfaces: frames are sent and received at the outer ends, and the emulator connects the inner ends.
 struct Cable {
     names: [[String; 2]; 2],
 }
@@ -241,7 +241,7 @@ struct Cable {
 static CABLES: AtomicU32 = AtomicU32::new(0);
 
 impl Cable {
-    /// `None`, with a printed reason, where this user cannot have them.
+    /// Returns `None`, and prints the reason, if the user lacks the permission.
     fn new() -> Option<Cable> {
         let number = CABLES.fetch_add(1, Relaxed);
         let names = ["a", "b"].map(|end| {
@@ -256,7 +256,7 @@ impl Cable {
                 return None;
             }
             for name in [near, lab] {
-                // Without addresses of IPv6 the kernel sends nothing by itself.
+                // Without IPv6 addresses the kernel sends nothing by itself.
                 assert!(
                     ip(&["link", "set", name, "addrgenmode", "none"]) && ip(&["link", "set", name, "up"])
                 );
@@ -270,7 +270,7 @@ impl Cable {
         open(&self.names[end][0]).expect("an interface")
     }
 
-    /// Emulates a link both ways, of which the second has no bound; ends after `until`.
+    /// Emulates a link in both directions; the second has no limit. Ends after `until`.
     fn run(&self, there: Direction, until: Span) -> Run {
         let back = Direction { from: 1, to: 0, ..direction(Pace::Sender(Rate::MAX)) };
         self.run_plan(there, back, until, vec![], vec![])
@@ -325,7 +325,7 @@ struct Run {
     received: Vec<Received>,
 }
 
-/// A frame that arrived: its number, when it was sent, when it came.
+/// A received frame: its number, send time and arrival time.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     number: u64,
@@ -346,7 +346,7 @@ impl Run {
         self.until(self.begin);
     }
 
-    /// Receives meanwhile.
+    /// Waits until `time`, and receives meanwhile.
     fn until(&mut self, time: Time) {
         loop {
             self.receive();
@@ -362,7 +362,7 @@ impl Run {
         }
     }
 
-    /// Sends frames with these numbers of so many bytes that count.
+    /// Sends frames with these numbers and `size` counted bytes.
     fn send(&mut self, numbers: std::ops::Range<u64>, size: usize) {
         let mut frames = VecDeque::new();
         for number in numbers {
@@ -380,7 +380,7 @@ impl Run {
         }
     }
 
-    /// Receives until it is so, for some seconds at most.
+    /// Receives until the condition holds, for a few seconds at most.
     fn wait(&mut self, is_so: impl Fn(&[Received]) -> bool) {
         let end = self.clock.now() + MS * 10_000;
         self.receive();
@@ -413,7 +413,7 @@ impl Run {
         }
     }
 
-    /// Sends evenly so many frames a second for this long.
+    /// Sends frames at a constant rate for this time.
     fn send_evenly(&mut self, per_second: f64, span: Span, size: usize) -> u64 {
         let begin = self.clock.now();
         let mut number = 0;
@@ -443,7 +443,7 @@ impl Run {
     }
 }
 
-/// A quantile, µs, of the differences to what delays should be.
+/// A quantile, µs, of the differences from the expected delays.
 fn error_us(received: &[Received], expected: Span, quantile: f64) -> f64 {
     let mut errors: Vec<f64> =
         received.iter().map(|it| (it.delay().as_millis_f64() - expected.as_millis_f64()) * 1000.0).collect();
@@ -463,18 +463,18 @@ fn frames_pass_a_real_link_as_the_model_says() {
     let mut run = cable.run_plan(there, back, MS * 10_000, script, captures);
     let live = run.live.clone();
     let count = |of: fn(&Live) -> &AtomicU64| of(&live[0]).load(Relaxed);
-    // Before the run frames pass at once, and do not count.
+    // Before the run, frames pass at once and do not count.
     run.send(1000..1003, 1000);
     run.wait(|received| received.len() == 3);
     assert_eq!(run.received.drain(..).map(|it| it.number).collect::<Vec<_>>(), [1000, 1001, 1002]);
     run.begin();
-    // One by one: each takes 0.8 ms and 10 ms.
+    // Single frames: each takes 0.8 ms and 10 ms.
     let sent = run.send_evenly(500.0, MS * 50, 1000);
     run.wait(|received| received.len() as u64 == sent);
     let single = std::mem::take(&mut run.received);
     let expected = MS * 10 + Span::from_micros(800);
     assert!(error_us(&single, expected, 0.0) > -50.0, "never early: {single:?}");
-    // At once: 20 wait and one leaves, the rest is dropped.
+    // A burst: 20 frames wait, one is sent, and the rest is dropped.
     run.send(0..30, 1000);
     run.wait(|received| received.len() as u64 + count(|live| &live.drops) == 30);
     let burst = std::mem::take(&mut run.received);
@@ -484,7 +484,7 @@ fn frames_pass_a_real_link_as_the_model_says() {
         frame.came.since(burst[0].sent).as_millis_f64() - (MS * 10 + leaves).as_millis_f64()
     });
     assert!(late.clone().all(|ms| ms > -0.05), "never early: {burst:?}");
-    // It is down.
+    // The link is down.
     run.until(run.begin + MS * 510);
     run.send(0..2, 1000);
     let drops = 32 - burst.len() as u64;
@@ -498,12 +498,12 @@ fn frames_pass_a_real_link_as_the_model_says() {
     assert_eq!((rows[0].drops, rows[0].down, rows[0].lost), (drops - 2, 2, 0));
     let busy = rows[0].utilisation;
     assert!((busy - 0.0008 * outcome.frames as f64).abs() < 1e-6, "{busy} s");
-    // How late frames are depends on the machine: the emulator knows.
+    // Lateness depends on the machine. The emulator measures it.
     if outcome.doubt().is_none() {
         assert!(error_us(&single, expected, 0.5) < 1000.0, "{single:?}");
         assert!(late.clone().all(|ms| ms < 20.0) && burst.len() <= 26, "{burst:?}");
     }
-    // The capture has what was delivered, before the run too.
+    // The capture contains all delivered frames, also from before the run.
     let captured = std::fs::read(&file).expect("a capture");
     std::fs::remove_file(&file).expect("it is removed");
     assert_eq!(
@@ -512,7 +512,7 @@ fn frames_pass_a_real_link_as_the_model_says() {
     );
 }
 
-/// A network namespace with one end of a cable in it; gone when it is dropped.
+/// A network namespace with one end of a cable. Dropping it removes the namespace.
 struct Host(String);
 
 impl Host {
@@ -529,7 +529,7 @@ impl Host {
         Some(host)
     }
 
-    /// Runs something in it, in a thread of its own.
+    /// Runs a function in the namespace, in its own thread.
     fn run<T: Send + 'static>(&self, what: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
         let file = std::fs::File::open(format!("/run/netns/{}", self.0)).expect("a namespace");
         thread::spawn(move || {
@@ -545,7 +545,7 @@ impl Drop for Host {
     }
 }
 
-/// What the kernel leaves to hardware, checksums and segments, is as on a wire: UDP and TCP work, and frames are short.
+/// The kernel's offloads, checksums and segments, work as on a wire: UDP and TCP work, and frames are short.
 #[test]
 fn kernels_talk_udp_and_tcp_over_an_emulated_link() {
     const PAYLOAD: usize = 1000;
@@ -565,7 +565,7 @@ fn kernels_talk_udp_and_tcp_over_an_emulated_link() {
     let clock = Clock::start();
     let (emulator, control, live) = Emulator::new(plan, clock).expect("an emulator");
     let links = thread::spawn(move || emulator.run().expect("it runs"));
-    // They find each other before the run.
+    // The hosts resolve each other's addresses before the run.
     let received = second.run(|| {
         let udp = std::net::UdpSocket::bind("10.99.0.2:6363").expect("a socket");
         let tcp = std::net::TcpListener::bind("10.99.0.2:6363").expect("a socket");
@@ -583,7 +583,7 @@ fn kernels_talk_udp_and_tcp_over_an_emulated_link() {
     let mut buffer = [0; 2 * PAYLOAD];
     assert_eq!(udp.recv(&mut buffer).expect("it arrives"), PAYLOAD);
     control.begin(clock.now());
-    // The kernel makes five of each.
+    // The kernel makes five frames of each datagram.
     nix::sys::socket::setsockopt(&sender, nix::sys::socket::sockopt::UdpGsoSegment, &(PAYLOAD as i32))
         .expect("segments");
     for _ in 0..4 {
@@ -602,7 +602,7 @@ fn kernels_talk_udp_and_tcp_over_an_emulated_link() {
     let took = clock.now().since(begin).as_secs_f64();
     content.join().expect("it has sent");
     assert!(got.len() == CONTENT && took > 8.0 * CONTENT as f64 / 10e6, "{} bytes in {took} s", got.len());
-    // An interface that goes away is no reason to end.
+    // The emulator continues if an interface goes away.
     assert!(ip(&["link", "delete", &cable.names[1][1]]));
     control.stop();
     let outcome = links.join().expect("it ends");
@@ -610,7 +610,8 @@ fn kernels_talk_udp_and_tcp_over_an_emulated_link() {
     assert_eq!((kernel_drops, too_long, strays, no_memory), (0, 0, 0, 0));
 }
 
-/// What the emulation can do on this machine; `cargo test -p weir-lab --release -- --ignored --nocapture links_alone`.
+/// Measures the capacity of the emulation on this machine: `cargo test -p weir-lab --release -- --ignored --nocapture
+/// links_alone`.
 #[test]
 #[ignore = "it measures, for a minute"]
 fn links_alone() {
@@ -633,7 +634,7 @@ fn links_alone() {
         let Some(cable) = Cable::new() else { return };
         let (rate, delay) = (Rate::from_mbps(mbps), Span::from_micros(delay_us));
         let per_second = rate.as_bps_f64() / (8 * size) as f64;
-        // Delays: a sender that sends at 0.8 of the rate.
+        // Delays: the sender sends at 0.8 of the rate.
         let there = Direction { way: way(delay), ..direction(Pace::Sender(rate)) };
         let mut run = cable.run(there, Span::from_secs(10));
         run.begin();
@@ -644,12 +645,12 @@ fn links_alone() {
         let expected = delay + rate.time_for(Bytes::new(size as u64));
         let error = |quantile| error_us(&received, expected, quantile);
         let processor = outcome.processor.as_millis_f64() * 1000.0 / outcome.frames as f64;
-        // Rate: more than the link carries.
+        // Rate: the sender sends more than the link carries.
         let limit = QueueLimit::Packets(100_000);
         let there = Direction { way: way(delay), limit, ..direction(Pace::Link(rate)) };
         let mut run = cable.run(there, Span::from_secs(10));
         run.begin();
-        // Some wait from the beginning, so that the link is never idle while the sender is late.
+        // Some frames wait from the beginning, so the link is never idle while the sender is late.
         run.send(0..(per_second / 10.0) as u64 + 2, size);
         run.send_evenly(1.1 * per_second, Span::from_millis(1500), size);
         run.until(run.clock.now() + delay + MS * 50);
@@ -709,7 +710,7 @@ fn links_alone() {
     }
 }
 
-/// The same with frames spread over 20 links: few come together.
+/// The same with frames spread over 20 links, so few arrive together.
 #[test]
 #[ignore = "it measures, for ten seconds"]
 fn many_links() {

@@ -1,4 +1,4 @@
-//! A connection: a thread with the applications behind it.
+//! A connection: a thread with its applications.
 
 use core::ops::ControlFlow;
 use std::collections::VecDeque;
@@ -18,34 +18,34 @@ use crate::error::LabError;
 /// A connection to a forwarder at this address.
 type Connection<'a> = plan::Connection<'a, weir_management::client::Endpoint>;
 
-/// Told of what happens to connections.
+/// Receives events of connections.
 pub type Tell = dyn Fn(&Event<'_>) + Sync;
 
-/// How soon a run that is to end does so.
+/// Interval at which a connection checks whether the run has ended.
 const LOOK_AROUND: Span = Span::from_millis(100);
 
-/// What all connections of a run have in common.
+/// Common state of all connections of a run.
 pub struct Run<'a> {
-    /// What is run.
+    /// The experiment.
     pub experiment: &'a Experiment,
-    /// What is measured.
+    /// The measured period.
     pub extent: Extent,
     /// The flows that are consumed here.
     pub flows: &'a [FlowInfo],
-    /// Told of what happens to connections.
+    /// Receives events of connections.
     pub tell: &'a Tell,
-    /// Whether anything is consumed: else it goes on until it is stopped.
+    /// Whether flows are consumed. If not, the run continues until it is stopped.
     pub has_end: bool,
     clock: Clock,
-    /// When it begins, by that clock, ns.
+    /// Start time on the run's clock, ns.
     begins_at: AtomicU64,
-    /// When it ends, from its beginning, ns.
+    /// End time since the start, ns.
     ends_at: AtomicU64,
     content: AtomicU64,
 }
 
 impl<'a> Run<'a> {
-    /// A run that has not begun.
+    /// Creates a run that has not begun.
     pub fn new(experiment: &'a Experiment, extent: Extent, flows: &'a [FlowInfo], tell: &'a Tell) -> Run<'a> {
         let has_end = !flows.is_empty();
         let end = if has_end { extent.until } else { Time::NEVER };
@@ -62,19 +62,19 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Begins shortly, so that all connections know it before; when, by its clock.
+    /// Begins in a moment, so that all connections know it in time. Returns the start time on the run's clock.
     pub fn begin(&self) -> Time {
         let begin = self.clock.now() + LOOK_AROUND;
         self.begins_at.store(begin.as_nanos(), Ordering::Release);
         begin
     }
 
-    /// Its clock.
+    /// The run's clock.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// The time from its beginning.
+    /// The time since the start.
     pub fn now(&self) -> Time {
         Time::ZERO + self.clock.now().since(self.begins_at())
     }
@@ -83,12 +83,12 @@ impl<'a> Run<'a> {
         Time::from_nanos(self.begins_at.load(Ordering::Acquire))
     }
 
-    /// When it ends, from its beginning.
+    /// The end time since the start.
     pub fn ends_at(&self) -> Time {
         Time::from_nanos(self.ends_at.load(Ordering::Acquire))
     }
 
-    /// Ends as soon as all connections can know it.
+    /// Ends the run as soon as all connections can know it.
     pub fn end_soon(&self) {
         let soon = self.now() + LOOK_AROUND * 2;
         self.ends_at.fetch_min(soon.as_nanos(), Ordering::AcqRel);
@@ -100,28 +100,27 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a connection measured.
+/// Results of a connection.
 pub struct Part {
-    /// Where its flows are among all of the run.
+    /// The indices of its flows among all flows of the run.
     pub places: Vec<usize>,
     /// Their accounts.
     pub accounts: FlowAccounts,
-    /// Interests sent, and what came back for them.
+    /// Number of sent Interests and received answers.
     pub packets: u64,
-    /// Frames that the connection had no room for.
+    /// Frames for which the connection had no room.
     pub refused: u64,
 }
 
-/// From the thread of a connection.
+/// Message from the thread of a connection.
 pub enum Message {
-    /// What it produces is registered.
+    /// Its prefixes are registered.
     Ready,
-    /// It has ended: with what it measured if it consumes.
+    /// It has ended. If it consumes, with its results.
     Ended(Result<Option<Box<Part>>, LabError>),
 }
 
-/// Runs a connection to its end; `go` says when the others are ready, and is closed if they never
-/// will be.
+/// Runs a connection to its end. `go` reports when the others are ready. It is closed if they never will be.
 pub fn run(run: &Run<'_>, connection: &Connection<'_>, messages: &Sender<Message>, go: &Receiver<()>) {
     let ended = prepare(connection).and_then(|mut app| {
         // The main thread may have ended the run already.
@@ -134,7 +133,7 @@ pub fn run(run: &Run<'_>, connection: &Connection<'_>, messages: &Sender<Message
     let _ = messages.send(Message::Ended(ended));
 }
 
-/// Connects, and registers what is produced.
+/// Connects, and registers the prefixes.
 fn prepare(connection: &Connection<'_>) -> Result<App, LabError> {
     let mut app = App::connect(&connection.endpoint)?;
     for flow in &connection.produced {
@@ -166,15 +165,15 @@ fn work(run: &Run<'_>, connection: &Connection<'_>, app: &mut App) -> Result<Opt
     Ok(Some(Box::new(consumers.part(app))))
 }
 
-/// The consumers of a connection and their accounts. Times are from the beginning of the run.
+/// The consumers of a connection and their accounts. Times are since the beginning of the run.
 struct Consumers<'a> {
     run: &'a Run<'a>,
-    /// The beginning, by the clock of the connection.
+    /// The start time on the connection's clock.
     begin: Time,
     accounts: FlowAccounts,
     places: Vec<usize>,
     script: VecDeque<(Time, usize, Change)>,
-    /// What came in the same turn as the end of a step, and belongs to the next.
+    /// Data that arrived in the turn that ended a step, but belong to the next step.
     late: VecDeque<(Time, ConsumerId, Delivery)>,
 }
 
@@ -197,7 +196,7 @@ impl<'a> Consumers<'a> {
         })
     }
 
-    /// Goes on for a while; whether it is to again.
+    /// Runs for a while. Returns whether to continue.
     fn go_on(&mut self, app: &mut App) -> Result<bool, LabError> {
         let end = self.run.ends_at();
         let scripted = self.script.front().map_or(Time::NEVER, |(at, ..)| *at);
@@ -223,7 +222,7 @@ impl<'a> Consumers<'a> {
         Ok(next < end)
     }
 
-    /// Lets the applications run, but looks around now and then.
+    /// Runs the applications, and checks regularly whether the run has ended.
     fn run_until(&mut self, next: Time, app: &mut App) -> Result<(), LabError> {
         let Consumers { begin, accounts, late, run, .. } = self;
         let until = (*begin + next.since(Time::ZERO)).min(app.now() + LOOK_AROUND);
@@ -250,7 +249,7 @@ impl<'a> Consumers<'a> {
             match change {
                 Change::Stop(_) => app.pause(flow as ConsumerId),
                 Change::Source(_, source) => app.set_source(flow as ConsumerId, source),
-                // None of a connection's.
+                // Other changes do not concern a connection.
                 _ => {}
             }
         }
@@ -276,14 +275,14 @@ impl<'a> Consumers<'a> {
     }
 }
 
-/// Interests that were given up, and whose Data did not come after all.
+/// Number of Interests that timed out and whose Data never arrived.
 fn unanswered(consumer: &Consumer) -> u64 {
     let counters = consumer.counters();
     let answered = counters.delivered + counters.duplicates;
     counters.sent.saturating_sub(answered + u64::from(consumer.pending()))
 }
 
-/// The settings of a consumer, as applications have them.
+/// The settings of a consumer in the application library.
 fn fetch(experiment: &Experiment, consumed: &Consumed<'_>) -> Result<Fetch, LabError> {
     let ConsumerConfig {
         class,
@@ -297,7 +296,7 @@ fn fetch(experiment: &Experiment, consumed: &Consumed<'_>) -> Result<Fetch, LabE
         early_loss,
         // The plan refuses it.
         source_jitter: _,
-        // A scenario has no hints. The connection hashes names in its own way.
+        // A scenario has no hints. The connection hashes names with its own key.
         hint: _,
         prefix: _,
         hasher: _,

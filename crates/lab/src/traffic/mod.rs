@@ -1,7 +1,7 @@
 //! The flows of a scenario as applications of running forwarders.
 //!
-//! A [`Plan`] says which applications there are and behind which connections; a thread runs those of one connection. The times of
-//! all are from the beginning of the [`Run`].
+//! A [`Plan`] contains the applications and their connections. One thread runs the applications of one connection. All
+//! times are since the beginning of the [`Run`].
 
 mod connection;
 mod plan;
@@ -21,25 +21,25 @@ use connection::Message;
 pub use connection::{Part, Run, Tell};
 pub use plan::{Command, Consumed, Plan, Socket};
 
-/// What the thread that started a run does meanwhile.
+/// Callbacks in the thread that started a run.
 pub trait Watch {
-    /// All that is produced is registered, and the run begins at this time of its clock.
+    /// All prefixes are registered, and the run begins at this time of its clock.
     ///
     /// # Errors
-    /// The run is not to begin.
+    /// Returns an error if the run must not begin.
     fn on_begin(&mut self, begin: Time) -> Result<(), LabError>;
 
-    /// Ten times a second; whether the run is to go on.
+    /// Called ten times a second. Returns whether the run continues.
     fn goes_on(&mut self, run: &Run<'_>) -> bool;
 }
 
-/// How often a run is looked at.
+/// Interval of this callback.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// Runs all connections, each in a thread, until they end or one of them fails.
 ///
 /// # Errors
-/// The first thing that went wrong.
+/// Returns the first error.
 pub fn run(run: &Run<'_>, plan: &Plan<'_, Endpoint>, watch: &mut dyn Watch) -> Result<Vec<Part>, LabError> {
     thread::scope(|scope| {
         let (sender, messages) = mpsc::channel();
@@ -49,14 +49,14 @@ pub fn run(run: &Run<'_>, plan: &Plan<'_, Endpoint>, watch: &mut dyn Watch) -> R
             gates.push(gate);
             scope.spawn(move || connection::run(run, connection, &sender, &go));
         }
-        // Without connections, as where all applications are commands, only the time ends the run.
+        // Without connections, for example if all applications are commands, only the time ends the run.
         let lasts = plan.connections.is_empty().then_some(sender);
         until_ready(run, &messages, gates, watch)?;
         until_over(run, &messages, plan.connections.len(), lasts.is_some(), watch)
     })
 }
 
-/// Waits until all that is produced is registered, and begins. Connections whose gate is closed instead end.
+/// Waits until all prefixes are registered, then begins. If a connection's gate is closed instead, it ends.
 fn until_ready(
     run: &Run<'_>,
     messages: &Receiver<Message>,
@@ -72,8 +72,8 @@ fn until_ready(
     gates.iter().try_for_each(|gate| gate.send(()).map_err(|_| LabError::ended()))
 }
 
-/// Waits until all connections have ended, or where it `lasts` until the run is over; what they measured, or the first thing
-/// that went wrong.
+/// Waits until all connections have ended, or, if it `lasts`, until the run is over. Returns the results, or the first
+/// error.
 fn until_over(
     run: &Run<'_>,
     messages: &Receiver<Message>,
@@ -101,12 +101,12 @@ fn until_over(
     failure.map_or(Ok(parts), Err)
 }
 
-/// What a world of real forwarders sees beside the flows.
+/// Measurements of a world of real forwarders besides the flows.
 #[derive(Debug, Default)]
 pub struct Network {
-    /// Accounts of the links, if it sees them.
+    /// Accounts of the links, if measured.
     pub links: Option<LinkAccounts>,
-    /// Accounts of the nodes, if it sees them.
+    /// Accounts of the nodes, if measured.
     pub nodes: Option<NodeAccounts>,
     /// Packets put on links.
     pub packet_hops: u64,
@@ -114,7 +114,7 @@ pub struct Network {
     pub drops: DroppedByReason,
 }
 
-/// What was measured, as the simulator reports it.
+/// The report of the measurements, in the simulator's form.
 pub fn report(run: &Run<'_>, parts: Vec<Part>, network: Network, observers: &mut Observers) -> Report {
     let events = parts.iter().map(|part| part.packets).sum();
     let refused: u64 = parts.iter().map(|part| part.refused).sum();

@@ -1,5 +1,5 @@
-//! The plan of a scenario's traffic on forwarders: nodes with applications here, their connections, and the times of their
-//! changes. How a forwarder is reached is an `E`, which nothing here looks into.
+//! The plan of a scenario's traffic on forwarders: nodes with applications, their connections, and the times of
+//! changes. The address of a forwarder is an opaque `E`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,7 +12,7 @@ use weir_scenario::{Event, Flow, FlowId, NodeId, Scenario, covers, did_you_mean}
 
 use crate::error::LabError;
 
-/// Where a forwarder listens: for all nodes or for one.
+/// The address of a forwarder, for all nodes or for one.
 #[derive(Clone, Debug)]
 pub struct Socket<E> {
     node: Option<String>,
@@ -50,29 +50,29 @@ impl<E: fmt::Display> fmt::Display for Socket<E> {
     }
 }
 
-/// A connection to a forwarder, and the applications behind it.
+/// A connection to a forwarder, with its applications.
 #[derive(Debug)]
 pub struct Connection<'a, E> {
-    /// Their node.
+    /// The applications' node.
     pub node: &'a str,
     /// The forwarder.
     pub endpoint: E,
-    /// What they produce, a flow a prefix.
+    /// The produced flows, one per prefix.
     pub produced: Vec<&'a Flow>,
-    /// What they consume.
+    /// The consumed flows.
     pub consumed: Vec<Consumed<'a>>,
-    /// What changes for those after their start, in order of time; each by its place among `consumed`.
+    /// Changes of consumers after their start, in order of time; each with the index in `consumed`.
     pub script: Vec<(Time, usize, Change)>,
 }
 
 /// A flow that is consumed here.
 #[derive(Debug)]
 pub struct Consumed<'a> {
-    /// Its place among all that are.
+    /// Its index among all flows consumed here.
     pub place: usize,
     /// The scenario's flow.
     pub id: FlowId,
-    /// What the scenario says of it.
+    /// The scenario's definition.
     pub flow: &'a Flow,
 }
 
@@ -81,8 +81,8 @@ impl<'a, E> Connection<'a, E> {
         Connection { node, endpoint, produced: Vec::new(), consumed: Vec::new(), script: Vec::new() }
     }
 
-    /// Whether a consumer may be on this connection: a forwarder could not tell two of one prefix apart, and sends
-    /// no Interest back to where it came from.
+    /// Returns whether a consumer may use this connection. A forwarder cannot distinguish two consumers of one prefix
+    /// on one face, and sends no Interest back to the face from which it came.
     fn has_room_for(&self, flow: &Flow) -> bool {
         let is_consumed = self.consumed.iter().any(|other| other.flow.prefix == flow.prefix);
         let is_produced = self.produced.iter().any(|other| covers(&other.prefix, &flow.prefix));
@@ -93,7 +93,7 @@ impl<'a, E> Connection<'a, E> {
         !self.produced.is_empty() || !self.consumed.is_empty()
     }
 
-    /// What changes for its consumers after their start.
+    /// Changes of its consumers after their start.
     fn changes(&self, script: &[(Time, Change)]) -> Vec<(Time, usize, Change)> {
         let places: BTreeMap<FlowId, usize> =
             self.consumed.iter().enumerate().map(|(place, consumed)| (consumed.id, place)).collect();
@@ -105,7 +105,7 @@ impl<'a, E> Connection<'a, E> {
     }
 }
 
-/// Refuses random traffic, which only the simulator makes.
+/// Refuses random traffic, which only the simulator supports.
 fn refuse_random(flow: &Flow) -> Result<(), LabError> {
     let keys = [
         ("arrivals", flow.requests.is_some()),
@@ -114,21 +114,21 @@ fn refuse_random(flow: &Flow) -> Result<(), LabError> {
     ];
     match keys.iter().find(|(_, is_given)| *is_given) {
         Some((key, _)) => Err(LabError::Invalid(format!(
-            "flow {} has `{key}`, which only the simulator does: leave out the flow with --set flow.{}.count=0",
+            "flow {} has `{key}`, which only the simulator supports: leave out the flow with --set flow.{}.count=0",
             flow.name, flow.name
         ))),
         None => Ok(()),
     }
 }
 
-/// An application that is a command, in place of consumers or producers of ours.
+/// A command as application, instead of Weir's consumers or producers.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
-    /// Its node.
+    /// The node.
     pub node: NodeId,
-    /// What a shell runs.
+    /// The shell command.
     pub line: &'a str,
-    /// The flow that it consumes, and the place of the flow among those that are consumed here.
+    /// The consumed flow, and its index among the flows consumed here.
     pub flow: Option<(FlowId, usize)>,
 }
 
@@ -141,18 +141,18 @@ pub struct Plan<'a, E> {
     pub connections: Vec<Connection<'a, E>>,
     /// The flows that are consumed here.
     pub flows: Vec<FlowInfo>,
-    /// Where each of the scenario's flows is among them.
+    /// The index of each of the scenario's flows among these.
     places: Vec<Option<usize>>,
-    /// What happens in the scenario and not here, a line each.
+    /// Parts of the scenario that do not happen here, a line each.
     pub not_done: Vec<String>,
 }
 
 impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
-    /// Of the nodes picked, or of all that have applications. Where no socket is given, `default` says how a forwarder is
-    /// reached.
+    /// Creates the plan for the picked nodes, or for all nodes with applications. `default` gives the address of a
+    /// forwarder if no socket is given.
     ///
     /// # Errors
-    /// A node that is not there or has no applications, and sockets that do not fit the nodes.
+    /// Returns an error if a node does not exist or has no applications, or sockets do not fit the nodes.
     pub fn new(
         experiment: &'a Experiment,
         picked: &[String],
@@ -183,7 +183,7 @@ impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
         Ok(plan)
     }
 
-    /// Takes those out that are commands in the lab.
+    /// Removes and returns the applications that are commands in the lab.
     pub fn take_commands(&mut self, experiment: &'a Experiment) -> Vec<Command<'a>> {
         let (scenario, script) = (experiment.scenario(), experiment.script());
         let at_nodes = scenario.nodes.iter().enumerate().filter_map(|(index, node)| {
@@ -208,12 +208,12 @@ impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
         commands
     }
 
-    /// Where a flow is among those that are consumed here.
+    /// The index of a flow among the flows consumed here.
     pub fn place(&self, flow: FlowId) -> Option<usize> {
         self.places[flow.index()]
     }
 
-    /// How many prefixes are produced here.
+    /// Number of prefixes produced here.
     pub fn produced(&self) -> usize {
         self.connections.iter().map(|connection| connection.produced.len()).sum()
     }
@@ -221,7 +221,7 @@ impl<'a, E: Clone + fmt::Display> Plan<'a, E> {
     fn add_node(&mut self, scenario: &'a Scenario, script: &[(Time, Change)], node: NodeId, endpoint: &E) {
         let mut connections = vec![Connection::new(name(scenario, node), endpoint.clone())];
         for flow in scenario.flows.iter().filter(|flow| flow.producers.contains(&node)) {
-            // One application for each prefix, however many consumers fetch it.
+            // There is one application per prefix, however many consumers fetch it.
             if connections[0].produced.iter().all(|other| other.prefix != flow.prefix) {
                 connections[0].produced.push(flow);
             }
@@ -247,7 +247,7 @@ fn name(scenario: &Scenario, node: NodeId) -> &str {
     &scenario.nodes[node.index()].name
 }
 
-/// Whether flows begin or end at a node.
+/// Returns whether flows begin or end at a node.
 fn has_applications(scenario: &Scenario, node: NodeId) -> bool {
     scenario.flows.iter().any(|flow| flow.consumer == node || flow.producers.contains(&node))
 }
@@ -269,7 +269,7 @@ fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, LabError
     Ok(all.into_iter().filter(is_picked).collect())
 }
 
-/// The one of these nodes that is called so.
+/// The node with this name among `nodes`.
 fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Result<NodeId, LabError> {
     let names = || nodes.iter().map(|node| name(scenario, *node));
     let why = match scenario.node(node) {
@@ -320,7 +320,7 @@ fn endpoints<E: Clone + fmt::Display>(
     Ok(nodes.iter().filter_map(endpoint).collect())
 }
 
-/// Events of the scenario that applications have no part in, and caches that no forwarder has.
+/// Events of the scenario that applications do not take part in, and caches that forwarders do not have.
 fn not_done(scenario: &Scenario) -> Vec<String> {
     let link = |id: weir_scenario::LinkId| scenario.link_name(id);
     let line = |event: &weir_scenario::TimedEvent| {
@@ -354,7 +354,7 @@ fn not_done(scenario: &Scenario) -> Vec<String> {
     let shares = scenario.nodes.iter().filter(|node| node.share_by_face);
     let share = |node: &weir_scenario::Node| {
         format!(
-            "the forwarder of {} shares its links as its own file says, with or without `share_by`",
+            "the forwarder of {} shares its links as its own file says: `share_by` has no effect here",
             node.name
         )
     };

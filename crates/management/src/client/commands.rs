@@ -1,4 +1,4 @@
-//! Commands, encoded and signed; and the forwarder's responses.
+//! Encodes and signs commands, and decodes the forwarder's responses.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -9,24 +9,24 @@ use weir_packet::{Component, Data, Interest, Name, SignatureInfo, SignatureType,
 use super::ClientError;
 use crate::{ControlParameters, ControlResponse, Malformed, Module};
 
-/// A clock that is so far behind was set back, and not by an adjustment. Assumed: well within the 120 s that forwarders
+/// If the clock is behind by this much, it was set back, not adjusted. Assumed: well within the 120 s that forwarders
 /// permit (NFD, ndn-cxx's ValidationPolicyCommandInterest).
 const SET_BACK_MS: u64 = 10_000;
 
-/// Makes commands, each with its own nonce and time.
+/// Creates commands, each with its own nonce and time.
 #[derive(Debug, Default)]
 pub struct Commands {
-    /// Keys that are random in every process: nonces have to differ, not to be secret.
+    /// Keys that are random in every process. Nonces must differ, but need not be secret.
     nonces: RandomState,
     count: u64,
     last_ms: u64,
 }
 
 impl Commands {
-    /// The name of a command, and its Interest, signed with a digest.
+    /// Returns the name of a command and its Interest, signed with a digest.
     ///
     /// # Errors
-    /// [`ClientError::TooLong`].
+    /// Returns [`ClientError::TooLong`] if the command does not fit in a packet.
     pub fn encode(
         &mut self,
         module: Module,
@@ -66,17 +66,17 @@ impl Commands {
     }
 }
 
-/// The time of a command behind another, ms since 1970: later, so that none seems to be the one before it. Unless the
-/// clock was set back: forwarders refuse times that are far from their own.
+/// The time of the next command, ms since 1970. It is later than that of the last command, so that none looks like a
+/// replay. If the clock was set back, the new time counts, because forwarders refuse times far from their own.
 fn time_of_next(now_ms: u64, last_ms: u64) -> u64 {
     let next = now_ms.max(last_ms + 1);
     if next - now_ms > SET_BACK_MS { now_ms } else { next }
 }
 
-/// The parameters in the response to a command; `data` is the received Data.
+/// The parameters in the response to a command. `data` is the received Data.
 ///
 /// # Errors
-/// [`ClientError::Refused`] for every code other than 200, [`ClientError::BadReply`].
+/// Returns [`ClientError::Refused`] for every code other than 200, and [`ClientError::BadReply`].
 pub fn accepted(data: &[u8]) -> Result<ControlParameters, ClientError> {
     let response = ControlResponse::decode(verified(data)?.payload())?;
     match response.code {
@@ -85,7 +85,7 @@ pub fn accepted(data: &[u8]) -> Result<ControlParameters, ClientError> {
     }
 }
 
-/// The Data of a reply: if it has a digest, the right one.
+/// Decodes the Data of a reply. If it has a digest, the digest must be correct.
 pub(super) fn verified(wire: &[u8]) -> Result<Data<'_>, ClientError> {
     let data = Data::decode(wire).map_err(Malformed::from)?;
     if data.signature.info.typ == SignatureType::DigestSha256 {
@@ -94,7 +94,7 @@ pub(super) fn verified(wire: &[u8]) -> Result<Data<'_>, ClientError> {
     Ok(data)
 }
 
-/// The name of a dataset, or the beginning of that of a command.
+/// The name of a dataset, or the prefix of a command's name.
 pub(super) fn verb_name(module: Module, verb: &str) -> Name {
     let parts = ["localhost", "nfd", module.name(), verb];
     parts.iter().fold(Name::new(), |name, part| name.with(Component::generic(part.as_bytes())))

@@ -20,7 +20,7 @@ const REASSEMBLY: usize = 256 << 10;
 /// A connection to a forwarder, for use in an event loop.
 pub struct Connection {
     transport: Box<dyn Transport>,
-    /// To which of the forwarder's addresses it is made, or will be: an index, modulo their number.
+    /// Index of the forwarder's address for this or the next connection, modulo the number of addresses.
     address: usize,
     link: LinkService,
     refused: u64,
@@ -29,10 +29,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects to the first address of a forwarder that answers within `timeout`. It blocks.
+    /// Connects to the first address of a forwarder that answers within `timeout`. Blocks.
     ///
     /// # Errors
-    /// No address answers; the error is that of the last address.
+    /// Returns the error of the last address if none answers.
     pub fn connect(
         endpoint: &Endpoint,
         poll: &mut Poll,
@@ -57,10 +57,10 @@ impl Connection {
         Err(failure)
     }
 
-    /// Begins to connect again to the same address; incomplete packets are discarded.
+    /// Starts to connect again to the same address. Incomplete packets are discarded.
     ///
     /// # Errors
-    /// The connection cannot be started.
+    /// Returns an error if the connection cannot be started.
     pub fn reconnect(&mut self, endpoint: &Endpoint, registry: &Registry, token: Token) -> io::Result<()> {
         let uris = endpoint.face_uris()?;
         let uri = uris.get(self.address % uris.len().max(1)).ok_or(io::ErrorKind::NotFound)?;
@@ -74,15 +74,15 @@ impl Connection {
         self.address = self.address.wrapping_add(1);
     }
 
-    /// Whether the connection is established.
+    /// Returns whether the connection is established.
     ///
     /// # Errors
-    /// The connection failed.
+    /// Returns an error if the connection failed.
     pub fn is_connected(&mut self) -> io::Result<bool> {
         is_connected(&mut *self.transport)
     }
 
-    /// Frames dropped because the send buffer was full.
+    /// Number of frames dropped because the send buffer was full.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -90,16 +90,16 @@ impl Connection {
     /// Writes the buffered frames.
     ///
     /// # Errors
-    /// The connection is lost.
+    /// Returns an error if the connection is lost.
     pub fn flush(&mut self) -> io::Result<()> {
         self.transport.flush().map(|_| ())
     }
 
-    /// Writes the buffered frames, and passes the packets of at most this many frames to the callback. Returns whether there
-    /// may be more. Malformed frames are skipped.
+    /// Writes the buffered frames, and passes the packets of at most `frames` received frames to the callback. Returns
+    /// whether there may be more. Malformed frames are skipped.
     ///
     /// # Errors
-    /// The connection is lost, or the stream contains bytes that are not a frame.
+    /// Returns an error if the connection is lost, or the stream contains bytes that are not a frame.
     pub fn receive(
         &mut self,
         now: Time,
@@ -109,16 +109,16 @@ impl Connection {
         self.transport.flush()?;
         let Connection { transport, link, .. } = self;
         let received = transport.receive(frames, &mut |peer, frame| {
-            // A forwarder that sends what is no frame has sent nothing.
+            // A malformed frame is ignored.
             let _ = link.receive(now, peer, frame, each);
         })?;
         Ok(received == Received::More)
     }
 
-    /// Sends a packet with this header; it may wait until [`Connection::flush`].
+    /// Sends a packet with this header. It may wait until [`Connection::flush`].
     ///
     /// # Errors
-    /// The connection is lost.
+    /// Returns an error if the connection is lost.
     pub fn send(&mut self, now: Time, header: &LpHeader, packet: &[u8]) -> io::Result<()> {
         let Connection { transport, link, frame: out, refused, .. } = self;
         let mut failure = None;
@@ -136,16 +136,16 @@ impl Connection {
     }
 }
 
-/// How long to wait until a listener may have room for one more.
+/// Pause before the next attempt to connect to a listener with a full backlog.
 const BACKLOG_PAUSE: Span = Span::from_millis(10);
 
-/// Connects, and waits until the connection is there.
+/// Connects, and waits until the connection is established.
 fn connect_to(uri: &FaceUri, poll: &mut Poll, token: Token, timeout: Span) -> io::Result<Box<dyn Transport>> {
     let (clock, mut events) = (Clock::start(), Events::with_capacity(4));
     let until = clock.now() + timeout;
     let mut transport = loop {
         match begin(uri, poll.registry(), token) {
-            // A Unix socket whose backlog is full: the forwarder is there, and accepts soon.
+            // The backlog of a Unix socket is full: the forwarder is running and will accept soon.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && clock.now() < until => {
                 wait(poll, &mut events, BACKLOG_PAUSE)?;
             }
@@ -160,7 +160,7 @@ fn connect_to(uri: &FaceUri, poll: &mut Poll, token: Token, timeout: Span) -> io
     Ok(transport)
 }
 
-/// Begins to connect, and has the event loop told of it.
+/// Starts to connect, and registers the socket with the event loop.
 fn begin(uri: &FaceUri, registry: &Registry, token: Token) -> io::Result<Box<dyn Transport>> {
     let mut transport = transport::connect(uri, None, Options::default())?;
     transport.register(registry, token)?;
@@ -172,7 +172,7 @@ fn is_connected(transport: &mut dyn Transport) -> io::Result<bool> {
     Ok(transport.is_connected())
 }
 
-/// Waits until something happens, or so long; whether there was time left.
+/// Waits for an event, at most for `left`. Returns whether there was time left.
 pub(super) fn wait(poll: &mut Poll, events: &mut Events, left: Span) -> io::Result<bool> {
     if left == Span::ZERO {
         return Ok(false);
@@ -186,7 +186,7 @@ pub(super) fn wait(poll: &mut Poll, events: &mut Events, left: Span) -> io::Resu
 
 fn link() -> LinkService {
     let options = LinkOptions { mtu: None, reassembly_bytes: REASSEMBLY, repair: Repair::Off, marking: None };
-    // Without an MTU nothing is split, and nothing numbered.
+    // Without an MTU, no packet is fragmented or numbered.
     LinkService::new(options, 0)
 }
 

@@ -1,4 +1,4 @@
-//! The address of the forwarder, from the client's configuration.
+//! The forwarder's address, from the client's configuration.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -11,9 +11,9 @@ use super::ClientError;
 
 /// The environment variable with the forwarder's address.
 pub const TRANSPORT_VARIABLE: &str = "NDN_CLIENT_TRANSPORT";
-/// The default socket of forwarders.
+/// The default socket path of forwarders.
 pub const DEFAULT_SOCKET: &str = "/run/nfd/nfd.sock";
-/// Their socket on some systems.
+/// Their socket path on some systems.
 const OTHER_SOCKET: &str = "/run/nfd.sock";
 const DEFAULT_PORT: u16 = 6363;
 
@@ -24,7 +24,7 @@ pub enum Endpoint {
     Unix(PathBuf),
     /// A TCP port.
     Tcp {
-        /// Name or address.
+        /// Host name or IP address.
         host: String,
         /// Port.
         port: u16,
@@ -46,7 +46,7 @@ impl core::fmt::Display for Endpoint {
     }
 }
 
-/// Reads `unix:///path`, `tcp://host:port`, `tcp4://…` or `tcp6://…`; the port is 6363 if none is given.
+/// Parses `unix:///path`, `tcp://host:port`, `tcp4://…` or `tcp6://…`. The default port is 6363.
 impl FromStr for Endpoint {
     type Err = ClientError;
 
@@ -75,11 +75,11 @@ impl FromStr for Endpoint {
 }
 
 impl Endpoint {
-    /// The address that clients use by default: `NDN_CLIENT_TRANSPORT`, or else `transport` in `~/.ndn/client.conf`,
-    /// `/usr/local/etc/ndn/client.conf` or `/etc/ndn/client.conf`, or else the usual Unix socket.
+    /// The default address of clients: `NDN_CLIENT_TRANSPORT`, or else `transport` in `~/.ndn/client.conf`,
+    /// `/usr/local/etc/ndn/client.conf` or `/etc/ndn/client.conf`, or else the default Unix socket.
     ///
     /// # Errors
-    /// [`ClientError::BadEndpoint`]: the text there is not such an address.
+    /// Returns [`ClientError::BadEndpoint`] if the configured text is not such an address.
     pub fn of_environment() -> Result<Endpoint, ClientError> {
         if let Some(text) = std::env::var(TRANSPORT_VARIABLE).ok().filter(|text| !text.is_empty()) {
             return said(&text, TRANSPORT_VARIABLE.to_owned());
@@ -96,10 +96,10 @@ impl Endpoint {
         Ok(Endpoint::Unix(PathBuf::from(if is_elsewhere { OTHER_SOCKET } else { DEFAULT_SOCKET })))
     }
 
-    /// The addresses of a TCP endpoint (a host may have several); empty for a Unix socket.
+    /// The addresses of a TCP endpoint. A host may have several. Empty for a Unix socket.
     ///
     /// # Errors
-    /// The host is unknown, or has no address of the required IP version.
+    /// Returns an error if the host is unknown, or has no address of the required IP version.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let Endpoint::Tcp { host, port, version } = self else { return Ok(Vec::new()) };
         let is_wanted = |address: &SocketAddr| match version {
@@ -117,11 +117,12 @@ impl Endpoint {
     /// The addresses of the forwarder as face URIs, at least one.
     ///
     /// # Errors
-    /// As [`Endpoint::addresses`].
+    /// Returns the errors of [`Endpoint::addresses`].
     pub fn face_uris(&self) -> io::Result<Vec<FaceUri>> {
         match self {
             Endpoint::Unix(path) => {
-                // As it is given: a short relative path may be too long for a socket's address when it is absolute.
+                // The path stays as given: a short relative path may be too long for a socket address as an absolute
+                // path.
                 Ok(vec![FaceUri::Unix(path.clone())])
             }
             Endpoint::Tcp { .. } => {
@@ -131,12 +132,12 @@ impl Endpoint {
     }
 }
 
-/// Reads what is said `from` there.
+/// Parses an address. `from` is its source, for errors.
 fn said(text: &str, from: String) -> Result<Endpoint, ClientError> {
     text.parse().map_err(|_| ClientError::BadEndpoint { text: text.to_owned(), from: Some(from) })
 }
 
-/// The `transport` of a client.conf, and its line: `key=value`, `;` begins a comment.
+/// Returns the `transport` of a client.conf and its line number. Lines are `key=value`; `;` begins a comment.
 fn configured(text: &str) -> Option<(usize, &str)> {
     text.lines().zip(1..).find_map(|(line, number)| {
         let (key, value) = line.split(';').next()?.split_once('=')?;

@@ -1,4 +1,4 @@
-//! Any values that management may say.
+//! Random values of management messages.
 #![allow(dead_code, reason = "each test uses a part of them")]
 
 use proptest::collection::vec;

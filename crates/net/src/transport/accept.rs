@@ -1,19 +1,19 @@
-//! Accepting peers, also when there are no file descriptors left for them.
+//! Accepts peers, even without free file descriptors.
 
 use std::fs::File;
 use std::io;
 
 use nix::libc::{EMFILE, ENFILE};
 
-/// Takes peers from a listening socket.
+/// Accepts peers from a listening socket.
 ///
-/// It keeps one file descriptor in reserve. When there are no others, a peer cannot be accepted and would
-/// stay in the kernel's queue, where it is reported without end; so the reserve is given up for a moment
-/// to take that peer and to close its connection.
+/// It keeps one file descriptor in reserve. Without a free descriptor a peer cannot be accepted. The peer would stay in
+/// the kernel's queue, which would report it without end. So the reserve is released for a moment to accept that peer
+/// and close its connection.
 #[derive(Debug)]
 pub(super) struct Acceptor {
     reserve: Option<File>,
-    /// The last call ended in an error that may stay.
+    /// Whether the last call ended with an error that may persist.
     has_failed: bool,
 }
 
@@ -22,12 +22,12 @@ impl Acceptor {
         Ok(Acceptor { reserve: Some(reserve()?), has_failed: false })
     }
 
-    /// The next peer; `None` if there is no more, or if it can neither be taken nor refused now. Who calls until
-    /// then, comes to an end.
+    /// Returns the next peer. Returns `None` if there are no more, or if the next one can be neither accepted nor
+    /// refused now. Calling until `None` always ends.
     ///
     /// # Errors
-    /// Of the operating system, not twice on end; when there are too many open files, once for each peer that
-    /// was refused.
+    /// Returns the operating system's error, but not twice in a row. If there are too many open files, returns an error
+    /// for each refused peer.
     pub(super) fn next<S>(&mut self, mut accept: impl FnMut() -> io::Result<S>) -> io::Result<Option<S>> {
         loop {
             let error = match accept() {

@@ -16,19 +16,19 @@ use crate::uri::{FaceUri, Mac};
 pub(super) struct Device {
     pub(super) name: String,
     pub(super) index: u32,
-    /// Its link-layer address, in the form of sockets.
+    /// Link-layer address in the form that sockets use.
     pub(super) link: LinkAddr,
-    /// Largest IP packet, or Ethernet payload, bytes.
+    /// Maximum length of an IP packet, or of an Ethernet payload, bytes.
     pub(super) mtu: usize,
     pub(super) v4: Vec<Ipv4Addr>,
     pub(super) v6: Vec<Ipv6Addr>,
 }
 
 impl Device {
-    /// The interface of a `dev://` URI.
+    /// Finds the interface of a `dev://` URI.
     ///
     /// # Errors
-    /// The text is not such a URI, or an error of [`Device::find`].
+    /// Returns an error if the text is not such a URI, and the errors of [`Device::find`].
     pub(super) fn of_uri(uri: &str) -> io::Result<Device> {
         match uri.parse()? {
             FaceUri::Device(name) => Device::find(&name),
@@ -38,10 +38,10 @@ impl Device {
         }
     }
 
-    /// The interface of this name.
+    /// Finds the interface with this name.
     ///
     /// # Errors
-    /// The interface does not exist, or is down.
+    /// Returns an error if the interface does not exist or is down.
     pub(super) fn find(name: &str) -> io::Result<Device> {
         let (mut link, mut up) = (None, false);
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ impl Device {
             ));
         }
         let index = u32::try_from(link.ifindex()).map_err(io::Error::other)?;
-        // An address on the link serves best for what stays on the link.
+        // For traffic on the link, a link-local address is best.
         v6.sort_by_key(|ip| !ip.is_unicast_link_local());
         Ok(Device { name: name.to_owned(), index, link, mtu: mtu(index)?, v4, v6 })
     }
@@ -74,10 +74,10 @@ impl Device {
         FaceUri::Device(self.name.clone()).to_string()
     }
 
-    /// Its Ethernet address.
+    /// The interface's Ethernet address.
     ///
     /// # Errors
-    /// It is not an Ethernet interface.
+    /// Returns an error if it is not an Ethernet interface.
     pub(super) fn mac(&self) -> io::Result<Mac> {
         match self.link.addr() {
             Some(mac) if self.link.hatype() == libc::ARPHRD_ETHER => Ok(Mac(mac)),
@@ -90,7 +90,7 @@ pub(super) fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
-/// Asks the kernel for an interface's MTU (rtnetlink(7)): it alone knows that of our network namespace.
+/// Asks the kernel for an interface's MTU (rtnetlink(7)). Only the kernel knows the MTU in our network namespace.
 pub(super) fn mtu(index: u32) -> io::Result<usize> {
     const HEADERS: usize = 32;
     let socket = Socket::new(
@@ -116,7 +116,7 @@ pub(super) fn mtu(index: u32) -> io::Result<usize> {
     mtu.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the network interface is gone"))
 }
 
-/// The value of the first attribute of this kind: each is {len, kind, value}, aligned to 4 bytes.
+/// The value of the first attribute of this kind. Each attribute is {len, kind, value}, aligned to 4 bytes.
 fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
     while let [len_0, len_1, kind_0, kind_1, ..] = *attributes {
         let len = usize::from(u16::from_ne_bytes([len_0, len_1]));

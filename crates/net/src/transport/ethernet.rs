@@ -1,7 +1,7 @@
-//! Faces on Ethernet, without IP: frames with EtherType 0x8624.
+//! Faces on Ethernet without IP: frames with EtherType 0x8624.
 //!
 //! A face is either for the multicast group of the link or for one other host. Each face has its own packet socket
-//! (packet(7)), and a filter in the kernel passes only its frames.
+//! (packet(7)) with a kernel filter that passes only its frames.
 
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
@@ -26,23 +26,23 @@ pub const NDN_ETHERTYPE: u16 = 0x8624;
 /// Destination, source, EtherType.
 const HEADER: usize = 14;
 
-/// A face on a link.
+/// A face on an Ethernet link.
 struct EthernetFace {
     socket: Socket,
     device: Device,
     own: Mac,
     remote: Mac,
-    /// What is in front of each frame that leaves.
+    /// The header of each sent frame.
     header: [u8; HEADER],
     buffer: Box<[u8]>,
     malformed: u64,
     addresses: FaceAddresses,
 }
 
-/// A face to a group or a host on the link of a network interface, which is given as a `dev://` URI.
+/// Creates a face to a group or a host on the link of a network interface, given as a `dev://` URI.
 ///
 /// # Errors
-/// The interface does not exist, is down or is not Ethernet, or the process lacks permission.
+/// Returns an error if the interface does not exist, is down or is not Ethernet, or if the process lacks permission.
 pub(super) fn connect(remote: Mac, local: &str) -> io::Result<Box<dyn Transport>> {
     let device = Device::of_uri(local)?;
     let own = device.mac()?;
@@ -80,16 +80,16 @@ fn open(device: &Device, own: Mac, remote: Mac) -> io::Result<Socket> {
     if remote.is_multicast() {
         AddMembership.set(&socket, &Membership::of_group(device, remote))?;
     }
-    // The address has no EtherType: that of the socket stays.
+    // The address has no EtherType, so the socket's own stays.
     bind(socket.as_raw_fd(), &device.link)?;
     Ok(socket)
 }
 
-/// A filter of the kernel (socket-filter(7)): to the group, or from the one host to us.
+/// Builds a kernel filter (socket-filter(7)) for frames to the group, or from the one host to us.
 fn filter(own: Mac, remote: Mac) -> Vec<SockFilter> {
     let mut wanted = if remote.is_multicast() { vec![(0, remote)] } else { vec![(0, own), (6, remote)] };
     let mut program = Vec::new();
-    // Two comparisons an address; each that fails jumps to the end.
+    // There are two comparisons per address. Each that fails jumps to the end.
     let mut left = wanted.len() as u8 * 4;
     for (offset, Mac([a, b, c, d, e, f])) in wanted.drain(..) {
         for (offset, size, value) in [
@@ -106,12 +106,12 @@ fn filter(own: Mac, remote: Mac) -> Vec<SockFilter> {
     program
 }
 
-/// One instruction; a comparison that fails skips so many.
+/// Builds one instruction. A comparison that fails skips `skip` instructions.
 fn instruction(code: u32, skip: u8, operand: u32) -> SockFilter {
     SockFilter::new(code as u16, 0, skip, operand)
 }
 
-/// The option PACKET_ADD_MEMBERSHIP: the interface takes what is sent to a group while the socket is open.
+/// The option PACKET_ADD_MEMBERSHIP: the interface accepts frames to a group while the socket is open.
 #[derive(Clone, Copy, Debug)]
 struct AddMembership;
 
@@ -145,8 +145,8 @@ nix::setsockopt_impl!(
 );
 
 impl EthernetFace {
-    /// Whether what was read is for this face. The filter lets nothing else through, but between its making
-    /// and its binding the socket takes from all interfaces.
+    /// Returns whether a received frame is for this face. The filter passes no others, but between its creation and its
+    /// binding the socket receives from all interfaces.
     fn admits(&self, from: Option<LinkAddr>, header: &[u8]) -> bool {
         let expected = if self.remote.is_multicast() { self.remote } else { self.own };
         let (to, source) = (&header[..6], &header[6..12]);
@@ -174,7 +174,7 @@ impl Transport for EthernetFace {
             if !self.admits(from, header) {
                 continue;
             }
-            // A short frame is padded to 60 bytes on the wire: what is behind the packet is cut off.
+            // Ethernet pads a short frame to 60 bytes. The bytes after the packet are removed.
             let packet = tlv::stream_frame_len(payload).ok().flatten().and_then(|len| payload.get(..len));
             match packet {
                 Some(packet) => each(peer(self.remote, header), packet),
@@ -220,7 +220,7 @@ impl Transport for EthernetFace {
     }
 }
 
-/// Who sent it: the address, where there may be several.
+/// The sender of a frame: its address if the face can have several peers.
 fn peer(remote: Mac, header: &[u8]) -> Peer {
     match header {
         [_, _, _, _, _, _, a, b, c, d, e, f, ..] if remote.is_multicast() => {

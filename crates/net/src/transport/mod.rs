@@ -1,8 +1,8 @@
-//! The transports of faces: frames in and out of sockets.
+//! Transports of faces: frames in and out of sockets.
 //!
-//! A transport knows sockets and frames, but not packets. It never blocks, its memory is bounded,
-//! and no peer can make it panic. Bytes that are not frames end a stream; on datagrams they are counted.
-//! Unicast UDP is separate, in [`udp`], because many faces share one socket.
+//! A transport knows sockets and frames, but not packets. It never blocks, its memory is bounded, and no peer can make
+//! it panic. Bytes that are not frames end a stream. On datagrams they are counted. Unicast UDP is separate, in
+//! [`udp`], because many faces share one socket.
 
 mod accept;
 mod device;
@@ -28,10 +28,10 @@ use crate::user::User;
 /// Options of transports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Size of a transport's send buffer for an application of this host, bytes. Two of the largest
-    /// frames always fit.
+    /// Size of a transport's send buffer towards a local application, bytes. Two frames of the maximum length always
+    /// fit.
     pub buffer: usize,
-    /// The same for a neighbour on another host.
+    /// The same towards a neighbour on another host.
     pub far_buffer: usize,
 }
 
@@ -46,23 +46,23 @@ impl Options {
 }
 
 impl Default for Options {
-    /// Assumed: 4 MiB for applications, a window of 500 of the largest packets, because they have no other queue. 256 KiB
-    /// for neighbours, two milliseconds at 1 Gb/s: their frames wait in the scheme's queue, which is paced, and peers that
-    /// do not read must not use much memory.
+    /// Assumed: 4 MiB for applications, a window of 500 packets of the maximum size, because they have no other queue.
+    /// 256 KiB for neighbours, two milliseconds at 1 Gb/s: their frames wait in the scheme's queue, which is paced, and
+    /// peers that do not read must not use much memory.
     fn default() -> Options {
         Options { buffer: 4 << 20, far_buffer: 256 << 10 }
     }
 }
 
-/// Connects to the remote end of a face. It does not block: the event loop completes the connection, and frames that are
-/// sent before wait in the transport's buffer.
+/// Connects to the remote end of a face. It does not block: the event loop completes the connection, and frames sent
+/// before that wait in the transport's buffer.
 ///
-/// `local` is the local end, if there is a choice: the network interface, as a `dev://` URI, of a face
-/// on Ethernet or to a multicast group.
+/// `local` selects the local end if there is a choice: the network interface, as a `dev://` URI, of a face on Ethernet
+/// or to a multicast group.
 ///
 /// # Errors
-/// [`io::ErrorKind::Unsupported`]: faces cannot be connected to such a URI. [`io::ErrorKind::InvalidInput`]: `local`
-/// does not fit `remote`. Other errors are from the operating system.
+/// Returns [`io::ErrorKind::Unsupported`] if faces cannot be connected to such a URI, [`io::ErrorKind::InvalidInput`]
+/// if `local` does not fit `remote`, and otherwise the operating system's error.
 pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::Result<Box<dyn Transport>> {
     match (remote, local) {
         (FaceUri::Tcp(end), None) => tcp::connect(end, options),
@@ -80,7 +80,7 @@ pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::R
     }
 }
 
-/// The error of a socket that cannot be bound to an address, with the address and the probable cause.
+/// Returns the error of a socket that cannot be bound to an address, with the address and the probable cause.
 pub fn cannot_listen(address: SocketAddr, protocol: &str, error: &io::Error) -> io::Error {
     let cause = match error.kind() {
         io::ErrorKind::AddrInUse => ": another process uses this address",
@@ -91,7 +91,7 @@ pub fn cannot_listen(address: SocketAddr, protocol: &str, error: &io::Error) -> 
     io::Error::new(error.kind(), format!("cannot listen on {address} ({protocol}){cause} ({error})"))
 }
 
-/// Why no face can be connected to this end.
+/// The error for a URI to which no face can be connected.
 fn unsupported(remote: &FaceUri) -> io::Error {
     let why = match remote {
         FaceUri::Host(_) => "a host name, which must be resolved first",
@@ -105,7 +105,7 @@ fn unsupported(remote: &FaceUri) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, format!("cannot create a face: {remote} is {why}"))
 }
 
-/// The result of giving a datagram to a socket.
+/// The result of passing a datagram to a socket.
 fn datagram_sent(mut send: impl FnMut() -> io::Result<usize>) -> io::Result<Sent> {
     loop {
         let error = match send() {
@@ -114,7 +114,7 @@ fn datagram_sent(mut send: impl FnMut() -> io::Result<usize>) -> io::Result<Sent
         };
         match error.raw_os_error() {
             Some(libc::EINTR) => {}
-            // The socket's buffer is full, or the queue of the network interface.
+            // The socket's buffer or the network interface's queue is full.
             Some(libc::EAGAIN | libc::ENOBUFS) => return Ok(Sent::Full),
             Some(libc::EMSGSIZE) => return Ok(Sent::TooLong),
             _ => return Err(error),
@@ -122,13 +122,14 @@ fn datagram_sent(mut send: impl FnMut() -> io::Result<usize>) -> io::Result<Sent
     }
 }
 
-/// The sender of a frame on a link with several peers: a number that distinguishes them for reassembly. 0 if there is one.
+/// The sender of a frame on a link with several peers: a number that distinguishes them for reassembly. 0 if there is
+/// only one.
 pub type Peer = u64;
 
 /// Whether there may be more to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// All frames are read: wait for the socket.
+    /// All frames have been read: wait for the socket.
     Drained,
     /// The budget is used up: call again.
     More,
@@ -137,11 +138,11 @@ pub enum Received {
 /// The result of sending a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It is in the socket or in the transport's buffer.
+    /// The frame is in the socket or in the transport's buffer.
     Taken,
-    /// The bounded buffer is full: the frame is dropped.
+    /// The bounded buffer is full, and the frame is dropped.
     Full,
-    /// It is too long for the transport: dropped.
+    /// The frame is too long for the transport, and is dropped.
     TooLong,
 }
 
@@ -150,7 +151,7 @@ pub enum Sent {
 pub enum Flushed {
     /// No frame waits.
     Done,
-    /// The socket takes no more: call again when it is writable.
+    /// The socket accepts no more: call again when it is writable.
     Blocked,
 }
 
@@ -159,55 +160,55 @@ pub trait Transport {
     /// Registers the socket with the event loop: readable and writable, edge-triggered.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
     /// Passes at most `budget` frames to the callback.
     ///
     /// # Errors
-    /// The face has failed: the peer closed the connection ([`io::ErrorKind::UnexpectedEof`]), a stream contains bytes that
-    /// are not a frame ([`io::ErrorKind::InvalidData`]), or the socket failed.
+    /// Returns an error if the face has failed: [`io::ErrorKind::UnexpectedEof`] if the peer closed the connection,
+    /// [`io::ErrorKind::InvalidData`] if the bytes of a stream are not a frame, or the socket's error.
     fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received>;
 
-    /// Sends a frame: to the socket, or to a bounded buffer until the next [`Transport::flush`], so that many frames leave
-    /// together.
+    /// Sends a frame to the socket, or to a bounded buffer until the next [`Transport::flush`], so that many frames
+    /// leave together.
     ///
     /// # Errors
-    /// The face has failed.
+    /// Returns an error if the face has failed.
     fn send(&mut self, frame: &[u8]) -> io::Result<Sent>;
 
     /// Writes the waiting frames.
     ///
     /// # Errors
-    /// The face has failed.
+    /// Returns an error if the face has failed.
     fn flush(&mut self) -> io::Result<Flushed>;
 
-    /// Whether the connection is established; until then frames wait in its own buffer.
+    /// Returns whether the connection is established. Until then frames wait in the transport's own buffer.
     fn is_connected(&self) -> bool {
         true
     }
 
-    /// Bytes that wait in its own buffer.
+    /// Bytes that wait in the transport's own buffer.
     fn waiting(&self) -> usize;
 
-    /// Memory of its own buffer, bytes.
+    /// Memory of the transport's own buffer, bytes.
     fn memory(&self) -> usize {
         self.waiting()
     }
 
-    /// Largest frame that it can carry, bytes; `None`: any.
+    /// Maximum length of a frame, bytes; `None`: any.
     fn mtu(&self) -> Option<usize>;
 
-    /// Asks again for the largest frame, which may have changed: that of a network interface, for one.
+    /// Updates the maximum length of a frame. It may have changed, for example on a network interface.
     fn update_mtu(&mut self) {}
 
-    /// Both ends, as canonical face URIs.
+    /// The canonical face URIs of both ends.
     fn uris(&self) -> Uris<'_>;
 
     /// Whether the peer is on this host.
     fn scope(&self) -> FaceScope;
 
-    /// The user of this host behind it, if the kernel says.
+    /// The local user at the other end, if the kernel tells.
     fn user(&self) -> Option<User> {
         None
     }
@@ -237,16 +238,17 @@ pub trait Listener {
     /// Registers the socket with the event loop.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
-    /// The next connected peer; `None` if there are no more. The event loop reports only changes: call until `None`, also
-    /// after an error.
+    /// Returns the next connected peer, or `None` if there are no more. The event loop reports only changes, so call it
+    /// until `None`, even after an error.
     ///
     /// # Errors
-    /// An error of the operating system, such as too many open files. Listening continues, and the errors end.
+    /// Returns the operating system's error, such as too many open files. The socket keeps listening, and the errors
+    /// end.
     fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>>;
 
-    /// Its address, as a face URI.
+    /// The socket's address, as a face URI.
     fn uri(&self) -> &str;
 }

@@ -1,22 +1,22 @@
-//! Buffers for frames that leave, which faces use in turn: a face that has nothing to send has none.
+//! Send buffers that faces share in turn. A face with nothing to send has none.
 
 use std::cell::RefCell;
 
-/// How many are kept. Assumed: as many faces as send in most rounds of the event loop.
+/// Maximum number of kept buffers. Assumed: most rounds of the event loop have at most this many sending faces.
 const MOST: usize = 64;
-/// The largest that is kept, bytes: twice what leaves at once.
+/// Maximum size of a kept buffer, bytes: twice what is sent at once.
 const LARGEST: usize = 128 << 10;
 
 thread_local! {
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty buffer, with memory if there is a spare one.
+/// Returns an empty buffer. It reuses a spare buffer's memory if there is one.
 pub(super) fn take() -> Vec<u8> {
     SPARE.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Takes a buffer back, emptied.
+/// Takes a buffer back and empties it.
 pub(super) fn give(mut buffer: Vec<u8>) {
     buffer.clear();
     SPARE.with_borrow_mut(|spare| {

@@ -1,7 +1,7 @@
-//! Frames in a stream of bytes: the common part of TCP and Unix sockets.
+//! Frames in a byte stream: the common part of TCP and Unix sockets.
 //!
-//! A frame is one TLV element of at most [`MAX_PACKET_SIZE`] bytes, and nothing is between frames. If the bytes at the
-//! beginning of a frame are not one, the stream cannot be resynchronised, and the face ends.
+//! A frame is one TLV element of at most [`MAX_PACKET_SIZE`] bytes, and there is nothing between frames. If the next
+//! bytes are not a frame, the stream cannot be resynchronised, and the face ends.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -15,31 +15,31 @@ use super::{Flushed, Options, Peer, Received, Sent, Transport, Uris, spare};
 use crate::scope::FaceScope;
 use crate::user::User;
 
-/// Room for what is read at once, bytes. Assumed: seven of the largest frames a system call.
+/// Size of one read, bytes. Assumed: seven frames of the maximum length per system call.
 const READ_SIZE: usize = 64 << 10;
 
 thread_local! {
-    /// The buffer into which the next reader without one reads. Thousands of silent connections have none.
+    /// The buffer for the next reader that has none. So thousands of silent connections need no buffers.
     static SPARE: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
 }
 
 /// Splits the bytes of a stream into frames.
 #[derive(Debug, Default)]
 pub struct FrameReader {
-    /// While there may be whole frames in it.
+    /// The buffer, while it may contain whole frames.
     buffer: Option<Box<[u8]>>,
-    /// What of the buffer is read and not yet handed in.
+    /// The part of the buffer that has been read but not yet passed on.
     unread: Range<usize>,
-    /// The beginning of a frame whose rest has not come yet, while there is no buffer.
+    /// The beginning of an incomplete frame, while there is no buffer.
     begun: Vec<u8>,
 }
 
 impl FrameReader {
-    /// Hands in at most `budget` frames, and reads until the socket has no more.
+    /// Passes on at most `budget` frames, and reads until the socket has no more.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`]: the peer closed the connection. [`io::ErrorKind::InvalidData`]: the bytes are not
-    /// a frame. Errors of the socket.
+    /// Returns [`io::ErrorKind::UnexpectedEof`] if the peer closed the connection, [`io::ErrorKind::InvalidData`] if
+    /// the bytes are not a frame, or the socket's error.
     pub fn receive(
         &mut self,
         socket: &mut impl Read,
@@ -58,7 +58,7 @@ impl FrameReader {
         received
     }
 
-    /// A buffer with what is read and not yet handed in.
+    /// Returns a buffer with the bytes that have been read but not yet passed on.
     fn take_buffer(&mut self) -> Box<[u8]> {
         if let Some(buffer) = self.buffer.take() {
             return buffer;
@@ -97,7 +97,7 @@ impl FrameReader {
         }
     }
 
-    /// The first frame that is there in full.
+    /// The first complete frame.
     fn next<'a>(&mut self, buffer: &'a [u8]) -> io::Result<Option<&'a [u8]>> {
         let unread = &buffer[self.unread.clone()];
         let len = tlv::stream_frame_len(unread)
@@ -107,7 +107,7 @@ impl FrameReader {
         Ok(Some(frame))
     }
 
-    /// Reads once, behind what is there. There is room: what is there is less than a frame.
+    /// Reads once, after the bytes in the buffer. There is room, because those bytes are less than a frame.
     fn read(&mut self, buffer: &mut [u8], socket: &mut impl Read) -> io::Result<usize> {
         buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -117,12 +117,12 @@ impl FrameReader {
     }
 }
 
-/// The peer has closed.
+/// The error for a connection that the peer has closed.
 pub(super) fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the peer closed the connection")
 }
 
-/// Frames that leave together, bytes: then one system call carries dozens. More than that is not held back.
+/// Maximum number of gathered bytes: one system call then sends dozens of frames. No more than that is held back.
 const GATHERED: usize = 64 << 10;
 
 /// A bounded buffer of whole frames that wait for a socket.
@@ -130,37 +130,37 @@ const GATHERED: usize = 64 << 10;
 pub struct Outbox {
     bytes: VecDeque<u8>,
     limit: usize,
-    /// The socket took no more when it was last asked: it tells when it does.
+    /// Whether the socket accepted no more at the last write. It reports when it does again.
     is_blocked: bool,
 }
 
 impl Outbox {
-    /// A buffer for `limit` bytes, and for at least one frame.
+    /// Creates a buffer for `limit` bytes, and for at least one frame.
     pub fn new(limit: usize) -> Outbox {
         Outbox { bytes: VecDeque::new(), limit: limit.max(2 * MAX_PACKET_SIZE), is_blocked: false }
     }
 
-    /// Changes its size, bytes; waiting frames stay.
+    /// Changes the limit, bytes. Waiting frames stay.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit.max(2 * MAX_PACKET_SIZE);
     }
 
-    /// Bytes that wait.
+    /// Number of waiting bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Memory that it takes, bytes.
+    /// Memory of the buffer, bytes.
     pub fn memory(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Whether nothing waits.
+    /// Returns whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Whether this many more bytes fit.
+    /// Returns whether this many more bytes fit.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.bytes.len() + bytes <= self.limit
     }
@@ -181,7 +181,7 @@ impl Outbox {
         if self.bytes.capacity() == 0 {
             self.bytes = spare::take().into();
         }
-        // By an eighth, and not twice as large: memory that is not used counts too.
+        // The buffer grows by an eighth, not to double its size, because unused memory counts too.
         if self.bytes.capacity() - self.bytes.len() < bytes.len() {
             self.bytes.reserve_exact(bytes.len().max(self.bytes.len() / 8));
         }
@@ -191,7 +191,7 @@ impl Outbox {
     /// Takes as many bytes as there is room for.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`]: there is none.
+    /// Returns [`io::ErrorKind::WouldBlock`] if there is no room.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = bytes.len().min(self.limit.saturating_sub(self.bytes.len()));
         if taken == 0 && !bytes.is_empty() {
@@ -201,19 +201,19 @@ impl Outbox {
         Ok(taken)
     }
 
-    /// Takes a frame, to leave with others at the next [`Outbox::flush`], or at once when many have gathered.
+    /// Takes a frame. It leaves with others at the next [`Outbox::flush`], or at once if many have gathered.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// Returns the socket's error.
     pub fn send(&mut self, socket: &mut impl Write, frame: &[u8]) -> io::Result<Sent> {
         self.make_room(socket, frame.len())?;
         Ok(self.push(frame))
     }
 
-    /// Writes what waits, if with so many bytes more it were too much to hold back.
+    /// Writes the waiting bytes if this many more would be too much to hold back.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// Returns the socket's error.
     pub fn make_room(&mut self, socket: &mut impl Write, bytes: usize) -> io::Result<()> {
         if self.bytes.len() + bytes > GATHERED.min(self.limit) && !self.is_blocked {
             self.flush(socket)?;
@@ -221,10 +221,10 @@ impl Outbox {
         Ok(())
     }
 
-    /// Writes what waits.
+    /// Writes the waiting bytes.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// Returns the socket's error.
     pub fn flush(&mut self, socket: &mut impl Write) -> io::Result<Flushed> {
         while !self.is_empty() {
             let (front, back) = self.bytes.as_slices();
@@ -238,7 +238,7 @@ impl Outbox {
     }
 }
 
-/// Writes once; `None`: the socket takes no more.
+/// Writes once. Returns `None` if the socket accepts no more.
 fn write(socket: &mut impl Write, bytes: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
     loop {
         return match socket.write_vectored(bytes) {
@@ -256,13 +256,13 @@ pub trait StreamSocket: Read + Write {
     /// Registers the socket with the event loop: readable and writable, edge-triggered.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
-    /// Whether the connection is established.
+    /// Returns whether the connection is established.
     ///
     /// # Errors
-    /// It failed.
+    /// Returns an error if connecting failed.
     fn is_connected(&self) -> io::Result<bool>;
 }
 
@@ -289,25 +289,25 @@ pub struct FaceAddresses {
 }
 
 impl FaceAddresses {
-    /// Both ends, as face URIs.
+    /// The face URIs of both ends.
     pub fn uris(&self) -> Uris<'_> {
         Uris { remote: &self.remote, local: &self.local }
     }
 }
 
 impl<S: StreamSocket> Stream<S> {
-    /// A face on a socket that is connected or connecting.
+    /// Creates a face on a socket that is connected or connecting.
     pub fn new(socket: S, connected: bool, options: Options, addresses: FaceAddresses) -> Stream<S> {
         let outbox = Outbox::new(options.buffer_for(addresses.scope));
         Stream { socket, connected, reader: FrameReader::default(), outbox, addresses, user: None }
     }
 
-    /// The same with a user of this host at the other end.
+    /// Sets the local user at the other end.
     pub fn of_user(self, user: Option<User>) -> Stream<S> {
         Stream { user, ..self }
     }
 
-    /// Looks whether the connection is there; until then nothing is read or written.
+    /// Checks whether the connection is established. Until then nothing is read or written.
     fn look(&mut self) -> io::Result<bool> {
         if !self.connected {
             let connected = self.socket.is_connected();
@@ -317,7 +317,7 @@ impl<S: StreamSocket> Stream<S> {
     }
 }
 
-/// An error of connecting, with what was to be connected to.
+/// Adds the remote end to an error of connecting.
 pub(super) fn not_connected(remote: &str, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => ": nothing listens there",
@@ -388,12 +388,12 @@ mod tests {
 
     use super::*;
 
-    /// A socket that gives and takes what a script says: so many bytes at once, then nothing for a while.
+    /// A socket that follows a script: it reads or writes so many bytes, then would block.
     #[derive(Default)]
     struct Scripted {
         input: Vec<u8>,
         output: Vec<u8>,
-        /// How much the calls take; 0: they would block. Empty: all.
+        /// Number of bytes for each call; 0: the call would block. If empty, calls are not limited.
         steps: VecDeque<usize>,
         closed: bool,
     }
@@ -432,7 +432,7 @@ mod tests {
         }
     }
 
-    /// A frame of so many bytes of value.
+    /// A frame with a value of this many bytes.
     fn frame(len: usize, fill: u8) -> Vec<u8> {
         let mut frame = Vec::new();
         tlv::put_element(&mut frame, 0x64, &vec![fill; len]);
@@ -504,7 +504,7 @@ mod tests {
         }
     }
 
-    /// Two readers by turns, and what each has begun stays its own.
+    /// Two readers take turns, and each keeps its incomplete frame.
     #[test]
     fn silent_readers_have_no_buffer_and_keep_what_has_begun() {
         let sent = [frame(5000, 1), frame(6000, 2)];

@@ -15,14 +15,14 @@ use super::{Listener, Options, Transport, cannot_listen};
 use crate::scope::FaceScope;
 use crate::uri::{Endpoint, FaceUri};
 
-/// Connections that wait to be accepted. Assumed: all applications of a host that start at once.
+/// Maximum number of connections that wait to be accepted. Assumed: all applications of a host that start at once.
 const BACKLOG: i32 = 1024;
-/// Bytes that the kernel holds beyond what is under way: more would queue there, out of our scheduler's
-/// sight. Assumed: 10 ms at 100 Mb/s.
+/// Maximum of unsent bytes in the kernel, beyond those in flight. More would queue outside our scheduler's control.
+/// Assumed: 10 ms at 100 Mb/s.
 const UNSENT: u32 = 128 << 10;
-/// A peer that is silent for so long is asked whether it is there. Assumed.
+/// After this time of silence the kernel probes the peer. Assumed.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-/// Time after which a peer that does not acknowledge is given up. Assumed: a minute.
+/// A peer that does not acknowledge for this time is given up. Assumed: a minute.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
 impl StreamSocket for TcpStream {
@@ -43,10 +43,10 @@ impl StreamSocket for TcpStream {
     }
 }
 
-/// Begins to connect. Frames that are sent meanwhile wait; a failure comes with the next call.
+/// Starts to connect. Frames sent meanwhile wait. The next call reports a failure.
 ///
 /// # Errors
-/// There is no route, or the operating system refuses.
+/// Returns an error if there is no route, or the operating system's error.
 pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn Transport>> {
     let uri = FaceUri::Tcp(remote.clone()).to_string();
     let (socket, addr, local) = begin(remote).map_err(|error| not_connected(&uri, &error))?;
@@ -58,7 +58,7 @@ pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn
     Ok(Box::new(Stream::new(socket, false, options, addresses)))
 }
 
-/// A socket that is connecting, and the addresses of both ends.
+/// Returns a connecting socket and the addresses of both ends.
 pub(super) fn begin(remote: &Endpoint) -> io::Result<(TcpStream, SocketAddr, SocketAddr)> {
     let addr = remote.socket_addr()?;
     let socket = TcpStream::connect(addr)?;
@@ -67,7 +67,7 @@ pub(super) fn begin(remote: &Endpoint) -> io::Result<(TcpStream, SocketAddr, Soc
     Ok((socket, addr, local))
 }
 
-/// Frames leave at once, little waits in the kernel, and a peer that is gone is noticed.
+/// Sets the options of a socket: frames leave at once, little waits in the kernel, and a dead peer is detected.
 pub(super) fn prepare(socket: &TcpStream) -> io::Result<()> {
     let socket = SockRef::from(socket);
     socket.set_tcp_nodelay(true)?;
@@ -76,7 +76,7 @@ pub(super) fn prepare(socket: &TcpStream) -> io::Result<()> {
     socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 3))
 }
 
-/// Local if both ends are loopback addresses.
+/// The scope is local if both ends are loopback addresses.
 pub(super) fn scope(remote: SocketAddr, local: SocketAddr) -> FaceScope {
     let loopback = |addr: SocketAddr| addr.ip().to_canonical().is_loopback();
     if loopback(remote) && loopback(local) { FaceScope::Local } else { FaceScope::NonLocal }
@@ -92,10 +92,10 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens on an address; port 0 selects a free port. The IPv6 address `::` accepts only IPv6.
+    /// Listens on an address. Port 0 selects a free port. The IPv6 address `::` accepts only IPv6.
     ///
     /// # Errors
-    /// The address is in use, this host does not have it, or the process lacks permission.
+    /// Returns an error if the address is in use, this host does not have it, or the process lacks permission.
     pub fn bind(addr: SocketAddr, options: Options) -> io::Result<TcpListener> {
         let socket = listen(addr)?;
         let uri = FaceUri::Tcp(socket.local_addr()?.into()).to_string();
@@ -103,7 +103,7 @@ impl TcpListener {
     }
 }
 
-/// A listening socket, also for WebSocket.
+/// Creates a listening socket. WebSocket uses it too.
 pub(super) fn listen(addr: SocketAddr) -> io::Result<mio::net::TcpListener> {
     let bind = || {
         let socket = Socket::new(Domain::for_address(addr), Type::STREAM.nonblocking().cloexec(), None)?;

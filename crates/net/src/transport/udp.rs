@@ -1,10 +1,11 @@
 //! Unicast UDP: one socket, many faces.
 //!
-//! Datagrams come in batches (recvmmsg, and merged by the kernel where it can: GRO), and go out in
-//! batches by face: a run of frames of the same length is one system call (GSO).
+//! Datagrams are received in batches (recvmmsg, and merged by the kernel where it can: GRO) and sent in batches per
+//! face: a run of frames of the same length takes one system call (GSO).
 //!
-//! IP does not split frames that fit the path (DF is set). The kernel knows the path's MTU from the route and from the
-//! answers of routers ([`path_mtu`]), and refuses what is longer. IP splits only what a face is told to send in spite of it.
+//! IP does not fragment frames that fit the path (DF is set). The kernel knows the path's MTU from the route and from
+//! routers' messages ([`path_mtu`]), and refuses longer datagrams. IP fragments a longer frame only if the face is
+//! configured to send it.
 
 mod batch;
 
@@ -26,15 +27,15 @@ pub use batch::Batch;
 
 use batch::{Frames, Run};
 
-/// Room for a merged batch, or the longest datagram.
+/// Size of a receive buffer, bytes: a merged batch, or the longest datagram.
 const RECEIVE_BUFFER: usize = 65_536;
 
-/// Frames of parts that are sent together without memory of their own: as many as are in the longest run of those of 8 kB.
+/// Number of gathered frames whose descriptors need no allocation: as many as the longest run of 8 kB frames has.
 const FRAMES_IN_PLACE: usize = 8;
 
-/// Bytes of the headers of IPv4 and UDP.
+/// Length of the headers of IPv4 and UDP, bytes.
 pub(super) const HEADERS_V4: usize = 28;
-/// Bytes of the headers of IPv6 and UDP.
+/// Length of the headers of IPv6 and UDP, bytes.
 pub(super) const HEADERS_V6: usize = 48;
 
 /// A UDP socket with all the faces that use it.
@@ -44,31 +45,31 @@ pub struct Socket {
     state: UdpSocketState,
     local: SocketAddr,
     buffers: Vec<Vec<u8>>,
-    /// Whether IP may split what is sent now.
+    /// Whether IP may currently fragment sent datagrams.
     is_split: bool,
-    /// Frames of a run that was not taken, put together.
+    /// The frames of a refused run, concatenated.
     joined: Vec<u8>,
-    /// Frames that the kernel takes at once, at most.
+    /// Maximum number of frames that the kernel accepts at once.
     most: usize,
-    /// System calls that were to send something.
+    /// Number of system calls for sending.
     calls: u64,
 }
 
-/// Where a datagram came from, and which of our addresses it was sent to.
+/// The sender of a datagram, and the local address to which it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Where the datagram came from.
+    /// The sender.
     pub from: SocketAddr,
     /// The local address, if the socket has several.
     pub to: Option<IpAddr>,
 }
 
 impl Socket {
-    /// Binds a socket with kernel buffers of `kernel_buffer` bytes in each direction, or as much as the system allows; 0:
-    /// the system's default.
+    /// Binds a socket with kernel buffers of `kernel_buffer` bytes in each direction, or as much as the system allows.
+    /// 0 selects the system's default.
     ///
     /// # Errors
-    /// An error of the operating system, such as an address in use.
+    /// Returns the operating system's error, such as an address in use.
     pub fn bind(local: SocketAddr, kernel_buffer: usize) -> io::Result<Socket> {
         let domain = if local.is_ipv4() { socket2::Domain::IPV4 } else { socket2::Domain::IPV6 };
         let socket = socket2::Socket::new(domain, socket2::Type::DGRAM, None)?;
@@ -88,7 +89,7 @@ impl Socket {
         Ok(Socket { io, state, local, buffers, is_split: false, joined: Vec::new(), most, calls: 0 })
     }
 
-    /// Its address.
+    /// The socket's local address.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
@@ -96,7 +97,7 @@ impl Socket {
     /// Registers the socket with the event loop.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub fn register(&self, registry: &Registry, token: Token) -> io::Result<()> {
         registry.register(&mut SourceFd(&self.io.as_raw_fd()), token, Interest::READABLE)
     }
@@ -104,7 +105,7 @@ impl Socket {
     /// Passes the frames of at most `calls` batches to the callback.
     ///
     /// # Errors
-    /// An error of the operating system. An unreachable peer is not an error.
+    /// Returns the operating system's error. An unreachable peer is not an error.
     pub fn receive(&mut self, calls: usize, each: &mut dyn FnMut(Source, &[u8])) -> io::Result<Received> {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         for _ in 0..calls {
@@ -115,7 +116,7 @@ impl Socket {
             let count = match self.state.recv(UdpSockRef::from(&self.io), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Drained),
-                // The answer of a host to what we sent, not a fault of the socket.
+                // A host's ICMP answer to a datagram of ours, not a failure of the socket.
                 Err(error) if is_peers(&error) => continue,
                 Err(error) => return Err(error),
             };
@@ -125,7 +126,7 @@ impl Socket {
                     each(source, frame);
                 }
             }
-            // The kernel had no more: the event loop tells of what comes from now on.
+            // The kernel had no more. The event loop reports later arrivals.
             if count < BATCH_SIZE {
                 return Ok(Received::Drained);
             }
@@ -133,7 +134,7 @@ impl Socket {
         Ok(Received::More)
     }
 
-    /// Sends all frames of a batch, in order, and empties it; says what the kernel did not take.
+    /// Sends all frames of a batch in order and empties it. Returns what the kernel refused.
     pub fn send(&mut self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> Refused {
         let mut refused = Refused::default();
         let mut takes_runs = batch.takes_runs();
@@ -149,17 +150,17 @@ impl Socket {
                 continue;
             }
             let is_first_sent = self.send_each(&frames, run, to, from, &mut refused);
-            // If a frame alone is not taken either, it was not for the run: the address may be one that nothing is sent to.
+            // If the kernel also refuses a single frame, the run was not the cause. It may be an unreachable address.
             takes_runs &= !(run.frames > 1 && is_first_sent && may_be_about_the_run(&error));
         }
-        // Only a socket that forbids it learns from routers.
+        // Only a socket that forbids fragmentation learns the MTU from routers.
         self.set_splitting(false);
         batch.set_takes_runs(takes_runs);
         batch.clear();
         refused
     }
 
-    /// Sends a run of frames by one system call.
+    /// Sends a run of frames with one system call.
     fn send_run(
         &mut self,
         frames: &Frames<'_>,
@@ -177,7 +178,7 @@ impl Socket {
         self.state.try_send(UdpSockRef::from(&self.io), &transmit)
     }
 
-    /// Sends a run that was not taken frame by frame. Whether the first was taken.
+    /// Sends a refused run frame by frame. Returns whether the first frame was accepted.
     fn send_each(
         &mut self,
         frames: &Frames<'_>,
@@ -203,7 +204,7 @@ impl Socket {
         is_first_sent.unwrap_or(false)
     }
 
-    /// Sends a run of frames whose bytes are in several places, without a copy of them.
+    /// Sends a run of frames whose bytes are in several places, without copying them.
     fn send_gathered(
         &self,
         frames: &Frames<'_>,
@@ -236,12 +237,12 @@ impl Socket {
         sendmsg(self.io.as_raw_fd(), &parts, &controls, MsgFlags::empty(), Some(&to))
     }
 
-    /// How many system calls were to send something.
+    /// Number of system calls for sending.
     pub fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// Datagrams that came and found no room in the receive buffer. The kernel counts modulo 2^32.
+    /// Number of datagrams that found no room in the receive buffer. The kernel counts modulo 2^32.
     pub fn dropped(&self) -> u64 {
         getsockopt(&self.io, MemoryInfo).map_or(0, |info| u64::from(info[DROPS]))
     }
@@ -253,8 +254,8 @@ impl Socket {
     }
 }
 
-/// The state of a socket. It asks the kernel to say of each datagram when it came and with which traffic class. Nobody reads
-/// that here, and it costs time, so it is switched off again.
+/// Creates the state of a socket. It asks the kernel for the arrival time and the traffic class of each datagram. Weir
+/// does not read them and they cost time, so they are switched off again.
 fn state_of(io: &UdpSocket, is_v4: bool) -> io::Result<UdpSocketState> {
     let state = UdpSocketState::new(UdpSockRef::from(io))?;
     setsockopt(io, sockopt::ReceiveTimestampns, &false)?;
@@ -266,19 +267,19 @@ fn state_of(io: &UdpSocket, is_v4: bool) -> io::Result<UdpSocketState> {
     Ok(state)
 }
 
-/// What the kernel did not take of a batch.
+/// The part of a batch that the kernel refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// How many frames.
+    /// Number of refused frames.
     pub frames: u64,
-    /// The shortest of them that are too long for the path, as far as the kernel knows it now, bytes.
+    /// Length of the shortest frame that is too long for the path as the kernel knows it, bytes.
     pub too_long: Option<usize>,
-    /// Whether there is no path from our address to the peer. The address may be one that the host no longer has.
+    /// Whether there is no path from our address to the peer. The host may no longer have the address.
     pub has_no_path: bool,
 }
 
 impl Refused {
-    /// So many frames were not taken; the first has so many bytes.
+    /// Records refused frames. `len` is the length of the first one, bytes.
     fn note(&mut self, frames: usize, len: usize, error: &io::Error) {
         self.frames += frames as u64;
         match error.raw_os_error() {
@@ -288,18 +289,19 @@ impl Refused {
         }
     }
 
-    /// A frame of so many bytes was too long.
+    /// Records a frame of this length, in bytes, that was too long.
     pub fn note_too_long(&mut self, len: usize) {
         self.too_long = Some(self.too_long.map_or(len, |shortest| shortest.min(len)));
     }
 }
 
-/// The largest frame on the path to a peer that IP need not split, as far as the kernel knows: by the route's interface, and
-/// by what routers have said. Frames leave from the address `from`, which the route may depend on; its port does not count.
-/// Nothing is sent. `None`: there is no route, or the host does not have the address.
+/// The maximum length of a frame that reaches a peer without fragmentation, bytes, as far as the kernel knows: from the
+/// route's interface, and from routers' messages. Frames leave from the address `from`, on which the route may depend.
+/// Its port does not matter. Nothing is sent. Returns `None` if there is no route, or the host does not have the
+/// address.
 pub fn path_mtu(mut from: SocketAddr, peer: SocketAddr) -> Option<usize> {
     from.set_port(0);
-    // An address of a link needs to say which link.
+    // A link-local address needs the link.
     if let (SocketAddr::V6(from), SocketAddr::V6(peer)) = (&mut from, peer)
         && from.ip().is_unicast_link_local()
         && from.scope_id() == 0
@@ -315,11 +317,11 @@ pub fn path_mtu(mut from: SocketAddr, peer: SocketAddr) -> Option<usize> {
     usize::try_from(mtu.ok()?).ok()?.checked_sub(headers).filter(|mtu| *mtu > 0)
 }
 
-/// Whether an address is that of a group, or of all hosts of a network: datagrams come there, and none leaves from there.
+/// Returns whether an address is a multicast or broadcast address. Datagrams can be sent to it, but not from it.
 pub fn is_of_many(address: IpAddr) -> bool {
     let IpAddr::V4(v4) = address else { return address.is_multicast() };
     let v4_of = |address: Option<SockaddrStorage>| address?.as_sockaddr_in().map(|address| address.ip());
-    // Networks of one or two hosts have no such address (RFC 3021).
+    // Networks of one or two hosts have no broadcast address (RFC 3021).
     let is_all_of =
         |network: Ipv4Addr, mask: Ipv4Addr| (network | !mask) == v4 && u32::from(mask).count_zeros() > 1;
     let is_all = |of: InterfaceAddress| {
@@ -328,12 +330,12 @@ pub fn is_of_many(address: IpAddr) -> bool {
     v4.is_multicast() || v4.is_broadcast() || getifaddrs().is_ok_and(|mut all| all.any(is_all))
 }
 
-/// Whether IP may split the datagrams of a socket, on the way too. If not, the kernel refuses those that are longer than the
-/// path's MTU, which it learns from routers.
+/// Sets whether IP may fragment the datagrams of a socket, also on the path. If not, the kernel refuses datagrams
+/// longer than the path's MTU, which it learns from routers.
 ///
-/// If so, over IPv4 this host splits for its own interface only, and routers for the rest: it does not believe what others
-/// say of the path, which anybody can forge (ip(7), IP_PMTUDISC_OMIT). Routers of IPv6 do not split, so this host must
-/// believe them; but they cannot say less than 1280 bytes (RFC 8200, 5).
+/// If so, over IPv4 this host fragments only for its own interface, and routers do the rest. The host ignores ICMP
+/// messages about the path, because anybody can forge them (ip(7), IP_PMTUDISC_OMIT). IPv6 routers do not fragment, so
+/// this host must believe them; but they cannot announce less than 1280 bytes (RFC 8200, section 5).
 pub(super) fn allow_splitting(io: &UdpSocket, is_v4: bool, is_allowed: bool) -> io::Result<()> {
     if is_v4 {
         let how = if is_allowed { libc::IP_PMTUDISC_OMIT } else { libc::IP_PMTUDISC_DO };
@@ -344,7 +346,7 @@ pub(super) fn allow_splitting(io: &UdpSocket, is_v4: bool, is_allowed: bool) -> 
     Ok(setsockopt(io, DontFragment6, &libc::c_int::from(!is_allowed))?)
 }
 
-/// Asks for large buffers: beyond the system's bound where we have the privilege, else up to it.
+/// Requests large kernel buffers: beyond the system's limit if the process has the privilege, else up to it.
 fn set_kernel_buffers(io: &UdpSocket, size: usize) {
     if setsockopt(io, sockopt::RcvBufForce, &size).is_err() {
         let _ = setsockopt(io, sockopt::RcvBuf, &size);
@@ -354,7 +356,7 @@ fn set_kernel_buffers(io: &UdpSocket, size: usize) {
     }
 }
 
-/// The option IP_MTU_DISCOVER: whether datagrams may be split (ip(7)).
+/// The option IP_MTU_DISCOVER: whether datagrams may be fragmented (ip(7)).
 #[derive(Clone, Copy, Debug)]
 struct MtuDiscover;
 
@@ -378,7 +380,7 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<libc::c_int>
 );
 
-/// The option IPV6_DONTFRAG (RFC 3542, 11.2): this host does not split either.
+/// The option IPV6_DONTFRAG (RFC 3542, section 11.2): this host does not fragment either.
 #[derive(Clone, Copy, Debug)]
 struct DontFragment6;
 
@@ -390,7 +392,8 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<libc::c_int>
 );
 
-/// The option SO_MEMINFO: what a socket keeps, and at [`DROPS`] what it had no room for (sock_diag(7), SK_MEMINFO).
+/// The option SO_MEMINFO: a socket's memory use, and at [`DROPS`] its number of dropped datagrams (sock_diag(7),
+/// SK_MEMINFO).
 #[derive(Clone, Copy, Debug)]
 struct MemoryInfo;
 
@@ -404,7 +407,7 @@ nix::getsockopt_impl!(
 
 const DROPS: usize = 8;
 
-/// The option IP_MTU: that of the route of a connected socket, as far as the kernel knows.
+/// The option IP_MTU: the path MTU of a connected socket, as far as the kernel knows.
 #[derive(Clone, Copy, Debug)]
 struct RouteMtu;
 
@@ -422,7 +425,7 @@ nix::getsockopt_impl!(
     sockopt::GetStruct<libc::c_int>
 );
 
-/// Whether an error may mean that the device does not take frames that are sent together, or not these.
+/// Returns whether an error may mean that the device does not accept frames that are sent together, or not these.
 fn may_be_about_the_run(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL | libc::EMSGSIZE))
 }
@@ -475,7 +478,7 @@ mod tests {
         assert_eq!(seen, lengths.into_iter().enumerate().collect::<Vec<_>>());
     }
 
-    /// Frames of 8 kB, all but the last of a packet that others have too.
+    /// Frames of 8 kB. All but the last are of a shared packet.
     fn long_frames(count: usize) -> Batch {
         let mut batch = Batch::default();
         for number in 0..count {
@@ -491,7 +494,7 @@ mod tests {
     #[test]
     fn frames_of_one_length_leave_by_one_call_wherever_their_bytes_are() {
         for host in ["127.0.0.1", "::1"].map(|host| host.parse::<IpAddr>().unwrap()) {
-            // Not every host has IPv6.
+            // Some hosts have no IPv6.
             let Ok(receiver) = Socket::bind((host, 0).into(), 1 << 20) else { continue };
             let any = any(receiver.local());
             for (bound, from) in [((host, 0).into(), None), (any, Some(host))] {
@@ -528,7 +531,7 @@ mod tests {
     #[test]
     fn the_path_to_this_host_takes_the_longest_packet_whole() {
         for peer in ["127.0.0.1:6363", "[::1]:6363"].map(|peer| peer.parse::<SocketAddr>().unwrap()) {
-            // Not every host has IPv6.
+            // Some hosts have no IPv6.
             if UdpSocket::bind((peer.ip(), 0)).is_ok() {
                 for from in [SocketAddr::new(peer.ip(), 6363), any(peer)] {
                     let mtu = path_mtu(from, peer);
@@ -558,7 +561,7 @@ mod tests {
     fn what_is_longer_than_a_path_takes_is_refused_unless_ip_may_split_it() {
         let receiver = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
         let mut sender = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
-        // No datagram is longer than 65 507 bytes, split or not.
+        // A datagram has at most 65 507 bytes, fragmented or not.
         let mut batch = Batch::default();
         batch.push(|out| out.resize(out.len() + 65_508, 1));
         batch.push(|out| out.resize(out.len() + 8800, 1));
@@ -590,7 +593,7 @@ mod tests {
         let bind = || Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
         let (mut sender, mut receiver) = (bind(), bind());
         for frames in [1, BATCH_SIZE, BATCH_SIZE + 1] {
-            // One after the other: what leaves together may come together.
+            // They are sent one by one: frames that leave together may arrive together.
             for _ in 0..frames {
                 let mut batch = Batch::default();
                 batch.push(|out| out.extend([7; 100]));

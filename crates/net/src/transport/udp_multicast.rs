@@ -1,7 +1,7 @@
 //! Faces over UDP multicast: they reach all hosts on the link that have joined the group.
 //!
-//! One socket receives from the group, one sends to it. Who sends from the latter is this face, and nobody
-//! else: so what comes back of its own is known by its address, and other programs on this host hear it.
+//! One socket receives from the group, and another sends to it. Only this face sends from the second one. So the face
+//! recognises its own frames by their source address, and other programs on this host still receive them.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -20,31 +20,32 @@ use super::{Flushed, Peer, Received, Sent, Transport, Uris, datagram_sent};
 use crate::scope::{FaceScope, LinkType};
 use crate::uri::{Endpoint, FaceUri};
 
-/// A face on a link.
+/// A face to a multicast group on a link.
 struct MulticastFace {
     receiver: UdpSocket,
     sender: UdpSocket,
-    /// Where what we send comes from.
+    /// The source address of our frames.
     own: SocketAddr,
     group: SocketAddr,
-    /// The network interface.
+    /// Index of the network interface.
     index: u32,
-    /// The largest frame that IP need not split.
+    /// Maximum length of a frame that IP need not fragment, bytes.
     mtu: usize,
-    /// Whether IP may split what is sent now.
+    /// Whether IP may currently fragment sent datagrams.
     is_split: bool,
     buffer: Box<[u8]>,
     malformed: u64,
-    /// Makes peers of addresses, with a secret key: nobody chooses an address that is taken for another.
+    /// Maps addresses to peer numbers with a secret key, so that an attacker cannot choose an address that collides
+    /// with another.
     peers: RandomState,
     addresses: FaceAddresses,
 }
 
-/// A face to a group on the link of a network interface, given as `dev://` URI or as the group's zone.
+/// Creates a face to a group on the link of a network interface, given as `dev://` URI or as the group's zone.
 ///
 /// # Errors
-/// There is no such interface, it is down or has no address of the group's family, or the operating system
-/// refuses.
+/// Returns an error if there is no such interface, if it is down or has no address of the group's family, or the
+/// operating system's error.
 pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<dyn Transport>> {
     let uri = FaceUri::Udp(group.clone());
     let device = match (local, group.zone()) {
@@ -76,7 +77,7 @@ pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<d
         index: device.index,
         mtu: largest_frame(device.mtu, group.ip().is_ipv4()),
         is_split: false,
-        // One byte more, to know what is too long.
+        // One byte more, to detect datagrams that are too long.
         buffer: vec![0; MAX_PACKET_SIZE + 1].into(),
         malformed: 0,
         peers: RandomState::new(),
@@ -88,7 +89,7 @@ pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<d
     }))
 }
 
-/// The largest frame in an IP packet of this size.
+/// The maximum length of a frame in an IP packet of `mtu` bytes.
 fn largest_frame(mtu: usize, is_v4: bool) -> usize {
     let headers = if is_v4 { HEADERS_V4 } else { HEADERS_V6 };
     mtu.saturating_sub(headers).min(MAX_PACKET_SIZE)
@@ -102,7 +103,7 @@ fn open_v4(device: &Device, group: Ipv4Addr, port: u16) -> io::Result<(UdpSocket
     let Some(&own) = device.v4.first() else { return Err(no_address("IPv4")) };
     let receiver = udp(Domain::IPV4)?;
     receiver.set_reuse_address(true)?;
-    // Not what other programs have joined the group for, on other links.
+    // Do not receive from groups that other programs have joined on other links.
     receiver.set_multicast_all_v4(false)?;
     receiver.bind(&SocketAddr::from((group, port)).into())?;
     receiver.join_multicast_v4_n(&group, &InterfaceIndexOrAddress::Index(device.index))?;
@@ -126,7 +127,7 @@ fn open_v6(device: &Device, group: Ipv6Addr, port: u16) -> io::Result<(UdpSocket
     sender.set_multicast_if_v6(device.index)?;
     sender.set_multicast_hops_v6(1)?;
     sender.set_multicast_loop_v6(true)?;
-    // An address that is new is not usable at once (duplicate address detection).
+    // A new address is not usable at once (duplicate address detection).
     let mut result = Err(no_address("IPv6"));
     for own in &device.v6 {
         result = sender.bind(&SocketAddrV6::new(*own, 0, 0, device.index).into());

@@ -1,4 +1,4 @@
-//! Faces over Unix stream sockets: applications on this host.
+//! Faces over Unix stream sockets, for applications on this host.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::scope::FaceScope;
 use crate::uri::FaceUri;
 use crate::user::User;
 
-/// Connections that wait to be accepted. Assumed: all applications of a host that start at once.
+/// Maximum number of connections that wait to be accepted. Assumed: all applications of a host that start at once.
 const BACKLOG: i32 = 1024;
 
 impl StreamSocket for UnixStream {
@@ -32,10 +32,10 @@ impl StreamSocket for UnixStream {
     }
 }
 
-/// Connects.
+/// Connects to a Unix socket.
 ///
 /// # Errors
-/// Nobody listens, or there is no permission.
+/// Returns an error if no process listens, or the process lacks permission.
 pub(super) fn connect(path: &Path, options: Options) -> io::Result<Box<dyn Transport>> {
     let remote = FaceUri::Unix(path.to_owned()).to_string();
     let socket = UnixStream::connect(path).map_err(|error| not_connected(&remote, &error))?;
@@ -43,12 +43,12 @@ pub(super) fn connect(path: &Path, options: Options) -> io::Result<Box<dyn Trans
     Ok(Box::new(Stream::new(socket, true, options, addresses)))
 }
 
-/// The end that has no address.
+/// The URI of the end without an address.
 fn fd_uri(socket: &UnixStream) -> String {
     format!("fd://{}", socket.as_raw_fd())
 }
 
-/// Listens for applications at a path; takes the path away when it is dropped.
+/// Listens for applications at a path. Removes the path when dropped.
 #[derive(Debug)]
 pub struct UnixListener {
     socket: mio::net::UnixListener,
@@ -59,7 +59,7 @@ pub struct UnixListener {
     options: Options,
 }
 
-/// Which file it is, whatever it is called: device and inode.
+/// Identifies a file independently of its name: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId(u64, u64);
 
@@ -70,11 +70,12 @@ impl FileId {
 }
 
 impl UnixListener {
-    /// Listens on a path with these permission bits; a client needs write permission to connect. Missing folders are
+    /// Listens on a path with these permission bits. A client needs write permission to connect. Missing folders are
     /// created, and a socket that a program left behind is replaced.
     ///
     /// # Errors
-    /// Another process listens on the path, the file is not a socket, or the process lacks permission.
+    /// Returns an error if another process listens on the path, the file is not a socket, or the process lacks
+    /// permission.
     pub fn bind(path: &Path, mode: u32, options: Options) -> io::Result<UnixListener> {
         let cannot = |error: io::Error| {
             io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display()))
@@ -97,16 +98,16 @@ fn listen(path: &Path, mode: u32) -> io::Result<std::os::unix::net::UnixListener
     }
     remove_stale(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)?;
-    // The file is made with these bits, so that nobody else gets in before the next call.
+    // The file is created with these bits, so no one else can connect before the next call.
     fchmod(&socket, Mode::from_bits_truncate(mode))?;
     socket.bind(&SockAddr::unix(path)?)?;
-    // Once more: the umask has taken bits away.
+    // The umask may have removed bits, so set them again.
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     socket.listen(BACKLOG)?;
     Ok(OwnedFd::from(socket).into())
 }
 
-/// Removes a socket at which nobody listens; leaves everything else.
+/// Removes a socket on which no process listens. Leaves everything else.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let file = match fs::symlink_metadata(path) {
         Ok(file) => file,
@@ -127,7 +128,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 impl Drop for UnixListener {
     fn drop(&mut self) {
         if FileId::of(&self.path).is_ok_and(|file| file == self.file) {
-            // Nobody is there to be told; the next to listen here replaces what is left.
+            // An error cannot be reported here. The next listener replaces a leftover socket.
             let _ = fs::remove_file(&self.path);
         }
     }

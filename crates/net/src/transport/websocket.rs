@@ -5,10 +5,10 @@
 //!   client:  connect, handshake -> open
 //! ```
 //!
-//! The path of a request is ignored, as NFD does. A text message ends the face. The last ping is answered.
+//! Like NFD, the server ignores the path of a request. A text message ends the face. The last ping is answered.
 //!
-//! A browser runs pages of anybody, and connects from this host for all of them. It says whose page it is
-//! (`Origin`); only pages of this host are applications of this host, all others are neighbours.
+//! A browser runs pages of other hosts, and connects from this host for all of them. It reports the page's origin
+//! (`Origin`). Only pages of this host count as local applications; all others are neighbours.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -39,18 +39,19 @@ use super::{Flushed, Listener, Options, Peer, Received, Sent, Transport, Uris, t
 use crate::scope::FaceScope;
 use crate::uri::{Endpoint, FaceUri};
 
-/// Bytes of the longest header of a message of ours: 2, a length of 2, a mask of 4.
+/// Maximum length of the header of a message that we send, bytes: 2, a length of 2, a mask of 4.
 const MESSAGE_HEADER: usize = 8;
-/// Peers that may be in their handshake at once; one more, and the oldest of the address with most of them has to go.
-/// Assumed: all pages of a host that load at once; who opens connections and says nothing holds no more than that.
+/// Maximum number of peers in their handshake at once. At one more, the oldest peer of the address with the most
+/// handshakes is closed. Assumed: all pages of a host that load at once. A peer that opens connections and stays silent
+/// holds no more than that.
 const MAX_HANDSHAKES: usize = 64;
-/// Room for what is read at once, bytes. Assumed: a few frames; each connection has it.
+/// Size of one read, bytes. Assumed: a few frames. Each connection has this buffer.
 const READ_SIZE: usize = 16 << 10;
-/// Bytes that are read before others have their turn, beside those of frames. Assumed: 11 000 of the shortest pieces, about a
-/// millisecond.
+/// Maximum number of bytes, besides those of frames, that are read before other faces have their turn. Assumed: 11 000
+/// of the shortest pieces, about a millisecond.
 const READ_AT_ONCE: usize = 64 << 10;
-/// Room in the protocol's own buffer, bytes. A frame is put into it if the box has room, and leaves it at once; of an answer
-/// that goes along, a part may stay.
+/// Size of the protocol's own buffer, bytes. A frame enters it if the outbox has room, and leaves it at once. A part of
+/// an accompanying answer may stay.
 const PROTOCOL_BUFFER: usize = 2 * MAX_PACKET_SIZE;
 
 fn config() -> WebSocketConfig {
@@ -62,14 +63,15 @@ fn config() -> WebSocketConfig {
         .max_frame_size(Some(MAX_PACKET_SIZE))
 }
 
-/// What the protocol reads from and writes to: the socket, and a box in front of it.
+/// The protocol's input and output: the socket, with an outbox in front of it.
 ///
-/// As the box takes messages as a whole, the protocol never stops within one, and what waits is counted.
+/// The outbox takes only whole messages, so the protocol never stops within one, and the waiting bytes are counted.
 #[derive(Debug)]
 struct Wire<S> {
     socket: S,
     outbox: Outbox,
-    /// Bytes that may be read now. None may while the connection begins, so a refusal comes with the next call, as over TCP.
+    /// Number of bytes that may be read now. It is 0 during the start of the connection, so the next call reports a
+    /// refusal, as over TCP.
     may_read: usize,
 }
 
@@ -116,7 +118,7 @@ impl<S> Write for Wire<S> {
 enum State<S: Read + Write> {
     /// A client that waits for the connection, and then for the server's answer.
     Connecting(Box<MidHandshake<ClientHandshake<Wire<S>>>>),
-    /// Messages pass.
+    /// The handshake is complete.
     Open(Box<WebSocket<Wire<S>>>),
     /// The handshake failed.
     Failed,
@@ -125,21 +127,21 @@ enum State<S: Read + Write> {
 /// A face on a WebSocket.
 struct WebSocketFace<S: Read + Write> {
     state: State<S>,
-    /// What is sent before the connection is there, and how many bytes that are.
+    /// Frames sent before the connection is established, and their total length, bytes.
     early: Vec<Bytes>,
     early_bytes: usize,
     early_limit: usize,
     addresses: FaceAddresses,
 }
 
-/// Begins to connect to a server. Frames that are sent meanwhile wait; a failure comes with the next call.
+/// Starts to connect to a server. Frames sent meanwhile wait. The next call reports a failure.
 ///
 /// # Errors
-/// There is no route, or the operating system refuses.
+/// Returns an error if there is no route, or the operating system's error.
 pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn Transport>> {
     let uri = FaceUri::WebSocket(remote.clone()).to_string();
     let (socket, addr, local) = tcp::begin(remote).map_err(|error| not_connected(&uri, &error))?;
-    // The server is told whom we asked for, without a zone: that is of this host.
+    // The Host header contains no zone, because a zone has a meaning only on this host.
     let request = format!("ws://{addr}/", addr = SocketAddr::new(addr.ip(), addr.port()));
     let scope = tcp::scope(addr, local);
     let limit = options.buffer_for(scope);
@@ -156,7 +158,7 @@ pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn
 }
 
 impl<S: Read + Write + Source> WebSocketFace<S> {
-    /// One whose handshake is done.
+    /// Creates a face whose handshake is complete.
     fn open(socket: WebSocket<Wire<S>>, addresses: FaceAddresses) -> WebSocketFace<S> {
         let state = State::Open(Box::new(socket));
         WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit: 0, addresses }
@@ -170,7 +172,7 @@ impl<S: Read + Write + Source> WebSocketFace<S> {
         }
     }
 
-    /// Goes on with the handshake. Only here is its answer read: what comes behind it is read then too.
+    /// Continues the handshake. Its answer is read only here, together with the bytes after it.
     fn shake_hands(&mut self) -> io::Result<()> {
         let State::Connecting(mut handshake) = std::mem::replace(&mut self.state, State::Failed) else {
             return Err(closed());
@@ -192,7 +194,7 @@ impl<S: Read + Write + Source> WebSocketFace<S> {
         self.flush().map(|_| ())
     }
 
-    /// Queues a message, to leave with others.
+    /// Queues a message, which leaves together with others.
     fn send_message(&mut self, frame: Bytes) -> io::Result<Sent> {
         let State::Open(socket) = &mut self.state else { return Ok(self.send_early(frame)) };
         let Wire { socket: stream, outbox, .. } = socket.get_mut();
@@ -215,7 +217,7 @@ impl<S: Read + Write + Source> WebSocketFace<S> {
     }
 }
 
-/// The result of writing into the box: what it does not take now waits in the protocol's own.
+/// Converts the result of writing into the outbox. A refused message waits in the protocol's own buffer.
 fn written(result: tungstenite::Result<()>) -> io::Result<()> {
     match result {
         Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
@@ -223,7 +225,7 @@ fn written(result: tungstenite::Result<()>) -> io::Result<()> {
     }
 }
 
-/// What an error of the protocol means for the face.
+/// Converts an error of the protocol to an error of the face.
 fn io_error(error: Error) -> io::Error {
     match error {
         Error::Io(error) => error,
@@ -250,7 +252,7 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
         hold_answers(socket, true);
         let result = read_messages(socket, budget, each);
         hold_answers(socket, false);
-        // Answers to the last ping and to a close; after the end, as far as the socket takes them.
+        // Sends the answers to the last ping and to a close. After the end, it sends as much as the socket accepts.
         let sent = self.flush();
         result.and_then(|received| sent.map(|_| received))
     }
@@ -269,7 +271,7 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
             sent.map_err(|error| not_connected(&self.addresses.remote, &error))?;
             return Ok(Flushed::Blocked);
         };
-        // An answer enters the box when it is empty, or with a frame: so pings fill nothing.
+        // An answer enters the outbox if it is empty, or together with a frame. So pings cannot fill the outbox.
         if sent? == Flushed::Blocked {
             return Ok(Flushed::Blocked);
         }
@@ -309,14 +311,14 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
     }
 }
 
-/// Whether the protocol keeps its answers to itself. It keeps one, the last: of several pings, only the last needs an
-/// answer (RFC 6455, section 5.5.3).
+/// Sets whether the protocol holds back its answers. It keeps only the last one: of several pings, only the last needs
+/// an answer (RFC 6455, section 5.5.3).
 fn hold_answers<S>(socket: &mut WebSocket<Wire<S>>, hold: bool) {
     socket.set_config(|config| config.max_write_buffer_size = if hold { 1 } else { PROTOCOL_BUFFER });
 }
 
-/// Reads so many messages, and not many more bytes than their frames have: a message may be in any number of pieces, and
-/// the protocol does not return before its last one.
+/// Reads at most this many messages, and few more bytes than their frames have. A message may come in any number of
+/// pieces, and the protocol returns only after its last piece.
 fn read_messages<S: Read + Write>(
     socket: &mut WebSocket<Wire<S>>,
     budget: usize,
@@ -330,7 +332,7 @@ fn read_messages<S: Read + Write>(
                 each(0, &frame);
             }
             Ok(Message::Text(_)) => return Err(refuse_text(socket)),
-            // The answer that waits has a copy: a part of the buffer for reading would keep all of it.
+            // Copy the payload for the waiting answer: a slice of the read buffer would keep the whole buffer alive.
             Ok(Message::Ping(payload)) => {
                 written(socket.write(Message::Pong(Bytes::copy_from_slice(&payload))))?;
             }
@@ -345,7 +347,7 @@ fn read_messages<S: Read + Write>(
     Ok(Received::More)
 }
 
-/// Tells the peer that text is not for us; the face ends.
+/// Tells the peer that text messages are not accepted. The face ends.
 fn refuse_text<S: Read + Write>(socket: &mut WebSocket<Wire<S>>) -> io::Error {
     hold_answers(socket, false);
     let reason = CloseFrame { code: CloseCode::Unsupported, reason: "frames are binary messages".into() };
@@ -355,7 +357,7 @@ fn refuse_text<S: Read + Write>(socket: &mut WebSocket<Wire<S>>) -> io::Error {
     }
 }
 
-/// Notes in the handshake whether the peer is a page of another host.
+/// Records in the handshake whether the peer is a page of another host.
 struct NoteOrigin(Rc<Cell<bool>>);
 
 impl Callback for NoteOrigin {
@@ -366,7 +368,7 @@ impl Callback for NoteOrigin {
     }
 }
 
-/// Whether the origin of a page is this host.
+/// Returns whether the origin of a page is this host.
 fn is_of_this_host(origin: &HeaderValue) -> bool {
     let uri = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
     let Some(host) = uri.as_ref().and_then(Uri::host) else { return false };
@@ -374,17 +376,17 @@ fn is_of_this_host(origin: &HeaderValue) -> bool {
     address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
 }
 
-/// A server's handshake, or what comes of it.
+/// A server's handshake: complete, interrupted or failed.
 type Greeted<S> = Result<WebSocket<Wire<S>>, HandshakeError<ServerHandshake<Wire<S>, NoteOrigin>>>;
 
-/// Begins the handshake with a peer that has connected.
+/// Starts the handshake with a connected peer.
 #[expect(clippy::result_large_err, reason = "it is what the library gives, and goes on from there")]
 fn greet<S: Read + Write>(socket: S, limit: usize, is_foreign: &Rc<Cell<bool>>) -> Greeted<S> {
     let (wire, note) = (Wire::new(socket, limit), NoteOrigin(is_foreign.clone()));
     tungstenite::accept_hdr_with_config(wire, note, Some(config()))
 }
 
-/// A peer that has connected and not yet said that it speaks WebSocket.
+/// A connected peer that has not completed the handshake.
 struct Handshake {
     token: Token,
     from: IpAddr,
@@ -393,24 +395,24 @@ struct Handshake {
     is_foreign: Rc<Cell<bool>>,
 }
 
-/// Peers that are taken in one go, before the event loop has its turn.
+/// Maximum number of peers accepted before the event loop has its turn.
 const PEERS_AT_ONCE: usize = 256;
-/// How often the listener looks for a handshake that is done, before the event loop has its turn.
+/// Maximum number of times the listener looks for a complete handshake before the event loop has its turn.
 const ATTEMPTS: usize = 8;
 
-/// The token of the listening socket in the listener's own loop; peers have the numbers from 1 on.
+/// The token of the listening socket in the listener's own poll. Peers have the numbers from 1 on.
 const LISTENING: Token = Token(0);
 
 /// Listens for WebSocket clients.
 ///
-/// Peers stay here until their handshake is done, so that a face is one that speaks the protocol. The
-/// listener has a poll of its own for them; the event loop watches that.
+/// Peers stay here until their handshake is complete, so every face speaks the protocol. The listener has its own poll
+/// for them, and the event loop watches that poll.
 pub struct WebSocketListener {
     socket: mio::net::TcpListener,
     acceptor: Acceptor,
     poll: Poll,
     events: Events,
-    /// Peers may wait to be accepted.
+    /// Whether peers may wait to be accepted.
     knocked: bool,
     /// Oldest first.
     handshakes: VecDeque<Handshake>,
@@ -421,10 +423,10 @@ pub struct WebSocketListener {
 }
 
 impl WebSocketListener {
-    /// Listens on an address; port 0 selects a free port. The IPv6 address `::` accepts only IPv6.
+    /// Listens on an address. Port 0 selects a free port. The IPv6 address `::` accepts only IPv6.
     ///
     /// # Errors
-    /// The address is in use, this host does not have it, or the process lacks permission.
+    /// Returns an error if the address is in use, this host does not have it, or the process lacks permission.
     pub fn bind(addr: SocketAddr, options: Options) -> io::Result<WebSocketListener> {
         let mut socket = tcp::listen(addr)?;
         let poll = Poll::new()?;
@@ -444,7 +446,7 @@ impl WebSocketListener {
         })
     }
 
-    /// Does what there is to do; says whether there was anything.
+    /// Does the pending work. Returns whether there was any.
     fn work(&mut self) -> io::Result<bool> {
         self.poll.poll(&mut self.events, Some(Duration::ZERO))?;
         let tokens: Vec<Token> = self.events.iter().map(|event| event.token()).collect();
@@ -464,12 +466,12 @@ impl WebSocketListener {
                 None => self.knocked = false,
             }
         }
-        // Others have their turn, and then the event loop hears of those that still wait.
+        // After other faces had their turn, the event loop reports the peers that still wait.
         self.poll.registry().reregister(&mut self.socket, LISTENING, Interest::READABLE)?;
         Ok(false)
     }
 
-    /// A peer has connected. One that is gone already is forgotten.
+    /// Handles a peer that has connected. A peer that is already gone is forgotten.
     fn greet(&mut self, mut socket: TcpStream, remote: SocketAddr) {
         let Ok(local) = tcp::prepare(&socket).and_then(|()| socket.local_addr()) else { return };
         self.last_token += 1;
@@ -498,7 +500,7 @@ impl WebSocketListener {
         self.went_on((token, from), addresses, is_foreign, state.handshake());
     }
 
-    /// A handshake is done, goes on, or has failed: then the connection is closed.
+    /// Handles the result of a handshake: it is complete, continues, or has failed and the connection is closed.
     fn went_on(
         &mut self,
         (token, from): (Token, IpAddr),
@@ -528,11 +530,11 @@ impl WebSocketListener {
         }
     }
 
-    /// Closes the oldest connection of the address that has most of those in their handshake: who opens many and says
-    /// nothing loses its own.
+    /// Closes the oldest connection of the address with the most handshakes: a peer that opens many and stays silent
+    /// loses its own.
     fn give_up_one(&mut self) {
         let of_address = |from: IpAddr| self.handshakes.iter().filter(|one| one.from == from).count();
-        // Of equals the last is taken, which is the oldest.
+        // Of equals, `max_by_key` returns the last, which is the oldest because of `rev`.
         let most = (0..self.handshakes.len()).rev().max_by_key(|at| of_address(self.handshakes[*at].from));
         if let Some(at) = most {
             self.handshakes.remove(at);
@@ -559,11 +561,11 @@ impl Listener for WebSocketListener {
     }
 }
 
-/// Speaks as a server with one client on any socket, without an event loop: hands in its frames, and sends them back.
-/// Tries so many times to go on, as a socket that would block is asked again. Fuzzing goes through this.
+/// Acts as a server for one client on any socket, without an event loop: passes its frames on and sends them back.
+/// Tries a limited number of times to continue, because a socket may block. Fuzzing uses this.
 ///
 /// # Errors
-/// Those of [`Transport::receive`], and that the handshake is not done or failed.
+/// Returns the errors of [`Transport::receive`], and an error if the handshake is incomplete or failed.
 pub fn echo<S: Read + Write + Source>(
     socket: S,
     rounds: usize,
@@ -604,13 +606,13 @@ mod tests {
 
     use super::*;
 
-    /// A socket whose peer writes one text again and again, and reads nothing until it is to.
+    /// A socket whose peer writes one text repeatedly, and reads nothing until told to.
     struct Scripted {
         text: Vec<u8>,
         at: usize,
-        /// Bytes that the peer still writes.
+        /// Number of bytes that the peer still writes.
         left: usize,
-        /// Bytes that the peer still reads.
+        /// Number of bytes that the peer still reads.
         takes: usize,
         output: Vec<u8>,
     }
@@ -666,7 +668,7 @@ mod tests {
         }
     }
 
-    /// A server's face whose handshake is done.
+    /// A server's face with a complete handshake.
     fn face(socket: Scripted, limit: usize) -> WebSocketFace<Scripted> {
         let socket = WebSocket::from_raw_socket(Wire::new(socket, limit), Role::Server, Some(config()));
         let addresses =
@@ -729,7 +731,7 @@ mod tests {
         while face.receive(64, &mut |_, _| {}).expect("no error") == Received::More {
             assert!(face.waiting() <= 2 * MAX_PACKET_SIZE);
         }
-        // The peer reads what there is, and says something more.
+        // The peer reads the waiting bytes and sends one more message.
         socket(&mut face).takes = face.waiting();
         socket(&mut face).left = 131;
         face.receive(64, &mut |_, _| {}).expect("no error");

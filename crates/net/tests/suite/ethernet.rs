@@ -1,4 +1,4 @@
-//! Ethernet, between the two ends of a veth in a network namespace.
+//! Ethernet faces between the two ends of a veth pair in a network namespace.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
@@ -15,7 +15,7 @@ use weir_net::{FaceScope, LinkType};
 use crate::namespace;
 use crate::side::{Side, exchange, frame, uri};
 
-/// Two hosts on a link, and a third on a link of its own.
+/// Two hosts on a link, and a third on another link.
 const LINK: &str = "
     ip link add va address 02:00:00:00:00:0a mtu 9000 type veth peer name vb address 02:00:00:00:00:0b
     ip link add vc address 02:00:00:00:00:0c type veth peer name vd address 02:00:00:00:00:0d
@@ -42,7 +42,7 @@ fn link_addr(device: &str) -> LinkAddr {
     getifaddrs().expect("a list").find_map(of_device).expect("it is there")
 }
 
-/// Sends bytes as they are, header and all.
+/// A host that sends raw bytes, including the header.
 struct Stranger(Socket);
 
 impl Stranger {
@@ -90,7 +90,7 @@ fn a_group_hears_everybody_but_itself() {
     assert_eq!((&a.received, &a.peers), (&vec![frame(2, 2)], &vec![B.number()]));
     c.step(std::time::Duration::ZERO);
     assert!(c.received.is_empty(), "it is on another link");
-    // What was seen of a group, a face to one host does not get, and the other way round.
+    // A face to one host does not receive the group's frames, and the other way round.
     let mut only = face(A, "vb");
     a.send(&frame(3, 3));
     b.until_received(2);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that is removed in the end.
+/// A folder that is removed on drop.
 pub struct Folder(PathBuf);
 
 impl Folder {

@@ -1,5 +1,5 @@
-//! Transports on real sockets, what peers may take of memory, and the corpus of the fuzzer. All tests are
-//! one program, because linking takes long.
+//! Tests of transports on real sockets, of the memory that peers can use, and of the fuzzer's corpus. They are one
+//! program, because linking takes long.
 
 mod ethernet;
 mod files;

@@ -1,4 +1,4 @@
-//! What buffers of faces say that they take is what they take: this allocator counts bytes.
+//! Checks that buffers of faces use the memory that they report. This allocator counts bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -28,13 +28,13 @@ thread_local! {
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What one thread allocates and another frees makes the count wrap around.
+/// The count wraps around if one thread allocates and another frees.
 fn count(more: usize, less: usize) {
     let _ = ALLOCATED.try_with(|all| all.set(all.get().wrapping_add(more).wrapping_sub(less)));
 }
 
 thread_local! {
-    /// How often this thread has asked for memory: the threads that run tests do so too.
+    /// Number of allocations of this thread. The threads that run tests allocate too.
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -55,7 +55,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What an allocation takes: the GNU C library's has a word before it, and is a multiple of 16 bytes.
+/// Memory of an allocation: the GNU C library adds a word before it and rounds up to a multiple of 16 bytes.
 fn taken(size: usize) -> usize {
     (size + 8).next_multiple_of(16).max(32)
 }
@@ -71,7 +71,7 @@ fn check(before: usize, said: usize, what: &str) {
     assert!((0.6..=1.25).contains(&ratio), "{what}: {taken} bytes are taken, {said} are said");
 }
 
-/// Many faces that share a bound, as in the forwarder. Each flood is another way to fill a reassembler.
+/// Many faces share a limit, as in the forwarder. Each flood fills a reassembler in another way.
 #[test]
 fn incomplete_packets_take_what_they_say_whatever_the_pieces() {
     const BOUND: u64 = 4_000_000;
@@ -113,7 +113,7 @@ fn incomplete_packets_take_what_they_say_whatever_the_pieces() {
     }
 }
 
-/// A socket that takes nothing, or all.
+/// A socket that accepts nothing or everything.
 struct Socket(bool);
 
 impl Write for Socket {
@@ -154,7 +154,7 @@ fn frames_before_slow_sockets_take_what_they_say_and_idle_faces_take_nothing() {
     }
 }
 
-/// A client of WebSocket that sends pings without end, after its handshake, and does not read.
+/// A WebSocket client that sends pings without end after its handshake, and does not read.
 struct Pinging<'a> {
     handshake: Vec<u8>,
     pings: Vec<u8>,
@@ -209,7 +209,7 @@ fn pings_take_no_memory_beside_one_buffer_for_reading() {
         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         .to_vec();
     let message = |first: u8| [&[first, 0x80 | 125, 0, 0, 0, 0][..], &[7; 125]].concat();
-    // Between the pings, pongs: they need no answer, and fill the buffer from which the last ping was read.
+    // Pongs come between the pings. They need no answer, and fill the buffer from which the last ping was read.
     let pings = [message(0x8A).repeat(3000), message(0x89).repeat(100)].concat();
     let before = ALLOCATED.get();
     let most = Cell::new(0);
@@ -219,7 +219,7 @@ fn pings_take_no_memory_beside_one_buffer_for_reading() {
     assert!(most.get() < 68 << 10, "{} bytes", most.get());
 }
 
-/// In their steady state faces use buffers in turn.
+/// In steady state faces take turns with buffers.
 #[test]
 fn frames_that_leave_at_once_need_no_new_memory() {
     let mut boxes: Vec<Outbox> = (0..10).map(|_| Outbox::new(256 << 10)).collect();
@@ -240,7 +240,7 @@ fn frames_that_leave_at_once_need_no_new_memory() {
     assert_eq!(ALLOCATIONS.get(), before);
 }
 
-/// A store that is full gives back as much memory as it takes.
+/// A full store frees as much memory as it takes.
 #[test]
 fn data_that_are_kept_need_no_new_memory_once_as_many_go() {
     let (mut decoder, mut pool) = (Decoder::new(Secrets::fixed(1), SignalSet::ALL), PacketPool::new());
@@ -252,7 +252,7 @@ fn data_that_are_kept_need_no_new_memory_once_as_many_go() {
     let mut round = || {
         for wire in &wires {
             let data = decoder.decode(&LpHeader::NONE, wire, &mut pool).unwrap();
-            // One goes on to the consumer.
+            // One of them goes on to the consumer.
             let copy = pool.duplicate(data);
             stored.push_back(data);
             pool.free(copy);

@@ -1,4 +1,4 @@
-//! UDP multicast: among programs of one host, and between hosts in network namespaces.
+//! UDP multicast among programs on one host, and between hosts in network namespaces.
 
 use std::io;
 use std::net::UdpSocket;
@@ -22,7 +22,7 @@ fn face(group: &str, local: &str) -> Side {
     dial(group, local).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether nothing comes within a while.
+/// Returns whether nothing arrives within a while.
 fn hears_nothing(side: &mut Side) -> bool {
     let before = side.received.len();
     while side.step(Duration::from_millis(50)) {}
@@ -31,7 +31,7 @@ fn hears_nothing(side: &mut Side) -> bool {
 
 #[test]
 fn on_a_link() {
-    // Host A has the links va-vb, to host B, and vc-vd, both ends of which it has itself.
+    // Host A has the link va-vb to host B, and the link vc-vd with both ends on host A.
     namespace::run(
         "
         quiet() { for v in default all; do echo 0 > /proc/sys/net/ipv6/conf/$v/accept_dad; done; ip link set lo up; }
@@ -53,7 +53,7 @@ fn on_a_link() {
     );
 }
 
-/// The groups' last frame.
+/// Number of the last frame in a group.
 const BYE: u32 = u32::MAX;
 
 #[test]
@@ -83,13 +83,12 @@ fn two_hosts() {
             side.send(&frame(0, 0));
             side.step(Duration::from_millis(100));
         }
-        // Each greeting is answered, also those that were waiting while the other host began.
+        // Each greeting is answered, including those that waited while the other host started.
         while !hears_nothing(&mut side) {}
         side.received.clear();
         let largest = side.transport.mtu().expect("of the link");
         for number in 0..1000 {
-            // One at a time, so that none is lost: of a size that fits the link, and now and then of one that
-            // IP has to cut into fragments.
+            // One frame at a time, so that none is lost. Most fit the link; some must be fragmented by IP.
             let sent =
                 frame(number, if number % 50 == 0 { 8000 } else { (number as usize * 37) % (largest - 12) });
             assert_eq!(side.send(&sent), Sent::Taken);
@@ -99,7 +98,7 @@ fn two_hosts() {
         assert!(side.peers.windows(2).all(|pair| pair[0] == pair[1]), "all are of one host");
         side.send(&frame(BYE, 0));
         side.until_received(1001);
-        // What a frame of these would have needed to come here, it has had.
+        // A frame of the others would have arrived by now.
         assert!(hears_nothing(&mut bystander) && bystander.received.is_empty(), "it is on another link");
     }
 }
@@ -144,7 +143,7 @@ fn everybody_hears_everybody_but_itself(group: &str) {
     a.until_received(1);
     b.until_received(1);
     assert_eq!((&a.received[0], &b.received[0]), (&frame(2, 2), &frame(1, 1)));
-    // Its own frame would have come to each before the next one of the other.
+    // A host's own frame would have arrived before the other's next one.
     a.send(&frame(3, 3));
     b.until_received(2);
     b.send(&frame(4, 4));

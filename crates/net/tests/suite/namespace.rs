@@ -2,9 +2,8 @@
 
 use std::process::{Command, Output};
 
-/// Runs a shell script as root in a network namespace of its own. In it, `run NAME COMMAND...` runs an ignored
-/// test of this program, by means of a command if there is one. Without the right to make namespaces says
-/// so, and does nothing.
+/// Runs a shell script as root in its own network namespace. In it, `run NAME COMMAND...` runs an ignored test of this
+/// program, optionally through a command. Without the right to create namespaces it prints a message and does nothing.
 pub fn run(script: &str) {
     if let Some(why) = why_not() {
         return eprintln!("skipped: {why}");
@@ -14,7 +13,7 @@ pub fn run(script: &str) {
     assert!(output.status.success(), "{script}\n{}", said(&output));
 }
 
-/// A name that is no test's must not pass for one that was run.
+/// A name without a test must not count as run.
 const RUN: &str = "
 run() {
     name=$1
@@ -32,7 +31,7 @@ fn why_not() -> Option<String> {
     (!probe.status.success()).then(|| format!("no network namespaces here: {}", said(&probe)))
 }
 
-/// Runs a script in a network namespace of its own.
+/// Runs a script in its own network namespace.
 fn shell(script: &str) -> Output {
     let this = std::env::current_exe().expect("this program");
     let script = format!("set -e\n{RUN}\n{script}");

@@ -8,18 +8,18 @@ use weir_net::transport::{Flushed, Listener, Options, Peer, Received, Sent, Tran
 use weir_net::uri::FaceUri;
 use weir_packet::tlv;
 
-/// Longest time without any progress before a test fails.
+/// Maximum time without progress before a test fails.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub struct Side {
     pub transport: Box<dyn Transport>,
     poll: Poll,
     events: Events,
-    /// Frames that arrived.
+    /// Received frames.
     pub received: Vec<Vec<u8>>,
-    /// Their senders.
+    /// Senders of the received frames.
     pub peers: Vec<Peer>,
-    /// Why the face ended.
+    /// The error that ended the face.
     pub end: Option<io::Error>,
 }
 
@@ -31,7 +31,7 @@ impl Side {
         Side { transport, poll, events, received: Vec::new(), peers: Vec::new(), end: None }
     }
 
-    /// Waits for the socket and does what there is to do; says whether there was anything.
+    /// Waits for the socket and does the pending work. Returns whether there was any.
     pub fn step(&mut self, timeout: Duration) -> bool {
         self.poll.poll(&mut self.events, Some(timeout)).expect("epoll");
         let woken = !self.events.is_empty();
@@ -52,7 +52,7 @@ impl Side {
         Ok(())
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     pub fn until(&mut self, what: &str, holds: impl Fn(&Side) -> bool) {
         while !holds(self) {
             assert!(self.step(PATIENCE), "{what}: nothing comes; the end: {:?}", self.end);
@@ -64,7 +64,7 @@ impl Side {
         assert_eq!(self.received.len(), count, "{:?}", self.end);
     }
 
-    /// Waits for more frames than there were.
+    /// Waits for more than `than` received frames.
     pub fn until_received_more(&mut self, than: usize) {
         self.until("a frame", |side| side.received.len() > than || side.end.is_some());
     }
@@ -82,7 +82,7 @@ impl Side {
         sent
     }
 
-    /// Sends a frame with the next flush.
+    /// Queues a frame for the next flush.
     pub fn gather(&mut self, frame: &[u8]) -> Sent {
         self.transport.send(frame).expect("the face is there")
     }
@@ -106,7 +106,7 @@ impl Door {
         Door { listener, poll }
     }
 
-    /// The next peer, once there is one.
+    /// Waits for the next peer.
     pub fn accept(&mut self) -> Side {
         let mut events = Events::with_capacity(8);
         loop {
@@ -141,7 +141,7 @@ pub fn dial(remote: &str) -> io::Result<Side> {
     connect(&uri(remote), None, Options::default()).map(Side::new)
 }
 
-/// A frame that carries a number and is so many bytes longer than that.
+/// A frame with a number, `more` bytes longer than necessary.
 pub fn frame(number: u32, more: usize) -> Vec<u8> {
     let mut value = number.to_be_bytes().to_vec();
     value.resize(4 + more, number as u8);
@@ -150,7 +150,8 @@ pub fn frame(number: u32, more: usize) -> Vec<u8> {
     frame
 }
 
-/// Ten thousand frames of all sizes each way, in order; `window` frames at most are under way.
+/// Sends ten thousand frames of all sizes in each direction and checks their order. At most `window` frames are in
+/// flight.
 pub fn exchange(a: &mut Side, b: &mut Side, largest: usize, window: usize) {
     const COUNT: u32 = 10_000;
     let frame = |number: u32| frame(number, (number as usize * 37) % (largest - 12));

@@ -1,4 +1,4 @@
-//! What holds of every stream: TCP on IPv4 and IPv6, and Unix.
+//! Properties of every stream transport: TCP on IPv4 and IPv6, and Unix.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -17,7 +17,7 @@ use weir_packet::MAX_PACKET_SIZE;
 use crate::files::Folder;
 use crate::side::{Door, Side, dial, exchange, frame, uri};
 
-/// A program that is not ours, at the other end.
+/// A foreign program at the other end.
 trait Stranger: Read + Write + Send {
     fn half_close(&self);
 }
@@ -34,14 +34,14 @@ impl Stranger for UnixStream {
     }
 }
 
-/// A listener of one kind, and the folder that it may need.
+/// A listener of one kind, and its folder if it needs one.
 struct Kind {
     door: Door,
     _folder: Option<Folder>,
 }
 
 impl Kind {
-    /// A stranger that connects.
+    /// Connects a stranger.
     fn connect(&self) -> Box<dyn Stranger> {
         match uri(self.door.listener.uri()) {
             FaceUri::Tcp(end) => {
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// A stranger, and the face to it.
+    /// Returns a stranger and the face to it.
     fn stranger(&mut self) -> (Box<dyn Stranger>, Side) {
         (self.connect(), self.door.accept())
     }
@@ -256,7 +256,7 @@ fn a_local_end_where_there_is_no_choice_is_refused() {
     }
 }
 
-/// In a process of its own: the limit is one of the process.
+/// Runs in its own process, because the limit is per process.
 #[test]
 fn without_file_descriptors_peers_are_refused_and_listening_goes_on() {
     let this = std::env::current_exe().expect("this program");
@@ -283,7 +283,7 @@ fn peers_at_the_limit() {
         for stranger in &mut refused {
             let error = kind.door.listener.accept().map(|_| ()).expect_err("no descriptor is left");
             assert!(error.to_string().contains("a peer was refused"), "{error}");
-            // An end, or a reset: but not silence.
+            // An end or a reset, but not silence.
             assert_eq!(stranger.read(&mut [0; 9]).unwrap_or(0), 0);
         }
         assert!(kind.door.listener.accept().expect("nobody is left").is_none());

@@ -1,4 +1,4 @@
-//! Replays the corpus of the fuzz targets of transports and link service, and gives the same harnesses random bytes.
+//! Replays the corpus of the fuzz targets of transports and link service, and runs the same harnesses on random bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../../fuzz/src/transport.rs"]
@@ -58,7 +58,7 @@ fn element(typ: u8, len: u16) -> Vec<u8> {
     element
 }
 
-/// A stream of frames with now and then a byte that is wrong.
+/// A stream of frames with some wrong bytes.
 fn nearly_frames() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         8 => (0..3usize, 0..9000u16).prop_map(|(typ, len)| element([5, 6, 100][typ], len)),
@@ -68,7 +68,7 @@ fn nearly_frames() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
-/// Messages of a client, masked with zeros, with now and then bytes that are none.
+/// Messages of a client, masked with zeros, with some invalid bytes between them.
 fn nearly_messages() -> impl Strategy<Value = Vec<u8>> {
     let first = prop_oneof![4 => Just(0x82u8), 1 => prop::sample::select(vec![0x81, 0x89, 0x8A, 0x88, 2, 0x80]), 1 => any::<u8>()];
     let message = (first, 0..9000u16, any::<u8>()).prop_map(|(first, len, fill)| {

@@ -1,4 +1,4 @@
-//! The file of a Unix socket.
+//! Tests of a Unix socket's file.
 
 use std::fs;
 use std::io::ErrorKind;

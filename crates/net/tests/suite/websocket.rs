@@ -1,4 +1,4 @@
-//! WebSocket, with a client of ours and with strangers written byte by byte after RFC 6455.
+//! WebSocket with our own client, and with strangers written byte by byte from RFC 6455.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -28,12 +28,12 @@ fn connect(door: &Door) -> TcpStream {
     socket
 }
 
-/// The request of the example in RFC 6455, section 1.3, for some path.
+/// The request of the example in RFC 6455, section 1.3, with another path.
 const REQUEST: &str = "GET /any/path?x=1 HTTP/1.1\r\nHost: server.example.com\r\nUpgrade: websocket\r\n\
     Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: http://example.com\r\n\
     Sec-WebSocket-Version: 13\r\n\r\n";
 
-/// A stranger whose handshake is done, and the face to it.
+/// Returns a stranger whose handshake is complete, and the face to it.
 fn stranger(door: &mut Door) -> (TcpStream, Side) {
     let mut socket = connect(door);
     socket.write_all(REQUEST.as_bytes()).expect("written");
@@ -185,7 +185,7 @@ fn text_ends_the_face_and_the_stranger_is_told() {
     assert_eq!(side.ended().kind(), ErrorKind::InvalidData);
     assert_eq!(side.received, [frame(1, 1)]);
     let (first, payload) = read_message(&mut socket);
-    // Status code 1003 of RFC 6455, section 7.4.1: a type of data that it cannot accept.
+    // Status code 1003 of RFC 6455, section 7.4.1: an unacceptable type of data.
     assert_eq!((first, &payload[..2]), (CLOSE, &1003u16.to_be_bytes()[..]));
 }
 
@@ -199,7 +199,7 @@ fn what_is_no_message_or_too_long_ends_the_face() {
     for garbage in [too_long, pieces, huge, unmasked, unknown, b"GET / HTTP/1.1\r\n\r\n".to_vec()] {
         let (mut socket, mut side) = stranger(&mut door());
         socket.write_all(&message(BINARY, &frame(1, 1))).expect("written");
-        // The face may have ended before all of it is written.
+        // The face may have ended before all bytes are written.
         let _ = socket.write_all(&garbage);
         assert_eq!(side.ended().kind(), ErrorKind::InvalidData, "{:?}", &garbage[..4]);
         assert_eq!(side.received, [frame(1, 1)]);
@@ -216,7 +216,7 @@ proptest! {
     ) {
         let (mut socket, mut side) = stranger(&mut door());
         let messages: Vec<u8> = messages.iter().flat_map(|(first, payload)| message(*first, payload)).collect();
-        // The face may have ended before all of it is written.
+        // The face may have ended before all bytes are written.
         let _ = socket.write_all(&[messages, garbage].concat());
         drop(socket);
         let end = side.ended().kind();
@@ -256,7 +256,7 @@ fn a_full_buffer_drops_whole_messages_and_goes_on_when_the_stranger_reads() {
         taken += 1;
         assert!(taken < 10_000, "the buffer has no bound");
     }
-    // A page of another host is a neighbour, though its browser connects from this one.
+    // A page of another host counts as a neighbour, although its browser connects from this host.
     assert!(side.transport.waiting() <= Options::default().far_buffer);
     let reader = std::thread::spawn(move || {
         for number in 0..taken {
@@ -299,13 +299,13 @@ fn peers_that_say_nothing_have_to_go_when_there_are_many() {
     let (mut socket, mut side) = stranger(&mut door);
     socket.write_all(&message(BINARY, &frame(1, 1))).expect("written");
     side.until_received(1);
-    // Those that wait still may speak.
+    // Those that wait can still speak.
     silent[99].set_nonblocking(false).expect("set");
     silent[99].write_all(REQUEST.as_bytes()).expect("written");
     door.accept();
 }
 
-/// A connection from another address of this host.
+/// Connects from another address of this host.
 fn connect_from(door: &Door, from: &str) -> TcpStream {
     let FaceUri::WebSocket(end) = uri(door.listener.uri()) else { panic!("WebSocket") };
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");

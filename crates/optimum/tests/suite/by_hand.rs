@@ -13,7 +13,7 @@ use weir_scenario::{FlowId, NodeId, Scenario};
 const LINK_FAIR: Objective = Objective::LinkFair;
 const ALL: [Objective; 4] =
     [Objective::LinkFair, Objective::MaxMin, Objective::Proportional, Objective::MaxFlow];
-/// Interior point methods end near the optimum, not at it; the more so where nothing is to be gained.
+/// Interior point methods end near the optimum, not at it; even more so if there is little to gain.
 const SOLVER: f64 = 2e-5;
 
 fn classes(rates: &[f64]) -> Vec<f64> {
@@ -22,7 +22,7 @@ fn classes(rates: &[f64]) -> Vec<f64> {
 
 #[test]
 fn the_dumbbell_of_qsccp() {
-    // 0.99 · 10 Mb/s, of which EF asks for 1; 3:2:1 of the rest. QSCCP, section V-B.
+    // 0.99 · 10 Mb/s, of which EF requests 1; the rest is divided 3:2:1. QSCCP, section V-B.
     let expected = [1.0, 4.45, 8.9 / 3.0, 8.9 / 6.0];
     let scenario = built_in("qsccp/dumbbell", &[]);
     for (objective, tolerance) in
@@ -39,7 +39,7 @@ fn the_dumbbell_of_qsccp() {
     assert_eq!(found.flows[39].held, [(Held::ByLink(bottleneck), 1.0)]);
     let link = found.links.iter().find(|link| link.link == bottleneck).unwrap();
     let shares: Vec<_> = link.shares.iter().map(|share| (share.class.name(), share.bps.round())).collect();
-    // EF's own flows ask for less than the part of δ that one of them could have.
+    // The flows of EF request less than the part of δ that one of them could have.
     assert_eq!(shares[1..], [("AF2", 445_000.0), ("AF1", 296_667.0), ("BE", 148_333.0)]);
     assert_eq!(shares[0], ("EF", (0.3 * 9.9e6 - 0.9e6)));
     assert_eq!((link.binding, (link.data_bps / 9.9e6 * 1e6).round()), (1.0, 1e6));
@@ -54,7 +54,7 @@ fn the_tree_of_qsccp_as_its_flows_come_and_go() {
     for ((from, to), expected) in windows.into_iter().zip(expected) {
         assert_near(&mbps(&at_target(&scenario, LINK_FAIR, from, to)), &expected, 1e-9);
     }
-    // Over several of them, the mean: each counts for its time.
+    // Over several of them it is the mean, weighted by time.
     let mean = mbps(&at_target(&scenario, LINK_FAIR, 20, 60));
     assert_near(&mean, &[(9.9 + 3.0 * 5.94) / 4.0, 0.75 * 3.96, 0.0], 1e-9);
     assert_eq!(at_target(&scenario, LINK_FAIR, 20, 60).pieces, 2);
@@ -70,7 +70,7 @@ fn the_diamonds_of_qsccp_bring_14_mbps() {
             assert_near(&mbps(&at_target(&scenario, LINK_FAIR, from, to)), &expected, 1e-9);
             assert_near(&mbps(&at_target(&scenario, Objective::MaxMin, from, to)), &expected, SOLVER);
         }
-        // One that does not listen gets its share, no more.
+        // An unresponsive flow gets its share, and no more.
         let greedy = at_target(&scenario, LINK_FAIR, 240, 320);
         assert_near(&mbps(&greedy), &[4.62; 3], 1e-9);
         assert!(
@@ -85,7 +85,7 @@ fn consumers_of_one_prefix_share_each_copy() {
     for objective in ALL {
         assert_near(&mbps(&at_target(&scenario, objective, 10, 20)), &[9.9, 9.9], SOLVER);
     }
-    // On one node too; the slower one takes what it can.
+    // The same holds for consumers on one node; the slower one takes what it can.
     let text = flow("A", "P", "/a", "BE", "")
         + &flow("B", "P", "/a", "BE", "")
         + "[[flow]]\nname = \"C\"\n\
@@ -100,7 +100,7 @@ fn consumers_of_one_prefix_share_each_copy() {
 
 #[test]
 fn where_no_copy_is_shared_each_consumer_has_its_own_part_of_a_link() {
-    // A and B fetch /a and C fetches /b by the same 12 Mb/s: halves if A and B share, else thirds.
+    // A and B fetch /a and C fetches /b over the same 12 Mb/s: halves if A and B share, else thirds.
     let flows = |more: &str| {
         flow("A", "P", "/a", "BE", more)
             + &flow("B", "P", "/a", "BE", more)
@@ -118,11 +118,11 @@ fn where_no_copy_is_shared_each_consumer_has_its_own_part_of_a_link() {
     let link = scenario.link_between(scenario.node("P").unwrap(), scenario.node("R").unwrap()).unwrap();
     let data = found.links.iter().find(|known| known.link == link).unwrap().data_bps;
     assert_near(&[data / 1e6], &[12.0], 1e-9);
-    // What B's own link of 2 Mb/s leaves goes to the others, but to nobody if A fetches B's Data too.
+    // The others get what B's own link of 2 Mb/s leaves. If A fetches B's Data too, nobody gets it.
     let scenario = network(&links("B-R 2"), &flows(""));
     assert_near(&rates(&scenario, LINK_FAIR), &[6.0, 2.0, 6.0], 1e-9);
     assert_near(&mbps(&apart(&scenario, LINK_FAIR, 0, 10)), &[5.0, 2.0, 5.0], 1e-9);
-    // Downloads of the same length take as much longer.
+    // Downloads of the same length take longer by the same factor.
     let scenario = network(&links("B-R 20"), &flows("amount = 1000"));
     let times = |copies| {
         let options = Options { copies, ..Options::default() };
@@ -138,7 +138,7 @@ fn where_no_copy_is_shared_each_consumer_has_its_own_part_of_a_link() {
 fn where_consumers_have_nothing_to_share_both_bounds_are_equal() {
     let flows =
         flow("A", "P", "/a", "BE", "") + &flow("B", "P", "/a", "BE", "") + &flow("B", "P", "/b", "BE", "");
-    // Their links are their own, or the common one is wide enough for both.
+    // They have separate links, or the common link is wide enough for both.
     for (links, may_share) in [(&["A-P 6", "B-P 4"][..], false), (&["A-R 6", "B-R 4", "R-P 20"], true)] {
         let scenario = network(links, &flows);
         let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
@@ -153,8 +153,8 @@ fn where_consumers_have_nothing_to_share_both_bounds_are_equal() {
 
 #[test]
 fn the_example_of_bertsekas_and_gallager() {
-    // Data Networks, section 6.5.2: links of 1; sessions 2, 3 and 5 share one, 1 and 3 another, 4 has one
-    // alone. 2, 3, 5 get 1/3, then 1 gets 2/3, then 4 gets 1.
+    // Data Networks, section 6.5.2: links of 1. Sessions 2, 3 and 5 share one link, 1 and 3 another, and 4
+    // has one alone. 2, 3 and 5 get 1/3, then 1 gets 2/3, then 4 gets 1.
     let of = |consumer: &str, prefix: &str| flow(consumer, "E", prefix, "BE", "");
     let text = of("C", "/1")
         + &of("B", "/3")
@@ -169,7 +169,7 @@ fn the_example_of_bertsekas_and_gallager() {
 
 #[test]
 fn bottlenecks_that_depend_on_one_another_are_found_in_their_order() {
-    // Flow i crosses links i and i + 1: 1 + 1, 2, 4, 8 Mb/s less what the flow before takes.
+    // Flow i crosses links i and i + 1: 1 + 1, 2, 4, 8 Mb/s less the rate of the previous flow.
     let of = |i: usize| flow(&format!("N{i}"), &format!("N{}", i + 2), &format!("/{i}"), "BE", "");
     let text = flow("N0", "N1", "/x", "BE", "") + &of(0) + &of(1) + &of(2);
     let scenario = network(&["N0-N1 2", "N1-N2 3", "N2-N3 6", "N3-N4 20"], &text);
@@ -185,7 +185,7 @@ fn bottlenecks_that_depend_on_one_another_are_found_in_their_order() {
     let flows: Vec<Vec<_>> =
         found.iter().map(|b| b.flows.iter().map(|flow| flow.index()).collect()).collect();
     assert_eq!(flows, [vec![0, 1], vec![2], vec![3]]);
-    // What the first link gains half of, the second loses, and the third gains again.
+    // The flows on the first link gain half each. The second link loses this, and the third gains it again.
     let gains: Vec<Vec<f64>> = found.iter().map(|b| per_flow(b.gains.as_ref().unwrap(), 4)).collect();
     for (gains, expected) in
         gains.iter().zip([[0.5, 0.5, -0.5, 0.5], [0.0, 0.0, 1.0, -1.0], [0.0, 0.0, 0.0, 1.0]])
@@ -216,7 +216,7 @@ fn the_parking_lot_under_each_objective() {
 
 #[test]
 fn a_stream_counts_once_at_a_link_but_the_whole_network_knows_better() {
-    // A has a way of its own besides the one that it shares with B.
+    // A has its own path besides the one that it shares with B.
     let routes =
         "[routing]\npolicy = \"given\"\n[[route]]\nprefix = \"/\"\nhops = [\"A->R|P\", \"B->R\", \"R->P\"]\n";
     let text = routes.to_owned() + &flow("A", "P", "/a", "BE", "") + &flow("B", "P", "/b", "BE", "");
@@ -256,7 +256,7 @@ fn weights_and_limits_are_those_that_the_scenario_gives() {
         + &of("BE", "/x/h")
         + &of("BE", "/x/l");
     let scenario = network(&["A-B 10"], &text);
-    // 10 Mb/s: 1 of EF, 6:1 of 9; 1:3 of BE's 9/7 less the limit.
+    // 10 Mb/s: 1 of EF; 9 divided 6:1; of BE's 9/7 less the limit, 1:3.
     let be = 9.0 / 7.0 - 0.1;
     assert_near(&rates(&scenario, LINK_FAIR), &[1.0, 54.0 / 7.0, be / 4.0, 0.75 * be, 0.1], 1e-9);
 }
@@ -272,7 +272,7 @@ fn what_one_does_not_want_the_others_have() {
         + &flow("A", "B", "/4", "BE", "")
         + &of("/5", "AF1", "0.5");
     let scenario = network(&["A-B 16.5"], &text);
-    // AF1 leaves 16 to 3:1. Of AF2's 12, 1 and 3 are wanted.
+    // AF1 leaves 16, divided 3:1. Of AF2's 12, flows want 1 and 3.
     assert_near(&rates(&scenario, LINK_FAIR), &[1.0, 3.0, 8.0, 4.0, 0.5], 1e-9);
     let held = |flow: usize| optimum(&scenario, LINK_FAIR, 0, 10).flows[flow].held.clone();
     assert_eq!(held(0), [(Held::BySource, 1.0)]);
@@ -317,7 +317,8 @@ fn interests_and_data_that_fill_a_link_have_half_of_it_each() {
 
 #[test]
 fn a_flow_is_not_held_down_because_its_interests_cross_a_full_link() {
-    // Two flows fill A-B one way; the Interests of a third go there, its Data come the other way.
+    // Two flows fill A-B in one direction. The Interests of a third flow use this direction, and its Data the
+    // other.
     let text =
         flow("A", "B", "/1", "BE", "") + &flow("A", "B", "/2", "BE", "") + &flow("B", "A", "/3", "BE", "");
     for (objective, tolerance) in [(LINK_FAIR, 1e-9), (Objective::MaxMin, 3e-4)] {
@@ -339,7 +340,7 @@ fn a_shared_medium_carries_what_saturated_stations_do() {
     for objective in ALL {
         let found = |text: &str| optimum(&network(&["AP-R 100"], text), objective, 0, 10);
         let alone = found(&down);
-        // Two saturated stations (Bianchi): a Data, its Interest, and all that is spent for them.
+        // Two saturated stations (Bianchi): a Data, its Interest, and all their overhead.
         let data = 1024.0 * alone.flows[0].rate_bps / alone.flows[0].goodput_bps;
         let [data, interest] =
             [data, data * interest_ratio(&alone)].map(|size| Bytes::new(size.round() as u64));
@@ -350,7 +351,7 @@ fn a_shared_medium_carries_what_saturated_stations_do() {
         assert!((10.0..13.0).contains(&most), "{most}");
         assert_near(&mbps(&alone), &[most], SOLVER);
         if objective == Objective::MaxFlow {
-            // The sum is all that it is about.
+            // Only the sum is determined.
             assert_near(&[mbps(&found(&both)).iter().sum()], &[most], SOLVER);
             continue;
         }
@@ -379,7 +380,7 @@ fn events_change_what_follows() {
     assert_near(&found(0, 10), &[3.7, 2.0], 1e-9);
     let all = optimum(&scenario, LINK_FAIR, 0, 10);
     assert_eq!(all.pieces, 6);
-    // Held by its link while it is elastic or the link is down.
+    // The flow is limited by its link while it is elastic or the link is down.
     assert_near(&[all.flows[0].held[0].1, all.flows[0].held[1].1], &[0.7, 0.3], 1e-9);
     assert_near(&[all.links[1].rate_bps, all.links[1].binding], &[6e6, 0.9], 1e-9);
     for objective in ALL {
@@ -387,7 +388,7 @@ fn events_change_what_follows() {
     }
 }
 
-/// How long a flow of so many segments of 1024 B takes at 1 Mb/s.
+/// Returns how long a flow of this number of segments of 1024 B takes at 1 Mb/s.
 fn seconds_at_1_mbps(scenario: &Scenario, segments: f64) -> f64 {
     let alone =
         steady(scenario, &policy(scenario), (Span::ZERO, Span::from_millis(1)), &Options::default()).unwrap();
@@ -404,14 +405,14 @@ fn flows_that_have_an_amount_are_done_when_it_is_fetched() {
     let second = seconds_at_1_mbps(&scenario, 1000.0);
     let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
     let done = theory.completions().unwrap().times;
-    // Both at 5 Mb/s until the first is done, then the second alone; the third has too little time.
+    // Both have 5 Mb/s until the first is complete, then the second is alone; the third has too little time.
     let found: Vec<f64> = done[..2].iter().map(|done| done.unwrap().as_secs_f64()).collect();
     assert_near(&found, &[second / 5.0, second * 0.3], 1e-6);
     assert_eq!(done[2], None);
-    // Windows know it too: the amount over the window.
+    // The same in windows: the amount over the window.
     let means = mbps(&optimum(&scenario, LINK_FAIR, 0, 9));
     assert_near(&means, &[second / 9.0, 2.0 * second / 9.0, 0.0], 1e-6);
-    // An elastic flow takes over what those that are done leave.
+    // An elastic flow takes over the rate of completed flows.
     let text = flow("A", "B", "/1", "BE", "amount = 1000") + &flow("A", "B", "/2", "BE", "");
     let means = rates(&network(&["A-B 10"], &text), LINK_FAIR);
     assert_near(&means, &[second / 10.0, 10.0 - second / 10.0], 1e-6);
@@ -419,7 +420,7 @@ fn flows_that_have_an_amount_are_done_when_it_is_fetched() {
 
 #[test]
 fn each_of_many_changes_counts_at_its_own_time() {
-    // 400 flows, each starting after the other: the k-th runs for its own part of the run.
+    // 400 flows start one after the other: the k-th runs for its own part of the run.
     let text = "[[flow]]\nname = \"f\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/f{}\"\ncount = 400\n\
         start_spread = \"10 s\"\nsource_rate = \"10 kb/s\"\n";
     let scenario = network(&["A-B 10"], text);
@@ -433,7 +434,7 @@ fn each_of_many_changes_counts_at_its_own_time() {
 fn goodput_is_the_content_of_the_data() {
     let scenario = network(&["A-B 10"], &flow("A", "B", "/a", "BE", "payload = \"1000 B\""));
     let found = optimum(&scenario, LINK_FAIR, 0, 10);
-    // 1000 B of content in a name, a digest and a header of some 80 B.
+    // 1000 B of content with a name, a digest and a header of some 80 B.
     let ratio = found.flows[0].goodput_bps / found.flows[0].rate_bps;
     assert!((0.91..0.94).contains(&ratio), "{ratio}");
 }
@@ -462,7 +463,7 @@ fn the_utilisation_is_the_one_given_or_the_scenarios_or_1() {
     }
 }
 
-/// What node C of a network has of all segments.
+/// Gives node C of a network this part of all segments.
 fn caching(mut scenario: Scenario, ratio: f64) -> Scenario {
     let node = scenario.node("C").unwrap();
     scenario.nodes[node.index()].cache_ratio = ratio;
@@ -498,7 +499,7 @@ fn a_cache_changes_the_shares_of_all_flows_and_in_time() {
     let node = scenario.node("C").unwrap().index();
     scenario.nodes[node].cache_ratio_prefixes = vec!["/a".to_owned()];
     assert_near(&mbps(&optimum(&scenario, LINK_FAIR, 0, 5)), &[5.0, 5.0], 1e-9);
-    // Of /a a tenth comes by C-D; the shares of A-C are 15 each, of which /b's cannot come.
+    // A tenth of /a comes by C-D. The shares of A-C are 15 each; /b cannot use its share.
     let then = mbps(&optimum(&scenario, LINK_FAIR, 5, 10));
     assert_near(&[then[0] + then[1], 0.1 * then[0] + then[1]], &[30.0, 10.0], 1e-6);
     scenario.nodes[node].cache_ratio = 0.5;
@@ -576,7 +577,7 @@ fn the_directions_of_a_half_duplex_link_share_its_time() {
     let both = network(&["A-B 10"], &format!("{half}{flows}"));
     let found = optimum(&both, Objective::LinkFair, 0, 10);
     let [interest, data] = both.flows[0].packet_lengths().map(|size| size.as_u64() as f64);
-    // Each Data and its Interest take their time once, in whichever direction.
+    // Each Data and its Interest take their time once, in either direction.
     let each = 10e6 / 2.0 / (1.0 + interest / data);
     for flow in &found.flows {
         assert!((flow.rate_bps / each - 1.0).abs() < 1e-3, "{} is not {each}", flow.rate_bps);
@@ -584,7 +585,7 @@ fn the_directions_of_a_half_duplex_link_share_its_time() {
     let alone = network(&["A-B 10"], &format!("{half}{}", flow("A", "B", "/a", "BE", "")));
     let found = optimum(&alone, Objective::LinkFair, 0, 10);
     assert!((found.flows[0].rate_bps / (2.0 * each) - 1.0).abs() < 1e-3, "{}", found.flows[0].rate_bps);
-    // In a second of failure it carries nothing.
+    // During a failure of a second it carries nothing.
     let down = format!("{half}{flows}[[event]]\nat = \"0 s\"\nlink = \"A-B\"\nup = false\n");
     let found = optimum(&network(&["A-B 10"], &down), Objective::LinkFair, 0, 10);
     assert!(found.flows.iter().all(|flow| flow.rate_bps < 1.0));

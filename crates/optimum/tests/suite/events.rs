@@ -1,4 +1,4 @@
-//! Flows that start and end: the run as a fluid, beside plain implementations of it.
+//! Flows that start and end: the run as a fluid, compared with plain implementations of it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{assert_near, flow, network, policy};
@@ -15,23 +15,23 @@ const SECONDS: f64 = 10.0;
 /// A line of links, with flows whose Data all go one way.
 #[derive(Clone, Debug)]
 struct Line {
-    /// kb/s.
+    /// The rates of links, kb/s.
     rates: Vec<u32>,
     flows: Vec<One>,
-    /// The time, ms, the link and its rate from then on, kb/s.
+    /// The time, ms, the link, and its rate from then on, kb/s.
     event: (u32, usize, u32),
 }
 
 #[derive(Clone, Debug)]
 struct One {
-    /// Its links: from the first to before the last.
+    /// The links: from the first to before the last.
     links: (usize, usize),
-    /// ms.
+    /// The start, ms.
     start: u32,
     amount: Option<u32>,
     class: ServiceClass,
     weight: f64,
-    /// kb/s.
+    /// The rate of the source, kb/s.
     source: Option<u32>,
 }
 
@@ -92,8 +92,8 @@ impl Line {
         SharingPolicy { flow_weights: weights.collect(), ..policy(scenario) }
     }
 
-    /// The run event by event, with this division of the links among flows: completions after starts, and mean
-    /// rates, bit/s of Data; none where a division is not found.
+    /// Plays the run event by event, with this division of the links among flows. Returns completions after
+    /// starts, and mean rates, bit/s of Data; `None` if a division is not found.
     fn played(
         &self,
         scenario: &Scenario,
@@ -141,8 +141,8 @@ impl Line {
         self.flows[at].links.0..self.flows[at].links.1
     }
 
-    /// Progressive filling (Bertsekas and Gallager, section 6.5.2): all rates grow in step, each by its weight, until a
-    /// link is full or a source has what it asks for.
+    /// Progressive filling (Bertsekas and Gallager, section 6.5.2): all rates grow together, in proportion to
+    /// their weights, until a link is full or a source has its demand.
     fn filled(&self, capacity: &[f64], running: &[(usize, f64)]) -> Vec<f64> {
         let mut left = capacity.to_vec();
         let mut rates = vec![0.0; running.len()];
@@ -171,8 +171,8 @@ impl Line {
         rates
     }
 
-    /// By the definition of link-fair: each flow has the least of what its links would give it if it wanted all, while the others
-    /// want what they have; none if they do not come to rest.
+    /// By the definition of link-fair: each flow has the smallest of its links' offers with unlimited demand,
+    /// while the others keep their rates. Returns `None` if the rates do not settle.
     fn link_fair(
         &self,
         policy: &SharingPolicy,
@@ -209,7 +209,7 @@ impl Line {
     }
 }
 
-/// One link among claims of a class, with a weight and a demand.
+/// Divides one link among claims of classes, each with a weight and a demand.
 fn poured(policy: &SharingPolicy, capacity: f64, claims: &[(ServiceClass, f64, f64)]) -> Vec<f64> {
     let wants =
         |class: ServiceClass| claims.iter().filter(move |claim| claim.0 == class).map(|claim| claim.2);
@@ -234,7 +234,8 @@ fn poured(policy: &SharingPolicy, capacity: f64, claims: &[(ServiceClass, f64, f
     parts
 }
 
-/// Water over weights and demands: those that want least for their weight have it, the others share what is left.
+/// Pours water over weights and demands: the claims with the smallest demand for their weight have it, and
+/// the others share the rest.
 fn water(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
     order.sort_by(|&a, &b| (claims[a].1 / claims[a].0).total_cmp(&(claims[b].1 / claims[b].0)));
@@ -321,11 +322,11 @@ fn a_long_flow_has_all_that_600_short_ones_leave() {
     assert_near(&[long.rate_bps], &[20e6 - short / 10.0], 1e-7);
     assert!((17.0e6..17.3e6).contains(&long.goodput_bps), "{}", long.goodput_bps);
     assert_eq!((optima[0].pieces, optima[0].inexact, completions.inexact), (1200, None, None));
-    // Each is done before the next one starts: beside the long one it has half of the link.
+    // Each is complete before the next one starts: with the long flow it has half of the link.
     let times = completions.times[1..].iter().map(|time| time.unwrap().as_secs_f64());
     let expected: Vec<f64> = (1..=600).map(|at| 3.0 * bits(at) / 10e6).collect();
     assert_near(&times.collect::<Vec<_>>(), &expected, 1e-6);
-    // Alone it takes half of that, and all of it beside a round trip of 6 ms.
+    // Alone it takes half of that. It takes all of it with a round trip of 6 ms.
     let (alone, time) = (theory.alone()[1].unwrap(), completions.times[1].unwrap());
     assert_eq!(alone.round_trip, Span::from_millis(6));
     let slowdown = (6e-3 + expected[0]) / (6e-3 + expected[0] / 2.0);
@@ -334,7 +335,8 @@ fn a_long_flow_has_all_that_600_short_ones_leave() {
 
 #[test]
 fn the_time_alone_is_that_of_the_links_as_they_change() {
-    // 10 s of 1 Mb/s in all: 2 s at 2 Mb/s, 2 s of a link that is down, then 1 Mb/s; the other flow does not count.
+    // 10 s of 1 Mb/s in total: 2 s at 2 Mb/s, 2 s of a link that is down, then 1 Mb/s; the other flow does
+    // not count.
     let text = flow("A", "B", "/a", "BE", "amount = 1100\nstart = \"1 s\"")
         + &flow("A", "B", "/b", "BE", "")
         + &flow("A", "B", "/c", "EF", "amount = 10\nsource_rate = \"100 kb/s\"")
@@ -352,7 +354,7 @@ fn the_time_alone_is_that_of_the_links_as_they_change() {
 
 #[test]
 fn interests_that_nobody_answers_take_no_part_of_a_link() {
-    // All that X sends and gets is lost from 5 s on.
+    // From 5 s on, everything that X sends and receives is lost.
     let text = flow("G", "P", "/good", "BE", "")
         + &flow("A", "X", "/evil", "BE", "source_rate = \"100 Mb/s\"\nunresponsive = true")
         + "[[event]]\nat = \"5 s\"\nlink = \"P-X\"\nloss = 1.0\n";

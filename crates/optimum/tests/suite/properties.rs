@@ -1,4 +1,4 @@
-//! What must hold of every network, on random ones.
+//! Properties of the optimum of every network, tested on random ones.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{self, apart, flow, network, optimum};
@@ -10,7 +10,7 @@ use weir_scenario::Scenario;
 
 const LINK_FAIR: Objective = Objective::LinkFair;
 
-/// What a random network is made of.
+/// The parameters of a random network.
 #[derive(Clone, Debug)]
 struct Shape {
     kind: &'static str,
@@ -63,8 +63,8 @@ const ONE: &[&str] = &["\"BE\""];
 const SINGLE: &[&str] = &["shortest-path"];
 const SEVERAL: &[&str] = &["equal-cost", "multipath"];
 
-/// Consumers C behind some of the routers R, all of which lead to one producer: Data go one way, so that no
-/// link has Data and Interests.
+/// Consumers C behind some of the routers R, all of which lead to one producer. Data use one direction, so
+/// that no link has both Data and Interests.
 fn one_way() -> impl Strategy<Value = OneWay> {
     let routers = prop::collection::vec(1u32..30, 1..6);
     let consumers = prop::collection::vec(prop::collection::vec((0usize..6, 1u32..30), 1..5), 1..12);
@@ -88,7 +88,7 @@ fn one_way() -> impl Strategy<Value = OneWay> {
     })
 }
 
-/// Its links and itself.
+/// The links of the network, and its scenario.
 struct OneWay(Vec<String>, Scenario);
 
 impl core::fmt::Debug for OneWay {
@@ -101,8 +101,8 @@ fn index(link: weir_scenario::DirectedLink) -> usize {
     2 * link.link.index() + link.direction
 }
 
-/// How exact an optimum is. Max-min fairness stops when what Interests take of a link is known to a two
-/// thousandth of it.
+/// Returns the precision of an optimum. Max-min fairness stops when the load of Interests on a link is known
+/// to a two thousandth of the link.
 fn tolerance(found: &Optimum) -> f64 {
     match (found.objective, found.inexact.is_none()) {
         (LINK_FAIR, true) => 1e-7,
@@ -112,7 +112,7 @@ fn tolerance(found: &Optimum) -> f64 {
     }
 }
 
-/// No link carries more than it may.
+/// Checks that no link carries more than it may.
 fn is_feasible(found: &Optimum) -> Result<(), TestCaseError> {
     for link in &found.links {
         let load = link.data_bps + link.interest_bps;
@@ -122,7 +122,7 @@ fn is_feasible(found: &Optimum) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Every flow has all that it asks for, or is held down by links, each of which is full, or full for its
+/// Checks that every flow has its demand, or is limited by links, each of which is full, or full for its
 /// class.
 fn each_flow_is_held(scenario: &Scenario, found: &Optimum) -> Result<(), TestCaseError> {
     for (flow, of) in scenario.flows.iter().zip(&found.flows) {
@@ -146,8 +146,8 @@ fn each_flow_is_held(scenario: &Scenario, found: &Optimum) -> Result<(), TestCas
     Ok(())
 }
 
-/// On single paths: at the link that holds a flow down it is among the largest of its class, and so is a
-/// delay-tolerant class for its weight.
+/// Checks on single paths: at the link that limits a flow, the flow is among the largest of its class, and so
+/// is a delay-tolerant class for its weight.
 fn each_flow_is_among_the_largest_where_it_is_held(
     scenario: &Scenario,
     found: &Optimum,
@@ -185,7 +185,7 @@ fn each_flow_is_among_the_largest_where_it_is_held(
     Ok(())
 }
 
-/// The weighted sum of logarithms, as a mean: how much a flow has, on the geometric mean.
+/// Returns the exponential of the mean weighted logarithm: the geometric mean of the rates.
 fn geometric_mean(found: &Optimum) -> f64 {
     let logarithms: f64 = found.flows.iter().map(|flow| flow.rate_bps.max(1.0).ln()).sum();
     (logarithms / found.flows.len() as f64).exp()
@@ -275,11 +275,11 @@ proptest! {
 #[test]
 fn consumers_of_the_same_names_are_served_within_what_links_carry() {
     for name in ["qsccp/abilene-single", "qsccp/abilene-multipath", "qsccp/geant"] {
-        // Without an end, so that all of them run.
+        // The flows have no end, so that all of them run.
         let scenario = common::built_in(name, &["flow.*.amount=100000000"]);
         let all = Objective::ALL.map(|(objective, _)| optimum(&scenario, objective, 0, 10));
         let [_, max_min, proportional, max_flow] = &all;
-        // What links carry for each consumer by itself they carry for all that share it.
+        // A load that links carry for each consumer separately they can also carry for all that share it.
         let [flow_apart, min_apart] =
             [Objective::MaxFlow, Objective::MaxMin].map(|objective| apart(&scenario, objective, 0, 10));
         is_feasible(&flow_apart).unwrap();

@@ -1,4 +1,4 @@
-//! QSCCP's equations (10) to (12) over several paths, as a fluid, beside the optimum.
+//! QSCCP's equations (10) to (12) over several paths, as a fluid, compared with the optimum.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::fluid::{Division, Fluid, Forwarding, PAPER, Rules, Suggested};
@@ -8,13 +8,14 @@ use weir_optimum::{Options, steady};
 use weir_scenario::Scenario;
 
 const ETA: f64 = 0.99;
-/// Rates are at rest after a hundred or so.
+/// The number of rounds. Rates settle after a hundred or so.
 const ROUNDS: usize = 400;
 type Seeds = core::ops::RangeInclusive<u64>;
 const SEEDS: Seeds = 1..=8;
 const CLASSES: [&str; 2] = ["AF2", r#"["AF2", "AF1", "BE"]"#];
 
-/// The networks on which QSCCP is simulated beside the optimum: `crates/cli/tests/suite/qsccp_optimum.rs`.
+/// The networks on which QSCCP is simulated for the comparison with the optimum:
+/// `crates/cli/tests/suite/qsccp_optimum.rs`.
 fn network(seed: u64, classes: &str, routing: &str) -> Scenario {
     let set = [
         format!("generate.seed={seed}"),
@@ -30,10 +31,10 @@ fn network(seed: u64, classes: &str, routing: &str) -> Scenario {
 }
 
 struct Outcome {
-    /// For each flow.
+    /// The rate of each flow.
     rates: Vec<f64>,
     best: Vec<f64>,
-    /// For each flow its rate as a part of what links would give it.
+    /// The rate of each flow, as a part of the links' offers.
     of_all: Vec<f64>,
     excess: f64,
 }
@@ -57,7 +58,7 @@ fn outcomes(seeds: Seeds, classes: &str, routing: &str, rules: Rules, start: Opt
     seeds.map(|seed| outcome(&network(seed, classes, routing), rules, start)).collect()
 }
 
-/// The part of all flows that are within 5 %.
+/// Returns the part of all flows that are within 5 %.
 fn near<'a>(pairs: impl Iterator<Item = (&'a f64, &'a f64)> + Clone) -> f64 {
     let count = pairs.clone().filter(|(a, b)| (*a / *b - 1.0).abs() < 0.05).count();
     count as f64 / pairs.count() as f64
@@ -80,7 +81,8 @@ fn over_single_paths_the_fluid_comes_to_the_optimum() {
     }
 }
 
-/// So it is a link-fair allocation: each link divided fairly, and each flow with the most that its parts carry.
+/// So it is a link-fair allocation: each link is divided fairly, and each flow has the most that its parts
+/// carry.
 #[test]
 fn over_several_paths_equations_10_to_12_give_each_flow_all_that_links_would_give_it() {
     for classes in CLASSES {
@@ -91,8 +93,8 @@ fn over_several_paths_equations_10_to_12_give_each_flow_all_that_links_would_giv
     }
 }
 
-/// There is more than one such allocation: where a flow does not need all that its next hops offer, the split decides
-/// what others have.
+/// There is more than one such allocation. If a flow does not need all of its next hops' offers, the split
+/// decides the rates of others.
 #[test]
 fn over_several_paths_there_are_several_link_fair_allocations() {
     let parts = CLASSES.map(|classes| {
@@ -116,8 +118,8 @@ fn page() -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// A row of the page for each rule: flows within 5 % of the optimum, least and most of it, all flows together, and the
-/// least part of what links would give a flow; for one class and for three.
+/// Returns a row of the page for each rule: flows within 5 % of the optimum, the smallest and largest part of
+/// it, all flows together, and the smallest part of the links' offers to a flow; for one class and for three.
 fn row(name: &str, seeds: Seeds, rules: Rules) -> String {
     let of = |classes: &str| {
         let outcomes = outcomes(seeds.clone(), classes, "multipath", rules, None);

@@ -1,4 +1,4 @@
-//! The rules of NDN Packet Format v0.3, on packets written out by hand from its definitions.
+//! The rules of NDN Packet Format v0.3, tested on packets written by hand from its definitions.
 use weir_packet::DecodeErrorKind as K;
 use weir_packet::data::ContentType;
 use weir_packet::tlv::put_element;
@@ -120,7 +120,7 @@ fn a_data_may_have_no_content_and_no_metainfo() {
     assert_eq!(data.to_vec(), wire);
 }
 
-/// What it is, the elements of the packet, and the error or `None` if they are to be understood.
+/// A description, the elements of the packet, and the error, or `None` if the packet is valid.
 type Case<'a> = (&'a str, &'a [&'a str], Option<(K, usize)>);
 
 #[test]
@@ -212,7 +212,7 @@ fn judge(typ: u32, cases: &[Case<'_>], decode: fn(&[u8]) -> Result<(), weir_pack
 
 #[test]
 fn long_forms_of_lengths_are_understood_outside_names_and_written_short() {
-    // 20 bytes: a Name with a length of four bytes, a lifetime of 1000 in eight.
+    // 20 bytes: a Name with a TLV-LENGTH of four bytes, and a lifetime of 1000 in eight bytes.
     let wire = unhex("05 FD0014 07 FE00000003 080161 0C 08 00000000000003E8");
     let truncated = Interest::decode(&wire).map(drop);
     assert_eq!(truncated, Err(K::Truncated.at(0)), "19 bytes, not 20");
@@ -232,7 +232,7 @@ fn a_packet_is_one_element_of_its_type_within_the_limit() {
         let info = weir_packet::SignatureInfo::new(SignatureType::Null);
         Data::new(name("/a").view(), &bytes, info).to_vec()
     };
-    // 06 fd.. 07 03 .. 15 fd.. 16 03 .. 17 00: 20 bytes and the signature type's second.
+    // 06 fd.. 07 03 .. 15 fd.. 16 03 .. 17 00: 20 bytes, and the second byte of the signature type.
     let overhead = at_limit(8000).len() - 8000;
     assert_eq!(at_limit(MAX_PACKET_SIZE - overhead).len(), MAX_PACKET_SIZE);
     assert!(Data::decode(&at_limit(MAX_PACKET_SIZE - overhead)).is_ok());

@@ -1,4 +1,4 @@
-//! Replays the fuzz targets' corpus, and gives the same harnesses random bytes.
+//! Replays the corpus of the fuzz targets, and runs the same harnesses on random bytes.
 #[path = "../../../../fuzz/src/packet.rs"]
 mod harness;
 
@@ -26,7 +26,7 @@ fn the_corpus_of_names_breaks_no_promise() {
     replay("packet_name_uri", harness::name_uri, 5);
 }
 
-/// Bytes that are nearly TLV: types that mean something, short lengths.
+/// Bytes that are almost TLV: known types and short lengths.
 fn nearly_tlv() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         prop::sample::select(vec![

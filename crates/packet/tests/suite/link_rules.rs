@@ -1,4 +1,4 @@
-//! The rules of NDNLPv2 for header fields, each on a frame written out by hand.
+//! The rules of NDNLPv2 for header fields, each tested on a frame written by hand.
 use weir_packet::DecodeErrorKind as K;
 use weir_packet::signal;
 use weir_packet::tlv::put_element;
@@ -45,7 +45,7 @@ fn the_numbers_that_published_simulators_use_are_judged_by_the_rule() {
     assert_eq!([84, 85, 817, 853, 890, 894].map(judge), [false; 6]);
 }
 
-/// What it is, the fields of the frame, and the error or `None` if they are to be understood.
+/// A description, the fields of the frame, and the error, or `None` if the frame is valid.
 type Case<'a> = (&'a str, &'a [&'a str], Option<(K, usize)>);
 
 #[test]
@@ -176,7 +176,7 @@ fn other_packets_than_interest_data_and_lp_are_no_frames() {
     for wire in ["0700", "6500", "FD006400", ""] {
         let result = LpPacket::decode(&unhex(wire)).map(drop);
         match wire {
-            // The TLV-TYPE of LpPacket in a longer form: legal on input.
+            // The TLV-TYPE of LpPacket in a longer form is valid input.
             "FD006400" => assert_eq!(result, Ok(())),
             _ => assert!(result.is_err(), "{wire}"),
         }

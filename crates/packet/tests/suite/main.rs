@@ -1,4 +1,4 @@
-//! The codec. All tests are one program, because linking takes long.
+//! Tests of the codec. They are one program, because linking takes long.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 

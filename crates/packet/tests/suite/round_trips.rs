@@ -1,5 +1,5 @@
-//! Properties of everything that can be encoded: what is decoded is what was encoded, in exactly the
-//! length announced; nothing shorter decodes; no flipped bit panics.
+//! Properties of everything that can be encoded: decoding returns the encoded value, the length is the announced one,
+//! no shorter input decodes, and no flipped bit causes a panic.
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn name(min: usize) -> impl Strategy<Value = Name> {
     })
 }
 
-/// What a SignatureInfo is made of.
+/// The fields of a SignatureInfo.
 #[derive(Clone, Debug)]
 struct Info {
     typ: u64,
@@ -95,7 +95,7 @@ fn info() -> impl Strategy<Value = Info> {
         })
 }
 
-/// What every wire form must survive.
+/// Checks the properties of a wire form.
 fn check_wire(wire: &[u8], seed: usize) {
     assert!(decode_frame(wire).is_ok());
     for len in 0..wire.len() {
@@ -267,7 +267,7 @@ fn the_length_of_a_packet_is_known_without_the_packet() {
             assert_eq!(lengths.wire_len(), interest.to_vec().len());
         }
     }
-    // In a constant, for tables of sizes.
+    // A constant, for tables of sizes.
     const LEN: usize = DataLengths::with_digest(8, 0, 1024).wire_len();
     assert_eq!(LEN, 4 + (2 + 8) + (4 + 1024) + (2 + 3) + (2 + 32));
 }

@@ -1,4 +1,4 @@
-//! Live packets of five implementations (ndnd, NDNts, python-ndn with both of its APIs, pynfdc): direction,
+//! Captured packets of five implementations (ndnd, NDNts, python-ndn with both of its APIs, pynfdc): direction,
 //! description cut at 160 characters, packet in hexadecimal.
 use std::fmt::Write as _;
 use weir_packet::data::MetaInfo;
@@ -29,7 +29,7 @@ fn hex_number(number: u64) -> String {
     hex(&bytes)
 }
 
-/// Where a packet comes from, its description and its bytes.
+/// The source of each packet, its description and its bytes.
 fn vectors() -> Vec<(String, &'static str, Vec<u8>)> {
     let mut all = Vec::new();
     for (file, text, count) in FILES {
@@ -182,7 +182,7 @@ fn every_live_packet_is_encoded_to_the_same_bytes() {
         };
         assert_eq!(again, fragment, "{place}");
         assert_eq!(len, fragment.len(), "{place}");
-        // A packet without header fields we send bare; others wrap it.
+        // Weir sends a packet without header fields bare. Other implementations wrap it.
         if description.starts_with("LP{} ") {
             assert_eq!(frame.to_vec(), fragment, "{place}");
             in_empty_header += 1;
@@ -208,7 +208,7 @@ fn no_truncated_live_packet_decodes() {
 #[test]
 fn flipping_a_bit_of_a_live_packet_never_panics() {
     for (_, _, mut wire) in vectors() {
-        // All bits of the start, where the structure is.
+        // All bits at the start, which contains the structure.
         for bit in 0..wire.len().min(600) * 8 {
             wire[bit / 8] ^= 1 << (bit % 8);
             let _ = decode_frame(&wire);

@@ -1,4 +1,4 @@
-//! `[[axis]]`: the swept parameters, and the present value of each axis.
+//! `[[axis]]`: the swept parameters, and the current value of each axis.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::read::ScenarioItem;
 use crate::settings::Settings;
 
 impl Loader<'_> {
-    /// The axes; where each stands is not known yet.
+    /// Reads the axes, without their current values.
     pub(super) fn axes(&self) -> Vec<Axis> {
         let mut axes: Vec<Axis> = Vec::new();
         let faults = self.faults;
@@ -31,7 +31,7 @@ impl Loader<'_> {
         axes
     }
 
-    /// Finds where each axis stands.
+    /// Finds the current value of each axis.
     pub(super) fn current(&self, mut axes: Vec<Axis>, settings: &Settings) -> Vec<Axis> {
         for (axis, listed) in axes.iter_mut().zip(&self.all("axis")) {
             let mut now: BTreeSet<String> = BTreeSet::new();
@@ -63,7 +63,7 @@ impl Loader<'_> {
         Ok(item.error("set", &value, format!("`{path}` does not exist or cannot be set"), help))
     }
 
-    /// Notes the axes that overrides moved to none of their values.
+    /// Notes the axes that overrides moved to a value that is not listed.
     pub(super) fn note_axes_off_their_values(&mut self, axes: &[Axis]) {
         for axis in axes.iter().filter(|axis| axis.current.is_none()) {
             if self.changed.iter().any(|changed| axis.set.iter().any(|path| path == changed)) {
@@ -77,14 +77,14 @@ impl Loader<'_> {
     }
 }
 
-/// Whether a path may be set though no value is known for it: a parameter that only the scheme knows, or
-/// what is gone after expansion.
+/// Returns whether a path may be set without a known value: a parameter that only the scheme knows, or a key
+/// that expansion removes.
 fn may_have_no_setting(path: &str) -> bool {
     let is_parameter = path.starts_with("scheme.") && path.split('.').count() > 2;
     is_parameter || path.starts_with("generate.") || path.starts_with("defaults.")
 }
 
-/// Whether the axes stand where the table `when` says.
+/// Returns whether the axes have the values of the table `when`.
 pub(super) fn holds_here(item: &Item<'_>, when: &Value, axes: &[Axis]) -> Result<bool> {
     let Some(table) = when.as_table() else {
         return Err(item.error("when", when, format!("{when} is not {}", Shape::Map.wanted()), ""));
@@ -107,7 +107,7 @@ pub(super) fn holds_here(item: &Item<'_>, when: &Value, axes: &[Axis]) -> Result
     Ok(here)
 }
 
-/// A value in a form in which equal ones are equal texts: `0.40` and `0.4`, `1 s` and `1000 ms`.
+/// Returns a canonical form, in which equal values are equal texts: `0.40` and `0.4`, `1 s` and `1000 ms`.
 fn canonical(text: &str) -> String {
     if let Ok(number) = text.parse::<f64>() {
         return format!("{number:?}");
@@ -124,7 +124,7 @@ fn canonical(text: &str) -> String {
     text.to_owned()
 }
 
-/// The values of an axis, as they are given.
+/// Returns the values of an axis, as they are given.
 fn axis_values(item: &Item<'_>) -> Result<Vec<String>> {
     let value = item.value("values")?;
     match value.as_list().filter(|list| !list.is_empty()) {

@@ -1,4 +1,4 @@
-//! What concerns several sections together: queues that hold no packet, and what is valid but hardly ever meant.
+//! Checks over several sections: queues that hold no packet, and valid settings that are probably mistakes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -12,10 +12,11 @@ use super::{Listed, Loader, first_of};
 use crate::model::{Flow, Link, NextHop, NodeId, Route};
 use crate::routing::Fibs;
 
-/// Of how many flows lifetimes are compared with round trips: of more it would take longer than reading them.
+/// The largest number of flows whose lifetimes are compared with round trips. With more, it would take longer
+/// than parsing.
 const MOST_LIFETIMES: usize = 10_000;
 
-/// What is checked.
+/// The items to check.
 pub(super) struct Checked<'s> {
     pub(super) network: &'s Network,
     pub(super) links: &'s [Link],
@@ -24,13 +25,13 @@ pub(super) struct Checked<'s> {
 }
 
 impl Checked<'_> {
-    /// The consumers of a flow: its own, or all that the seed may draw.
+    /// Returns the consumers of a flow: its own, or all that the seed may draw.
     fn consumers<'f>(&self, flow: &'f Flow) -> impl Iterator<Item = NodeId> + 'f {
         let own = flow.drawn_from.is_empty().then_some(flow.consumer);
         own.into_iter().chain(flow.drawn_from.iter().copied())
     }
 
-    /// The links that Interests of a flow may take.
+    /// Returns the links that Interests of a flow may take.
     fn links_of(&self, fibs: &Fibs<'_>, flow: &Flow) -> BTreeSet<usize> {
         let mut to_visit: Vec<NodeId> = self.consumers(flow).collect();
         let mut seen: BTreeSet<NodeId> = to_visit.iter().copied().collect();
@@ -47,7 +48,7 @@ impl Checked<'_> {
         links
     }
 
-    /// The shortest time from an Interest of a flow to its Data, over idle links.
+    /// Returns the shortest time from an Interest of a flow to its Data, over idle links.
     fn round_trip(&self, fibs: &Fibs<'_>, flow: &Flow, [interest, data]: [Bytes; 2]) -> Option<Span> {
         let mut open: BinaryHeap<_> = self.consumers(flow).map(|node| Reverse((Span::ZERO, node))).collect();
         let mut done = BTreeSet::new();
@@ -79,7 +80,7 @@ impl Loader<'_> {
         self.warn_of_shared_prefixes(checked);
     }
 
-    /// A queue in bytes has room for the largest packet that comes to it.
+    /// Checks that a queue in bytes has room for the largest packet that comes to it.
     fn check_queues(&self, checked: &Checked<'_>, fibs: &Fibs<'_>) {
         let in_bytes = |link: &Link| matches!(link.queue, QueueLimit::Bytes(_));
         if !checked.links.iter().any(in_bytes) {
@@ -112,7 +113,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Notes something that is valid, with its position.
+    /// Adds a warning about a valid setting, with its position.
     fn warn(&mut self, at: Origin, path: &str, what: &str) {
         self.notes.push(format!("{}: {path}: warning: {what}", self.doc.location(at)));
     }
@@ -133,7 +134,7 @@ impl Loader<'_> {
         self.warn(at, &first.path, &what);
     }
 
-    /// One note for each group with Interests that expire before their Data can come.
+    /// Warns once for each group with Interests that expire before their Data can come.
     fn warn_of_lifetimes(&mut self, checked: &Checked<'_>, fibs: &Fibs<'_>) {
         let all = self.all("flow");
         let tables: BTreeMap<&str, &Listed<'_>> = all.iter().map(|listed| (listed.name(), listed)).collect();
@@ -154,7 +155,8 @@ impl Loader<'_> {
         }
     }
 
-    /// Data of a prefix come from whichever producer is nearer, also to the flows of the other group.
+    /// Warns of prefixes with different producers: Data come from the nearer one, also to the flows of the
+    /// other group.
     fn warn_of_shared_prefixes(&mut self, checked: &Checked<'_>) {
         let all = self.all("flow");
         let mut first: BTreeMap<&str, &Flow> = BTreeMap::new();

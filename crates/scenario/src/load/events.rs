@@ -15,7 +15,7 @@ use crate::model::{DirectedLink, Event, Flow, FlowId, Link, NodeId, Routing, Tim
 use crate::names;
 use crate::read::ScenarioItem;
 
-/// What events happen to, with rates and delays as they are when each event comes: an event may change
+/// The items that events change, with rates and delays at the time of each event, because an event may change
 /// only one direction of a link.
 struct Targets<'s> {
     network: &'s Network,
@@ -25,12 +25,12 @@ struct Targets<'s> {
     routing: &'s Routing,
     rates: Vec<[Rate; 2]>,
     delays: Vec<[Span; 2]>,
-    /// Loss ratio and mean length of bursts.
+    /// The loss ratio, and the mean length of bursts.
     losses: Vec<(f64, Option<f64>)>,
 }
 
 impl Loader<'_> {
-    /// The events in the order in which they happen.
+    /// Returns the events in order of time.
     pub(super) fn events(
         &mut self,
         network: &Network,
@@ -61,7 +61,8 @@ impl Loader<'_> {
         events
     }
 
-    /// When the events happen, in order, each with its number; those after the run's end are left out.
+    /// Returns the times of the events in order, each with its number. Events after the run's end are left
+    /// out.
     fn event_times(&mut self, all: &[Listed<'_>]) -> Vec<(Span, usize)> {
         let (mut times, mut late) = (Vec::new(), Vec::new());
         for (i, listed) in all.iter().enumerate() {
@@ -90,12 +91,12 @@ impl Loader<'_> {
     }
 }
 
-/// The keys of changes of a flow, link or node.
+/// Returns the keys for changes of a flow, link or node.
 fn changes_of(target: &str) -> impl Iterator<Item = &'static Key> {
     keys::of("event").into_iter().filter(move |key| key.beside.contains(&target))
 }
 
-/// Which of flow, link and node the event happens to.
+/// Returns whether the event is for a flow, a link or a node.
 fn target(item: &Item<'_>) -> Result<&'static str> {
     let targets: Vec<&str> =
         ["flow", "link", "node"].into_iter().filter(|k| item.given(k).is_some()).collect();
@@ -118,7 +119,7 @@ fn target(item: &Item<'_>) -> Result<&'static str> {
 }
 
 impl Targets<'_> {
-    /// What one `[[event]]` does.
+    /// Returns the changes of one `[[event]]`.
     fn happen(&mut self, item: &Item<'_>) -> Result<Vec<Event>> {
         let target = target(item)?;
         let name = item.text(target)?;
@@ -151,7 +152,8 @@ impl Targets<'_> {
         Ok(events)
     }
 
-    /// Where the prefixes of some flows are produced from this event on: also those of other flows that fetch the same.
+    /// Returns the producers of the prefixes of some flows from this event on, also for other flows that
+    /// fetch the same prefix.
     fn producers(&self, item: &Item<'_>, flows: &[FlowId]) -> Result<Vec<(FlowId, Vec<NodeId>)>> {
         const KEY: &str = "producer";
         let value = item.value(KEY)?;
@@ -256,7 +258,7 @@ impl Targets<'_> {
         Ok(events)
     }
 
-    /// Refuses what a medium does not have.
+    /// Rejects keys that a medium does not have.
     fn refuse_medium(&self, item: &Item<'_>, key: &str, name: &str, of: DirectedLink) -> Result<()> {
         if self.links[of.link.index()].medium.is_none() {
             return Ok(());
@@ -265,7 +267,7 @@ impl Targets<'_> {
         Err(item.error(key, &value, format!("{name} is on a medium, which has no `{key}`"), ""))
     }
 
-    /// The link's rates from this event on.
+    /// Returns the link's rates from this event on.
     fn rate(&mut self, item: &Item<'_>, name: &str, of: DirectedLink, one_way: bool) -> Result<[Rate; 2]> {
         check_directions(item, "rate", name, one_way)?;
         let on_medium = self.links[of.link.index()].medium.is_some();
@@ -273,7 +275,7 @@ impl Targets<'_> {
         Ok(change(&mut self.rates[of.link.index()], new, of.direction, one_way))
     }
 
-    /// The link's delays from this event on.
+    /// Returns the link's delays from this event on.
     fn delay(&mut self, item: &Item<'_>, name: &str, of: DirectedLink, one_way: bool) -> Result<[Span; 2]> {
         if self.links[of.link.index()].medium.is_some() {
             let value = item.value("delay")?;
@@ -294,7 +296,7 @@ impl Targets<'_> {
     }
 }
 
-/// Refuses two values for one direction.
+/// Rejects two values for one direction.
 fn check_directions(item: &Item<'_>, key: &str, name: &str, one_way: bool) -> Result<()> {
     match item.given(key).filter(|v| one_way && v.as_list().is_some()) {
         None => Ok(()),

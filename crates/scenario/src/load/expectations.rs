@@ -15,23 +15,23 @@ use crate::read::ScenarioItem;
 pub(super) const COMPARISONS: [(&str, Order); 2] =
     [("more_than", Order::MoreThan), ("less_than", Order::LessThan)];
 
-/// What an expectation may speak of.
+/// The items to which an expectation may refer.
 pub(super) struct Subjects<'s> {
     pub(super) network: &'s Network,
     pub(super) flows: &'s [Flow],
     pub(super) groups: &'s [Group],
-    /// In the order of the file; none where a shortened run does not come to a window.
+    /// The windows in the order of the file; `None` if a shortened run ends before the window.
     pub(super) windows: &'s [Option<Window>],
     pub(super) axes: &'s [Axis],
     /// The scenario's default scheme.
     pub(super) scheme: &'s str,
 }
 
-/// An expectation, or why a changed scenario cannot have it: what it is about, and the reason.
+/// A parsed expectation; or the subject of one that a changed scenario cannot have, and the reason.
 enum Read {
     Holds(Box<Expectation>),
     LeftOut(String, String),
-    /// The axes stand at another point than its `when`.
+    /// The axes are at another point than the expectation's `when`.
     Elsewhere,
 }
 
@@ -88,7 +88,7 @@ impl Loader<'_> {
         Ok(Read::Holds(Box::new(expectation)))
     }
 
-    /// From when to when it is measured; a window as the file has it, not cut.
+    /// Returns the times from and to which it is measured. A window is as in the file, not cut.
     fn measured(&self, item: &Item<'_>, subjects: &Subjects<'_>) -> Result<(Span, Span)> {
         let Some(value) = item.given("window") else { return Ok((Span::ZERO, self.duration)) };
         if let Kind::Text(name) = &value.kind {
@@ -118,7 +118,7 @@ impl Loader<'_> {
         Ok((window.span("from")?, window.span("to")?))
     }
 
-    /// What is measured, and that in words.
+    /// Returns the measured subject, and its description in words.
     fn select(&self, item: &Item<'_>, metric: Metric, subjects: &Subjects<'_>) -> Result<(Select, String)> {
         let (mut select, words) = select_flows(item, subjects)?;
         let links = select_links(item, metric, subjects.network, &mut select)?;
@@ -131,7 +131,7 @@ impl Loader<'_> {
         };
         let flows = subjects.flows;
         select.flows = (0..flows.len()).filter(|&i| fits(&flows[i])).map(FlowId).collect();
-        // An override may take flows away; the file itself may not speak of none.
+        // An override may remove flows, but the file itself must refer to flows that exist.
         let is_cut = self.faults.has_gaps();
         let may_be_none =
             is_cut || self.changed.iter().any(|p| p.starts_with("flow.") || p.starts_with("generate"));
@@ -158,7 +158,7 @@ impl Loader<'_> {
     }
 }
 
-/// What the keys about flows choose, and that in words.
+/// Returns the flows that the keys select, and their description in words.
 fn select_flows(item: &Item<'_>, subjects: &Subjects<'_>) -> Result<(Select, Vec<String>)> {
     let mut words = Vec::new();
     let mut select = Select::default();
@@ -186,7 +186,7 @@ fn select_flows(item: &Item<'_>, subjects: &Subjects<'_>) -> Result<(Select, Vec
     Ok((select, words))
 }
 
-/// Adds the directions of links to what is measured, and gives them in words.
+/// Adds the directions of links to the subject. Returns their description in words.
 fn select_links(item: &Item<'_>, metric: Metric, network: &Network, select: &mut Select) -> Result<String> {
     let given = item.given("link");
     if let Some(value) = given.filter(|_| !metric.needs_link()) {
@@ -212,7 +212,7 @@ fn select_links(item: &Item<'_>, metric: Metric, network: &Network, select: &mut
     Ok(if texts.is_empty() { String::new() } else { format!(" on {}", texts.join(" and ")) })
 }
 
-/// Adds nodes to what is measured, and gives them in words.
+/// Adds nodes to the subject. Returns their description in words.
 fn select_nodes(item: &Item<'_>, metric: Metric, network: &Network, select: &mut Select) -> Result<String> {
     let Some(value) = item.given("node") else { return Ok(String::new()) };
     if !metric.is_of_nodes() {
@@ -227,7 +227,7 @@ fn select_nodes(item: &Item<'_>, metric: Metric, network: &Network, select: &mut
     Ok(if texts.is_empty() { String::new() } else { format!(" at {}", texts.join(" and ")) })
 }
 
-/// What is stated: exactly one of the keys that say so.
+/// Returns the statement. Exactly one of its keys has to be given.
 fn stated(item: &Item<'_>, metric: Metric, scheme: &str) -> Result<Stated> {
     let bounds = [("about", Bound::About), ("at_most", Bound::AtMost), ("at_least", Bound::AtLeast)];
     let bounds: Vec<_> = bounds.into_iter().filter(|(key, _)| item.given(key).is_some()).collect();
@@ -253,7 +253,7 @@ fn stated(item: &Item<'_>, metric: Metric, scheme: &str) -> Result<Stated> {
     }
 }
 
-/// The number under a key, in the metric's unit.
+/// Returns the number under a key, in the metric's unit.
 fn value_stated(item: &Item<'_>, key: &str, metric: Metric) -> Result<f64> {
     let value = &*item.value(key)?;
     let wrong = |message: String| item.error(key, value, message, "");
@@ -270,7 +270,7 @@ fn value_stated(item: &Item<'_>, key: &str, metric: Metric) -> Result<f64> {
     }
 }
 
-/// The schemes that a comparison names, of an expectation about `scheme`.
+/// Returns the schemes that a comparison names, in an expectation about `scheme`.
 fn compared(item: &Item<'_>, key: &str, scheme: &str) -> Result<Vec<String>> {
     if let Some(value) = item.given("tolerance") {
         let message = format!("a comparison with other schemes has no tolerance: it has `{key}`");
@@ -298,7 +298,7 @@ fn compared(item: &Item<'_>, key: &str, scheme: &str) -> Result<Vec<String>> {
     Ok(schemes)
 }
 
-/// Whether an expectation is about flows: one about a link alone is not, and stands without any.
+/// Returns whether an expectation is about flows. An expectation about a link alone is valid without flows.
 fn is_about_flows(metric: Metric, select: &Select) -> bool {
     let chosen = select.class.is_some()
         || select.flow.is_some()
@@ -334,7 +334,7 @@ fn words(metric: Metric) -> &'static str {
     }
 }
 
-/// A time in seconds, as people write windows.
+/// Formats a time in seconds, as in windows.
 fn seconds(span: Span) -> String {
     format!("{} s", span.as_secs_f64())
 }

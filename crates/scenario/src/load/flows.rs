@@ -1,4 +1,4 @@
-//! `[[flow]]`: groups of flows, whose lists and ranges step together.
+//! `[[flow]]`: groups of flows. Their lists and ranges are paired element by element.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,23 +19,24 @@ use crate::traffic::Popularity;
 use weir_core::consumer::Source;
 
 pub(super) const MAX_FLOWS: usize = 100_000;
-/// That of an RSA key of 4096 bits: longer ones leave no room for the largest content.
+/// The length of the signature of an RSA key of 4096 bits. A longer one leaves no room for the largest
+/// content.
 const LONGEST_SIGNATURE: u16 = 512;
 
 /// The flows of one `[[flow]]`.
 pub(super) struct Group {
     pub(super) name: String,
-    /// Where they stand among all flows.
+    /// Their indices among all flows.
     pub(super) flows: Range<usize>,
 }
 
 impl Loader<'_> {
-    /// The flows; a group with an error may have none.
+    /// Returns the flows. A group with an error may have none.
     pub(super) fn flows(&self, network: &Network) -> (Vec<Flow>, Vec<Group>) {
         let faults = self.faults;
         let mut flows: Vec<Flow> = Vec::new();
         let mut groups: Vec<Group> = Vec::new();
-        // The first flow of each prefix: all of them fetch the same Data.
+        // The first flow of each prefix. All flows of a prefix fetch the same Data.
         let mut first_of_prefix: BTreeMap<String, usize> = BTreeMap::new();
         let mut ranked: Vec<(u64, Popularity)> = Vec::new();
         for listed in &self.all("flow") {
@@ -148,7 +149,8 @@ impl Loader<'_> {
     }
 }
 
-/// Refuses more ranked objects than there is memory for; groups with the same number of objects and popularity share them.
+/// Rejects more ranked objects than there is memory for. Groups with the same number of objects and
+/// popularity share them.
 fn check_ranked(item: &Item<'_>, flow: Option<&Flow>, ranked: &mut Vec<(u64, Popularity)>) -> Result<()> {
     let Some(requests) = flow.and_then(|flow| flow.requests.as_deref()) else { return Ok(()) };
     let Some(objects) = requests.objects.filter(|_| requests.popularity.exponent > 0.0) else {
@@ -171,7 +173,7 @@ fn check_ranked(item: &Item<'_>, flow: Option<&Flow>, ranked: &mut Vec<(u64, Pop
     Ok(())
 }
 
-/// Refuses two flows of one prefix whose Data would differ.
+/// Rejects two flows of one prefix whose Data would differ.
 fn check_same_data(item: &Item<'_>, flow: &Flow, other: &Flow) -> Result<()> {
     let key = match (
         (other.payload, other.signature) == (flow.payload, flow.signature),
@@ -190,24 +192,24 @@ fn check_same_data(item: &Item<'_>, flow: &Flow, other: &Flow) -> Result<()> {
     Err(item.doc.error(item.origin_of(key), item.path_of(key), message, help))
 }
 
-/// What steps from flow to flow of a group: one value for all of them, or one for each.
+/// The values that differ from flow to flow of a group: one value for all of them, or one for each.
 struct Steps {
     consumers: Vec<String>,
     prefixes: Vec<String>,
-    /// For each producer of a flow, its names.
+    /// The names of the producers of each flow.
     producers: Vec<Vec<String>>,
     starts: Vec<Span>,
     stops: Option<Vec<Span>>,
     amounts: Option<Vec<u64>>,
 }
 
-/// The value for the `i`th flow.
+/// Returns the value for the `i`th flow.
 fn nth<T>(values: &[T], i: usize) -> &T {
     &values[i.min(values.len() - 1)]
 }
 
 impl Steps {
-    /// Nothing if a node or a prefix is missing.
+    /// Reads the values; returns `None` if a node or a prefix is missing.
     fn read(item: &Item<'_>, count: Option<usize>, faults: &Faults) -> Option<Steps> {
         let expanded = |key: &str| -> Result<Vec<String>> {
             let mut all = Vec::new();
@@ -237,7 +239,7 @@ impl Steps {
         })
     }
 
-    /// How many values each key has.
+    /// Returns the number of values of each key.
     fn lengths(&self) -> Vec<(&'static str, usize)> {
         let mut lengths = vec![
             ("consumer", self.consumers.len()),
@@ -250,11 +252,11 @@ impl Steps {
         lengths
     }
 
-    /// How many flows the group has: `count`, or the longest of its lists.
+    /// Returns the number of flows of the group: `count`, or the length of its longest list.
     fn flows(&self, item: &Item<'_>, count: Option<usize>) -> Result<usize> {
         let lengths = self.lengths();
         let n = count.unwrap_or_else(|| lengths.iter().map(|l| l.1).max().unwrap_or(1));
-        // With a count of 0 there is nothing to step through.
+        // A count of 0 needs no values.
         let wrong = lengths.iter().find(|&&(_, length)| length != n && length != 1 && n != 0);
         let Some(&(key, length)) = wrong else { return Ok(n) };
         let message = match (length, count) {
@@ -270,7 +272,7 @@ impl Steps {
         Err(item.error(key, &value, message, help))
     }
 
-    /// Consumer, prefix and producers of the `i`th flow.
+    /// Returns the consumer, prefix and producers of the `i`th flow.
     fn ends(
         &self,
         item: &Item<'_>,
@@ -303,7 +305,7 @@ impl Steps {
     }
 }
 
-/// The nodes from which the seed draws the consumers of a group.
+/// Returns the nodes from which the seed draws the consumers of a group.
 fn drawn_from(item: &Item<'_>, network: &Network, flows: &[Flow]) -> Result<Arc<[NodeId]>> {
     const KEY: &str = "drawn_from";
     let Some(value) = item.given(KEY) else { return Ok(Arc::default()) };
@@ -357,7 +359,7 @@ fn signature(item: &Item<'_>) -> Result<u16> {
     Err(item.error("signature", &value, format!("{length} B is not 0 B to {LONGEST_SIGNATURE} B"), ""))
 }
 
-/// The error that `key` names a group of flows that is not there.
+/// Returns the error that `key` names a flow group that does not exist.
 pub(super) fn no_group(item: &Item<'_>, key: &str, name: &str, groups: &[Group]) -> DocumentError {
     let known = || groups.iter().map(|g| g.name.as_str());
     let message = format!("there is no flow group `{name}`{}", did_you_mean(name, known()));

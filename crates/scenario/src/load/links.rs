@@ -62,7 +62,7 @@ impl Loader<'_> {
         links
     }
 
-    /// The media. Each pair of stations becomes a link; with an access point, each pair with it.
+    /// Returns the media. Each pair of stations becomes a link; with an access point, each pair with it.
     pub(super) fn media(&self, network: &mut Network, links: &mut Vec<Link>) -> Vec<Medium> {
         let mut media: Vec<Medium> = Vec::new();
         let faults = self.faults;
@@ -116,7 +116,7 @@ impl Loader<'_> {
     }
 }
 
-/// The name of a link, if it has one: without what its full name separates.
+/// Returns the name of a link, if it has one. The name contains no separator of full names.
 fn name(item: &Item<'_>) -> Result<Option<String>> {
     let Some(value) = item.given("name") else { return Ok(None) };
     let name = item.label("name")?;
@@ -127,13 +127,13 @@ fn name(item: &Item<'_>) -> Result<Option<String>> {
     Ok(Some(name))
 }
 
-/// A cost in thousandths.
+/// Converts a cost to thousandths.
 fn thousandths(cost: f64) -> u64 {
     ((cost * 1000.0).round() as u64).max(1)
 }
 
 impl Loader<'_> {
-    /// The traces of a link's rates in both directions, if it has any.
+    /// Returns the traces of a link's rates in both directions, if it has any.
     fn rate_traces(&self, item: &Item<'_>) -> Result<Option<[Arc<RateTrace>; 2]>> {
         let key = "rate_trace";
         let Some(value) = item.given(key) else { return Ok(None) };
@@ -158,14 +158,14 @@ impl Loader<'_> {
     }
 }
 
-/// The mean length of bursts of losses, if they come in bursts.
+/// Returns the mean length of bursts of losses, if losses come in bursts.
 fn burst(item: &Item<'_>, loss: f64) -> Result<Option<f64>> {
     let length = item.opt_number("loss_burst")?;
     check_burst(item, "loss_burst", loss, length)?;
     Ok(length)
 }
 
-/// Refuses bursts that are too short for a loss ratio. The key is that which the error is at.
+/// Rejects bursts that are too short for a loss ratio. The error is at `key`.
 pub(super) fn check_burst(item: &Item<'_>, key: &str, loss: f64, length: Option<f64>) -> Result<()> {
     let least = least_burst(loss);
     match length {
@@ -173,7 +173,7 @@ pub(super) fn check_burst(item: &Item<'_>, key: &str, loss: f64, length: Option<
             let message =
                 format!("a part of {loss} is lost, so {least:.1} packets in a row and more, not {length}");
             let value = item.value(key)?;
-            Err(item.error(key, &value, message, "loss / (1 - loss) is the least"))
+            Err(item.error(key, &value, message, "the smallest length is loss / (1 - loss)"))
         }
         _ => Ok(()),
     }
@@ -189,7 +189,7 @@ fn half_duplex(item: &Item<'_>) -> Result<bool> {
     Ok(is_half)
 }
 
-/// The two nodes of a link, and where the first stands.
+/// Returns the two nodes of a link, and the position of the first.
 fn ends(item: &Item<'_>, network: &Network) -> Result<(NodeId, NodeId, Origin)> {
     let ends = item.texts("ends")?;
     let [(a, a_at), (b, b_at)] = &ends[..] else {
@@ -204,7 +204,7 @@ fn ends(item: &Item<'_>, network: &Network) -> Result<(NodeId, NodeId, Origin)> 
     Ok((a, b, *a_at))
 }
 
-/// The stations of a medium, each with where its name stands.
+/// Returns the stations of a medium, with the positions of their names.
 fn stations(item: &Item<'_>, network: &Network) -> Result<Vec<(NodeId, Origin)>> {
     let mut stations: Vec<(NodeId, Origin)> = Vec::new();
     for (text, at) in item.texts("stations")? {
@@ -238,7 +238,7 @@ fn access_point(item: &Item<'_>, network: &Network, stations: &[(NodeId, Origin)
     Err(item.doc.error(at, item.path_of(key), message, format!("stations: {known}")))
 }
 
-/// Gives the network the link between two nodes, which is the `index`th.
+/// Adds the link between two nodes, the `index`th, to the network.
 fn add_link(
     item: &Item<'_>,
     key: &str,
@@ -266,7 +266,8 @@ fn add_link(
     Ok(())
 }
 
-/// The link of `A-B` or `A->B`, with `:NAME` if it has one; also whether the text is of the second form, which means one direction.
+/// Parses `A-B` or `A->B`, with `:NAME` if the link has one. Also returns whether the text has the second
+/// form, which means one direction.
 pub(super) fn link_text(
     item: &Item<'_>,
     key: &str,

@@ -33,11 +33,11 @@ use crate::set::{Override, apply, changes, item_name};
 type Result<T> = core::result::Result<T, DocumentError>;
 
 impl Scenario {
-    /// Reads a scenario from its text: `name` is what it is called in results, `file` the label of
-    /// the text in messages.
+    /// Parses a scenario. `name` is its name in results, and `file` is the label of the text in messages.
     ///
     /// # Errors
-    /// All errors found in the text and the overrides, each with its position and the correct alternatives.
+    /// Returns all errors found in the text and the overrides, each with its position and the correct
+    /// alternatives.
     pub fn parse(
         name: &str,
         file: &str,
@@ -47,11 +47,11 @@ impl Scenario {
         Scenario::parse_with(name, file, text, overrides, |_| None)
     }
 
-    /// As [`Scenario::parse`], with the errors of a further check of what could be read: that of schemes and their
-    /// parameters. The check also sees a scenario with errors, which lacks what is in error.
+    /// Parses a scenario like [`Scenario::parse`], with a further check of what was parsed, that of schemes
+    /// and their parameters. The check also gets a scenario with errors, without the wrong items.
     ///
     /// # Errors
-    /// All errors, those of the check last.
+    /// Returns all errors, those of the check last.
     pub fn parse_with(
         name: &str,
         file: &str,
@@ -62,10 +62,10 @@ impl Scenario {
         Scenario::parse_with_files(name, file, text, overrides, &NoFiles, check)
     }
 
-    /// As [`Scenario::parse_with`], with the files that the text may name.
+    /// Parses a scenario like [`Scenario::parse_with`], with the files that the text may name.
     ///
     /// # Errors
-    /// As there, and those of these files.
+    /// Returns the same errors, and those of these files.
     pub fn parse_with_files(
         name: &str,
         file: &str,
@@ -87,7 +87,7 @@ impl Scenario {
         }
     }
 
-    /// The scenario without what is in error, and the errors; no scenario if they leave nothing to go on with.
+    /// Returns the scenario without the wrong items, and the errors; no scenario if too little remains.
     fn read(
         name: &str,
         file: &str,
@@ -105,7 +105,7 @@ impl Scenario {
         for change in &changes {
             faults.or(apply(&doc, &mut root, change, true), ());
         }
-        // Everything else refers to what these make.
+        // Everything else refers to the results of these.
         if faults.has_gaps() || faults.keep(generate(&doc, &mut root)).is_none() {
             return Err(faults.take());
         }
@@ -118,7 +118,7 @@ impl Scenario {
         Ok((scenario, faults.take()))
     }
 
-    /// An error at a place of this scenario, for what others check: a scheme's name or parameter.
+    /// Returns an error at a place of this scenario, for other checks: those of a scheme's name or parameter.
     pub fn error_at(
         &self,
         location: &Location,
@@ -129,7 +129,7 @@ impl Scenario {
         DocumentError::new(location.clone(), key, message, help, &self.text).into()
     }
 
-    /// An error at a parameter of a scheme.
+    /// Returns an error at a parameter of a scheme.
     pub fn param_error(
         &self,
         scheme: &str,
@@ -141,7 +141,7 @@ impl Scenario {
     }
 }
 
-/// An error in the file that shows only with some of the overrides is an error of these.
+/// Attributes an error in the file to overrides if it occurs only with them.
 fn blame_overrides(
     errors: Vec<DocumentError>,
     name: &str,
@@ -154,7 +154,7 @@ fn blame_overrides(
     if !errors.iter().any(is_of_file) {
         return errors;
     }
-    // For each override the errors that there are without it.
+    // The errors that occur without this override.
     let without = |left_out: usize| {
         let mut rest = overrides.to_vec();
         rest.remove(left_out);
@@ -175,12 +175,12 @@ fn blame_overrides(
 struct Loader<'a> {
     doc: &'a Document,
     root: &'a Table,
-    /// Paths of the overrides.
+    /// The paths of the overrides.
     changed: Vec<&'a str>,
-    /// Length of the run.
+    /// The length of the run.
     duration: Span,
-    /// Whether an override gives the length of the run: what the file has after it is then left out with
-    /// a note, and else a mistake.
+    /// Whether an override gives the length of the run. Then items of the file after its end are left out
+    /// with a note; else they are errors.
     shortened: bool,
     /// What was left out or cut, and why.
     notes: Vec<String>,
@@ -193,13 +193,13 @@ struct Listed<'a> {
     section: &'static str,
     /// Its path for `--set`: `link.R2-R3`.
     path: String,
-    /// Where its header stands.
+    /// The position of its header.
     origin: Origin,
     table: &'a Table,
 }
 
 impl Listed<'_> {
-    /// The path without its section: `R2-R3`.
+    /// Returns the path without its section: `R2-R3`.
     fn name(&self) -> &str {
         self.path.strip_prefix(self.section).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&self.path)
     }
@@ -214,13 +214,13 @@ impl<'a> Loader<'a> {
         files: &'a Noted<'a>,
     ) -> Loader<'a> {
         let top = Item { doc, section: "", path: "", table: root, origin: Origin::Default };
-        // Everything else is within a run that is long enough.
+        // If the duration is wrong, the run is long enough for everything else.
         let duration = faults.or(top.positive_span("duration"), Span::MAX);
         let shortened = matches!(top.given("duration").map(|v| v.origin), Some(Origin::Set(_)));
         Loader { doc, root, changed, duration, shortened, notes: Vec::new(), faults, files }
     }
 
-    /// The tables of a section, in the order of the file.
+    /// Returns the tables of a section, in the order of the file.
     fn all(&self, section: &'static str) -> Vec<Listed<'a>> {
         let listed = |(i, value, table): (usize, &'a weir_document::Value, &'a Table)| Listed {
             section,
@@ -231,13 +231,13 @@ impl<'a> Loader<'a> {
         items(self.root, section).map(listed).collect()
     }
 
-    /// One of these tables, to read from.
+    /// Returns one of these tables for reading.
     fn item<'i>(&'i self, listed: &'i Listed<'a>) -> Item<'i> {
         let Listed { section, path, origin, table } = listed;
         Item { doc: self.doc, section, path, table, origin: *origin }
     }
 
-    /// The scenario; it is of use only if there are no faults.
+    /// Returns the scenario. It is valid only if there are no faults.
     fn scenario(mut self, name: &str) -> Scenario {
         let faults = self.faults;
         let top = Item { doc: self.doc, section: "", path: "", table: self.root, origin: Origin::Default };
@@ -251,14 +251,14 @@ impl<'a> Loader<'a> {
         let (flows, groups) = self.flows(&network);
         let sample = faults.or(sample::step(&top, self.duration, flows.len() + 2 * links.len()), Span::MAX);
         schemes.extend(self.schemes_of_flows_and_expectations());
-        // What is missing in error would be missed here again.
+        // Missing items would cause further errors here.
         let is_whole = !faults.has_gaps();
         let (mut routes, mut routing) = (Vec::new(), Routing::default());
         if is_whole {
             self.check_cached_prefixes(&nodes, &flows);
             (routes, routing) = self.routes(&network, &links, &flows);
         }
-        // Without faults the tables of the file and what was read are in the same order.
+        // Without faults, the tables of the file and the parsed items are in the same order.
         if faults.is_empty() {
             self.check(&Checked { network: &network, links: &links, flows: &flows, routes: &routes });
         }
@@ -306,7 +306,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Notes what was left out and why: a line for each reason.
+    /// Notes what was left out and why, with a line for each reason.
     fn leave_out(&mut self, many: &str, out: &[(String, String)], one: impl Fn(&str) -> String) {
         let mut reasons: Vec<&str> = Vec::new();
         for (_, why) in out {
@@ -324,7 +324,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The first few of many, for a note of one line.
+/// Returns the first few of many names, for a note of one line.
 fn first_of(names: &[String]) -> String {
     let shown = names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join("; ");
     match names.len().saturating_sub(3) {

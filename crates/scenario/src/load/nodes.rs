@@ -1,4 +1,4 @@
-//! `[[node]]`: the nodes, and the network's names.
+//! `[[node]]`: the nodes, and the names of the network.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,20 @@ const MAX_NODES: usize = 20_000;
 /// A direction of a link, with the link's name if it has one.
 type NamedLink = (Option<String>, DirectedLink);
 
-/// Nodes by name, and links by the nodes at their ends.
+/// The nodes by name, and the links by their end nodes.
 pub(super) struct Network {
     nodes: BTreeMap<String, NodeId>,
-    /// Names of the nodes, by their number.
+    /// The names of the nodes, by number.
     pub(super) names: Vec<String>,
     /// The links from a node to another, each with its name.
     pub(super) links: BTreeMap<(NodeId, NodeId), Vec<NamedLink>>,
-    /// Whether a node or link is missing because of an error: what refers to it is in error because of that.
+    /// Whether a node or link is missing because of an error. References to it are then wrong for that
+    /// reason.
     pub(super) has_gaps: bool,
 }
 
 impl Network {
-    /// The node of this name, which `key` gives at `at`.
+    /// Returns the node of this name, which `key` gives at `at`.
     pub(super) fn node(&self, item: &Item<'_>, key: &str, name: &str, at: Origin) -> Result<NodeId> {
         self.nodes.get(name).copied().ok_or_else(|| {
             let known = || self.names.iter().map(String::as_str);
@@ -45,7 +46,7 @@ impl Network {
         })
     }
 
-    /// Whether there is a node of this name.
+    /// Returns whether there is a node of this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.nodes.contains_key(name)
     }
@@ -54,8 +55,8 @@ impl Network {
         &self.names[node.index()]
     }
 
-    /// The direction from `a` to `b` of the link of this name between them, which `key` names at `at`. Without a name: the
-    /// one without, or the only one.
+    /// Returns the direction from `a` to `b` of the link of this name between them, which `key` names at
+    /// `at`. Without a name it is the link without one, or the only one.
     pub(super) fn link(
         &self,
         item: &Item<'_>,
@@ -125,7 +126,7 @@ impl Loader<'_> {
         (nodes, network)
     }
 
-    /// A simulated cache is of prefixes that somebody asks for.
+    /// Checks that the prefixes of a simulated cache are fetched by a flow.
     pub(super) fn check_cached_prefixes(&self, nodes: &[Node], flows: &[Flow]) {
         for (listed, node) in self.all("node").iter().zip(nodes) {
             let is_asked_for = |prefix: &str| flows.iter().any(|flow| covers(prefix, &flow.prefix));
@@ -171,7 +172,7 @@ fn node(item: &Item<'_>, name: String, faults: &Faults) -> Node {
 fn cache_placement(item: &Item<'_>) -> Result<CsPlacement> {
     let (key, value) = ("cache_placement", item.text("cache_placement")?);
     let wrong = |_| {
-        let message = format!("`{value}` is no placement");
+        let message = format!("`{value}` is not a placement");
         item.doc.error(
             item.origin_of(key),
             item.path_of(key),

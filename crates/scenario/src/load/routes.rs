@@ -15,17 +15,17 @@ use crate::names;
 use crate::read::ScenarioItem;
 use crate::routing::{Demand, Given, GivenHops, Graph, lookup, routes};
 
-/// The routes that `[[route]]` may give in all.
+/// The largest number of routes in all `[[route]]` tables.
 const MAX_ROUTES: usize = 20 * MAX_FLOWS;
 
 /// A prefix and its flows.
 struct Prefix<'f> {
     name: &'f str,
-    /// Numbers of the flows that fetch it.
+    /// The numbers of the flows that fetch it.
     flows: Vec<usize>,
 }
 
-/// The prefixes in the order in which flows first fetch them.
+/// Returns the prefixes, in the order in which flows first fetch them.
 fn prefixes<'f>(flows: &[&'f Flow]) -> Vec<Prefix<'f>> {
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut prefixes: Vec<Prefix<'_>> = Vec::new();
@@ -39,7 +39,7 @@ fn prefixes<'f>(flows: &[&'f Flow]) -> Vec<Prefix<'f>> {
     prefixes
 }
 
-/// Next hops of some nodes, as a hop `R6->R7|R5` of a `[[route]]` gives them, and where it stands.
+/// The next hops of some nodes, as given by a hop `R6->R7|R5` of a `[[route]]`, and its position.
 struct Hop {
     node: NodeId,
     next_hops: Vec<(NodeId, DirectedLink)>,
@@ -47,11 +47,11 @@ struct Hop {
 }
 
 impl Loader<'_> {
-    /// Given routes, then those that the policy makes for prefixes without; and how it makes them.
+    /// Returns the given routes, then those that the policy makes for other prefixes; and how it makes them.
     pub(super) fn routes(&self, network: &Network, links: &[Link], flows: &[Flow]) -> (Vec<Route>, Routing) {
         let faults = self.faults;
         let (policy, mut routing) = self.routing();
-        // Consumers may be drawn from several nodes: each of them needs routes.
+        // Consumers may be drawn from several nodes. Each of them needs routes.
         let drawn = flows
             .iter()
             .flat_map(|flow| flow.drawn_from.iter().map(|&consumer| Flow { consumer, ..flow.clone() }));
@@ -59,14 +59,14 @@ impl Loader<'_> {
         let flows: Vec<&Flow> = flows.iter().chain(&drawn).collect();
         let graph = Graph::new(network.names.len(), links, routing.metric, |_| true);
         let given = self.given(network);
-        // A wrong route leaves a gap, which is no error of the flows.
+        // A wrong route leaves a gap, which is not an error of the flows.
         if faults.has_gaps() {
             return (Vec::new(), routing);
         }
         routing.given = given.keys().cloned().collect();
         let prefixes = prefixes(&flows);
         let mut demands = Vec::new();
-        // For each demand its prefix.
+        // The prefix of each demand.
         let mut searched = Vec::new();
         for prefix in &prefixes {
             let producers = prefix.flows.iter().flat_map(|&i| flows[i].producers.iter().copied());
@@ -93,7 +93,7 @@ impl Loader<'_> {
         (routes, routing)
     }
 
-    /// What `[routing]` says; no policy if only given routes are wanted.
+    /// Reads `[routing]`. Returns no policy if only given routes are wanted.
     fn routing(&self) -> (Option<RoutingPolicy>, Routing) {
         let faults = self.faults;
         let empty = Table::default();
@@ -134,7 +134,7 @@ impl Loader<'_> {
         (policy, routing)
     }
 
-    /// What the tables `[[route]]` give.
+    /// Reads the tables `[[route]]`.
     fn given(&self, network: &Network) -> Given {
         let mut routes = 0;
         let mut given = Given::new();
@@ -184,7 +184,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// The next hops of `single`, by their nodes.
+    /// Returns the next hops of `single`, by their nodes.
     fn singles(
         &self,
         item: &Item<'_>,
@@ -210,7 +210,10 @@ impl Loader<'_> {
             if !known.contains(&single) {
                 let help =
                     format!("next hops of {name}: {}", list(known.iter().map(|hop| network.name(hop.0))));
-                return wrong(format!("{} is no next hop of {name} in `hops`", network.name(single.0)), help);
+                return wrong(
+                    format!("{} is not a next hop of {name} in `hops`", network.name(single.0)),
+                    help,
+                );
             }
             if of_nodes.insert(*node, single.1).is_some() {
                 return wrong(format!("{name} has its single next hop already"), String::new());
@@ -219,7 +222,7 @@ impl Loader<'_> {
         Ok(of_nodes)
     }
 
-    /// Whether given routes lead from the consumer to a producer, and nowhere to an end.
+    /// Checks that given routes lead from the consumer to a producer, without a dead end.
     fn check_given(&self, network: &Network, given: &Given, flow: &Flow, producers: &[NodeId]) -> Result<()> {
         let mut seen = vec![false; network.names.len()];
         let mut to_visit = vec![(flow.consumer, flow.consumer)];
@@ -246,7 +249,7 @@ impl Loader<'_> {
         Err(self.flow_error(flow, message, String::new()))
     }
 
-    /// The error that given routes lead a flow's Interests from `before` to `node` and no further.
+    /// Returns the error that given routes lead a flow's Interests from `before` to `node` and no further.
     fn dead_end(&self, network: &Network, flow: &Flow, node: NodeId, before: NodeId) -> DocumentError {
         let (name, prefix) = (network.name(node), &flow.prefix);
         let message = if node == flow.consumer {
@@ -278,7 +281,7 @@ impl Loader<'_> {
         self.flow_error(flow, message, help)
     }
 
-    /// An error at the group of a flow.
+    /// Returns an error at the group of a flow.
     fn flow_error(&self, flow: &Flow, message: String, help: String) -> DocumentError {
         let path = format!("flow.{}", flow.name);
         let all = self.all("flow");
@@ -294,7 +297,7 @@ fn cannot_reach(network: &Network, flow: &Flow) -> String {
     format!("{consumer} cannot reach {} for {}", producers.join(" or "), flow.prefix)
 }
 
-/// Adds what a text such as `R6->R7|R5` gives: a hop for each node that stands before the arrow.
+/// Adds the hops of a text such as `R6->R7|R5`: one for each node before the arrow.
 fn add_hops(
     item: &Item<'_>,
     network: &Network,
@@ -327,7 +330,7 @@ fn add_hops(
     Ok(())
 }
 
-/// The routes that are given, the next hops of a node in the order in which they are written.
+/// Returns the given routes. The next hops of a node are in the given order.
 fn given_routes(given: &Given) -> Vec<Route> {
     let mut routes = Vec::new();
     for (prefix, nodes) in given {

@@ -5,11 +5,11 @@ use weir_document::Item;
 
 use super::Result;
 
-/// How many values the time series may have: steps times flows and directions of links.
+/// The largest number of values in the time series: steps times flows and link directions.
 const MAX_SERIES: u64 = 20_000_000;
 
-/// The step of the time series, which has `width` values a step: 100 ms if none is given, or what
-/// gives at most 2400 steps.
+/// Returns the step of the time series, which has `width` values a step. The default is 100 ms, or a longer
+/// step with at most 2400 steps.
 pub(super) fn step(top: &Item<'_>, duration: Span, width: usize) -> Result<Span> {
     let most = (MAX_SERIES / width.max(1) as u64).max(1);
     if top.given("sample").is_none() {
@@ -29,7 +29,7 @@ pub(super) fn step(top: &Item<'_>, duration: Span, width: usize) -> Result<Span>
     Ok(sample)
 }
 
-/// The first of 1, 2, 5 times a power of ten nanoseconds, from `decade`, that gives at most so many
+/// Returns the first of 1, 2, 5 times a power of ten nanoseconds, from `decade`, that gives at most `most`
 /// steps.
 fn round_step(mut decade: u64, duration: Span, most: u64) -> Span {
     let enough = |step: u64| duration.as_nanos().div_ceil(step) <= most;

@@ -8,7 +8,7 @@ use crate::keys;
 use crate::model::{NamedScheme, SchemeParams};
 
 impl Loader<'_> {
-    /// The default scheme, all parameters, and where `[scheme]` names a scheme.
+    /// Returns the default scheme, all parameters, and the positions where `[scheme]` names a scheme.
     pub(super) fn scheme(&self) -> Result<(String, Vec<SchemeParams>, Vec<NamedScheme>)> {
         let Some(value) = self.root.value("scheme") else {
             let help = "write [scheme] and below it default = \"NAME\"; `weir list` shows the names";
@@ -41,11 +41,11 @@ impl Loader<'_> {
         let Some(entry) = own.0.iter().find(|e| keys::find("scheme", &e.key).is_none()) else {
             return Ok(());
         };
-        let help = "keys here: default, source; the parameters of a scheme stand in a table [scheme.NAME]";
+        let help = "keys here: default, source; the parameters of a scheme are in a table [scheme.NAME]";
         Err(self.doc.error(entry.key_origin, "scheme", format!("unknown key `{}`", entry.key), help))
     }
 
-    /// The schemes that flows and expectations name.
+    /// Returns the schemes that flows and expectations name.
     pub(super) fn schemes_of_flows_and_expectations(&self) -> Vec<NamedScheme> {
         let mut named = Vec::new();
         for listed in self.all("flow").iter().chain(&self.all("expectation")) {
@@ -59,7 +59,8 @@ impl Loader<'_> {
         named
     }
 
-    /// The schemes that an expectation compares with; a text that is none is an error elsewhere.
+    /// Returns the schemes that an expectation compares with. A value that is not a text is reported
+    /// elsewhere.
     fn compared_schemes(&self, listed: &Listed<'_>) -> Vec<NamedScheme> {
         let mut named = Vec::new();
         for (key, _) in COMPARISONS.iter().filter(|_| listed.section == "expectation") {

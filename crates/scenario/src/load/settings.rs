@@ -52,7 +52,7 @@ impl Loader<'_> {
         TableSettings { path, given: given.collect(), keys: Arc::clone(keys) }
     }
 
-    /// The keys of a table that there is once; its defaults hold without it, unless it generates.
+    /// Returns the keys of a table that occurs once. Its defaults hold without it, except for `[generate]`.
     fn section_settings(&self, section: &str) -> Option<TableSettings> {
         let empty = Table::default();
         let table = section.split('.').try_fold(self.root, |table, part| table.table(part));
@@ -71,7 +71,7 @@ impl Loader<'_> {
                 tables.push(self.table_settings(path, &keys, table));
                 continue;
             }
-            // An event has only the keys of what it happens to.
+            // An event has only the keys of its target.
             let has =
                 |key: &&&Key| matches!(key.key, "at" | "unresponsive") || table.value(key.key).is_some();
             let own = keys.iter().filter(has).copied().collect();

@@ -7,9 +7,9 @@ use weir_document::Item;
 use super::{Loader, Result};
 use crate::traffic::{self, Activity, Arrivals, Distribution, Popularity, Requests};
 
-/// A run has no more pauses of a flow than some times this.
+/// The expected number of pauses of a flow in a run is at most this.
 const MOST_PAUSES: f64 = 1e6;
-/// The objects of all tables of popularity together.
+/// The largest total number of objects in all tables of popularity.
 pub(super) const MOST_RANKED: u64 = 20_000_000;
 
 /// The random traffic of a group of flows.
@@ -23,7 +23,7 @@ pub(super) struct RandomTraffic {
 }
 
 impl RandomTraffic {
-    /// The requests of one of the flows, with its `amount` where that is a number.
+    /// Returns the requests of one of the flows, with its `amount` if that is a number.
     pub(super) fn requests(&self, amount: Option<u64>) -> Option<Arc<Requests>> {
         let fixed = || Distribution::Constant(amount.unwrap_or(1) as f64);
         Some(Arc::new(Requests {
@@ -50,7 +50,7 @@ impl Loader<'_> {
         };
         let needs = |key: &str, other: &str| {
             let value = item.value(key)?;
-            let message = format!("`{key}` has a meaning with `{other}` only");
+            let message = format!("`{key}` applies only with `{other}`");
             Err(item.error(
                 key,
                 &value,
@@ -104,7 +104,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// A value that a text states, or a file that it names.
+    /// Parses a value from a text, or from a file that it names.
     fn read<T>(
         &self,
         item: &Item<'_>,
@@ -125,7 +125,7 @@ impl Loader<'_> {
     }
 }
 
-/// Refuses requests without an amount, and objects that there are not.
+/// Rejects requests without an amount, and objects that do not exist.
 fn check_requests(item: &Item<'_>, arrivals: &Arrivals, objects: Option<u64>) -> Result<()> {
     let value = item.value("arrivals")?;
     let error = |message: String, help: &str| Err(item.error("arrivals", &value, message, help));

@@ -10,7 +10,7 @@ use crate::model::Window;
 use crate::read::ScenarioItem;
 
 impl Loader<'_> {
-    /// The windows; `None` for those that a shortened run does not come to.
+    /// Returns the windows; `None` for those that begin after the end of a shortened run.
     pub(super) fn windows(&mut self) -> Vec<Option<Window>> {
         let mut windows: Vec<Option<Window>> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -41,7 +41,7 @@ impl Loader<'_> {
         windows
     }
 
-    /// A window as the file has it.
+    /// Returns a window as in the file.
     fn window(&self, listed: &Listed<'_>) -> Window {
         let item = self.item(listed);
         self.faults.keys(&item);

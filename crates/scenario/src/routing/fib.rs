@@ -1,4 +1,4 @@
-//! The FIB entries of prefixes, by the policy.
+//! Computes the FIB entries of prefixes by the policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::two_sided::TwoSided;
 use super::{FAR, Graph, Search, Way, directed};
 use crate::model::{NextHop, NodeId, Route, RoutingPolicy};
 
-/// A prefix that Interests are forwarded for.
+/// A prefix for which Interests are forwarded.
 pub struct Demand<'a> {
     /// Its URI.
     pub name: &'a str,
@@ -18,21 +18,23 @@ pub struct Demand<'a> {
     pub producers: Vec<NodeId>,
     /// The nodes with a consumer.
     pub consumers: Vec<NodeId>,
-    /// Further nodes that need an entry: Interests may be under way to them.
+    /// Further nodes that need an entry, because Interests may be on their way to them.
     pub others: Vec<NodeId>,
 }
 
-/// Of so many nodes at the most the ways are searched from both ends; of more, one search from the producers serves all.
+/// For at most this number of nodes, paths are searched from both ends. For more, one search from the
+/// producers serves all.
 const FEW: usize = 8;
 
-/// Threads search if sets of producers times nodes are more than this; else they cost more than they save.
+/// Threads are used if the product of producer sets and nodes exceeds this; else they cost more than they
+/// save.
 const FEW_FOR_THREADS: usize = 1 << 22;
 
-/// The entries of a prefix, and its consumers without a path, by their places.
+/// The entries of a prefix, and the indices of its consumers without a path.
 type Made = (Vec<Route>, Vec<usize>);
 
-/// The entries of each prefix, in the order of the nodes: of all nodes that its Interests can come to. `unreachable` hears of
-/// consumers without a path: the prefix and the consumer by their places.
+/// Computes the entries of each prefix, in the order of the nodes, for all nodes that its Interests can
+/// reach. Calls `unreachable` for consumers without a path, with the indices of the prefix and the consumer.
 pub fn routes(
     graph: &Graph,
     policy: RoutingPolicy,
@@ -45,7 +47,7 @@ pub fn routes(
         by_producers.entry(&demand.producers).or_default().push(number);
     }
     let sets: Vec<(&[NodeId], Vec<usize>)> = by_producers.into_iter().collect();
-    // Each thread takes the next set; a set's entries depend on nothing else.
+    // Each thread takes the next set. The entries of a set depend on nothing else.
     let next = AtomicUsize::new(0);
     let work = || {
         let mut searches = Searches::new(graph, policy, demands);
@@ -61,7 +63,7 @@ pub fn routes(
     };
     let mut all: Vec<Made> = vec![Made::default(); demands.len()];
     thread::scope(|scope| {
-        // Where the system has no more threads, those that there are do the work.
+        // If the system has no more threads, the existing ones do the work.
         let others: Vec<_> =
             (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let own = work();
@@ -76,14 +78,14 @@ pub fn routes(
     all.into_iter().map(|(routes, _)| routes).collect()
 }
 
-/// What a thread searches with.
+/// The search state of a thread.
 struct Searches<'g> {
     graph: &'g Graph,
     policy: RoutingPolicy,
     demands: &'g [Demand<'g>],
     whole: Search<'g>,
     two_sided: TwoSided<'g>,
-    /// The last prefix, from 1, that an Interest for it can bring to each node.
+    /// For each node, the last prefix, from 1, whose Interests can reach it.
     seen: Vec<usize>,
 }
 
@@ -93,7 +95,7 @@ impl<'g> Searches<'g> {
         Searches { graph, policy, demands, whole, two_sided, seen: vec![0; graph.nodes()] }
     }
 
-    /// Adds the entries of some prefixes that the same nodes produce.
+    /// Adds the entries of some prefixes with the same producers.
     fn add(&mut self, producers: &[NodeId], numbers: &[usize], made: &mut Vec<(usize, Made)>) {
         let Searches { graph, policy, demands, .. } = *self;
         let from = |number: &usize| {
@@ -102,7 +104,7 @@ impl<'g> Searches<'g> {
         };
         let wanted: Vec<usize> = numbers.iter().flat_map(from).collect();
         let many = matches!(policy, RoutingPolicy::KShortest(_) | RoutingPolicy::KDisjoint(_));
-        // Further next hops need the distances of nodes off the shortest ways.
+        // Further next hops need the distances of nodes off the shortest paths.
         let is_shortest = matches!(policy, RoutingPolicy::ShortestPath | RoutingPolicy::EqualCost);
         let distance = match is_shortest && wanted.len() <= FEW {
             true => self.two_sided.distances(producers, wanted.into_iter()),
@@ -134,7 +136,7 @@ impl<'g> Searches<'g> {
     }
 }
 
-/// The next hops of the nodes that Interests can come to, by their distance alone.
+/// Returns the next hops of the nodes that Interests can reach, by distance alone.
 fn by_distance(
     graph: &Graph,
     distance: &[u64],
@@ -155,8 +157,9 @@ fn by_distance(
     made
 }
 
-/// The next hops that the paths of all consumers give together. The first paths of all consumers come before the second
-/// ones, and so on. A path that would, with those before, lead an Interest back to a node is left out.
+/// Returns the next hops from the paths of all consumers. The first paths of all consumers come before the
+/// second ones, and so on. A path is left out if, with those before, it would lead an Interest back to a
+/// node.
 fn by_paths(
     graph: &Graph,
     paths: &mut Paths<'_>,
@@ -184,7 +187,8 @@ fn by_paths(
             }
         }
     }
-    // A consumer whose paths were all left out, and nodes on no path: until they meet a node with next hops.
+    // Consumers whose paths were all left out, and nodes on no path, follow a path until they meet a node
+    // with next hops.
     let others = demand.others.iter().map(|node| node.index());
     for from in consumers.into_iter().chain(others).filter(|&node| distance[node] != FAR) {
         if !hops.of.contains_key(&from) {
@@ -195,20 +199,20 @@ fn by_paths(
     hops.with_costs()
 }
 
-/// Next hops of nodes, without a circle.
+/// The next hops of nodes, without a loop.
 struct Hops<'g> {
     graph: &'g Graph,
-    /// 0 at a producer.
+    /// The distances; 0 at a producer.
     distance: &'g [u64],
     of: BTreeMap<usize, Vec<Way>>,
 }
 
 impl Hops<'_> {
-    /// Adds a path, unless it makes a circle.
+    /// Adds a path, unless it makes a loop.
     fn add(&mut self, from: usize, path: &[Way]) {
         let nodes = self.graph.nodes_of(from, path);
         let place: BTreeMap<usize, usize> = nodes.iter().enumerate().map(|(at, &node)| (node, at)).collect();
-        // A circle would go from a node of the path, by hops that are there, to one that is before it on the path.
+        // A loop would lead from a node of the path, by existing hops, to an earlier node of the path.
         let leads_back = |after: usize| {
             let mut to_visit = vec![nodes[after]];
             let mut seen = std::collections::BTreeSet::new();
@@ -232,11 +236,11 @@ impl Hops<'_> {
         }
     }
 
-    /// The next hops with what the cheapest way by each costs, cheapest first.
+    /// Returns the next hops with the cost of the cheapest path by each, cheapest first.
     fn with_costs(self) -> Vec<(usize, Vec<NextHop>)> {
         let mut cost: BTreeMap<usize, u64> = BTreeMap::new();
         for &start in self.of.keys() {
-            // A node has its cost after all that it leads to.
+            // The cost of a node is known after those of all nodes to which it leads.
             let mut stack = vec![start];
             while let Some(&node) = stack.last() {
                 let ways = || self.of.get(&node).into_iter().flatten();

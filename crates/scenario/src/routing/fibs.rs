@@ -1,4 +1,4 @@
-//! The entries of all nodes, to look names up in.
+//! The entries of all nodes, indexed for name look-ups.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,13 +8,13 @@ use crate::model::{NextHop, NodeId, Route};
 /// The FIBs of all nodes.
 #[derive(Clone, Debug)]
 pub struct Fibs<'s> {
-    /// By prefix, then by node.
+    /// The routes, by prefix, then by node.
     routes: Vec<&'s Route>,
     of_prefix: BTreeMap<&'s str, Range<usize>>,
 }
 
 impl<'s> Fibs<'s> {
-    /// The FIBs of these routes.
+    /// Returns the FIBs of these routes.
     pub fn new(routes: &'s [Route]) -> Fibs<'s> {
         let mut sorted: Vec<&Route> = routes.iter().collect();
         sorted.sort_by_key(|route| (&*route.prefix, route.node));
@@ -27,7 +27,7 @@ impl<'s> Fibs<'s> {
         Fibs { routes: sorted, of_prefix }
     }
 
-    /// The entries for a name.
+    /// Returns the entries for a name.
     pub fn of_name(&self, name: &str) -> FibsOfName<'_> {
         let parents = core::iter::successors(Some(name), |name| match name.rfind('/')? {
             0 if name.len() > 1 => Some("/"),
@@ -42,12 +42,12 @@ impl<'s> Fibs<'s> {
 /// The entries of all nodes for one name.
 #[derive(Clone, Debug)]
 pub struct FibsOfName<'f> {
-    /// Those of each prefix of the name, the longest first, each in the order of nodes.
+    /// The entries of each prefix of the name, the longest first, each in the order of nodes.
     by_length: Vec<&'f [&'f Route]>,
 }
 
 impl<'f> FibsOfName<'f> {
-    /// The next hops of a node, those of the longest prefix; none without an entry.
+    /// Returns the next hops of a node by its longest prefix; none without an entry.
     pub fn next_hops(&self, node: NodeId) -> &'f [NextHop] {
         let of_node = |routes: &&'f [&'f Route]| {
             routes.binary_search_by_key(&node, |route| route.node).ok().map(|at| routes[at])

@@ -1,4 +1,4 @@
-//! The FIB: shortest paths for each set of producers, or as given.
+//! The FIB: shortest paths for each set of producers, or given routes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,13 +15,13 @@ pub use fib::{Demand, routes};
 pub use fibs::{Fibs, FibsOfName};
 pub use view::NetworkView;
 
-/// The distance of a node from which no links lead to a target.
+/// The distance of a node that has no path to a target.
 pub const FAR: u64 = u64::MAX;
 
 /// A direction of a link: twice the link's number, plus the direction.
 pub type Way = u32;
 
-/// That way as the rest of the scenario has it.
+/// Returns the direction of a link that a way denotes.
 pub fn directed(way: Way) -> DirectedLink {
     DirectedLink { link: LinkId((way / 2) as usize), direction: (way % 2) as usize }
 }
@@ -29,37 +29,37 @@ pub fn directed(way: Way) -> DirectedLink {
 /// A neighbour of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Neighbour {
-    /// Its number.
+    /// The number of the neighbour.
     pub node: u32,
-    /// The way from the node to it.
+    /// The way from the node to the neighbour.
     pub way: Way,
-    /// What an Interest from the neighbour to the node costs: searches begin at producers.
+    /// The cost of an Interest from the neighbour to the node, because searches start at producers.
     towards: u64,
 }
 
-/// The graph: for each node its neighbours, by node, with the costs of the links.
+/// The graph: for each node its neighbours, in order, with the costs of the links.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// The neighbours of all nodes, one node after the other.
+    /// The neighbours of all nodes, node by node.
     neighbours: Vec<Neighbour>,
-    /// Where those of each node begin; one more at the end.
+    /// The start of each node's neighbours; one more at the end.
     begins: Vec<u32>,
-    /// The same without the costs: all that is read where links cost the same.
+    /// The neighbours without costs, which is all that is read if all links have the same cost.
     ends: Vec<u32>,
-    /// What an Interest costs by each way, and the node to which the way leads.
+    /// The cost of an Interest on each way, and the node to which the way leads.
     costs: Vec<u64>,
     heads: Vec<u32>,
     /// Whether all links cost the same.
     even: bool,
-    /// The largest power of two, as its exponent, that is not above any cost.
+    /// The exponent of the largest power of two that does not exceed any cost.
     width: u32,
     /// The highest cost.
     highest: u64,
 }
 
 impl Graph {
-    /// The graph of the links that are `usable`. The cost of a link by the metric is 1, its delay there and back in nanoseconds (at
-    /// least 1), or its cost in thousandths.
+    /// Builds the graph of the links that are `usable`. The cost of a link by the metric is 1, its round-trip
+    /// delay in nanoseconds (at least 1), or its cost in thousandths.
     pub fn new(nodes: usize, links: &[Link], metric: RoutingMetric, usable: impl Fn(usize) -> bool) -> Graph {
         let mut of = vec![Vec::new(); nodes];
         let (mut costs, mut heads) = (Vec::new(), Vec::new());
@@ -93,33 +93,33 @@ impl Graph {
         Graph { begins, ends, costs, heads, even, width: lowest.ilog2(), highest, neighbours }
     }
 
-    /// How many nodes it has.
+    /// Returns the number of nodes.
     fn nodes(&self) -> usize {
         self.begins.len() - 1
     }
 
-    /// The neighbours of a node.
+    /// Returns the neighbours of a node.
     pub fn neighbours(&self, node: usize) -> &[Neighbour] {
         &self.neighbours[self.begins[node] as usize..self.begins[node + 1] as usize]
     }
 
-    /// What an Interest costs by a way.
+    /// Returns the cost of an Interest on a way.
     pub fn cost(&self, way: Way) -> u64 {
         self.costs[way as usize]
     }
 
-    /// The node to which a way leads.
+    /// Returns the node to which a way leads.
     pub fn head(&self, way: Way) -> usize {
         self.heads[way as usize] as usize
     }
 
-    /// The nodes of a path from a node on.
+    /// Returns the nodes of a path that starts at a node.
     pub fn nodes_of(&self, from: usize, path: &[Way]) -> Vec<usize> {
         core::iter::once(from).chain(path.iter().map(|way| self.head(*way))).collect()
     }
 
-    /// The next hops of a node with what the way by each costs, cheapest first. Each is nearer to the target than the node,
-    /// so no Interest comes back.
+    /// Returns the next hops of a node with the cost of the path by each, cheapest first. Each is nearer to
+    /// the target than the node, so there is no loop.
     pub fn next_hops(&self, node: usize, distance: &[u64], policy: RoutingPolicy) -> Vec<NextHop> {
         let own = distance[node];
         if own == 0 || own == FAR {
@@ -142,7 +142,7 @@ impl Graph {
         hops
     }
 
-    /// The nodes that can be reached from one, in order.
+    /// Returns the nodes that can be reached from one, in order.
     pub fn reachable(&self, from: NodeId) -> Vec<usize> {
         let mut search = Search::new(self);
         let distance = search.distances(&[from], None);
@@ -150,21 +150,21 @@ impl Graph {
     }
 }
 
-/// Shortest paths in a graph, one search after the other in the same memory.
+/// Searches shortest paths in a graph. Successive searches use the same memory.
 #[derive(Debug)]
 pub struct Search<'g> {
     graph: &'g Graph,
     distance: Vec<u64>,
     /// The nodes with a distance.
     touched: Vec<u32>,
-    /// Nodes whose distance is asked for and not yet known.
+    /// The nodes whose distance is requested and not yet known.
     wanted: Vec<bool>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Nodes by their distance in steps of the graph's width, in a ring.
+    /// The nodes by distance in steps of the graph's width, in a ring.
     buckets: Vec<Vec<(u64, u32)>>,
 }
 
-/// Above so many buckets a heap is faster.
+/// With more buckets than this, a heap is faster.
 const MAX_BUCKETS: u64 = 1 << 12;
 
 impl<'g> Search<'g> {
@@ -180,8 +180,8 @@ impl<'g> Search<'g> {
         }
     }
 
-    /// The distance of every node to the nearest of `targets`. With `of`, only of these nodes and
-    /// of all that are nearer than the farthest of them; others may come out too far.
+    /// Returns the distance of every node to the nearest of `targets`. With `of`, only the distances of these
+    /// nodes, and of all that are nearer than the farthest of them, are exact; others may be too large.
     pub fn distances(&mut self, targets: &[NodeId], of: Option<&[usize]>) -> &[u64] {
         for node in self.touched.drain(..) {
             self.distance[node as usize] = FAR;
@@ -197,7 +197,7 @@ impl<'g> Search<'g> {
             }
         }
         let left = of.map(|_| left);
-        // From a node the distances go up by the highest cost at the most.
+        // From a node the distances increase by at most the highest cost.
         let buckets = (self.graph.highest >> self.graph.width) + 2;
         match self.graph.even {
             true => self.by_links(left),
@@ -210,14 +210,14 @@ impl<'g> Search<'g> {
         &self.distance
     }
 
-    /// Whether that was the last node that is wanted.
+    /// Returns whether that was the last requested node.
     fn is_last(&mut self, node: u32, left: &mut Option<usize>) -> bool {
         let Some(left) = left else { return false };
         *left -= usize::from(core::mem::take(&mut self.wanted[node as usize]));
         *left == 0
     }
 
-    /// Where links cost the same, nodes are met in the order of their distance.
+    /// If all links have the same cost, nodes are found in the order of their distance.
     fn by_links(&mut self, mut left: Option<usize>) {
         let mut next = 0;
         while next < self.touched.len() {
@@ -238,8 +238,8 @@ impl<'g> Search<'g> {
         }
     }
 
-    /// A bucket is no wider than the cheapest link, so no way leads from one of its nodes to another
-    /// that makes it nearer: all of them have their distance, in whatever order they are taken.
+    /// A bucket is no wider than the cheapest link, so no way from one of its nodes makes another one nearer.
+    /// All of them have their final distance, in any order.
     fn by_buckets(&mut self, mut left: Option<usize>, buckets: usize) {
         self.buckets.resize_with(buckets, Vec::new);
         self.buckets.iter_mut().for_each(Vec::clear);
@@ -300,19 +300,19 @@ impl<'g> Search<'g> {
     }
 }
 
-/// Given FIB entries: by prefix, then by node.
+/// Given FIB entries, by prefix, then by node.
 pub type Given = BTreeMap<String, BTreeMap<NodeId, GivenHops>>;
 
-/// What a given FIB entry has.
+/// A given FIB entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GivenHops {
-    /// Best first.
+    /// The next hops, best first.
     pub next_hops: Vec<(NodeId, DirectedLink)>,
-    /// The best one for strategies that keep to one, where that is another.
+    /// The best next hop for strategies that use one path, if it is another.
     pub single: Option<DirectedLink>,
 }
 
-/// The next hops that given entries have for a name at a node: those of the longest prefix.
+/// Returns the next hops that given entries have for a name at a node, by the longest prefix.
 pub fn lookup<'g>(given: &'g Given, name: &str, node: NodeId) -> Option<&'g [(NodeId, DirectedLink)]> {
     let mut prefix = name;
     loop {
@@ -356,7 +356,8 @@ mod tests {
         }
     }
 
-    /// A link's cost towards its second end is a thousand times its delay in ms, and twice as much towards the first.
+    /// The cost of a link towards its second end is a thousand times its delay in ms, and towards the first
+    /// twice as much.
     fn graph(n: usize, edges: Vec<(usize, usize, u64)>, metric: RoutingMetric) -> Graph {
         let links = edges.into_iter().filter(|(a, b, _)| a != b).map(|(a, b, ms)| {
             let cost = (1000 * ms).max(1);
@@ -389,7 +390,7 @@ mod tests {
     }
 
     fn graphs() -> impl Strategy<Value = (usize, Vec<(usize, usize, u64)>, Vec<usize>)> {
-        // Delays of all kinds: links of none (sorted by a heap), and such as fit buckets.
+        // Delays of all kinds: links without delay (sorted by a heap), and delays that fit in buckets.
         let delays = prop_oneof![Just(0u64..20), Just(1u64..20), Just(1000u64..1020)];
         (2usize..16, delays).prop_flat_map(|(n, delays)| {
             let edges = prop::collection::vec((0..n, 0..n, delays), 0..3 * n);
@@ -408,7 +409,7 @@ mod tests {
             let targets: Vec<NodeId> = targets.into_iter().map(NodeId).collect();
             let mut search = Search::new(&graph);
             let distance = search.distances(&targets, None).to_vec();
-            // A search that is asked for one node after the other has the same distances and next hops.
+            // A search for one node after the other gives the same distances and next hops.
             let mut some = Search::new(&graph);
             for u in (0..n).rev() {
                 let of = [u, n / 2];
@@ -439,7 +440,7 @@ mod tests {
                 prop_assert_eq!(&equal[..1], &one[..]);
                 prop_assert!(equal.iter().all(|h| h.cost == best));
                 prop_assert_eq!(&many[..equal.len()], &equal[..]);
-                // Every hop leads strictly nearer, so no way can come back.
+                // Every hop leads strictly nearer, so there is no loop.
                 prop_assert!(many.iter().all(|hop| distance[hop.node.index()] < best));
                 for neighbour in graph.neighbours(u) {
                     let v = neighbour.node as usize;
@@ -464,7 +465,7 @@ mod tests {
             let from: Vec<usize> = from.into_iter().map(|node| node % n).collect();
             let whole = Search::new(&graph).distances(&targets, None).to_vec();
             let mut two_sided = two_sided::TwoSided::new(&graph);
-            // What an earlier search knew is forgotten.
+            // Results of an earlier search are cleared.
             two_sided.distances(&[NodeId(0)], 0..n);
             let distance = two_sided.distances(&targets, from.iter().copied());
             for node in 0..n {
@@ -535,7 +536,7 @@ mod tests {
         made[0].iter().map(of).collect()
     }
 
-    /// Every simple path from a node, with its length.
+    /// Returns every simple path from a node, with its length.
     fn simple_paths(graph: &Graph, from: usize, producers: &[usize]) -> Vec<(u64, Vec<Way>)> {
         let mut found = Vec::new();
         let mut open = vec![(0, vec![], vec![from])];
@@ -578,7 +579,7 @@ mod tests {
                 let lengths: Vec<u64> = paths.k_shortest(from, k).iter().map(length).collect();
                 let best: Vec<u64> = all.iter().take(k).map(|path| path.0).collect();
                 prop_assert_eq!(lengths, best);
-                // Two disjoint paths share the fewest links, and then have the least sum of costs.
+                // Two disjoint paths share the fewest links, and then have the smallest sum of costs.
                 let disjoint = paths.k_disjoint(from, 2);
                 let shared = |a: &[Way], b: &[Way]| a.iter().filter(|way| b.contains(way)).count();
                 let pairs = all.iter().flat_map(|a| all.iter().map(move |b| (a, b)));
@@ -606,7 +607,7 @@ mod tests {
             let all: Vec<usize> = (0..n).collect();
             let hops = hops_of(&graph, policy, demand(&producers, &all));
             for from in (0..n).filter(|node| distance[*node] != FAR && distance[*node] != 0) {
-                // However Interests go, they are at a producer after fewer steps than there are nodes.
+                // Interests reach a producer after fewer steps than there are nodes, by any next hops.
                 let mut at = std::collections::BTreeSet::from([from]);
                 for _ in 0..n {
                     at = at.iter().filter(|node| !producers.contains(node)).flat_map(|node| hops[node].clone()).collect();
@@ -624,7 +625,7 @@ mod tests {
         let ring = BTreeMap::from([(0, vec![1, 2]), (1, vec![4]), (2, vec![3]), (3, vec![4]), (5, vec![0])]);
         assert_eq!(hops_of(&graph, RoutingPolicy::KDisjoint(2), demand(&[4], &[5])), ring);
         assert_eq!(hops_of(&graph, RoutingPolicy::KShortest(2), demand(&[4], &[5])), ring);
-        // With a consumer at 2, its second path over 0 would make a circle with the other's over 2.
+        // With a consumer at 2, its second path over 0 would make a loop with the other's over 2.
         assert_eq!(hops_of(&graph, RoutingPolicy::KShortest(2), demand(&[4], &[5, 2]))[&2].len(), 2);
         assert_eq!(hops_of(&graph, RoutingPolicy::KShortest(2), demand(&[4], &[5, 2]))[&0], [1]);
     }

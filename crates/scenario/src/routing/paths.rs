@@ -1,4 +1,4 @@
-//! Several paths from a consumer to a producer: the shortest ones, and such as share few links.
+//! Several paths from a consumer to a producer: the shortest ones, or those that share few links.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -8,21 +8,23 @@ use super::{FAR, Graph, Way};
 /// The ways of a path, from the consumer on.
 pub type Path = Vec<Way>;
 
-/// Searches paths in a graph to the nearest of some producers, one search after the other in the same memory.
+/// Searches paths in a graph to the nearest of some producers. Successive searches use the same memory.
 pub struct Paths<'g> {
     graph: &'g Graph,
     /// The distance of each node from the nearest producer; 0 at a producer.
     distance: &'g [u64],
-    /// What a node costs from the beginning of the present search, by which way it is reached, and the nodes that have this.
+    /// The cost of a node from the start of the current search, the way by which it is reached, and the nodes
+    /// that have one.
     cost: Vec<u64>,
     came_by: Vec<Way>,
     touched: Vec<usize>,
-    /// Nodes that the search leaves out.
+    /// The nodes that the search leaves out.
     closed: Vec<bool>,
 }
 
 impl<'g> Paths<'g> {
-    /// A search for paths to the producers. `distance` has the distance of each node from the nearest producer.
+    /// Prepares a search for paths to the producers. `distance` has the distance of each node from the
+    /// nearest producer.
     pub fn new(graph: &'g Graph, distance: &'g [u64]) -> Paths<'g> {
         let n = distance.len();
         Paths {
@@ -39,8 +41,8 @@ impl<'g> Paths<'g> {
         path.iter().map(|way| self.graph.cost(*way)).sum()
     }
 
-    /// The shortest path: at each node the cheapest next hop, of equal ones the first node and link. It ends at a node that
-    /// is `there`.
+    /// Returns the shortest path: at each node the cheapest next hop, of equal ones the first node and link.
+    /// It ends at a node for which `there` is true.
     pub fn shortest(&self, from: usize, there: impl Fn(usize) -> bool) -> Path {
         let (mut path, mut at) = (Path::new(), from);
         while self.distance[at] != 0 && self.distance[at] != FAR && !there(at) {
@@ -59,8 +61,8 @@ impl<'g> Paths<'g> {
         path
     }
 
-    /// At most `k` paths without loops, the shortest first (J. Y. Yen, Finding the k shortest loopless paths in a network,
-    /// Management Science 17(11), 1971).
+    /// Returns at most `k` paths without loops, the shortest first (J. Y. Yen, Finding the k shortest
+    /// loopless paths in a network, Management Science 17(11), 1971).
     pub fn k_shortest(&mut self, from: usize, k: usize) -> Vec<Path> {
         let mut found = vec![self.shortest(from, |_| false)];
         let mut candidates: BTreeSet<(u64, Path)> = BTreeSet::new();
@@ -84,8 +86,8 @@ impl<'g> Paths<'g> {
         found
     }
 
-    /// The shortest path from a node that does not begin with a way that is taken, past closed nodes: A*, with the distances of
-    /// the whole graph as the estimate.
+    /// Returns the shortest path from a node that does not begin with a way in `taken` and avoids closed
+    /// nodes: A*, with the distances of the whole graph as the estimate.
     fn detour(&mut self, from: usize, taken: &[Way]) -> Option<Path> {
         for node in self.touched.drain(..) {
             self.cost[node] = FAR;
@@ -120,7 +122,7 @@ impl<'g> Paths<'g> {
         None
     }
 
-    /// The path by which a search came.
+    /// Returns the path by which a search came.
     fn path_back(&self, from: usize, mut at: usize) -> Path {
         let mut path = Path::new();
         while at != from {
@@ -131,11 +133,12 @@ impl<'g> Paths<'g> {
         path
     }
 
-    /// At most `k` paths that together use as few links twice as can be, and of those the shortest in sum: successive shortest
-    /// paths of a flow of `k` units, in which the second unit on a link costs more than any path (as J. W. Suurballe and
-    /// R. E. Tarjan, Networks 14, 1984, for two). A flow of least cost has no circle.
+    /// Returns at most `k` paths that together share as few links as possible, and of those the ones with the
+    /// smallest total length. It uses successive shortest paths of a flow of `k` units, in which the second
+    /// unit on a link costs more than any path (as J. W. Suurballe and R. E. Tarjan, Networks 14, 1984, for
+    /// two). A flow of minimum cost has no loop.
     pub fn k_disjoint(&self, from: usize, k: usize) -> Vec<Path> {
-        // The way to a producer without the flow: so a search goes straight there.
+        // The distance to a producer without the flow, with which a search goes straight there.
         let potential = self.distance.iter().map(|distance| -i128::from(*distance)).collect();
         let mut flow = Flow { paths: self, on: BTreeMap::new(), potential };
         let mut units = 0;
@@ -149,26 +152,27 @@ impl<'g> Paths<'g> {
     }
 }
 
-/// More than any path costs, as the cost of a unit that is not the first one on a link.
+/// The cost of a unit that is not the first one on a link, which is more than that of any path.
 const SHARED: i128 = 1 << 80;
 const UNREACHED: i128 = i128::MAX;
 
 /// A flow from a consumer to producers.
 struct Flow<'p> {
     paths: &'p Paths<'p>,
-    /// Units on each way that has some.
+    /// The units on each way that has some.
     on: BTreeMap<Way, u32>,
-    /// Makes the costs of ways, also back, no less than 0. All producers have the same.
+    /// Potentials that make the costs of ways, in both directions, non-negative. All producers have the same
+    /// potential.
     potential: Vec<i128>,
 }
 
 impl Flow<'_> {
-    /// The cost of a unit that is there already beside others.
+    /// Returns the cost of a unit beside `others` other units.
     fn cost(&self, way: Way, others: u32) -> i128 {
         i128::from(self.paths.graph.cost(way)) + if others > 0 { SHARED } else { 0 }
     }
 
-    /// What one more unit costs by a way; it takes back one in the other direction, if there is one.
+    /// Returns the cost of one more unit on a way. It cancels one in the other direction, if there is one.
     fn cost_of_more(&self, way: Way) -> i128 {
         match self.on.get(&(way ^ 1)) {
             Some(units) => -self.cost(way ^ 1, units - 1),
@@ -176,7 +180,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Sends one more unit by the cheapest way. Whether there is one.
+    /// Sends one more unit by the cheapest way. Returns whether there is one.
     fn augment(&mut self, from: usize) -> bool {
         let n = self.potential.len();
         let (mut cost, mut came_by) = (vec![UNREACHED; n], vec![None; n]);
@@ -218,7 +222,7 @@ impl Flow<'_> {
         true
     }
 
-    /// Takes a unit out of the flow.
+    /// Removes a unit from the flow. Returns its path.
     fn take_path(&mut self, from: usize) -> Path {
         let (mut path, mut at) = (Path::new(), from);
         while self.paths.distance[at] != 0 {

@@ -1,4 +1,5 @@
-//! Shortest ways of a few nodes: searches from both ends, which meet. In a network of many nodes they see a small part of it.
+//! Shortest paths of a few nodes by searches from both ends. In a large network they visit only a small part
+//! of it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +7,7 @@ use std::collections::BinaryHeap;
 use super::{FAR, Graph, Neighbour};
 use crate::model::NodeId;
 
-/// Searches from some nodes to targets, one after the other in the same memory.
+/// Searches from some nodes to targets. Successive searches use the same memory.
 #[derive(Debug)]
 pub struct TwoSided<'g> {
     graph: &'g Graph,
@@ -14,7 +15,7 @@ pub struct TwoSided<'g> {
     ahead: Side,
     /// From the targets back.
     back: Side,
-    /// What is known of distances to the nearest target, and of which nodes.
+    /// The known distances to the nearest target, and the nodes that have one.
     distance: Vec<u64>,
     known: Vec<u32>,
 }
@@ -25,7 +26,7 @@ struct Side {
     distance: Vec<u64>,
     /// The nodes with a distance.
     touched: Vec<u32>,
-    /// Those of which it is final, in the order of their distance.
+    /// The nodes with a final distance, in the order of the distance.
     settled: Vec<u32>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
@@ -35,7 +36,7 @@ impl Side {
         Side { distance: vec![FAR; nodes], touched: Vec::new(), settled: Vec::new(), heap: BinaryHeap::new() }
     }
 
-    /// Forgets all, and begins at these nodes.
+    /// Clears the state, and starts at these nodes.
     fn begin(&mut self, at: impl Iterator<Item = usize>) {
         for node in self.touched.drain(..) {
             self.distance[node as usize] = FAR;
@@ -56,7 +57,7 @@ impl Side {
         }
     }
 
-    /// The least distance that is not final; all lesser ones are.
+    /// Returns the smallest distance that is not final. All smaller ones are final.
     fn next(&mut self) -> u64 {
         while let Some(&Reverse((distance, node))) = self.heap.peek() {
             if distance == self.distance[node as usize] {
@@ -67,8 +68,8 @@ impl Side {
         FAR
     }
 
-    /// Makes that distance final and goes on to the node's neighbours. The least length of a way to the other end through
-    /// one of these.
+    /// Makes that distance final and visits the node's neighbours. Returns the smallest length of a path to
+    /// the other end through one of these.
     fn step(&mut self, graph: &Graph, cost: impl Fn(&Neighbour) -> u64, other: &Side) -> u64 {
         let Some(Reverse((distance, node))) = self.heap.pop() else { return FAR };
         self.settled.push(node);
@@ -89,8 +90,8 @@ impl<'g> TwoSided<'g> {
         TwoSided { graph, ahead, back, distance: vec![FAR; nodes], known: Vec::new() }
     }
 
-    /// The distances to the nearest of `targets` of all nodes on the shortest ways from the nodes `from`. Those of other nodes
-    /// may come out too far.
+    /// Returns the distances to the nearest of `targets` of all nodes on the shortest paths from the nodes
+    /// `from`. Those of other nodes may be too large.
     pub fn distances(&mut self, targets: &[NodeId], from: impl Iterator<Item = usize>) -> &[u64] {
         for node in self.known.drain(..) {
             self.distance[node as usize] = FAR;
@@ -114,8 +115,8 @@ impl<'g> TwoSided<'g> {
         *known = distance.min(*known);
     }
 
-    /// Goes on until all shortest ways from a node are known: each has a link between two nodes whose distances from the two
-    /// ends are final.
+    /// Continues until all shortest paths from a node are known: each has a link between two nodes whose
+    /// distances from the two ends are final.
     fn meet(&mut self, from: usize) {
         let graph = self.graph;
         self.ahead.begin(core::iter::once(from));
@@ -136,7 +137,8 @@ impl<'g> TwoSided<'g> {
         if least == FAR {
             return;
         }
-        // From the middle back to the node. No distance is too small, so a sum of `least` is a shortest way.
+        // From the middle back to the node. No distance is too small, so a sum equal to `least` is a shortest
+        // path.
         for at in (0..self.ahead.settled.len()).rev() {
             let node = self.ahead.settled[at];
             let own = self.ahead.distance[node as usize];

@@ -9,8 +9,8 @@ use crate::model::{Event, NodeId, Route, Scenario};
 use crate::names::covers;
 
 impl Scenario {
-    /// The times at which routing takes note of events, each with the event's number; none after the run, nor where next hops
-    /// never change.
+    /// Iterates over the times at which routing notices events, each with the event's number; none after the
+    /// run's end, and none if next hops never change.
     pub fn learned(&self) -> impl Iterator<Item = (Span, usize)> + '_ {
         let converge = self.routing.converge.into_iter();
         let events = converge.flat_map(|converge| {
@@ -19,19 +19,19 @@ impl Scenario {
         events.filter(|&(at, number)| at < self.duration && changes_routes(&self.events[number].what))
     }
 
-    /// The first time at which next hops may change.
+    /// Returns the first time at which next hops may change.
     pub fn routes_change_at(&self) -> Option<Span> {
         self.learned().next().map(|(at, _)| at)
     }
 }
 
-/// Whether next hops may be others because of an event.
+/// Returns whether an event may change next hops.
 fn changes_routes(event: &Event) -> bool {
     use Event::{FlowProducers, LinkDown, LinkUp, NodeDown, NodeUp};
     matches!(event, LinkDown { .. } | LinkUp { .. } | NodeDown { .. } | NodeUp { .. } | FlowProducers { .. })
 }
 
-/// What routing knows of a network: what works, and where the producers are.
+/// Routing's view of a network: the working links and nodes, and the places of the producers.
 #[derive(Clone, Debug)]
 pub struct NetworkView {
     links: Vec<bool>,
@@ -41,7 +41,7 @@ pub struct NetworkView {
 }
 
 impl NetworkView {
-    /// At the start of a run.
+    /// Returns the view at the start of a run.
     pub fn new(scenario: &Scenario) -> NetworkView {
         NetworkView {
             links: vec![true; scenario.links.len()],
@@ -50,7 +50,7 @@ impl NetworkView {
         }
     }
 
-    /// Takes note of an event.
+    /// Applies an event to the view.
     pub fn learn(&mut self, event: &Event) {
         match event {
             Event::LinkDown { link } => self.links[link.index()] = false,
@@ -66,8 +66,9 @@ impl NetworkView {
         }
     }
 
-    /// The FIB entries in this state, without those of given routes, in the order of prefixes and nodes. Nodes that have an
-    /// entry in `now` keep one as long as a producer can be reached: Interests may be under way to them.
+    /// Returns the FIB entries in this state, without those of given routes, in the order of prefixes and
+    /// nodes. Nodes that have an entry in `now` keep one while a producer can be reached, because Interests
+    /// may be on their way to them.
     pub fn routes(&self, scenario: &Scenario, now: &[Route]) -> Vec<Route> {
         let links = &scenario.links;
         let works = |link: usize| {
@@ -98,7 +99,7 @@ impl NetworkView {
             }
             demands[number].producers.extend(producers);
             demands[number].consumers.push(flow.consumer);
-            // Where it was produced before, Interests may come, too.
+            // Interests may also come to the earlier producers.
             demands[number].others.extend(&flow.producers);
         }
         for demand in &mut demands {

@@ -1,4 +1,4 @@
-//! The scenarios in the repository are those that are built in.
+//! The scenarios in the repository are the built-in ones.
 
 use std::fs;
 use std::path::PathBuf;

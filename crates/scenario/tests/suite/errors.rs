@@ -1,11 +1,11 @@
-//! Every mistake is answered with its place, and with what would be right.
+//! Every mistake is reported with its position and with a correction.
 use weir_scenario::{Override, Scenario, builtin};
 
 fn dumbbell() -> &'static str {
     builtin("qsccp/dumbbell").unwrap()
 }
 
-/// What is said about the dumbbell with a piece of its text replaced.
+/// Returns the errors of the dumbbell with a piece of its text replaced.
 fn said(old: &str, new: &str) -> String {
     assert!(dumbbell().contains(old), "the file has no {old}");
     let text = dumbbell().replacen(old, new, 1);
@@ -19,7 +19,7 @@ fn set(overrides: &[&str]) -> Result<Scenario, String> {
         .map_err(|e| e.to_string())
 }
 
-/// What is said about a small scenario with these lines at its end.
+/// Returns the errors of a small scenario with these lines at its end.
 fn small(end: &str) -> String {
     let text = format!(
         "title = \"t\"\nduration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\", \"C\"]\n{end}"
@@ -115,7 +115,7 @@ fn an_override_is_named_as_it_was_given() {
     );
 }
 
-/// Files need the quotes, so users write them here too.
+/// Quotes are necessary in files, so users also write them here.
 #[test]
 fn a_part_of_a_path_may_stand_in_quotes() {
     for (path, key) in [
@@ -233,7 +233,7 @@ fn links_and_nodes_that_cannot_be_are_refused() {
         ("[[node]]\nname = \"A>B\"\n".into(), "`A>B` is not a node's name"),
         ("[[node]]\nname = \"D{3..1}\"\n".into(), "is reversed"),
         ("[[node]]\nname = \"D\"\ncache_policy = \"mru\"\n".into(), "`mru` is not one of \"lru\", \"fifo\""),
-        ("[[node]]\nname = \"D\"\ncache_placement = \"lcd\"\n".into(), "`lcd` is no placement"),
+        ("[[node]]\nname = \"D\"\ncache_placement = \"lcd\"\n".into(), "`lcd` is not a placement"),
         (
             "[[node]]\nname = \"D\"\nforwarder = \"ndfd\"\n".into(),
             "`ndfd` is not one of \"weir\", \"ndnd\", \"nfd\"",
@@ -241,7 +241,7 @@ fn links_and_nodes_that_cannot_be_are_refused() {
         ("[[node]]\nname = \"D\"\ncommand = [\"a\", \"b\"]\n".into(), "is not a text"),
         (
             "[[node]]\nname = \"D\"\ncache_placement = \"probability 2\"\n".into(),
-            "`probability 2` is no placement",
+            "`probability 2` is not a placement",
         ),
         ("[[node]]\nname = \"D{1..3}\"\nposition = [[0, 0]]\n".into(), "1 positions for 3 nodes"),
         (
@@ -344,7 +344,7 @@ fn a_single_next_hop_is_one_of_those_of_its_node() {
     };
     for (single, part) in [
         ("\"A->D\"", "there is no node `D`"),
-        ("\"C->A\"", "A is no next hop of C in `hops`"),
+        ("\"C->A\"", "A is not a next hop of C in `hops`"),
         ("\"A->B|C\"", "A has more than one single next hop"),
         ("\"A->B\", \"A->C\"", "A has its single next hop already"),
     ] {
@@ -483,7 +483,7 @@ fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
 #[test]
 fn parameters_are_values_not_lists() {
     let said = small("[scheme.qsccp]\nweights = [1, 2]\n");
-    assert!(said.contains("scheme.qsccp.weights: a list is no parameter"), "{said}");
+    assert!(said.contains("scheme.qsccp.weights: a list is not a parameter"), "{said}");
 }
 
 #[test]
@@ -556,7 +556,7 @@ fn a_sample_that_would_not_fit_names_the_smallest_that_does() {
 fn the_sample_that_none_gives_fits_however_large_the_network() {
     let text = "title = \"t\"\nduration = \"300 s\"\nscheme.default = \"fixed\"\n[generate]\nkind = \"line\"\n\
                 nodes = 15001\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
-    // 30 000 directions of links: 666 steps at most.
+    // With 30 000 directions of links there are at most 666 steps.
     assert_eq!(Scenario::parse("g", "g.toml", text, &[]).unwrap().sample.to_string(), "500 ms");
 }
 
@@ -575,7 +575,7 @@ fn what_an_override_makes_wrong_is_said_of_the_override() {
     assert!(said.starts_with("--set window.steady.to=140s: "), "{said}");
     let said = minimal(&["flow.*.start=4s", "flow.*.stop=3s"]).unwrap_err();
     assert!(said.starts_with("--set flow.*.stop=3s: "), "{said}");
-    // A mistake of the file stays one of the file.
+    // A mistake in the file is reported as one of the file.
     let text = dumbbell().replacen("rate = \"10 Mb/s\"", "ratee = \"10 Mb/s\"", 1);
     let over = [Override::parse("link.C1-R1.loss=0.1").unwrap()];
     let said = Scenario::parse("d", "d.toml", &text, &over).unwrap_err().to_string();
@@ -734,10 +734,10 @@ fn all_errors_of_a_file_are_shown_in_its_order_and_none_that_follows_from_anothe
     let lines: Vec<u32> = error.errors().map(|error| error.line()).collect();
     assert!(lines.is_sorted() && lines.iter().all(|line| *line > 0), "{lines:?}");
     assert!(error.to_string().ends_with("\n\n11 errors"), "{error}");
-    // Not TOML: each line of it.
+    // Text that is not TOML: each wrong line is reported.
     let said = Scenario::parse("x", "x.toml", "title = t\nduration = 10 s\n", &[]).unwrap_err();
     assert_eq!(said.errors().map(|error| error.line()).collect::<Vec<_>>(), [1, 2], "{said}");
-    // An override is blamed for its own errors alone.
+    // An override is blamed only for its own errors.
     let overrides = [Override::parse("flow.f.start=11 s").unwrap()];
     let text = format!(
         "title = \"t\"\nduration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\"]\n{LINK}loss = 2\n{FLOW}"
@@ -759,7 +759,7 @@ fn a_prefix_leaves_room_for_a_segment_and_a_queue_for_a_packet() {
     let queue = |bytes: &str| small(&format!("{LINK}queue = \"{bytes}\"\n{FLOW}"));
     assert!(queue("1 B").contains("link.A-B.queue: a queue of 1 B has no room for one packet of flow f"));
     assert!(queue("1 kB").contains("no room for one packet") && queue("1200 B") == "fine");
-    // Over a link without flows nothing needs room.
+    // A link without flows needs no room.
     let idle = LINK.replace("\"A\"", "\"C\"");
     assert_eq!(small(&format!("{LINK}{idle}queue = \"1 B\"\n{FLOW}")), "fine");
 }
@@ -821,9 +821,9 @@ fn random_traffic_that_cannot_be_is_refused() {
         let message = small(&format!("{LINK}{FLOW}{keys}\n"));
         assert!(message.contains(part), "{keys}: {message}");
     };
-    wrong("arrivals = \"often\"", "no process of arrivals");
+    wrong("arrivals = \"often\"", "not a process of arrivals");
     wrong("arrivals = \"often\"", "poisson 5/s");
-    wrong("arrivals = \"poisson 5\"\namount = 1", "no rate of requests");
+    wrong("arrivals = \"poisson 5\"\namount = 1", "not a rate of requests");
     wrong("arrivals = \"poisson 5/s\"", "the requests have no amount");
     wrong("amount = \"pareto 5 shape 1\"", "has no mean");
     wrong("amount = \"normal 5\"", "exponential 50");
@@ -849,7 +849,7 @@ fn random_traffic_that_cannot_be_is_refused() {
     );
 }
 
-/// What is said about a link with these keys, of a scenario beside these files.
+/// Returns the errors of a link with these keys, in a scenario with these files.
 fn of_link(keys: &str, event: &str) -> String {
     struct Beside;
     impl weir_scenario::Files for Beside {

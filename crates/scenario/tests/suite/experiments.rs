@@ -1,4 +1,4 @@
-//! Every kind of experiment of the five papers can be said in the format.
+//! Every kind of experiment of the five papers can be written in the format.
 use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::tables::cs::CsPolicy;
@@ -30,7 +30,7 @@ fn dumbbell(overrides: &[&str]) -> Scenario {
     built_in("qsccp/dumbbell", overrides)
 }
 
-/// The next hops of a node for a prefix, by name.
+/// Returns the next hops of a node for a prefix, by name.
 fn hops<'s>(s: &'s Scenario, node: &str, prefix: &str) -> Vec<&'s str> {
     let node = s.node(node).unwrap();
     let route = s.routes.iter().find(|r| r.node == node && *r.prefix == *prefix);
@@ -125,7 +125,7 @@ fn a_shorter_run_leaves_out_what_it_does_not_come_to() {
     assert!(s.notes.iter().any(|n| n == "window steady cut: the run ends at 60 s"), "{:?}", s.notes);
     let s = dumbbell(&["duration=10 s"]);
     assert!(s.windows.is_empty());
-    // Those over the whole run are still there.
+    // Expectations over the whole run remain.
     assert!(s.expectations.iter().any(|e| e.metric == Metric::Lost));
 }
 
@@ -403,7 +403,7 @@ amount = [1, 2, 3, 4]
     assert_eq!(s.flows[3].start, Span::from_secs(4));
 }
 
-/// FIB entries of qsccp4-1-single.cpp.
+/// The FIB entries of qsccp4-1-single.cpp.
 const ABILENE_SINGLE: [(&str, &str); 3] = [
     (
         "/Amazon",
@@ -422,7 +422,7 @@ const ABILENE_SINGLE: [(&str, &str); 3] = [
     ),
 ];
 
-/// FIB entries of qsccp4-2-multi.cpp.
+/// The FIB entries of qsccp4-2-multi.cpp.
 const ABILENE_MULTIPATH: [(&str, &str); 3] = [
     (
         "/Amazon",
@@ -441,7 +441,7 @@ const ABILENE_MULTIPATH: [(&str, &str); 3] = [
     ),
 ];
 
-/// FIB entries of qsccp5.cpp, whose /C1 to /C8 are /H, /F, /D, /C, /B, /A, /E and /G of the paper.
+/// The FIB entries of qsccp5.cpp, whose /C1 to /C8 are /H, /F, /D, /C, /B, /A, /E and /G of the paper.
 const GEANT: [(&str, &str); 8] = [
     (
         "/H",
@@ -493,21 +493,21 @@ const GEANT: [(&str, &str); 8] = [
     ),
 ];
 
-/// FIB entries of qsccp2.cpp.
+/// The FIB entries of qsccp2.cpp.
 const TREE: [(&str, &str); 3] = [
     ("/A", "C1→R1; R1→R2|R3; R2→P1; R3→P2"),
     ("/B", "C2→R1; R1→R2|R3; R2→P1; R3→P3"),
     ("/C", "C3→R1; R1→R2|R3; R2→P1; R3→P4"),
 ];
 
-/// FIB entries of qsccp3-1.cpp and qsccp3-2.cpp.
+/// The FIB entries of qsccp3-1.cpp and qsccp3-2.cpp.
 const DIAMOND: [(&str, &str); 3] = [
     ("/A", "C1→R1; R1→R2; R2→R3|R4|R5; R4→R3|R5; R3→R6; R5→R6; R6→P1|P4"),
     ("/B", "C2→R1; R1→R2; R2→R3|R4|R5; R4→R3|R5; R3→R6; R5→R6; R6→P2|P4"),
     ("/C", "C3→R1; R1→R2; R2→R3|R4|R5; R4→R3|R5; R3→R6; R5→R6; R6→P3|P4"),
 ];
 
-/// The FIB for a prefix, an entry `R6→R7|R5`, sorted.
+/// Returns the FIB for a prefix, with entries such as `R6→R7|R5`, sorted.
 fn fib(s: &Scenario, prefix: &str) -> Vec<String> {
     let name = |node: NodeId| s.nodes[node.index()].name.as_str();
     let entries = s.routes.iter().filter(|r| *r.prefix == *prefix).map(|r| {
@@ -541,10 +541,10 @@ fn the_routes_of_qsccp_are_those_of_the_authors_files() {
     }
 }
 
-/// All ways that Interests of a flow can take, from its consumer to a producer.
+/// Returns all paths that Interests of a flow can take, from its consumer to a producer.
 ///
 /// # Panics
-/// If one of them runs in a circle or ends elsewhere.
+/// Panics if a path has a loop or a dead end.
 fn ways(s: &Scenario, flow: &Flow) -> Vec<Vec<NodeId>> {
     let mut begun = vec![vec![flow.consumer]];
     let mut complete = Vec::new();
@@ -564,7 +564,7 @@ fn ways(s: &Scenario, flow: &Flow) -> Vec<Vec<NodeId>> {
     complete
 }
 
-/// Propagation delay there and back.
+/// Returns the round-trip propagation delay.
 fn round_trip(s: &Scenario, way: &[NodeId]) -> Span {
     let delay = |pair: &[NodeId]| {
         let link = s.link_between(pair[0], pair[1]).unwrap().link;
@@ -590,7 +590,7 @@ fn no_way_of_qsccp_runs_in_a_circle_and_paths_are_as_long_as_the_paper_says() {
             assert_eq!(trips, wanted, "{name}, {}", flow.prefix);
         }
     }
-    // How many ways there are, over all consumers.
+    // The number of paths, over all consumers.
     for (name, count) in [("qsccp/abilene-single", 24), ("qsccp/abilene-multipath", 42), ("qsccp/geant", 147)]
     {
         let s = built_in(name, &[]);
@@ -599,8 +599,8 @@ fn no_way_of_qsccp_runs_in_a_circle_and_paths_are_as_long_as_the_paper_says() {
     }
 }
 
-/// The most Data that the routes and links let a flow have when it is alone, bit/s: Ford and Fulkerson's
-/// augmenting paths.
+/// Returns the largest rate of Data that the routes and links give a flow without competition, bit/s, by the
+/// augmenting paths of Ford and Fulkerson.
 fn maximum_flow(s: &Scenario, flow: &Flow) -> u64 {
     let mut left: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
     for route in s.routes.iter().filter(|r| *r.prefix == *flow.prefix) {
@@ -640,7 +640,7 @@ fn way_with_room(flow: &Flow, left: &BTreeMap<(NodeId, NodeId), u64>) -> Option<
     None
 }
 
-/// The rate of the narrowest link of a way, for Data.
+/// Returns the rate of the narrowest link of a path, for Data.
 fn width(s: &Scenario, way: &[NodeId]) -> u64 {
     let rate = |pair: &[NodeId]| {
         let link = s.link_between(pair[1], pair[0]).unwrap();
@@ -649,8 +649,8 @@ fn width(s: &Scenario, way: &[NodeId]) -> u64 {
     way.windows(2).map(rate).min().unwrap()
 }
 
-/// Where a few flows are to fill several paths, a scheme that keeps to one has no narrower path than need be. In networks
-/// whose links many flows share it has the shortest.
+/// If a few flows have to fill several paths, a scheme with one path gets the widest possible. In networks
+/// whose links are shared by many flows it gets the shortest.
 #[test]
 fn schemes_that_keep_to_one_path_have_the_widest() {
     let mut with_singles = 0;
@@ -732,7 +732,7 @@ fn generated_networks_are_connected_and_the_same_every_time() {
                  rate = [\"10 Mb/s\", \"100 Mb/s\"]\ndelay = [\"1 ms\", \"9 ms\"]\n[generate.flows]\ncount = 40\n\
                  classes = [\"EF\", \"BE\"]\namount = 10\n"
             );
-            // Every flow reaches its producer, or this fails.
+            // Parsing fails unless every flow reaches its producer.
             let s = parse(&text, &[]);
             let again = parse(&text, &[]);
             assert_eq!((s.nodes.len(), s.flows.len()), (nodes, 40), "{kind}");
@@ -875,7 +875,7 @@ fn links_between_the_same_nodes_have_names() {
             s.routes.iter().find(|route| *route.prefix == *prefix && route.node == NodeId(0)).unwrap();
         route.next_hops.iter().map(|hop| (hop.link.link.index(), hop.link.direction, hop.cost)).collect()
     };
-    // Interests from A to B cost 0.5 by the upper link, and 2 by the other; then 1.
+    // Interests from A to B cost 0.5 on the upper link, and 2 on the other; later 1.
     assert_eq!(hops("/a"), [(1, 1, 1500), (0, 0, 3000)]);
     assert_eq!(hops("/g"), [(1, 1, 1), (0, 0, 2)]);
     let rate = [Rate::from_mbps(1), Rate::from_mbps(3)];

@@ -11,7 +11,7 @@ fn check(text: &str, overrides: &[Override]) {
     }
 }
 
-/// Pieces that files are made of.
+/// The pieces of generated files.
 fn piece() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         "{0..99999}",

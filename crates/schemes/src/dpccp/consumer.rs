@@ -1,4 +1,4 @@
-//! The consumer: learns paths, and shares one sequence of segments among its sub-flows.
+//! The consumer: discovers paths, and divides one sequence of segments among its sub-flows.
 //!
 //! ```text
 //!   Interests that explore --> Data with an unknown label --> a new sub-flow
@@ -20,17 +20,18 @@ use super::signals::HopsAndFlags;
 use super::subflow::{Arrival, NUMBERS, Subflow, is_since};
 use crate::pacing;
 
-/// More sub-flows are not kept: labels come from strangers.
+/// The largest number of sub-flows. It is bounded because labels come from the network.
 const SUBFLOWS: usize = 16;
-/// In a tag: which slot, the highest being for exploration; above it the Interest's number.
+/// Bits of a tag that hold the slot of the sub-flow. The highest slot means exploration. The bits above hold
+/// the Interest's number.
 const SLOT_BITS: u32 = 6;
 const EXPLORER: u32 = (1 << SLOT_BITS) - 1;
-/// By what the time between explorations grows when one shows nothing new.
+/// The time between explorations is multiplied by this if an exploration finds nothing new.
 const PATIENCE: f64 = 1.25;
-/// A path is not given up before so many control cycles.
+/// A path is kept for at least this number of control cycles without Data.
 const UNHEARD_CYCLES: u64 = 4;
 
-/// The action that is due first.
+/// The next action that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     Exploration,
@@ -41,14 +42,14 @@ enum Due {
 #[derive(Debug)]
 pub(super) struct Consumer {
     settings: Settings,
-    /// One at least.
+    /// The sub-flows; never empty.
     subflows: Vec<Subflow>,
     explore_at: Time,
-    /// Time between explorations.
+    /// The time between explorations.
     exploration: Span,
-    /// The next Interest's.
+    /// The number of the next Interest.
     number: u32,
-    /// Expected size of Data, for the gauge.
+    /// The expected size of Data, for the gauge.
     size: Bytes,
 }
 
@@ -75,7 +76,7 @@ impl Consumer {
         first
     }
 
-    /// The next sub-flow in turn, for greedy sources.
+    /// Returns the next sub-flow in turn, for a greedy source, which sends without a permit.
     fn unasked(&mut self, now: Time) -> Due {
         if self.explore_at <= now {
             return Due::Exploration;
@@ -83,7 +84,7 @@ impl Consumer {
         Due::Subflow(pacing::deal(&mut self.subflows, |one| one.requested, |one| &mut one.credit))
     }
 
-    /// Ends the control cycles that are over.
+    /// Ends the control cycles whose time is over.
     fn end_cycles(&mut self, now: Time) {
         for place in 0..self.subflows.len() {
             if self.subflows[place].cycle_ends() <= now {
@@ -93,7 +94,7 @@ impl Consumer {
         }
     }
 
-    /// (16): α_r = α_s·x_r/y_s. A small α_r is raised; the sum is α_s all the same (condition 2).
+    /// (16): α_r = α_s·x_r/y_s. Raises a small α_r to the minimum; the sum remains α_s (condition 2).
     fn share_set_point(&mut self) {
         let total: f64 = self.subflows.iter().map(|subflow| subflow.rate).sum();
         let (whole, count) = (self.settings.set_point, self.subflows.len() as f64);
@@ -104,22 +105,22 @@ impl Consumer {
         }
     }
 
-    /// An Interest leaves that looks for paths.
+    /// Sends an Interest that looks for paths.
     fn explore(&mut self, ev: &mut SendEvent<'_>) {
-        // Not at equal times: consumers that began together would meet for ever.
+        // The times are random: consumers that started together would otherwise explore together for ever.
         self.explore_at = ev.now + self.exploration.scale(0.5 + ev.random.unit());
         self.exploration = self.exploration.scale(PATIENCE).min(self.settings.longest_exploration);
         HopsAndFlags::EXPLORING.write(ev.interest);
         self.forget_unheard(ev.now);
     }
 
-    /// Something is new: looks for more.
+    /// Schedules an exploration soon, because something new was found.
     fn explore_soon(&mut self, now: Time) {
         self.exploration = self.settings.exploration;
         self.explore_at = self.explore_at.min(now + self.exploration);
     }
 
-    /// Gives up paths without Data; Interests of the last one are again forwarded by name.
+    /// Gives up paths without Data. If none is left, Interests are forwarded by name again.
     fn forget_unheard(&mut self, now: Time) {
         let memory = self.settings.path_memory;
         let is_lost = |subflow: &Subflow| {
@@ -137,13 +138,13 @@ impl Consumer {
         self.share_set_point();
     }
 
-    /// The sub-flow that an Interest was of, if it lives.
+    /// Returns the sub-flow that sent the Interest with this tag, if it still exists.
     fn of_tag(&self, tag: u32) -> Option<usize> {
         let (slot, number) = (tag & EXPLORER, tag >> SLOT_BITS);
         self.subflows.iter().position(|subflow| subflow.slot == slot && is_since(number, subflow.since))
     }
 
-    /// The sub-flow of the way that a Data came.
+    /// Returns the sub-flow of the path by which a Data came.
     fn of_label(&mut self, label: Label, now: Time) -> Option<usize> {
         if let Some(place) = self.subflows.iter().position(|subflow| subflow.label.covers(label)) {
             return Some(place);
@@ -201,7 +202,7 @@ impl FlowControl for Consumer {
         let asked = self.of_tag(ev.tag);
         let is_of = |place: &usize| octet.is_aggregated() || self.subflows[*place].label.covers(label);
         let place = match asked.filter(is_of) {
-            // It tells of another's path.
+            // The Data was on the path of another Interest.
             None if octet.is_aggregated() => None,
             None => self.of_label(label, ev.now),
             place => place,
@@ -227,12 +228,13 @@ impl FlowControl for Consumer {
         self.end_cycles(ev.now);
     }
 
-    /// No sooner than on the slowest path: of several, most answers come by faster ones.
+    /// The timeout is at least that of the slowest path. With several paths, most answers come by the faster
+    /// ones.
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
         rto.max(self.longest() * 2).min(lifetime)
     }
 
-    /// Later Interests overtake earlier ones where paths and sources are several.
+    /// With several paths and sources, later Interests overtake earlier ones.
     fn longest_wait(&self) -> Span {
         self.longest().scale(PATIENCE)
     }
@@ -244,7 +246,7 @@ impl FlowControl for Consumer {
 }
 
 impl Consumer {
-    /// The longest round trip of late.
+    /// Returns the longest recent round trip.
     fn longest(&self) -> Span {
         self.subflows.iter().map(Subflow::cycle).max().unwrap_or(Span::ZERO)
     }
@@ -262,7 +264,7 @@ mod tests {
     const SIZE: Bytes = Bytes::new(1000);
     const RTT: Span = Span::from_millis(100);
 
-    /// A sent Interest: its fields and its tag.
+    /// An Interest that was sent: its fields and its tag.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Sent {
         label: Option<u64>,
@@ -270,13 +272,13 @@ mod tests {
         tag: u32,
     }
 
-    /// A consumer, and what comes to it.
+    /// A consumer, with a test in the place of the network.
     struct Bench {
         consumer: Consumer,
         random: Random,
         now: Time,
         is_permitted: bool,
-        /// Of the link, without its queue.
+        /// Round-trip time of the link without its queue.
         rtt: Span,
     }
 
@@ -312,7 +314,7 @@ mod tests {
             Sent { label, octet: HopsAndFlags::of(&interest), tag }
         }
 
-        /// Interests until a time, each sent when it is due.
+        /// Returns the Interests sent until `until`, each at the time when it was due.
         fn run(&mut self, until: Time) -> Vec<Sent> {
             let mut sent = Vec::new();
             while self.permit() <= until {
@@ -323,7 +325,7 @@ mod tests {
             sent
         }
 
-        /// The answer to an Interest, from a source so many hops up a path.
+        /// Returns the answer to an Interest, from a source that is `path.len()` hops away.
         fn answer(&mut self, tag: u32, path: &[u32], rtt: Option<Span>, flags: u64) {
             let mut data = Packet::default();
             path.iter().for_each(|face| super::super::switching::note_arrival(&mut data, FaceId(*face)));
@@ -357,8 +359,8 @@ mod tests {
             self.consumer.on_timeout(ev);
         }
 
-        /// For so long each Interest is answered after a round trip, by a way that its label leads; what
-        /// explores, by the last.
+        /// Answers each Interest after one round trip, for `duration`, by the path of its label. Exploring
+        /// Interests use the last path.
         fn live(&mut self, duration: Span, paths: &[&[u32]], rtt: Span) {
             let end = self.now + duration;
             let mut pending = std::collections::VecDeque::new();
@@ -376,7 +378,8 @@ mod tests {
             }
         }
 
-        /// For so long a link of 1000 Data a second answers, and all that leaves before `until_heard` is lost. The least u_r.
+        /// Answers over a link of 1000 Data a second, for `duration`. Everything sent before `until_heard` is
+        /// lost. Returns the smallest u_r.
         fn link(&mut self, duration: Span, until_heard: Time) -> f64 {
             let (end, timeout) = (self.now + duration, Span::from_millis(300));
             let mut pending = std::collections::VecDeque::<(Time, Sent, Option<Span>)>::new();
@@ -421,7 +424,7 @@ mod tests {
         data.header().signals.value(&SWITCH_LABEL)
     }
 
-    /// A consumer that knows these paths, all of them in RP still.
+    /// A consumer that knows these paths. All of them are still in RP.
     fn knowing(paths: &[&[u32]]) -> Bench {
         let mut bench = Bench::new();
         let first = bench.send();
@@ -430,7 +433,7 @@ mod tests {
         bench
     }
 
-    /// A consumer whose rate has converged on a link of 1000 a second.
+    /// A consumer whose rate has converged on a link of 1000 Data a second.
     fn converged() -> Bench {
         let mut bench = knowing(&[&[2, 1]]);
         bench.link(Span::from_secs(20), Time::ZERO);
@@ -450,7 +453,8 @@ mod tests {
         }
     }
 
-    /// Round trips become longer by 40 ms, the time of 40 packets where 20 are to wait; and by 300 ms.
+    /// Round trips become longer by 40 ms, and then by 300 ms. 40 ms is the time of 40 packets, where 20
+    /// should be queued.
     #[test]
     fn the_rate_stays_that_of_the_link_when_the_path_becomes_longer() {
         for longer in [5, 40, 300] {
@@ -481,7 +485,7 @@ mod tests {
             flags.push((n, sent.octet.is_probing()));
         }
         assert!(flags[1].1 && flags[90..].iter().all(|(_, is_probing)| !is_probing), "{flags:?}");
-        assert!(bench.requested() > 100.0, "as long as they waited counts for a round trip");
+        assert!(bench.requested() > 100.0, "the time that they waited counts as a round trip");
     }
 
     #[test]
@@ -553,7 +557,7 @@ mod tests {
         let mut bench = knowing(&[lost, kept]);
         bench.live(Span::from_secs(1), &[lost, kept], RTT);
         assert_eq!(bench.labels().len(), 2);
-        // Now all Data come by one way, whatever the label says.
+        // Now all Data come by one path, whatever the label says.
         bench.live(Span::from_secs(6), &[kept], RTT);
         let left: Vec<_> = bench.consumer.subflows.iter().map(|subflow| subflow.label).collect();
         assert_eq!(left.len(), 1);
@@ -578,7 +582,7 @@ mod tests {
         }
         bench.consumer.share_set_point();
         let set_points: Vec<f64> = bench.consumer.subflows.iter().map(|one| one.set_point).collect();
-        // (16), with α_s = 20.
+        // (16) with α_s = 20.
         let expected = [12.0, 7.8, 0.2];
         assert!((set_points.iter().sum::<f64>() - 20.0).abs() < 1e-9, "condition 2");
         assert!(set_points.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{set_points:?}");

@@ -11,39 +11,40 @@
 
 use weir_core::units::{Span, Time};
 
-/// With fewer packets waiting, the queue is empty.
+/// The queue is empty if fewer packets than this wait.
 const EMPTY: f64 = 0.5;
-/// Two round-trip times that differ by less than this part are equal.
+/// Two round-trip times are equal if they differ by less than 1/64.
 const EQUAL: u64 = 64;
-/// Assumed: a drained queue whose round-trip time equals the one before this often is empty, whatever the base says.
+/// Assumed: the number of successive equal round-trip times that show a drained queue to be empty, whatever
+/// the base is.
 const LEVEL: u32 = 2;
 
-/// What one source on the path answers.
+/// The Data of one source on the path.
 #[derive(Clone, Copy, Debug)]
 struct HopFlow {
     hops: u8,
-    /// d⁰_h.
+    /// d⁰_h, the base RTT.
     base: Span,
-    /// n_h of this cycle, and those of them with a round-trip time, and the sum of these.
+    /// n_h of this cycle, the number of those with a round-trip time, and the sum of these times.
     received: u32,
     samples: u32,
     sum: Span,
-    /// The latest Data: when it came, and its round-trip time.
+    /// The arrival time and the round-trip time of the latest Data.
     latest: Option<(Time, Span)>,
-    /// Δ_h of the latest cycle.
+    /// Δ_h of the latest cycle, packets.
     backlog: f64,
-    /// When a Data last met no queue.
+    /// The last time at which a Data met no queue.
     met: Time,
-    /// Round-trip times of Interests that left while the queue was drained.
+    /// Round-trip times of the Interests that left while the queue was drained.
     drained: Option<Drained>,
 }
 
-/// What a drain has shown of one source.
+/// Measurements of one source during a drain.
 #[derive(Clone, Copy, Debug)]
 struct Drained {
     least: Span,
     latest: Span,
-    /// How many in a row were as long as the one before.
+    /// The number of successive round-trip times equal to the one before.
     level: u32,
 }
 
@@ -53,30 +54,30 @@ impl HopFlow {
     }
 }
 
-/// What a control cycle has shown.
+/// Results of a control cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Measured {
     /// x_r, Data a second.
     pub(super) rate: f64,
     /// Δ_r, packets.
     pub(super) backlog: f64,
-    /// The longest round trip: the length of the next cycle. None was seen: zero.
+    /// The longest round trip, which is the length of the next cycle; zero if there was none.
     pub(super) longest: Span,
-    /// Data came, all by aggregated Interests.
+    /// Whether Data came, but only for aggregated Interests.
     pub(super) is_blind: bool,
 }
 
-/// The estimate of one sub-flow.
+/// The congestion estimate of one sub-flow.
 #[derive(Debug)]
 pub(super) struct Estimation {
-    /// By hop count: 64 at the most.
+    /// One entry a hop count, at most 64.
     hop_flows: Vec<HopFlow>,
-    /// When the cycle began.
+    /// The start of the cycle.
     from: Time,
     received: u32,
     longest: Span,
     latest: Option<Time>,
-    /// The latest Data before the cycle.
+    /// The time of the latest Data before the cycle.
     counts_from: Option<Time>,
 }
 
@@ -96,7 +97,7 @@ impl Estimation {
         self.received
     }
 
-    /// Whether the latest Data came longer ago than that.
+    /// Returns whether the latest Data came longer than `span` ago.
     pub(super) fn is_silent_for(&self, now: Time, span: Span) -> bool {
         self.latest.is_some_and(|latest| now.since(latest) > span)
     }
@@ -105,28 +106,28 @@ impl Estimation {
         self.from
     }
 
-    /// Whether there has been a round-trip time.
+    /// Returns whether there is a round-trip time.
     pub(super) fn is_measured(&self) -> bool {
         !self.hop_flows.is_empty()
     }
 
-    /// The greatest d⁰_h.
+    /// Returns the largest d⁰_h.
     pub(super) fn base(&self) -> Span {
         self.hop_flows.iter().map(|flow| flow.base).max().unwrap_or(Span::ZERO)
     }
 
-    /// The source whose Data wait most.
+    /// Returns the source with the largest backlog.
     fn heaviest(&self) -> Option<&HopFlow> {
         self.hop_flows.iter().max_by(|a, b| a.backlog.total_cmp(&b.backlog))
     }
 
-    /// When a Data of the source whose Data wait most last met no queue.
+    /// Returns the last time at which a Data of the source with the largest backlog met no queue.
     pub(super) fn met(&self) -> Time {
         self.heaviest().map_or(self.from, |flow| flow.met)
     }
 
-    /// By how much a round trip now is longer than the previous one of the source, if their Interests left shortly after
-    /// each other.
+    /// Returns the increase of the source's round-trip time since its previous Data, if the two Interests
+    /// left shortly after each other; else zero.
     pub(super) fn step(&self, now: Time, hops: u8, rtt: Span) -> Span {
         let flow = self.hop_flows.iter().find(|flow| flow.hops == hops);
         let Some((then, earlier)) = flow.and_then(|flow| flow.latest) else { return Span::ZERO };
@@ -135,8 +136,8 @@ impl Estimation {
         if apart < step { step } else { Span::ZERO }
     }
 
-    /// A Data came, from a source so many links away; `rtt` is `None` if it tells of no round trip; its Interest has `waited` for it. The sub-flow has x_r
-    /// Data a second.
+    /// Counts a Data from a source that is `hops` links away. `rtt` is `None` if the Data gives no round-trip
+    /// time. `waited` is the time since its Interest was sent. The sub-flow receives x_r Data a second.
     pub(super) fn on_data(
         &mut self,
         now: Time,
@@ -165,7 +166,7 @@ impl Estimation {
         flow.sum = flow.sum + rtt;
     }
 
-    /// The hop-flow of this hop count; a new one has its first round-trip time for a base.
+    /// Returns the hop-flow of this hop count. A new one takes this round-trip time as its base.
     fn flow(&mut self, now: Time, hops: u8, rtt: Span) -> &mut HopFlow {
         let place = match self.hop_flows.iter().position(|flow| flow.hops == hops) {
             Some(place) => place,
@@ -181,7 +182,7 @@ impl Estimation {
         &mut self.hop_flows[place]
     }
 
-    /// The cycle ends, and the next one begins.
+    /// Ends the cycle, and begins the next one.
     pub(super) fn close(&mut self, now: Time) -> Measured {
         let cycle = now.since(self.from);
         let counted = match (self.counts_from, self.latest) {
@@ -205,7 +206,7 @@ impl Estimation {
         measured
     }
 
-    /// A cycle begins that owes nothing to what came before.
+    /// Begins a cycle that ignores everything before it.
     pub(super) fn restart(&mut self, now: Time) {
         self.begin(now);
         self.counts_from = None;
@@ -218,12 +219,13 @@ impl Estimation {
         }
     }
 
-    /// The queue is to be drained.
+    /// Prepares for a drain of the queue.
     pub(super) fn begin_drain(&mut self) {
         self.hop_flows.iter_mut().for_each(|flow| flow.drained = None);
     }
 
-    /// An Interest that left meanwhile was answered. Whether the queue is empty at `rate`, or will be no emptier.
+    /// Counts the answer to an Interest that left during the drain. Returns whether the queue is empty at
+    /// `rate`, or will not become emptier.
     pub(super) fn on_drained(&mut self, hops: u8, rtt: Span, rate: f64) -> bool {
         let Some(flow) = self.hop_flows.iter_mut().find(|flow| flow.hops == hops) else { return false };
         let is_no_shorter = flow.drained.is_some_and(|drained| rtt + rtt / EQUAL >= drained.least);
@@ -236,14 +238,15 @@ impl Estimation {
         is_no_shorter || is_empty(rtt, flow.base, rate)
     }
 
-    /// Whether the drain has shown the base of the source whose Data waited most: at `rate` its Data meet no queue.
+    /// Returns whether the drain has reached the base of the source with the largest backlog: at `rate`, its
+    /// Data meet no queue.
     pub(super) fn is_met(&self, rate: f64) -> bool {
         let heaviest = self.heaviest().and_then(|flow| Some((flow.base, flow.drained?.least)));
         heaviest.is_some_and(|(base, least)| is_empty(least, base, rate))
     }
 
-    /// The queue was drained by all flows. Where round trips took equally long in the end, they are the base. Whether
-    /// there is such a source.
+    /// Ends a drain by all flows. Round-trip times that were equal in the end become the base. Returns
+    /// whether a source had such times.
     pub(super) fn renew(&mut self, now: Time) -> bool {
         let mut is_renewed = false;
         for flow in &mut self.hop_flows {
@@ -255,7 +258,7 @@ impl Estimation {
     }
 }
 
-/// Whether fewer than half a packet waits.
+/// Returns whether fewer than half a packet is queued.
 fn is_empty(rtt: Span, base: Span, rate: f64) -> bool {
     (rtt - base).as_secs_f64() * rate < EMPTY
 }
@@ -280,17 +283,17 @@ mod tests {
         Estimation::new(at(0))
     }
 
-    /// A Data with this round-trip time, of a sub-flow with 1000 a second.
+    /// Counts a Data with this round-trip time, for a sub-flow of 1000 Data a second.
     fn took(estimation: &mut Estimation, now: u64, hops: u8, rtt: u64) {
         estimation.on_data(at(now), hops, Some(ms(rtt)), Some(ms(rtt)), 1000.0);
     }
 
-    /// One whose Interest was aggregated.
+    /// Counts a Data whose Interest was aggregated.
     fn aggregated(estimation: &mut Estimation, now: u64, hops: u8) {
         estimation.on_data(at(now), hops, None, Some(ms(1)), 1000.0);
     }
 
-    /// Data at this pace from `from` on, all of one hop count and round-trip time.
+    /// Counts `count` Data from `from` on, `gap` apart, with one hop count and one round-trip time.
     fn feed(estimation: &mut Estimation, from: u64, count: u64, gap: u64, hops: u8, rtt: u64) {
         (0..count).for_each(|n| took(estimation, from + n * gap, hops, rtt));
     }
@@ -299,13 +302,13 @@ mod tests {
         assert!((a - b).abs() < 1e-6 * b.abs().max(1.0), "{a} is not {b}");
     }
 
-    /// The paper's figures: 20 packets of 1 kB at 10 Mb/s are 16 ms.
+    /// The paper's figures: 20 packets of 1 kB take 16 ms at 10 Mb/s.
     #[test]
     fn the_backlog_is_rate_times_queueing_delay() {
         let mut estimation = estimation();
         feed(&mut estimation, 1, 1, 1, 3, 170);
         estimation.close(at(1));
-        // 1000 Data a second, of which each waits for 16 ms.
+        // 1000 Data a second, each delayed by 16 ms.
         feed(&mut estimation, 2, 170, 1, 3, 186);
         let measured = estimation.close(at(171));
         near(measured.rate, 1000.0);
@@ -319,7 +322,7 @@ mod tests {
         feed(&mut estimation, 0, 1, 0, 2, 150);
         feed(&mut estimation, 0, 1, 0, 3, 170);
         estimation.close(at(0));
-        // 100 a second from the cache, which wait for nothing, and 50 from the producer, each for 20 ms.
+        // The cache answers 100 a second without delay; the producer answers 50, each delayed by 20 ms.
         for n in 1..=50 {
             feed(&mut estimation, 20 * n, 2, 0, 2, 150);
             feed(&mut estimation, 20 * n, 1, 0, 3, 190);
@@ -339,7 +342,7 @@ mod tests {
         near(measured.rate, 1000.0);
         near(measured.backlog, 0.0);
         assert!(measured.is_blind);
-        assert_eq!(estimation.hop_flows.len(), 1, "no hop-flow begins with it");
+        assert_eq!(estimation.hop_flows.len(), 1, "it creates no hop-flow");
     }
 
     #[test]
@@ -363,7 +366,7 @@ mod tests {
         assert_eq!(estimation.step(at(101), 2, ms(500)), ms(0), "another source");
     }
 
-    /// Base 100 ms, mean 160 ms; then drained to `rtts`, at 1000 Data a second.
+    /// Builds a base of 100 ms and a mean of 160 ms, then drains to `rtts`, at 1000 Data a second.
     fn drained(rtts: &[u64]) -> (Vec<bool>, Estimation) {
         let mut estimation = estimation();
         feed(&mut estimation, 0, 1, 0, 3, 100);
@@ -387,7 +390,7 @@ mod tests {
         }
     }
 
-    /// The fault of a base that any drain raises: another flow's packets become part of it.
+    /// If any drain could raise the base, another flow's packets would become part of it.
     #[test]
     fn only_round_trips_that_stay_equal_renew_the_base() {
         for (rtts, base) in [

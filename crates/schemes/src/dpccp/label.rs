@@ -17,21 +17,22 @@ use super::signals::SWITCH_LABEL;
 
 const DIGIT_BITS: u32 = 6;
 const DIGIT: u64 = (1 << DIGIT_BITS) - 1;
-/// Ten hops.
+/// Ten hops of six bits.
 const ALL: u64 = (1 << 60) - 1;
 
-/// The label of a path, or of its end that is nearest to the consumer.
+/// The label of a path, or of the end of it that is nearest to the consumer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Label(u64);
 
-/// A node's name for a face. Faces 63 apart have one: of next hops that share it the cheapest is taken.
+/// Returns a node's number for a face. Faces 63 apart share a number; of next hops that share one, the
+/// cheapest is used.
 #[inline]
 fn digit(face: FaceId) -> u64 {
     1 + u64::from(face.0) % DIGIT
 }
 
 impl Label {
-    /// Of no path: by name.
+    /// No label: the Interest is forwarded by name.
     pub(super) const NONE: Label = Label(0);
 
     #[inline]
@@ -39,7 +40,7 @@ impl Label {
         Label(packet.header().signals.value(&SWITCH_LABEL).unwrap_or(0) & ALL)
     }
 
-    /// Writes it into a packet; without a label it writes no field.
+    /// Writes the label into a packet. An empty label writes no field.
     #[inline]
     pub(super) fn write(self, packet: &mut Packet) {
         let signals = &mut packet.header_mut().signals;
@@ -50,25 +51,26 @@ impl Label {
         }
     }
 
-    /// After one more link, by whose face the Data came.
+    /// Returns the label with one more link: the Data arrived by `face`.
     #[inline]
     pub(super) fn extended(self, face: FaceId) -> Label {
         Label((self.0 << DIGIT_BITS | digit(face)) & ALL)
     }
 
-    /// Whether its next hop is this face.
+    /// Returns whether `face` is the next hop of this label.
     #[inline]
     pub(super) fn names(self, face: FaceId) -> bool {
         self.0 & DIGIT == digit(face)
     }
 
-    /// The rest of the label after the next hop.
+    /// Returns the rest of the label after the next hop.
     #[inline]
     pub(super) fn rest(self) -> Label {
         Label(self.0 >> DIGIT_BITS)
     }
 
-    /// Whether a Data with the label `nearer` came from a node on this path: it is the consumer's end of this one.
+    /// Returns whether a Data with the label `nearer` came from a node on this path: `nearer` is the
+    /// consumer's end of it.
     #[inline]
     pub(super) fn covers(self, nearer: Label) -> bool {
         let digits = (u64::BITS - nearer.0.leading_zeros()).div_ceil(DIGIT_BITS);
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Of a Data that came by these faces, the producer's end first.
+    /// Returns the label of a Data that came by these faces, the producer's end first.
     fn label(faces: &[u32]) -> Label {
         faces.iter().fold(Label::NONE, |label, face| label.extended(FaceId(*face)))
     }

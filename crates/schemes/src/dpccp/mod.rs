@@ -28,7 +28,8 @@
 //! 5. **ρ counts packets a control cycle (`rho_unit`), and K counts control cycles.** (19) seems to add ρ to packets a
 //!    second. But in (20) a speed of 1 packet a round trip is the effect of a ρ of 1 packet a round trip. The paper's K
 //!    counts base RTTs; here u_r changes once in a cycle.
-//! 6. **ρ, ψ and η have limits.** ρ is at least 1, and changes u_r by at most half of x_r. ψ is at most 0.3·α_r. η is that of the whole flow; a sub-flow's is not smaller.
+//! 6. **ρ, ψ and η have limits.** ρ is at least 1, and changes u_r by at most half of x_r. ψ is at most
+//!    0.3·α_r. η is that of the whole flow; a sub-flow's is not smaller.
 //! 7. **FC averages Δ_r over cycles (`gain`).** Caches answer at random. The first cycle of FC changes nothing, because
 //!    its Data answer Interests of BF.
 //! 8. **A flag marks a Data whose Interest was aggregated.** It counts for x_h but gives no RTT. The same holds for a
@@ -59,14 +60,14 @@
 //!     Interest does not identify a path.
 //! 16. **Without labels there is one sub-flow, forwarded by name.** So the scheme works over routers that do not run
 //!     it. These count no hops and do not report aggregation. If they have caches, Δ_r has an error.
-//! 17. **A base RTT is measured anew if no Data has met it for 10 s (`base_lifetime`).** In the paper it is measured when
-//!     a sub-flow joins or the RTT changes dramatically. Then a path that becomes longer by less costs rate for good.
-//!     The sub-flow drains as in QD, and its Interests have the RTT-probing flag, so all flows drain. If the base is
-//!     met, that is all. If not, round trips that were equal in the end are the new base. The paper's experiments are
-//!     run without this.
-//! 18. **A dramatic change of RTTs is a step from one Data to the next (`path_change`).** It has to be longer than α_s/2
-//!     packets take, and the two Interests have to leave shortly after each other. A queue grows packet by packet. The
-//!     base RTT is then measured anew.
+//! 17. **A base RTT is measured again if no Data has met it for 10 s (`base_lifetime`).** In the paper it is
+//!     measured when a sub-flow joins or the RTT changes dramatically. Then a path that becomes longer by
+//!     less costs rate for good. The sub-flow drains as in QD, and its Interests have the RTT-probing flag,
+//!     so all flows drain. If the base is met, nothing else happens. If not, round trips that were equal in
+//!     the end are the new base. The paper's experiments are run without this.
+//! 18. **A dramatic change of RTTs is a step from one Data to the next (`path_change`).** It has to be longer
+//!     than α_s/2 packets take, and the two Interests have to leave shortly after each other. A queue grows
+//!     packet by packet. The base RTT is then measured again.
 //! 19. **A sub-flow in BF with less than ψ packets queued ignores drain flags.** It has nothing to drain. If many flows
 //!     join within seconds, none could grow otherwise.
 
@@ -87,15 +88,15 @@ use weir_core::{choice, parameters};
 use crate::path_label::LabellingQueue;
 use crate::registry::{Entry, Sharing};
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "dpccp",
     title: "consumers choose paths, and pace each path at a rate that keeps a few packets queued",
     citation: "Y. Ye et al., Delay-based Network Utility Maximization Modelling for Congestion Control in Named Data Networking",
     parameters: Settings::PARAMETERS,
     signals: signals::SIGNALS,
-    // Equal logarithms on one link are equal parts of it. Over a network that is proportional fairness, which is an objective
-    // and no policy.
+    // Equal logarithms on one link give equal shares of it. Over a network that is proportional fairness,
+    // which is an objective and not a policy.
     early_loss: false,
     sharing: Some(Sharing { by_class: false, parameters: &[], policy: |_| SharingPolicy::default() }),
     build: |params| Box::new(Dpccp { settings: Settings::new(params) }),
@@ -158,7 +159,8 @@ parameters! {
         /// take, the path has changed
         path_change: Span = span("path_change", TIME) default "5 ms"
             from "assumed: longer than hosts usually delay a packet";
-        /// a base RTT that no Data has met for so long is measured anew, but not within 50 control cycles; 0: never
+        /// a base RTT that no Data has met for this time is measured again, but not within 50 control cycles;
+        /// 0: never
         base_lifetime: Option<Span> = span("base_lifetime", Span::ZERO..=Span::from_secs(3600)) default "10 s"
             from "assumed: as BBR's; the paper has none";
         /// initial time between exploring Interests
@@ -184,13 +186,13 @@ choice! {
 }
 
 impl Settings {
-    /// η, packets.
+    /// Returns η, packets.
     fn eta(&self) -> f64 {
         self.heavy * self.set_point
     }
 }
 
-/// The scheme.
+/// The plug-in of DPCCP.
 #[derive(Clone, Copy, Debug)]
 pub struct Dpccp {
     settings: Settings,
@@ -212,7 +214,7 @@ impl Scheme for Dpccp {
 
 #[cfg(test)]
 impl Settings {
-    /// Those of the defaults.
+    /// Returns the settings with the default values.
     fn usual() -> Settings {
         use weir_core::seam::params::Params;
         Settings::new(&Params::resolve(Settings::PARAMETERS, []).expect("defaults are right"))

@@ -9,7 +9,7 @@
 use weir_core::packet::Packet;
 use weir_packet::Signal;
 
-/// Label of a path, by hops.
+/// The label of a path, hop by hop.
 pub(super) const SWITCH_LABEL: Signal = Signal::new(
     944,
     "SwitchLabel",
@@ -25,21 +25,22 @@ pub(super) const HOPS_AND_FLAGS: Signal = Signal::new(
     "hops from the source of a Data, with flags: 64 drain, or RTT probing on Interests; 128 aggregated, or exploration",
 );
 
-/// All that it writes.
+/// All header fields that the scheme writes.
 pub(super) const SIGNALS: &[Signal] = &[HOPS_AND_FLAGS, SWITCH_LABEL];
 
 const HOPS: u64 = 63;
 const FIRST_FLAG: u64 = 64;
 const SECOND_FLAG: u64 = 128;
 
-/// The flags in the octet; none without an octet. A neighbour may write a longer number, of which higher bits are ignored.
+/// The octet's flags; none if there is no octet. A neighbour may write a longer number; its higher bits are
+/// ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HopsAndFlags(u64);
 
 impl HopsAndFlags {
-    /// On an Interest of a sub-flow that probes round trips.
+    /// Set on Interests of a sub-flow in RTT probing.
     pub(super) const PROBING: HopsAndFlags = HopsAndFlags(FIRST_FLAG);
-    /// On an Interest that looks for paths.
+    /// Set on Interests that look for paths.
     pub(super) const EXPLORING: HopsAndFlags = HopsAndFlags(SECOND_FLAG);
 
     #[inline]
@@ -52,13 +53,13 @@ impl HopsAndFlags {
         packet.header_mut().signals.set(&HOPS_AND_FLAGS, self.0 & (HOPS | FIRST_FLAG | SECOND_FLAG));
     }
 
-    /// Links from the source.
+    /// Returns the number of links from the source.
     #[inline]
     pub(super) fn hops(self) -> u8 {
         (self.0 & HOPS) as u8
     }
 
-    /// One link more.
+    /// Returns the octet with one more link.
     #[inline]
     pub(super) fn hop_added(self) -> HopsAndFlags {
         HopsAndFlags((self.0 & !HOPS) | (self.0 & HOPS).saturating_add(1).min(HOPS))

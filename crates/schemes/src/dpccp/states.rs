@@ -5,31 +5,31 @@ use weir_core::units::{Span, Time};
 use super::Settings;
 use super::hop_flow::Measured;
 
-/// What a sub-flow does.
+/// The state of a sub-flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
-    /// RP: measures round trips, while others empty their queues.
+    /// RP: measures the round-trip time while other flows empty their queues.
     Probing(Probe),
     /// BF: looks for the rate of the bottleneck.
     Filling(ZigZag),
-    /// FC: has Δ_r converge to α_r.
+    /// FC: makes Δ_r converge to α_r.
     Converging(Convergence),
-    /// QD: lets the queue run empty.
+    /// QD: lets the queue drain.
     Draining(Drain),
 }
 
-/// RTT probing.
+/// The state of RTT probing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Probe {
-    /// When the first round-trip time came, and how many have come.
+    /// The time of the first round-trip time, and the number of them so far.
     pub(super) first: Option<Time>,
     pub(super) samples: u32,
-    /// When its first Interest left.
+    /// The time at which the first Interest left.
     pub(super) began: Option<Time>,
 }
 
 impl Probe {
-    /// A round-trip time came; whether they are enough.
+    /// Counts a round-trip time. Returns whether there are enough.
     pub(super) fn on_sample(&mut self, now: Time, base: Span, settings: &Settings) -> bool {
         self.samples += 1;
         let first = *self.first.get_or_insert(now);
@@ -54,12 +54,12 @@ pub(super) struct ZigZag {
     stage: Stage,
     /// β of this round.
     beta: f64,
-    /// Rounds without congestion.
+    /// The number of rounds without congestion.
     rounds: u32,
 }
 
 impl ZigZag {
-    /// The first round from this u* on.
+    /// Begins the first round, at this u*.
     pub(super) fn new(tolerable: f64, growth: &Growth) -> ZigZag {
         ZigZag::round(tolerable, 0, growth)
     }
@@ -77,20 +77,21 @@ impl ZigZag {
         }
     }
 
-    /// Whether less comes than in stage III is asked for.
+    /// Returns whether less Data arrive than stage III requests.
     pub(super) fn exceeds(&self, measured: &Measured) -> bool {
         measured.rate < (1.0 - self.beta) * self.tolerable
     }
 
-    /// A cycle ends: the next stage, or `None` if the bottleneck is full. Data of stage I come in stage II, so the first
-    /// stage tells of nothing.
+    /// Ends a cycle. Returns the next stage, or `None` if the bottleneck is full. The Data of stage I arrive
+    /// in stage II, so stage I itself gives no result.
     pub(super) fn next(self, measured: &Measured, is_congested: bool, growth: &Growth) -> Option<ZigZag> {
         let ZigZag { tolerable, beta, rounds, .. } = self;
         match self.stage {
             Stage::One => Some(ZigZag { stage: Stage::Two, ..self }),
             _ if is_congested => None,
             Stage::Two => Some(ZigZag { stage: Stage::Three, ..self }),
-            // (18). A sub-flow that gets less than half of its allowed rate has not shown that more is tolerated.
+            // (18). A sub-flow that receives less than half of its allowed rate has not shown that the path
+            // tolerates more.
             Stage::Three if 2.0 * measured.rate >= tolerable => {
                 Some(ZigZag::round((1.0 + beta) * tolerable, rounds + 1, growth))
             }
@@ -99,20 +100,21 @@ impl ZigZag {
     }
 }
 
-/// What bounds β of a round.
+/// The limits on β of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Growth {
     /// β.
     pub(super) most: f64,
-    /// The rate at which the bottleneck was full last, Data a second, if it ever was.
+    /// The rate at which the bottleneck was last full, Data a second; `None` if it never was.
     pub(super) full: Option<f64>,
-    /// What the first stage I beyond that may send more than u* does, Interests a second.
+    /// The largest excess over u* of the first stage I beyond that rate, Interests a second.
     pub(super) step: f64,
 }
 
 impl Growth {
-    /// β while the bottleneck has not been full. Later the step to the rate at which it was full; beyond that, a step
-    /// that doubles with each tolerated round.
+    /// Returns β. Until the bottleneck has been full once, it is the configured β. Later it is the step to
+    /// the rate at which the bottleneck was full. Beyond that rate the step doubles with each tolerated
+    /// round.
     fn beta(&self, tolerable: f64, rounds: u32) -> f64 {
         let Some(full) = self.full else { return self.most };
         let step = self.step * f64::from(1_u32 << rounds.min(16)) / tolerable;
@@ -123,14 +125,14 @@ impl Growth {
 /// Adaptive additive increase, additive decrease.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Convergence {
-    /// ρ, in its unit.
+    /// ρ, in the unit of `rho_unit`.
     rho: f64,
     /// Δ_r(n − 1).
     before: Option<f64>,
-    /// When the K periods began, and Δ_r(n − K).
+    /// The start of the K periods, and Δ_r(n − K).
     since: Time,
     from: f64,
-    /// Data of the first cycle answer what left before.
+    /// Whether this is the first cycle. Its Data answer Interests sent before it.
     is_first: bool,
 }
 
@@ -139,7 +141,7 @@ pub(super) struct Convergence {
 pub(super) struct Aim {
     /// α_r, packets.
     pub(super) set_point: f64,
-    /// How long a period is: a control cycle.
+    /// The length of a period: one control cycle.
     pub(super) period: Span,
     /// K.
     pub(super) periods: f64,
@@ -152,8 +154,8 @@ impl Convergence {
         Convergence { rho: 1.0, before: None, since: now, from: backlog, is_first: true }
     }
 
-    /// (19): u_r at the end of a cycle, after (20) has changed ρ; `None` if it stays. A loss counts as a backlog above the
-    /// set point.
+    /// (19): returns u_r at the end of a cycle, after (20) has changed ρ; `None` if u_r stays the same. A
+    /// loss counts as a backlog above the set point.
     pub(super) fn next(&mut self, now: Time, measured: &Measured, is_lossy: bool, aim: &Aim) -> Option<f64> {
         if core::mem::take(&mut self.is_first) {
             return None;
@@ -162,7 +164,7 @@ impl Convergence {
         let backlog = if is_lossy { measured.backlog.max(set_point + 1.0) } else { measured.backlog };
         self.adapt(now, backlog, aim);
         self.rho = self.rho.min(measured.rate / aim.unit).max(1.0);
-        // ρ is one Interest a cycle at the least: for a sub-flow of fewer it would be more than x_r.
+        // ρ is at least one Interest a cycle. Below that rate one Interest would be more than x_r.
         let step = (self.rho * aim.unit).min(0.5 * measured.rate);
         Some(if backlog < set_point {
             measured.rate + step
@@ -196,25 +198,25 @@ impl Convergence {
     }
 }
 
-/// Queue draining.
+/// The state of queue draining.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drain {
-    /// u*, which is gone back to.
+    /// u*, to which the sub-flow returns.
     pub(super) backup: f64,
-    /// x_r of the cycle before.
+    /// x_r of the previous cycle.
     pub(super) before: f64,
-    /// The first Interest that leaves meanwhile, by its number.
+    /// The number of the first Interest that leaves during the drain.
     pub(super) from: u32,
-    /// When it ends at the latest.
+    /// The latest end of the drain.
     pub(super) until: Time,
     /// The longest time between Interests.
     pub(super) gap: Span,
-    /// If the base RTT is measured anew: when that ends, if the base is not met before.
+    /// If the base RTT is measured again: the end of the drain if the base is not met earlier.
     pub(super) renews: Option<Time>,
 }
 
 impl Drain {
-    /// The higher rate of the last two cycles.
+    /// Returns the higher rate of the last two cycles.
     pub(super) fn highest(&self) -> f64 {
         self.backup.max(self.before)
     }
@@ -236,7 +238,7 @@ mod tests {
 
     const GROWTH: Growth = Growth { most: 0.25, full: None, step: 1.0 };
 
-    /// The rates of cycles without congestion.
+    /// Returns the rates of cycles without congestion.
     fn rates(mut zigzag: ZigZag, growth: &Growth, cycles: usize) -> Vec<f64> {
         let mut rates = Vec::new();
         for _ in 0..cycles {
@@ -256,7 +258,7 @@ mod tests {
     fn congestion_in_stages_two_and_three_ends_the_filling() {
         let full = measured(100.0, 9.0);
         let two = ZigZag::new(100.0, &GROWTH).next(&full, true, &GROWTH).unwrap();
-        assert_eq!(two.stage, Stage::Two, "what comes in stage I left before it");
+        assert_eq!(two.stage, Stage::Two, "the Data of stage I answer earlier Interests");
         assert_eq!(two.next(&full, true, &GROWTH), None);
         let three = two.next(&measured(100.0, 0.0), false, &GROWTH).unwrap();
         assert_eq!(three.next(&full, true, &GROWTH), None);
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!(of_stage_one[..4], [1000.0, 1040.0, 1120.0, 1280.0]);
     }
 
-    /// The law after its first cycle.
+    /// The state after its first cycle.
     fn begun(backlog: f64) -> Convergence {
         let mut law = Convergence::new(at(0), backlog);
         assert_eq!(

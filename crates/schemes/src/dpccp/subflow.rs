@@ -18,32 +18,34 @@ use super::states::{Aim, Convergence, Drain, Growth, Probe, State, ZigZag};
 use super::{RhoUnit, Settings};
 use crate::pacing::Pacer;
 
-/// Of control cycles: what a node of its own answers takes no time, and one that lies has no end.
+/// The limits of a control cycle's length. An answer from the own node takes no time, and a false report has
+/// no upper bound.
 const CYCLE: (Span, Span) = (Span::from_millis(1), Span::from_secs(4));
-/// A cycle in which nothing came and nothing was lost ends after four of its lengths, and a second at least.
+/// A cycle without Data and losses ends after four of its lengths, and after at least one second.
 const SILENT_CYCLES: u64 = 4;
 const SILENT: Span = Span::from_secs(1);
 /// Draining ends after ten cycles or four Interests, whichever is later.
 const DRAIN_CYCLES: u64 = 10;
 const DRAIN_INTERESTS: f64 = 4.0;
-/// No more is ever asked for, Interests a second: a hundred gigabits of Data of a kilobyte.
+/// The highest rate that is requested, Interests a second: 100 Gb/s of Data of 1 kB.
 const MOST: f64 = 1.25e7;
 /// Numbers of Interests have 26 bits, and wrap.
 pub(super) const NUMBERS: u32 = (1 << 26) - 1;
-/// Of a drain that measures the path anew: Interests in a cycle, and how long it lasts if the base is not met, cycles and at
-/// least. The other flows need a round trip until they know of it, and another one until their queues are empty.
+/// A drain that measures the base RTT again: Interests in a cycle, and its duration if the base is not met,
+/// in cycles and at least. The other flows need one round trip to learn of it, and another one to empty their
+/// queues.
 const RENEWING_INTERESTS: u64 = 4;
 const RENEWING_CYCLES: u64 = 4;
 const RENEWING: Span = Span::from_millis(300);
-/// A base is not measured anew for its age within 50 cycles.
+/// A base is measured again for its age at most once in this number of cycles.
 const AGE_CYCLES: u64 = 50;
-/// A sub-flow that drains for another reason measures a base of this part of the age as well.
+/// A sub-flow that drains for another reason also measures a base older than this part of its lifetime.
 const DRAINED: f64 = 0.5;
-/// RTT probing has others drain their queues for no longer than this, or ten cycles.
+/// Other flows drain their queues for RTT probing at most this long, or for ten cycles.
 const ANNOUNCING: Span = Span::from_secs(5);
-/// Where nothing came any more and Interests were lost, a sub-flow goes on with this part of its rate.
+/// After a silence with losses, a sub-flow continues with this part of its rate.
 const AFTER_SILENCE: f64 = 0.5;
-/// More Interests are never pending.
+/// The largest number of pending Interests.
 const MOST_PENDING: u32 = 1 << 24;
 /// ψ is at most this part of α_r.
 const PSI_PART: f64 = 0.3;
@@ -53,9 +55,9 @@ const PSI_PART: f64 = 0.3;
 pub(super) struct Arrival {
     pub(super) now: Time,
     pub(super) hops: u8,
-    /// `None` if it tells of no round trip.
+    /// The round-trip time; `None` if the Data gives none.
     pub(super) rtt: Option<Span>,
-    /// How long its Interest waited, be it aggregated or not: no longer than a round trip.
+    /// The time since the Interest was sent, aggregated or not; at most a round trip.
     pub(super) waited: Option<Span>,
     /// The drain flag.
     pub(super) drain: bool,
@@ -70,9 +72,9 @@ pub(super) struct Arrival {
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) label: Label,
-    /// Its place in tags, no other's while it lives.
+    /// Its slot in tags. No other living sub-flow has the same one.
     pub(super) slot: u32,
-    /// The first Interest that is its own, by number: an earlier one was of another in this slot.
+    /// The number of its first Interest. Earlier ones belong to another sub-flow in this slot.
     pub(super) since: u32,
     pub(super) state: State,
     /// u_r, Interests a second.
@@ -80,41 +82,42 @@ pub(super) struct Subflow {
     /// 1/u_r.
     interval: Span,
     pub(super) pacer: Pacer,
-    /// Turns that it has earned, where nobody asks for leave.
+    /// The number of turns that it has earned, for a greedy source, which sends without a permit.
     pub(super) credit: f64,
     estimation: Estimation,
-    /// How long this control cycle lasts.
+    /// The length of this control cycle.
     cycle: Span,
     losses: u32,
-    /// Interests that left in this cycle.
+    /// The number of Interests that left in this cycle.
     sent: u32,
-    /// In the cycle before, less than half left of what u_r allowed: Data of this one answer that.
+    /// Whether less than half of what u_r allowed was sent in the previous cycle. Data of this cycle answer
+    /// those Interests.
     was_idle: bool,
     /// x_r of the latest cycle, Data a second.
     pub(super) rate: f64,
-    /// That of the cycle before.
+    /// x_r of the previous cycle.
     rate_before: f64,
     /// Δ_r of the latest cycle, packets.
     pub(super) backlog: f64,
     /// α_r, packets.
     pub(super) set_point: f64,
-    /// x_r when the bottleneck was full last.
+    /// x_r at the last time when the bottleneck was full.
     full: Option<f64>,
     /// Whether the path seems to have changed since the base RTT was measured.
     has_changed: bool,
-    /// When the base RTT was last measured anew, or was tried to.
+    /// The last time at which the base RTT was measured again, or should have been.
     renewed: Time,
-    /// u* to go on with when Data come again, Data a second, if there was a cycle with losses alone.
+    /// After a cycle with losses alone: u* to continue with when Data come again, Data a second.
     resumes_at: Option<f64>,
-    /// No drain flag counts before.
+    /// Drain flags before this time are ignored.
     drains_from: Time,
-    /// The latest Interest: its number, and when it left.
+    /// The number of the latest Interest, and the time at which it left.
     latest: (u32, Time),
-    /// When the first Interest left that nothing has come after.
+    /// The time of the first Interest after the latest Data.
     pub(super) unheard_since: Option<Time>,
 }
 
-/// Whether a number of an Interest is this one or a later one; they wrap.
+/// Returns whether the Interest `number` is `first` or a later one. Numbers wrap.
 pub(super) fn is_since(number: u32, first: u32) -> bool {
     number.wrapping_sub(first) & NUMBERS <= NUMBERS / 2
 }
@@ -150,8 +153,8 @@ impl Subflow {
         }
     }
 
-    /// Whether its Interests have others drain their queues. That ends though no round-trip time comes, as where all of
-    /// its Interests are aggregated.
+    /// Returns whether its Interests ask other flows to drain their queues. This ends even without a
+    /// round-trip time, for example if all Interests are aggregated.
     pub(super) fn is_announcing(&self, now: Time) -> bool {
         match self.state {
             State::Probing(probe) => {
@@ -163,12 +166,12 @@ impl Subflow {
         }
     }
 
-    /// The longest round trip of late.
+    /// Returns the longest recent round trip.
     pub(super) fn cycle(&self) -> Span {
         self.cycle
     }
 
-    /// When the control cycle ends, if nothing more comes.
+    /// Returns the end of the control cycle if nothing more arrives.
     #[inline]
     pub(super) fn cycle_ends(&self) -> Time {
         let has_news = self.estimation.received() > 0 || self.losses > 0;
@@ -183,7 +186,7 @@ impl Subflow {
         self.interval = interval;
     }
 
-    /// An Interest of this number leaves on this path.
+    /// Counts an Interest that leaves on this path.
     pub(super) fn on_send(&mut self, now: Time, number: u32) {
         if number.wrapping_sub(self.since) & NUMBERS > MOST_PENDING {
             self.since = number.wrapping_sub(MOST_PENDING / 2) & NUMBERS;
@@ -205,7 +208,7 @@ impl Subflow {
         self.losses += 1;
     }
 
-    /// A Data came by this path, or for one of its Interests.
+    /// Counts a Data that came by this path, or for one of its Interests.
     pub(super) fn on_data(&mut self, arrival: &Arrival, settings: &Settings) {
         let Arrival { now, hops, mut rtt, .. } = *arrival;
         self.unheard_since = None;
@@ -215,7 +218,7 @@ impl Subflow {
         let waited = rtt.or(arrival.waited);
         let is_probing = matches!(self.state, State::Probing(_));
         if !self.estimation.is_measured() {
-            // The first round trip is the first cycle's length.
+            // The first round-trip time is the length of the first cycle.
             self.cycle = waited.filter(|_| is_probing).map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
         }
         self.has_changed |= rtt.is_some_and(|rtt| self.is_step(now, hops, rtt, settings));
@@ -256,18 +259,18 @@ impl Subflow {
         }
     }
 
-    /// The RTT of an Interest. If it was lost and retransmitted, the latest transmission counts: at the low rates of
-    /// RP and QD, ignoring these would leave nothing to measure for long.
+    /// Returns the round-trip time of an Interest. If it was lost and retransmitted, the latest transmission
+    /// counts. Without these, the low rates of RP and QD would give no measurement for a long time.
     fn round_trip(&self, arrival: &Arrival) -> Option<Span> {
         let (number, sent) = self.latest;
         let is_latest = !arrival.is_aggregated && number == arrival.number;
-        // A shorter one answers an earlier transmission.
+        // A shorter time answers an earlier transmission.
         let of_latest =
             || Some(arrival.now.since(sent)).filter(|rtt| is_latest && *rtt >= self.estimation.base());
         arrival.rtt.or_else(of_latest)
     }
 
-    /// RP ends with a number of Interests a round trip that is assumed to be harmless.
+    /// Ends RP. BF starts with a number of Interests a round trip that is assumed to be harmless.
     fn end_probing(&mut self, now: Time, settings: &Settings) {
         // A label that its own Interests caused is not a sign of another sub-flow.
         self.drains_from = now + settings.probing_label + self.cycle.scale(settings.drain_spacing);
@@ -275,7 +278,7 @@ impl Subflow {
         self.fill(now, settings.first_interests / base.max(CYCLE.0).as_secs_f64(), settings);
     }
 
-    /// BF from this u* on.
+    /// Starts BF at this u*.
     fn fill(&mut self, now: Time, tolerable: f64, settings: &Settings) {
         let zigzag = ZigZag::new(tolerable.clamp(settings.least_rate, MOST), &self.growth(settings));
         self.state = State::Filling(zigzag);
@@ -289,7 +292,8 @@ impl Subflow {
         Growth { most: settings.beta, full: self.full, step }
     }
 
-    /// Whether the base RTT was not met for this part of its lifetime, or the path has changed. The time that measuring takes is bounded.
+    /// Returns whether the base RTT was not met for this part of its lifetime, or the path has changed. The
+    /// time for the measurement is bounded.
     fn has_expired(&self, now: Time, part: f64, settings: &Settings) -> bool {
         let since = self.estimation.met().max(self.renewed);
         let is_old = settings
@@ -298,15 +302,15 @@ impl Subflow {
         is_old || self.has_changed
     }
 
-    /// Whether the path seems to have changed: from one Data of a source to the next, the round trip has become longer by more
-    /// than half of α_s packets can cause.
+    /// Returns whether the path seems to have changed: from one Data of a source to the next, the round-trip
+    /// time has grown by more than half of α_s packets can cause.
     fn is_step(&self, now: Time, hops: u8, rtt: Span, settings: &Settings) -> bool {
         let step = self.estimation.step(now, hops, rtt);
         let packets = step.as_secs_f64() * self.rate.max(self.rate_before);
         step > settings.path_change && packets > 0.5 * settings.set_point
     }
 
-    /// (21), stage I. If it `renews` the base RTT, the sub-flow has the others drain as well.
+    /// (21), stage I. If the drain `renews` the base RTT, the other flows drain as well.
     fn drain(&mut self, now: Time, next_number: u32, renews: bool, settings: &Settings) {
         let longest =
             (self.cycle * DRAIN_CYCLES).max(Span::from_secs_f64(DRAIN_INTERESTS / settings.least_rate));
@@ -326,12 +330,13 @@ impl Subflow {
     fn end_drain(&mut self, now: Time, settings: &Settings) {
         let State::Draining(drain) = self.state else { return };
 
-        // The labels that caused it last a while.
+        // The labels that caused it remain for a while.
         self.drains_from = now + self.cycle.scale(settings.drain_spacing).max(settings.probing_label);
         let mut backup = drain.backup;
         if drain.renews.is_some() {
             if !self.estimation.is_met(drain.highest()) && self.estimation.renew(now) {
-                // Between Data of the shorter path and those of the longer one there is a gap, which is no lower rate.
+                // There is a gap between the Data of the shorter path and those of the longer one. It is not
+                // a lower rate.
                 backup = drain.highest();
             }
             self.renewed = now;
@@ -364,7 +369,8 @@ impl Subflow {
             return;
         }
         if is_converging {
-            // Caches answer by chance, and what waits for the producer's link then varies as a whole queue does.
+            // Caches answer at random. The backlog at the producer's link then varies as much as the whole
+            // queue does.
             measured.backlog = self.backlog + settings.gain * (measured.backlog - self.backlog);
         }
         self.rate_before = self.rate;
@@ -382,17 +388,17 @@ impl Subflow {
         }
     }
 
-    /// Whether less than half of u_r was used, in this cycle or in the previous one, whose answers arrive in this one.
-    /// Then x_r is the application's demand, not the path's capacity.
+    /// Returns whether less than half of u_r was used, in this cycle or in the previous one, whose answers
+    /// arrive in this one. Then x_r is the application's demand, not the path's capacity.
     fn is_idle(&mut self, now: Time) -> bool {
         let allowed = self.requested * now.since(self.estimation.began()).as_secs_f64();
-        // At low rates one Interest more or less says nothing.
+        // At low rates one Interest more or less is not significant.
         let is_idle = f64::from(core::mem::take(&mut self.sent)) + 1.0 < 0.5 * allowed;
         core::mem::replace(&mut self.was_idle, is_idle) || is_idle
     }
 
-    /// A cycle without Data tells of no rate: the application paused, or the path is cut. If Interests were lost, the least
-    /// rate finds out when there is a path again.
+    /// Handles a cycle without Data. It shows no rate: the application paused, or the path is cut. If
+    /// Interests were lost, the smallest rate probes for the path.
     fn on_silence(&mut self, is_lossy: bool, settings: &Settings) {
         if is_lossy && matches!(self.state, State::Filling(_) | State::Converging(_)) {
             self.resumes_at.get_or_insert(AFTER_SILENCE * self.rate);
@@ -400,20 +406,20 @@ impl Subflow {
         }
     }
 
-    /// Whether no Data came for longer than the usual gap of this sub-flow. Then a new cycle begins, because the
-    /// earlier Data say nothing about the present rate.
+    /// Returns whether no Data came for longer than the usual gap of this sub-flow. Then a new cycle begins,
+    /// because the earlier Data do not show the present rate.
     fn has_paused(&self, now: Time) -> bool {
         let longest_gap = (self.cycle * 2).max(self.interval * 2);
         matches!(self.state, State::Filling(_) | State::Converging(_))
             && self.estimation.is_silent_for(now, longest_gap)
     }
 
-    /// ψ of this sub-flow.
+    /// Returns ψ of this sub-flow.
     fn psi(&self, settings: &Settings) -> f64 {
         settings.psi.min(PSI_PART * self.set_point)
     }
 
-    /// Whether it fills a bottleneck at which nothing of it waits.
+    /// Returns whether it uses the bottleneck without having packets queued there.
     fn is_underused(&self, settings: &Settings) -> bool {
         matches!(self.state, State::Filling(_)) && self.backlog < self.psi(settings)
     }
@@ -426,7 +432,7 @@ impl Subflow {
         is_lossy: bool,
         settings: &Settings,
     ) {
-        // Without a round trip a rate that is not reached tells of a full bottleneck.
+        // Without a round-trip time, a rate that is not reached indicates a full bottleneck.
         let is_congested =
             measured.backlog >= self.psi(settings) || (measured.is_blind && zigzag.exceeds(measured));
         let next = zigzag.next(measured, is_congested, &self.growth(settings));

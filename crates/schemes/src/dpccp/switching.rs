@@ -16,7 +16,7 @@ use weir_core::units::{Span, Time};
 use super::label::Label;
 use super::signals::HopsAndFlags;
 
-/// A Data came by a face: the link adds itself to label and hop count.
+/// Adds the link by which a Data came to its label and hop count.
 #[inline]
 pub(super) fn note_arrival(data: &mut Packet, face: FaceId) {
     Label::of(data).extended(face).write(data);
@@ -26,9 +26,9 @@ pub(super) fn note_arrival(data: &mut Packet, face: FaceId) {
 /// A node's strategy.
 #[derive(Debug)]
 pub(super) struct Switching {
-    /// How long a face stays labelled.
+    /// The time for which a face stays labelled.
     lasting: Span,
-    /// Until when each face is labelled RTT-probing.
+    /// For each face, the time until which it is labelled RTT-probing.
     labelled_until: Vec<Time>,
     by_name: BestRoute,
 }
@@ -38,7 +38,8 @@ impl Switching {
         Switching { lasting, labelled_until: Vec::new(), by_name: BestRoute::default() }
     }
 
-    /// An Interest arrived. One of RTT probing labels its face, except the face of an application, which has no queue.
+    /// Labels the face of an Interest of RTT probing. The face of an application is not labelled, because it
+    /// has no queue.
     #[inline]
     fn note_probing(&mut self, interest: &Packet, local: bool, now: Time) {
         if local || !HopsAndFlags::of(interest).is_probing() {
@@ -57,8 +58,9 @@ impl Switching {
     }
 }
 
-/// The next hop of an Interest's label, if it is one of its prefix's next hops. The hop is removed from the label. A
-/// label that leads nowhere is removed completely, because the rest belongs to another path.
+/// Returns the next hop of an Interest's label, if it is one of its prefix's next hops, and removes it from
+/// the label. A label whose next hop is not usable is removed completely, because the rest belongs to another
+/// path.
 fn switched(ev: &mut InterestEvent<'_>) -> Option<FaceId> {
     let label = Label::of(ev.interest);
     if label == Label::NONE {
@@ -137,7 +139,7 @@ mod tests {
     use crate::path_label::LabellingQueue;
 
     const HASHER: NameHasher = NameHasher::new(1);
-    /// Downstreams 0 and 1; `/a` has the next hops 2 and 3, and 64 faces more there is 66, which has the digit of 3.
+    /// The downstreams are 0 and 1. `/a` has the next hops 2, 3 and 66. Face 66 has the same digit as face 3.
     const FACES: u32 = 67;
 
     fn name(uri: &str) -> HashedName {
@@ -169,7 +171,7 @@ mod tests {
             Bench { node, pool: PacketPool::new(), now: Time::from_nanos(1), nonce: 0 }
         }
 
-        /// What leaves when this comes by a face.
+        /// Returns what leaves after this packet arrives by a face.
         fn handle(&mut self, face: u32, packet: PacketId) -> Option<(u32, PacketId)> {
             let (mut actions, mut left) = (Vec::new(), None);
             let input = Input::Packet { face: FaceId(face), packet };
@@ -204,24 +206,24 @@ mod tests {
             self.handle(from, id)
         }
 
-        /// The next hop of an Interest, and the rest of its label.
+        /// Returns the next hop of an Interest, and the rest of its label.
         fn goes(&mut self, from: u32, uri: &str, label: &[u32]) -> (u32, Label) {
             let (face, id) =
                 self.interest(from, uri, label, HopsAndFlags::default()).expect("it is forwarded");
             (face, Label::of(&self.pool[id]))
         }
 
-        /// The octet and label that the consumer gets when this Interest is answered by a producer.
+        /// Returns the octet and the label that the consumer receives if a producer answers this Interest.
         fn answer(&mut self, (face, interest): (u32, PacketId)) -> (HopsAndFlags, Label) {
             let producer =
                 Producer { payload: Bytes::new(100), freshness: Span::from_secs(9), signature: 32 };
             producer.answer(&mut self.pool[interest]);
-            let (_, data) = self.handle(face, interest).expect("the Data is sent on");
+            let (_, data) = self.handle(face, interest).expect("the Data is forwarded");
             (HopsAndFlags::of(&self.pool[data]), Label::of(&self.pool[data]))
         }
     }
 
-    /// Of an Interest that is to take these faces, the next hop's first.
+    /// Returns the label of an Interest that should take these faces, the next hop's first.
     fn label_of(faces: &[u32]) -> Label {
         faces.iter().rev().fold(Label::NONE, |label, face| label.extended(FaceId(*face)))
     }
@@ -278,7 +280,7 @@ mod tests {
         let sent = bench.interest(0, "/a/1", &[3], HopsAndFlags::default()).unwrap();
         let (octet, label) = bench.answer(sent);
         assert_eq!((octet.hops(), octet.is_drain(), label), (1, false, label_of(&[3])));
-        // From the content store: from here.
+        // The content store answers, so the count of hops begins here.
         let (_, id) = bench.interest(1, "/a/1", &[], HopsAndFlags::default()).unwrap();
         assert_eq!((HopsAndFlags::of(&bench.pool[id]).hops(), Label::of(&bench.pool[id])), (0, Label::NONE));
     }
@@ -296,7 +298,7 @@ mod tests {
         assert!(!drains(&mut bench, 1, "/a/4", HopsAndFlags::default()), "but not by another face");
         bench.now += Span::from_millis(200);
         assert!(!drains(&mut bench, 0, "/a/5", HopsAndFlags::default()), "the label has expired");
-        // Aggregated and cached ones label as well.
+        // Aggregated Interests and those answered from the cache label the face as well.
         bench.interest(0, "/a/6", &[], HopsAndFlags::default());
         assert_eq!(bench.interest(1, "/a/6", &[], PLAIN), None);
         assert!(drains(&mut bench, 1, "/a/7", HopsAndFlags::default()));

@@ -12,13 +12,13 @@
 //!      +--------------------------------------------- else ----------------------+
 //! ```
 //!
-//! Here the intervals compound: for a queue that stays long the marks come after 100, 100, 70.7, 40.8 and 20.4 ms, and soon
-//! with every other Data. The authors' program has NFD's form instead. There the n-th interval is 100 ms/√n, counted from
-//! the time at which the last mark was due.
+//! Here the intervals compound: while a queue stays long, the marks come after 100, 100, 70.7, 40.8 and 20.4
+//! ms, and soon with every other Data. The authors' program has NFD's form instead. There the n-th interval
+//! is 100 ms/√n, counted from the time at which the last mark was due.
 //!
-//! Both count one mark with a report at most, and a consumer hears of a queue with one in N of its Data. So with more flows a
-//! queue gives fewer signals than a router would, and grows. The form `caught-up` is ours: it counts each mark that was due since
-//! the last report.
+//! Both count at most one mark a report, and a queue reports to a consumer in one of N of its Data. So with
+//! more flows a queue gives fewer signals than a router would, and grows. The form `caught-up` is ours: it
+//! counts each mark that was due since the last report.
 
 use core::ops::RangeInclusive;
 
@@ -29,7 +29,7 @@ use weir_core::{choice, parameters};
 const TIME: RangeInclusive<Span> = Span::from_micros(1)..=Span::from_secs(10);
 
 parameters! {
-    /// Its parameters.
+    /// CoDel's parameters.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Settings {
         /// the variant of CoDel: Algorithm 2, whose intervals compound; or NFD's, whose n-th interval is interval/√n
@@ -43,7 +43,7 @@ parameters! {
 }
 
 choice! {
-    /// Whose CoDel.
+    /// The variant of CoDel.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum Form {
         /// Algorithm 2.
@@ -55,8 +55,8 @@ choice! {
     }
 }
 
-/// The most marks that one report counts: it bounds the work for one Data. With them a P_m of 1/1000 is a signal with a
-/// probability of 0.98.
+/// The largest number of marks that one report counts. It bounds the work for one Data. With this number, a
+/// P_m of 1/1000 gives a signal with a probability of 0.98.
 const MOST_MARKS: u32 = 4096;
 
 /// The state C of one queue, (5).
@@ -64,7 +64,7 @@ const MOST_MARKS: u32 = 4096;
 pub(super) enum Codel {
     /// Algorithm 2.
     Article { state: State, interval: Span, total: u32 },
-    /// The authors' program; or the same, caught up.
+    /// The authors' program, or the same with marks caught up.
     Program(Marker),
 }
 
@@ -72,7 +72,7 @@ pub(super) enum Codel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     NoDrop,
-    /// The delay is above the target since then.
+    /// The delay has been above the target since this time.
     Drop(Time),
     Mark,
 }
@@ -85,8 +85,8 @@ impl Codel {
         }
     }
 
-    /// A Data arrived that reports this queue, whose latest δ is `delay`. Returns how many packets of the queue a router would
-    /// have marked since its last report; by the paper and the program 1 at most.
+    /// Handles a Data that reports this queue, whose latest δ is `delay`. Returns how many packets a router
+    /// would have marked since the queue's last report. By the paper and the program it is at most 1.
     pub(super) fn update(&mut self, settings: &Settings, now: Time, delay: Span) -> u32 {
         match self {
             Codel::Article { state, interval, total } => {
@@ -94,7 +94,7 @@ impl Codel {
                 u32::from(*state == State::Mark)
             }
             Codel::Program(marker) => {
-                // NFD's rule, of time where NFD has bytes.
+                // NFD's rule, with time in the place of NFD's bytes.
                 let Settings { target, interval, form } = *settings;
                 let marking = Marking { threshold: target.as_nanos(), interval };
                 let most = if form == Form::CaughtUp { MOST_MARKS } else { 1 };
@@ -104,7 +104,7 @@ impl Codel {
     }
 }
 
-/// Algorithm 2.
+/// Makes one step of Algorithm 2.
 fn next(
     settings: &Settings,
     now: Time,
@@ -144,7 +144,8 @@ mod tests {
         Time::ZERO + Span::from_micros(us)
     }
 
-    /// Times of marks, ms, with a Data every 10 µs of a queue that delays by this, from a time on.
+    /// Returns the times of marks, ms, for a Data every 10 µs of a queue with this delay, between the two
+    /// times.
     fn marks(codel: &mut Codel, settings: &Settings, delay: Span, from_ms: u64, until_ms: u64) -> Vec<f64> {
         let each = (from_ms * 100..until_ms * 100).map(|step| at_us(step * 10));
         each.filter(|now| codel.update(settings, *now, delay) > 0)
@@ -168,7 +169,7 @@ mod tests {
         let found = marks(&mut Codel::new(&ARTICLE), &ARTICLE, MS * 6, 0, 400);
         follow(&found[..1], &[100.0]);
         follow(&gaps(&found), &[100.0, 70.71, 40.82, 20.41, 9.13, 3.73, 1.41]);
-        // An interval that is soon shorter than the spacing of Data marks every other Data: Mark, Drop, Mark.
+        // An interval that becomes shorter than the spacing of Data marks every other Data: Mark, Drop, Mark.
         let last = gaps(&found[found.len() - 50..]);
         assert!(last.iter().all(|gap| (*gap - 0.02).abs() < 1e-9), "{last:?}");
     }
@@ -181,8 +182,8 @@ mod tests {
         follow(&gaps(&found), &stated);
     }
 
-    /// A consumer that hears of the queue every 20 ms counts as many marks as one that hears of it all the time; by the
-    /// program it counts one with each report.
+    /// A consumer that hears of the queue every 20 ms counts as many marks as one that hears of it all the
+    /// time. By the program it counts one mark a report.
     #[test]
     fn caught_up_no_mark_is_lost_between_two_reports() {
         let count = |settings: &Settings, spacing_ms: u64| -> u32 {
@@ -208,7 +209,8 @@ mod tests {
         }
     }
 
-    /// Algorithm 2 leaves Drop with a δ below the target only; one of exactly the target neither ends it nor marks.
+    /// Algorithm 2 leaves Drop only with a δ below the target. A δ of exactly the target neither ends it nor
+    /// marks.
     #[test]
     fn in_drop_a_delay_of_exactly_the_target_changes_nothing() {
         let codel = &mut Codel::new(&ARTICLE);

@@ -6,8 +6,8 @@
 //!                                   Mark, and with probability P_m = own rate / Q_i[r]: congestion
 //! ```
 //!
-//! A router with CoDel would mark one of all packets that pass it. Each consumer runs CoDel as if all packets were its own.
-//! So it accepts only its share of the signals: (3).
+//! A router with CoDel would mark one packet of all that pass it. Each consumer runs CoDel as if all packets
+//! were its own. So it accepts only its share of the signals: (3).
 //!
 //! CoDel in a router sees every packet of its queue. A consumer sees a queue only while it receives Data. After a pause
 //! without Data it does not know whether the delay was above the target all the time. So CoDel starts again.
@@ -20,15 +20,15 @@ use super::mark::{Mark, Reading};
 use crate::window::reno::{self, Reno};
 use crate::window::{Configured, Congestion, WindowLaw};
 
-/// A consumer remembers so many queues, the ones that it heard of last: two paths of 64 hops.
+/// The number of queues that a consumer remembers, the most recent ones: two paths of 64 hops.
 const MOST_QUEUES: usize = 128;
 
-/// Its parameters.
+/// The consumer's parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) codel: codel::Settings,
     pub(super) reno: reno::Settings,
-    /// In slow start a longer queueing delay is congestion at once.
+    /// A longer queueing delay in slow start is congestion at once.
     pub(super) slow_start_limit: Option<Span>,
 }
 
@@ -37,27 +37,27 @@ pub(super) struct Settings {
 struct QueueState {
     /// C
     codel: Codel,
-    /// r, bit/s; 0: unknown.
+    /// r, bit/s; 0 if it is not known.
     rate: f64,
     /// δ
     delay: Span,
-    /// The number of its last mark.
+    /// The number of this queue's last mark.
     heard: u64,
 }
 
 /// Q: the state of each queue, by its id.
 #[derive(Debug, Default)]
 struct Queues {
-    /// Apart from the states, so that a search reads no more than ids.
+    /// The ids, apart from the states, so that a search reads only ids.
     ids: Vec<u32>,
     states: Vec<QueueState>,
-    /// Marks so far.
+    /// The number of marks so far.
     heard: u64,
 }
 
 impl Queues {
-    /// The state of this queue, a new one if it is not known. Beyond [`MOST_QUEUES`] it takes the place of the one that was
-    /// silent for longest.
+    /// Returns the state of this queue, or a new state for an unknown queue. Beyond [`MOST_QUEUES`], it
+    /// replaces the queue that has been silent for longest.
     fn of(&mut self, id: u32, settings: &codel::Settings) -> &mut QueueState {
         self.heard += 1;
         let heard = self.heard;
@@ -94,7 +94,7 @@ pub(super) struct AqmWindow {
     settings: Settings,
     reno: Reno,
     queues: Queues,
-    /// When the last Data came.
+    /// The arrival time of the last Data.
     data_at: Option<Time>,
     /// The time of the last reaction to a mark that does not report a queue's state.
     plain_mark_at: Option<Time>,
@@ -122,8 +122,8 @@ impl AqmWindow {
         due > 0 && ev.random.chance(at_least_one(due, part))
     }
 
-    /// A Data came after a pause that is longer than the interval and a round trip together. (With W = 1 a Data comes once in
-    /// a round trip, and that is no pause.)
+    /// Resets state after a pause longer than the interval and a round trip together. With W = 1 a Data comes
+    /// once in a round trip, which is not a pause.
     fn forget_after_a_pause(&mut self, now: Time, srtt: Option<Span>) {
         let Some(before) = self.data_at.replace(now) else { return };
         let codel = &self.settings.codel;
@@ -132,7 +132,7 @@ impl AqmWindow {
         }
     }
 
-    /// A router that does not run this scheme marked the Data: congestion, at most once a round trip.
+    /// Handles a mark of a router that does not run this scheme: congestion, at most once in a round trip.
     fn signals_plainly(&mut self, ev: &DataReceived<'_>) -> bool {
         let round_trip = ev.srtt.unwrap_or(Span::ZERO);
         let is_new = self.plain_mark_at.is_none_or(|before| ev.now.since(before) > round_trip);
@@ -143,15 +143,15 @@ impl AqmWindow {
     }
 }
 
-/// The packets of a round trip: W, while W is used. If an application uses less than half of W, W does not grow, and
-/// the pending Interests determine the rate; `pending` excludes the Data that came.
+/// Returns the packets of a round trip: W, while W is used. If an application uses less than half of W, W
+/// does not grow, and the pending Interests determine the rate. `pending` excludes the Data that came.
 fn in_use(window: f64, pending: u32) -> f64 {
     let used = f64::from(pending) + 1.0;
     if 2.0 * used < window { used } else { window }
 }
 
-/// P_m, (3): this consumer's share of a queue's rate r, bit/s, with this number of bits in a round trip. 0 while
-/// either is unknown; values above 1 are certain.
+/// Returns P_m, (3): this consumer's share of a queue's rate r, bit/s, with this number of bits in a round
+/// trip. It is 0 while either is unknown. Values above 1 mean certainty.
 fn own_part(window_bits: f64, srtt: Option<Span>, rate: f64) -> f64 {
     match srtt {
         Some(srtt) if rate > 0.0 && srtt > Span::ZERO => window_bits / srtt.as_secs_f64() / rate,
@@ -159,7 +159,7 @@ fn own_part(window_bits: f64, srtt: Option<Span>, rate: f64) -> f64 {
     }
 }
 
-/// The probability that of so many marks at least one is this consumer's.
+/// Returns the probability that at least one of `marks` marks is this consumer's.
 fn at_least_one(marks: u32, part: f64) -> f64 {
     match marks {
         1 => part,
@@ -232,7 +232,7 @@ mod tests {
         random: Random,
         now: Time,
         srtt: Option<Span>,
-        /// Pending Interests; `None`: as many as W allows.
+        /// The number of pending Interests; `None`: as many as W allows.
         pending: Option<u32>,
         size: Bytes,
     }
@@ -243,7 +243,7 @@ mod tests {
             Bench { law, random, now: Time::from_nanos(1), srtt: Some(SRTT), pending: None, size: SIZE }
         }
 
-        /// With a window of so many packets, in congestion avoidance.
+        /// A consumer in congestion avoidance with this window, packets.
         fn steady(window: u32) -> Bench {
             let mut bench = Bench::new(SETTINGS);
             let mut random = Random::named(1, "growth");
@@ -255,7 +255,8 @@ mod tests {
             bench
         }
 
-        /// A Data with this field comes, a millisecond after the last: whether it signals.
+        /// Delivers a Data with this field, a millisecond after the last one. Returns whether it signals
+        /// congestion.
         fn data(&mut self, field: u64) -> bool {
             let mut packet = Packet::default();
             packet.header_mut().congestion_mark = field;
@@ -271,7 +272,7 @@ mod tests {
             self.data(Mark { queue, count: 2, reading }.encode())
         }
 
-        /// Signals of a second in which a queue tells this.
+        /// Returns the signals of one second in which a queue reports this delay and rate.
         fn second(&mut self, queue: u32, delay: Span, rate: f64) -> usize {
             (0..500)
                 .map(|_| {
@@ -282,7 +283,8 @@ mod tests {
         }
     }
 
-    /// The paper's dumb-bell: 25 of 100 Mb/s is a quarter. As (3) is printed, RTT·cwnd/r, it would be 7·10⁻⁵.
+    /// The paper's dumb-bell: 25 of 100 Mb/s are a quarter. With (3) as printed, RTT·cwnd/r, the result would
+    /// be 7·10⁻⁵.
     #[test]
     fn the_probability_is_the_consumers_part_of_the_rate() {
         let window_bits = 25e6 * SRTT.as_secs_f64();
@@ -293,7 +295,7 @@ mod tests {
         assert!(own_part(window_bits, Some(SRTT), 1.0) > 1.0, "certain");
     }
 
-    /// Signals in 2000 spells of 110 ms with one mark each, of a queue of this rate.
+    /// Returns the signals in 2000 spells of 110 ms, each with one mark of a queue with this rate.
     fn spells(bench: &mut Bench, rate: f64) -> usize {
         (0..2000)
             .map(|_| {
@@ -319,7 +321,7 @@ mod tests {
         assert_eq!(signals(1e60), 0, "an absurd rate of the other kind");
     }
 
-    /// (3) is about bits: with Data of twice the size as many packets are twice the part.
+    /// (3) counts bits: with Data of twice the size, the same number of packets is twice the share.
     #[test]
     fn the_part_of_signals_follows_the_size_of_data() {
         let rate = 4.0 * 12.0 * 8800.0 / 0.017;
@@ -334,7 +336,7 @@ mod tests {
         }
     }
 
-    /// An application that has 2 Interests pending where W is 12 has a sixth of the rate that W would give it.
+    /// An application with 2 pending Interests and a W of 12 has a sixth of the rate of W.
     #[test]
     fn an_application_that_does_not_use_its_window_takes_no_more_signals_than_its_rate_is_worth() {
         let mut bench = Bench::steady(12);
@@ -346,8 +348,8 @@ mod tests {
         }
     }
 
-    /// Where a queue was long when the last Data came, nothing is known of it after a pause. Without Data for 10 s the first
-    /// Data, which tells of a rate only, was taken for the end of 10 s of long delay.
+    /// If a queue was long at the last Data, its state after a pause is unknown. After 10 s without Data, a
+    /// first Data that reports only a rate used to end "10 s of long delay".
     #[test]
     fn after_a_pause_a_delay_of_before_signals_nothing() {
         let long = |bench: &mut Bench| bench.told(7, Reading::Delay(MS * 8));
@@ -357,14 +359,15 @@ mod tests {
             assert!(!bench.told(7, Reading::Rate(1e3)) && !long(&mut bench));
             bench.now += Span::from_secs(10);
             assert!(!bench.told(7, Reading::Rate(1e3)), "{form:?}: a delay of 10 s ago");
-            // What is long now counts from now: 100 ms.
+            // The time above the target now starts at this Data: 100 ms.
             let quiet = (0..100).all(|_| !long(&mut bench));
             let signals = (0..2).any(|_| long(&mut bench));
             assert!(quiet && signals, "{form:?}");
         }
     }
 
-    /// With W = 1 over 500 ms a Data comes every 500 ms. Such a consumer is congested all the same.
+    /// With W = 1 and a round trip of 500 ms, a Data comes every 500 ms. Such a consumer still detects
+    /// congestion.
     #[test]
     fn a_round_trip_longer_than_the_interval_is_no_pause() {
         let mut bench = Bench::steady(1);
@@ -384,7 +387,7 @@ mod tests {
     #[test]
     fn queues_are_told_apart() {
         let mut bench = Bench::steady(20);
-        // One is long and the other one short: the second's marks do not end the first's spell.
+        // One queue is long and the other short. The marks of the second do not end the spell of the first.
         let mut signals = [0, 0];
         for _ in 0..300 {
             for (queue, delay) in [(1, MS * 8), (2, MS)] {
@@ -408,7 +411,7 @@ mod tests {
     fn slow_start_ends_at_a_long_delay_and_is_not_met_again() {
         let guarded = Settings { slow_start_limit: Some(MS * 8), ..SETTINGS };
         let mut bench = Bench::new(guarded);
-        // As encoded, a delay is up to a 16 384th less.
+        // The encoding shortens a delay by up to 1/16 384.
         assert!(!bench.told(1, Reading::Delay(MS * 8)));
         assert!(bench.told(1, Reading::Delay(Span::from_micros(8003))));
         bench.law.decrease(&pipe::MARK);
@@ -417,7 +420,7 @@ mod tests {
         assert!(!article.told(1, Reading::Delay(MS * 90)));
     }
 
-    /// Of k marks that were due, at least one is this consumer's with 1 − (1 − P_m)^k.
+    /// If k marks were due, at least one is this consumer's with the probability 1 − (1 − P_m)^k.
     #[test]
     fn several_marks_that_are_due_are_a_signal_with_a_greater_probability() {
         assert_eq!(at_least_one(1, 0.25), 0.25);
@@ -454,7 +457,7 @@ mod tests {
         let mut packet = Packet::default();
         let mut now = Time::from_nanos(1);
         for step in 0..200_000_u64 {
-            // One queue that is always long and has no rate to speak of, among random fields.
+            // One queue is always long with a rate near zero; the other fields are random.
             let longest = Mark { queue: 1, count: 1, reading: Reading::Delay(Span::from_nanos(u64::MAX)) };
             let slowest = Mark { reading: Reading::Rate(1.0), ..longest };
             packet.header_mut().congestion_mark =

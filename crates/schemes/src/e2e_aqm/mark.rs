@@ -7,8 +7,8 @@
 //!  +----------------+--------+---+--------------+---------+     R = 1: rate, bit/s;  R = 0: queueing delay, ps
 //! ```
 //!
-//! It is the value of NDNLPv2's CongestionMark. A field of 0 would mean no mark; Count is 1 at the first queue, so the field is
-//! never 0. A mark with a Count of 0 comes from another scheme, such as NFD's 1.
+//! It is the value of NDNLPv2's CongestionMark. A field of 0 would mean no mark. Count is 1 at the first
+//! queue, so the field is never 0. A mark with a Count of 0 comes from another scheme, such as NFD's 1.
 
 use weir_core::units::Span;
 
@@ -23,22 +23,22 @@ const PS_PER_NS: u64 = 1000;
 pub(super) enum Reading {
     /// Queueing delay δ.
     Delay(Span),
-    /// Rate r at which packets leave, bit/s; 0: it is not known.
+    /// Rate r at which packets leave, bit/s; 0 if it is not known.
     Rate(f64),
 }
 
-/// A mark.
+/// The report of one queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark {
-    /// Which queue it is of.
+    /// The id of the reported queue.
     pub(super) queue: u32,
-    /// Queues that the Data has left so far, from the producer on; 255 if there are more.
+    /// The number of queues that the Data has left so far, from the producer on; 255 if there are more.
     pub(super) count: u8,
     pub(super) reading: Reading,
 }
 
 impl Mark {
-    /// Its field.
+    /// Returns the field that carries this mark.
     pub(super) fn encode(self) -> u64 {
         let reading = match self.reading {
             Reading::Delay(delay) => float(delay.as_nanos().saturating_mul(PS_PER_NS)),
@@ -47,26 +47,26 @@ impl Mark {
         with_count(u64::from(self.queue) << 32 | reading, self.count)
     }
 
-    /// The mark in this field; `None` if there is none, or another scheme's.
+    /// Decodes a field. Returns `None` if there is no mark, or one of another scheme.
     pub(super) fn decode(field: u64) -> Option<Mark> {
         let count = count(field);
         let value = (significand(field) as f64) * f64::from((field & 0xFF) as u32).exp2();
         let reading = if field & RATE_BIT != 0 {
             Reading::Rate(value)
         } else {
-            // A delay beyond what a `Span` holds is the longest one.
+            // A delay beyond the range of `Span` becomes the longest `Span`.
             Reading::Delay(Span::from_nanos((value / PS_PER_NS as f64) as u64))
         };
         (count > 0).then_some(Mark { queue: (field >> 32) as u32, count, reading })
     }
 }
 
-/// Count of a field; 0 of one without this scheme's mark.
+/// Returns the Count of a field; 0 without a mark of this scheme.
 pub(super) fn count(field: u64) -> u8 {
     (field >> COUNT_SHIFT) as u8
 }
 
-/// The field with another Count.
+/// Returns the field with another Count.
 pub(super) fn with_count(field: u64, count: u8) -> u64 {
     field & !(0xFF << COUNT_SHIFT) | u64::from(count) << COUNT_SHIFT
 }
@@ -75,7 +75,7 @@ fn significand(field: u64) -> u64 {
     field >> SIGNIFICAND_SHIFT & ((1 << SIGNIFICAND_BITS) - 1)
 }
 
-/// A value as significand and exponent: its 15 highest bits, the others cut off.
+/// Encodes a value as significand and exponent. It keeps the 15 highest bits and cuts off the others.
 fn float(value: u64) -> u64 {
     let exponent = (u64::BITS - value.leading_zeros()).saturating_sub(SIGNIFICAND_BITS);
     value >> exponent << SIGNIFICAND_SHIFT | u64::from(exponent)
@@ -88,7 +88,7 @@ mod tests {
 
     const MARK: Mark = Mark { queue: 0xDEAD_BEEF, count: 3, reading: Reading::Rate(100e6) };
 
-    /// What value comes back of one that is sent.
+    /// Returns the value that arrives if `value` is sent.
     fn through(value: u64) -> f64 {
         let field = float(value);
         significand(field) as f64 * f64::from((field & 0xFF) as u32).exp2()
@@ -96,12 +96,12 @@ mod tests {
 
     #[test]
     fn fields_are_where_figure_2_has_them() {
-        // 100 Mb/s have 27 bits: 12 are cut off, 24414 are left.
+        // 100 Mb/s need 27 bits. 12 are cut off, which leaves 24414.
         let field = MARK.encode();
         assert_eq!(field >> 32, 0xDEAD_BEEF);
         assert_eq!((field >> 24 & 0xFF, field >> 23 & 1), (3, 1));
         assert_eq!((field >> 8 & 0x7FFF, field & 0xFF), (24_414, 12));
-        // 5 ms are 5·10^9 ps, of 33 bits.
+        // 5 ms are 5·10^9 ps, which need 33 bits.
         let delay = Mark { reading: Reading::Delay(Span::from_millis(5)), ..MARK }.encode();
         assert_eq!((delay >> 23 & 1, delay >> 8 & 0x7FFF, delay & 0xFF), (0, 19_073, 18));
     }

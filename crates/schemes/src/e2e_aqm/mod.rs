@@ -58,7 +58,7 @@ use crate::window::{Bounds, Guard, Reaction, Recovery, Signs, Unit, WindowFlow, 
 use consumer::AqmWindow;
 use queue::MarkingQueue;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "e2e-aqm",
     title: "64-bit marks that report one queue of the path at a time; CoDel and Reno's window at the consumer",
@@ -103,7 +103,7 @@ parameters! {
     }
 }
 
-/// The scheme.
+/// The plug-in of end-to-end AQM.
 #[derive(Clone, Copy, Debug)]
 pub struct E2eAqm {
     consumer: consumer::Settings,
@@ -120,7 +120,7 @@ impl E2eAqm {
     }
 }
 
-/// The signals that halve the window. CoDel spaces its signals, so each of them counts.
+/// Returns the signals that halve the window. CoDel spaces its signals, so each of them counts.
 fn reaction(signs: Signs, cwa: bool) -> Reaction {
     Reaction {
         signs,

@@ -16,22 +16,23 @@ use weir_core::units::{Bytes, Span, Time};
 
 use super::mark::{self, Mark, Reading};
 
-/// Drop-tail that marks.
+/// A drop-tail queue that marks leaving Data.
 #[derive(Debug)]
 pub(super) struct MarkingQueue {
     packets: DropTail,
-    /// Queue ID, drawn when the first packet leaves.
+    /// The Queue ID; it is drawn when the first packet leaves.
     id: Option<u32>,
     rate: RateMeter,
 }
 
 impl MarkingQueue {
-    /// `sample` is how many bytes the rate is measured over, at least.
+    /// Builds the queue. The rate is measured over at least `sample` bytes.
     pub(super) fn new(limit: QueueLimit, sample: Bytes) -> MarkingQueue {
         MarkingQueue { packets: DropTail::new(limit), id: None, rate: RateMeter::new(sample) }
     }
 
-    /// MARKOUTGOINGPACKET: the mark of a Data that leaves with this one after this delay.
+    /// MARKOUTGOINGPACKET: returns the mark of a Data that arrived at the head with the mark `field` and was
+    /// queued for `delay`.
     fn marked(&mut self, field: u64, now: Time, delay: Span, random: &mut Random) -> u64 {
         let queue = *self.id.get_or_insert_with(|| random.next_u32());
         let hops = u32::from(mark::count(field)) + 1;
@@ -72,15 +73,15 @@ impl Queue for MarkingQueue {
     }
 }
 
-/// The rate at which packets leave, as the authors' program measures it: over the bytes since it was read last, if they are
-/// enough; else it is what it was.
+/// The rate at which packets leave, measured as in the authors' program: over the bytes since the last
+/// reading, if there are enough; else the last rate.
 #[derive(Debug)]
 struct RateMeter {
     sample: u64,
-    /// What left since then, bytes; `None`: nothing yet.
+    /// The start of the measurement; `None` before the first packet. Then the bytes that left since.
     since: Option<Time>,
     bytes: u64,
-    /// bit/s; 0 before it is known.
+    /// The rate, bit/s; 0 before it is known.
     rate: f64,
 }
 
@@ -89,13 +90,13 @@ impl RateMeter {
         RateMeter { sample: sample.as_u64(), since: None, bytes: 0, rate: 0.0 }
     }
 
-    /// A packet begins to leave.
+    /// Counts a packet that begins to leave.
     fn on_sent(&mut self, now: Time, bytes: u64) {
         self.since.get_or_insert(now);
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// r, before the packet that leaves now.
+    /// Returns r, without the packet that leaves now.
     fn read(&mut self, now: Time) -> f64 {
         if let Some(since) = self.since
             && self.bytes > self.sample
@@ -119,7 +120,7 @@ mod tests {
     const LIMIT: QueueLimit = QueueLimit::Packets(2000);
     const SAMPLE: Bytes = Bytes::new(10_000);
 
-    /// A queue, with a world that gives it packets and takes them as they leave.
+    /// A queue, with a test that adds packets and takes them as they leave.
     struct Bench {
         link: Link,
         pool: PacketPool,
@@ -141,7 +142,7 @@ mod tests {
             self.link.enqueue(self.now, id, &mut self.pool, &mut Vec::new());
         }
 
-        /// What leaves next, when the link is free; its mark and its time on the link.
+        /// Returns the mark of the next packet that leaves when the link is free, and its time on the link.
         fn leave(&mut self) -> (u64, Span) {
             let departure = self.link.serve(self.now, &mut self.pool, &mut Vec::new()).unwrap();
             let field = self.pool[departure.packet].header().congestion_mark;
@@ -151,7 +152,7 @@ mod tests {
             (field, took)
         }
 
-        /// A Data with this mark goes through the empty queue.
+        /// Passes a Data with this mark through the empty queue.
         fn pass(&mut self, field: u64) -> u64 {
             self.put(Kind::Data, field);
             self.leave().0
@@ -167,7 +168,7 @@ mod tests {
         Mark::decode(field).unwrap()
     }
 
-    /// Marks that arrive from each queue of a path, in its order.
+    /// Returns the number of marks that arrive from each queue of a path, in order.
     fn arrivals(path: &mut [Bench], data: u32) -> Vec<u32> {
         let mut of = BTreeMap::new();
         let ids: Vec<u32> = path.iter_mut().map(|queue| Mark::decode(queue.pass(0)).unwrap().queue).collect();
@@ -180,7 +181,8 @@ mod tests {
         ids.iter().map(|id| of.get(id).copied().unwrap_or(0)).collect()
     }
 
-    /// Lemma 1: P_a(j) = 1/N for each queue j of N. By chi², whose 99.99th percentile is given for N - 1 degrees of freedom.
+    /// Lemma 1: P_a(j) = 1/N for each queue j of N. Tests by chi² against its 99.99th percentile for N - 1
+    /// degrees of freedom.
     #[test]
     fn of_n_queues_each_has_one_nth_of_the_marks() {
         for (queues, bound) in [(2, 15.14), (3, 18.42), (5, 23.51), (13, 39.13)] {
@@ -222,11 +224,11 @@ mod tests {
         let mut ids: Vec<u32> = (0..64).map(|n| of(&format!("queue {n}"))).collect();
         ids.sort_unstable();
         ids.dedup();
-        // (2): two of 64 are the same once in two million paths, and this one is fixed.
+        // (2): two ids of 64 are equal once in two million paths. This path is fixed.
         assert_eq!(ids.len(), 64);
     }
 
-    /// The delays of a backlog that drains: each packet's own.
+    /// In a backlog that drains, each packet reports its own delay.
     #[test]
     fn the_delay_is_that_of_the_packet_itself() {
         let mut queue = Bench::new("queue", 10);
@@ -263,13 +265,14 @@ mod tests {
         let busy = rates(&mut busy, Span::ZERO);
         assert!(busy.iter().all(|rate| *rate == 0.0 || (rate / 100e6 - 1.0).abs() < 1e-3), "{busy:?}");
         assert!(busy[0] == 0.0 && busy[20] > 0.0);
-        // A packet takes 86 µs, and as long again nothing comes.
+        // A packet takes 86 µs, and the link is idle for as long.
         let mut half = Bench::new("queue", 100);
         let half = rates(&mut half, Span::from_nanos(86_080));
         assert!(half.iter().skip(20).all(|rate| (rate / 50e6 - 1.0).abs() < 0.01), "{half:?}");
     }
 
-    /// A Data for two downstreams: each face draws for its own copy. Both replace a mark of one hop with 1/2 · 1/2.
+    /// A Data goes to two downstreams, and each face draws for its own copy. The probability that both
+    /// replace a mark of one hop is 1/2 · 1/2.
     #[test]
     fn copies_of_a_data_to_several_faces_are_marked_independently() {
         let mut faces = ["face 1", "face 2"].map(|name| Bench::new(name, 100));
@@ -288,11 +291,11 @@ mod tests {
         );
     }
 
-    /// Whoever looks at the rate once the link is in use again: the idle time counts, until the next 10 000 bytes have left.
+    /// The first rate after an idle link counts the idle time. The next rate, 10 000 bytes later, does not.
     #[test]
     fn after_an_idle_time_one_rate_is_too_low_and_the_next_is_right() {
         let mut meter = RateMeter::new(SAMPLE);
-        // A packet of 1250 bytes every 0.1 ms: 100 Mb/s.
+        // A packet of 1250 bytes every 0.1 ms is 100 Mb/s.
         let mut now = Time::from_nanos(1);
         let mut busy = |meter: &mut RateMeter, pause: Span, packets: u32| {
             now += pause;

@@ -7,26 +7,26 @@
 //! on the size. W and c are fitted by linear regression to the minimum round-trip time of each size. The weight of a
 //! size is its recent frequency. With a single size the base RTT is its minimum.
 //!
-//! A time becomes the minimum of a size when [`REACHED_BY`] Data of a run of [`RECENT`] have reached it. So one wrong
-//! sample, by mistake or by a false value of a neighbour, does not set it. The minimum is that of all time, until the
-//! hop shows that it has become longer (`longer.rs`).
+//! A time becomes the minimum of a size when [`REACHED_BY`] Data of a run of [`RECENT`] have reached it. So
+//! one wrong sample, by mistake or by a false value of a neighbour, does not set it. The minimum covers all
+//! time, until the hop shows that it has become longer (`longer.rs`).
 //!
-//! A minimum includes queueing until a Data comes that met no queue. So W and c are never negative. Where the line is
-//! above the minimum of a size, the minimum is the base RTT, because some Data took no longer.
+//! A minimum includes queueing until a Data comes that met no queue. W and c are therefore never negative. If
+//! the line is above the minimum of a size, the minimum is the base RTT, because some Data took no longer.
 
 use smallvec::SmallVec;
 use weir_core::parameters;
 use weir_core::units::{Bytes, Span, Time};
 
-/// Sizes that differ by no more than this count as one, bytes: lengths of header fields vary by that much.
+/// Sizes that differ by at most this count as one, bytes. Lengths of header fields vary by this much.
 const SAME_SIZE: f64 = 64.0;
 
-/// The number of sizes that are kept, because sizes come from strangers. A further size replaces an unused one, or counts as
-/// its neighbour.
+/// The number of sizes that are kept; it is bounded because sizes come from the network. A further size
+/// replaces an unused one, or counts as its neighbour.
 const SIZES: usize = 16;
 
-/// Assumed: the number of Data that have to reach a time before it counts as the minimum. A mistake seldom occurs three times
-/// in a run.
+/// Assumed: the number of Data that have to reach a time before it counts as the minimum. A mistake seldom
+/// occurs three times in a run.
 const REACHED_BY: usize = 3;
 
 /// Assumed: the number of Data of a size in a run.
@@ -36,7 +36,7 @@ const RECENT: u32 = 32;
 const FIT_EVERY: u32 = 1024;
 
 parameters! {
-    /// Its parameters.
+    /// Parameters of the base RTT.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Settings {
         /// whether the base RTT of a hop depends on the size of the Data, by linear regression; if not, it is the
@@ -49,24 +49,24 @@ parameters! {
     }
 }
 
-/// How long a Data took.
+/// The size and the hop round-trip time of a Data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sample {
     /// p, bytes.
     size: f64,
-    /// Nanoseconds.
+    /// The time, nanoseconds.
     rtt: f64,
 }
 
-/// None yet: every sample is below it.
+/// No sample: every sample is below it.
 const NONE: Sample = Sample { size: 0.0, rtt: f64::INFINITY };
 
-/// The least of two.
+/// Returns the sample with the smaller time.
 fn least_of(a: Sample, b: Sample) -> Sample {
     if b.rtt < a.rtt { b } else { a }
 }
 
-/// The least samples of this run of Data, from the least on.
+/// The smallest samples of this run of Data, in ascending order.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     least: [Sample; REACHED_BY],
@@ -88,31 +88,31 @@ impl Recent {
         }
     }
 
-    /// The minimum that enough samples have reached; [`NONE`] if there are too few.
+    /// Returns the minimum that enough samples have reached; [`NONE`] if there are too few.
     fn reached(&self) -> Sample {
         self.least[REACHED_BY - 1]
     }
 
-    /// The minimum of all samples, even of too few.
+    /// Returns the minimum of all samples, even if they are too few.
     fn reached_by_few(&self) -> Sample {
         let known = self.least.iter().rev().find(|sample| **sample != NONE);
         known.copied().unwrap_or(NONE)
     }
 }
 
-/// Data of one size.
+/// The Data of one size.
 #[derive(Clone, Copy, Debug)]
 struct Class {
-    /// Of its first Data, bytes.
+    /// The size of the first Data, bytes.
     size: f64,
-    /// How many came, halved from time to time.
+    /// The number of Data; it is halved from time to time.
     count: f64,
     recent: Recent,
-    /// The least time in this half of the window, and in the half before.
+    /// The smallest time in this half of the window, and in the previous half.
     halves: [Sample; 2],
-    /// When this half began.
+    /// The start of this half.
     since: Time,
-    /// b: the least time of the size.
+    /// b: the smallest time of the size.
     least: Sample,
 }
 
@@ -121,7 +121,7 @@ impl Class {
         Class { size, count: 0.0, recent: Recent::EMPTY, halves: [NONE; 2], since: now, least: NONE }
     }
 
-    /// A Data came. Whether the least time is another now.
+    /// Counts a Data. Returns whether the smallest time has changed.
     fn add(&mut self, now: Time, sample: Sample, window: Option<Span>) -> bool {
         self.count += 1.0;
         self.recent.add(sample);
@@ -143,9 +143,9 @@ impl Class {
 pub(super) struct BaseRtt {
     settings: Settings,
     classes: SmallVec<[Class; 1]>,
-    /// The place of the size that came last: mostly it comes again.
+    /// The index of the latest size. The next Data usually has the same size.
     last: usize,
-    /// Data since the counts were halved.
+    /// The number of Data since the counts were halved.
     since_halved: u32,
     /// W, nanoseconds a byte.
     slope: f64,
@@ -154,13 +154,13 @@ pub(super) struct BaseRtt {
 }
 
 impl BaseRtt {
-    /// The base of a hop without measurements.
+    /// Returns the base of a hop without measurements.
     pub(super) fn new(settings: Settings) -> BaseRtt {
         let (last, since_halved) = (0, 0);
         BaseRtt { settings, classes: SmallVec::new(), last, since_halved, slope: 0.0, constant: 0.0 }
     }
 
-    /// A Data of this size took this long over the hop. The part of it that it spent in queues, (4).
+    /// Counts a Data of this size that took `hop_rtt` over the hop. Returns its queueing delay, (4).
     pub(super) fn queueing_delay(&mut self, now: Time, size: Bytes, hop_rtt: Span) -> Span {
         let size = if self.settings.by_size { size.as_u64() as f64 } else { 0.0 };
         let sample = Sample { size, rtt: hop_rtt.as_nanos() as f64 };
@@ -173,7 +173,7 @@ impl BaseRtt {
         hop_rtt.saturating_sub(Span::from_nanos(self.base(self.last, size) as u64))
     }
 
-    /// The hop has become longer by this much.
+    /// Raises the base: the hop has become longer by this much.
     pub(super) fn rise(&mut self, by: Span) {
         for class in &mut self.classes {
             class.least.rtt += by.as_nanos() as f64;
@@ -182,13 +182,13 @@ impl BaseRtt {
         self.fit();
     }
 
-    /// b of a size that is at this place.
+    /// Returns b for a size whose slot is `place`.
     fn base(&self, place: usize, size: f64) -> f64 {
         let known = self.classes[place].least;
         (size * self.slope + self.constant).min(known.rtt + self.slope * (size - known.size)).max(0.0)
     }
 
-    /// Halves the counts if that is due, and says so.
+    /// Halves the counts if that is due. Returns whether it did.
     fn age(&mut self) -> bool {
         self.since_halved += 1;
         let is_due = self.since_halved == FIT_EVERY;
@@ -199,8 +199,8 @@ impl BaseRtt {
         is_due
     }
 
-    /// The slot of a size. If all slots are in use, a new size replaces an unused one; if there is none, it counts as
-    /// its neighbour.
+    /// Returns the slot of a size. If all slots are in use, a new size replaces an unused one; if there is
+    /// none, it counts as its neighbour.
     fn place_of(&mut self, now: Time, size: f64) -> usize {
         let distance = |class: &Class| (class.size - size).abs();
         if self.classes.get(self.last).is_some_and(|class| distance(class) <= SAME_SIZE) {
@@ -225,7 +225,7 @@ impl BaseRtt {
         nearest.map_or(0, |(place, _)| place)
     }
 
-    /// W and c by least squares, within their limits.
+    /// Fits W and c by least squares, within their limits.
     fn fit(&mut self) {
         let count = self.classes.iter().map(|class| class.count).sum::<f64>();
         let mean_of = |value: fn(&Sample) -> f64| {
@@ -270,14 +270,14 @@ mod tests {
             }
         }
 
-        /// A Data; its queueing delay.
+        /// Counts a Data and returns its queueing delay.
         fn took(&mut self, size: u64, rtt: Span) -> Span {
             self.now += MS;
             self.base.queueing_delay(self.now, Bytes::new(size), rtt)
         }
     }
 
-    /// 20 ms and 0.8 µs a byte, 10 Mb/s.
+    /// Returns the time on an idle hop: 20 ms, and 0.8 µs a byte (10 Mb/s).
     fn idle(size: u64) -> Span {
         MS * 20 + Span::from_nanos(800 * size)
     }
@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    /// A neighbour says what it likes; here that its hop takes nearly no time.
+    /// A neighbour may report false values; here that its hop takes nearly no time.
     #[test]
     fn a_lie_now_and_then_does_not_set_the_base() {
         let mut hop = Hop::new(PAPER);
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(hop.took(1100, MS * 26), MS * 6);
     }
 
-    /// What it can do by setting marks, it can do so.
+    /// A neighbour can have the same effect by setting marks.
     #[test]
     fn a_lie_again_and_again_sets_the_base_until_the_window_is_over() {
         for (window, delay) in [(None, MS * 20), (Some(MS * 1000), Span::ZERO)] {
@@ -347,12 +347,13 @@ mod tests {
             hop.took(200, idle(200));
             hop.took(8000, idle(8000));
             let delay = hop.took(4000, idle(4000) + MS * 10);
-            // The line is drawn to what waited too, by a third of it if all came as often.
+            // The line also includes samples that waited. If all sizes came equally often, a third of the
+            // weight is theirs.
             assert!(n < 2 || (6.0..7.0).contains(&delay.as_millis_f64()), "{delay}");
         }
     }
 
-    /// At 1 Mb/s 1000 bytes are 8 ms, more than the target.
+    /// At 1 Mb/s 1000 bytes take 8 ms, which is more than the target.
     #[test]
     fn without_compensation_large_data_look_delayed() {
         let idle = |size| MS * 20 + Span::from_micros(8) * size;
@@ -367,7 +368,7 @@ mod tests {
         }
     }
 
-    /// It was seen once, behind others.
+    /// The size was seen once, behind other packets.
     #[test]
     fn a_size_that_is_seldom_seen_does_not_raise_the_base_of_the_others() {
         for size in [200, 3000] {
@@ -389,7 +390,7 @@ mod tests {
         assert_eq!(hop.base.slope, 0.0);
     }
 
-    /// They would be all that is told apart, for ever.
+    /// Otherwise these sizes would fill all slots for ever.
     #[test]
     fn odd_sizes_of_a_stranger_make_room_for_what_is_in_use() {
         let mut hop = Hop::new(PAPER);
@@ -402,7 +403,7 @@ mod tests {
         assert!((hop.base.slope - 800.0).abs() < 80.0, "W = {} ns/B", hop.base.slope);
     }
 
-    /// One came a thousand times since its least time, the other never again.
+    /// One size came a thousand times since its smallest time, the other never again.
     #[test]
     fn the_line_is_fitted_to_how_often_sizes_came_lately() {
         let mut hop = Hop::new(PAPER);
@@ -427,7 +428,7 @@ mod tests {
         }
     }
 
-    /// No two are the same on a real host.
+    /// On a real host no two times are equal.
     #[test]
     fn a_least_time_that_is_nearly_met_again_and_again_stays_about_the_base() {
         let mut random = Random::named(1, "jitter");

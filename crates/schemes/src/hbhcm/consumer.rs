@@ -25,13 +25,14 @@ use weir_core::units::{Bytes, Span, Time};
 use super::measurement::{self, Hop};
 use crate::window::{Bounds, Signs};
 
-/// No Interest counts as lost before so many of the longest round trips of late, which are those of the last
-/// [`OF_LATE`] or four round trips: of several sources the nearest answer most, and RTO would be theirs.
+/// An Interest counts as lost only after this multiple of the longest recent round trip, over [`OF_LATE`] or
+/// four round trips. With several sources most answers come from the nearest, and RTO would be that of the
+/// nearest.
 const PATIENCE: f64 = 1.25;
 const OF_LATE: Span = Span::from_secs(1);
 
 parameters! {
-    /// Its parameters.
+    /// The consumer's parameters.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Settings {
         pub(super) bounds: Bounds = group {
@@ -61,9 +62,9 @@ pub(super) struct Aimd {
     /// W
     window: f64,
     is_in_slow_start: bool,
-    /// Data that have to come before W falls again.
+    /// The number of Data that have to come before W may fall again.
     hold_off: u32,
-    /// The longest round trip of this time and of the one before, and when this one began.
+    /// The longest round trip of this period and of the previous one, and the start of this period.
     longest: [Span; 2],
     since: Time,
 }
@@ -83,7 +84,7 @@ impl Aimd {
         self.longest[0] = self.longest[0].max(rtt);
     }
 
-    /// There is congestion, unless W fell for it already. Says whether W falls.
+    /// Handles congestion. Returns whether W falls; it does not fall during the hold-off.
     fn decrease(&mut self) -> bool {
         if self.hold_off > 0 {
             return false;
@@ -100,7 +101,7 @@ impl Aimd {
         self.window = bounds.clamp(self.window + more);
     }
 
-    /// Whether half of W is used. An application that uses less does not test the network (RFC 7661).
+    /// Returns whether half of W is used. An application that uses less does not test the network (RFC 7661).
     fn is_used(&self, pending: u32) -> bool {
         2.0 * (f64::from(pending) + 1.0) >= self.window
     }
@@ -172,7 +173,7 @@ mod tests {
             Bench { flow: aimd(set), random: Random::named(1, "bench"), now: Time::ZERO, pending: 1000 }
         }
 
-        /// A Data that came from the node that the application is on.
+        /// Delivers a Data that came from the application's own node.
         fn data(&mut self, mark: u64) -> f64 {
             let mut packet = Packet::default();
             packet.header_mut().congestion_mark = mark;
@@ -214,7 +215,7 @@ mod tests {
         let mut bench = Bench::new(&[("initial_window", Value::Int(100))]);
         assert_eq!(bench.data(1), 87.5);
         let mut before = 87.5;
-        // The counter is 200, and is counted down before it is looked at.
+        // The counter is 200, and is decremented before it is checked.
         for n in 1..200 {
             let window = bench.data(1);
             assert!(window > before, "Data {n}");
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(bench.data(0), 64.5);
     }
 
-    /// An application far from the first node that measures; or over nodes that say nothing at all.
+    /// The application is far from the first node that measures, or no node measures.
     #[test]
     fn a_consumer_by_itself_keeps_the_queue_short_and_the_link_busy() {
         let rate = Some(Rate::from_mbps(15));
@@ -279,7 +280,7 @@ mod tests {
         let used = got.bits as f64 / (15e6 * 60.0);
         assert!(used > 0.9, "{used} used");
         let late = got.windows.iter().filter(|(at, _)| at.as_secs_f64() > 20.0).map(|(_, window)| *window);
-        // BDP is 103 packets; 5 ms of queue are 9.
+        // The BDP is 103 packets; 5 ms of queue are 9.
         let most = late.fold(0.0, f64::max);
         assert!(most < 103.0 + 35.0, "W up to {most}");
         assert_eq!(got.lost, 0);

@@ -31,7 +31,7 @@ impl Queue for MeasuringQueue {
         self.packets.dequeue(ev)
     }
 
-    /// A mark that the Data already has stays.
+    /// Keeps a mark that the Data already has.
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
         if ev.packet.is_data()
             && self.hop.marks(ev.now, ev.packet, ev.wire_len, ev.rtt)
@@ -41,7 +41,7 @@ impl Queue for MeasuringQueue {
         }
     }
 
-    /// The face now leads to another hop: forget the measurements.
+    /// Forgets the measurements: the face now leads to another hop.
     fn clear(&mut self, ev: &mut ClearEvent<'_>) {
         self.packets.clear(ev);
         self.hop = Hop::new(self.settings);

@@ -9,35 +9,37 @@
 //! > If the hop carried less than [`FEWER`] of what it carried at another time, and the smallest queueing delay was the
 //! > same at both, there was no queue when it carried less. This delay belongs to the base.
 //!
-//! The delay has to be level while the hop carries less. In the period in which a link becomes slower it is not.
+//! The delay has to be level while the hop carries less. It is not level in the period in which a link
+//! becomes slower.
 //!
 //! Marks lower the throughput, so a hop that is only longer shows it after two decreases of W. A link whose rate falls
 //! does not look like this: its queueing delay rises.
 
 use weir_core::units::{Bytes, Span, Time};
 
-/// A throughput below this part of the highest one at the same delay is not that of a busy link: more than one decrease of W.
+/// A throughput below this part of the highest one at the same delay is not that of a busy link: it is more
+/// than one decrease of W.
 const FEWER: f64 = 0.8;
-/// Assumed: delays that differ by less than this part are the same.
+/// Assumed: delays that differ by less than 1/8 are the same.
 const SAME: u64 = 8;
-/// Assumed: how long throughput and delay are measured, round trips and at least.
+/// Assumed: the time over which throughput and delay are measured, in round trips and at least.
 const PERIOD: (u64, Span) = (2, Span::from_millis(100));
 
-/// What a hop carried while its smallest queueing delay was the same.
+/// Throughputs of a hop at one smallest queueing delay.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     delay: Span,
-    /// Bytes a second.
+    /// The lowest throughput, bytes a second.
     slowest: f64,
     fastest: f64,
 }
 
-/// Throughput and delay of one hop.
+/// The throughput and the delay of one hop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Longer {
-    /// Below it nothing is marked.
+    /// The delay below which nothing is marked.
     target: Span,
-    /// Of this period.
+    /// The start of this period.
     from: Time,
     bytes: u64,
     data: u64,
@@ -51,8 +53,8 @@ impl Longer {
         Longer { target, from: Time::ZERO, bytes: 0, data: 0, least: Span::MAX, sum: Span::ZERO, level: None }
     }
 
-    /// A Data of this size came that seems to have waited for `delay`, after a round trip from here of `rtt`. By how much
-    /// the hop is longer than its base says, if that has shown.
+    /// Counts a Data of this size that seems to have been queued for `delay`, with a round-trip time from
+    /// here of `rtt`. Returns by how much the hop is longer than its base, once this is known.
     pub(super) fn on_data(&mut self, now: Time, size: Bytes, delay: Span, rtt: Span) -> Option<Span> {
         let elapsed = now.since(self.from);
         let is_over = elapsed >= PERIOD.1.max(rtt * PERIOD.0);
@@ -73,7 +75,8 @@ impl Longer {
             self.level = None;
             return None;
         }
-        // Delays that vary show that the queue was not empty: such a period says nothing of the rate without a queue.
+        // Varying delays show that the queue was not empty. Such a period does not show the rate without a
+        // queue.
         let is_level = self.sum / self.data.max(1) - delay < self.target;
         let slow = if is_level { rate } else { f64::INFINITY };
         let level = match self.level {
@@ -108,7 +111,7 @@ mod tests {
             Bench { longer: Longer::new(MS * 5), now: Time::ZERO }
         }
 
-        /// For a second Data come at this gap, delayed by this much. What has shown.
+        /// Delivers Data for one second with this gap and delay. Returns the result.
         fn second(&mut self, gap_us: u64, delay: Span) -> Option<Span> {
             let end = self.now + MS * 1000;
             let mut shown = None;

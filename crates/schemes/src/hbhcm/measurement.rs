@@ -7,10 +7,11 @@
 //! >
 //! > d = r_hop − b   (4)
 //!
-//! b is the hop's base RTT (`base.rs`). A Data without the field has r' = 0. Its source or cache does not run the scheme, or
-//! nodes without the scheme removed the field. Then the hop extends to the source of the Data. This is another hop than
-//! that of Data with the field, so it has a separate base and state. It is one hop only if all such Data come from one
-//! place. If they come from several, the nearest sets the base, and the others look delayed.
+//! b is the hop's base RTT (`base.rs`). A Data without the field has r' = 0. Its source or cache does not run
+//! the scheme, or nodes without the scheme removed the field. Then the hop extends to the source of the Data.
+//! This hop differs from that of Data with the field, so it has a separate base and state. It is one hop only
+//! if all such Data come from one place. If they come from several, the nearest sets the base, and the others
+//! look delayed.
 //!
 //! A Data gives no sample if its Interest was sent more than once, or if the field is at least r: that is a loop, a wrong
 //! clock or a false value.
@@ -24,16 +25,16 @@ use super::longer::Longer;
 use super::paqm::{self, Paqm};
 use crate::rtt_measure::RTT_MEASURE;
 
-/// HbHCM and PAQM of what a face is connected to.
+/// HbHCM and PAQM for the neighbour of one face.
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
-    /// To the next node that takes part.
+    /// The hop to the next node that measures.
     to_node: Way,
-    /// To where Data without the field are from.
+    /// The hop to the source of Data without the field.
     to_source: Way,
 }
 
-/// HbHCM and PAQM of Data that say, or do not say, how long they took.
+/// HbHCM and PAQM for Data with the field, or for Data without it.
 #[derive(Clone, Debug)]
 struct Way {
     base: BaseRtt,
@@ -48,7 +49,8 @@ impl Way {
         Way { base: BaseRtt::new(settings.base), longer, paqm: Paqm::new(settings.paqm) }
     }
 
-    /// A Data of this size came over the hop in `hop_rtt`, of a whole round trip of `rtt`. Whether it is to be marked.
+    /// Counts a Data of this size with the hop time `hop_rtt` and the round-trip time `rtt`. Returns whether
+    /// to mark it.
     fn marks(&mut self, now: Time, size: Bytes, hop_rtt: Span, rtt: Span) -> bool {
         let mut delay = self.base.queueing_delay(now, size, hop_rtt);
         let longer = self.longer.as_mut().and_then(|longer| longer.on_data(now, size, delay, rtt));
@@ -61,7 +63,7 @@ impl Way {
 }
 
 parameters! {
-    /// Their parameters.
+    /// Parameters of HbHCM and PAQM.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Settings {
         pub(super) paqm: paqm::Settings = group;
@@ -74,13 +76,13 @@ parameters! {
 }
 
 impl Hop {
-    /// A hop without measurements.
+    /// Returns a hop without measurements.
     pub(super) fn new(settings: Settings) -> Hop {
         Hop { to_node: Way::new(settings), to_source: Way::new(settings) }
     }
 
-    /// A Data came over the hop, of this length on the wire and so long after its Interest left; `None` if it is not
-    /// known which sending it answers. Whether it is to be marked.
+    /// Counts a Data of this length on the wire that came `rtt` after its Interest left; `None` if it is not
+    /// known which transmission it answers. Returns whether to mark it.
     pub(super) fn marks(&mut self, now: Time, data: &Packet, size: Bytes, rtt: Option<Span>) -> bool {
         let upstream = data.header().signals.value(&RTT_MEASURE);
         let Some(rtt) = rtt else { return false };
@@ -90,7 +92,7 @@ impl Hop {
     }
 }
 
-/// (3); `None` if the result is zero.
+/// (3); returns `None` if the result is zero.
 fn hop_rtt(rtt: Span, upstream: Option<u64>) -> Option<Span> {
     rtt.as_nanos().checked_sub(upstream.unwrap_or(0)).filter(|left| *left > 0).map(Span::from_nanos)
 }
@@ -113,7 +115,7 @@ mod tests {
         data
     }
 
-    /// How many of 1000 Data in a second are marked.
+    /// Returns how many of 1000 Data in a second are marked.
     fn marked(hop: &mut Hop, from_ms: u64, measure: Option<Span>, rtt: Option<Span>) -> usize {
         let at = |ms| Time::ZERO + MS * (from_ms + ms);
         let size = Bytes::new(1100);
@@ -128,7 +130,7 @@ mod tests {
         assert_eq!(hop_rtt(MS * 90, Some(u64::MAX)), None);
     }
 
-    /// A node that does not take part passes the field on, and answers from its cache without it.
+    /// A node without the scheme forwards the field, and answers from its cache without it.
     #[test]
     fn data_without_the_field_are_another_hop_than_those_with_it() {
         let mut hop = Hop::new(settings());
@@ -141,7 +143,7 @@ mod tests {
         assert!(marked(&mut hop, 4000, None, Some(MS * 16)) > 100);
     }
 
-    /// The limit of what is measured: a cache, and a source behind it.
+    /// A limit of the measurement: a cache, and a source behind it.
     #[test]
     fn of_two_sources_behind_nodes_that_say_nothing_the_farther_looks_delayed() {
         let mut hop = Hop::new(settings());
@@ -185,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Every other Data is a lie that is no sample, and the true ones are marked as they were.
+    /// Every other Data has a false value that gives no sample. The true ones are marked as before.
     #[test]
     fn absurd_values_among_right_ones_neither_mark_nor_hide_congestion() {
         for lie in [Span::MAX, MS * 10_000, MS * 66] {

@@ -46,8 +46,8 @@
 //!     to the face that it came from. In the program it may.
 //! 12. **The base RTT of a hop that has become longer rises (`base_renewal`, `longer.rs`).** The paper's is the minimum
 //!     so far. Then a path that becomes longer looks congested for good. The paper's experiments are run without this.
-//! 13. **No Interest counts as lost before 1.25 of the longest round trips of late.** If a near cache answers a part, RTO
-//!     is that of the cache, and what the producer answers would time out.
+//! 13. **No Interest counts as lost before 1.25 of the longest recent round trip.** If a near cache answers a
+//!     part, RTO is that of the cache, and what the producer answers would time out.
 //! 14. **PathId and RED are left out.** The program writes PathId but never reads it. The paper does not use the RED
 //!     variant.
 
@@ -70,7 +70,7 @@ use consumer::Aimd;
 use face::MeasuringQueue;
 use forwarding::MeasuringForwarding;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "hbhcm",
     title: "queueing delay of each hop from round-trip times in Data; marks while it lasts; an AIMD window",
@@ -87,11 +87,11 @@ const VARIANTS: &[Variant] = &[
     Variant { name: "multipath", defaults: &[("restart_interval", "20 ms"), ("immediate", "100 ms")] },
 ];
 
-/// The article's rule first.
+/// The names of the rules, the article's first.
 const RULES: &[&str] = &[Rule::WORDS[1], Rule::WORDS[0]];
 
 parameters! {
-    /// The scheme.
+    /// The plug-in of HbHCM and PAQM.
     #[derive(Clone, Copy, Debug)]
     pub struct Hbhcm {
         /// the variant of PAQM

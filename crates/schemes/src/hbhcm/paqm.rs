@@ -19,7 +19,7 @@ use weir_core::units::{Span, Time};
 const TIME: RangeInclusive<Span> = Span::from_micros(1)..=Span::from_secs(10);
 
 parameters! {
-    /// Its parameters.
+    /// PAQM's parameters.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Settings {
         /// a hop whose queueing delay is below it is Healthy
@@ -40,21 +40,21 @@ parameters! {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paqm {
     settings: Settings,
-    /// Since when it is in Alert; `None`: it is Healthy.
+    /// The start of Alert; `None` in Healthy.
     alert_since: Option<Time>,
     /// Δ
     interval: Span,
-    /// N, Data marked since it was Healthy.
+    /// N, the number of Data marked since Healthy.
     marked: u32,
 }
 
 impl Paqm {
-    /// In Healthy.
+    /// Starts in Healthy.
     pub(super) fn new(settings: Settings) -> Paqm {
         Paqm { settings, alert_since: None, interval: settings.interval, marked: 0 }
     }
 
-    /// A Data came that was delayed by this much in queues: whether it is marked.
+    /// Counts a Data with this queueing delay. Returns whether to mark it.
     pub(super) fn marks(&mut self, now: Time, delay: Span) -> bool {
         if delay < self.settings.target {
             if self.alert_since.take().is_some() {
@@ -96,7 +96,7 @@ mod tests {
         Time::ZERO + Span::from_micros(us)
     }
 
-    /// Times of the marks, ms, of a Data every 10 µs that are all delayed by this, from a time on.
+    /// Returns the times of the marks, ms, for a Data every 10 µs with this delay, between the two times.
     fn marks(paqm: &mut Paqm, delay: Span, from_ms: u64, until_ms: u64) -> Vec<f64> {
         let each = (from_ms * 100..until_ms * 100).map(|step| at_us(step * 10));
         each.filter(|now| paqm.marks(*now, delay)).map(|now| (now - Time::ZERO).as_millis_f64()).collect()
@@ -117,7 +117,7 @@ mod tests {
     fn marks_of_a_standing_queue_come_after_100_100_71_41_20_9_ms() {
         let marks = marks(&mut Paqm::new(ARTICLE), MS * 6, 0, 400);
         follow(&marks[..1], &[100.0]);
-        // 100/√1, then each Δ by √2, √3, √4, √5.
+        // 100/√1, then Δ is divided by √2, √3, √4, √5.
         follow(&gaps(&marks), &[100.0, 70.71, 40.82, 20.41, 9.13]);
     }
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_multipath_code_comes_back_after_20_ms_but_begins_with_100() {
         let mut paqm = Paqm::new(MULTIPATH);
-        assert!(!paqm.marks(at_us(0), Span::ZERO), "to be healthy is no return");
+        assert!(!paqm.marks(at_us(0), Span::ZERO), "staying in Healthy is not a return");
         follow(&marks(&mut paqm, MS * 50, 1, 120), &[101.0]);
         assert!(!paqm.marks(at_us(121_000), MS * 4));
         let again = marks(&mut paqm, MS * 50, 122, 200);

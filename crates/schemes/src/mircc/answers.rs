@@ -1,20 +1,20 @@
-//! The part of the Interests sent on a face that Data answer.
+//! The part of the Interests sent on a face that are answered with Data.
 //!
-//! An Interest that nobody answers brings no Data, so it uses nothing of the link's capacity for Data. Without this a flood of
-//! such Interests would take the capacity from those that are answered.
+//! An Interest without an answer brings no Data, so it uses none of the link's capacity for Data. If it
+//! counted, a flood of such Interests would take the capacity from those that are answered.
 //!
-//! Interests are counted in cohorts by the time at which they came to the face. The Data that comes after `rtt` counts for the
-//! cohort of its Interest. So while each Interest is answered, the part is 1 at any change of the traffic. A cohort is complete after a
-//! second. A Data that is later counts nevertheless.
+//! Interests are counted in cohorts by the time at which they came to the face. A Data that comes after `rtt`
+//! counts for the cohort of its Interest. So while each Interest is answered, the part is 1 at any change of
+//! the traffic. A cohort is complete after a second. A later Data counts nevertheless.
 
 use weir_core::units::{Span, Time};
 
-/// Cohorts, and the time of each: together a second.
+/// The number of cohorts. Together they cover one second.
 const COHORTS: usize = 16;
 const STEP: Span = Span::from_micros(62_500);
-/// What a complete cohort leaves of the sums of those before.
+/// The weight of the previous sums when a cohort becomes complete.
 const KEPT: f64 = 0.875;
-/// The part is not taken to be less: it divides.
+/// The smallest part that is used, because other code divides by it.
 const LEAST: f64 = 1.0 / 256.0;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,14 +23,14 @@ struct Count {
     answered: f64,
 }
 
-/// Interests and their answers.
+/// Counts of Interests and of their answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answers {
     cohorts: [Count; COHORTS],
     newest: usize,
-    /// When the newest cohort began.
+    /// The start of the newest cohort.
     began: Time,
-    /// The sums over complete cohorts, in which older ones count less.
+    /// The sums over complete cohorts, with smaller weights for older ones.
     complete: Count,
 }
 
@@ -40,7 +40,7 @@ impl Answers {
         Answers { cohorts: [Count::default(); COHORTS], newest: 0, began: Time::ZERO, complete }
     }
 
-    /// Begins new cohorts up to now.
+    /// Begins the cohorts up to `now`.
     fn advance(&mut self, now: Time) {
         for _ in 0..COHORTS {
             if now.since(self.began) < STEP {
@@ -54,11 +54,11 @@ impl Answers {
                 self.complete.answered = KEPT * self.complete.answered + oldest.answered;
             }
         }
-        // It was idle for longer than all cohorts.
+        // The face was idle for longer than all cohorts.
         self.began = self.began.max(now);
     }
 
-    /// The cohort of so long ago; of longer ago, the oldest.
+    /// Returns the cohort of the time `ago`, or the oldest one.
     fn cohort(&mut self, now: Time, ago: Span) -> &mut Count {
         self.advance(now);
         let before_newest = ago.saturating_sub(now.since(self.began));
@@ -66,17 +66,18 @@ impl Answers {
         &mut self.cohorts[(self.newest + COHORTS - steps.min(COHORTS - 1)) % COHORTS]
     }
 
-    /// An Interest leaves that has waited so long.
+    /// Counts an Interest that leaves after it has waited for `waited`.
     pub(super) fn on_sent(&mut self, now: Time, waited: Span) {
         self.cohort(now, waited).sent += 1.0;
     }
 
-    /// A Data comes this long after its Interest was to be sent; `None` if there were several.
+    /// Counts a Data that comes this long after its Interest was to be sent; `None` if the Interest was sent
+    /// several times.
     pub(super) fn on_data(&mut self, now: Time, rtt: Option<Span>) {
         self.cohort(now, rtt.unwrap_or(Span::ZERO)).answered += 1.0;
     }
 
-    /// The part that is answered; 1 while nothing is known.
+    /// Returns the part that is answered; 1 while nothing is known.
     pub(super) fn part(&self) -> f64 {
         match self.complete {
             Count { sent, answered } if sent > answered => (answered / sent).max(LEAST),
@@ -91,7 +92,7 @@ mod tests {
 
     const MS: Span = Span::from_millis(1);
 
-    /// For so many milliseconds an Interest each; one in `answered` is answered at once.
+    /// Sends an Interest each millisecond for `lasts_ms`. One in `answered` is answered at once.
     fn run(answers: &mut Answers, now: &mut Time, lasts_ms: u64, answered: u64) {
         for count in 0..lasts_ms {
             answers.on_sent(*now, Span::ZERO);

@@ -19,27 +19,27 @@ use super::unrated_window::UnratedWindow;
 use crate::pacing::{self, Pacer};
 use crate::path_label::{PATH_LABEL, PathLabel};
 
-/// More paths are not kept: the one not heard of for longest makes room.
+/// The largest number of paths. A new path replaces the one that has been silent for longest.
 const PATHS: usize = 32;
 /// Upper bound of a rate in a Data, bit/s: 100 Gb/s.
 const LARGEST_RATE: u64 = 100_000_000_000;
 const CLASSES: [Class; 2] = [Class::Primary, Class::Secondary];
 
-/// A path, found by an Interest that had `steering` for a label.
+/// A path that was found by an Interest with the label `steering`.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     label: PathLabel,
     steering: u32,
-    /// R_p and R_s of its latest Data, bit/s.
+    /// R_p and R_s of the path's latest Data, bit/s.
     told: [u64; 2],
     heard_at: Time,
-    /// When the next Interest of each class is due.
+    /// The pacers of the two classes.
     due: [Pacer; 2],
-    /// The backlog of a greedy source on this path, Interests.
+    /// The credit of this path for a greedy source, Interests.
     credit: f64,
 }
 
-/// The action that is due first.
+/// The next action that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     Exploration,
@@ -76,7 +76,7 @@ impl Consumer {
         if expected == Bytes::ZERO { self.usual_size } else { expected }
     }
 
-    /// The rate of a path and class, bit/s.
+    /// Returns the rate of a path and class, bit/s.
     fn rate(&self, path: &Path, class: Class) -> f64 {
         match class {
             Class::Primary => path.told[0] as f64 * self.share,
@@ -84,14 +84,15 @@ impl Consumer {
         }
     }
 
-    /// Between two Interests: a second at most, or it would never hear of a better rate.
+    /// Returns the time between two Interests. It is at most one second, so that the consumer learns of a
+    /// higher rate.
     fn interval(&self, path: &Path, class: Class, size: Bytes) -> Span {
         let least = size.bits() as f64;
         Rate::from_bps_f64(self.rate(path, class).max(least)).time_for(size)
     }
 
-    /// The action that is due first. Of overdue actions, exploration and then primary Interests: a source that asks for less than
-    /// all of its rates asks by its primary ones.
+    /// Returns the next action that is due. Of overdue actions, exploration comes first, and primary
+    /// Interests second: a source that asks for less than all of its rates uses its primary ones.
     fn first_due(&self, now: Time) -> (Time, Due) {
         let mut first = (self.explore_at, Due::Exploration);
         for class in CLASSES {
@@ -105,7 +106,8 @@ impl Consumer {
         first
     }
 
-    /// A greedy source has its own pace: its Interests are primary, and go by R_p/ΣR_p.
+    /// Returns the path for a greedy source, which has its own pace. Its Interests are primary, and are divided
+    /// among paths by R_p/ΣR_p.
     fn greedy_choice(&mut self, now: Time) -> Due {
         if self.explore_at <= now || self.paths.is_empty() {
             return Due::Exploration;
@@ -119,15 +121,15 @@ impl Consumer {
         self.paths.iter().map(|path| path.told[0] as f64).sum()
     }
 
-    /// An Interest of a path and class leaves: the next one is due an interval later.
+    /// Counts an Interest of a path and class that leaves. The next one is due an interval later.
     fn advance(&mut self, place: usize, class: Class, now: Time, size: Bytes) {
         let interval = self.interval(&self.paths[place], class, size);
         self.paths[place].due[class as usize].advance(now, interval);
     }
 
-    /// A fresh label; paths that are not heard of are given up.
+    /// Returns a new label, and gives up silent paths.
     fn explore(&mut self, ev: &mut SendEvent<'_>) -> u32 {
-        // Not at equal times: flows that began together would fill shapers together, for ever.
+        // The times are random: flows that started together would otherwise fill shapers together, for ever.
         self.explore_at = ev.now + self.exploration.scale(0.5 + ev.random.unit());
         let (now, memory) = (ev.now, self.path_memory);
         self.paths.retain(|path| now.since(path.heard_at) <= memory);
@@ -135,8 +137,8 @@ impl Consumer {
         ev.random.next_u32()
     }
 
-    /// The share of each R_p that makes all primary rates together the best of them; and who may send
-    /// sooner than it was to, does.
+    /// Scales all R_p so that all primary rates together equal the best of them. Pacers that may now send
+    /// sooner do so.
     fn share_primary(&mut self, now: Time, expected: Bytes) {
         let best = self.paths.iter().map(|path| path.told[0]).max().unwrap_or(0);
         let total = self.total_primary();
@@ -150,8 +152,9 @@ impl Consumer {
         }
     }
 
-    /// The path of a Data. One with an unknown label is that of the label that its Interest had, if that
-    /// was drawn to explore: that of a known path may have been answered by another's.
+    /// Returns the path of a Data. A Data with an unknown label creates the path of its Interest's label if
+    /// that Interest explored. If its Interest used a known path, another path's Interest may have been
+    /// answered.
     fn path_of(&mut self, label: PathLabel, steering: u32, now: Time) -> Option<&mut Path> {
         if let Some(place) = self.paths.iter().position(|path| path.label == label) {
             return Some(&mut self.paths[place]);
@@ -208,13 +211,13 @@ impl FlowControl for Consumer {
         let told = [primary, secondary].map(|rate| rate.min(LARGEST_RATE));
         let Some(path) = self.path_of(PathLabel::of(ev.data), ev.tag, ev.now) else { return };
         path.heard_at = ev.now;
-        // Links change their rates once in a period, and many Data come between.
+        // Links change their rates once a period, with many Data in between.
         if core::mem::replace(&mut path.told, told) != told {
             self.share_primary(ev.now, ev.expected_size);
         }
     }
 
-    /// If routers report rates, a loss changes none. If none does, loss is the only signal.
+    /// If routers report rates, a loss changes none of them. If none does, a loss is the only signal.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
         if self.paths.is_empty() {
             self.unrated_window.on_loss(ev);
@@ -255,7 +258,7 @@ mod tests {
             Bench { consumer, random, now, pending: 0, is_permitted: true }
         }
 
-        /// When the next Interest may leave.
+        /// Returns the time at which the next Interest may leave.
         fn permit(&mut self) -> Time {
             let (now, pending, random) = (self.now, self.pending, &mut self.random);
             match self.consumer.permit(&mut PermitEvent { now, pending, expected_size: SIZE, random }) {
@@ -265,7 +268,7 @@ mod tests {
             }
         }
 
-        /// Sends an Interest; its label and class.
+        /// Sends an Interest. Returns its label and class.
         fn send(&mut self) -> (u32, u64) {
             let mut interest = Packet::default();
             let tag = self.consumer.on_send(&mut SendEvent {
@@ -284,7 +287,7 @@ mod tests {
             (tag, signals.value(&RATE_CLASS).unwrap())
         }
 
-        /// A Data of these rates that came by a path.
+        /// Delivers a Data with these rates by the path of this face.
         fn data(&mut self, face: u32, tag: u32, (primary, secondary): (u64, u64)) {
             let mut data = Packet::default();
             crate::path_label::note_arrival(&mut data, FaceId(face));
@@ -293,7 +296,7 @@ mod tests {
             self.receive(&data, tag, Span::ZERO);
         }
 
-        /// A Data that says nothing.
+        /// Delivers a Data without rates.
         fn unrated_window(&mut self, srtt: Span) {
             self.receive(&Packet::default(), 0, srtt);
         }
@@ -324,7 +327,7 @@ mod tests {
             self.consumer.on_timeout(&mut LossEvent { now, segment, tag, pending, highest_sent, random });
         }
 
-        /// How many Interests may leave now.
+        /// Returns how many Interests may leave now.
         fn burst(&mut self) -> usize {
             let before = self.pending;
             while self.permit() <= self.now {
@@ -333,7 +336,7 @@ mod tests {
             (self.pending - before) as usize
         }
 
-        /// Interests by label and class until a time, each sent when it is due.
+        /// Returns the label and class of each Interest until `until`, each sent when it is due.
         fn run(&mut self, until: Time) -> Vec<(u32, u64)> {
             let mut sent = Vec::new();
             while self.permit() <= until {
@@ -345,7 +348,7 @@ mod tests {
         }
     }
 
-    /// Two paths of 6 and 3 Mb/s with the labels 10 and 20.
+    /// Returns a consumer with two paths of 6 and 3 Mb/s and the labels 10 and 20.
     fn two_paths() -> Bench {
         let mut bench = Bench::new();
         bench.send();
@@ -368,7 +371,7 @@ mod tests {
         let mut bench = two_paths();
         let sent = bench.run(bench.now + Span::from_secs(1));
         let count = |label, class| sent.iter().filter(|sent| **sent == (label, class)).count() as f64;
-        // 8000 bits each: 6·6/9, 3·6/9, 1 and 0.5 Mb/s.
+        // With 8000 bits each: 6·6/9, 3·6/9, 1 and 0.5 Mb/s.
         for (label, class, expected) in [(10, 1, 500.0), (20, 1, 250.0), (10, 2, 125.0), (20, 2, 62.5)] {
             let seen = count(label, class);
             assert!((seen - expected).abs() <= 2.0, "{label} {class}: {seen} of {expected}");
@@ -430,7 +433,7 @@ mod tests {
                 _ => 2,
             }] += 1;
         }
-        // 720 ms: about seven explore.
+        // In 720 ms about seven Interests explore.
         assert!((5..=10).contains(&counts[2]), "{counts:?}");
         assert!((counts[0] - 2 * counts[1]).abs() <= 3, "{counts:?}");
     }
@@ -450,7 +453,7 @@ mod tests {
         let mut bench = two_paths();
         bench.run(bench.now);
         bench.now += Span::from_secs(1);
-        // Each of four pacers the one that is due and the one before it, and an exploration.
+        // Each of four pacers has the Interest that is due and the one before it; and one explores.
         assert_eq!(bench.burst(), 9);
     }
 
@@ -474,7 +477,7 @@ mod tests {
         assert_eq!(bench.consumer.paths.len(), paths.len());
         bench.lose(7, 9);
         assert_eq!(bench.consumer.gauge(), told);
-        // 2 s after the last that did the paths are forgotten.
+        // Paths are forgotten 2 s after the last Data.
         bench.now += Span::from_secs(3);
         bench.send();
         assert_eq!(bench.consumer.gauge(), Gauge::Window(1.0));
@@ -492,14 +495,14 @@ mod tests {
         }
         bench.burst();
         let Gauge::Window(before) = bench.consumer.gauge() else { panic!("no path is known") };
-        // Of 100 to 119 that are on their way three are lost, and then one that was sent after.
+        // Three of the 100 to 119 pending Interests are lost, and then one that was sent later.
         (100..103).for_each(|segment| bench.lose(segment, 119));
         assert_eq!(bench.consumer.gauge(), Gauge::Window(before / 2.0));
         bench.lose(120, 130);
         assert_eq!(bench.consumer.gauge(), Gauge::Window(before / 4.0));
     }
 
-    /// 100 Mb/s of Data of 8000 bits are 125 in 10 ms.
+    /// At 100 Mb/s, 125 Data of 8000 bits arrive in 10 ms.
     #[test]
     fn the_window_grows_to_no_more_than_a_face_without_a_rate_is_taken_for() {
         let mut bench = Bench::new();

@@ -48,9 +48,10 @@
 //!     the lost Interest. It also starts one more pacer there, which never ends.
 //! 16. **If several pacers are overdue, primary ones send first.** So if a source has its own rate, below its R_p, all
 //!     its Interests are primary. The code has no such sources.
-//! 17. **An Interest counts as S_D times the part of the face's Interests that Data answer (`answers.rs`).** This holds for
-//!     the demand y, the queue q and the shaper's clock. In the code each Interest counts as a Data. Then Interests that
-//!     nobody answers take the capacity of the link, and lower the rate of all flows to nearly 0.
+//! 17. **An Interest counts as S_D times the part of the face's Interests that Data answer (`answers.rs`).**
+//!     This holds for the demand y, the queue q and the shaper's clock. In the code each Interest counts as a
+//!     Data. Then Interests without an answer take the capacity of the link, and lower the rate of all flows
+//!     to nearly 0.
 
 mod answers;
 mod consumer;
@@ -70,7 +71,7 @@ use weir_core::units::{Rate, Span};
 use crate::registry::Entry;
 use rates::SecondaryFlows;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "mircc",
     title: "explicit rates in two classes; Interests are steered over known paths",
@@ -135,13 +136,14 @@ parameters! {
 }
 
 impl Settings {
-    /// C: the part of a link that Data may use; at least 1 bit/s, so that the shaper's clock never stops.
+    /// Returns C, the part of a link that Data may use. It is at least 1 bit/s, so that the shaper's clock
+    /// never stops.
     fn capacity(&self, rate: Option<Rate>) -> Rate {
         rate.unwrap_or(self.unknown_capacity).scale(self.eta).max(Rate::from_bps(1))
     }
 }
 
-/// The scheme.
+/// The plug-in of MIRCC.
 #[derive(Clone, Copy, Debug)]
 pub struct Mircc {
     settings: Settings,

@@ -17,26 +17,26 @@ use weir_core::units::Span;
 
 /// Lower bound of β, so that a queue always drains.
 const LEAST_BETA: f64 = 0.1;
-/// No rate is taken to be less when flows are counted by it, bit/s.
+/// The smallest rate with which flows are counted, bit/s.
 const LEAST_RATE: f64 = 1.0;
 const LEAST_RTT: f64 = 0.001;
 /// Upper bound of a sample: otherwise an answer after minutes would hide queues for seconds.
 const LONGEST_RTT: Span = Span::from_secs(1);
-/// d before there is a sample, and the part of a new one.
+/// d before the first sample, seconds.
 const FIRST_RTT: f64 = 0.03;
 const RTT_GAIN: f64 = 0.3;
 
 /// The class of an Interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Its flow's share of its best path.
+    /// Traffic within the flow's share of its best path.
     Primary,
-    /// What others leave.
+    /// Traffic that uses the capacity that others leave.
     Secondary,
 }
 
 impl Class {
-    /// As the signal RateClass says it; what does not say is primary.
+    /// Decodes the signal RateClass. An Interest without the signal is primary.
     pub(super) fn from_value(value: Option<u64>) -> Class {
         if value == Some(Class::Secondary.value()) { Class::Secondary } else { Class::Primary }
     }
@@ -50,24 +50,24 @@ impl Class {
 }
 
 choice! {
-    /// By what rate the flows with secondary Interests are counted.
+    /// The rate with which flows with secondary Interests are counted.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum SecondaryFlows {
-        /// R_s, the rate that they send them at; as many as primary ones while there are none.
+        /// R_s, the rate at which they send. While there are none, their number is that of the primary flows.
         Secondary = "secondary",
-        /// R_p + R_s, as the code of QSCCP's authors has it.
+        /// R_p + R_s, as in the code of QSCCP's authors.
         Both = "both",
     }
 }
 
-/// One class.
+/// The rates of one class.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClassRate {
     base: f64,
     excess: f64,
     /// y′, bit/s.
     asked: f64,
-    /// Bits asked for in this period.
+    /// The demand counted so far in this period, bits.
     counted: u64,
 }
 
@@ -76,12 +76,12 @@ impl ClassRate {
         self.base + self.excess
     }
 
-    /// y, bit/s, and the count begins anew.
+    /// Returns y, bit/s, and resets the count.
     fn take_asked(&mut self, seconds: f64) -> f64 {
         core::mem::take(&mut self.counted) as f64 / seconds
     }
 
-    /// (2) to (4) for `flows` flows; `capacity` is C or C_s, `drain` q/d.
+    /// (2) to (4) for `flows` flows. `capacity` is C or C_s, and `drain` is q/d.
     fn update(&mut self, capacity: f64, asked: f64, flows: f64, drain: f64, gain: f64) {
         let growth = if asked > 0.0 { (asked - self.asked) / asked } else { 0.0 };
         let beta = growth.max(LEAST_BETA);
@@ -106,13 +106,13 @@ pub(super) struct LinkRates {
     secondary: ClassRate,
     /// d, seconds.
     rtt: f64,
-    /// The part of the new value in (3) and (4).
+    /// The weight of the new value in (3) and (4).
     gain: f64,
     secondary_flows: SecondaryFlows,
 }
 
 impl LinkRates {
-    /// Of a link whose Data may use `capacity` bit/s: all of it for the first flow.
+    /// Returns the rates of a link whose Data may use `capacity` bit/s. The first flow gets all of it.
     pub(super) fn new(capacity: f64, gain: f64, secondary_flows: SecondaryFlows) -> LinkRates {
         let primary = ClassRate { base: capacity, ..ClassRate::default() };
         let secondary = ClassRate::default();
@@ -123,19 +123,20 @@ impl LinkRates {
         self.capacity = capacity;
     }
 
-    /// No Interest has arrived for a long time.
+    /// Resets the rates after a long time without Interests.
     pub(super) fn reset(&mut self) {
         *self = LinkRates { rtt: self.rtt, ..LinkRates::new(self.capacity, self.gain, self.secondary_flows) };
     }
 
-    /// Whether rates have their values of [`LinkRates::reset`], so that they do not change without Interests.
+    /// Returns whether the rates have the values of [`LinkRates::reset`], so that they do not change without
+    /// Interests.
     pub(super) fn is_idle(&self) -> bool {
         let asked =
             [&self.primary, &self.secondary].iter().any(|class| class.asked > 0.0 || class.counted > 0);
         !asked && self.primary.rate() >= 0.99 * self.capacity
     }
 
-    /// An Interest that would bring so many bits has come, whether or not there is room for it.
+    /// Counts the Data bits of an Interest that has come, whether or not it fits the shaper.
     pub(super) fn count(&mut self, class: Class, bits: u64) {
         let class = match class {
             Class::Primary => &mut self.primary,
@@ -149,8 +150,8 @@ impl LinkRates {
         self.rtt += RTT_GAIN * (rtt.min(LONGEST_RTT).as_secs_f64() - self.rtt);
     }
 
-    /// Ends a period of so many seconds, with q bits waiting before a primary Interest that came now, and
-    /// before a secondary one.
+    /// Ends a period of this many seconds. `waiting` is q before a primary Interest that comes now, and
+    /// before a secondary one, bits.
     pub(super) fn end_period(&mut self, seconds: f64, waiting: [f64; 2]) {
         let drain = waiting.map(|bits| bits / self.rtt.max(LEAST_RTT));
         let gain = self.gain;
@@ -182,14 +183,15 @@ mod tests {
 
     const T: f64 = 0.1;
     const C: f64 = 9.5e6;
-    /// What waits.
+    /// No Interests wait.
     const NOTHING: [f64; 2] = [0.0; 2];
 
     fn link() -> LinkRates {
         LinkRates::new(C, 0.2, SecondaryFlows::Secondary)
     }
 
-    /// `of` flows ask at the primary rate of `delay` periods ago, for so many periods; answers the rate.
+    /// `of` flows request at the primary rate of `delay` periods ago, for `periods` periods. Returns the
+    /// rate.
     fn run(rates: &mut LinkRates, of: f64, delay: usize, periods: usize) -> f64 {
         let mut told: VecDeque<f64> = vec![rates.rates().0 as f64; delay].into();
         for _ in 0..periods {
@@ -241,8 +243,8 @@ mod tests {
         assert!((rate / (C - 1e6) - 1.0).abs() < 0.01, "{rate}");
     }
 
-    /// Three links in a row, a flow over all and one over each: max-min is half of each, and by these
-    /// equations alone the flows come to it.
+    /// Three links in a row, one flow over all of them and one over each. The max-min share is half of each
+    /// link. These equations alone lead the flows to it.
     #[test]
     fn a_line_of_links_comes_to_the_max_min_share() {
         let mut links = [10e6, 6e6, 8e6].map(|c| LinkRates::new(c, 0.2, SecondaryFlows::Secondary));
@@ -260,8 +262,9 @@ mod tests {
         }
     }
 
-    /// With a small R_s a period without secondary Interests comes by chance. Then C_s is divided by as many flows
-    /// as in the primary class: not by C_s/R_s, which would hold R_s down, nor by one, which would give each all.
+    /// With a small R_s, a period without secondary Interests occurs by chance. Then C_s is divided by the
+    /// number of primary flows. C_s/R_s would hold R_s down, and a division by one would give all of it to
+    /// each flow.
     #[test]
     fn while_nobody_asks_in_it_the_secondary_class_has_as_many_flows_as_the_primary_one() {
         let mut rates = link();
@@ -294,7 +297,7 @@ mod tests {
         assert!((rate / ((C - 4e6) / 2.0) - 1.0).abs() < 0.01, "{rate}");
     }
 
-    /// Why the code's N_s is not ours: R_s² · n = C_s·(R_p + R_s) is more than there is.
+    /// The reason to deviate from the code's N_s: R_s² · n = C_s·(R_p + R_s) is more than the available rate.
     #[test]
     fn counted_by_both_rates_secondary_flows_ask_for_more_than_there_is() {
         let mut rates = LinkRates::new(C, 0.2, SecondaryFlows::Both);
@@ -315,7 +318,7 @@ mod tests {
         rates.count(Class::Secondary, (15e6 * T) as u64);
         rates.primary.asked = 2.0 * C;
         rates.end_period(T, NOTHING);
-        // C_s = 0, N_s = y_s/(R_p + R_s) = 3, and (4) R − y/N < 0: what is left is 0.8·R_s.
+        // C_s = 0, N_s = y_s/(R_p + R_s) = 3, and R − y/N < 0 in (4). The result is 0.8·R_s.
         assert!((rates.secondary.base - 0.8e6).abs() < 1.0);
         rates.count(Class::Primary, (0.5 * C * T) as u64);
         rates.count(Class::Secondary, (15e6 * T) as u64);
@@ -361,7 +364,7 @@ mod tests {
         rates.count(Class::Primary, (C * T) as u64);
         rates.primary.asked = C;
         rates.end_period(T, [1e5; 2]);
-        // N = 1, β = 0.1, q/d = 1 Mb/s.
+        // N = 1, β = 0.1 and q/d = 1 Mb/s.
         assert!((rates.primary.base - (0.8 * C + 0.2 * (C - 1e5))).abs() < 10.0, "{}", rates.primary.base);
     }
 }

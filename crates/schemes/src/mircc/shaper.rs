@@ -6,8 +6,8 @@
 //!   Data, Nacks -> drop-tail ---------------------------^ while none is due
 //! ```
 //!
-//! An Interest leaves when its Data fits the link. Both classes share one queue: if it is full, a primary Interest
-//! pushes out the newest secondary one.
+//! An Interest leaves when its Data fits the link. Both classes share one queue. If it is full, a primary
+//! Interest pushes out the newest secondary one.
 
 use weir_core::ids::FaceId;
 use weir_core::meter::Meter;
@@ -26,22 +26,23 @@ use super::signals::{PRIMARY_RATE, RATE_CLASS, SECONDARY_RATE};
 use crate::path_label;
 use std::collections::VecDeque;
 
-/// NDN packets are at most 8800 bytes.
+/// The largest size of a Data, bits: NDN packets have at most 8800 bytes.
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
-/// The queues in front of a link.
+/// The shaper and the queue of a face.
 #[derive(Debug)]
 pub(super) struct Shaper {
     settings: Settings,
     face: FaceId,
-    /// Primary and secondary Interests; each at most the room, so they never grow beyond it.
+    /// The primary and the secondary Interests. Each queue has at most `shaper` Interests, so it never
+    /// reallocates.
     waiting: [VecDeque<PacketId>; 2],
     waiting_bytes: u64,
     data: DropTail,
     /// C.
     capacity: Rate,
     clock: Meter,
-    /// S_D: size of the Data that come, bits.
+    /// S_D, the size of arriving Data, bits.
     data_bits: u64,
     has_seen_data: bool,
     answers: Answers,
@@ -74,7 +75,7 @@ impl Shaper {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// What an Interest brings, bits: S_D, or nothing if it is not answered.
+    /// Returns the Data bits of an Interest: S_D times the part that is answered.
     fn expected_bits(&self) -> u64 {
         match self.answers.part() {
             1.0 => self.data_bits,
@@ -85,7 +86,7 @@ impl Shaper {
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
         let class = class_of(&ev.pool[packet]);
         self.begin_period(ev.now);
-        // Dropped Interests count as demand too: otherwise a rate that is too high would not fall.
+        // Dropped Interests also count as demand. Otherwise a rate that is too high would not fall.
         self.rates.count(class, self.expected_bits());
         if self.waiting() >= self.settings.shaper {
             let pushed_out = if class == Class::Primary { self.waiting[1].pop_back() } else { None };
@@ -103,8 +104,8 @@ impl Shaper {
         self.waiting[class as usize].push_back(packet);
     }
 
-    /// Bits of Data that wait before a primary Interest that comes now, and before a secondary one, as (3)
-    /// counts them.
+    /// Returns the Data bits that wait before a primary Interest that comes now, and before a secondary one,
+    /// as (3) counts them.
     fn waiting_bits(&self) -> [f64; 2] {
         let [primary, secondary] = [0, 1].map(|class| self.waiting[class].len() as f64);
         let before_primary = if self.settings.primary_first { primary } else { primary + secondary };
@@ -112,7 +113,7 @@ impl Shaper {
         [bits * before_primary, bits * (primary + secondary)]
     }
 
-    /// Rates are computed while somebody asks.
+    /// Begins a period. Rates are computed only while Interests come.
     fn begin_period(&mut self, now: Time) {
         if self.period_ends == Time::NEVER {
             self.rates.reset();
@@ -121,7 +122,7 @@ impl Shaper {
         }
     }
 
-    /// The class whose turn it is, among those with Interests waiting.
+    /// Returns the class that sends next, of those with waiting Interests.
     fn next_class(&self, pool: &PacketPool) -> Option<usize> {
         match (self.waiting[0].front(), self.waiting[1].front()) {
             (Some(&primary), Some(&secondary)) if !self.settings.primary_first => {
@@ -162,8 +163,8 @@ impl Queue for Shaper {
         }
     }
 
-    /// An Interest that is due goes before Data: it is small, and one that waits behind Data would
-    /// leave the other direction idle.
+    /// Sends an Interest that is due before Data. It is small, and if it waited behind Data the other
+    /// direction would be idle.
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         let class = self.next_class(ev.pool);
         let bits = self.expected_bits();
@@ -239,7 +240,7 @@ mod tests {
     }
 
     impl Bench {
-        /// 10 Mb/s each way, C = 9.5 Mb/s.
+        /// A link of 10 Mb/s each way; C = 9.5 Mb/s.
         fn new() -> Bench {
             let params = weir_core::seam::params::Params::resolve(Settings::PARAMETERS, []).unwrap();
             Bench::with(Settings::new(&params))
@@ -284,7 +285,7 @@ mod tests {
             shaper.dequeue(&mut DequeueEvent { now, pool, dropped, random, note: None })
         }
 
-        /// R_p after a period of so many primary Interests in which nothing leaves.
+        /// Returns R_p after a period in which this many primary Interests come and none leaves.
         fn primary_rate_after(&mut self, interests: usize) -> u64 {
             self.interests(interests, Class::Primary);
             self.shaper.on_deadline(self.shaper.next_deadline());
@@ -376,7 +377,7 @@ mod tests {
 
     #[test]
     fn what_is_dropped_was_asked_for_too() {
-        // Twice C: 9.5 Mb/s of 8696 bits are 109 in 100 ms, of which ten find room.
+        // Twice C: at 9.5 Mb/s, 109 Data of 8696 bits fit in 100 ms. Ten Interests fit the shaper.
         let rate = Bench::new().primary_rate_after(218);
         // (1) N = 2; (3) with q = 10 Interests: 0.8·C + 0.2·(C − β·q/d)/2, β = 1.
         let drain = 10.0 * 8696.0 / 0.03;
@@ -472,6 +473,6 @@ mod tests {
             bench.shaper.on_deadline(now);
             now = bench.shaper.next_deadline();
         }
-        panic!("it never rests");
+        panic!("the shaper never becomes idle");
     }
 }

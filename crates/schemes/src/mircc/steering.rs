@@ -7,7 +7,7 @@ use weir_packet::NackReason;
 
 use crate::path_label;
 
-/// A node's strategy. It has no tables.
+/// The strategy of a node. It has no tables.
 #[derive(Debug)]
 pub(super) struct Steering {}
 
@@ -45,7 +45,7 @@ mod tests {
         HashedName::parse(&HASHER, uri.parse::<Name>().unwrap().value()).unwrap()
     }
 
-    /// A node with a downstream, and two next hops for `/a`.
+    /// A node with one downstream, and two next hops for `/a`.
     struct Bench {
         node: Node,
         pool: PacketPool,
@@ -69,13 +69,14 @@ mod tests {
             Bench { node, pool: PacketPool::new(), now: Time::from_nanos(1), nonce: 0 }
         }
 
-        /// The next hop of an Interest with this label, the rest of the label, and the Interest's class.
+        /// Returns the next hop of an Interest with this label, the rest of the label, and the Interest's
+        /// class.
         fn interest(&mut self, uri: &str, label: u64) -> Option<(u32, Option<u64>, Kind)> {
             self.nonce += 1;
             self.packet(FaceId(0), Kind::Interest, uri, Some(label))
         }
 
-        /// What becomes of a packet with the last nonce: as above.
+        /// Returns the fate of a packet with the last nonce, as above.
         fn packet(
             &mut self,
             from: FaceId,

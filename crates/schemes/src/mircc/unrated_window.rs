@@ -1,5 +1,6 @@
-//! The window that limits a consumer while no Data carries a rate: its own node has the content, or no router on the
-//! way runs MIRCC. Then arriving Data are the only feedback, so the limit is a window W of pending Interests:
+//! The window that limits a consumer while no Data carries a rate: its own node has the content, or no router
+//! on the path runs MIRCC. Then arriving Data are the only feedback, so the limit is a window W of pending
+//! Interests:
 //!
 //! > W ← W + 1/W at each Data, while W·S_D/RTT is less than the assumed rate of a face of unknown rate
 //! > W ← max(1, W/2) at a loss, once a round trip
@@ -10,13 +11,14 @@
 use weir_core::seam::{DataReceived, LossEvent};
 use weir_core::units::{Bytes, Rate};
 
-/// The window.
+/// The window of a consumer without rates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnratedWindow {
     window: f64,
-    /// Rate above which W does not grow.
+    /// The rate above which W does not grow.
     most: Rate,
-    /// A loss of an earlier segment belongs to the round trip that has lowered W.
+    /// The first segment whose loss lowers W again. Earlier ones belong to the round trip that has already
+    /// lowered W.
     lowers_from: u64,
 }
 
@@ -25,7 +27,7 @@ impl UnratedWindow {
         UnratedWindow { window: 1.0, most, lowers_from: 0 }
     }
 
-    /// As at first: somebody has said a rate.
+    /// Resets the window, because a Data carried a rate.
     pub(super) fn reset(&mut self) {
         *self = UnratedWindow::new(self.most);
     }
@@ -39,7 +41,7 @@ impl UnratedWindow {
         f64::from(pending) + 1.0 <= self.window
     }
 
-    /// A Data that says no rate, and the size of such Data.
+    /// Counts a Data without rates, and the size of such Data.
     pub(super) fn on_data(&mut self, ev: &DataReceived<'_>, size: Bytes) {
         let Some(srtt) = ev.srtt else { return };
         if self.window * (size.bits() as f64) < self.most.as_bps_f64() * srtt.as_secs_f64() {

@@ -45,9 +45,9 @@ pub(super) struct NaiveConsumer {
     settings: Settings,
     /// W, packets.
     window: f64,
-    /// The newest segment at the last cut: what was sent before it met the same congestion.
+    /// The newest segment at the last decrease. Earlier ones met the same congestion.
     cut_at: Option<u64>,
-    /// The queue was never there.
+    /// Whether the queue has not existed yet.
     is_starting: bool,
 }
 
@@ -61,7 +61,7 @@ impl NaiveConsumer {
         self.window = (self.window + packets).clamp(LEAST_WINDOW, LARGEST_WINDOW);
     }
 
-    /// The first forwarder says its queue size.
+    /// Follows the queue size that the first forwarder reports.
     fn follow(&mut self, size: u64, is_used: bool) {
         let Settings { low, high, .. } = self.settings;
         let part = |packets: u64| (packets as f64 / self.window).min(1.0);
@@ -89,7 +89,7 @@ impl FlowControl for NaiveConsumer {
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
-        // What an application does not ask for says nothing about the queue.
+        // Interests that an application does not send give no information about the queue.
         let is_used = 2.0 * (f64::from(ev.pending) + 1.0) >= self.window;
         match ev.data.header().signals.value(&QUEUE_SIZE) {
             Some(size) => self.follow(size, is_used),
@@ -126,7 +126,7 @@ mod tests {
             Bench { flow: NaiveConsumer::new(settings), random: Random::named(1, "flow") }
         }
 
-        /// Data come with this feedback while so many are pending; W then.
+        /// Delivers Data with this feedback while `pending` Interests are pending. Returns W.
         fn data(&mut self, count: u32, size: Option<u64>, mark: u64, pending: u32) -> f64 {
             let mut data = Packet::default();
             if let Some(size) = size {

@@ -1,9 +1,9 @@
-//! The face: the Data of each prefix have a queue, and deficit round robin serves the queues (section 6.6). The face also
-//! gives the part of the feedback that only it knows (section 4.1): the number of Data of the prefix that wait for this
-//! downstream.
+//! The face: the Data of each prefix have a queue, and deficit round robin serves the queues (section 6.6).
+//! The face also adds the part of the feedback that only it knows (section 4.1): the number of Data of the
+//! prefix that wait for this downstream.
 //!
-//! Interests and Nacks have one more queue. All queues have the same weight. If the face is full, the longest queue drops its
-//! oldest packet, so no prefix uses the space of others.
+//! Interests and Nacks share one more queue. All queues have the same weight. If the face is full, the
+//! longest queue drops its oldest packet, so no prefix uses the space of others.
 
 use std::collections::VecDeque;
 
@@ -16,20 +16,21 @@ use weir_packet::NackReason;
 
 use super::signals::QUEUE_SIZE;
 
-/// What a queue may send in a turn before any packet has left, bytes.
+/// The quantum before any packet has left, bytes.
 const FIRST_QUANTUM: u64 = 500;
-/// The quantum is the mean length of so many packets.
+/// The number of packets over whose mean length the quantum is taken.
 const PACKETS_IN_MEAN: u64 = 64;
 
-/// The queue of a prefix. With one queue for all, the first one has the packets and the others count theirs.
+/// The queue of a prefix. With one queue for all, the first one holds the packets, and the others only count
+/// theirs.
 #[derive(Clone, Copy, Debug, Default)]
 struct PrefixQueue {
     packets: PacketList,
     bytes: u64,
-    /// Packets of the prefix.
+    /// The number of packets of the prefix.
     count: u32,
     deficit: u64,
-    /// Whether it is among those that have turns.
+    /// Whether the queue is in the round.
     has_turn: bool,
     /// Whether the node knows that packets of the prefix may be here.
     is_known: bool,
@@ -40,16 +41,17 @@ struct PrefixQueue {
 pub(super) struct DataQueue {
     limit: QueueLimit,
     is_fair: bool,
-    /// The first queue has the packets without a prefix; the others are in the order of prefixes.
+    /// The first queue holds the packets without a prefix. The others are in the order of prefixes.
     queues: Vec<PrefixQueue>,
     turns: VecDeque<u32>,
-    /// [`PACKETS_IN_MEAN`] times what a queue may send in a turn: the mean length of the packets that leave. With more, several
-    /// Data of a prefix would leave one after the other, and the downstream would measure the burst as a rate that is too high.
+    /// [`PACKETS_IN_MEAN`] times the quantum, which is the mean length of leaving packets. With a larger
+    /// quantum, several Data of a prefix would leave in succession, and the downstream would measure the
+    /// burst as a rate that is too high.
     quanta: u64,
     backlog: Backlog,
 }
 
-/// The prefix of a packet. A packet without a route has the number before the first prefix.
+/// Returns the queue of a packet. A packet without a route has the number before the first prefix.
 fn place_of(packet: &Packet) -> usize {
     if packet.is_data() { packet.flow.prefix.0.wrapping_add(1) as usize } else { 0 }
 }
@@ -72,7 +74,7 @@ impl DataQueue {
         }
     }
 
-    /// Makes room for a packet of this length in this list; whether there is.
+    /// Makes room for a packet of this length in this queue. Returns whether there is room.
     fn make_room(&mut self, list: usize, len: u64, pool: &mut PacketPool, dropped: &mut Drops) -> bool {
         if !self.fits(0, len) {
             return false;
@@ -100,7 +102,7 @@ impl DataQueue {
         Some(packet)
     }
 
-    /// The next packet by deficit round robin.
+    /// Returns the next packet by deficit round robin.
     fn next(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         loop {
             let at = *self.turns.front()?;
@@ -123,7 +125,7 @@ impl DataQueue {
     }
 }
 
-/// Whoever sent an Interest hears that it did not leave.
+/// Returns the Nack for an Interest that did not leave.
 fn nack_for(packet: &Packet) -> Option<NackReason> {
     packet.is_interest().then_some(NackReason::Congestion)
 }
@@ -177,7 +179,7 @@ impl Queue for DataQueue {
         }
         let list = self.list_of(place);
         let mut kept = PacketList::default();
-        // With one queue for all, what is not of the prefix stays, in its order.
+        // With one queue for all, the packets of other prefixes stay in order.
         while let Some(packet) = self.queues[list].packets.pop_front(ev.pool) {
             if place_of(&ev.pool[packet]) != place {
                 kept.push_back(ev.pool, packet);
@@ -252,7 +254,7 @@ mod tests {
             self.put(Kind::Data, prefix, len, None);
         }
 
-        /// Prefix and feedback of the next packet.
+        /// Returns the prefix and the feedback of the next packet.
         fn get(&mut self) -> Option<(u32, Option<u64>)> {
             let (pool, dropped, random) = (&mut self.pool, &mut self.dropped, &mut self.random);
             match self.queue.dequeue(&mut DequeueEvent { now: Time::ZERO, pool, dropped, random, note: None })
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(bench.order(), [7, 8, 9, 7, 8, 7]);
     }
 
-    /// A prefix that sends several small Data in a turn looks faster downstream than it is.
+    /// A prefix that sends several small Data in one turn looks faster downstream than it is.
     #[test]
     fn data_of_a_prefix_do_not_leave_several_at_a_time() {
         let mut bench = Bench::new(QueueLimit::Packets(10_000), true);

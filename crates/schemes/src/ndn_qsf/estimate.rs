@@ -18,19 +18,19 @@ use weir_core::units::{Span, Time};
 
 use super::NodeSettings;
 
-/// Points in a window: its length is right to so many parts.
+/// The number of points in a window. The length of the window is exact to 1/32.
 const POINTS: u64 = 32;
-/// How old a queue size may be to count, rounds: what was before a pause says nothing of now.
+/// The largest age of a queue size that is used, rounds. The state before a pause is out of date.
 const FEEDBACK_ROUNDS: u64 = 2;
 
-/// Estimates of one upstream.
+/// The estimates for one upstream.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
-    /// The latest values of the feedback and when they came, and their sum.
+    /// The latest feedback values with their times, and their sum.
     feedback: VecDeque<(Time, u16)>,
     sum: u32,
     arrivals: Arrivals,
-    /// Data a second.
+    /// The bandwidth, Data a second.
     bandwidth: f64,
 }
 
@@ -44,7 +44,7 @@ impl Estimate {
         }
     }
 
-    /// The smoothed queue size of the upstream, packets; 0 if it never says.
+    /// Returns the smoothed queue size of the upstream, packets; 0 if the upstream never reports one.
     #[inline]
     pub(super) fn queue(&self) -> f64 {
         match self.feedback.len() {
@@ -53,14 +53,14 @@ impl Estimate {
         }
     }
 
-    /// The bandwidth through the upstream, Data a second.
+    /// Returns the bandwidth through the upstream, Data a second.
     #[inline]
     pub(super) fn bandwidth(&self) -> f64 {
         self.bandwidth
     }
 
-    /// A Data came from the upstream. One that does not say its queue size may have any: then the bandwidth is what comes
-    /// now.
+    /// Counts a Data from the upstream. If the Data has no queue size, the queue may have any size; then the
+    /// bandwidth is the present arrival rate.
     #[inline]
     pub(super) fn on_data(&mut self, now: Time, arrival: Arrival, settings: &NodeSettings) {
         let Arrival { queue, round, rtt } = arrival;
@@ -73,8 +73,8 @@ impl Estimate {
         }
     }
 
-    /// The queue size of the newest Data. A Data without one removes one value, so an upstream that stops reporting is
-    /// in the end like one that never did.
+    /// Adds the queue size of the newest Data. A Data without one removes one value, so an upstream that
+    /// stops reporting becomes equal to one that never did.
     #[inline]
     fn average(&mut self, now: Time, queue: Option<u64>, age: Span, most: usize) {
         let is_old = |(at, _): &(Time, u16)| now.since(*at) > age;
@@ -100,32 +100,32 @@ impl Estimate {
     }
 }
 
-/// What a Data tells of the upstream that it came from.
+/// The information in a Data about its upstream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// The upstream's queue size, if it says one.
+    /// The upstream's queue size, if the Data reports one.
     pub(super) queue: Option<u64>,
     /// ROUND_LENGTH.
     pub(super) round: Span,
-    /// Since its Interest was sent, if that is known.
+    /// The time since its Interest was sent, if known.
     pub(super) rtt: Option<Span>,
 }
 
-/// Arrivals in a sliding window.
+/// The arrivals in a sliding window.
 #[derive(Clone, Debug, Default)]
 struct Arrivals {
     count: u64,
-    /// Times, and how many had come until then.
+    /// Times, and the number of arrivals until then.
     points: VecDeque<(Time, u64)>,
 }
 
 impl Arrivals {
-    /// One more; the rate in the window, per second, if enough of it is covered, or else since a time that is not longer ago
-    /// than `reach`.
+    /// Counts an arrival. Returns the rate in the window, per second, if enough of it is covered; else the
+    /// rate since a point that is at most `reach` ago.
     #[inline]
     fn add(&mut self, now: Time, window: Span, reach: Span) -> Option<f64> {
         self.count += 1;
-        // The newest of the points that are older than the window stays: it may be within reach.
+        // The newest point older than the window stays, because it may be within reach.
         while self.points.get(1).is_some_and(|(at, _)| now.since(*at) > window) {
             self.points.pop_front();
         }
@@ -143,7 +143,7 @@ impl Arrivals {
         }
     }
 
-    /// The rate since a point in time.
+    /// Returns the rate since a point.
     #[inline]
     fn rate(&self, since: usize, covered: Span) -> Option<f64> {
         let (_, before) = *self.points.get(since)?;
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Data at this rate for so long, all with this feedback; when the last one came.
+    /// Delivers Data at this rate for `ms`, all with this feedback. Returns the arrival time of the last one.
     fn feed(estimate: &mut Estimate, from: Time, ms: u64, rate: u64, queue: Option<u64>) -> Time {
         let count = rate * ms / 1000;
         let at = |n: u64| from + Span::from_nanos(n * 1_000_000_000 / rate);
@@ -184,13 +184,13 @@ mod tests {
     fn above_the_threshold_the_bandwidth_is_the_arrival_rate_and_below_it_only_rises() {
         let mut estimate = Estimate::new(&settings());
         near(estimate.bandwidth(), 278.0);
-        // 60 Mb/s of 4500 B, rule (2).
+        // 60 Mb/s of Data of 4500 B, rule (2).
         let now = feed(&mut estimate, Time::ZERO, 100, 1667, Some(0));
         near(estimate.bandwidth(), 1667.0);
-        // Slower, and little waits: nobody asks for more.
+        // The arrivals are slower and the queue is short: the demand is lower.
         let now = feed(&mut estimate, now, 100, 500, Some(4));
         near(estimate.bandwidth(), 1667.0);
-        // Slower, though five wait: rule (1).
+        // The arrivals are slower although five packets wait: rule (1).
         let now = feed(&mut estimate, now, 100, 500, Some(5));
         near(estimate.bandwidth(), 500.0);
         feed(&mut estimate, now, 100, 800, Some(0));
@@ -207,7 +207,7 @@ mod tests {
         near(estimate.queue(), 9.0);
         let now = feed(&mut estimate, now, 8, 1000, Some(1));
         near(estimate.queue(), 1.0);
-        // A Data without the field is no value.
+        // A Data without the field adds no value.
         feed(&mut estimate, now, 7, 1000, None);
         near(estimate.queue(), 1.0);
     }
@@ -231,7 +231,7 @@ mod tests {
         near(estimate.bandwidth(), 300.0);
     }
 
-    /// 1 Mb/s of 4500 B for one of four prefixes, ten of whose Data wait: Data come each 144 ms.
+    /// 1 Mb/s of Data of 4500 B for one of four prefixes, with ten waiting Data: a Data comes every 144 ms.
     #[test]
     fn on_a_slow_link_the_rate_is_that_of_the_last_round_trip() {
         let spaced = |rtt: Option<Span>| {

@@ -33,12 +33,12 @@ use super::{Aggregated, NodeSettings};
 #[derive(Debug)]
 pub(super) struct Forwarding {
     settings: NodeSettings,
-    /// By number of the prefix.
+    /// The prefixes, by number.
     prefixes: Vec<Option<Box<Prefix>>>,
-    /// The prefixes that have an upstream.
+    /// The pairs of a face and a prefix that has it as an upstream.
     of_faces: Pairs,
     waiting: Waiting,
-    /// Of each prefix.
+    /// The deadline of each prefix.
     deadlines: Deadlines,
 }
 
@@ -48,7 +48,7 @@ impl Forwarding {
         Forwarding { settings, prefixes, of_faces: Pairs::default(), waiting, deadlines: Deadlines::new(0) }
     }
 
-    /// Makes room for a prefix.
+    /// Makes room for the state of a prefix.
     #[inline]
     fn ensure(&mut self, prefix: PrefixId) {
         let place = prefix.0 as usize;
@@ -63,7 +63,7 @@ impl Forwarding {
         self.prefixes.get_mut(prefix as usize)?.as_deref_mut()
     }
 
-    /// The slots of next hops among the upstreams of a prefix.
+    /// Returns the slots of next hops among the upstreams of a prefix.
     #[inline]
     fn places_of(&mut self, prefix: u32, next_hops: &[NextHop], now: Time) -> Places {
         let Some(known) = self.prefixes.get_mut(prefix as usize).and_then(Option::as_deref_mut) else {
@@ -104,7 +104,7 @@ impl Forwarding {
         decision
     }
 
-    /// An entry ends: its Interest waits no more.
+    /// Removes the Interest of an entry that ends from the queue.
     #[inline]
     fn leave(&mut self, entry: &PitEntry) {
         let Some((node, prefix)) = self.waiting.find(entry) else { return };
@@ -115,7 +115,7 @@ impl Forwarding {
         }
     }
 
-    /// Other upstreams may take an Interest that waits.
+    /// Changes the upstreams that may take a waiting Interest.
     fn change_places(&mut self, entry: &PitEntry, change: impl Fn(Places, &Prefix) -> Places) {
         let Some((node, prefix)) = self.waiting.find(entry) else { return };
         if let Some(known) = self.prefixes.get_mut(prefix as usize).and_then(Option::as_deref_mut) {
@@ -137,7 +137,7 @@ impl Strategy for Forwarding {
         let known = self.prefixes[prefix.0 as usize].get_or_insert_default();
         let places = places.without(known.waiting_places(ev.entry));
         if let Some((_, of)) = self.waiting.find(ev.entry) {
-            // It keeps its turn; by now there may be other routes.
+            // The Interest keeps its turn, but the routes may have changed.
             if of == prefix.0 && !places.is_empty() {
                 self.change_places(ev.entry, |_, _| places);
             }
@@ -149,7 +149,7 @@ impl Strategy for Forwarding {
         if places.is_empty() {
             return Decision::Nack(NackReason::NoRoute);
         }
-        // One that was lost takes another way, if there is one.
+        // A lost Interest takes another upstream, if there is one.
         let asked = known.known_places(ev.entry.out_records.iter().map(|record| record.face));
         self.admit(ev.entry, ev.pit, places.without(asked), ev.now)
     }
@@ -172,8 +172,8 @@ impl Strategy for Forwarding {
         }
     }
 
-    /// Section 4.1: the queue of Interests counts for an Interest that was in it, and in one of its readings for an
-    /// aggregated one.
+    /// Section 4.1: the queue of Interests counts for an Interest that was in it. In one reading of the paper
+    /// it also counts for an aggregated Interest.
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
         let counts = match ev.answer {
             Answer::Forwarded => true,
@@ -187,7 +187,7 @@ impl Strategy for Forwarding {
         ev.data.header_mut().signals.set(&QUEUE_SIZE, u64::from(size));
     }
 
-    /// It waits again, for the upstreams that were not asked.
+    /// Queues the Interest again, for the upstreams that have not been tried.
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
         let refused = Decision::Nack(least_severe(ev));
         if ev.entry.is_pending(ev.now) {
@@ -219,7 +219,7 @@ impl Strategy for Forwarding {
         }
     }
 
-    /// Held Interests stay with the node until their lifetime is over.
+    /// Queued Interests stay with the node until their lifetime is over.
     fn on_prefix_removed(&mut self, prefix: PrefixId) {
         if let Some(mut known) = self.prefixes.get_mut(prefix.0 as usize).and_then(Option::take) {
             known.faces().for_each(|face| self.of_faces.remove(face.0, prefix.0));

@@ -13,8 +13,9 @@
 //! Algorithm 1 is for one upstream. It is missing from the available text, and reconstructed from section 4.3: the threshold
 //! counts once, and each round with a short queue probes.
 //!
-//! Each round computes a limit from the bandwidth again. The effects of probing and STEP remain nevertheless: rule (2) raises the
-//! bandwidth of v if more comes from it, and rule (1) lowers the bandwidth of u, whose queue is long, if less comes from it.
+//! Each round computes a limit from the bandwidth again. The effects of probing and STEP nevertheless remain:
+//! rule (2) raises the bandwidth of v if more comes from it, and rule (1) lowers the bandwidth of u, whose
+//! queue is long, if less comes from it.
 
 use weir_core::random::Random;
 
@@ -23,13 +24,13 @@ use super::NodeSettings;
 /// One upstream in a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Path {
-    /// Its smoothed queue size, packets.
+    /// The smoothed queue size, packets.
     pub(super) queue: f64,
-    /// Data a second.
+    /// The bandwidth, Data a second.
     pub(super) bandwidth: f64,
     /// MIN_RATE, Interests a second.
     pub(super) least: f64,
-    /// To be set: Interests a second.
+    /// The result: the limit, Interests a second.
     pub(super) limit: f64,
 }
 
@@ -77,13 +78,14 @@ fn adjust_several(
     }
 }
 
-/// Congestion control: less than the bandwidth while much waits upstream.
+/// Sets the limit to the bandwidth, or below it while the upstream's queue is long.
 fn control(path: &mut Path, threshold: f64, settings: &NodeSettings) {
     let part = if path.queue > threshold { settings.decrease } else { 1.0 };
     path.limit = (path.bandwidth * part).max(path.least);
 }
 
-/// selectUpstream2Probe: the shortest queue, of equal ones any, and not the one of before.
+/// selectUpstream2Probe: returns the upstream with the shortest queue, a random one of equals, but not the
+/// previous one.
 fn another(paths: &[Path], before: usize, random: &mut Random) -> usize {
     let shortest = |best: f64, (place, path): (usize, &Path)| {
         if place == before { best } else { best.min(path.queue) }
@@ -96,8 +98,8 @@ fn another(paths: &[Path], before: usize, random: &mut Random) -> usize {
     all.nth(chosen).map_or(0, |(place, _)| place)
 }
 
-/// Avoiding unnecessary contention (section 5.1.1): no Interest waits here, so traffic of upstreams with long queues
-/// can move to `to`.
+/// Avoids unnecessary contention (section 5.1.1). No Interest waits here, so traffic of upstreams with long
+/// queues can move to `to`.
 fn avoid_contention(paths: &mut [Path], to: usize, settings: &NodeSettings) {
     let mut moved = 0.0;
     for path in paths.iter_mut().filter(|path| path.queue > settings.threshold) {
@@ -123,7 +125,7 @@ mod tests {
         Path { queue, bandwidth, least: LEAST, limit: 0.0 }
     }
 
-    /// The limits, and which upstream is probed.
+    /// Returns the limits, and the upstream that is probed.
     fn limits(paths: &[Path], probed: usize, waiting: u32) -> (Vec<f64>, usize) {
         let (mut paths, mut probed) = (paths.to_vec(), probed);
         let mut random = Random::named(1, "limits");
@@ -138,7 +140,7 @@ mod tests {
         }
     }
 
-    /// The paper: a round drains bandwidth × round × (1 − MD_FACTOR); 60 Mb/s of 4500 B in 40 ms.
+    /// The paper: a round drains bandwidth × round × (1 − MD_FACTOR), with 60 Mb/s of 4500 B and 40 ms.
     #[test]
     fn a_round_drains_what_the_paper_says() {
         let mut one = [path(20.0, 60e6 / 36e3)];
@@ -162,7 +164,7 @@ mod tests {
     #[test]
     fn when_a_queue_builds_up_the_upstream_with_the_shortest_is_probed_next() {
         let all = [path(5.0, 1000.0), path(7.0, 1000.0), path(3.0, 1000.0)];
-        // In the round that selects it its limit stays.
+        // The limit does not change in the round that selects the upstream.
         assert_eq!(limits(&all, 0, 100), (vec![1000.0, 1000.0, 1000.0], 2));
         let all = [path(5.0, 1000.0), path(7.0, 1000.0)];
         assert_eq!(limits(&all, 0, 100).1, 1, "not the one of before, though its queue is shorter");

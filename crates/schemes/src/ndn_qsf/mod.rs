@@ -66,21 +66,22 @@ use data_queue::DataQueue;
 use forwarding::Forwarding;
 use swing::Swing;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "ndn-qsf",
     title: "hop-by-hop rate limits for Interests from queue sizes in Data; several paths by their bandwidths",
     citation: "S. Song, L. Zhang, Effective NDN Congestion Control Based on Queue Size Feedback, ICN 2022",
     parameters: NdnQsf::PARAMETERS,
     signals: &[signals::QUEUE_SIZE],
-    // Each face serves the prefixes in turn, by bytes and with the same weight (section 6.6), whatever their classes.
+    // Each face serves the prefixes in turn, by bytes and with the same weight (section 6.6). Classes do not
+    // count.
     early_loss: false,
     sharing: Some(Sharing { by_class: false, parameters: &[], policy: |_| SharingPolicy::default() }),
     build: |params| Box::new(NdnQsf::new(params)),
 };
 
 parameters! {
-    /// The scheme.
+    /// The plug-in of NDN-QSF.
     #[derive(Clone, Copy, Debug)]
     pub struct NdnQsf {
         node: NodeSettings = group;
@@ -138,7 +139,7 @@ parameters! {
             from "assumed: far more than a consumer keeps waiting";
         /// the QueueSize on the Data for an aggregated Interest: the queue of Data; or the larger of both queues
         aggregated: Aggregated = choice("aggregated") default "data"
-            from "paper: section 4.1, which says both";
+            from "paper: section 4.1, which has both";
     }
 }
 
@@ -154,7 +155,7 @@ choice! {
 }
 
 choice! {
-    /// By what nodes forward.
+    /// The rule by which nodes forward.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum By {
         /// Rate limits.
@@ -183,7 +184,7 @@ impl Scheme for NdnQsf {
 
 #[cfg(test)]
 impl NodeSettings {
-    /// Those of the defaults.
+    /// Returns the settings with the default values.
     fn usual() -> NodeSettings {
         NodeSettings::new(&crate::window::pipe::article(&ENTRY))
     }

@@ -13,9 +13,9 @@ use super::limits::{Path, adjust};
 use super::waiting::{List, Places, Waiting};
 use crate::pacing::Pacer;
 
-/// A round before any round trip was measured.
+/// The length of a round before any round-trip time is known.
 const FIRST_ROUND: Span = Span::from_millis(100);
-/// Bounds of a round that is measured: shorter ones would follow chance, longer ones would not follow at all.
+/// Bounds of a measured round. A shorter round would follow chance, and a longer one would react too late.
 const ROUNDS: (Span, Span) = (Span::from_millis(10), Span::from_secs(1));
 
 /// One upstream of a prefix.
@@ -23,17 +23,17 @@ const ROUNDS: (Span, Span) = (Span::from_millis(10), Span::from_secs(1));
 pub(super) struct Upstream {
     pub(super) face: FaceId,
     is_up: bool,
-    /// An application on this node: no link to it can be congested.
+    /// Whether it is an application on this node. No link to it can be congested.
     is_local: bool,
     estimate: Estimate,
-    /// Interests a second.
+    /// The limit, Interests a second.
     limit: f64,
     pacer: Pacer,
-    /// Of the Interests that wait, how many may go by it.
+    /// The number of waiting Interests that may take this upstream.
     waiting: u32,
     /// The part of a turn that it has earned while several limiters are free.
     credit: f64,
-    /// The latest round-trip time, and the least that was seen.
+    /// The latest round-trip time, and the smallest one.
     rtt: Span,
     least_rtt: Option<Span>,
 }
@@ -54,7 +54,7 @@ impl Upstream {
         }
     }
 
-    /// When its limiter lets the next Interest go.
+    /// Returns the time at which its limiter releases the next Interest.
     #[inline]
     fn due(&self) -> Time {
         match (self.is_up, self.is_local) {
@@ -74,29 +74,29 @@ impl Upstream {
     }
 }
 
-/// One prefix.
+/// The state of one prefix.
 #[derive(Debug, Default)]
 pub(super) struct Prefix {
     pub(super) list: List,
     upstreams: SmallVec<[Upstream; 1]>,
     /// upstream2probe.
     probed: Option<FaceId>,
-    /// Upstreams that Interests of this round could take.
+    /// The upstreams that Interests of this round could take.
     offered: Places,
-    /// When the round ends; `None` while no Interest comes.
+    /// The end of the round; `None` while no Interest comes.
     round_ends: Option<Time>,
-    /// Whether there is an upstream more than when it was asked last.
+    /// Whether an upstream was added since [`Prefix::take_has_new`] was last called.
     has_new: bool,
 }
 
 impl Prefix {
-    /// Whether there is an upstream that was not there when this was asked last.
+    /// Returns whether an upstream was added since the last call.
     #[inline]
     pub(super) fn take_has_new(&mut self) -> bool {
         core::mem::take(&mut self.has_new)
     }
 
-    /// The faces of its upstreams.
+    /// Iterates over the faces of its upstreams.
     pub(super) fn faces(&self) -> impl Iterator<Item = FaceId> {
         self.upstreams.iter().map(|upstream| upstream.face)
     }
@@ -105,7 +105,7 @@ impl Prefix {
         self.upstreams.iter().position(|upstream| upstream.face == face)
     }
 
-    /// The slots of these next hops. A new next hop gets a free or unused slot, if there is one.
+    /// Returns the slots of these next hops. A new next hop gets a free or unused slot, if there is one.
     #[inline]
     pub(super) fn places_of(&mut self, next_hops: &[NextHop], now: Time, settings: &NodeSettings) -> Places {
         let mut places = 0;
@@ -138,12 +138,12 @@ impl Prefix {
         Some(place)
     }
 
-    /// The places of faces that this prefix has used.
+    /// Returns the slots of faces that this prefix has used.
     pub(super) fn known_places(&self, faces: impl Iterator<Item = FaceId>) -> Places {
         Places(faces.filter_map(|face| self.place_of(face)).fold(0, |all, place| all | Places::of(place).0))
     }
 
-    /// The places of faces that wait for the Data of an entry: none of them is an upstream for it.
+    /// Returns the slots of the faces that wait for the Data of an entry. None of them is an upstream for it.
     pub(super) fn waiting_places(&self, entry: &PitEntry) -> Places {
         self.known_places(entry.in_records.iter().map(|record| record.face))
     }
@@ -157,8 +157,8 @@ impl Prefix {
         }
     }
 
-    /// Of these upstreams one that is free for an Interest that comes now, if none waits for it already. Of several each
-    /// has its turn in proportion to its limit.
+    /// Returns an upstream that is free for an Interest that comes now, if none waits for it already. Several
+    /// free upstreams take turns in proportion to their limits.
     #[inline]
     pub(super) fn take_free(&mut self, places: Places, now: Time) -> Option<FaceId> {
         let is_free = |place: usize, one: &Upstream| {
@@ -192,7 +192,7 @@ impl Prefix {
         chosen.0
     }
 
-    /// So many more, or fewer, wait for these upstreams.
+    /// Adds `by` to the number of Interests that wait for these upstreams.
     pub(super) fn count(&mut self, places: Places, by: i32) {
         for (place, one) in self.upstreams.iter_mut().enumerate() {
             if places.has(place) {
@@ -201,13 +201,13 @@ impl Prefix {
         }
     }
 
-    /// When something is to be done: a limiter lets an Interest go that waits, or a round ends.
+    /// Returns the next deadline: a limiter releases a waiting Interest, or a round ends.
     pub(super) fn deadline(&self) -> Time {
         let limiters = self.upstreams.iter().filter(|one| one.waiting > 0).map(Upstream::due);
         limiters.min().unwrap_or(Time::NEVER).min(self.round_ends.unwrap_or(Time::NEVER))
     }
 
-    /// Lets limiters pull Interests that are due, in the order of their times.
+    /// Lets limiters take the Interests that are due, in the order of their times.
     pub(super) fn release(
         &mut self,
         now: Time,
@@ -225,7 +225,7 @@ impl Prefix {
             }
             let one = &mut self.upstreams[place];
             let Some((node, pit)) = waiting.first_for(&self.list, place) else {
-                debug_assert!(false, "who counts as waiting is in the queue");
+                debug_assert!(false, "an Interest that counts as waiting is in the queue");
                 one.waiting = 0;
                 continue;
             };
@@ -236,14 +236,14 @@ impl Prefix {
         }
     }
 
-    /// ROUND_LENGTH: the given value, or the longest of the upstreams' smallest round-trip times.
+    /// Returns ROUND_LENGTH: the given value, or the longest of the upstreams' smallest round-trip times.
     fn round(&self, settings: &NodeSettings) -> Span {
         let measured = || self.upstreams.iter().filter_map(|one| one.least_rtt).max();
         settings.round.unwrap_or_else(|| measured().unwrap_or(FIRST_ROUND).clamp(ROUNDS.0, ROUNDS.1))
     }
 
-    /// A Data came from an upstream. Whether that shows that it is an application on this node: then what waits for it may
-    /// go.
+    /// Counts a Data from an upstream. Returns whether it shows that the upstream is an application on this
+    /// node. Then the Interests that wait for it may leave.
     #[inline]
     pub(super) fn on_data(
         &mut self,
@@ -266,7 +266,7 @@ impl Prefix {
         local != was_local
     }
 
-    /// Ends a round that is over.
+    /// Ends a round whose time is over.
     pub(super) fn end_round(&mut self, now: Time, settings: &NodeSettings, random: &mut Random) {
         if self.round_ends.is_none_or(|ends| ends > now) {
             return;
@@ -300,13 +300,13 @@ impl Prefix {
             let one = &mut self.upstreams[place];
             let before = one.interval();
             one.limit = path.limit;
-            // The wait that has begun is for the new limit too.
+            // The new limit also applies to the wait that has begun.
             let after = one.interval();
             one.pacer.change(before, after);
         }
     }
 
-    /// A face went down or came up: nothing is known of it.
+    /// Resets the state of a face that went down or came up.
     pub(super) fn on_face(&mut self, face: FaceId, up: bool, now: Time, settings: &NodeSettings) {
         if let Some(place) = self.place_of(face) {
             let waiting = self.upstreams[place].waiting;
@@ -322,7 +322,7 @@ impl Prefix {
         self.round_ends = Some(Time::NEVER);
     }
 
-    /// The limits of the upstreams, by place.
+    /// Returns the limits of the upstreams, by slot.
     pub(super) fn limits(&self) -> Vec<f64> {
         self.upstreams.iter().map(|one| one.limit).collect()
     }

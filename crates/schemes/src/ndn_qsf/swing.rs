@@ -1,5 +1,5 @@
-//! The node of section 3.1, which shows the effect of multi-path forwarding on a consumer's measurements: it divides
-//! Interests between two replicas only by the time of day.
+//! The node of section 3.1, which shows the effect of multi-path forwarding on a consumer's measurements. It
+//! divides Interests between two replicas by the time of day alone.
 //!
 //! > r = 1/2 − 0.2·sin(4t)
 //!
@@ -10,14 +10,14 @@ use weir_core::seam::{Decision, InterestEvent, Strategy};
 use weir_core::units::Time;
 use weir_packet::NackReason;
 
-/// The strategy.
+/// The strategy of section 3.1.
 #[derive(Debug, Default)]
 pub(super) struct Swing {
-    /// What the first next hop has earned of a turn.
+    /// The part of a turn that the first next hop has earned.
     credit: f64,
 }
 
-/// r, t in seconds.
+/// Returns r; t is in seconds.
 fn part_of_first(now: Time) -> f64 {
     0.5 - 0.2 * (4.0 * now.as_secs_f64()).sin()
 }

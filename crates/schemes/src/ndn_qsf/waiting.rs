@@ -1,21 +1,22 @@
 //! The Interest queues: one for each prefix, all in one slab.
 //!
-//! The PIT entry of a waiting Interest has its position in the queue in its scratch word. So an Interest leaves the queue as soon
-//! as its entry ends, and the length of a queue is the number of Interests that are still pending. Each Interest has a set of
-//! upstreams that may take it: not the one from which it came, and none that refused it.
+//! The PIT entry of a waiting Interest has its position in the queue in its scratch word. So an Interest
+//! leaves the queue as soon as its entry ends, and the length of a queue is the number of Interests that are
+//! still pending. Each Interest has a set of upstreams that may take it: not the face from which it came, and
+//! none that refused it.
 
 use weir_core::ids::PitId;
 use weir_core::tables::pit::PitEntry;
 
-/// No place.
+/// Marks the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// A set of upstreams of a prefix, by place.
+/// A set of upstreams of a prefix, by slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Places(pub(super) u32);
 
 impl Places {
-    /// How many places there can be.
+    /// The largest number of slots.
     pub(super) const MOST: usize = 32;
 
     pub(super) fn of(place: usize) -> Places {
@@ -31,7 +32,7 @@ impl Places {
         self.0 == 0
     }
 
-    /// Those in both, or all of these if none is.
+    /// Returns the slots that are not in `others`, or all slots if none would be left.
     pub(super) fn without(self, others: Places) -> Places {
         match self.0 & !others.0 {
             0 => self,
@@ -55,7 +56,7 @@ impl Default for List {
 }
 
 impl List {
-    /// |Qi(p)|.
+    /// Returns |Qi(p)|, the number of waiting Interests.
     #[inline]
     pub(super) fn len(&self) -> u32 {
         self.len
@@ -69,11 +70,11 @@ struct Node {
     places: Places,
     previous: u32,
     next: u32,
-    /// Grows when the node is freed.
+    /// Increases when the node is freed.
     generation: u32,
 }
 
-/// All Interests that wait.
+/// All waiting Interests.
 #[derive(Debug)]
 pub(super) struct Waiting {
     nodes: Vec<Node>,
@@ -87,13 +88,13 @@ impl Default for Waiting {
     }
 }
 
-/// A node, in the scratch word of its entry: 0 is none.
+/// Encodes a node for the scratch word of its entry; 0 means none.
 fn word(index: u32, generation: u32) -> u64 {
     u64::from(generation) << 32 | u64::from(index + 1)
 }
 
 impl Waiting {
-    /// The node of an entry that waits, and its prefix.
+    /// Returns the node of a waiting entry, and its prefix.
     #[inline]
     pub(super) fn find(&self, entry: &PitEntry) -> Option<(u32, u32)> {
         let index = (entry.scratch as u32).checked_sub(1)?;
@@ -101,7 +102,7 @@ impl Waiting {
         (u64::from(node.generation) == entry.scratch >> 32).then_some((index, node.prefix))
     }
 
-    /// The limiters that may take it.
+    /// Returns the limiters that may take the Interest.
     pub(super) fn places(&self, node: u32) -> Places {
         self.nodes[node as usize].places
     }
@@ -142,7 +143,7 @@ impl Waiting {
         list.len += 1;
     }
 
-    /// The Interest that this upstream may take and that has waited longest.
+    /// Returns the Interest that has waited longest of those that this upstream may take.
     #[inline]
     pub(super) fn first_for(&self, list: &List, place: usize) -> Option<(u32, PitId)> {
         let mut next = list.first;
@@ -156,7 +157,7 @@ impl Waiting {
         None
     }
 
-    /// Removes an Interest from its queue; returns the limiters that could have taken it.
+    /// Removes an Interest from its queue. Returns the limiters that could have taken it.
     #[inline]
     pub(super) fn remove(&mut self, list: &mut List, index: u32) -> Places {
         let Node { previous, next, places, .. } = self.nodes[index as usize];
@@ -176,7 +177,7 @@ impl Waiting {
         places
     }
 
-    /// Takes all of a queue out: their prefix is forgotten.
+    /// Empties a queue, because its prefix is removed.
     pub(super) fn clear(&mut self, list: &mut List) {
         while list.first != NONE {
             self.remove(list, list.first);

@@ -33,12 +33,13 @@
 //!    time that doubles from 10 ms to 250 ms (`reforward_after` of a node).
 //! 10. **A Nack lowers the window as a timeout does.** hICN has no Nacks, and the code ignores them.
 //! 11. **p_r counts from the 30th sample, as in hICN and CCN-PLsim.** In the code it counts from the 31st.
-//! 12. **The variant `hbhcm` follows a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp.** It
-//!     takes the smallest round-trip time of all (its path-manager), and tolerates 5 ms of queueing delay. It decreases at most once a window. A timeout leaves a window of one. In the
-//!     program p_r counts from the first sample. It is not known whether their figures were made with it. DPCCP's
-//!     authors wrote a program from the article, and have not published it.
-//! 13. **A consumer forgets the round-trip times of a route after 2 s of silence, and distinguishes 64 routes.**
-//!     Further routes share the last one, because labels come from strangers.
+//! 12. **The variant `hbhcm` follows a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp.**
+//!     It takes the smallest round-trip time of all (its path-manager), and tolerates 5 ms of queueing delay.
+//!     It decreases at most once a window. A timeout leaves a window of one. In the program p_r counts from
+//!     the first sample. It is not known whether their figures were made with it. DPCCP's authors wrote a
+//!     program from the article, and have not published it.
+//! 13. **A consumer forgets the round-trip times of a route after 2 s of silence, and distinguishes 64
+//!     routes.** Further routes share the last one, because labels come from the network.
 
 pub(crate) mod raaqm;
 
@@ -52,7 +53,7 @@ use crate::registry::Entry;
 use crate::rfa::{Averaging, Choice, RequestForwarding, Rule};
 use raaqm::{Law, Raaqm};
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "omcc-rf",
     title: "a window that decreases at random with a route's delay; Interests go where fewest are pending",
@@ -79,7 +80,7 @@ macro_rules! authors {
     };
 }
 
-/// The same with the faults that it has.
+/// The same code with its faults.
 macro_rules! faulty {
     ($p_max:literal, $decrease:literal) => {
         authors!($p_max, $decrease, ("late_data_twice", "true"), ("unanswered_stays", "true"))
@@ -110,7 +111,7 @@ const VARIANTS: &[Variant] = &[
 ];
 
 parameters! {
-    /// The scheme.
+    /// The plug-in of OMCC-RF.
     #[derive(Clone, Copy, Debug)]
     pub struct OmccRf {
         /// the source of the other defaults: the article; the code of QSCCP's authors (`qsccp`), with the constants

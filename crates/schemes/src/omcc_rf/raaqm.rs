@@ -24,13 +24,14 @@ use weir_core::{choice, parameters};
 use crate::late_data::{self, LateData};
 use crate::path_label::PathLabel;
 
-/// Routes that are told apart. A stranger makes labels at will, and one for each Data would leave no route with
-/// enough samples: what is beyond these shares the last of them, until one of them is stale.
+/// The number of routes that are distinguished. Labels come from the network, and a different label on each
+/// Data would leave no route with enough samples. Further routes share the last one until a route is stale.
 const ROUTES: usize = 64;
-/// Where the round-trip times of a route differ by less, they tell nothing of queues (the files' 1e-4 s).
+/// If the round-trip times of a route differ by less than this, they give no information about queues (the
+/// files' 1e-4 s).
 const NO_VARIATION: Span = Span::from_micros(100);
-/// A route without Data for this time begins anew: its queues may be others now (assumed: as long as hICN's
-/// paths count as in use).
+/// A route without Data for this time starts again, because its queues may have changed (assumed: hICN counts
+/// paths as in use for as long).
 const STALE: Span = Span::from_secs(2);
 
 const PROBABILITY: RangeInclusive<f64> = 0.0..=1.0;
@@ -78,18 +79,18 @@ parameters! {
 }
 
 choice! {
-    /// Of which samples R_min is.
+    /// The samples whose minimum is R_min.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum Minimum {
-        /// Of those that are kept.
+        /// The samples that are kept.
         Window = "window",
-        /// Of all samples of the route.
+        /// All samples of the route.
         All = "all",
     }
 }
 
 impl Law {
-    /// The same with p_max not below p_min, and the largest window not below the smallest.
+    /// Returns the law with p_max at least p_min, and the largest window at least the smallest.
     pub(super) fn ordered(self) -> Law {
         Law { p_max: self.p_max.max(self.p_min), most: self.most.max(self.least), ..self }
     }
@@ -100,10 +101,10 @@ impl Law {
 struct Route {
     label: PathLabel,
     samples: VecDeque<Span>,
-    /// The smallest of all samples, also of those no longer kept.
+    /// The smallest of all samples, including those no longer kept.
     least: Span,
     heard_at: Time,
-    /// Data that lower nothing, after a decrease.
+    /// The number of Data after a decrease that lower nothing.
     spared: u32,
 }
 
@@ -112,7 +113,7 @@ impl Route {
         now.since(self.heard_at) > STALE
     }
 
-    /// p_r after one more sample; zero until there are enough.
+    /// Returns p_r after one more sample; zero until there are enough.
     fn probability(&mut self, rtt: Span, law: &Law) -> f64 {
         if self.samples.len() == law.samples {
             self.samples.pop_front();
@@ -183,7 +184,7 @@ impl Raaqm {
         }
     }
 
-    /// Whether a Data of this route and round-trip time lowers the window.
+    /// Returns whether a Data of this route and round-trip time lowers the window.
     fn lowers(&mut self, label: PathLabel, rtt: Span, now: Time, random: &mut Random) -> bool {
         let (law, window) = (self.law, self.window);
         let route = self.route(label, now);
@@ -237,7 +238,7 @@ impl FlowControl for Raaqm {
             return self.decrease();
         }
         self.window = self.law.initial;
-        // Slow start goes on if nothing has ended it yet, and does not begin again.
+        // Slow start continues if nothing has ended it yet. It does not begin again.
         if self.slow_start_until.is_finite() {
             self.slow_start_until = 0.0;
         }
@@ -284,7 +285,7 @@ mod tests {
         }
     }
 
-    /// A consumer, and what comes to it.
+    /// A consumer, with a test in the place of the network.
     struct Bench {
         raaqm: Raaqm,
         random: Random,
@@ -329,7 +330,7 @@ mod tests {
             self.raaqm.permit(&mut ev) == Permit::Now
         }
 
-        /// Samples of the route by each face.
+        /// Returns the number of samples of each route.
         fn samples(&self) -> Vec<usize> {
             self.raaqm.routes.iter().map(|route| route.samples.len()).collect()
         }
@@ -341,7 +342,7 @@ mod tests {
         let probabilities: Vec<f64> =
             (0..31).map(|n| route.probability(Span::from_millis(100 + n), &LAW)).collect();
         assert!(probabilities[..29].iter().all(|p| *p == 0.0));
-        // The newest is the greatest: p_max.
+        // The newest sample is the largest: p_max.
         assert!((probabilities[29] - 0.2).abs() < 1e-12 && (probabilities[30] - 0.2).abs() < 1e-12);
     }
 
@@ -364,7 +365,7 @@ mod tests {
         let probability = |law: Law| {
             let mut route = route();
             route.probability(RTT, &law);
-            // A queue of 50 ms, and then samples of one length: the latest thirty do not see it.
+            // A queue of 50 ms, and then equal samples: the latest thirty do not include it.
             let queued = RTT + Span::from_millis(50);
             (0..100).map(|_| route.probability(queued, &law)).last().unwrap()
         };
@@ -473,7 +474,7 @@ mod tests {
         assert!((bench.raaqm.window - 64.0).abs() < 1e-9);
     }
 
-    /// With p_max = 1 the greatest of thirty samples is sure to lower it.
+    /// With p_max = 1, the largest of thirty samples always lowers the window.
     #[test]
     fn a_data_raises_the_window_or_lowers_it_by_the_samples_of_its_own_route() {
         let mut bench = Bench::new(Law { initial: 100.0, p_min: 0.0, p_max: 1.0, ..LAW });

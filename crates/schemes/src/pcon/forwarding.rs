@@ -1,4 +1,4 @@
-//! Forwarding percentages by prefix, moved by marks.
+//! Forwarding percentages of each prefix. Marks change them.
 //!
 //! Each next hop of a prefix has a part fp of the traffic; the parts sum up to 1. At first the cheapest next hop has
 //! all of it. A marked Data from next hop j, or a Nack for congestion, moves Δ = `change_per_mark`·fp_j from j to all
@@ -38,19 +38,19 @@ parameters! {
     }
 }
 
-/// The parts of one prefix.
+/// The traffic parts of one prefix.
 #[derive(Debug, Default)]
 struct Percentages {
     hops: SmallVec<[(FaceId, f64); 4]>,
-    /// The next hop that has everything, and its cost, as long as nothing was moved.
+    /// The next hop that has all traffic, and its cost, until a part of it moves.
     begins: Option<NextHop>,
-    /// Before this time another Nack does not count.
+    /// Nacks before this time do not count.
     nack_counts_from: Time,
 }
 
 impl Percentages {
-    /// Takes in next hops that were not known, and tells whether there were some. The cheapest begins with everything, even
-    /// if it is not among the first: where an Interest came from is no next hop of it.
+    /// Adds unknown next hops, and returns whether there were some. The cheapest starts with all traffic,
+    /// even if it is not among the first ones: the face of an Interest is not a next hop for it.
     fn learn(&mut self, next_hops: &[NextHop]) -> bool {
         let before = self.hops.len();
         for hop in next_hops {
@@ -67,7 +67,7 @@ impl Percentages {
         self.hops.len() > before
     }
 
-    /// A next hop is gone: the others share its part.
+    /// Removes a next hop. The others share its part.
     fn forget(&mut self, gone: FaceId) {
         self.move_from(gone, 1.0);
         self.hops.retain(|(face, _)| *face != gone);
@@ -78,7 +78,7 @@ impl Percentages {
         self.hops.iter().find(|(known, _)| *known == face).map_or(0.0, |(_, part)| *part)
     }
 
-    /// One of these by their parts; the cheapest if none has any.
+    /// Draws one of these next hops by their parts; returns the cheapest if none has a part.
     fn choose(&self, next_hops: &[NextHop], random: &mut Random) -> Option<FaceId> {
         let total: f64 = next_hops.iter().map(|hop| self.part(hop.face)).sum();
         let mut left = random.unit() * total;
@@ -92,7 +92,7 @@ impl Percentages {
         next_hops.first().map(|hop| hop.face)
     }
 
-    /// Moves so much, but no more than there is, from a next hop to all others.
+    /// Moves `amount`, or what is left, from a next hop to all others.
     fn move_from(&mut self, from: FaceId, amount: f64) {
         let others = self.hops.len().saturating_sub(1) as f64;
         if others == 0.0 || !self.hops.iter().any(|(face, _)| *face == from) {
@@ -108,13 +108,13 @@ impl Percentages {
     }
 }
 
-/// The node's side.
+/// The strategy of a node.
 #[derive(Debug)]
 pub(super) struct Forwarding {
     settings: Settings,
-    /// By number of the prefix.
+    /// The percentages, by number of the prefix.
     prefixes: Vec<Percentages>,
-    /// The prefixes that have a next hop.
+    /// The pairs of a face and a prefix that has it as a next hop.
     of_faces: Pairs,
 }
 
@@ -131,13 +131,13 @@ impl Forwarding {
         &mut self.prefixes[place]
     }
 
-    /// A prefix that Interests were forwarded for.
+    /// Returns the percentages of a prefix, if Interests were forwarded for it.
     fn known(&mut self, prefix: PrefixId) -> Option<&mut Percentages> {
         self.prefixes.get_mut(prefix.0 as usize)
     }
 }
 
-/// The Interest's mark told the node before.
+/// Removes the Interest's mark, which was for the previous node.
 fn take_mark(ev: &mut InterestEvent<'_>) {
     if ev.interest.header().congestion_mark != 0 {
         ev.interest.header_mut().congestion_mark = 0;
@@ -199,7 +199,7 @@ impl Strategy for Forwarding {
     fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
         let Settings { change_per_mark, adapt_to_losses, .. } = self.settings;
         let Some(percentages) = self.known(ev.entry.prefix).filter(|_| adapt_to_losses) else { return };
-        // One that this node's own full queue dropped expires like any other.
+        // An Interest that this node's own full queue dropped expires like any other.
         for record in ev.entry.out_records.iter().filter(|record| record.nacked.is_none()) {
             percentages.move_from(record.face, change_per_mark);
         }

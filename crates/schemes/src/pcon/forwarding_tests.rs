@@ -90,7 +90,7 @@ const DOWN: u32 = 0;
 /// Three next hops, the cheapest first.
 const UP: core::ops::Range<u32> = 1..4;
 
-/// A queue that marks what leaves if the test wants it to, and holds one packet.
+/// A queue that holds one packet, and marks leaving packets if the test switches it on.
 struct Marks {
     inner: DropTail,
     wanted: Arc<AtomicBool>,
@@ -117,9 +117,9 @@ impl Queue for Marks {
     }
 }
 
-/// What the tests have of a node beside it.
+/// The test's handles on a node.
 struct Own {
-    /// Whether its queues mark.
+    /// Whether the node's queues mark.
     marks: Arc<AtomicBool>,
     application: FaceId,
 }
@@ -147,14 +147,14 @@ impl Node {
         node
     }
 
-    /// An Interest comes, with this mark.
+    /// Delivers an Interest with this mark.
     fn interest(&mut self, uri: &str, mark: u64) {
         let packet = self.interest_of(uri);
         self.pool[packet].header_mut().congestion_mark = mark;
         self.handle(Input::Packet { face: FaceId(DOWN), packet });
     }
 
-    /// The oldest Interest that left is answered, with this mark; that of the Data that leaves.
+    /// Answers the oldest Interest that left, with this mark. Returns the mark of the Data that leaves.
     fn answer(&mut self, mark: u64) -> u64 {
         let oldest = self.upstream.remove(0);
         self.answer_with(oldest, mark);
@@ -167,7 +167,7 @@ impl Node {
         self.refuse_for(oldest, reason);
     }
 
-    /// Parts of the next hops of /a.
+    /// Returns the parts of the next hops of /a.
     fn parts(&self) -> Vec<f64> {
         let prefix = self.forwarder.fib().lookup(&name("/a")).unwrap().0 as usize;
         parts(&self.strategy.look().prefixes[prefix])
@@ -178,7 +178,7 @@ fn number(value: f64) -> Value {
     Value::Float(value)
 }
 
-/// A node without probes, whose draws are told by what it moved.
+/// Returns a node without probes, so that its draws depend only on the parts.
 fn node(set: &[(&str, Value)]) -> Node {
     let set: Vec<(&str, Value)> = [("probing", number(0.0))].into_iter().chain(set.iter().cloned()).collect();
     Node::new(&set)
@@ -267,7 +267,7 @@ fn a_timeout_moves_a_part_of_everything() {
 #[test]
 fn what_this_nodes_own_queue_dropped_expires_like_any_other() {
     let mut node = node(&[("change_per_mark", number(0.1))]);
-    // One leaves, one waits, the queue has no place for the third.
+    // One leaves, one waits, and the queue has no room for the third.
     (0..3).for_each(|n| node.interest(&format!("/a/{n}"), 0));
     node.later(Span::from_millis(10));
     assert_eq!(node.upstream.len(), 2);
@@ -310,7 +310,7 @@ fn a_next_hop_whose_face_goes_down_leaves_its_part() {
     assert_eq!(node.parts(), [0.5, 0.5, 0.0], "and has to wait for marks of the others");
 }
 
-/// As the QSCCP authors' build and NFD have it.
+/// As in the QSCCP authors' build and in NFD.
 #[test]
 fn in_the_variants_a_mark_moves_a_tenth_and_nothing_else_does() {
     for variant in ["qsccp", "nfd"] {

@@ -1,4 +1,4 @@
-//! When a queue marks the packets that leave.
+//! The rules by which a queue marks leaving packets.
 //!
 //! - `codel`: PCON's CoDel (`codel-queue2`). A packet is marked if it waited longer than the target, and so did all
 //!   packets before it for an interval. The next mark is due interval·1.1/√n after the n-th mark was made, until a
@@ -48,28 +48,28 @@ choice! {
     /// What causes marks.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum By {
-        /// The time that packets waited, by PCON's CoDel.
+        /// The queueing delay of packets, by PCON's CoDel.
         Codel = "codel",
-        /// The same, by the RFC's.
+        /// The queueing delay of packets, by RFC 8289's CoDel.
         Rfc8289 = "rfc8289",
-        /// The bytes that wait.
+        /// The number of waiting bytes.
         Bytes = "bytes",
     }
 }
 
-/// When to mark, and how far a queue is with it.
+/// A marking rule with its state.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
-    /// For the time that packets waited, by PCON's CoDel.
+    /// PCON's CoDel.
     Codel(Spell),
-    /// The same, by the RFC's.
+    /// RFC 8289's CoDel.
     Rfc8289(Codel),
-    /// For the bytes that wait.
+    /// NFD's rule on waiting bytes.
     Bytes(Marking, Marker),
 }
 
 impl Rule {
-    /// That of a queue that is new.
+    /// Returns the rule of a new queue.
     pub(super) fn new(settings: &Settings) -> Rule {
         let Settings { by, target, threshold, interval, spacing } = *settings;
         match by {
@@ -80,12 +80,12 @@ impl Rule {
     }
 }
 
-/// PCON's CoDel.
+/// The state of PCON's CoDel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spell {
     target: Span,
     interval: Span,
-    /// Between the first two marks.
+    /// The time between the first two marks.
     spacing: Span,
     since: Option<Time>,
     marks: u32,
@@ -97,7 +97,7 @@ impl Spell {
         Spell { target, interval, spacing, since: None, marks: 0, next: Time::ZERO }
     }
 
-    /// Whether this packet is marked.
+    /// Returns whether to mark this packet.
     fn marks(&mut self, Departure { now, waited, .. }: Departure) -> bool {
         if waited <= self.target {
             (self.since, self.marks) = (None, 0);
@@ -113,7 +113,7 @@ impl Spell {
     }
 }
 
-/// Drop-tail that marks.
+/// A drop-tail queue that marks.
 #[derive(Debug)]
 pub(super) struct MarkingQueue {
     packets: DropTail,
@@ -175,10 +175,11 @@ mod tests {
     use weir_core::units::Rate;
 
     const MS: Span = Span::from_millis(1);
-    /// 1250 bytes at 10 Mb/s are 1 ms.
+    /// 1250 bytes take 1 ms at 10 Mb/s.
     const LEN: u32 = 1250;
 
-    /// Times, in ms, of marks on a link that so many packets wait for; another comes whenever one leaves.
+    /// Returns the times of marks, ms, on a link with this number of waiting packets. Another packet comes
+    /// whenever one leaves.
     fn marks_at(mbps: u64, rule: Rule, waiting: u32, ms: u64) -> Vec<f64> {
         let queue = MarkingQueue::new(rule, QueueLimit::Packets(1000));
         let mut link = Link::new(Box::new(queue), Some(Rate::from_mbps(mbps)), Random::named(1, "link"));
@@ -202,7 +203,7 @@ mod tests {
         marks
     }
 
-    /// The same at 10 Mb/s, a packet a millisecond.
+    /// The same at 10 Mb/s, one packet a millisecond.
     fn marks(rule: Rule, waiting: u32, ms: u64) -> Vec<f64> {
         marks_at(10, rule, waiting, ms)
     }
@@ -219,7 +220,8 @@ mod tests {
         Rule::Bytes(Marking { threshold, interval: MS * 100 }, Marker::default())
     }
 
-    /// When marks are due, ms, from the first one on: the (n + 1)-th interval/√(n + `more`) after the n-th.
+    /// Returns the times at which marks are due, ms, from the first one on: mark n + 1 is due interval/√(n +
+    /// `more`) after mark n.
     fn due(first: f64, interval: f64, more: f64, until_ms: f64) -> Vec<f64> {
         let mut due = vec![first];
         loop {
@@ -231,8 +233,8 @@ mod tests {
         }
     }
 
-    /// Each mark is made by the first packet that leaves after it was due, one every millisecond and what
-    /// a mark's own bytes take.
+    /// Checks that each mark is made by the first packet that leaves after the mark was due. One packet
+    /// leaves every millisecond, plus the time of the mark's own bytes.
     fn follow(marks: &[f64], due: &[f64]) {
         assert!(due.len() > 100, "{due:?}");
         assert_eq!(marks.len(), due.len());
@@ -244,12 +246,12 @@ mod tests {
     #[test]
     fn marks_of_a_standing_queue_are_due_by_rfc_8289() {
         let marks = marks(rfc8289(), 20, 2001);
-        // Those that were there first waited up to 20 ms: five of them for less than the target.
+        // The packets queued at the start waited up to 20 ms; five of them waited for less than the target.
         assert_eq!(marks[0], 106.0);
         follow(&marks, &due(marks[0], 100.0, 0.0, 2001.0));
     }
 
-    /// On a slow link few packets leave; what was due meanwhile is made up for, one mark a packet.
+    /// On a slow link few packets leave. Marks that fell due in between are made up for, one mark a packet.
     #[test]
     fn marks_that_were_due_between_two_packets_are_made_up_for() {
         let until = 1900;
@@ -264,7 +266,7 @@ mod tests {
     fn pcons_marks_of_a_standing_queue_are_spaced_from_one_to_the_next() {
         for spacing in [100, 110] {
             let marks = marks(pcon(spacing), 20, 2000);
-            // Those that were there first waited up to 20 ms: six of them for not more than the target.
+            // The packets queued at the start waited up to 20 ms; six of them waited for at most the target.
             assert_eq!(marks[0], 108.0);
             assert!(marks.len() > 50, "{marks:?}");
             for (n, pair) in marks.windows(2).enumerate() {
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_queue_within_the_target_is_not_marked() {
-        // Those who wait for the target itself are in time, but not by the RFC.
+        // A delay equal to the target is not congestion, except by the RFC.
         for (rule, waiting) in [(pcon(110), 4), (rfc8289(), 3)] {
             assert!(marks(rule, waiting, 2000).is_empty());
             assert!(!marks(rule, waiting + 1, 2000).is_empty());
@@ -309,7 +311,7 @@ mod tests {
     #[test]
     fn bytes_that_wait_are_marked_as_nfd_does() {
         assert!(marks(bytes(10_000), 8, 2000).is_empty(), "10 000 bytes are not more than 10 000");
-        // A packet that comes waits until all before it have left, here 41 of them.
+        // An arriving packet waits until all packets before it have left, here 41.
         let marks = marks(bytes(10_000), 40, 2041);
         assert_eq!(marks[0], 142.0);
         follow(&marks, &due(142.0, 100.0, 1.0, 2041.0));

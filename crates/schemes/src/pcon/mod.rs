@@ -41,7 +41,8 @@
 //! application's Interest is drawn, and a Nack is tried elsewhere.
 //!
 //! The article has the law `bic` with β = 0.5; the variants have `bic` with 0.8. ConsumerPcon also has `reno` with 0.5
-//! and `cubic` with 0.8. `cubic` is here as it is there, without W_est. `bbr` is in neither program; it ignores marks.
+//! and `cubic` with 0.8. `cubic` here equals that one, without W_est. `bbr` is in neither program; it ignores
+//! marks.
 
 mod forwarding;
 mod marking;
@@ -55,7 +56,7 @@ use crate::late_data;
 use crate::registry::Entry;
 use crate::window::{Bounds, Guard, Reaction, Recovery, Signs, Unit, WindowFlow, bbr, bic, cubic, reno};
 
-/// What the QSCCP authors' build and NFD's own have in common.
+/// The settings that the QSCCP authors' build and NFD's own code share.
 macro_rules! stock {
     ($($more:expr),*) => {
         &[
@@ -73,7 +74,7 @@ macro_rules! stock {
     };
 }
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "pcon",
     title: "marks from queueing delay, traffic moved away from them, a window at the consumer",
@@ -130,7 +131,7 @@ choice! {
     /// The name of the consumer's window law.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum LawName {
-        /// BIC, which the consumer of 2016 has.
+        /// BIC, the law of the consumer of 2016.
         Bic = "bic",
         /// Reno.
         Reno = "reno",
@@ -164,7 +165,7 @@ impl Law {
     }
 }
 
-/// The scheme.
+/// The plug-in of PCON.
 #[derive(Clone, Copy, Debug)]
 pub struct Pcon {
     marking: marking::Rule,
@@ -225,7 +226,7 @@ mod tests {
         run_marked(law, variant, 50)
     }
 
-    /// A consumer of this law over a link that marks what finds more Data waiting than these.
+    /// Runs a consumer of this law over a link that marks a packet if more than `mark_above` Data wait.
     fn run_marked(law: &str, variant: &str, mark_above: u32) -> Outcome {
         let (law, variant) = (Value::Text(law.to_owned()), Value::Text(variant.to_owned()));
         let params = Params::resolve(ENTRY.parameters, [("law", &law), ("variant", &variant)]).unwrap();
@@ -234,7 +235,7 @@ mod tests {
         pipe.run(Pcon::new(&params).flow_control(&FLOW), 30)
     }
 
-    /// The decreases from 5 s on, as parts that are left of W.
+    /// Returns the decreases from 5 s on, as the parts of W that they leave.
     fn decreases(outcome: &Outcome) -> Vec<f64> {
         let steady: Vec<f64> = outcome
             .windows
@@ -253,7 +254,7 @@ mod tests {
                 let decreases = decreases(&got);
                 assert_eq!(got.lost, 0, "{law}, {variant}");
                 assert!(!decreases.is_empty(), "{law}, {variant}");
-                // No window is less than one.
+                // The window is never less than one.
                 assert!(decreases.iter().all(|left| *left >= beta - 1e-9), "{law}, {variant}: {decreases:?}");
                 assert!(decreases.iter().any(|left| *left < beta + 1e-9), "{law}, {variant}: {decreases:?}");
             }
@@ -266,7 +267,8 @@ mod tests {
         assert_eq!(least, 4.0, "in PROBE_RTT, and never less");
     }
 
-    /// In the article every mark counts, since CoDel spaces them; in the others one in a window and a half.
+    /// In the article every mark counts, since CoDel spaces them. In the variants one counts in a window and
+    /// a half.
     #[test]
     fn marks_are_guarded_in_the_variants_only() {
         let [article, qsccp] = ["article", "qsccp"].map(|variant| run("reno", variant));

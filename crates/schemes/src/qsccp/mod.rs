@@ -29,16 +29,16 @@
 //! | CRA: the consumer's rate, (13) | IV-F | `paper/cra.rs` |
 //!
 //! # Extensions
-//! What Weir adds stands in `extensions/`, a module each. `variant = "article"` is the paper's scheme without them, with
-//! the consumers of the authors' simulation. `variant = "weir"`, the default, has them.
+//! Weir's additions are in `extensions/`, one module each. `variant = "article"` is the paper's scheme
+//! without them, with the consumers of the authors' simulation. `variant = "weir"`, the default, has them.
 //!
-//! | module | what it is for | parameter | `article` |
+//! | module | purpose | parameter | `article` |
 //! |---|---|---|---|
-//! | `elsewhere` | others get what flows and classes leave that another link or their application limits | `limited_elsewhere` | `false` |
+//! | `elsewhere` | other flows and classes get the rate that one leaves because another link or its application limits it | `limited_elsewhere` | `false` |
 //! | `charges` | Data of other sizes than expected, and Interests without answer, neither overload a link nor leave it idle | `exact_charges` | `false` |
 //! | `sharing` | consumers of the same Data share them; a cache is as fast as it can be | `shared_retrieval` | `false` |
 //! | `start` | short flows end before a rate could reach them; near caches end without notice | `initial_window`, `pending_limit` | 0, 0, and `initial_rate = "100 kb/s"` |
-//! | `untold` | forwarders that do not run QSCCP say no rate | `untold`, `unit` | `keep` |
+//! | `untold` | a rate where forwarders do not run QSCCP and report none | `untold`, `unit` | `keep` |
 //! | `urgent` | Data of delay-sensitive classes leave first where Data have to wait | `urgent_data` | `false`, as in `weir` |
 //! | `groups` | opening more flows does not get a consumer more | the node's groups of faces; `group_memory` | the same |
 //! | `../per_prefix` | an operator's weights and limits, by prefix | `flow_weights`, `flow_limits` | the same |
@@ -56,10 +56,11 @@
 //!    Data per T, 86 kb/s. This is too coarse for the thresholds of flows below 1 Mb/s; the authors' code gives each
 //!    flow a tolerance of 0.5 Mb/s instead. r_f is smoothed if a period has less than eight Interests. It is zero until
 //!    the second Interest, and after four usual gaps without one; eight, if the gaps are about as long as a period.
-//! 5. **Routers learn the size of a flow's Data from the Data that come back.** The paper does not say how routers know
-//!    it. Before the first Data it is the size that the flow's first Interest declares (ExpectedSize), but at least the
-//!    usual size. So a flow whose Data never come cannot bypass the limiters with a small size. TargetRate makes a Data
-//!    longer, and its consumer counts the longer Data. So the router that adds it writes the rate for the longer Data.
+//! 5. **Routers learn the size of a flow's Data from the Data that come back.** The paper does not say how
+//!    routers know it. Before the first Data it is the size that the flow's first Interest declares
+//!    (ExpectedSize), but at least the usual size. So a flow whose Data never come cannot bypass the limiters
+//!    with a small size. TargetRate makes a Data longer, and its consumer counts the longer Data. So the
+//!    router that adds it writes the rate for the longer Data.
 //! 6. **Limiters wake the scheduler when there are tokens.** The authors' pacer delays the first Interest on an idle
 //!    link, and can stall. An Interest leaves when the total bucket has tokens for the largest Data, even if its own
 //!    Data is small. So no short Data arrives while a long one is being sent. The bucket is deeper by half of `burst`,
@@ -75,14 +76,14 @@
 //!    argument is the larger of two ratios (`paper/cds/class.rs`), those of the moment. They count the bits of waiting
 //!    Data. Interests do not count that wait while the link is busy with the largest Data of either direction, or in a
 //!    turn of the WDRR.
-//! 10. **A flow may fill the room of its class.** A waiting Interest can still be useful, but a dropped one costs its
-//!     consumer a lifetime. A class holds 200 Interests (`class_queue`), or those of half a second
-//!     or of a round trip of B_c, if these are more. A full class still accepts Interests of
-//!     flows with less than an equal part waiting. Only a greedy flow is limited to its
-//!     virtual queue of 20, or to the Interests of 20 ms or of a round trip of B_c, if these are more. In `weir` each flow
-//!     may have an initial window waiting in any case.
-//! 11. **The WDRR quantum is at least the class's largest Data.** So a turn of a flow with w·φ ≥ 1 serves a packet, and the cost per packet
-//!     stays O(1).
+//! 10. **A flow may fill the room of its class.** A waiting Interest can still be useful, but a dropped one
+//!     costs its consumer a lifetime. A class holds 200 Interests (`class_queue`), or those of half a second
+//!     or of a round trip of B_c, if these are more. A full class still accepts Interests of flows with less
+//!     than an equal part waiting. Only a greedy flow is limited to its virtual queue of 20, or to the
+//!     Interests of 20 ms or of a round trip of B_c, if these are more. In `weir` each flow may always have
+//!     an initial window waiting.
+//! 11. **The WDRR quantum is at least the class's largest Data.** So a turn of a flow with w·φ ≥ 1 serves a
+//!     packet, and the cost a packet stays O(1).
 //! 12. **If no class is high-demand, a class gets at most the rate that the others do not use.** The code gives each
 //!     class its base rate and all the spare capacity. Together this is more than the link has.
 //! 13. **Interests leave before the Data that wait for the same link, and use at most half of it.** They are small, and
@@ -91,12 +92,13 @@
 //! 14. **An Interest is dropped, not sent, if it waited so long that its Data would come after its lifetime.** Class
 //!     and flow do not pay for it. The estimate of the remaining time is two of the shortest recent round trips,
 //!     including the wait at this face, and at most half the lifetime.
-//! 15. **A flow is greedy when the periods in which it asks for more than 1.2 times its R_f exceed the others by λ.**
-//!     R_f is the largest of the last λ to 2λ periods: a flow that still asks for a rate that it had is not greedy. A
-//!     period does not count if no Data carried a rate to the flow, or if its demand falls. The flow is released when it has kept to its
-//!     rate for as many periods. The paper does not say when, and the authors' code never releases it. The mark for
-//!     routers upstream (ServiceClass + 8) is that of the code. Without it they would give a greedy flow an equal share,
-//!     because they get only the Interests that this router sends. Our mark also informs the node's other faces.
+//! 15. **A flow is greedy when the periods in which it asks for more than 1.2 times its R_f exceed the others
+//!     by λ.** R_f is the largest of the last λ to 2λ periods: a flow that still asks for a rate that it had
+//!     is not greedy. A period does not count if no Data carried a rate to the flow, or if its demand falls.
+//!     The flow is released when it has kept to its rate for as many periods. The paper does not say when,
+//!     and the authors' code never releases it. The mark for routers upstream (ServiceClass + 8) is that of
+//!     the code. Without it they would give a greedy flow an equal share, because they get only the Interests
+//!     that this router sends. Our mark also informs the node's other faces.
 //! 16. **Interests take next hops in turn in the ratio of f_j, as in the authors' code, not at random.** At 99 %
 //!     utilisation random bunches would fill queues. For 1 % of the Interests a next hop is drawn at random, as a probe,
 //!     if nothing came from it for a second. Otherwise a slow next hop would get more than its part. A next hop of
@@ -122,17 +124,18 @@
 //!     available rate of a face follows its use. So δ_c of it would keep a delay-sensitive class at its present rate.
 //!     The limit is at most B' less the rates of more urgent classes.
 //! 24. **The weight and the limit of a flow (`flow_weights`, `flow_limits`) depend on the name of its first Interest.**
-//! 25. **`weir` divides what flows and classes do not use, until all of it is used (`elsewhere`).** The paper does so once,
-//!     for what those below γ of their *base* rates leave. One that has used less than γ of its *offer* for 0.5 s, and
-//!     for five round trips of the face, is limited elsewhere, and the others get the rest. What those with high demand
-//!     leave within γ of their offers is offered on top, up to 1.01/γ.
+//! 25. **`weir` divides what flows and classes do not use, until all of it is used (`elsewhere`).** The paper
+//!     does so once, for what those below γ of their *base* rates leave. A flow or class that has used less
+//!     than γ of its *offer* for 0.5 s, and for five round trips of the face, is limited elsewhere, and the
+//!     others get the rest. What those with high demand leave within γ of their offers is offered in
+//!     addition, up to 1.01/γ.
 //! 26. **In `weir` an Interest counts in the total limiter as the Data that comes (`charges`).** The limiter pays or gets
 //!     back the difference between a Data and its charge. If less than half of a flow's Interests are answered over 2 s,
 //!     they count with that part, also as demand.
-//! 27. **In `weir` (11) counts shared Data once (`sharing`).** The paper's scenario 4 needs it: (11) gives half to each of
-//!     two consumers of the same Data. An Interest of face k costs q_k upstream. While Σq ≤ 1.2, all faces are told Σu, or Σu/Σq if Σq < 1;
-//!     otherwise d_i/Σ(q_k·d_k)·Σu. A consumer far behind in a cache is not limited; near the others it is told
-//!     Σu·(1 + age/4RTT).
+//! 27. **In `weir` (11) counts shared Data once (`sharing`).** The paper's scenario 4 needs it: (11) gives
+//!     half to each of two consumers of the same Data. An Interest of face k costs q_k upstream. While Σq ≤
+//!     1.2, all faces are told Σu, or Σu/Σq if Σq < 1; otherwise d_i/Σ(q_k·d_k)·Σu. A consumer far behind in
+//!     a cache is not limited; near the others it is told Σu·(1 + age/4RTT).
 //! 28. **In `weir` a consumer begins with up to ten Interests, and adopts the first TargetRate (`start`).** They bring at
 //!     most 14 600 bytes (RFC 6928); it is one if the size of Data is not known. No more are pending than 1.25 times
 //!     those that the TargetRate of a Data has in the round trip of this Data, and at first no more than twice as many as
@@ -165,7 +168,7 @@ use crate::resolve::Resolved;
 use crate::window::Unit;
 use paper::{af, cds, cra};
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "qsccp",
     title: "service classes, Interest scheduling, explicit rates",
@@ -181,7 +184,7 @@ pub const ENTRY: Entry = Entry {
     build: |params| Box::new(Qsccp { settings: Settings::new(params) }),
 };
 
-/// What CDS comes to in its steady state (section IV-C).
+/// Returns the sharing of CDS in the steady state (section IV-C).
 fn sharing_policy(scheme: &Resolved) -> SharingPolicy {
     let Settings { omega, delta, flow_weights, flow_limits, .. } = Settings::new(&scheme.params);
     let weights = flow_weights.iter().map(|(prefix, weight)| (prefix.to_string(), *weight));
@@ -195,7 +198,7 @@ fn sharing_policy(scheme: &Resolved) -> SharingPolicy {
 }
 
 const WEIGHT: RangeInclusive<f64> = 0.001..=1000.0;
-/// A flow of weight 0.1 that is punished waits for some hundred turns of the WDRR.
+/// The range of a flow's weight. A punished flow of weight 0.1 waits for some hundred turns of the WDRR.
 const FLOW_WEIGHT: RangeInclusive<f64> = 0.1..=100.0;
 const SHARE: RangeInclusive<f64> = 0.0001..=1.0;
 const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
@@ -220,7 +223,7 @@ parameters! {
     /// The parameters.
     #[derive(Clone, Debug)]
     pub(crate) struct Settings {
-        /// the paper's scheme alone, or with what Weir adds
+        /// the paper's scheme alone, or with Weir's additions
         _ = variant("variant", VARIANTS) default "weir"
             from "paper: article; assumed: weir, the page compares both";
         /// η, target link utilization
@@ -290,7 +293,7 @@ parameters! {
             from "assumed: the paper's scenario 4 needs it";
         /// whether what flows and classes do not use of their offers goes to the others
         elsewhere: bool = switch("limited_elsewhere") default "true"
-            from "assumed: the paper divides what is left of base rates, once";
+            from "assumed: the paper divides the rest of base rates, once";
         /// whether an Interest counts as much as the Data that it brings: the size of each, and none if none comes
         exact_charges: bool = switch("exact_charges") default "true"
             from "assumed: the paper does not say how routers know the size";
@@ -303,8 +306,8 @@ parameters! {
         /// rate of Data for which a consumer asks before it has feedback; 0: a single Interest
         initial_rate: Rate = rate("initial_rate", Rate::ZERO..=MAX_RATE) default "0 b/s"
             from "assumed: a single Interest, as the authors' real client; files: ndn-consumer-qsccp.cpp, InitialSendRate, 100 kb/s";
-        /// Interests that a consumer may have pending without a rate, at the start and where nothing limits it, if their
-        /// Data have 14600 bytes or less; 0: none beside `initial_rate`
+        /// Interests that a consumer may have pending without a rate, at the start and where nothing limits
+        /// it, if their Data have 14600 bytes or less; 0: none beside `initial_rate`
         initial_window: u32 = integer("initial_window", 0..=1000) default "10" from "assumed: RFC 6928, as TCP; the paper has none";
         /// pending Interests, as a multiple of those that its rate has in a round trip; 0: no bound
         pending_limit: f64 = number("pending_limit", 0.0..=1000.0) default "1.25" from "assumed: pacing_gain of BBR; the paper has none";
@@ -324,7 +327,7 @@ parameters! {
 }
 
 choice! {
-    /// What a consumer does where Data have no TargetRate.
+    /// The behaviour of a consumer if Data have no TargetRate.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Untold {
         /// It keeps its rate.
@@ -335,18 +338,18 @@ choice! {
 }
 
 impl Settings {
-    /// The part of a link that may leave before other Data.
+    /// Returns the part of a link that may leave before other Data.
     fn urgent_part(&self) -> f64 {
         if self.urgent_data { self.delta.iter().sum() } else { 0.0 }
     }
 
-    /// The unit of the window, if the consumer probes where it is not told a rate.
+    /// Returns the unit of the window, if the consumer probes for a rate.
     fn probes_by(&self) -> Option<Unit> {
         (self.untold == Untold::Probe).then_some(self.unit)
     }
 }
 
-/// The scheme.
+/// The plug-in of QSCCP.
 #[derive(Clone, Debug)]
 pub struct Qsccp {
     settings: Settings,

@@ -2,7 +2,7 @@
 
 use weir_packet::Signal;
 
-/// Bottleneck rate between this node and the consumer, on Interests.
+/// The bottleneck rate between this node and the consumer, on Interests.
 pub(crate) const DOWNSTREAM_RATE: Signal = Signal::new(
     904,
     "DownstreamRate",
@@ -11,9 +11,9 @@ pub(crate) const DOWNSTREAM_RATE: Signal = Signal::new(
 )
 .of_routers();
 
-/// Suggested rate of the flow, on Data.
+/// The suggested rate of the flow, on Data.
 pub(crate) const TARGET_RATE: Signal =
     Signal::new(908, "TargetRate", 64, "rate that the consumer is to request, bit/s, on Data").of_routers();
 
-/// All of them.
+/// All header fields of the scheme.
 pub(crate) const SIGNALS: &[Signal] = &[DOWNSTREAM_RATE, TARGET_RATE];

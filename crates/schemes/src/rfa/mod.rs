@@ -5,9 +5,9 @@
 //!
 //! > avgPI ← 0.9·avgPI + 0.1·PI at each change of PI; weight = 1/max(1, avgPI)
 //!
-//! PI is right only if each counted Interest is removed exactly once: with its Data, from any next hop; with the Nack of
-//! its next hop; or with the end of its PIT entry. The last two also cover removed faces and forgotten prefixes. Each
-//! entry stores the next hops at which it is counted ([`Counted`]).
+//! PI is correct only if each counted Interest is removed exactly once: with its Data, from any next hop;
+//! with the Nack of its next hop; or with the end of its PIT entry. The last two also cover removed faces and
+//! removed prefixes. Each entry stores the next hops at which it is counted ([`Counted`]).
 
 use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PrefixId};
@@ -25,15 +25,15 @@ choice! {
     /// The rule by which a next hop is chosen.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Rule {
-        /// At random by the weights.
+        /// At random, in proportion to the weights.
         Weighted = "weighted",
-        /// The fewest pending Interests.
+        /// The next hop with the fewest pending Interests.
         LeastPending = "least-pending",
     }
 }
 
 parameters! {
-    /// How PI is averaged.
+    /// Parameters of the average of PI.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Averaging {
         /// weight of the new value in avgPI
@@ -41,24 +41,24 @@ parameters! {
     }
 }
 
-/// An Interest that is counted at more next hops of its prefix than this is not counted at the others.
+/// The largest number of next hops at which an Interest is counted.
 const NEXT_HOPS: usize = 24;
 
-/// How a next hop is chosen.
+/// The choice of a next hop, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Choice {
-    /// At random by 1/max(1, avgPI), PI smoothed with this gain.
+    /// At random by 1/max(1, avgPI). avgPI is PI smoothed with this gain.
     Weighted {
-        /// The part of the new value.
+        /// The weight of the new value.
         gain: f64,
     },
-    /// The next hop with the fewest pending Interests; an unused one counts as if one were pending. Of equal ones, the
-    /// cheapest.
+    /// The next hop with the fewest pending Interests. An unused one counts as if one were pending. Of equal
+    /// ones, the cheapest.
     LeastPending,
 }
 
 impl Choice {
-    /// By this rule.
+    /// Returns the choice for this rule.
     pub(crate) fn new(rule: Rule, averaging: Averaging) -> Choice {
         match rule {
             Rule::LeastPending => Choice::LeastPending,
@@ -75,10 +75,10 @@ struct Load {
     average: f64,
 }
 
-/// One prefix. The place of a next hop among its loads is its bit in [`Counted`].
+/// One prefix. The index of a next hop in its loads is its bit in [`Counted`].
 #[derive(Clone, Debug, Default)]
 struct Row {
-    /// Grows when the number is assigned to another prefix.
+    /// Increases when the number is assigned to another prefix.
     epoch: u8,
     loads: SmallVec<[Load; 2]>,
 }
@@ -88,7 +88,8 @@ impl Row {
         self.loads.iter().find(|load| load.face == face)
     }
 
-    /// The slot of a next hop, and whether it is new; if all are in use, a new one replaces one with nothing pending.
+    /// Returns the slot of a next hop, and sets whether it is new. If all are in use, a new one replaces one
+    /// without pending Interests.
     fn place_of(&mut self, face: FaceId, is_new: &mut bool) -> Option<usize> {
         if let Some(place) = self.loads.iter().position(|load| load.face == face) {
             return Some(place);
@@ -105,8 +106,8 @@ impl Row {
     }
 }
 
-/// Where a PIT entry is counted, kept in its scratch word: the row of a prefix, and a bit for each
-/// place in it.
+/// The places at which a PIT entry is counted, in its scratch word: the row of a prefix, and a bit for each
+/// slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counted {
     prefix: u32,
@@ -129,10 +130,11 @@ impl Counted {
 #[derive(Debug)]
 pub(crate) struct PendingInterests {
     gain: f64,
-    /// Sendings that are not answered stay, if another one is: a fault of QSCCP's authors' code.
+    /// Whether unanswered transmissions stay counted if another one is answered: a fault of QSCCP's authors'
+    /// code.
     unanswered_stays: bool,
     rows: Vec<Row>,
-    /// The rows that have a next hop.
+    /// The pairs of a face and a row that has it as a next hop.
     of_faces: Pairs,
 }
 
@@ -141,7 +143,7 @@ impl PendingInterests {
         PendingInterests { gain, unanswered_stays: false, rows: Vec::new(), of_faces: Pairs::default() }
     }
 
-    /// An entry is sent to a next hop.
+    /// Counts an entry that is sent to a next hop.
     pub(crate) fn add(&mut self, entry: &mut PitEntry, prefix: PrefixId, face: FaceId) {
         if self.rows.len() <= prefix.0 as usize {
             self.rows.resize_with(prefix.0 as usize + 1, Row::default);
@@ -149,7 +151,7 @@ impl PendingInterests {
         let epoch = self.rows[prefix.0 as usize].epoch;
         let mut counted = Counted::of(entry);
         if (counted.prefix, counted.epoch) != (prefix.0, epoch) {
-            // Routes have changed, and its prefix with them.
+            // Routes have changed, and with them the entry's prefix.
             self.remove_all(entry);
             counted = Counted { prefix: prefix.0, epoch, places: 0 };
         }
@@ -166,7 +168,7 @@ impl PendingInterests {
         counted.write(entry);
     }
 
-    /// A next hop will not answer an entry.
+    /// Removes an entry at a next hop that will not answer it.
     pub(crate) fn remove(&mut self, entry: &mut PitEntry, face: FaceId) {
         let mut counted = Counted::of(entry);
         let Some(row) = self.row(counted) else { return };
@@ -178,7 +180,7 @@ impl PendingInterests {
         }
     }
 
-    /// An entry ends with a Data from this next hop.
+    /// Removes an entry that ends with a Data from this next hop.
     fn answer(&mut self, entry: &PitEntry, face: FaceId) {
         if !self.unanswered_stays {
             return self.remove_all(entry);
@@ -190,7 +192,7 @@ impl PendingInterests {
         }
     }
 
-    /// An entry ends.
+    /// Removes an entry that ends.
     pub(crate) fn remove_all(&mut self, entry: &PitEntry) {
         let counted = Counted::of(entry);
         let Some(row) = self.row(counted) else { return };
@@ -201,7 +203,7 @@ impl PendingInterests {
         }
     }
 
-    /// The row that an entry is counted in, unless its prefix was forgotten since.
+    /// Returns the row in which an entry is counted, unless its prefix has been removed since.
     fn row(&self, counted: Counted) -> Option<&Row> {
         self.rows.get(counted.prefix as usize).filter(|row| row.epoch == counted.epoch)
     }
@@ -216,7 +218,8 @@ impl PendingInterests {
         self.rows.get(prefix.0 as usize)?.load(face)
     }
 
-    /// A face went down or came up, so the averages may be out of date. Pending Interests are subtracted as they end.
+    /// Resets the averages of a face that went down or came up, because they may be out of date. Pending
+    /// Interests are subtracted as they end.
     fn forget_average(&mut self, face: FaceId) {
         for row in self.of_faces.of(face.0) {
             let loads = &mut self.rows[row as usize].loads;
@@ -245,7 +248,7 @@ impl RequestForwarding {
         RequestForwarding { choice, pending: PendingInterests::new(gain) }
     }
 
-    /// With `unanswered_stays`.
+    /// Sets `unanswered_stays`.
     pub(crate) fn with_unanswered(mut self, stays: bool) -> RequestForwarding {
         self.pending.unanswered_stays = stays;
         self
@@ -274,7 +277,7 @@ impl RequestForwarding {
     }
 }
 
-/// A place, by chance in proportion to the weights.
+/// Draws an index in proportion to the weights.
 fn roulette(weights: &[f64], random: &mut Random) -> usize {
     let mut draw = random.unit() * weights.iter().sum::<f64>();
     for (place, weight) in weights.iter().enumerate() {
@@ -305,14 +308,14 @@ impl Strategy for RequestForwarding {
         }
     }
 
-    /// The Data ends the entry, wherever else it was sent.
+    /// The Data ends the entry, at all next hops.
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
         self.pending.answer(ev.entry, ev.face);
     }
 
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
         self.pending.remove(ev.entry, ev.face);
-        // While another next hop is asked, what is answered here is not done.
+        // While another next hop may still answer, this Nack does not end the entry.
         if !ev.entry.is_pending(ev.now)
             && let Some(face) = self.choose(ev.entry.prefix, ev.next_hops, ev.random)
         {

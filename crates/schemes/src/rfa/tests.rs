@@ -14,7 +14,7 @@ use crate::bench::{Bench, LIFETIME, name};
 const DOWN: u32 = 2;
 const UP: u32 = 3;
 
-/// A drop-tail queue that sends back what it drops.
+/// A drop-tail queue that returns what it drops.
 struct Refusing(DropTail);
 
 impl Queue for Refusing {
@@ -33,14 +33,15 @@ impl Queue for Refusing {
     }
 }
 
-/// A node with some downstreams and upstreams, and another strategy that it has.
+/// A node with some downstreams and upstreams, and optionally another strategy.
 type Node = Bench<RequestForwarding, Option<StrategyId>>;
 
 impl Node {
     fn new(choice: Choice) -> Node {
         let mut node = Bench::of(RequestForwarding::new(choice), None);
         for face in 0..DOWN + UP {
-            // Two packets, and slow: some Interests do not leave, and of some the node hears.
+            // The queue holds two packets on a slow link. Some Interests do not leave, and the node is told
+            // of some of these.
             let packets = DropTail::new(QueueLimit::Packets(2));
             let queue: Box<dyn Queue> =
                 if face == DOWN { Box::new(Refusing(packets)) } else { Box::new(packets) };
@@ -94,7 +95,7 @@ impl Node {
         self.strategy.look().pending.load(prefix, FaceId(face)).map_or(0, |load| load.pending)
     }
 
-    /// Chooses another strategy for a prefix, or takes that back.
+    /// Chooses another strategy for a prefix, or reverts that.
     fn choose(&mut self, uri: &str, other: bool) {
         match self.own.filter(|_| other) {
             Some(other) => self.forwarder.choose_strategy(&name(uri), other),
@@ -126,7 +127,7 @@ impl Node {
             }
             9 if b.is_multiple_of(64) => self.remove_face(FaceId(DOWN + 1 + u32::from(a) % 2)),
             9 => self.choose("/a", b.is_multiple_of(2)),
-            // The prefix of names changes while they are pending, or is forgotten.
+            // The prefix of names changes or is removed while they are pending.
             _ => match b % 3 {
                 0 => {
                     self.forwarder.add_route(&name("/a/x"), FaceId(DOWN), 0);
@@ -191,7 +192,7 @@ fn an_interest_sent_twice_to_one_next_hop_is_pending_once() {
     assert_eq!(node.pending_at("/a", 2), 1);
 }
 
-/// The fault of QSCCP's authors' code: of two sendings the Data takes one off.
+/// The fault of QSCCP's authors' code: of two transmissions, the Data removes one.
 #[test]
 fn with_the_fault_of_the_authors_code_what_was_not_answered_stays() {
     for (stays, sent, left) in [(false, 1, 0), (true, 2, 1)] {
@@ -214,7 +215,7 @@ fn what_a_queue_refuses_is_not_pending() {
     for face in [3, 4] {
         node.handle(Input::FaceDown(FaceId(face)));
     }
-    // One on the link, two in the queue.
+    // One Interest is on the link, and two are in the queue.
     (0..5).for_each(|n| node.interest(0, &format!("/a/{n}"), None));
     assert_eq!(node.pending_at("/a", 2), 3);
 }

@@ -1,5 +1,5 @@
-//! The consumer asks at the rate that it is granted. Before the first grant, it keeps a few Interests pending. If no node grants
-//! a rate, the consumer probes for one (`untold.rs`).
+//! The consumer sends Interests at the granted rate. Before the first grant, it keeps a few Interests
+//! pending. If no node grants a rate, the consumer probes for one (`untold.rs`).
 
 use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
@@ -11,28 +11,29 @@ use super::Settings;
 use super::signals::{Grant, ROUND_TRIP};
 use crate::untold::Untold;
 
-/// As in RFC 6928: the Data of the first Interests have so many bytes together. If their size is not known, there is one.
+/// The bytes of Data that the first Interests bring together, as in RFC 6928. If the size of Data is not
+/// known, there is one Interest.
 const FIRST_BYTES: u64 = 14_600;
-/// Bytes of a Data before one came.
+/// The size of a Data before the first one comes, bytes.
 const USUAL_DATA: u64 = 1125;
-/// Interests say the round trip: the first ones after a sample, and every so many.
+/// The period of Interests that carry the round-trip time; the first ones after a sample also carry it.
 const SAID_EACH: u32 = 8;
-/// No larger grant is believed, bit/s.
+/// The largest grant that is accepted, bit/s.
 const MOST: f64 = 1e12;
-/// A rate below one Interest in so many lifetimes is not believed.
+/// A rate below one Interest in this number of lifetimes is not accepted.
 const LONGEST_WAIT: u64 = 8;
 
-/// The consumer's rate control.
+/// The rate control of a consumer.
 #[derive(Debug)]
 pub(super) struct Consumer {
-    /// The rate at which it asks, bit/s of Data; `None` before a grant.
+    /// The requested rate, bit/s of Data; `None` before a grant.
     rate: Option<f64>,
-    /// The first grant: of a node that may know less than the next Data.
+    /// The first grant. Its node may know less than the node of the next Data.
     first: Option<f64>,
-    /// Interests that may be pending before a grant.
+    /// The number of Interests that may be pending before a grant.
     window: u32,
     untold: Untold,
-    /// When a grant last came.
+    /// The time of the latest grant.
     told: Time,
     last_sent: Option<Time>,
     heard: Time,
@@ -103,7 +104,7 @@ impl FlowControl for Consumer {
             (self.rate, self.first) = (None, None);
         }
         match (self.rate, self.first) {
-            // The first one may know less than the next.
+            // The first grant may be based on less information than the next one.
             (None, None) => self.first = Some(granted),
             (None, Some(first)) => self.rate = Some(granted.min(first)),
             (Some(rate), _) => self.rate = Some(granted.min(0.5 * (granted + rate))),
@@ -153,7 +154,7 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// A Data comes, with this grant if there is one.
+    /// Delivers a Data, with this grant if there is one.
     fn hear(consumer: &mut dyn FlowControl, ms: u64, granted: Option<f64>) {
         let mut packet = Packet::default();
         if let Some(rate) = granted {
@@ -179,7 +180,8 @@ mod tests {
         assert!(consumer.notice().is_some(), "{:?}", consumer.gauge());
     }
 
-    /// Whether an Interest may leave, where so many are pending whose Data have this size, bytes.
+    /// Returns whether an Interest may leave while `pending` Interests for Data of this size, bytes, are
+    /// pending.
     fn permit(consumer: &mut dyn FlowControl, ms: u64, pending: u32, size: u64) -> Permit {
         let (random, expected_size) = (&mut Random::named(1, "consumer"), Bytes::new(size));
         consumer.permit(&mut PermitEvent { now: at(ms), pending, expected_size, random })
@@ -221,7 +223,7 @@ mod tests {
             let mut consumer = consumer();
             assert_eq!(permit(&mut *consumer, 1, 0, size), Permit::Now);
             send(&mut *consumer, 1);
-            // One grant is not enough: of a node that may know less than the next Data.
+            // One grant is not enough: its node may know less than the node of the next Data.
             for _ in 0..2 {
                 assert_eq!(permit(&mut *consumer, 1, window - 1, size), Permit::Now, "{size}");
                 assert_eq!(permit(&mut *consumer, 1, window, size), Permit::Blocked, "{size}");
@@ -265,14 +267,14 @@ mod tests {
     fn a_lifetime_of_timeouts_halves_the_rate_and_each_half_of_one_after_it() {
         let mut consumer = consumer();
         (0..2).for_each(|_| hear(&mut *consumer, 1000, Some(8e6)));
-        // Those lost while Data come are no reason.
+        // Losses while Data come do not end the grant.
         (1000..=3000).for_each(|ms| lose(&mut *consumer, ms));
         assert!(near(rate(&*consumer), 8e6));
         for (from, right) in [(5000, 4e6), (7001, 2e6), (9002, 1e6)] {
             (from..from + 2000).for_each(|ms| lose(&mut *consumer, ms));
             assert!(near(rate(&*consumer), right), "{from}: {}", rate(&*consumer));
         }
-        // A new grant comes. A few Data later the consumer asks at that rate.
+        // A new grant comes. A few Data later the consumer sends at that rate.
         (0..8).for_each(|n| hear(&mut *consumer, 12_000 + n, Some(8e6)));
         assert!(rate(&*consumer) > 7.8e6);
     }

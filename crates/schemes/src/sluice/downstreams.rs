@@ -1,46 +1,52 @@
-//! The downstreams of a flow: what they are granted of what its next hops grant, S.
+//! The downstreams of a flow, and their grants. S is the sum that the flow's next hops grant.
 //!
-//! - m·S, where m is moved so that what is sent on is S: m > 1 where content stores answer a part, 1 where all ask for the
-//!   same names, less where they ask for different ones. Of one downstream the part that is sent on tells m. Of several it is
-//!   found slowly, from 1 on: if it fell at once, names asked for one after another would be further apart in time, and
-//!   they would share less.
-//! - A downstream that is ahead of another one in the same names waits for it: a_k·m·S (adaptive piggybacking, Golubchik
-//!   1995). So they come into step, and links carry one copy.
-//! - One whose Data come from the content store alone gets more, by their age. It catches up without overtaking.
+//! - The grant is m·S. m is adjusted so that the forwarded rate is S: m > 1 if content stores answer a part,
+//!   1 if all downstreams request the same names, less if they request different names. With one downstream,
+//!   the forwarded part gives m. With several, m is found slowly, starting from 1: if it fell at once,
+//!   requests for the same name would move apart in time, and the downstreams would share less.
+//! - A downstream that is ahead of another one in the same names waits for it: its grant is a_k·m·S (adaptive
+//!   piggybacking, Golubchik 1995). So they come into step, and links carry one copy.
+//! - A downstream whose Data all come from the content store is granted more, depending on their age. It
+//!   catches up without overtaking.
 
 use smallvec::SmallVec;
 use weir_core::ids::FaceId;
 use weir_core::seam::Answer;
 use weir_core::units::{Span, Time};
 
-/// A downstream is forgotten after so long, and counts as present or as asking beyond stores for so long.
+/// The time after which a downstream is forgotten. It counts as present, or as requesting more than stores
+/// have, for as long.
 const MEMORY: Span = Span::from_secs(10);
 const RECENT: Span = Span::from_millis(300);
-/// m moves after so long and so many Interests, or ten times so long.
+/// The shortest period of m, with a smallest number of Interests. A period ends at the latest after ten times
+/// this time.
 const PERIOD: Span = Span::from_millis(100);
 const INTERESTS: u32 = 10;
-/// How fast m follows the part that is sent on, a period.
+/// The weight of a new measurement of the forwarded part.
 const FOLLOW: f64 = 0.3;
-/// Gain of m of several, and its most as a multiple of the Interests that came for each sent on. It is one of their number at
-/// least: one that asks for more than its grant takes no more from the others.
+/// The gain of m of several downstreams, and its largest value, as a multiple of the received Interests for
+/// each forwarded one. m is at least 1 divided by their number: a downstream that exceeds its grant does not
+/// reduce the others' grants further.
 const GAIN: f64 = 0.1;
 const MOST: f64 = 1.25;
-/// a_k falls to a half, its least, for one that is ahead by this. With less it would starve beside one that cannot go faster.
+/// The lead, s, at which a_k falls to one half, its smallest value. With a smaller a_k, a downstream would
+/// starve beside one that cannot go faster.
 const AHEAD: f64 = 0.05;
 const LEAST_PART: f64 = 0.5;
-/// A Data of this age from the content store is granted twice. One that is younger than the second is granted no more: soon the
-/// store has no more, and what is asked for then comes from afar.
+/// The age of a Data from the content store at which the grant doubles. A downstream with Data younger than
+/// the second value is granted no more: the store will soon have no more Data, and the next Data come from
+/// far away.
 const CATCH_UP: f64 = 0.2;
 const CLOSE: Span = Span::from_secs(2);
 
-/// A downstream.
+/// The state of one downstream.
 #[derive(Clone, Copy, Debug)]
 struct Downstream {
     face: FaceId,
     heard: Time,
-    /// When an Interest of it was last sent on.
+    /// The time at which an Interest of it was last forwarded.
     sent_on: Option<Time>,
-    /// How long before it another one asked for the same names, s.
+    /// The time by which it follows another downstream that requests the same names, s.
     behind: f64,
 }
 
@@ -50,7 +56,7 @@ pub(super) struct Downstreams {
     all: SmallVec<[Downstream; 2]>,
     /// m.
     share: f64,
-    /// Since when these Interests came, and were sent on.
+    /// The start of the period, and the numbers of Interests received and forwarded since.
     since: Time,
     came: u32,
     sent: u32,
@@ -67,12 +73,12 @@ impl Downstreams {
         self.all.iter_mut().find(|down| down.face == face)
     }
 
-    /// Whether there are several.
+    /// Returns whether there are several.
     pub(super) fn are_several(&self) -> bool {
         self.all.len() > 1
     }
 
-    /// An Interest came, which is sent on or not. Whether its downstream is new.
+    /// Counts an Interest, which is forwarded or not. Returns whether its downstream is new.
     pub(super) fn on_interest(&mut self, now: Time, face: FaceId, is_sent: bool) -> bool {
         self.came += 1;
         self.sent += u32::from(is_sent);
@@ -93,21 +99,22 @@ impl Downstreams {
         self.all.iter().filter(|down| now.since(down.heard) < within).count() as u32
     }
 
-    /// A downstream asks for a name that another one asked for before, if at all, by this time, s.
+    /// Notes that a downstream requests a name that another one requested `age` s before, if any did.
     pub(super) fn note_behind(&mut self, face: FaceId, age: f64) {
         if let Some(down) = self.of(face) {
             down.behind += (age - down.behind) / 8.0;
         }
     }
 
-    /// A downstream asks for what is pending: it is not behind by much.
+    /// Notes that a downstream requests a pending name: it is not far behind.
     pub(super) fn note_in_step(&mut self, face: FaceId) {
         if let Some(down) = self.of(face) {
             down.behind *= 0.7;
         }
     }
 
-    /// Ends a period, if it is time: moves m, where next hops grant S bit/s, and Data have these bits. What is sent on, bit/s.
+    /// Ends a period, if it is over, and adjusts m. Next hops grant `granted` bit/s, and Data have `size`
+    /// bits. Returns the forwarded rate, bit/s.
     pub(super) fn end_period(&mut self, now: Time, granted: f64, size: f64) -> Option<f64> {
         let passed = now.since(self.since);
         if passed < PERIOD || self.came < INTERESTS && passed < PERIOD * 10 {
@@ -128,7 +135,7 @@ impl Downstreams {
         Some(used)
     }
 
-    /// Moves m of one downstream: of its Interests stores answer a part.
+    /// Adjusts m of a single downstream, whose Interests stores answer in part.
     fn follow_stores(&mut self) {
         if self.sent == self.came {
             self.share = 1.0;
@@ -138,7 +145,7 @@ impl Downstreams {
         }
     }
 
-    /// What a downstream is granted with an answer, bit/s.
+    /// Returns the grant of a downstream with an answer, bit/s.
     pub(super) fn grant(&self, now: Time, face: FaceId, answer: Answer, granted: f64) -> f64 {
         let asks_beyond = |down: &&Downstream| down.sent_on.is_some_and(|sent| now.since(sent) < RECENT);
         let Some(own) = self.all.iter().find(|down| down.face == face) else { return self.share * granted };

@@ -1,4 +1,5 @@
-//! The face: it asks for no more Data than the link brings, divides them, and grants each flow its level.
+//! The face: it requests only as much Data as the link carries, divides this among flows, and grants each
+//! flow its level.
 //!
 //! ```text
 //!             enqueue           one meter of C'            LinkRate
@@ -25,66 +26,72 @@ use super::outgoing::Outgoing;
 use super::schedule::Schedule;
 use super::signals::{Grant, Load, MOST, ROUND_TRIP, RTT_MEASURE, take_link_rate};
 
-/// A link is no slower, bit/s.
+/// The smallest rate of a link, bit/s.
 const LEAST_RATE: f64 = 1000.0;
-/// Bits of a Data before one came.
+/// The size of a Data before the first one comes, bits.
 const USUAL_DATA: f64 = 8.0 * 1125.0;
-/// Periods of the level: a quarter of the horizon, but in these bounds, and so many Data.
+/// The bounds of the level's period, which is a quarter of the horizon, and the smallest number of Data in
+/// it.
 const PERIODS: (Span, Span) = (Span::from_millis(10), Span::from_millis(100));
 const DATA_OF_PERIOD: f64 = 20.0;
-/// And so many of the longest packets on the link: while one leaves, no Interest can.
+/// The smallest number of longest packets in a period. While such a packet leaves, no Interest can.
 const PACKETS_OF_PERIOD: u64 = 4;
 const LONGEST_PERIOD: Span = Span::from_secs(2);
-/// A round trip that a consumer says counts as no more.
+/// The largest round-trip time of a consumer that counts.
 const LONGEST_LOOP: Span = Span::from_secs(2);
-/// The horizon is at least this.
+/// The smallest horizon.
 const LEAST_HORIZON: Span = Span::from_millis(40);
-/// Interests that may be pending while the link's rate is unknown; one more for each Data.
+/// The number of Interests that may be pending while the link's rate is unknown. It grows by one with each
+/// Data.
 const FIRST_WINDOW: f64 = 10.0;
-/// After so long without an answer they count as lost.
+/// Interests without an answer count as lost after this time.
 const SILENCE: Span = Span::from_secs(1);
-/// An Interest that waited for this part of its lifetime is dropped: its Data would come too late.
+/// An Interest that has waited for this part of its lifetime is dropped, because its Data would come too
+/// late.
 const PATIENCE: f64 = 0.75;
-/// While packets on the link delay Interests the meter fills, for this long at most, or two such packets.
+/// While packets on the link delay Interests, the meter fills, for at most this time or the time of two such
+/// packets.
 const LATENESS: Span = Span::from_millis(10);
-/// A Data that was larger than expected takes this much of the time to come at most.
+/// The largest part of future time that a Data larger than expected uses up.
 const MOST_OWED: Span = Span::from_millis(200);
 
-/// One face.
+/// The state of one face.
 #[derive(Debug)]
 pub(super) struct Face {
     settings: Settings,
     flows: Flows,
     schedule: Schedule,
     level: Level,
-    /// C, bit/s: the rate of the link from the neighbour, as that says.
+    /// C, bit/s: the rate of the link from the neighbour, as the neighbour reports it.
     told: Option<f64>,
-    /// On a shared medium C is the medium's estimate.
+    /// Whether the link is a shared medium. Then C is the medium's estimate.
     is_shared: bool,
-    /// The neighbour takes part: it paces what it asks for.
+    /// Whether the neighbour runs the scheme, and so paces its requests.
     takes_part: bool,
-    /// Somebody beyond takes part: Data say how long they took there.
+    /// Whether a node beyond runs the scheme: Data report the time that they took there.
     measures: bool,
     hidden: Hidden,
-    /// η_d·C' once a rate is known.
+    /// The meter of η_d·C'; `None` while no rate is known.
     meter: Option<Meter>,
-    /// Since when Interests wait.
+    /// The time since which Interests have waited.
     waits_since: Time,
-    /// While none is: Interests of this epoch and of the one before that will probably be answered and are not yet, how many may
-    /// be, and when a Data last came, or the first Interest after a silence left.
+    /// State for an unknown rate: Interests of this epoch and of the previous one that are probably still
+    /// pending, the largest number of them, and the time of the latest Data, or of the first Interest after a
+    /// silence.
     pending: [f64; 2],
     window: f64,
     heard: Time,
-    /// Interests that come: they take the same link as the Data.
+    /// Arriving Interests. They use the same link as the Data.
     interests: Interests,
     began: Time,
     period: Span,
-    /// From an Interest's departure to its Data, smoothed; and what consumers measure.
+    /// The smoothed time from an Interest's departure to its Data, and the round-trip times that consumers
+    /// measure.
     rtt: Option<Span>,
     loop_rtt: Option<Span>,
     epoch: u32,
     epoch_began: Time,
-    /// The most that a flow which sends in this epoch was answered, as a part of its Interests.
+    /// The largest answered part of the Interests of any flow that sends in this epoch.
     answered: Option<f64>,
     outgoing: Outgoing,
     data: DropTail,
@@ -122,26 +129,26 @@ impl Face {
         new
     }
 
-    /// The size of a burst, bits.
+    /// Returns the size of a burst, bits.
     fn burst(&self) -> f64 {
         self.level.burst().max(1000.0)
     }
 
-    /// An Interest says what its consumer measures.
+    /// Notes the round-trip time that an Interest reports.
     fn note_loop(&mut self, interest: &Packet) {
         if let Some(around) = interest.header().signals.value(&ROUND_TRIP) {
             self.loop_rtt = Some(smooth(self.loop_rtt, Span::from_nanos(around).min(LONGEST_LOOP)));
         }
     }
 
-    /// h: the time in which a change of the level is answered.
+    /// Returns h, the time after which a change of the level shows.
     fn horizon(&self) -> f64 {
         let hop = self.rtt.unwrap_or(Span::ZERO);
         let around = self.loop_rtt.unwrap_or(hop * 2);
         around.scale(1.5).max(LEAST_HORIZON).max(self.period).as_secs_f64()
     }
 
-    /// C' = min(C, Ĥ) less the Interests that come by the same link: half of it at least.
+    /// Sets C' = min(C, Ĥ) less the rate of arriving Interests; at least half of it.
     fn set_rate(&mut self, now: Time) {
         let rate = self.told.unwrap_or(f64::INFINITY).min(self.hidden.rate);
         if rate.is_infinite() {
@@ -157,7 +164,7 @@ impl Face {
         self.level.offer(self.settings.target * rate);
     }
 
-    /// The level of a flow, bit/s.
+    /// Returns the level of a flow, bit/s.
     fn level_of(&self, number: u32) -> f64 {
         let flow = &self.flows[number];
         let owner = &self.flows[flow.owner];
@@ -165,28 +172,29 @@ impl Face {
         self.level.of(flow.class(), part)
     }
 
-    /// What is offered while the link's rate is unknown: what the pending Interests bring that there may be.
+    /// Sets the offered rate while the link's rate is unknown: that of the allowed pending Interests.
     fn offer_window(&mut self) {
         let rtt = self.rtt.unwrap_or(LEAST_HORIZON).as_secs_f64().max(1e-4);
         let size = if self.level.burst() > 0.0 { self.level.burst() } else { USUAL_DATA };
         self.level.offer(self.window * size / rtt);
     }
 
-    /// Whether Ĥ is what limits: then a Data that does not come may have filled the link all the same.
+    /// Returns whether Ĥ limits the rate. Then a missing Data may have used the link nevertheless.
     fn is_hidden(&self) -> bool {
         self.hidden.rate < self.told.unwrap_or(f64::INFINITY)
     }
 
-    /// The bits that an Interest of a flow will probably put on the link.
+    /// Returns the bits that an Interest of a flow will probably bring.
     fn expected(&self, number: u32) -> f64 {
         let flow = &self.flows[number];
         if self.is_hidden() { flow.size } else { flow.expected() }
     }
 
-    /// What a Data of a flow grants: its level, less what drains its queue in a horizon.
+    /// Returns the grant for a Data of a flow: the flow's level, less the rate that drains its queue in a
+    /// horizon.
     fn grant(&self, number: u32) -> Grant {
         let (flow, level) = (&self.flows[number], self.level_of(number));
-        // Two Data, and what comes while the link is busy with another packet, are no queue.
+        // Two Data, and Interests that arrive while the link is busy with another packet, are not a queue.
         let usual = 2.0 * flow.size + level.min(MOST) * self.outgoing.longest.as_secs_f64();
         let queued = (f64::from(flow.waiting) * flow.size - usual).max(0.0) / self.horizon();
         let load = match self.level.used() {
@@ -214,7 +222,7 @@ impl Face {
         self.outgoing.end_period(self.settings.gain, passed, horizon, queue.max(0.0));
         if now.since(self.epoch_began) > SILENCE.max(self.rtt.unwrap_or(Span::ZERO) * 4) {
             (self.epoch, self.epoch_began) = (self.epoch + 1, now);
-            // Those of the epoch before last are not answered any more: so many did not fit.
+            // Interests of the epoch before the previous one will not be answered. This number did not fit.
             let lost = core::mem::replace(&mut self.pending[(self.epoch & 1) as usize], 0.0);
             self.window = (self.window - lost).max(FIRST_WINDOW);
             self.hidden.on_epoch(self.answered.take());
@@ -233,12 +241,12 @@ impl Face {
             .max((self.outgoing.longest * PACKETS_OF_PERIOD).min(LONGEST_PERIOD));
     }
 
-    /// How long packets on the link may have delayed an Interest.
+    /// Returns the time by which packets on the link may have delayed an Interest.
     fn lateness(&self) -> Span {
         LATENESS.max(self.outgoing.longest * 2)
     }
 
-    /// When the next Interest may leave: now, or this.
+    /// Returns when the next Interest may leave: now, or at this time.
     fn passes(&mut self, now: Time) -> Next {
         match &self.meter {
             Some(meter) => Next::At(meter.passes_at(0)),
@@ -275,7 +283,7 @@ impl Face {
             self.pending[(self.epoch & 1) as usize] += charge / self.flows[number].size;
             let bits = charge as u64;
             if let Some(meter) = &mut self.meter {
-                // Packets on the link have delayed it: the time is not lost.
+                // Packets on the link have delayed the Interest. The meter gets this time back.
                 meter.take(self.waits_since.max(ev.now - lateness), bits);
             }
             ev.note = Some((bits as u32) << 1 | self.epoch & 1);
@@ -284,7 +292,7 @@ impl Face {
         Next::Empty
     }
 
-    /// The answer of an Interest that left with this note: settles what it was charged.
+    /// Settles the charge of an Interest that left with this note, with its answer.
     fn settle(&mut self, now: Time, number: u32, note: u32, bits: u64) {
         self.flows[number].settle(note & 1, bits as f64);
         let (charged, lateness) = (u64::from(note >> 1), self.lateness());
@@ -400,7 +408,7 @@ impl Queue for Face {
         }
         let on_link = self.told.map_or(Span::ZERO, |told| Rate::from_bps_f64(told).time_for(ev.wire_len));
         self.measures |= there.is_some();
-        // Where nobody beyond takes part, all of the way is the hop.
+        // If no node beyond runs the scheme, the hop is the whole path.
         let there = if self.measures || self.takes_part { there } else { Some(Span::ZERO) };
         let hop = took.and_then(|took| Some(took.saturating_sub(there? + on_link)));
         let before = self.hidden.rate;
@@ -415,7 +423,7 @@ impl Queue for Face {
         self.grant(number).min(self.flows[number].granted).write(ev.packet);
     }
 
-    /// On a shared medium what a neighbour measures is what others leave. The medium's own estimate counts.
+    /// On a shared medium a neighbour measures only what others leave. The medium's own estimate counts.
     fn on_fair_rate(&mut self, rate: Rate, now: Time) {
         self.is_shared = true;
         self.told = Some(rate.as_bps_f64().max(LEAST_RATE));
@@ -466,7 +474,7 @@ mod tests {
     const DATA: u64 = 1000;
     const MS: Span = Span::from_millis(1);
 
-    /// A face, and what it has sent.
+    /// A face, and the packets that it has sent.
     struct Bench {
         face: Face,
         pool: PacketPool,
@@ -476,7 +484,7 @@ mod tests {
     }
 
     impl Bench {
-        /// At a time when a forwarder has been up for a while.
+        /// Returns a face of a forwarder that has been up for a while.
         fn new() -> Bench {
             let settings = Settings::new(&Params::resolve(Settings::PARAMETERS, []).unwrap());
             let limit = QueueLimit::Packets(100);
@@ -486,7 +494,7 @@ mod tests {
             Bench { face, pool: PacketPool::new(), dropped: Drops::new(), random, now }
         }
 
-        /// The same, after its neighbour has told this rate.
+        /// Returns the same face after its neighbour has reported this rate.
         fn told(rate: f64) -> Bench {
             let mut bench = Bench::new();
             for _ in 0..2 {
@@ -507,7 +515,7 @@ mod tests {
             face.enqueue(&mut EnqueueEvent { now: *now, pool, dropped, random, keeps_prefix: false }, id);
         }
 
-        /// The next Interest: its flow, and what the face noted.
+        /// Returns the flow of the next Interest, and what the face noted.
         fn next(&mut self) -> Result<(u32, Departed), Next> {
             let Bench { face, pool, dropped, random, now } = self;
             let mut ev = DequeueEvent { now: *now, pool, dropped, random, note: None };
@@ -519,12 +527,12 @@ mod tests {
             Ok((prefix, departed))
         }
 
-        /// How many Interests leave now.
+        /// Returns how many Interests leave now.
         fn leave(&mut self) -> usize {
             core::iter::from_fn(|| self.next().ok()).count()
         }
 
-        /// A packet comes: the grant with which it goes on.
+        /// Delivers a packet. Returns the grant with which it is forwarded.
         fn receive(&mut self, mut packet: Packet, bytes: u64, departed: Option<Departed>) -> Option<Grant> {
             self.face.on_receive(&mut ReceiveEvent {
                 now: self.now,
@@ -538,7 +546,7 @@ mod tests {
             Grant::of(&packet)
         }
 
-        /// Time passes, with periods as they end.
+        /// Advances the time to `end`, and ends periods.
         fn until(&mut self, end: Time) {
             while self.face.next_deadline() <= end {
                 self.now = self.now.max(self.face.next_deadline());
@@ -547,8 +555,9 @@ mod tests {
             self.now = end;
         }
 
-        /// Bits of Data asked for in so many seconds while Interests of these flows wait, each with Data of so many bytes, which
-        /// come at once. The link is busy with another packet for the second of these spans, each time the first has passed.
+        /// Returns the bits of Data requested in `seconds` while Interests of these flows wait, each with its
+        /// Data size in bytes. The Data come at once. Each time the first of the spans `busy` has passed,
+        /// another packet occupies the link for the second.
         fn run(&mut self, flows: &[(u32, u64)], seconds: f64, busy: Option<(Span, Span)>) -> Vec<f64> {
             let (mut bits, end) = (vec![0.0; flows.len()], self.now + Span::from_secs_f64(seconds));
             flows.iter().for_each(|(prefix, _)| (0..10).for_each(|_| self.ask(*prefix)));
@@ -594,14 +603,14 @@ mod tests {
             bench.run(&[(1, DATA), (2, 64), (3, 8000)], 0.5 * seconds, None);
             let bits: f64 = bench.run(&[(1, DATA), (2, 64), (3, 8000)], seconds, None).iter().sum();
             let part = bits / (1e6 * mbps * seconds);
-            // Two of the largest Data more or less.
+            // The tolerance is two of the largest Data.
             assert!((part - 0.999).abs() < 0.001 + 128e3 / (1e6 * mbps * seconds), "{mbps}: {part}");
         }
     }
 
     #[test]
     fn a_long_packet_on_the_link_loses_interests_no_time() {
-        // For 0.6 of the time the link is busy, for 6 ms or 60 ms at a time.
+        // The link is busy for 0.6 of the time, for 6 ms or 60 ms at a time.
         for (each, took) in [(4, 6), (40, 60)] {
             let mut bench = Bench::told(10e6);
             bench.run(&[(1, DATA)], 0.5, Some((MS * each, MS * took)));
@@ -616,7 +625,7 @@ mod tests {
         bench.run(&[(1, DATA)], 0.5, None);
         bench.until(bench.now + Span::from_secs(1));
         (0..30).for_each(|_| bench.ask(1));
-        // Those that wait since before the pause leave as well, as late as they may be.
+        // The Interests that have waited since before the pause leave as well, within the allowed lateness.
         let left = bench.leave();
         assert!(left <= 15, "{left}");
     }
@@ -631,7 +640,7 @@ mod tests {
         assert_eq!(bench.leave(), 0);
         bench.receive(data(1), DATA, Some(departed));
         assert_eq!(bench.leave(), 2);
-        // Nobody answers the others: after a second or two they count as lost.
+        // The others are not answered. After a second or two they count as lost.
         bench.until(bench.now + MS * 850);
         assert_eq!(bench.leave(), 0);
         bench.until(bench.now + MS * 1200);
@@ -675,7 +684,7 @@ mod tests {
     fn interests_of_the_other_side_have_their_part_of_the_link() {
         let mut bench = Bench::told(10e6);
         bench.run(&[(1, DATA)], 0.5, None);
-        // 2 Mb/s of them: an Interest of 250 bytes each millisecond.
+        // They use 2 Mb/s: an Interest of 250 bytes each millisecond.
         let mut bits = 0.0;
         for n in 0..500 {
             bench.receive(Packet::default(), 250, None);

@@ -1,8 +1,8 @@
-//! The flows of a face: what is known of each, and which of them are active.
+//! The flows of a face, and which of them are active.
 //!
-//! A flow without a group shares its class by itself. The flows of a group share as one: the group has an entry like a
-//! flow's, which *owns* them. Their Interests wait in its queue, and it has their weight together. So opening more flows
-//! does not get a group more.
+//! A flow without a group shares its class by itself. The flows of a group share as one: the group has an
+//! entry like a flow's, which *owns* them. Their Interests wait in its queue, and it has the sum of their
+//! weights. So opening more flows does not get a group more.
 
 use core::ops::{Index, IndexMut};
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ use super::level::Level;
 use super::signals::Grant;
 use crate::flow_index::FlowIndex;
 
-/// A flow is active for so many of its usual gaps after an Interest, but in these bounds.
+/// The number of usual gaps for which a flow stays active after an Interest, and the bounds of this time.
 const GAPS: u64 = 4;
 const LEAST_ACTIVE: Span = Span::from_millis(200);
 const MOST_ACTIVE: Span = Span::from_secs(10);
-/// So many Interests tell which part of them is answered.
+/// The number of Interests from which the answered part is known.
 const ENOUGH: u32 = 8;
-/// In no list.
+/// Marks an entry that is in no list.
 const NONE: u32 = u32::MAX;
 
 /// A flow: a prefix in a class, in a group.
@@ -32,7 +32,7 @@ pub(super) struct Flow {
     pub(super) owner: u32,
     /// The Interests that wait in this entry. This and the next five fields are used only in an owner.
     pub(super) queue: PacketList,
-    /// Bits of Data that it may still ask for in its turn.
+    /// The WDRR deficit: bits of Data that it may still request in its turn.
     pub(super) deficit: f64,
     /// The next entry in the ring of its class.
     pub(super) next: u32,
@@ -41,15 +41,15 @@ pub(super) struct Flow {
     /// The number of its active flows, and of all its flows.
     pub(super) active: u32,
     members: u32,
-    /// Its own Interests that wait.
+    /// The number of its own waiting Interests.
     pub(super) waiting: u32,
-    /// Bits of its Data, smoothed.
+    /// The smoothed size of its Data, bits.
     pub(super) size: f64,
-    /// What upstream grants.
+    /// The grant from upstream.
     pub(super) granted: Grant,
-    /// Its place among the active flows.
+    /// Its index among the active flows.
     place: u32,
-    /// When its latest Interest came, and the usual time between two.
+    /// The time of its latest Interest, and the usual time between two.
     seen: Time,
     gap: Span,
     answers: Answers,
@@ -80,32 +80,33 @@ impl Flow {
         self.key.class as usize
     }
 
-    /// The part of its Interests that was answered of late, if enough were sent.
+    /// Returns the recently answered part of its Interests; `None` if too few were sent.
     pub(super) fn answered(&self) -> Option<f64> {
         self.answers.part
     }
 
-    /// The bits that an Interest will probably bring.
+    /// Returns the bits that an Interest will probably bring.
     pub(super) fn expected(&self) -> f64 {
         self.answers.part.unwrap_or(1.0) * self.size
     }
 
-    /// An Interest leaves in this epoch.
+    /// Counts an Interest that leaves in this epoch.
     pub(super) fn on_send(&mut self, epoch: u32) {
         self.answers.on_send(epoch);
     }
 
-    /// A Data of so many bits came for an Interest that left in this epoch.
+    /// Counts a Data of this size for an Interest that left in this epoch.
     pub(super) fn settle(&mut self, epoch: u32, bits: f64) {
         self.answers.on_data(epoch);
         self.size += 0.25 * (bits - self.size);
     }
 }
 
-/// Which part of a flow's Interests is answered. What nobody answers must not count as if it filled the link.
+/// The answered part of a flow's Interests. Interests without an answer must not count as if they filled the
+/// link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answers {
-    /// Interests sent in this epoch and in the one before, and how many of them were answered.
+    /// The Interests sent in this epoch and in the previous one, and the numbers of them that were answered.
     sent: [u32; 2],
     came: [u32; 2],
     epoch: u32,
@@ -115,7 +116,7 @@ struct Answers {
 impl Answers {
     fn on_send(&mut self, epoch: u32) {
         if epoch != self.epoch {
-            // The Interests of the epoch before had a whole epoch to be answered.
+            // The Interests of the previous epoch had a whole epoch to be answered.
             let place = (epoch & 1) as usize;
             if epoch == self.epoch + 1 && self.sent[place] >= ENOUGH {
                 self.part = Some((f64::from(self.came[place]) / f64::from(self.sent[place])).min(1.0));
@@ -156,14 +157,14 @@ impl IndexMut<u32> for Flows {
 }
 
 impl Flows {
-    /// The number of a flow.
+    /// Returns the number of a flow.
     #[inline]
     pub(super) fn find(&self, key: FlowKey) -> Option<u32> {
         self.index.find(key)
     }
 
-    /// The number of the flow of an Interest. If it is new, it begins with Data of so many bits, and with the weight of the
-    /// Interest's name.
+    /// Returns the number of an Interest's flow. A new flow starts with this size of Data, bits, and with the
+    /// weight of the Interest's name.
     pub(super) fn find_or_add(
         &mut self,
         interest: &Packet,
@@ -206,7 +207,7 @@ impl Flows {
         }
     }
 
-    /// An Interest of a flow came.
+    /// Counts an Interest of a flow.
     #[inline]
     pub(super) fn note_interest(&mut self, now: Time, number: u32, level: &mut Level) {
         let flow = &mut self.flows[number as usize];
@@ -227,7 +228,7 @@ impl Flows {
         self[number].seen = now;
     }
 
-    /// Flows that are silent for long are no longer active.
+    /// Makes flows inactive that have been silent for long.
     pub(super) fn end_silent(&mut self, now: Time, level: &mut Level) {
         let mut place = 0;
         while let Some(&number) = self.active.get(place) {
@@ -258,12 +259,12 @@ impl Flows {
         }
     }
 
-    /// The flows of a prefix.
+    /// Iterates over the flows of a prefix.
     pub(super) fn of_prefix(&self, prefix: weir_core::ids::PrefixId) -> impl Iterator<Item = u32> + use<> {
         self.index.of_prefix(prefix)
     }
 
-    /// Forgets a flow of which nothing waits. The number of its owner, if that goes with it.
+    /// Removes a flow without waiting Interests. Returns the number of its owner if that is removed too.
     pub(super) fn remove(&mut self, number: u32, level: &mut Level) {
         self.deactivate(number, level);
         let Flow { key, owner, .. } = self[number];
@@ -276,12 +277,12 @@ impl Flows {
         }
     }
 
-    /// Whether some flow is active.
+    /// Returns whether any flow is active.
     pub(super) fn is_active(&self) -> bool {
         !self.active.is_empty()
     }
 
-    /// Nothing waits any more.
+    /// Empties all queues.
     pub(super) fn clear(&mut self) {
         self.flows.iter_mut().for_each(|flow| (flow.waiting, flow.deficit, flow.next) = (0, 0.0, NONE));
     }

@@ -1,6 +1,6 @@
-//! A bottleneck that tells no rate, between this node and the next one that takes part. It is found by the time of the hop
-//! (the measure of HbHCM): from an Interest's departure here to its Data, without the time that the next node says it took,
-//! and without that of the Data on the link.
+//! A bottleneck without a reported rate, between this node and the next one that runs the scheme. It is found
+//! by the time of the hop (the measure of HbHCM): the time from an Interest's departure here to its Data,
+//! without the time that the next node reports, and without the Data's own time on the link.
 //!
 //! ```text
 //!   e = least time of a period − least time of the last 10 to 20 s        (queueing)
@@ -11,45 +11,46 @@
 
 use weir_core::units::{Span, Time};
 
-/// Measures a period of this length, or the least time of the hop if that is longer.
+/// The length of a measuring period; or the smallest time of the hop, if that is longer.
 const PERIOD: Span = Span::from_millis(50);
-/// The least time is that of so long, to twice as long.
+/// The smallest time of the hop is taken over this time, up to twice as long.
 const MEMORY: Span = Span::from_secs(10);
-/// Queueing of less is not seen: hosts are late by so much, s, and delays change by such a part. Of a link that others fill
-/// too the queue may be shorter than the time of this number of Data of ours.
+/// Shorter queueing is not detected: hosts are late by this time, s, and delays change by this part. On a
+/// link with other traffic, the queue may be shorter than this number of our Data.
 const LATENESS: f64 = 0.002;
 const CHANGES: f64 = 0.1;
 const DATA: f64 = 3.0;
-/// Samples of a period, at least.
+/// The smallest number of samples in a period.
 const SAMPLES: u32 = 6;
-/// First and largest growth of Ĥ, a period.
+/// The first and the largest growth of Ĥ in a period.
 const GROWTH: (f64, f64) = (0.005, 0.1);
-/// If no flow has more of its Interests answered, the link loses most Data.
+/// If no flow has more than this part of its Interests answered, the link loses most Data.
 const LEAST_ANSWERED: f64 = 0.5;
-/// What is asked for shows in the answers after so many epochs.
+/// The number of epochs after which a change of requests shows in the answers.
 const EPOCHS: u32 = 3;
-/// It grows for so many periods at once, at most.
+/// The largest number of periods for which Ĥ grows at once.
 const MOST_GROWN: f64 = 7.0;
-/// In so many periods in which less is asked for a queue of ours becomes shorter by this part at least.
+/// If less is requested for this number of periods, a queue of ours becomes shorter by at least this part.
 const STAYS: u32 = 8;
 const SHORTER: f64 = 0.1;
-/// The most that came in so many periods is the rate of a full link: in one of them less may come by chance.
+/// The number of periods whose largest rate is that of a full link. In one of them less may come by chance.
 const RATES: usize = 4;
-/// So many periods of queueing show a link that is full, or one more where it says its rate. In a single one the host may be late.
+/// The number of periods with queueing that show a full link; one more if the link reports its rate. In a
+/// single period the host may be late.
 const QUEUED: u32 = 2;
 
-/// What is known of it.
+/// The estimate of a hidden bottleneck.
 #[derive(Debug)]
 pub(super) struct Hidden {
-    /// Ĥ, the rate at which it is asked, bit/s; infinite while none is seen.
+    /// Ĥ, the rate at which it is requested, bit/s; infinite while no bottleneck is detected.
     pub(super) rate: f64,
-    /// Its rate, as the Data came that it had queued.
+    /// Its rate, measured when queued Data came.
     cap: f64,
     growth: f64,
-    /// The room for what is no queueing, s, and whether the last Data has waited for longer.
+    /// The queueing time that is ignored, s, and whether the last Data waited for longer.
     room: f64,
     pub(super) waits: bool,
-    /// The least time of the hop: in the time remembered, in its newer half, and in this period.
+    /// The smallest time of the hop: in the remembered time, in the newer half of it, and in this period.
     base: Span,
     newer: Span,
     least: Span,
@@ -57,14 +58,15 @@ pub(super) struct Hidden {
     samples: u32,
     bits: f64,
     since: Time,
-    /// Periods in a row with queueing, and with no less of it although less was asked for, which was this, s.
+    /// The number of successive periods with queueing; the number of those in which queueing did not fall
+    /// although less was requested; and that queueing, s.
     queued: u32,
     stays: u32,
     shortest: f64,
-    /// The link loses most Data; and the epochs since it was asked for half.
+    /// Whether the link loses most Data, and the epochs since requests were halved.
     loses: bool,
     halved_before: u32,
-    /// What came in the last periods, bit/s.
+    /// The received rates of the last periods, bit/s.
     rates: [f64; RATES],
 }
 
@@ -92,9 +94,9 @@ impl Hidden {
         }
     }
 
-    /// An epoch has ended: the most that a flow was answered in the one before the last, as a part of its Interests, if known.
-    /// If that is less than half, the link loses most Data, and those that come do not tell its rate: packets of several
-    /// fragments are lost if one fragment is.
+    /// Ends an epoch. `answered` is the largest answered part of any flow in the epoch before the previous
+    /// one, if known. If it is less than one half, the link loses most Data, and the received rate is not
+    /// that of the link: a packet of several fragments is lost if one fragment is.
     pub(super) fn on_epoch(&mut self, answered: Option<f64>) {
         self.loses = answered.is_some_and(|most| most < LEAST_ANSWERED);
         self.halved_before = self.halved_before.saturating_add(1);
@@ -104,13 +106,14 @@ impl Hidden {
         }
     }
 
-    /// The link has become another one.
+    /// Resets the estimate, because the link has changed.
     pub(super) fn forget(&mut self) {
         (self.rate, self.cap) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// Interests are pending, and no Data came for long. If the last one had waited, the link was full and has lost the others:
-    /// then the losses hide its queue, as the period lasts until Data come that have not waited.
+    /// Handles a long silence while Interests are pending. If the last Data had waited, the link was full and
+    /// has lost the others. The period then continues until Data come that have not waited, so the losses
+    /// would hide the queue.
     pub(super) fn on_silence(&mut self, now: Time) {
         let of_late = self.most_of_late();
         if self.waits && self.cap.is_infinite() && of_late > 0.0 {
@@ -119,12 +122,13 @@ impl Hidden {
         (self.least, self.samples, self.bits, self.since) = (Span::MAX, 0, 0.0, now);
     }
 
-    /// The most that came in one of the last periods, bit/s.
+    /// Returns the largest rate of the last periods, bit/s.
     fn most_of_late(&self) -> f64 {
         self.rates.iter().fold(0.0, |most: f64, rate| most.max(*rate))
     }
 
-    /// A Data of so many bits came, if known after this time of the hop; the link says this rate, if any. A burst has so many bits.
+    /// Counts a Data of this size, with its time of the hop if known. `told` is the rate that the link
+    /// reports, if any. `burst` is the size of a burst, bits.
     pub(super) fn on_data(&mut self, now: Time, hop: Option<Span>, bits: f64, burst: f64, told: Option<f64>) {
         self.bits += bits;
         if let Some(hop) = hop {
@@ -135,7 +139,7 @@ impl Hidden {
             self.waits = hop.saturating_sub(self.base).as_secs_f64() > self.room;
         }
         let passed = now.since(self.since);
-        // Where nothing is known yet the rate doubles in a round trip: a quarter of it is soon enough.
+        // While no rate is known, the rate doubles in a round trip. A quarter of it is soon enough.
         let is_first = told.is_none() && self.cap.is_infinite();
         let period = if is_first { self.base / 4 } else { self.base.max(PERIOD) };
         if self.base == Span::MAX || passed < period || self.samples < SAMPLES {
@@ -150,7 +154,7 @@ impl Hidden {
         let room = (DATA * burst / comes).min(CHANGES * self.base.as_secs_f64()).max(LATENESS);
         self.room = room;
         self.queued = if excess > room { self.queued + 1 } else { 0 };
-        // A link that says its rate may have a queue for a moment.
+        // A link that reports its rate may have a queue for a moment.
         let is_seen = self.cap.is_finite() || self.queued >= QUEUED + u32::from(told.is_some());
         let waits = is_seen && excess > 0.3 * room;
         if !waits || self.stays == 0 || excess < (1.0 - SHORTER) * self.shortest {
@@ -164,7 +168,7 @@ impl Hidden {
             let of_late = if self.loses { f64::INFINITY } else { self.most_of_late() };
             (self.cap, self.growth) = (of_late.min(self.cap), GROWTH.0);
         } else if self.cap.is_finite() && is_used && excess < 0.1 * room {
-            // At a low rate a period is long, since few Data come.
+            // At a low rate a period is long, because few Data come.
             let periods = (passed.as_secs_f64() / period.as_secs_f64()).min(MOST_GROWN);
             self.cap *= libm::pow(1.0 + self.growth, periods);
             self.growth = (1.3 * self.growth).min(GROWTH.1);
@@ -184,8 +188,9 @@ impl Hidden {
 mod tests {
     use super::*;
 
-    /// A link of some Mb/s behind 10 ms, which is asked for Data of 1 kB for so many seconds at Ĥ, or at this rate as long as none
-    /// is known. `path` is the time of the path without the queue, ms, by the second. Ĥ and the queue at the end, ms.
+    /// Runs a link of `mbps` behind 10 ms for `seconds`. Data of 1 kB are requested at Ĥ, or at `asked` while
+    /// Ĥ is infinite. `path` is the time of the path without the queue, ms, at a time in seconds. Returns Ĥ
+    /// and the queue at the end, ms.
     fn run(mbps: f64, asked: f64, seconds: f64, path: impl Fn(f64) -> f64) -> (f64, f64) {
         let mut hidden = Hidden::new();
         let (mut now, mut free) = (0.0, 0.0_f64);
@@ -211,7 +216,7 @@ mod tests {
     #[test]
     fn a_link_that_loses_all_that_it_cannot_queue_has_shown_its_rate() {
         let mut hidden = Hidden::new();
-        // Two periods at 10 Mb/s, and in the third one Data wait until none comes any more.
+        // There are two periods at 10 Mb/s. In the third, Data wait until no more come.
         for n in 0..15_u64 {
             let at = Time::ZERO + Span::from_micros(10_000 + 800 * n);
             let waited = Span::from_millis(if n < 12 { 0 } else { 5 });
@@ -232,9 +237,9 @@ mod tests {
                 hidden.rate / 1e6
             })
             .collect();
-        // What it asks for shows after three epochs.
+        // The effect of its requests shows after three epochs.
         assert_eq!(rates, [25.0, 25.0, 25.0, 12.5, 12.5]);
-        // Few Data come through its full queue of 50 ms: what comes is far below its rate.
+        // Few Data come through its full queue of 50 ms. The received rate is far below the link's.
         let mut at = Time::ZERO;
         for n in 0..24_u64 {
             at = Time::ZERO + Span::from_millis(100 * n);
@@ -243,7 +248,7 @@ mod tests {
         }
         assert_eq!(hidden.cap, 12.5e6);
         hidden.on_epoch(Some(0.9));
-        // Later it loses nothing: its rate is found in seconds, although few Data come at first.
+        // Later it loses nothing. Its rate is found in seconds, although few Data come at first.
         hidden.cap = 0.3e6;
         hidden.rate = 0.3e6;
         let begun = at;

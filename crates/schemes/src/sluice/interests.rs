@@ -1,24 +1,26 @@
-//! The Interests that come by the link that brings the Data. They may have half of it, or what Data leave of it.
+//! Arriving Interests, which use the link that brings the Data. They may have half of it, or what Data leave
+//! of it.
 //!
-//! Where they want more, the flows that ask with them share it by weights of classes: a level as that of Data, but without n.
+//! If they want more, the requesting flows share it by the weights of classes. Their level works like that of
+//! Data, but without n.
 
 use weir_core::packet::Packet;
 
 use super::signals::{Grant, Load};
 
-/// The level is no less than this part of what they are offered.
+/// The smallest level, as a part of the offered rate.
 const LEAST: f64 = 0.001;
 
-/// What is known of them.
+/// The state of arriving Interests.
 #[derive(Debug)]
 pub(super) struct Interests {
-    /// Bits and number in this period.
+    /// The bits and the number of them in this period.
     bits: f64,
     count: u32,
-    /// Bits of one, and I, the rate of all, bit/s, in the period before.
+    /// In the previous period: the size of one, bits, and I, the rate of all, bit/s.
     size: f64,
     pub(super) rate: f64,
-    /// The rate that the Interests of a flow of weight 1 may have, bit/s.
+    /// The rate that Interests of a flow of weight 1 may have, bit/s.
     level: f64,
 }
 
@@ -27,14 +29,14 @@ impl Interests {
         Interests { bits: 0.0, count: 0, size: 0.0, rate: 0.0, level: f64::INFINITY }
     }
 
-    /// One came.
+    /// Counts an Interest.
     pub(super) fn note(&mut self, bits: f64) {
         self.bits += bits;
         self.count += 1;
     }
 
-    /// (7): a period of this length, s, ends. If the link's rate is known, Interests are offered this much, bit/s, and the level
-    /// moves by this part of the error.
+    /// (7): ends a period of this length, s. If the link's rate is known, `offered` is the rate for
+    /// Interests, bit/s, and the level changes by the part `gain` of the error.
     pub(super) fn end_period(&mut self, passed: f64, offered: Option<f64>, gain: f64) {
         if self.count > 0 {
             self.size = self.bits / f64::from(self.count);
@@ -43,12 +45,13 @@ impl Interests {
         (self.bits, self.count) = (0.0, 0);
         if let Some(offered) = offered {
             let error = ((offered - self.rate) / offered).clamp(-1.0, 1.0);
-            // The least: else it would take long to come back after a neighbour that follows no grant.
+            // The lower bound: otherwise the level would take long to recover from a neighbour that ignores
+            // grants.
             self.level = (self.level.clamp(LEAST * offered, offered) * (1.0 + gain * error)).min(offered);
         }
     }
 
-    /// A Data of a flow of this weight leaves: its grant is at most what its Interests may ask for.
+    /// Limits the grant of a leaving Data of a flow of this weight to what its Interests may request.
     pub(super) fn limit(&self, data: &mut Packet, weight: f64) {
         if self.level.is_infinite() || self.size == 0.0 {
             return;
@@ -71,7 +74,8 @@ mod tests {
     /// Half of a link of 100 Mb/s.
     const OFFERED: f64 = 50e6;
 
-    /// The grant with which a Data of a flow leaves that may have 1 Gb/s, and how many bits of Interests that means.
+    /// Returns the grant of a leaving Data of a flow that may have 1 Gb/s, and the rate of Interests that it
+    /// permits.
     fn granted(interests: &Interests, weight: f64) -> (f64, f64) {
         let mut data = Packet::default();
         (data.kind, data.net_len) = (Kind::Data, 200);
@@ -82,14 +86,15 @@ mod tests {
         (rate, rate / bits)
     }
 
-    /// Interests of 60 bytes come at this rate, bit/s, for a period.
+    /// Interests of 60 bytes arrive at this rate, bit/s, for a period.
     fn come(interests: &mut Interests, rate: f64) {
         let bits = 8.0 * 60.0;
         (0..(rate * PERIOD / bits) as u32).for_each(|_| interests.note(bits));
         interests.end_period(PERIOD, Some(OFFERED), GAIN);
     }
 
-    /// Flows of these weights ask at their grants for so many periods. The rates of their Interests, bit/s.
+    /// Flows of these weights follow their grants for `periods` periods. Returns the rates of their
+    /// Interests, bit/s.
     fn obey(interests: &mut Interests, weights: &[f64], periods: u32) -> Vec<f64> {
         let rates = |interests: &Interests| -> Vec<f64> {
             weights.iter().map(|weight| 8.0 * 60.0 * granted(interests, *weight).1).collect()
@@ -125,15 +130,15 @@ mod tests {
     #[test]
     fn flows_that_obey_are_back_soon_after_a_flood_of_others() {
         let mut interests = Interests::new();
-        // For five minutes.
+        // Five minutes.
         (0..12_000).for_each(|_| interests.flood());
-        // A hundred periods: ten horizons and a half more.
+        // A hundred periods are ten horizons, and there is half as much again.
         let rates = obey(&mut interests, &[1.0], 150);
         assert!(rates[0] > 0.9 * OFFERED, "{rates:?}");
     }
 
     impl Interests {
-        /// A period in which twice as much comes as is offered, whatever is granted.
+        /// A period with twice the offered rate, whatever is granted.
         fn flood(&mut self) {
             self.bits = 2.0 * OFFERED * PERIOD;
             self.count = (self.bits / 480.0) as u32;

@@ -5,32 +5,33 @@
 //!       └─ AF4 ... BE:    B_c = min(1, x·s_c)·(O − U)  s_c = ω_c/Σω
 //! ```
 //!
-//! n_c makes the level right at once when flows come and go. Two slow integrators find what flows leave that need less: x_c
-//! for the flows of a class, x for classes. So no demand of a flow is estimated.
+//! n_c corrects the level at once when flows come and go. Two slow integrators find the rate that flows with
+//! less demand leave: x_c for the flows of a class, x for classes. So the demand of a flow need not be
+//! estimated.
 
 use weir_packet::ServiceClass;
 
 use super::Settings;
 
-/// Service classes.
+/// The number of service classes.
 pub(super) const CLASSES: usize = ServiceClass::ALL.len();
-/// The first of them are delay-sensitive.
+/// The number of delay-sensitive classes. They come first.
 pub(super) const URGENT: usize = ServiceClass::DELAY_SENSITIVE;
 
-/// x is no less: a flow that asks for more than it is granted has its excess in its own queue, and must not lower the
+/// The smallest x. The excess of a flow that ignores its grant is in its own queue, and must not lower the
 /// level of the others.
 const LEAST_SLACK: f64 = 0.995;
-/// How fast the measured rates follow, a period.
+/// The weight of a new measurement of a rate, a period.
 const SMOOTHING: f64 = 0.3;
 
-/// A class on a link.
+/// The state of a class on a link.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     /// n_c: the weights of its active flows.
     active: f64,
-    /// x_c, from 1 on.
+    /// x_c, at least 1.
     slack: f64,
-    /// Bits asked for in this period, and y_c, their rate, bit/s.
+    /// The bits requested in this period, and y_c, their rate, bit/s.
     asked: f64,
     rate: f64,
 }
@@ -41,26 +42,27 @@ pub(super) struct Level {
     omega: [f64; CLASSES - URGENT],
     delta: [f64; URGENT],
     gain: f64,
-    /// O, bit/s: what is offered to Data.
+    /// O, bit/s: the rate offered to Data.
     offered: f64,
     /// x.
     slack: f64,
     classes: [Class; CLASSES],
-    /// Σ size² and Σ size of the Data asked for in this period, and their quotient: the size of a burst, bits.
+    /// Σ size² and Σ size of the Data requested in this period, and their quotient, the size of a burst,
+    /// bits.
     squares: f64,
     burst: f64,
-    /// The part of O that is asked for, smoothed.
+    /// The smoothed part of O that is requested.
     used: f64,
 }
 
-/// What a period has measured beside what was asked for.
+/// Measurements of a period besides the requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     /// T, s.
     pub(super) period: f64,
-    /// h, s: the time in which a change of the level is answered.
+    /// h, s: the time after which a change of the level shows.
     pub(super) horizon: f64,
-    /// q_c: bits of the Data for which Interests of each class waited all the time.
+    /// q_c: the bits of Data for which Interests of each class waited during the whole period.
     pub(super) standing: [f64; CLASSES],
 }
 
@@ -80,39 +82,40 @@ impl Level {
         }
     }
 
-    /// O is another.
+    /// Sets O.
     pub(super) fn offer(&mut self, rate: f64) {
         self.offered = rate;
     }
 
-    /// The weights of all active flows.
+    /// Returns the sum of the weights of all active flows.
     pub(super) fn active(&self) -> f64 {
         self.classes.iter().map(|class| class.active).sum()
     }
 
-    /// The part of O that is asked for.
+    /// Returns the requested part of O.
     pub(super) fn used(&self) -> f64 {
         self.used
     }
 
-    /// y, bit/s: the rate that is asked for.
+    /// Returns y, the requested rate, bit/s.
     pub(super) fn wanted(&self) -> f64 {
         self.classes.iter().map(|class| class.rate).sum()
     }
 
-    /// ω of a class as a multiple of the least one; of an urgent class that of the largest.
+    /// Returns ω of a class as a multiple of the smallest ω; for an urgent class that of the largest.
     pub(super) fn weight(&self, class: usize) -> f64 {
         let least = self.omega.iter().copied().fold(f64::INFINITY, f64::min);
         let most = self.omega.iter().copied().fold(0.0, f64::max);
         class.checked_sub(URGENT).map_or(most, |c| self.omega[c]) / least
     }
 
-    /// The size of a burst, bits; 0 before the first.
+    /// Returns the size of a burst, bits; 0 before the first.
     pub(super) fn burst(&self) -> f64 {
         self.burst
     }
 
-    /// A flow of a class begins or ends to be active; its weight is negative if it ends.
+    /// Adds the weight of a flow that becomes active in a class. The weight is negative if the flow becomes
+    /// inactive.
     pub(super) fn join(&mut self, class: usize, weight: f64) {
         let class = &mut self.classes[class];
         class.active += weight;
@@ -121,14 +124,14 @@ impl Level {
         }
     }
 
-    /// A Data of so many bits is asked for.
+    /// Counts the request of a Data of this size.
     #[inline]
     pub(super) fn ask(&mut self, class: usize, bits: f64) {
         self.classes[class].asked += bits;
         self.squares += bits * bits;
     }
 
-    /// (2): B_c, what a class may have, bit/s.
+    /// (2): returns B_c, the rate that a class may have, bit/s.
     fn share(&self, class: usize) -> f64 {
         if class < URGENT {
             return self.delta[class] * self.offered;
@@ -138,21 +141,21 @@ impl Level {
         (self.slack * self.part(class)).min(1.0) * left
     }
 
-    /// ω_c/Σω of the active classes and this one.
+    /// Returns ω_c/Σω over the active classes and this one.
     fn part(&self, class: usize) -> f64 {
         let counts = |c: usize| c == class || self.classes[c].active > 0.0;
         let all: f64 = (URGENT..CLASSES).filter(|&c| counts(c)).map(|c| self.omega[c - URGENT]).sum();
         self.omega[class - URGENT] / all
     }
 
-    /// (3): the level of a class for a flow of this weight, bit/s.
+    /// (3): returns the level of a class for a flow of this weight, bit/s.
     pub(super) fn of(&self, class: usize, weight: f64) -> f64 {
         let Class { active, slack, .. } = self.classes[class];
         let all = if active > 0.0 { active } else { weight };
         (weight * slack * self.share(class) / all).min(self.offered)
     }
 
-    /// (4), (5): moves the slacks at the end of a period.
+    /// (4), (5): adjusts the slacks at the end of a period.
     pub(super) fn end_period(&mut self, measured: &Measured) {
         let &Measured { period, horizon, standing } = measured;
         let asked: f64 = self.classes.iter().map(|class| class.asked).sum();
@@ -204,8 +207,9 @@ mod tests {
         level
     }
 
-    /// A fluid model: flows (class, largest rate) follow their level after so many periods of a quarter of a horizon. The
-    /// least and the largest that is asked for in the last half of these periods, and what each flow asks for at the end.
+    /// A fluid model: flows (class, largest rate) follow their level `delay` periods later, with periods of a
+    /// quarter of a horizon. Returns the smallest and the largest request in the last half of these periods,
+    /// and the request of each flow at the end.
     fn fluid(flows: &[(usize, f64)], delay: usize, periods: usize) -> ((f64, f64), Vec<f64>) {
         const HORIZON: f64 = 0.1;
         let mut level = level(1e6);
@@ -229,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_fluid_settles_at_the_fair_shares_whatever_delay_up_to_two_horizons_it_has() {
-        // Of the class BE, three flows want little. EF wants all and has δ, AF4 wants less than its share.
+        // In class BE three flows want little. EF wants everything and has δ; AF4 wants less than its share.
         let flows = [(EF, 1e6), (AF4, 2e5), (BE, 5e4), (BE, 5e4), (BE, 5e4), (BE, 1e6), (BE, 1e6)];
         let right = [3e5, 2e5, 5e4, 5e4, 5e4, 1.75e5, 1.75e5];
         for delay in [0, 1, 4, 8] {

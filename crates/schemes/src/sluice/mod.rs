@@ -1,10 +1,11 @@
 //! `sluice`: Weir's own scheme.
 //!
-//! A link tells its level, and the lowest level on the way is the rate.
+//! A link computes its level, and the lowest level on the path is the rate of the flow.
 //!
-//! Every face paces Interests so that their Data fit the link by which they come back. The neighbour sends these Data. It measures the
-//! link and tells its rate. So Data neither wait nor get lost because of load. Each Data carries a grant: the
-//! smallest level on its way, at which its consumer may ask. `docs/schemes/sluice.md` has the equations.
+//! Every face paces Interests so that their Data fit the link by which they come back. The neighbour sends
+//! these Data. It measures the link and reports its rate. So load neither delays nor drops Data. Each Data
+//! carries a grant: the smallest level on its path, which its consumer may use as its rate.
+//! `docs/schemes/sluice.md` has the equations.
 //!
 //! ```text
 //!   consumer ------- Interests ------> node ------- Interests ------> node ------> producer
@@ -15,7 +16,7 @@
 //! ```
 //!
 //! # Deviations from the paper
-//! There is no paper: the page has the design, and what was tried and dropped.
+//! There is no paper. The page has the design, and the ideas that were tried and dropped.
 
 mod consumer;
 mod downstreams;
@@ -42,10 +43,10 @@ use crate::registry::{Entry, Sharing};
 use crate::window::Unit;
 use level::{CLASSES, URGENT};
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "sluice",
-    title: "levels of links in Data, Interests paced by what neighbours measure; no link rates",
+    title: "levels of links in Data, Interests paced by neighbours' measurements; no configured link rates",
     citation: "none: Weir's own, docs/schemes/sluice.md",
     parameters: Settings::PARAMETERS,
     signals: signals::SIGNALS,
@@ -68,7 +69,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 const WEIGHT: RangeInclusive<f64> = 0.001..=1000.0;
-/// The turn of a flow of less weight would come too seldom.
+/// The range of a flow's weight. A flow of a smaller weight would have its turn too seldom.
 const FLOW_WEIGHT: RangeInclusive<f64> = 0.1..=100.0;
 const SHARE: RangeInclusive<f64> = 0.0001..=1.0;
 
@@ -82,7 +83,7 @@ parameters! {
         /// η_d: part of a link that Interests may fill
         drain: f64 = number("drain", 0.5..=1.0) at_least "target_utilisation" default "0.999"
             from "assumed: clocks differ by less";
-        /// gain of the level: the part of an error that is mended in a horizon
+        /// gain of the level: the part of an error that is corrected in a horizon
         gain: f64 = number("gain", 0.01..=2.0) default "0.3"
             from "assumed: stable for delays up to two horizons";
         /// ω of AF4, AF3, AF2, AF1, BE.
@@ -116,7 +117,7 @@ parameters! {
         /// Interests of a flow that may wait: those of this time at its level
         room: Span = span("room", Span::from_millis(1)..=Span::from_secs(10)) default "200 ms"
             from "assumed: the longest usual round trip";
-        /// and so many in any case
+        /// smallest number of Interests of a flow that may wait
         least_room: f64 = number("least_room", 1.0..=10000.0) default "20" from "assumed: as qsccp's virtual queue";
         /// Interests that a consumer may have pending before a grant, if their Data have 14600 bytes or less
         initial_window: u32 = integer("initial_window", 1..=1000) default "10" from "assumed: RFC 6928, as TCP";
@@ -124,7 +125,7 @@ parameters! {
     }
 }
 
-/// The scheme.
+/// The plug-in of Sluice.
 #[derive(Clone, Debug)]
 pub struct Sluice {
     settings: Settings,

@@ -1,7 +1,8 @@
-//! The node: divides the Interests of a flow among next hops, and grants downstreams what these grant together.
+//! The node: divides the Interests of a flow among next hops, and grants the downstreams the sum of the next
+//! hops' grants.
 //!
-//! Grants go hop by hop, never end to end: S = Σ g_u from the next hops (`upstreams.rs`), m·S to the downstreams
-//! (`downstreams.rs`).
+//! Grants are computed hop by hop, not end to end: S = Σ g_u from the next hops (`upstreams.rs`), m·S to the
+//! downstreams (`downstreams.rs`).
 
 use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PrefixId};
@@ -19,17 +20,19 @@ use super::signals::{Grant, Load, RTT_MEASURE, is_said};
 use super::upstreams::Upstreams;
 use crate::flow_index::FlowIndex;
 
-/// Part of the Interests that go to a next hop at random, if it has been silent for so long.
+/// The part of the Interests that go to a random next hop that has been silent for this time.
 const PROBING: f64 = 0.01;
 const PROBE_AFTER: Span = Span::from_secs(1);
-/// Names that are remembered, for so long, once a flow has several downstreams.
+/// The number of names that are remembered if a flow has several downstreams, and the time for which they
+/// are.
 const NAMES: usize = 1 << 13;
 const NAMES_FOR: Span = Span::from_secs(2);
-/// With Data of the store, while next hops were asked and said nothing yet, bit/s. Else the level of the link to the
-/// consumer would be the first grant.
+/// The grant with Data of the content store before any next hop has answered, bit/s. Otherwise the level of
+/// the link to the consumer would be the first grant.
 const UNKNOWN: f64 = 1e5;
 
-/// Each so many Data say their time at this node, and the first ones, by which a neighbour learns the way.
+/// The period of Data that report their time at this node. The first ones also report it, and from them a
+/// neighbour learns the time of the path.
 const TIMED_EACH: u32 = 8;
 const TIMED_FIRST: u32 = 128;
 
@@ -37,22 +40,22 @@ const TIMED_FIRST: u32 = 128;
 struct Flow {
     up: Upstreams,
     down: Downstreams,
-    /// Bits of its Data, smoothed; 0 before the first.
+    /// The smoothed size of its Data, bits; 0 before the first.
     size: f64,
 }
 
-/// A name that was asked for: a part of its hash, by whom, when.
+/// A requested name: a part of its hash, the requesting face, and the time.
 type Asked = (u32, FaceId, Time);
 
-/// The strategy.
+/// The strategy of a node.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     flows: Vec<Flow>,
     index: FlowIndex,
-    /// The flows that have a face.
+    /// The pairs of a face and a flow that uses it.
     of_faces: Pairs,
     asked: Vec<Asked>,
-    /// Data that left.
+    /// The number of Data that left.
     data: u32,
 }
 
@@ -71,7 +74,7 @@ impl Node {
         &mut self.flows[place as usize]
     }
 
-    /// The next hops of a flow, with these.
+    /// Returns the next hops of a flow, after adding these.
     fn up(&mut self, key: FlowKey, faces: &[FaceId]) -> &mut Upstreams {
         let place = self.place(key);
         let up = &mut self.flows[place as usize].up;
@@ -95,7 +98,7 @@ impl Node {
         flow
     }
 
-    /// Remembers who asks for a name, and compares with who did before.
+    /// Remembers which face requests a name, and compares it with the earlier request.
     fn note_name(&mut self, now: Time, key: FlowKey, from: FaceId, hash: u64) {
         if !self.flow(key).down.are_several() {
             return;
@@ -159,7 +162,7 @@ impl Strategy for Node {
     }
 
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
-        // A stored Data whose name has no route has no flow.
+        // A stored Data whose name has no route belongs to no flow.
         let Some(place) = self.index.find(ev.flow) else { return Grant::remove(ev.data) };
         let flow = &mut self.flows[place as usize];
         let granted = flow.up.granted();
@@ -196,7 +199,7 @@ impl Strategy for Node {
     }
 
     fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
-        // An Interest without a route has no flow.
+        // An Interest without a route belongs to no flow.
         let Some(place) = self.index.find(ev.entry.flow()) else { return };
         let up = &mut self.flows[place as usize].up;
         for record in ev.entry.out_records.iter().filter(|record| record.times_sent > 0) {
@@ -236,7 +239,8 @@ mod tests {
     const UP: [FaceId; 2] = [FaceId(2), FaceId(3)];
     const MS: Span = Span::from_millis(1);
 
-    /// Two downstreams, and two next hops for `/a`, over fast links. Own: the number of the next segment.
+    /// A node with two downstreams and two next hops for `/a`, over fast links. Its own data is the number of
+    /// the next segment.
     fn node() -> Bench<Node, u32> {
         let mut node = Bench::of(Node::default(), 0);
         for _ in 0..4 {
@@ -259,7 +263,7 @@ mod tests {
             self.ask(from, self.own);
         }
 
-        /// The next hop answers, with this grant, Mb/s.
+        /// The next hop answers with this grant, Mb/s.
         fn give(&mut self, (face, packet): (FaceId, PacketId), mbps: f64) {
             let size = Bytes::new(1000);
             let producer = Producer { payload: size, freshness: Span::ZERO, signature: 32 };
@@ -268,14 +272,14 @@ mod tests {
             self.handle(Input::Packet { face, packet });
         }
 
-        /// Each next hop that was asked answers with its grant.
+        /// Each next hop that has an Interest answers with its grant.
         fn give_all(&mut self, mbps: [f64; 2]) {
             for sent in core::mem::take(&mut self.upstream) {
                 self.give(sent, mbps[usize::from(sent.0 == UP[1])]);
             }
         }
 
-        /// The grant of the Data that left last, Mb/s.
+        /// Returns the grant of the Data that left last, Mb/s.
         fn granted(&mut self) -> Option<f64> {
             self.later(MS);
             let (_, header) = self.headers.last()?;
@@ -305,7 +309,7 @@ mod tests {
     #[test]
     fn several_downstreams_that_ask_for_different_names_are_granted_the_sum_together() {
         let mut node = node();
-        // Two consumers that ask at their grants; each looks at its own after a millisecond.
+        // Two consumers follow their grants. Each has a round-trip time of a millisecond.
         let mut credit = [0.0; 2];
         for _ in 0..3000 {
             for (from, credit) in DOWN.into_iter().zip(&mut credit) {
@@ -330,7 +334,7 @@ mod tests {
             node.give_all([0.8, 0.8]);
             node.later(MS * 5);
         }
-        // 1.7 Mb/s are asked for: all that both grant.
+        // 1.7 Mb/s are requested, which is the sum of both grants.
         let round = |node: &mut Bench<Node, u32>, answers: bool| {
             let mut asked = 0;
             for _ in 0..1000 {

@@ -1,4 +1,4 @@
-//! The link to the neighbour: its rate, as its packets show it, and what is written into the packets that leave.
+//! The link to the neighbour: its measured rate, and the fields that are written into leaving packets.
 
 use weir_core::ids::PrefixId;
 use weir_core::packet::{FlowKey, Packet};
@@ -6,21 +6,22 @@ use weir_core::units::{Span, Time};
 
 use super::signals::{Grant, Load, RTT_MEASURE, Said, is_said, write_link_rate};
 
-/// LinkRate is in the first packets after a change of 1 %, and then in every so many.
+/// The first packets after a change of 1 % carry LinkRate, and then packets at this period.
 const TOLD_FIRST: u32 = 8;
 const TOLD_EACH: u32 = 16;
 
 /// The link to the neighbour.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    /// Its rate, bit/s, as measured; and the sample before.
+    /// The measured rate, bit/s, and the previous sample.
     rate: Option<f64>,
     sample: f64,
-    /// The longest time of a packet lately.
+    /// The longest recent time of a packet.
     pub(super) longest: Span,
-    /// Packets that left since the neighbour was told of a change.
+    /// The number of packets that left since the neighbour was told of a change.
     told: u32,
-    /// What a flow may have of it, where the neighbour takes no part; bits of Data in this period, and a bit for each flow.
+    /// For a neighbour that does not run the scheme: the rate that a flow may have, the bits of Data in this
+    /// period, and a bit for each flow.
     level: f64,
     bits: f64,
     flows: u64,
@@ -41,12 +42,12 @@ impl Outgoing {
         }
     }
 
-    /// Whether Data left in this period.
+    /// Returns whether Data left in this period.
     pub(super) fn is_used(&self) -> bool {
         self.bits > 0.0
     }
 
-    /// A packet took so long.
+    /// Counts a packet of this size that took this time.
     pub(super) fn on_sent(&mut self, bits: f64, took: Span) {
         if took == Span::ZERO {
             return;
@@ -56,7 +57,8 @@ impl Outgoing {
         let is_steady = (sample / self.sample - 1.0).abs() < 0.001;
         self.sample = sample;
         let rate = match self.rate {
-            // Where packets take the same each, the rate is exact. On a medium, the mean time of a bit counts.
+            // If equal packets take equal times, the rate is exact. On a medium the mean time of a bit
+            // counts.
             Some(rate) if !is_steady => 1.0 / (1.0 / rate + 0.1 * (1.0 / sample - 1.0 / rate)),
             _ => sample,
         };
@@ -68,13 +70,14 @@ impl Outgoing {
         }
     }
 
-    /// Data for the neighbour wait for the link.
+    /// Counts Data for the neighbour that wait for the link.
     pub(super) fn on_data(&mut self, key: FlowKey, bits: f64) {
         self.bits += bits;
         self.flows |= 1 << ((key.prefix.0 ^ key.class as u32) % u64::BITS);
     }
 
-    /// The neighbour asks for more than fits: what a flow may have follows what the others leave. At first all have as much.
+    /// Adjusts the level of a flow if the neighbour requests more than fits: it follows what the other flows
+    /// leave. At first all flows have the same level.
     pub(super) fn end_period(&mut self, gain: f64, passed: f64, horizon: f64, queue: f64) {
         let (bits, flows) = (core::mem::take(&mut self.bits), core::mem::take(&mut self.flows));
         let Some(rate) = self.rate else { return };
@@ -82,12 +85,12 @@ impl Outgoing {
         let begins = queue > 0.0 && error < 0.0 && self.level >= rate;
         let equal = rate / f64::from(flows.count_ones().max(1));
         let level = if begins { equal } else { self.level.clamp(0.001 * rate, rate) };
-        // The step also where it begins: one flow alone would keep the whole link for ever.
+        // The step also applies at the maximum. Otherwise a single flow would keep the whole link for ever.
         self.level = (level * (1.0 + gain * passed / horizon * error)).min(rate);
     }
 
-    /// A Data leaves: its grant is at most the level of this link, unless the neighbour sees to that by itself. It says how long
-    /// it took at this node, the wait for the link included.
+    /// Completes a leaving Data. Limits its grant to the level of this link, unless the neighbour runs the
+    /// scheme and does so itself. Writes its time at this node, including the wait for the link.
     pub(super) fn finish(&mut self, now: Time, data: &mut Packet, takes_part: bool) {
         let level = Grant { rate: self.level, load: Load::Full };
         let restrains = !takes_part && self.rate.is_some_and(|rate| level.rate < rate);
@@ -102,12 +105,12 @@ impl Outgoing {
         }
     }
 
-    /// Whether the neighbour has heard of grants for a flow.
+    /// Returns whether the neighbour has received grants for a flow.
     pub(super) fn knows(&self, key: FlowKey) -> bool {
         self.grants.knows(key)
     }
 
-    /// A packet leaves: it may say the rate of the link; 0 if that is not known.
+    /// Writes the rate of the link into a leaving packet, if it is due; 0 if the rate is not known.
     pub(super) fn tell_rate(&mut self, packet: &mut Packet) {
         if self.told < TOLD_FIRST || is_said(self.told, TOLD_EACH) {
             write_link_rate(packet, self.rate.unwrap_or(0.0));
@@ -115,7 +118,7 @@ impl Outgoing {
         self.told = self.told.wrapping_add(1);
     }
 
-    /// A prefix is forgotten.
+    /// Removes the state of a prefix.
     pub(super) fn forget(&mut self, prefix: PrefixId) {
         self.grants.forget(prefix);
     }
@@ -129,20 +132,21 @@ mod tests {
     use super::super::signals::take_link_rate;
     use super::*;
 
-    /// A packet of so many bytes took the time that a link of this rate takes for it.
+    /// Sends a packet of this size, with the time that a link of this rate takes.
     fn send(outgoing: &mut Outgoing, mbps: u64, bytes: u64) {
         let took = Rate::from_mbps(mbps).time_for(Bytes::new(bytes));
         outgoing.on_sent(8.0 * bytes as f64, took);
     }
 
-    /// What a packet says of the link's rate, Mb/s.
+    /// Returns the link's rate that a packet reports, Mb/s.
     fn told(outgoing: &mut Outgoing) -> Option<f64> {
         let mut packet = Packet::default();
         outgoing.tell_rate(&mut packet);
         take_link_rate(&mut packet).map(|rate| rate / 1e6)
     }
 
-    /// The grant with which a Data leaves that has this one, and is to say that it took no time here.
+    /// Returns the grant with which a Data with this grant leaves. The Data reports that it took no time
+    /// here.
     fn finish(outgoing: &mut Outgoing, grant: f64, takes_part: bool) -> Option<f64> {
         let mut data = Packet::default();
         data.kind = Kind::Data;
@@ -191,7 +195,7 @@ mod tests {
         let first: Vec<bool> = (0..64).map(|_| says(&mut outgoing, 5e6)).collect();
         assert_eq!(first.iter().filter(|says| **says).count(), 8, "one of eight: {first:?}");
         assert!(first[..4].iter().all(|says| *says), "{first:?}");
-        // Less than 0.2 % is no change.
+        // A difference below 0.2 % is not a change.
         while says(&mut outgoing, 5e6) {}
         assert!(!says(&mut outgoing, 5.005e6));
         // One of these is lost.
@@ -214,7 +218,7 @@ mod tests {
         send(&mut outgoing, 10, 1000);
         let flow = |prefix| FlowKey { prefix: PrefixId(prefix), ..FlowKey::default() };
         for _ in 0..200 {
-            // Two flows want 20 Mb/s, and obey.
+            // Two flows want 20 Mb/s, and follow their grants.
             let rate = outgoing.level.min(10e6);
             (1..=2).for_each(|prefix| outgoing.on_data(flow(prefix), 0.025 * rate));
             let queue = if rate > 5e6 { 1e5 } else { 0.0 };
@@ -222,14 +226,17 @@ mod tests {
         }
         let granted = finish(&mut outgoing, 8e6, false).unwrap();
         assert!((granted / 5e6 - 1.0).abs() < 0.03, "{granted}");
-        assert!(finish(&mut outgoing, 8e6, true).unwrap() > 7.9e6, "who takes part sees to that by itself");
+        assert!(
+            finish(&mut outgoing, 8e6, true).unwrap() > 7.9e6,
+            "a neighbour that runs the scheme does this itself"
+        );
     }
 
     #[test]
     fn one_flow_that_asks_for_too_much_is_granted_what_fits_too() {
         let mut outgoing = Outgoing::new();
         send(&mut outgoing, 10, 1000);
-        // It may ask for 20 Mb/s, and follows its grants.
+        // The neighbour may request 20 Mb/s, and follows its grants.
         let (mut asked, mut queue, mut most) = (20e6, 0.0_f64, 0.0_f64);
         for period in 0..800 {
             outgoing.on_data(FlowKey::default(), 0.025 * asked);
@@ -238,7 +245,8 @@ mod tests {
             asked = finish(&mut outgoing, 20e6, false).unwrap_or(asked);
             most = if period < 200 { 0.0 } else { most.max(queue) };
         }
-        // Where the level has come back to the whole link it asks for twice as much, for one period.
+        // Where the level has returned to the whole link, the neighbour requests twice as much, for one
+        // period.
         let excess = 0.025 * 10e6;
         assert!((9e6..10.5e6).contains(&asked) && most <= excess, "{asked} bit/s, at most {most} bits wait");
     }

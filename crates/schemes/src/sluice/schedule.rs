@@ -1,4 +1,4 @@
-//! The Interests that wait at a face: which of them is next.
+//! The schedule of a face: chooses the waiting Interest that leaves next.
 //!
 //! ```text
 //!   CS7, CS6, EF: in this order, each up to δ_c of the link
@@ -6,7 +6,7 @@
 //!   in a class:   deficit round robin over its flows and groups
 //! ```
 //!
-//! An Interest counts as the Data that it will bring.
+//! An Interest counts with the size of the Data that it will bring.
 
 use weir_core::meter::Meter;
 use weir_core::packet::{PacketId, PacketPool};
@@ -16,27 +16,28 @@ use super::Settings;
 use super::flows::Flows;
 use super::level::{CLASSES, URGENT};
 
-/// Depth of the meter of an urgent class, bits: four Data of the largest size.
+/// The depth of an urgent class's meter, bits: four Data of the largest size.
 const URGENT_BURST: u64 = 4 * 8 * 8800;
 
-/// Bits of a turn, at least.
+/// The smallest quantum, bits.
 const LEAST_QUANTUM: f64 = 1000.0;
 
-/// A class.
+/// The state of a class.
 #[derive(Debug)]
 struct Class {
-    /// The ring of the flows and groups with Interests that wait: the last of them. Its next is the first.
+    /// The last entry of the ring of flows and groups with waiting Interests. Its next entry is the first.
     last: Option<u32>,
-    /// Its virtual finish time.
+    /// The virtual finish time.
     tag: f64,
-    /// Bits of the Data for which Interests wait, and their least in this period: the standing queue.
+    /// The bits of Data for which Interests wait, and their minimum in this period, which is the standing
+    /// queue.
     waiting: f64,
     least: f64,
-    /// δ_c of the link.
+    /// The meter of δ_c of the link.
     limit: Meter,
 }
 
-/// All classes.
+/// The schedule of all classes.
 #[derive(Debug)]
 pub(super) struct Schedule {
     omega: [f64; CLASSES - URGENT],
@@ -67,32 +68,33 @@ impl Schedule {
         }
     }
 
-    /// Interests that wait, and their bytes.
+    /// Returns the number of waiting Interests, and their bytes.
     pub(super) fn backlog(&self) -> (u32, u64) {
         (self.packets, self.bytes)
     }
 
-    /// Ends a period: the bits of the Data for which Interests of each class have waited all the time.
+    /// Ends a period. Returns the bits of the Data for which Interests of each class have waited during the
+    /// whole period.
     pub(super) fn standing(&mut self) -> [f64; CLASSES] {
         let next = |class: &mut Class| core::mem::replace(&mut class.least, class.waiting);
         core::array::from_fn(|c| next(&mut self.classes[c]))
     }
 
-    /// The urgent classes have their parts of another rate, bit/s.
+    /// Sets the rate of the link, bit/s, of which urgent classes have their parts.
     pub(super) fn set_rate(&mut self, now: Time, rate: f64) {
         for (class, delta) in self.classes.iter_mut().zip(self.delta) {
             class.limit.set_rate(now, Rate::from_bps_f64(delta * rate));
         }
     }
 
-    /// An Interest of a flow waits.
+    /// Adds an Interest of a flow.
     pub(super) fn push(&mut self, flows: &mut Flows, number: u32, packet: PacketId, pool: &mut PacketPool) {
         let owner = flows[number].owner;
         let (c, size) = (flows[number].class(), flows[number].size);
         flows[number].waiting += 1;
         let class = &mut self.classes[c];
         if flows[owner].queue.is_empty() {
-            // Behind the last one: that is before the first one.
+            // The new entry comes after the last one, which is before the first one.
             match class.last {
                 Some(last) => {
                     flows[owner].next = flows[last].next;
@@ -112,18 +114,18 @@ impl Schedule {
         self.bytes += pool[packet].wire_len();
     }
 
-    /// The class whose turn it is.
+    /// Returns the class whose turn it is.
     fn next_class(&self, now: Time) -> Option<usize> {
         let waits = |c: &usize| self.classes[*c].last.is_some();
         let is_free = |c: &usize| self.classes[*c].limit.passes_at(0) <= now;
         let by_tag = |a: &usize, b: &usize| self.classes[*a].tag.total_cmp(&self.classes[*b].tag);
         let urgent = (0..URGENT).filter(waits);
         let tolerant = || (URGENT..CLASSES).filter(waits).min_by(by_tag);
-        // What no other class wants, urgent ones may have.
+        // Urgent classes may have what no other class wants.
         urgent.clone().find(is_free).or_else(tolerant).or_else(|| urgent.clone().next())
     }
 
-    /// Takes the next Interest: it, and its flow. A turn of a flow of weight 1 is so many bits.
+    /// Removes and returns the next Interest with its flow. A turn of a flow of weight 1 has `quantum` bits.
     pub(super) fn pop(
         &mut self,
         now: Time,
@@ -142,7 +144,7 @@ impl Schedule {
             if flows[owner].deficit >= size {
                 break (owner, flows[owner].queue.pop_front(pool)?, number, size);
             }
-            // Its turn is over. All have the same quantum, whatever the sizes of their Data are.
+            // Its turn is over. All flows have the same quantum, whatever the sizes of their Data.
             flows[owner].deficit += quantum.max(LEAST_QUANTUM) * flows[owner].weight;
             class.last = Some(owner);
         };
@@ -158,7 +160,7 @@ impl Schedule {
         Some((packet, number))
     }
 
-    /// An Interest of a flow has left the queue of its owner.
+    /// Updates the schedule after an Interest of a flow has left the queue of its owner.
     fn take_out(&mut self, flows: &mut Flows, number: u32, packet: PacketId, pool: &PacketPool) {
         let (owner, c, size) = (flows[number].owner, flows[number].class(), flows[number].size);
         flows[number].waiting -= 1;
@@ -170,7 +172,7 @@ impl Schedule {
         if !flows[owner].queue.is_empty() {
             return;
         }
-        // It leaves the ring, from whose beginning it is unless its prefix is forgotten.
+        // The owner leaves the ring. It is at its beginning, unless its prefix is being removed.
         let Some(mut before) = class.last else { return };
         while flows[before].next != owner {
             before = flows[before].next;
@@ -182,7 +184,7 @@ impl Schedule {
         }
     }
 
-    /// Takes the Interests of a flow out of the queue of its owner.
+    /// Removes the Interests of a flow from the queue of its owner.
     pub(super) fn remove(
         &mut self,
         number: u32,
@@ -202,7 +204,7 @@ impl Schedule {
         }
     }
 
-    /// Gives up all that wait.
+    /// Removes all waiting Interests.
     pub(super) fn clear(&mut self, flows: &mut Flows, pool: &mut PacketPool, cleared: &mut Vec<PacketId>) {
         for class in &mut self.classes {
             while let Some(last) = class.last {
@@ -234,7 +236,7 @@ mod tests {
 
     const LINK: f64 = 10e6;
 
-    /// A flow, bits of its Data, its weight.
+    /// A flow, the bits of its Data, and its weight.
     type Asks = (FlowKey, f64, f64);
 
     fn flow(prefix: u32, class: ServiceClass) -> FlowKey {
@@ -278,7 +280,7 @@ mod tests {
             self.schedule.pop(self.now, quantum, &mut self.flows, &mut self.pool)
         }
 
-        /// The bits that each flow gets of so many seconds of the link while Interests of all wait.
+        /// Returns the bits that each flow gets in `seconds` of the link while Interests of all flows wait.
         fn serve(&mut self, all: &[Asks], quantum: f64, seconds: f64) -> Vec<f64> {
             for _ in 0..5 {
                 self.ask_all(all);
@@ -304,7 +306,7 @@ mod tests {
         for quantum in [0.0, usual, large] {
             let served = Bench::new().serve(&flows, quantum, 2.0);
             for bits in &served {
-                // Deficit round robin: a turn, and the largest Data.
+                // The tolerance of deficit round robin: a turn, and the largest Data.
                 assert!((bits - 2.0 * LINK / 3.0).abs() < quantum + large, "{quantum}: {served:?}");
             }
         }
@@ -357,7 +359,7 @@ mod tests {
         assert!(most - least <= 8e3, "in a group they are served in turn: {least} to {most}");
     }
 
-    /// Prefixes 0 to 2 are in no group, 3 to 5 in one, 6 and 7 in another. Two classes.
+    /// Prefixes 0 to 2 are in no group, 3 to 5 in one, 6 and 7 in another. There are two classes.
     fn any_flow(number: u8) -> Asks {
         let (prefix, class) = (u32::from(number % 8), [Be, Ef][usize::from(number / 8 % 2)]);
         let group = GroupId([0, 0, 0, 1, 1, 1, 2, 2][prefix as usize]);
@@ -383,7 +385,7 @@ mod tests {
                         prop_assert_eq!(popped.is_none(), model.iter().all(VecDeque::is_empty));
                         if let Some((id, _)) = popped {
                             let of_flow = model.iter_mut().find(|waits| waits.front() == Some(&id));
-                            prop_assert!(of_flow.is_some(), "the oldest of its flow");
+                            prop_assert!(of_flow.is_some(), "the oldest Interest of its flow");
                             of_flow.unwrap().pop_front();
                             bench.pool.free(id);
                         }

@@ -1,4 +1,4 @@
-//! The header fields of Sluice, and the code of a grant.
+//! The header fields of Sluice, and the encoding of a grant.
 
 use weir_core::ids::{NO_PREFIX, PrefixId};
 use weir_core::packet::{FlowKey, Packet};
@@ -9,7 +9,7 @@ use crate::flow_index::FlowIndex;
 pub(super) use crate::round_trip::ROUND_TRIP;
 pub(super) use crate::rtt_measure::RTT_MEASURE;
 
-/// The rate that a flow may ask for, and the load of the link that limits it; a [`Grant`].
+/// The rate that a flow may request, and the load of the link that limits it; a [`Grant`].
 const GRANT: Signal = Signal::new(
     952,
     "Grant",
@@ -23,56 +23,56 @@ const LINK_RATE: Signal =
     Signal::new(956, "LinkRate", 64, "rate of the link by which the packet comes, bit/s; 0: unknown")
         .of_routers();
 
-/// All of them.
+/// All header fields of the scheme.
 pub(super) const SIGNALS: &[Signal] = &[GRANT, LINK_RATE, RTT_MEASURE, ROUND_TRIP];
 
-/// Bits of the mantissa below its leading one.
+/// The number of bits of the mantissa below its leading one.
 const MANTISSA: u32 = 9;
-/// The largest rate, bit/s: 5 bits of exponent.
+/// The largest rate, bit/s, with 5 bits of exponent.
 pub(super) const MOST: f64 = (((2_u64 << MANTISSA) - 1) << 31) as f64;
 
-/// How full the link is that limits a flow.
+/// The load of the link that limits a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Load {
     /// In between, or unknown.
     #[default]
     Usual,
-    /// Above 95 % of what is offered.
+    /// Above 95 % of the offered rate.
     Full,
-    /// Below 90 %.
+    /// Below 90 % of the offered rate.
     Free,
 }
 
-/// What a Data grants: a rate, and the load of the link that it comes from.
+/// The grant of a Data: a rate, and the load of the link that limits it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Grant {
-    /// Bit/s; infinite where nothing limits the flow.
+    /// The rate, bit/s; infinite if nothing limits the flow.
     pub(super) rate: f64,
     pub(super) load: Load,
 }
 
 impl Grant {
-    /// Nothing limits the flow.
+    /// The grant of a flow without a limit.
     pub(super) const UNLIMITED: Grant = Grant { rate: f64::INFINITY, load: Load::Free };
 
-    /// The smaller of two.
+    /// Returns the grant with the smaller rate.
     pub(super) fn min(self, other: Grant) -> Grant {
         if other.rate < self.rate { other } else { self }
     }
 
-    /// Its code, in 16 bits: the rate to 0.1 %, from 512 bit/s on.
+    /// Encodes the grant in 16 bits. The rate is exact to 0.1 %, from 512 bit/s on.
     pub(super) fn code(self) -> u16 {
         let least = 1_u64 << MANTISSA;
         let bits = if self.rate < MOST { (self.rate.round() as u64).max(least) } else { MOST as u64 };
         let exponent = bits.ilog2() - MANTISSA;
         let half = if exponent > 0 { 1 << (exponent - 1) } else { 0 };
-        // Rounding up may carry into the exponent, which is then right too.
+        // Rounding up may carry into the exponent, which is then correct too.
         let rounded = ((bits + half) >> exponent) as u16;
         let code = ((exponent as u16) << MANTISSA) + (rounded - least as u16);
         (code.min(u16::MAX >> 2) << 2) | self.load as u16
     }
 
-    /// What a code says.
+    /// Decodes a grant.
     pub(super) fn of_code(code: u16) -> Grant {
         let (exponent, mantissa) = (code >> (MANTISSA + 2), code >> 2 & ((1 << MANTISSA) - 1));
         let rate = ((1 << MANTISSA | u64::from(mantissa)) << exponent) as f64;
@@ -84,7 +84,7 @@ impl Grant {
         if rate < MOST { Grant { rate, load } } else { Grant::UNLIMITED }
     }
 
-    /// The grant of a Data, if it has one.
+    /// Returns the grant of a Data, if it has one.
     pub(super) fn of(data: &Packet) -> Option<Grant> {
         let code = data.header().signals.value(&GRANT)?;
         Some(Grant::of_code(u16::try_from(code).unwrap_or(u16::MAX)))
@@ -101,27 +101,27 @@ impl Grant {
     }
 }
 
-/// A grant is said again if its code differs by more steps of 0.1 %, and in each so many Data: in rows, the first of which
-/// begins with the change.
+/// A grant is repeated if its code differs by more than this number of steps of 0.1 %, and at this period of
+/// Data. Repetitions come in runs, the first of which begins with the change.
 const STEPS: u16 = 2;
 const SAID_EACH: u32 = 8;
 
-/// The grants that a neighbour has heard of: Data without a grant mean the one before.
+/// The grants that a neighbour has received. A Data without a grant repeats the previous one.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     index: FlowIndex,
-    /// The code of a flow that was said last, and in how many Data it was not since.
+    /// For each flow: the code that was sent last, and the number of Data since without it.
     last: Vec<(u16, u32)>,
     free: Vec<u32>,
 }
 
 impl Said {
-    /// Whether it has heard of a flow.
+    /// Returns whether the neighbour has received a grant for a flow.
     pub(super) fn knows(&self, key: FlowKey) -> bool {
         self.index.find(key).is_some()
     }
 
-    /// A Data leaves: removes its grant if the neighbour knows that.
+    /// Removes the grant of a leaving Data if the neighbour knows it.
     pub(super) fn leave_out(&mut self, data: &mut Packet) {
         let Some(grant) = Grant::of(data) else { return };
         if data.flow.prefix == NO_PREFIX {
@@ -147,7 +147,7 @@ impl Said {
         }
     }
 
-    /// A prefix is forgotten.
+    /// Removes the state of a prefix.
     pub(super) fn forget(&mut self, prefix: PrefixId) {
         for place in self.index.of_prefix(prefix) {
             self.free.push(place);
@@ -156,10 +156,10 @@ impl Said {
     }
 }
 
-/// A link is no faster, bit/s: a neighbour that says so does not tell the truth.
+/// The largest rate of a link that is accepted from a neighbour, bit/s.
 const MOST_LINK: f64 = 1e12;
 
-/// Takes the rate of its link out of a packet, bit/s; 0 if the neighbour does not know it.
+/// Removes the link's rate from a packet and returns it, bit/s; 0 if the neighbour does not know it.
 pub(super) fn take_link_rate(packet: &mut Packet) -> Option<f64> {
     let rate = packet.header().signals.value(&LINK_RATE)?;
     packet.header_mut().signals.clear(&LINK_RATE);
@@ -171,8 +171,8 @@ pub(super) fn write_link_rate(packet: &mut Packet, rate: f64) {
     packet.header_mut().signals.set(&LINK_RATE, rate as u64);
 }
 
-/// Whether a packet says what each so many say: so many in a row do, then none for as long. Packets of the same length in a row
-/// leave a host by one system call.
+/// Returns whether the packet with this number carries a periodic report. `each` successive packets do, then
+/// as many do not. A host sends successive packets of the same length with one system call.
 pub(super) fn is_said(number: u32, each: u32) -> bool {
     const ROW: u32 = 4;
     number % (ROW * each) < ROW

@@ -1,7 +1,7 @@
-//! The next hops of a flow: what they grant, and which of them is next.
+//! The next hops of a flow, their grants, and the choice between them.
 //!
-//! Next hops get Interests in proportion to v_u·g_u (smooth weighted round robin). v_u is 1 unless the flow needs less than
-//! it may have: then it leaves the links that others need (Kelly and Voice 2005).
+//! Next hops get Interests in proportion to v_u·g_u (smooth weighted round robin). v_u is 1 unless the flow
+//! needs less than it may have. Then the flow avoids the links that others need (Kelly and Voice 2005).
 
 use smallvec::SmallVec;
 use weir_core::ids::FaceId;
@@ -9,25 +9,26 @@ use weir_core::units::{Span, Time};
 
 use super::signals::{Grant, Load};
 
-/// A next hop that gave nothing for so long, while others did, has no part in S.
+/// A next hop without Data for this time, while others had some, has no part in S.
 const MEMORY: Span = Span::from_secs(10);
-/// After so many losses in a row a next hop grants nothing.
+/// After this number of successive losses a next hop grants nothing.
 const LOSSES: u8 = 3;
-/// A flow needs less than it may have below this part of S; a next hop has room for all of it below this part of its grant.
+/// A flow needs less than it may have if it uses less than this part of S. A next hop has room for the whole
+/// flow if this part of its grant suffices.
 const NEEDS_LESS: f64 = 0.85;
 const ROOM: f64 = 0.8;
-/// How fast v_u moves, and its least.
+/// The step of v_u, and its smallest value.
 const STEP: f64 = 0.1;
 const LEAST_WEIGHT: f64 = 0.001;
 
-/// A next hop.
+/// The state of a next hop.
 #[derive(Clone, Copy, Debug)]
 struct Upstream {
     face: FaceId,
-    /// g_u; `None` if nothing came.
+    /// g_u; `None` before the first Data.
     grant: Option<Grant>,
     heard: Time,
-    /// Of the round robin.
+    /// The credit of the round robin.
     credit: f64,
     losses: u8,
     rtt: Option<Span>,
@@ -44,7 +45,7 @@ impl Upstreams {
         self.0.iter_mut().find(|up| up.face == face)
     }
 
-    /// A next hop may be asked: whether it is new.
+    /// Adds a next hop. Returns whether it is new.
     pub(super) fn add(&mut self, face: FaceId) -> bool {
         let is_new = self.of(face).is_none();
         if is_new {
@@ -54,23 +55,23 @@ impl Upstreams {
         is_new
     }
 
-    /// Those that gave a Data in the time remembered before the latest one.
+    /// Iterates over the next hops with a Data in the remembered time before the latest one.
     fn recent(&self) -> impl Iterator<Item = &Upstream> {
         let latest = self.0.iter().map(|up| up.heard).max().unwrap_or(Time::ZERO);
         self.0.iter().filter(move |up| latest.since(up.heard) <= MEMORY)
     }
 
-    /// S, what they grant together, bit/s: 0 if nothing came, infinite if one limits nothing.
+    /// Returns S, the sum of their grants, bit/s: 0 before any Data, infinite if one has no limit.
     pub(super) fn granted(&self) -> f64 {
         self.recent().filter_map(|up| up.grant).map(|grant| grant.rate).sum()
     }
 
-    /// Whether some were asked, and none has answered.
+    /// Returns whether Interests were sent, and none was answered.
     pub(super) fn is_waiting(&self) -> bool {
         !self.0.is_empty() && self.0.iter().all(|up| up.heard == Time::ZERO)
     }
 
-    /// How full the links are that limit them.
+    /// Returns the load of the links that limit them.
     pub(super) fn load(&self) -> Load {
         let is = |load| move |up: &Upstream| up.grant.is_some_and(|grant| grant.load == load);
         if self.recent().any(is(Load::Free)) {
@@ -82,12 +83,12 @@ impl Upstreams {
         }
     }
 
-    /// When a next hop last gave a Data.
+    /// Returns the time of the latest Data from a next hop.
     pub(super) fn heard(&mut self, face: FaceId) -> Time {
         self.of(face).map_or(Time::ZERO, |up| up.heard)
     }
 
-    /// A Data came from a next hop, with a grant or as before.
+    /// Counts a Data from a next hop, with a new grant or the previous one.
     pub(super) fn on_data(&mut self, now: Time, face: FaceId, granted: Option<Grant>, rtt: Option<Span>) {
         let Some(up) = self.of(face) else { return };
         up.grant = granted.or(up.grant.filter(|grant| grant.rate > 0.0)).or(Some(Grant::UNLIMITED));
@@ -98,7 +99,7 @@ impl Upstreams {
         }
     }
 
-    /// An Interest that was sent to a next hop at this time brought nothing.
+    /// Counts the loss of an Interest that was sent to a next hop at this time.
     pub(super) fn on_loss(&mut self, face: FaceId, sent: Time) {
         let Some(up) = self.of(face) else { return };
         if up.heard < sent {
@@ -117,7 +118,7 @@ impl Upstreams {
         self.0.retain(|up| up.face != face);
     }
 
-    /// The next hop for an Interest: of several that were added, by weights.
+    /// Returns the next hop for an Interest, of those that were added, by weights.
     pub(super) fn choose(&mut self, faces: &[FaceId]) -> FaceId {
         if let [only] = faces {
             return *only;
@@ -129,7 +130,7 @@ impl Upstreams {
         }
         let (known, sum) = ups.iter().filter_map(rate).fold((0, 0.0), |(n, sum), rate| (n + 1, sum + rate));
         let mean = if sum > 0.0 { sum / f64::from(known) } else { 1.0 };
-        // One of which nothing is known counts as the mean; if none grants anything, all are alike.
+        // A next hop without a grant counts as the mean; if none grants anything, all are equal.
         let weigh = |up: &Upstream| if sum > 0.0 { up.weight * rate(up).unwrap_or(mean) } else { 1.0 };
         let all: f64 = ups.iter().map(weigh).sum();
         let mut best = (faces[0], f64::NEG_INFINITY);
@@ -145,14 +146,14 @@ impl Upstreams {
         best.0
     }
 
-    /// An Interest goes to a next hop.
+    /// Charges a next hop for an Interest.
     pub(super) fn charge(&mut self, face: FaceId) {
         self.of(face).into_iter().for_each(|up| up.credit -= 1.0);
     }
 
-    /// Moves v_u, where `used` bit/s of S are asked for. A flow that needs less than it may have keeps to its nearest next hop
-    /// that has room for all of it, or else leaves those whose links are full. A flow that needs all never shifts: then S
-    /// would not be reached.
+    /// Adjusts v_u. `used` bit/s of S are requested. A flow that needs less than it may have uses its nearest
+    /// next hop that has room for all of it, or else avoids those with full links. A flow that needs
+    /// everything never shifts, because then S would not be reached.
     pub(super) fn coordinate(&mut self, used: f64) {
         if self.0.len() < 2 {
             return;
@@ -193,7 +194,7 @@ mod tests {
         Some(Grant { rate, load })
     }
 
-    /// Next hops with these grants, Mb/s.
+    /// Returns next hops with these grants, Mb/s.
     fn ups(grants: &[f64]) -> Upstreams {
         let mut ups = Upstreams::default();
         for (face, mbps) in FACES.into_iter().zip(grants) {
@@ -208,7 +209,7 @@ mod tests {
         ups
     }
 
-    /// How many of so many Interests go to each.
+    /// Returns how many of `interests` Interests go to each next hop.
     fn divided<const N: usize>(ups: &mut Upstreams, faces: [FaceId; N], interests: u32) -> [u32; N] {
         let mut to = [0; N];
         for face in faces {
@@ -286,7 +287,7 @@ mod tests {
         (0..100).for_each(|_| two.coordinate(8.5e6));
         let to = divided(&mut two, faces, 90);
         assert!(to[0].abs_diff(60) <= 2, "{to:?}");
-        // The nearest link is full of what others want.
+        // The nearest link is filled by other flows.
         two.on_data(at(1000), FACES[0], says(6e6, Load::Full), None);
         two.on_data(at(1000), FACES[1], says(6e6, Load::Free), None);
         (0..100).for_each(|_| two.coordinate(2e6));

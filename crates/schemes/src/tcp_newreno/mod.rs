@@ -39,9 +39,10 @@
 //! 7. **A Nack has the effect of a third duplicate ACK.** TCP has no Nacks.
 //! 8. **cwnd does not grow while less than half of it is used.** All window schemes in Weir have this rule. RFC 5681
 //!    has no such rule.
-//! 9. **Data of nearer caches are no duplicate ACKs.** If several nodes answer Interests of one consumer, Data come out of
-//!    order without a loss. TCP has one sender. A Data from nearer than those that were overtaken before acknowledges its own
-//!    segment. If the path becomes more than twice as long, the consumer forgets ssthresh.
+//! 9. **Data of nearer caches are no duplicate ACKs.** If several nodes answer Interests of one consumer,
+//!    Data come out of order without a loss. TCP has one sender. A Data from nearer than those that were
+//!    overtaken before acknowledges its own segment. If the path becomes more than twice as long, the
+//!    consumer forgets ssthresh.
 //! 10. **There are no selective acknowledgements.** ns-3 has them by default, and the article does not say whether it
 //!     uses them.
 
@@ -63,7 +64,7 @@ use sender::Sender;
 
 const TIME: RangeInclusive<Span> = Span::from_micros(1)..=Span::from_secs(10);
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "tcp-newreno",
     title: "TCP NewReno with the sender's state at the consumer, and CoDel in the routers",
@@ -78,7 +79,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 parameters! {
-    /// The scheme.
+    /// The plug-in of TCP NewReno.
     #[derive(Clone, Copy, Debug)]
     pub struct TcpNewReno {
         sender: sender::Settings = group;

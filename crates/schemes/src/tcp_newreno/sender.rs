@@ -23,15 +23,15 @@ use weir_core::units::{Span, Time};
 
 use crate::window::{KnownPath, LARGEST_WINDOW};
 
-/// So many duplicate ACKs tell of a loss (RFC 5681, section 3.2).
+/// The number of duplicate ACKs that signal a loss (RFC 5681, section 3.2).
 const DUPLICATES: u32 = 3;
-/// The loss window, LW.
+/// The loss window, LW, segments.
 const LOSS_WINDOW: f64 = 1.0;
-/// The least ssthresh (RFC 5681, (4)).
+/// The smallest ssthresh, segments (RFC 5681, (4)).
 const LEAST_THRESHOLD: f64 = 2.0;
 
 parameters! {
-    /// Its parameters.
+    /// The sender's parameters.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Settings {
         /// initial W, packets
@@ -43,7 +43,8 @@ parameters! {
     }
 }
 
-/// RFC 6298: first 1 s, no more than 60 s; ns-3's clock granularity, G, is 1 ms.
+/// Returns the RTO's parameters by RFC 6298: initially 1 s, at most 60 s. ns-3's clock granularity, G, is 1
+/// ms.
 fn rto(min: Span) -> RtoConfig {
     RtoConfig {
         initial: Span::from_secs(1),
@@ -58,11 +59,11 @@ fn rto(min: Span) -> RtoConfig {
 enum Phase {
     /// Slow start or congestion avoidance.
     Open,
-    /// With whether a partial ACK came.
+    /// Fast recovery, with whether a partial ACK came.
     FastRecovery { is_partial: bool },
 }
 
-/// The sender's state.
+/// The state of the sender.
 #[derive(Debug)]
 pub(super) struct Sender {
     initial_window: f64,
@@ -74,23 +75,25 @@ pub(super) struct Sender {
     phase: Phase,
     /// SND.UNA: the oldest segment without an ACK.
     una: u64,
-    /// The segment after the newest one that was sent; `None`: none was.
+    /// The segment after the newest one that was sent; `None` before the first.
     end: Option<u64>,
-    /// Segments behind `una` that came, and that cwnd counts as in flight: fast recovery makes it as much larger.
+    /// The number of received segments after `una` that cwnd counts as in flight: fast recovery inflates cwnd
+    /// by as many.
     arrived: u64,
-    /// Segments behind `una` that came from nearby: cwnd does not count them.
+    /// The number of segments after `una` that came from a near cache. cwnd does not count them.
     nearby: u64,
-    /// The newest segment when a loss was answered last.
+    /// The newest segment at the latest reaction to a loss.
     recover: Option<u64>,
     dupacks: u32,
-    /// Segments that limited transmit let go since the last ACK that was no duplicate.
+    /// The number of segments that limited transmit sent since the last ACK that was no duplicate.
     limited: u64,
-    /// A segment leaves whatever cwnd says: the retransmission of fast retransmit or of a partial ACK.
+    /// Whether a segment leaves regardless of cwnd: the retransmission of fast retransmit or of a partial
+    /// ACK.
     is_due: bool,
-    /// When the retransmission timer is over.
+    /// The time at which the retransmission timer expires.
     expires: Time,
     last_sent: Time,
-    /// The segment that the timer was over for last.
+    /// The segment of the latest timeout.
     timed_out: Option<u64>,
 }
 
@@ -118,17 +121,19 @@ impl Sender {
         }
     }
 
-    /// FlightSize, without segments that came before the loss under repair: those left the network long ago.
+    /// Returns FlightSize, without segments that came before the loss under repair: they left the network
+    /// long ago.
     fn flight(&self, pending: u32) -> u64 {
         u64::from(pending).saturating_add(self.arrived)
     }
 
-    /// Whether segments that were lost when `recover` was set are still being retransmitted.
+    /// Returns whether segments that were lost when `recover` was set are still being retransmitted.
     fn is_recovering(&self) -> bool {
         self.recover.is_some_and(|recover| self.una <= recover)
     }
 
-    /// Limited transmit (RFC 3042): the first two duplicate ACKs let a new segment go each, cwnd does not change.
+    /// Limited transmit (RFC 3042): the first two duplicate ACKs permit a new segment each. cwnd does not
+    /// change.
     fn extra(&self) -> u32 {
         if self.phase == Phase::Open && !self.is_recovering() { self.dupacks.min(DUPLICATES - 1) } else { 0 }
     }
@@ -137,7 +142,7 @@ impl Sender {
         self.rtt.rto().min(self.lifetime)
     }
 
-    /// RFC 6298, (5.3); (5.2) where nothing is out.
+    /// RFC 6298, (5.3); (5.2) if nothing is outstanding.
     fn restart_timer(&mut self, now: Time, pending: u32) {
         self.expires = if pending > 0 { now + self.rto() } else { Time::NEVER };
     }
@@ -148,7 +153,8 @@ impl Sender {
         self.ssthresh = (flight.saturating_sub(self.limited) as f64 / 2.0).max(LEAST_THRESHOLD);
     }
 
-    /// An ACK that covers new segments, up to `una`. Returns the segments that are lost because of it.
+    /// Handles an ACK that covers new segments, up to `una`. Returns the segments that are lost because of
+    /// it.
     fn on_ack(&mut self, una: u64, now: Time, pending: u32) -> Range<u64> {
         let before = self.flight(pending).saturating_add(1);
         let nearby = self.nearby.min(una - self.una - 1);
@@ -168,7 +174,7 @@ impl Sender {
                 return self.send_again();
             }
             Phase::FastRecovery { .. } => {
-                // Option 1 of RFC 6582, section 3.2, step 3: no burst where little is out.
+                // Option 1 of RFC 6582, section 3.2, step 3: it prevents a burst if little is outstanding.
                 self.cwnd = self.ssthresh.min(f64::from(pending.max(1)) + 1.0);
                 (self.phase, self.is_due) = (Phase::Open, false);
             }
@@ -186,7 +192,8 @@ impl Sender {
         self.cwnd = self.cwnd.min(LARGEST_WINDOW);
     }
 
-    /// A Data of a cache that has overtaken Data from farther away. It is no duplicate ACK, and acknowledges its own segment.
+    /// Handles a Data of a cache that has overtaken Data from farther away. It is no duplicate ACK, and
+    /// acknowledges its own segment.
     fn on_nearby(&mut self, pending: u32) {
         self.nearby = self.nearby.saturating_add(1);
         if self.phase == Phase::Open && self.is_used(self.flight(pending).saturating_add(1)) {
@@ -194,12 +201,12 @@ impl Sender {
         }
     }
 
-    /// Whether half of cwnd was used by so many segments.
+    /// Returns whether `flight` segments used half of cwnd.
     fn is_used(&self, flight: u64) -> bool {
         2.0 * flight as f64 >= self.cwnd
     }
 
-    /// A duplicate ACK. Returns the segments that are lost because of it.
+    /// Handles a duplicate ACK. Returns the segments that are lost because of it.
     fn on_duplicate(&mut self, pending: u32) -> Range<u64> {
         self.arrived = self.arrived.saturating_add(1);
         if self.phase != Phase::Open {
@@ -214,12 +221,12 @@ impl Sender {
         0..0
     }
 
-    /// Whether the ACK covers more than `recover` (RFC 6582, section 3.2, step 2).
+    /// Returns whether the ACK covers more than `recover` (RFC 6582, section 3.2, step 2).
     fn may_retransmit(&self) -> bool {
         self.recover.is_none_or(|recover| self.una > recover.saturating_add(1))
     }
 
-    /// Steps 2 and 3 of RFC 5681, section 3.2: the segments that made duplicates have left the network.
+    /// Steps 2 and 3 of RFC 5681, section 3.2: the segments that caused duplicates have left the network.
     fn enter_recovery(&mut self, flight: u64) {
         self.halve(flight);
         self.limited = 0;
@@ -237,10 +244,10 @@ impl Sender {
         self.una..self.una.saturating_add(1)
     }
 
-    /// The timer expired (RFC 6298, (5.4) to (5.6); RFC 5681, section 3.1; RFC 6582, section 3.2, step 4), with this
-    /// number of segments in the network.
+    /// Handles the expiry of the timer (RFC 6298, (5.4) to (5.6); RFC 5681, section 3.1; RFC 6582, section
+    /// 3.2, step 4), with this number of segments in the network.
     fn time_out(&mut self, pending: u32) {
-        // Of a segment that has timed out before, FlightSize says no more.
+        // For a segment that has timed out before, FlightSize gives no new information.
         if self.timed_out != Some(self.una) {
             self.limited = 0;
             self.halve(u64::from(pending));
@@ -251,7 +258,7 @@ impl Sender {
         self.phase = Phase::Open;
         (self.dupacks, self.arrived, self.limited, self.is_due) = (0, 0, 0, true);
         self.rtt.back_off();
-        // It starts anew with the retransmission.
+        // The timer starts again with the retransmission.
         self.expires = Time::NEVER;
     }
 }
@@ -301,7 +308,8 @@ impl FlowControl for Sender {
         };
     }
 
-    /// Its lifetime is over. Those that left before the last timeout tell of the same one.
+    /// Handles the end of an Interest's lifetime. Interests that left before the last timeout belong to the
+    /// same loss.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
         if self.phase != Phase::Open || !self.is_recovering() || self.recover < Some(ev.segment) {
             self.time_out(ev.pending.saturating_add(1));
@@ -328,7 +336,7 @@ impl FlowControl for Sender {
         ev.lost = self.una..self.end.unwrap_or(self.una);
     }
 
-    /// The timer of [`FlowControl::next_deadline`] is over before.
+    /// The timer of [`FlowControl::next_deadline`] expires earlier.
     fn timeout(&self, _rto: Span, lifetime: Span) -> Span {
         lifetime
     }
@@ -363,7 +371,7 @@ mod tests {
         Time::ZERO + MS * ms
     }
 
-    /// The core's consumer with this sender, and a test for a network.
+    /// The core's consumer with this sender, and a test in the place of the network.
     struct Bench {
         consumer: Consumer,
         sender: Watched<Sender>,
@@ -402,7 +410,7 @@ mod tests {
             Bench { consumer, sender, pool: PacketPool::new(), prefix, now: Time::ZERO }
         }
 
-        /// In congestion avoidance with the segments 0 to `window` - 1 under way.
+        /// A sender in congestion avoidance, with the segments 0 to `window` - 1 pending.
         fn steady(window: u64) -> Bench {
             let mut bench = Bench::new(None);
             bench.sender.look().cwnd = window as f64;
@@ -411,7 +419,7 @@ mod tests {
             bench
         }
 
-        /// Segments of the Interests that leave now.
+        /// Returns the segments of the Interests that leave now.
         fn sent(&mut self) -> Vec<u64> {
             let mut segments = Vec::new();
             while let Some(id) = self.consumer.poll_send(self.now, &mut self.pool) {
@@ -429,7 +437,7 @@ mod tests {
             packet
         }
 
-        /// Its Data comes, a millisecond after the last: what leaves then.
+        /// Delivers the Data of a segment, a millisecond after the last one. Returns what leaves then.
         fn data(&mut self, segment: u64) -> Vec<u64> {
             self.now += MS;
             let data = self.packet(segment, Kind::Data);
@@ -441,7 +449,7 @@ mod tests {
             segments.into_iter().map(|segment| self.data(segment)).collect()
         }
 
-        /// Nothing comes until then: when the consumer does something, and what leaves.
+        /// Waits until `until`, with no Data. Returns the times at which the consumer acts, and what leaves.
         fn wait(&mut self, until: Time) -> Vec<(Time, Vec<u64>)> {
             let mut sent = Vec::new();
             while self.consumer.next_deadline() <= until {
@@ -477,7 +485,7 @@ mod tests {
         assert!((steady.cwnd() - 11.0).abs() < 0.05, "{}", steady.cwnd());
     }
 
-    /// RFC 6582, section 3.2, by hand: of the ten segments 0 to 9 two are lost, 0 and 4.
+    /// RFC 6582, section 3.2, by hand: of the ten segments 0 to 9, two are lost, 0 and 4.
     #[test]
     fn two_losses_of_a_window_are_recovered_one_a_round_trip() {
         let mut bench = Bench::steady(10);
@@ -488,15 +496,15 @@ mod tests {
         assert_eq!(bench.data(3), [0]);
         assert_eq!((bench.ssthresh(), bench.cwnd()), (5.0, 8.0));
         assert_eq!(bench.sender.look().recover, Some(11));
-        // Each duplicate inflates; the 12 that are out let nothing go before cwnd is 13.
+        // Each duplicate inflates cwnd. With 12 outstanding segments, none leaves before cwnd is 13.
         assert_eq!(bench.each([5, 6, 7, 8]), [[0; 0]; 4]);
         assert_eq!(bench.each([9, 10, 11]), [[12], [13], [14]]);
         assert_eq!(bench.cwnd(), 15.0);
-        // The partial ACK covers 0 to 3: 15 - 4 + 1, and 4 again.
+        // The partial ACK covers 0 to 3: 15 - 4 + 1, and 4 is retransmitted.
         assert_eq!(bench.data(0), [4, 15]);
         assert_eq!((bench.cwnd(), bench.is_open()), (12.0, false));
         assert_eq!(bench.each([12, 13]), [[16], [17]]);
-        // The full ACK covers 4 to 13. 14 to 17 are out.
+        // The full ACK covers 4 to 13. 14 to 17 are outstanding.
         assert_eq!(bench.data(4), [18]);
         assert_eq!((bench.cwnd(), bench.ssthresh(), bench.is_open()), (5.0, 5.0, true));
         assert_eq!(bench.consumer.counters().retransmitted, 2);
@@ -513,7 +521,7 @@ mod tests {
         assert!(!bench.is_open());
     }
 
-    /// When the full ACK comes nothing is out: cwnd is 2, and slow start leads to ssthresh.
+    /// Nothing is outstanding when the full ACK comes. cwnd is 2, and slow start leads to ssthresh.
     #[test]
     fn the_full_ack_makes_no_burst_where_little_is_out() {
         let mut bench = Bench::new(Some(10));
@@ -524,7 +532,7 @@ mod tests {
         assert_eq!((bench.ssthresh(), bench.cwnd(), bench.is_open()), (5.0, 2.0, true));
     }
 
-    /// RFC 6582, section 3.2, step 2: the segment behind `recover` is lost, and every later one comes.
+    /// RFC 6582, section 3.2, step 2: the segment after `recover` is lost, and all later ones come.
     #[test]
     fn duplicates_that_cover_no_more_than_recover_retransmit_nothing() {
         let mut bench = Bench::steady(10);
@@ -550,14 +558,14 @@ mod tests {
         bench.consumer.handle_data(at(100), &bench.packet(0, Kind::Data));
         assert_eq!(bench.sent(), [10]);
         let sent = bench.wait(at(16_000));
-        // One sample of 100 ms: RTO is 1 s. The timer began with the Data.
+        // There is one sample of 100 ms, so the RTO is 1 s. The timer began with the Data.
         assert_eq!(sent, [1100, 3100, 7100, 15_100].map(|ms| (at(ms), vec![1])));
-        // FlightSize was 10, and is not asked again.
+        // FlightSize was 10, and is not computed again.
         assert_eq!((bench.cwnd(), bench.ssthresh()), (1.0, 5.0));
         assert_eq!(bench.consumer.counters().timeouts, 10 + 3);
     }
 
-    /// 0 to 11 are out, the last two by limited transmit. 3 and 4 come; the others are lost.
+    /// 0 to 11 are outstanding, the last two by limited transmit. 3 and 4 come; the others are lost.
     #[test]
     fn after_a_timeout_slow_start_asks_for_what_is_missing() {
         let mut bench = Bench::steady(10);
@@ -565,21 +573,21 @@ mod tests {
         assert_eq!(bench.wait(at(1500)), [(at(1000), vec![0])]);
         assert_eq!((bench.cwnd(), bench.ssthresh()), (1.0, 5.0));
         assert_eq!(bench.data(0), [1, 2]);
-        // 3 and 4 are not asked for again: the ACK of 2 covers them.
+        // 3 and 4 are not requested again, because the ACK of 2 covers them.
         assert_eq!(bench.each([1, 2]), [vec![5, 6], vec![7, 8]]);
         assert_eq!(bench.cwnd(), 4.0);
-        // Three Data behind a gap that `recover` covers are no sign, and let nothing new go.
+        // Three Data behind a gap that `recover` covers are no signal, and permit no new segments.
         assert_eq!(bench.each([6, 7, 8]), [[0; 0]; 3]);
         assert!(bench.is_open());
     }
 
-    /// What came behind a gap during a recovery is no longer in the network when the next one begins. RFC 5681's FlightSize
-    /// counts it, and ssthresh would grow from one recovery to the next.
+    /// Segments that came behind a gap during a recovery are no longer in the network when the next recovery
+    /// begins. RFC 5681's FlightSize counts them, and ssthresh would grow from one recovery to the next.
     #[test]
     fn what_came_in_an_earlier_recovery_does_not_raise_ssthresh() {
         let mut bench = Bench::steady(10);
         bench.each(1..10);
-        // 10 to 14 have left since. 12 is lost, and the others come, and what they let go.
+        // 10 to 14 have left since. 12 is lost. The others come, and so do the segments that they permit.
         bench.each([10, 11]);
         bench.each(13..15);
         assert_eq!(bench.sender.look().recover, Some(11));
@@ -611,18 +619,18 @@ mod tests {
         assert_eq!(times, [1000, 2500, 4000].map(at));
     }
 
-    /// The timer restarts with each ACK, the lifetime of an Interest does not.
+    /// Each ACK restarts the timer, but not the lifetime of an Interest.
     #[test]
     fn an_interest_that_is_older_than_its_lifetime_is_a_timeout() {
         let mut bench = Bench::living(None, Span::from_millis(1200));
         bench.sent();
         bench.now = at(800);
         bench.data(0);
-        // 1 left at 0 s; 2 and 3 with the ACK.
+        // 1 left at 0 s; 2 and 3 left with the ACK.
         let sent = bench.wait(at(1300));
         assert_eq!(sent, [(at(1200), vec![1])]);
         assert_eq!(bench.cwnd(), 1.0);
-        // The others are late, and are of the same loss.
+        // The others are late, and belong to the same loss.
         bench.each([2, 3]);
         assert_eq!(bench.data(1).len(), 2);
         assert_eq!(bench.cwnd(), 2.0);

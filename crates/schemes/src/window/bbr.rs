@@ -14,36 +14,39 @@
 //!   Interests paced at gain·bandwidth, pending ≤ gain·bandwidth·min_rtt + 3 quanta
 //! ```
 //!
-//! - bandwidth: the largest delivery rate of the last ten rounds. A delivery rate is the bytes received since the
-//!   Interest was sent, divided by that time, or by the time in which they were requested if that is longer.
+//! - bandwidth: the largest delivery rate of the last ten rounds. A delivery rate is the bytes received since
+//!   the Interest was sent, divided by that time, or by the time in which they were requested if that is
+//!   longer.
 //! - min_rtt: the shortest round trip of the last 10 s, the mean of all responders.
-//! - A quantum is one packet below 1.2 Mb/s and two packets below 24 Mb/s. Above that it is what comes in 1 ms: at least
-//!   two packets, at most 64 kB. A packet is a Data, or as long as `unit` says. Hosts and links may deliver this much at
-//!   once, or late.
+//! - A quantum is one packet below 1.2 Mb/s and two packets below 24 Mb/s. Above that it is the bytes that
+//!   come in 1 ms: at least two packets, at most 64 kB. A packet is a Data, or has the size `unit`. Hosts and
+//!   links may deliver this much at once, or late.
 //!
 //! # Deviations from the article
-//! 1. Rates are of Data on the wire. W counts Interests for Data of the expected size, or by `unit` their packets. One
-//!    Interest may be pending whatever W is. The send quantum affects the window, as in the draft, but Interests leave one
-//!    by one. For W a quantum is at least a Data: less cannot leave at once. Whether a queue is drained is counted in
-//!    packets.
-//! 2. After a loss W is the pending Interests and one, once a window. Then W grows by one with each Data, up to its
-//!    target. The draft's recovery differs: W is one packet after an RTO, falls by each lost packet, stays at what is
-//!    pending for a round, and is as before at its end. A phase of gain 1.25 ends early only if a loss has cut W below
-//!    what it probes with. In the draft any loss ends it.
-//! 3. An Interest that leaves later than its pace means that the application was idle. So its sample is one of the
-//!    application, not of the network. In the draft so are the samples of all that is pending then.
+//! 1. Rates are of Data on the wire. W counts Interests for Data of the expected size, or by `unit` their
+//!    packets. One Interest may be pending at any W. The send quantum affects the window, as in the draft,
+//!    but Interests leave one by one. For W a quantum is at least a Data, because a part of a Data cannot
+//!    leave. Whether a queue is drained is counted in packets.
+//! 2. After a loss, at most once a window, W is the pending Interests plus one. Then W grows by one with each
+//!    Data, up to its target. The draft's recovery differs: W is one packet after an RTO, falls by each lost
+//!    packet, equals the pending packets for a round, and returns to its earlier value at the end. A phase of
+//!    gain 1.25 ends early only if a loss has cut W below what it probes with. In the draft any loss ends it.
+//! 3. An Interest that leaves later than its pace means that the application was idle. So its sample is one
+//!    of the application, not of the network. In the draft, this holds for the samples of all packets that
+//!    are pending then.
 //! 4. A mark is not a congestion signal, because version 1 does not know marks.
-//! 5. There is no pace before the first round trip: the first W leaves at once. The draft paces it as for a round trip
-//!    of 1 ms, which is nearly the same.
-//! 6. An Interest counts as lost when RTO is over and a window of Data could have come at the bandwidth. If a Data
-//!    takes 64 ms (8 kB at 1 Mb/s), the queue of a phase of gain 1.25 is longer than the variance in RTO. With RTO
-//!    alone each such phase would retransmit Interests whose Data are on their way.
-//! 7. `startup_window`, `down`, `margin` and `probe_rtt` are of version 3, and their defaults those of version 1. With the
-//!    first STARTUP does not lose Data where the buffer holds a BDP and three quanta. The others are for hosts that are
-//!    late: samples of the bandwidth are then too high, and the queue that this makes would stay. All other values stay
-//!    those of version 1.
-//! 8. A quantum above 24 Mb/s is two packets at least. The draft has no such bound.
-//! 9. While there is no sample of the round trip, W grows with each Data. In the draft it stays the initial window.
+//! 5. There is no pace before the first round trip: the first W leaves at once. The draft paces it as for a
+//!    round trip of 1 ms, which is nearly the same.
+//! 6. An Interest counts as lost when RTO is over and a window of Data could have come at the bandwidth. If a
+//!    Data takes 64 ms (8 kB at 1 Mb/s), the queue of a phase of gain 1.25 is longer than the variance in
+//!    RTO. With RTO alone each such phase would retransmit Interests whose Data are about to come.
+//! 7. `startup_window`, `down`, `margin` and `probe_rtt` are of version 3, and their defaults those of
+//!    version 1. With `startup_window`, the first STARTUP does not lose Data if the buffer holds a BDP and
+//!    three quanta. The others are for hosts that are late: samples of the bandwidth are then too high, and
+//!    the queue that this causes would stay. All other values are those of version 1.
+//! 8. A quantum above 24 Mb/s is at least two packets. The draft has no such bound.
+//! 9. While there is no sample of the round trip, W grows with each Data. In the draft it stays the initial
+//!    window.
 //! 10. With caches a flow has several responders (`core::responders`). By Little's law bandwidth times their mean round trip
 //!     has to be pending. A Data from nearer than half of it gives no sample of the bandwidth and ends no round.
 //!
@@ -73,37 +76,37 @@ use super::{
 };
 use crate::registry::Entry;
 
-/// 2/ln 2: the least gain that doubles the sending rate each round.
+/// 2/ln 2: the smallest gain that doubles the sending rate each round.
 const HIGH_GAIN: f64 = 2.0 / core::f64::consts::LN_2;
-/// Window gain of PROBE_BW.
+/// The window gain of PROBE_BW.
 const STEADY_GAIN: f64 = 2.0;
-/// Pacing gains of the phases of PROBE_BW.
+/// The pacing gains of the phases of PROBE_BW.
 const PHASES: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// STARTUP ends after so many rounds that do not bring so much more.
+/// STARTUP ends after this number of rounds in which the bandwidth grows by less than this factor.
 const FULL_ROUNDS: u32 = 3;
 const FULL_GROWTH: f64 = 1.25;
 /// RTpropFilterLen, and ProbeRTTDuration.
 const MIN_RTT_LASTS: Span = Span::from_secs(10);
 const PROBE_RTT_LASTS: Span = Span::from_millis(200);
-/// BBRMinPipeCwnd: two acknowledgements of TCP, each of two packets; and as many Data.
+/// BBRMinPipeCwnd: two acknowledgements of TCP, each of two packets. Here it is as many Data.
 pub(crate) const MIN_PIPE_WINDOW: f64 = 4.0;
 const MIN_PIPE_DATA: f64 = 2.0;
-/// `port`: between two Interests of PROBE_RTT.
+/// `port`: the time between two Interests of PROBE_RTT.
 const PORT_PROBE_INTERVAL: Span = Span::from_millis(250);
-/// Quanta above the BDP, so that what waits at either end does not stop the flow.
+/// The number of quanta above the BDP, so that packets that wait at either end do not stop the flow.
 const QUANTA: f64 = 3.0;
-/// BBRSetSendQuantum: below this pace it is a Data, below that one two, bytes a second; then what comes in this time, s, and
-/// no more than so many bytes.
+/// BBRSetSendQuantum: the paces below which a quantum is one packet and two packets, bytes a second; then the
+/// time whose bytes are a quantum, s, and the largest quantum, bytes.
 const SLOW: f64 = 1.2e6 / 8.0;
 const FAST: f64 = 24e6 / 8.0;
 const QUANTUM_LASTS: f64 = 1e-3;
 const MOST_OF_A_QUANTUM: f64 = 65_536.0;
 /// The longest wait, even if the estimated bandwidth is too small.
 const LONGEST_OWN_WAIT: Span = Span::from_secs(10);
-/// A later Interest is not a timer's fault, but its application's.
+/// An Interest that is late by more than this is late because of its application, and not of a timer.
 const LATE: Span = Span::from_millis(1);
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "bbr",
     title: "BBR version 1 over NDN: pace by bandwidth and round-trip time",
@@ -119,7 +122,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// The variant that is a port.
+/// The name of the variant that is a port.
 const PORT: &str = "port";
 const VARIANTS: &[Variant] = &[
     Variant { name: "article", defaults: &[] },
@@ -154,18 +157,18 @@ parameters! {
         down: f64 = number("down", 1.0..=100.0) default "1" applications "4"
             from "paper: Cardwell et al.; `weir get` has 4, in which the largest queue of W drains, a BDP: \
                   draft-ietf-ccwg-bbr, BBRIsTimeToCruise, has no limit";
-        /// part of the bandwidth that the pace is below it
+        /// part by which the pace is below the bandwidth
         margin: f64 = number("margin", 0.0..=0.5) default "0" applications "0.01"
             from "paper: Cardwell et al.; `weir get` has 0.01: draft-ietf-ccwg-bbr, BBR.PacingMarginPercent, \
                   and Linux";
-        /// part of the BDP that may be pending in PROBE_RTT, where four packets and two Data are less
+        /// part of the BDP that may be pending in PROBE_RTT; at least four packets, and at least two Data
         probe_rtt: f64 = number("probe_rtt", 0.0..=1.0) default "0" applications "0.5"
             from "paper: Cardwell et al., four packets; `weir get` has 0.5: draft-ietf-ccwg-bbr, \
                   BBR.ProbeRTTCwndGain";
     }
 }
 
-/// Losses only, and once a window.
+/// The congestion signals: losses only, at most once a window.
 const REACTION: Reaction = Reaction {
     signs: Signs { marks: false, losses: true },
     guard: Guard { marks: true, losses: true, by: Recovery::Sending, add_rtt: 0.0 },
@@ -176,13 +179,13 @@ const REACTION: Reaction = Reaction {
 };
 
 impl Settings {
-    /// Version 1.
+    /// Returns the settings of version 1.
     pub(crate) fn article(bounds: Bounds) -> Settings {
         let startup_window = HIGH_GAIN;
         Settings { is_port: false, bounds, startup_window, down: 1.0, margin: 0.0, probe_rtt: 0.0 }
     }
 
-    /// The part of the bandwidth that leaves.
+    /// Returns the part of the bandwidth that is used as the pace.
     fn paced(&self) -> f64 {
         1.0 - self.margin
     }
@@ -191,26 +194,26 @@ impl Settings {
 /// The record of an Interest, made when it is sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sending {
-    /// Bytes delivered until then, and when the last of them came.
+    /// The bytes delivered until then, and the time at which the last of them came.
     delivered: u64,
     delivered_at: Time,
-    /// When that Interest left whose Data came last.
+    /// The time at which the Interest of the latest Data left.
     first_sent_at: Time,
     sent_at: Time,
-    /// The application had less to ask for than the law would have let go.
+    /// Whether the application requested less than the law would have permitted.
     is_limited: bool,
 }
 
-/// The sendings whose Data may come, by their numbers, which follow each other.
+/// The records of Interests whose Data may come, by their consecutive numbers.
 #[derive(Debug, Default)]
 struct Sendings {
     kept: VecDeque<Option<Sending>>,
-    /// The number of the first one.
+    /// The number of the first record.
     first: u32,
 }
 
 impl Sendings {
-    /// No more are kept: as many as a window can be.
+    /// The largest number of records: the largest window.
     const MOST: usize = LARGEST_WINDOW as usize;
 
     fn insert(&mut self, number: u32, sending: Sending) {
@@ -233,8 +236,8 @@ impl Sendings {
     }
 }
 
-/// BtlBw: the largest sample of the last ten rounds, bytes a second. What is older is forgotten when the
-/// next sample comes, which takes its place.
+/// BtlBw: the largest sample of the last ten rounds, bytes a second. Expired samples are removed when the
+/// next sample comes.
 #[derive(Debug, Default)]
 struct BandwidthFilter {
     best_of: [f64; 10],
@@ -262,13 +265,13 @@ impl BandwidthFilter {
 enum Mode {
     Startup,
     Drain,
-    /// In this phase since this time.
+    /// The phase, and the time since which it lasts.
     ProbeBandwidth(usize, Time),
-    /// Until this time, once W has fallen; since which round.
+    /// The end, known once W has fallen, and the round at that time.
     ProbeRtt(Option<(Time, u64)>),
 }
 
-/// The law.
+/// The state of the law.
 #[derive(Debug)]
 pub(crate) struct Bbr {
     settings: Settings,
@@ -281,35 +284,36 @@ pub(crate) struct Bbr {
     responders: Responders,
     /// The shortest round trip, the mean of all responders.
     min_rtt: Option<Span>,
-    /// Rounds so far; the next begins with Data of an Interest sent after so many bytes were delivered.
+    /// The number of rounds so far. The next one begins with Data of an Interest sent after this many bytes
+    /// were delivered.
     round: u64,
     round_from: u64,
-    /// The bandwidth that STARTUP has to beat, and rounds that did not.
+    /// The bandwidth that STARTUP has to exceed, and the number of rounds that did not.
     full_bandwidth: f64,
     full_rounds: u32,
-    /// Bytes of a packet, and packets of a Data.
+    /// The bytes of a packet, and the packets of a Data.
     size: f64,
     packets: f64,
     window: f64,
     /// W before PROBE_RTT.
     earlier_window: f64,
-    /// Bytes a second that Interests are paced by; 0 before there is a round trip.
+    /// The pace of Interests, bytes of Data a second; 0 before the first round trip.
     pace: f64,
-    /// What leaves before more bytes were delivered met the window of PROBE_RTT: C.app_limited.
+    /// C.app_limited: Interests that leave before this many bytes are delivered met the window of PROBE_RTT.
     limited_until: Option<u64>,
-    /// The application began to ask again after nothing was pending: BBR.idle_restart.
+    /// BBR.idle_restart: whether the application began to request again after nothing was pending.
     is_restart: bool,
-    /// `port`: when the round trip was probed, or DRAIN ended.
+    /// `port`: the time of the last probe of the round trip, or of the end of DRAIN.
     probed_at: Time,
 }
 
 impl Bbr {
-    /// W, packets, that a rate like the bandwidth fills with this gain: BBRInflight.
+    /// BBRInflight: returns W, packets, that a rate equal to the bandwidth fills with this gain.
     fn inflight(&self, gain: f64) -> Option<f64> {
         Some(gain * self.bdp()? + QUANTA * self.quantum())
     }
 
-    /// BBR.send_quantum, packets. The authors' port has no quanta: three packets.
+    /// Returns BBR.send_quantum, packets. The authors' port has no quanta: it is one packet.
     fn quantum(&self) -> f64 {
         if self.settings.is_port || self.pace < SLOW {
             1.0
@@ -320,28 +324,29 @@ impl Bbr {
         }
     }
 
-    /// What W grows to, packets: three quanta above the BDP, and a quantum is no less than a Data, since less cannot leave.
+    /// Returns the target of W, packets: three quanta above the BDP. A quantum is at least a Data, because a
+    /// part of a Data cannot leave.
     fn target(&self) -> f64 {
         let bdp = self.bdp().map_or(LARGEST_WINDOW, |bdp| self.window_gain() * bdp);
         bdp + QUANTA * self.quantum().max(self.packets)
     }
 
-    /// Bytes of a Data.
+    /// Returns the size of a Data, bytes.
     fn data_size(&self) -> f64 {
         self.size * self.packets
     }
 
-    /// Pending packets.
+    /// Returns the number of pending packets.
     fn pending(&self, ev: &DataReceived<'_>) -> f64 {
         f64::from(ev.pending) * self.packets
     }
 
-    /// The packets of the whole Data that W has room for.
+    /// Returns the packets of the whole Data that fit in W.
     fn whole_window(&self) -> f64 {
         (self.window / self.packets).floor() * self.packets
     }
 
-    /// BBR.filled_pipe
+    /// Returns BBR.filled_pipe.
     fn is_filled(&self) -> bool {
         self.full_rounds >= FULL_ROUNDS
     }
@@ -364,24 +369,25 @@ impl Bbr {
         }
     }
 
-    /// BDP, packets; `None` before there are samples of both.
+    /// Returns the BDP, packets; `None` before there are samples of both factors.
     fn bdp(&self) -> Option<f64> {
         let packets = self.bandwidth.best * self.min_rtt?.as_secs_f64() / self.size;
         (packets.is_finite() && packets > 0.0).then_some(packets)
     }
 
-    /// The delivery rate that a Data tells of, bytes a second, whose round trip is no shorter than this.
+    /// Returns the delivery rate that a Data gives, bytes a second, if its round trip is at least `least`.
     fn sample(&mut self, sending: &Sending, now: Time, least: Option<Span>) -> Option<f64> {
         let took = now.since(sending.delivered_at).max(sending.sent_at.since(sending.first_sent_at));
         self.first_sent_at = sending.sent_at;
-        // Shorter than a round trip is only what answers an earlier sending.
+        // An answer in less than a round trip belongs to an earlier transmission.
         if took == Span::ZERO || least.is_some_and(|rtt| took < rtt) {
             return None;
         }
         Some((self.delivered - sending.delivered) as f64 / took.as_secs_f64())
     }
 
-    /// Takes a delivery rate in; whether a round began. A Data from nearby tells of neither.
+    /// Adds a delivery rate. Returns whether a round began. A Data from a near cache gives no rate and begins
+    /// no round.
     fn update_bandwidth(&mut self, sending: &Sending, answer: Option<Attribution>, now: Time) -> bool {
         let base = answer.map(|answer| answer.base).or(self.min_rtt);
         if base.zip(self.min_rtt).is_some_and(|(base, mean)| base * 2 < mean) {
@@ -419,7 +425,7 @@ impl Bbr {
         self.mode = Mode::ProbeBandwidth(phase, now);
     }
 
-    /// Any phase of PROBE_BW but the one of gain 3/4; that one for `port`.
+    /// Returns a random phase of PROBE_BW other than that of gain 3/4; for `port`, that one.
     fn first_phase(&self, ev: &mut DataReceived<'_>) -> usize {
         if self.settings.is_port {
             return 1;
@@ -439,8 +445,8 @@ impl Bbr {
         if self.settings.is_port || gain == 1.0 {
             lasted
         } else if gain > 1.0 {
-            // Until what it probes with is on its way; where a loss has cut W, or W is but a few packets,
-            // that will not be.
+            // The phase lasts until the window it probes with is pending. That will not happen if a loss has
+            // cut W, or if W is only a few packets.
             lasted && (were_pending >= inflight || self.whole_window() < inflight)
         } else {
             let most = self.min_rtt.map_or(Span::ZERO, |rtt| rtt.scale(self.settings.down));
@@ -465,7 +471,7 @@ impl Bbr {
         }
     }
 
-    /// BBRCheckProbeRTT; min_rtt may be out of date.
+    /// BBRCheckProbeRTT. `is_old` is whether min_rtt may be out of date.
     fn probe_rtt(&mut self, is_old: bool, ev: &mut DataReceived<'_>) {
         let is_due = if self.settings.is_port {
             matches!(self.mode, Mode::ProbeBandwidth(..)) && ev.now.since(self.probed_at) > MIN_RTT_LASTS
@@ -495,7 +501,7 @@ impl Bbr {
         }
     }
 
-    /// W in PROBE_RTT, packets.
+    /// Returns W in PROBE_RTT, packets.
     fn probe_rtt_window(&self) -> f64 {
         let least = MIN_PIPE_WINDOW.max(MIN_PIPE_DATA * self.packets).max(self.settings.bounds.least);
         least.max(self.settings.probe_rtt * self.bdp().unwrap_or(0.0))
@@ -513,8 +519,8 @@ impl Bbr {
         }
     }
 
-    /// BBRHandleRestartFromIdle: Data after an idle time do not start PROBE_RTT, and Interests leave at the bandwidth
-    /// itself.
+    /// BBRHandleRestartFromIdle: Data after an idle time do not start PROBE_RTT, and Interests leave at the
+    /// bandwidth itself.
     fn restart(&mut self, is_late: bool) {
         self.is_restart = is_late && !self.settings.is_port;
         if self.is_restart && matches!(self.mode, Mode::ProbeBandwidth(..)) {
@@ -522,8 +528,8 @@ impl Bbr {
         }
     }
 
-    /// BBRSetPacingRate, and before there was a pace BBRInitPacingRate: until the pipe is filled it only
-    /// rises.
+    /// BBRSetPacingRate, and BBRInitPacingRate before there is a pace. Until the pipe is filled, the pace
+    /// only rises.
     fn set_pace(&mut self, rtt: Option<Span>) {
         if let Some(rtt) = rtt.filter(|rtt| self.pace == 0.0 && *rtt > Span::ZERO) {
             self.pace = HIGH_GAIN * self.settings.bounds.first() * self.size / rtt.as_secs_f64();
@@ -597,7 +603,7 @@ impl WindowLaw for Bbr {
         Some(Rate::from_bps_f64((8.0 * self.pace).max(1.0)))
     }
 
-    /// A window's worth of Data at the bandwidth: the queue that it makes itself while it probes.
+    /// Returns the time of a window of Data at the bandwidth: the law's own queue while it probes.
     fn longest_wait(&self) -> Span {
         if self.settings.is_port || self.bandwidth.best == 0.0 {
             return Span::ZERO;
@@ -649,10 +655,10 @@ impl WindowLaw for Bbr {
         self.sendings.take(ev.tag);
     }
 
-    /// All is said in `on_data`.
+    /// `on_data` does everything.
     fn increase(&mut self, _ev: &DataReceived<'_>, _packets: f64) {}
 
-    /// W becomes the pending Interests and one more.
+    /// Sets W to the pending Interests plus one.
     fn decrease(&mut self, congestion: &Congestion) {
         let left = (f64::from(congestion.pending) + 1.0) * congestion.packets;
         self.window = self.settings.bounds.clamp(self.window.min(left));
@@ -694,7 +700,7 @@ mod tests {
                 let rtt = flow.law.min_rtt.unwrap().as_millis_f64();
                 let says = format!("{mbps} Mb/s, {delay_ms} ms, {secs} s: {bandwidth} Mb/s, {rtt} ms");
                 assert!((bandwidth / mbps as f64 - 1.0).abs() < 0.05, "{says}");
-                // A Data is on the link for a while, too: 8.9 kbit of it.
+                // A Data of 8.9 kbit also takes time on the link.
                 let least = delay_ms as f64 + 8.9 / mbps as f64;
                 assert!((rtt / least - 1.0).abs() < 0.05, "{says}");
                 let used = got.bits as f64 / (mbps as f64 * 1e6 * secs as f64);
@@ -703,8 +709,8 @@ mod tests {
         }
     }
 
-    /// How long Data of 8 kB wait for the link, ms, after 4 s, sorted, where a Data comes late by up to 1 ms; and the part
-    /// of the link that is used.
+    /// Returns the times for which Data of 8 kB wait for the link, ms, after 4 s, sorted; and the used part
+    /// of the link. Each Data is late by up to 1 ms.
     fn waits(mbps: u64, down: f64, margin: f64) -> (Vec<f64>, f64) {
         let unit = Value::Text("1448 B".to_owned());
         let (down, margin) = (Value::Float(down), Value::Float(margin));
@@ -719,7 +725,7 @@ mod tests {
         (waits, got.bits as f64 / (mbps as f64 * 30e6))
     }
 
-    /// Hosts that are late make samples of the bandwidth too high.
+    /// Late hosts make samples of the bandwidth too high.
     #[test]
     fn with_the_values_for_applications_a_queue_of_a_round_trip_drains() {
         for mbps in [10, 100] {
@@ -733,10 +739,10 @@ mod tests {
         }
     }
 
-    /// With the value of `weir get`; with version 1's, most of a BDP is lost, and is sent once more.
+    /// With the value of `weir get`. With version 1's, most of a BDP is lost and sent again.
     #[test]
     fn startup_with_a_window_of_two_bdps_loses_nothing_where_the_buffer_holds_one() {
-        // 100 Mb/s for 100 ms are 1116 Data of 1120 bytes, and three quanta at 2.885 times this rate are 97.
+        // 100 Mb/s for 100 ms are 1116 Data of 1120 bytes. Three quanta at 2.885 times this rate are 97 Data.
         let pipe = Pipe { limit: 1250, early_loss: true, ..link(100, 100) };
         let lost = |window: f64| {
             let window = Value::Float(window);
@@ -757,7 +763,7 @@ mod tests {
         let flow = self::flow(&article(&ENTRY));
         let got = run(&flow, link(10, 100), 9);
         assert!(matches!(flow.look().law.mode, Mode::ProbeBandwidth(..)));
-        // Startup fills a queue of up to (gain − 1)·BDP; in PROBE_BW W is two BDP and some.
+        // STARTUP fills a queue of up to (gain − 1)·BDP. In PROBE_BW, W is a little more than two BDP.
         let after: Vec<f64> =
             got.windows.iter().filter(|(t, _)| t.as_secs_f64() > 3.0).map(|w| w.1).collect();
         let bdp = flow.look().law.bdp().unwrap();
@@ -795,7 +801,7 @@ mod tests {
 
     #[test]
     fn on_a_slow_path_its_own_queue_is_not_taken_for_loss() {
-        // A Data takes 64 ms, as one of 8 kB does at 1 Mb/s.
+        // A Data takes 64 ms, like one of 8 kB at 1 Mb/s.
         let slow =
             Pipe { rate: Some(Rate::from_bps(140_000)), delay: Span::from_millis(600), ..Pipe::default() };
         let got = run(&flow(&article(&ENTRY)), slow, 96);
@@ -824,8 +830,8 @@ mod tests {
         }
     }
 
-    /// A router that shares a link by classes can send two packets at once where it was idle, so min_rtt may be much shorter
-    /// than the time that a Data takes.
+    /// A router that shares a link by classes can send two packets at once after an idle time. So min_rtt may
+    /// be much shorter than the time of a Data.
     #[test]
     fn three_data_may_be_pending_however_short_the_path_is() {
         let unit = Value::Text("1448 B".to_owned());
@@ -891,7 +897,8 @@ mod tests {
         assert!(sendings.kept.is_empty());
     }
 
-    /// Where 200 ms are ten round trips and more, the filter would forget all but what four packets brought.
+    /// On paths where 200 ms are ten or more round trips, the filter would forget all samples except those of
+    /// four packets.
     #[test]
     fn what_probe_rtt_brings_is_not_taken_for_the_bandwidth() {
         for (mbps, delay_ms) in [(100, 20), (200, 20), (20, 20), (50, 5)] {
@@ -914,7 +921,7 @@ mod tests {
         }
     }
 
-    /// The modes that it was in, one after the other, and since when.
+    /// Returns the modes in order, with the time at which each began.
     fn modes(params: &Params, pipe: Pipe, secs: u64) -> Vec<(Time, Mode)> {
         let flow = flow(params);
         let mut modes: Vec<(Time, Mode)> = Vec::new();
@@ -944,15 +951,15 @@ mod tests {
             let [(from, phase), (to, next)] = pair else { unreachable!() };
             assert_eq!(*next, (phase + 1) % PHASES.len());
             let lasted = (*to - *from).as_millis_f64();
-            // 100 ms and the time of a Data on the link. 3/4 ends when it is drained; 1.25 goes on until it
-            // has what it wants.
+            // A phase lasts 100 ms and the time of a Data on the link. 3/4 ends when the queue is drained;
+            // 1.25 continues until its window is pending.
             let range =
                 if *phase == 1 { 0.0..=105.0 } else { 100.0..=if *phase == 0 { 300.0 } else { 105.0 } };
             assert!(range.contains(&lasted), "phase {phase}: {lasted} ms");
         }
     }
 
-    /// With a BDP of less than a packet, what W allows is less than the gain asks for.
+    /// With a BDP of less than a packet, W allows less than the gain requests.
     #[test]
     fn the_phase_of_more_ends_on_the_shortest_paths_too() {
         for delay_us in [50, 200, 700, 1500, 3000] {
@@ -993,7 +1000,7 @@ mod tests {
     fn the_port_begins_with_one_interest_and_probes_the_round_trip_by_the_clock() {
         let port = flow(&variant(&ENTRY, "port"));
         assert_eq!(port.look().law.window, 1.0);
-        // On a path that nobody else uses min_rtt is met again and again.
+        // On a path without other traffic, min_rtt is met regularly.
         let modes = modes(&variant(&ENTRY, "port"), link(10, 100), 45);
         let probes: Vec<f64> = modes
             .iter()

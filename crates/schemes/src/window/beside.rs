@@ -1,9 +1,9 @@
-//! Two consumers beside each other over one drop-tail link of 20 Mb/s. One has Data of one packet, as a flow of TCP has
-//! segments; the other has Data of 8 kB, which travel as packets of 1400 bytes. A Data is lost if one of its packets is, and
-//! those of its packets that were not lost use the link all the same. Hosts are late by up to the time of a long Data on the
-//! link, chosen at random, or punctual. Where they are punctual, a flow whose packets come just behind those that leave
-//! loses none (S. Floyd, V. Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992), and here this is the
-//! flow of long Data.
+//! Two consumers share one drop-tail link of 20 Mb/s. One has Data of one packet, like the segments of a TCP
+//! flow. The other has Data of 8 kB, which travel as packets of 1400 bytes. A Data is lost if one of its
+//! packets is, and its other packets use the link nevertheless. Hosts are late by a random time of up to that
+//! of a long Data on the link, or they are punctual. With punctual hosts, a flow whose packets arrive just
+//! after a packet has left loses none (S. Floyd, V. Jacobson, "On Traffic Phase Effects in Packet-Switched
+//! Gateways", 1992). Here this is the flow of long Data.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use crate::registry::Entry;
 
 const RATE: Rate = Rate::from_mbps(20);
 const FRAGMENT: u64 = 1400;
-/// Content of a Data, bytes: so that one of them is a packet of TCP, and a segment of `weir put`.
+/// The content of a short Data, which travels as one packet like a TCP segment, and of a segment of `weir put`; bytes.
 const SHORT: u32 = 1380;
 const LONG: u32 = 8000;
 
 /// A drop-tail link.
 struct Link {
     rtt: Span,
-    /// What it sends in so long may wait.
+    /// The buffer holds what the link sends in this time.
     buffer: Span,
     are_hosts_late: bool,
     busy_until: Time,
@@ -34,7 +34,7 @@ struct Link {
 }
 
 impl Link {
-    /// When a Data that leaves at `now` has come, if all of it does.
+    /// Returns the arrival time of a Data that leaves at `now`; `None` if a part of it is lost.
     fn pass(&mut self, now: Time, data: &Packet) -> Option<Time> {
         let (mut left, mut is_whole) = (data.wire_len(), true);
         while left > 0 {
@@ -54,7 +54,7 @@ impl Link {
     }
 }
 
-/// One of the two.
+/// One of the two flows.
 struct Flow {
     consumer: Consumer,
     content: u32,
@@ -68,7 +68,7 @@ impl Flow {
     }
 }
 
-/// A scheme's flow control with this unit, and these other parameters.
+/// Returns a scheme's flow control with this unit and these other parameters.
 fn control(entry: &Entry, unit: &str, more: &[(&str, &str)]) -> Box<dyn FlowControl> {
     let all = [("unit", unit)].into_iter().chain(more.iter().copied());
     let given: Vec<_> = all.map(|(key, value)| (key, Value::parse(value))).collect();
@@ -76,8 +76,8 @@ fn control(entry: &Entry, unit: &str, more: &[(&str, &str)]) -> Box<dyn FlowCont
     (entry.build)(&params).flow_control(&pipe::FLOW)
 }
 
-/// Goodput of two flow controls, the first with long Data, the second with Data of a packet each, as parts of the link; over
-/// a minute, from the tenth second on.
+/// Returns the goodput of two flow controls as parts of the link, over a minute, from the tenth second on.
+/// The first has long Data, the second has Data of one packet.
 fn shares(
     controls: [Box<dyn FlowControl>; 2],
     begins_s: [u64; 2],
@@ -129,7 +129,8 @@ fn shares(
     }
 }
 
-/// What the flow of long Data has of what the other has, for both orders of beginning.
+/// Returns the goodput of the flow of long Data divided by that of the other flow, for both orders of
+/// starting.
 fn ratios(entry: &Entry, unit: &str, path: (u64, u64)) -> [f64; 2] {
     [[0, 1], [1, 0]].map(|begins| {
         let controls = [control(entry, unit, &[]), control(entry, "0 B", &[])];
@@ -147,14 +148,15 @@ fn long_data_that_count_as_their_packets_share_with_flows_of_single_packets() {
                 assert!((1.0 / 1.5..=1.5).contains(&ratio), "{}, {path:?}: {ratio}", entry.name);
             }
         }
-        // Over 100 ms the flow that begins first has more for longer than this lasts: neither is to have more in both orders.
+        // Over 100 ms the flow that starts first has more for longer than this test lasts. So neither flow
+        // may have more in both orders.
         let [first, second] = ratios(entry, "1448 B", (100, 100));
         let bias = (first * second).sqrt();
         assert!((1.0 / 1.5..=1.5).contains(&bias), "{}: {first}, {second}", entry.name);
     }
 }
 
-/// The geometric mean of what the flow of long Data has of what the other has, over both orders, where hosts are punctual.
+/// Returns the geometric mean of that ratio over both orders, with punctual hosts.
 fn punctual(entry: &Entry, spread: &str, path: (u64, u64)) -> f64 {
     let ratios = [[0, 1], [1, 0]].map(|begins| {
         let controls = [control(entry, "1448 B", &[("spread", spread)]), control(entry, "0 B", &[])];
@@ -180,7 +182,7 @@ fn long_data_that_count_as_one_packet_take_more() {
     }
 }
 
-/// A consumer of QSCCP whom nobody tells a rate.
+/// The consumer is one of QSCCP without a reported rate.
 #[test]
 fn a_consumer_that_probes_shares_with_cubic_and_neither_starves() {
     for path in [(20, 20), (20, 100), (100, 100)] {

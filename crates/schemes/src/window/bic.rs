@@ -27,10 +27,10 @@ use weir_core::{choice, parameters};
 use super::{Bounds, Common, Configured, Congestion, PCON_CLIENT, WindowLaw, WindowScheme, join};
 use crate::registry::Entry;
 
-/// What the codes have in common, and where W is as near to W_max as can be.
+/// The largest distance of W from W_max that counts as equal, as in the codes, packets.
 const CLOSE: f64 = 1e-5;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "bic",
     title: "BIC over NDN: a binary search for the window",
@@ -113,18 +113,18 @@ parameters! {
 }
 
 choice! {
-    /// Where slow start ends.
+    /// The end of slow start.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum SlowStart {
         /// At ssthresh.
         Ssthresh = "ssthresh",
-        /// Also at `low_window`, whatever ssthresh is.
+        /// At `low_window` too, whatever ssthresh is.
         LowWindow = "low_window",
     }
 }
 
 impl Settings {
-    /// With the values that both codes of PCON have.
+    /// Returns the settings that both codes of PCON share.
     pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
         let (low_window, max_increment, min_increment) = (14.0, 16.0, 0.0);
         let slow_start = SlowStart::LowWindow;
@@ -132,14 +132,14 @@ impl Settings {
     }
 }
 
-/// Max probing: growth in this round trip, and W at its end.
+/// Max probing: the growth in this round trip, and W at its end.
 #[derive(Clone, Copy, Debug)]
 struct Probing {
     step: f64,
     until: f64,
 }
 
-/// The law.
+/// The state of the law.
 #[derive(Debug)]
 pub(crate) struct Bic {
     settings: Settings,
@@ -161,7 +161,7 @@ impl Bic {
         self.window < self.ssthresh && (self.is_low() || self.settings.slow_start == SlowStart::Ssthresh)
     }
 
-    /// Growth in a round trip.
+    /// Returns the growth in a round trip.
     fn step(&self) -> f64 {
         if self.is_in_slow_start() {
             return self.window;
@@ -176,7 +176,7 @@ impl Bic {
         }
     }
 
-    /// W has grown.
+    /// Updates the search after W has grown.
     fn search(&mut self) {
         if let Some(Probing { step, until }) = &mut self.probing {
             if self.window >= *until {
@@ -233,7 +233,7 @@ impl WindowLaw for Bic {
             self.ssthresh = self.window;
         }
         if earlier > self.highest {
-            // Fast convergence: a flow whose W_max was higher, or that was probing, leaves room for others.
+            // Fast convergence: a flow that had a higher W_max, or was probing, leaves room for others.
             self.highest = (self.highest + self.window) / 2.0;
         }
         self.target = (self.highest + self.window) / 2.0;
@@ -254,7 +254,7 @@ mod tests {
     use weir_core::random::Random;
     use weir_core::units::{Span, Time};
 
-    /// A law with its article's values that had congestion at this window.
+    /// Returns a law with the article's values that had congestion at this window.
     fn after_congestion(window: f64) -> Bic {
         let mut bic = Bic::new(Settings::new(&article(&ENTRY)));
         bic.window = window;
@@ -262,7 +262,7 @@ mod tests {
         bic
     }
 
-    /// The window after each of so many round trips.
+    /// Returns the window after each of `count` round trips.
     fn rounds(bic: &mut Bic, count: usize) -> Vec<f64> {
         let (packet, mut random) = (Packet::default(), Random::named(1, "bic"));
         let mut round = || {
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn far_from_the_middle_it_grows_by_the_largest_increment() {
         let mut bic = after_congestion(1000.0);
-        // W_max is the middle of 1000 and 875: there was more before, an infinite window.
+        // W_max is the middle of 1000 and 875, because the earlier W_max was larger (infinite).
         assert_eq!((bic.window, bic.highest, bic.target), (875.0, 937.5, 906.25));
         bic.decrease(&LOSS);
         bic.window = 1000.0;
@@ -311,7 +311,7 @@ mod tests {
         assert!(steps[0] < 4.0 && (29.0..=32.0).contains(&steps[7]), "up to 32: {steps:?}");
     }
 
-    /// W_max is infinite before there was any congestion, and while it looks for a new one.
+    /// W_max is infinite before the first congestion, and during max probing.
     #[test]
     fn with_less_than_the_last_time_or_no_last_time_it_aims_lower() {
         let mut bic = after_congestion(100.0);
@@ -349,8 +349,8 @@ mod tests {
         assert!(windows[5] - windows[4] <= 16.0, "16 a round trip from 14 on: {windows:?}");
     }
 
-    /// A decrease at 15 ends below `low_window`. It sets ssthresh, so W grows by one a round trip from
-    /// there; in the codes it does not, and W doubles its way back.
+    /// A decrease at 15 ends below `low_window`. It sets ssthresh, so W grows by one a round trip from there.
+    /// In the codes it does not, and W doubles until it is back.
     #[test]
     fn a_decrease_that_ends_below_low_window_is_no_reason_for_slow_start() {
         let mut bic = after_congestion(15.0);

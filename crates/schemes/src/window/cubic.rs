@@ -36,7 +36,7 @@ use super::hystart::HyStart;
 use super::{Bounds, Common, Configured, Congestion, PCON_CLIENT, Sign, WindowLaw, WindowScheme, join};
 use crate::registry::Entry;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "cubic",
     title: "CUBIC over NDN: a window by a cubic function of time",
@@ -102,13 +102,13 @@ parameters! {
 }
 
 impl Settings {
-    /// With the values that the code of PCON has; its consumer has no fast convergence by default.
+    /// Returns the settings of PCON's code. Its consumer has no fast convergence by default.
     pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
         let (c, fast_convergence, reno_friendly, ahead, hystart) = (0.4, false, false, false, false);
         Settings { c, beta, fast_convergence, reno_friendly, ahead, hystart, bounds }
     }
 
-    /// All that RFC 9438 has, with the initial window of RFC 6928.
+    /// Returns all options of RFC 9438, with the initial window of RFC 6928.
     pub(crate) fn of_rfc() -> Settings {
         let (c, beta, fast_convergence, reno_friendly, ahead, hystart) = (0.4, 0.7, true, true, true, true);
         let bounds = Bounds { initial: 10.0, least: 2.0 };
@@ -116,12 +116,12 @@ impl Settings {
     }
 }
 
-/// Congestion avoidance since the last congestion.
+/// The state of congestion avoidance since the last congestion.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Later by the time in which W was not in use.
+    /// The start, moved later by the time in which W was not used.
     start: Time,
-    /// Until when that is counted.
+    /// The time until which unused time has been counted.
     seen: Time,
     /// K, seconds.
     k: f64,
@@ -129,7 +129,7 @@ struct Epoch {
     estimate: f64,
 }
 
-/// The law.
+/// The state of the law.
 #[derive(Debug)]
 pub(crate) struct Cubic {
     settings: Settings,
@@ -145,7 +145,7 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    /// Whether W has not come to ssthresh.
+    /// Returns whether W is below ssthresh.
     pub(crate) fn is_in_slow_start(&self) -> bool {
         self.window < self.ssthresh
     }
@@ -156,19 +156,19 @@ impl Cubic {
         Epoch { start: now, seen: now, k: libm::cbrt(to_go / c), estimate: self.window }
     }
 
-    /// (1), t seconds into the epoch.
+    /// (1), at t seconds of the epoch.
     fn cubic(&self, epoch: &Epoch, t: f64) -> f64 {
         let from_k = t - epoch.k;
         self.settings.c * from_k * from_k * from_k + self.highest
     }
 
-    /// α, growth of W_est in a round trip.
+    /// Returns α, the growth of W_est in a round trip.
     fn alpha(&self, estimate: f64) -> f64 {
         let beta = self.settings.beta;
         if estimate >= self.prior { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) }
     }
 
-    /// The target of W in a round trip.
+    /// Returns the target of W in a round trip.
     fn target(&self, epoch: &Epoch, t: f64, rtt: Option<Span>) -> f64 {
         if !self.settings.ahead {
             return self.cubic(epoch, t).max(self.window);
@@ -221,7 +221,7 @@ impl WindowLaw for Cubic {
         let mut epoch = self.epoch.unwrap_or_else(|| self.epoch_from(ev.now));
         epoch.seen = ev.now;
         let t = ev.now.since(epoch.start).as_secs_f64();
-        // A Data that is longer than W is a window.
+        // A Data longer than W counts as a whole window.
         let packets = packets.min(self.window);
         epoch.estimate += packets * self.alpha(epoch.estimate) / self.window;
         let is_reno = self.settings.reno_friendly && self.cubic(&epoch, t) < epoch.estimate;
@@ -271,8 +271,8 @@ mod tests {
     use weir_core::packet::Packet;
     use weir_core::random::Random;
 
-    /// A law with its article's values, and its window at each Data: so many seconds without congestion
-    /// after some at this window, with Data of so many packets evenly spaced.
+    /// Returns the time and the window at each Data, for `secs` without congestion after one at the window
+    /// `highest`. The law has the article's values, and Data of `packets` packets are evenly spaced.
     fn curve(highest: f64, rtt: Span, secs: u64, packets: f64) -> Vec<(f64, f64)> {
         let mut cubic = Cubic::new(Settings::new(&article(&ENTRY)));
         cubic.window = highest;
@@ -294,7 +294,7 @@ mod tests {
         for ((highest, rtt), packets) in paths.into_iter().flat_map(|path| [(path, 1.0), (path, 6.0)]) {
             let k = libm::cbrt(highest * 0.3 / 0.4);
             let points = curve(highest, Span::from_millis(rtt), (1.5 * k) as u64, packets);
-            // The first round trip brings the window to the curve.
+            // The window reaches the curve in the first round trip.
             for (t, window) in points.into_iter().filter(|(t, _)| *t > 0.001 * rtt as f64) {
                 let law = 0.4 * (t - k) * (t - k) * (t - k) + highest;
                 assert!((window / law - 1.0).abs() < 0.02, "{highest}, {rtt} ms, {t} s: {window}, law {law}");
@@ -302,8 +302,8 @@ mod tests {
         }
     }
 
-    /// RFC 9438, 4.10: after slow start that delay has ended "K is set to 0, and W_max is set to the congestion window size
-    /// at the beginning of the current congestion avoidance stage".
+    /// RFC 9438, 4.10: after slow start that delay has ended, "K is set to 0, and W_max is set to the
+    /// congestion window size at the beginning of the current congestion avoidance stage".
     #[test]
     fn after_hystart_the_window_grows_from_the_flat_part_of_the_curve() {
         let mut cubic = Cubic::new(Settings { hystart: true, ..Settings::new(&article(&ENTRY)) });
@@ -334,14 +334,14 @@ mod tests {
         }
     }
 
-    /// On short paths Reno would have more: then W is W_est, which grows by α a round trip.
+    /// On short paths Reno would have a larger window. Then W is W_est, which grows by α a round trip.
     #[test]
     fn in_the_reno_friendly_region_it_grows_as_reno_would() {
         let rtt = Span::from_millis(10);
         let alpha = 3.0 * 0.3 / 1.7;
         for (t, window) in curve(40.0, rtt, 5, 1.0) {
             let rounds = t / rtt.as_secs_f64();
-            // Up to cwnd_prior by α, from there on by 1.
+            // W grows by α a round trip up to cwnd_prior, and by 1 beyond it.
             let until_prior = 12.0 / alpha;
             let law = if rounds < until_prior { 28.0 + alpha * rounds } else { 40.0 + rounds - until_prior };
             assert!((window / law - 1.0).abs() < 0.02, "{t} s: {window}, law {law}");
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(alone.highest, 70.0);
     }
 
-    /// A law that had congestion at 100, and so many Data in so many seconds from this time on.
+    /// Feeds Data for `secs` seconds, starting at this time, to a law that had congestion at 100.
     fn feed(cubic: &mut Cubic, from_secs: u64, secs: u64) {
         let (packet, mut random) = (Packet::default(), Random::named(1, "cubic"));
         for ms in (0..1000 * secs).step_by(20) {
@@ -387,13 +387,13 @@ mod tests {
             feed(cubic, 0, 2);
         }
         feed(&mut busy, 2, 2);
-        // One sends nothing for a minute, the other little.
+        // One flow sends nothing for a minute, the other sends little.
         idle.on_unused(Time::ZERO + Span::from_secs(62));
         feed(&mut idle, 62, 2);
         (2..=62).for_each(|secs| slow.on_unused(Time::ZERO + Span::from_secs(secs)));
         feed(&mut slow, 62, 2);
         assert!(busy.window > 72.0 && busy.window < 100.0, "still below W_max: {}", busy.window);
-        // What differs is the time between two Data, 20 ms of some six packets a second.
+        // The difference is the time between two Data: 20 ms of some six packets a second.
         assert!((idle.window - busy.window).abs() < 0.2, "{} {}", idle.window, busy.window);
         assert_eq!(idle.window, slow.window);
         let mut code = Cubic::new(Settings::new(&variant(&ENTRY, "pcon-client")));

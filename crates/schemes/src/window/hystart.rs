@@ -1,7 +1,7 @@
-//! HyStart++: the end of slow start by delay.
+//! HyStart++: ends slow start when the delay rises.
 //!
-//! P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: Modified Slow Start for TCP", RFC 9406. Slow start that ends with a
-//! loss has filled the buffer of the path, and loses up to half of W at once.
+//! P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: Modified Slow Start for TCP", RFC 9406. A slow start
+//! that ends with a loss has filled the buffer of the path, and loses up to half of W at once.
 //!
 //! ```text
 //!                    the least round trip of a round is RttThresh longer than that of the last round
@@ -12,9 +12,10 @@
 //!   RttThresh = 1/8 of the least round trip of the last round, 4 ms to 16 ms;  8 samples a round
 //! ```
 //!
-//! Rounds are told by sendings, not by sequence numbers: a round ends with the first Data whose Interest was sent in it.
-//! Data of a cache that is nearer than the producer count neither as samples nor as the end of a round: only round trips to
-//! one place tell of a queue. A Data of several packets counts as so many samples. A window that slow paths take would not have eight Data.
+//! Rounds are detected by transmissions, not by sequence numbers: a round ends with the first Data whose
+//! Interest was sent in it. Data of a cache nearer than the producer count neither as samples nor as the end
+//! of a round: only round trips to one place show a queue. A Data of several packets counts as that many
+//! samples, because a window for slow paths has fewer than eight Data.
 
 use weir_core::units::Span;
 
@@ -25,19 +26,19 @@ const MAX_RTT_THRESH: Span = Span::from_millis(16);
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 
-/// Conservative slow start.
+/// The state of conservative slow start.
 #[derive(Clone, Copy, Debug)]
 struct Css {
     /// cssBaselineMinRtt
     baseline: Span,
-    /// Rounds that have ended.
+    /// The number of completed rounds.
     rounds: u32,
 }
 
 /// The state of a flow in slow start.
 #[derive(Debug, Default)]
 pub(crate) struct HyStart {
-    /// The number of the next sending, and the first one of this round.
+    /// The number of the next transmission, and of the first one of this round.
     next: u32,
     round_from: u32,
     /// currentRoundMinRTT and lastRoundMinRTT; rttSampleCount.
@@ -48,17 +49,18 @@ pub(crate) struct HyStart {
 }
 
 impl HyStart {
-    /// For another slow start of the same flow.
+    /// Returns the state for another slow start of the same flow.
     pub(crate) fn again(&self) -> HyStart {
         HyStart { next: self.next, round_from: self.next, ..HyStart::default() }
     }
 
-    /// An Interest leaves; sendings are numbered.
+    /// Counts an Interest that leaves. Transmissions are numbered.
     pub(crate) fn on_send(&mut self, number: u32) {
         self.next = number.wrapping_add(1);
     }
 
-    /// A Data of so many packets came for the sending of this number; says whether slow start is over.
+    /// Counts a Data of `packets` packets for the transmission with this number. Returns whether slow start
+    /// is over.
     pub(crate) fn on_data(&mut self, number: u32, rtt: Option<Span>, packets: f64) -> bool {
         let ends_round = number.wrapping_sub(self.round_from) as i32 >= 0;
         if ends_round {
@@ -90,7 +92,7 @@ impl HyStart {
         }
     }
 
-    /// The part of slow start's growth that is left.
+    /// Returns the factor by which slow start's growth is reduced.
     pub(crate) fn growth(&self) -> f64 {
         if self.css.is_some() { 1.0 / CSS_GROWTH_DIVISOR } else { 1.0 }
     }
@@ -100,7 +102,7 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// A round of ten Interests with these round trips, ms; whether slow start is over.
+    /// Runs a round of ten Interests with these round trips, ms. Returns whether slow start is over.
     fn round(hystart: &mut HyStart, from: &mut u32, rtt_ms: u64) -> bool {
         let numbers = *from..*from + 10;
         *from += 10;

@@ -15,12 +15,14 @@
 //! newer than all segments sent before the decrease. A loss is detected an RTO after its transmission, which is later
 //! than such a Data. So there one overflow of a queue decreases W more than once.
 //!
-//! *Units*: by default W counts Data, as in the papers. With `unit` it counts packets of the path, of so many bytes: a
-//! Data of 8 kB is six of them, pending and when W grows ([`Unit`]). So a flow asks for as many bytes as one of TCP.
+//! *Units*: by default W counts Data, as in the papers. With `unit` it counts packets of the path of this
+//! many bytes: a Data of 8 kB counts as six of them, both for pending Interests and for the growth of W
+//! ([`Unit`]). So a flow requests as many bytes as a flow of TCP.
 //!
-//! *Spread*: if an Interest leaves at once when a Data comes, its Data join the queue of the bottleneck where that Data
-//! has left it. So a flow of long Data hardly ever meets a full drop-tail queue, and the flows beside it do: a phase
-//! effect. With `spread` each Interest leaves later at random, by up to the time between two Data ([`SPREAD`]).
+//! *Spread*: if an Interest leaves at once when a Data comes, its Data joins the queue of the bottleneck just
+//! after that Data has left it. So a flow of long Data hardly ever meets a full drop-tail queue, while the
+//! flows beside it do: a phase effect. With `spread` each Interest is delayed by a random time, up to the
+//! time between two Data ([`SPREAD`]).
 //!
 //! Each law has its own file: `reno.rs`, `bic.rs`, `cubic.rs`, `bbr.rs`; `paced.rs` is CUBIC with a pace. In NDN a
 //! consumer detects a loss only by a timeout or a Nack. There are no duplicate acknowledgements, because Data come from
@@ -53,86 +55,87 @@ use crate::late_data::LateData;
 
 pub use own::own_law;
 
-/// No window is larger: as far as a consumer's segments may be ahead of the oldest missing one.
+/// The largest window: the largest distance of a consumer's segments from the oldest missing one.
 pub const LARGEST_WINDOW: f64 = (1 << 20) as f64;
 
-/// How late an Interest may leave so that the next one makes up for it; more is no fault of a timer.
+/// The largest lateness of an Interest that the next one makes up for. A longer one is not caused by a timer.
 const CATCH_UP: Span = Span::from_millis(1);
 
-/// No pace is slower: one near zero would never hear that it could be faster.
+/// The slowest pace. With a pace near zero, a consumer would never learn that it may be faster.
 const LONGEST_INTERVAL: Span = Span::from_secs(10);
 
-/// A law that is made from parameters.
+/// A law that is built from parameters.
 pub(crate) trait Configured: WindowLaw + Sized {
-    /// Its parameters, read.
+    /// The parsed parameters.
     type Settings: Copy + fmt::Debug + Send;
 
-    /// At the begin of a flow.
+    /// Builds the law at the start of a flow.
     fn new(settings: Self::Settings) -> Self;
 }
 
-/// How a window changes.
+/// A law: the rule by which a window changes.
 ///
-/// What all laws share is not in them: whether the next Interest may leave, and which signals of congestion count.
-/// Laws of this crate are in its list of schemes; for another one there is [`own_law`].
+/// The common parts are not in it: whether the next Interest may leave, and which congestion signals count.
+/// The laws of this crate are in the registry of schemes. For another one, use [`own_law`].
 pub trait WindowLaw: fmt::Debug + Send + 'static {
-    /// W, packets: a Data is one, unless the parameter `unit` says otherwise.
+    /// Returns W, packets. A Data is one packet, unless the parameter `unit` is set.
     fn window(&self) -> f64;
 
-    /// The rate of Data for pacing Interests; `None`: all Interests that W allows leave at once.
+    /// Returns the rate of Data for pacing Interests; `None`: all Interests that W allows leave at once.
     fn pacing(&self) -> Option<Rate> {
         None
     }
 
-    /// How long the law's own queue may delay an answer: no Interest counts as lost before.
+    /// Returns how long the law's own queue may delay an answer. No Interest counts as lost earlier.
     fn longest_wait(&self) -> Span {
         Span::ZERO
     }
 
-    /// An Interest leaves, later by `late` than the law would have let it: its application had nothing
-    /// to ask for. Sendings are numbered; the Data, or the loss, has the `number` as its tag.
+    /// An Interest leaves. `late` is by how much later than the law permitted, because the application had
+    /// nothing to request. Transmissions are numbered; the Data, or the loss, has the `number` as its tag.
     fn on_send(&mut self, _ev: &SendEvent<'_>, _number: u32, _late: Span) {}
 
-    /// A Data of so many packets came, marked or not; called before all other methods for it.
+    /// A Data of this many packets came, marked or not. This is called before all other methods for it.
     fn on_data(&mut self, _ev: &mut DataReceived<'_>, _packets: f64) {}
 
-    /// An Interest is lost; called before all other methods for it.
+    /// An Interest is lost. This is called before all other methods for it.
     fn on_loss(&mut self, _ev: &LossEvent<'_>) {}
 
-    /// Whether a Data that came says that there is congestion. Only asked where marks are signs.
+    /// Returns whether a Data signals congestion. This is called only if marks are signals.
     fn is_marked(&mut self, ev: &mut DataReceived<'_>) -> bool {
         ev.data.header().congestion_mark != 0
     }
 
-    /// A Data of so many packets came without a mark, W was in use, and there is no recovery.
+    /// A Data of this many packets came without a mark, while W was in use and outside recovery.
     fn increase(&mut self, ev: &DataReceived<'_>, packets: f64);
 
-    /// Until now, since the last Data, W was not in use: the application had less to ask for.
+    /// W was not in use since the last Data: the application had less to request.
     fn on_unused(&mut self, _now: Time) {}
 
-    /// There is congestion.
+    /// Congestion was signalled.
     fn decrease(&mut self, congestion: &Congestion);
 
-    /// Most Data come from more than twice as far as any did when W was decreased last: from the producer, behind a cache
-    /// that had a part of the content, or over a detour. That decrease says nothing about this path.
+    /// Most Data come from more than twice as far as any did at the last decrease: from the producer behind a
+    /// cache that had a part of the content, or over a detour. That decrease gives no information about this
+    /// path.
     fn on_longer_path(&mut self) {}
 }
 
-/// A path is not left again so soon: the queue of a slow start that overshoots, with its repetitions, looks like a longer
-/// path.
+/// The shortest time between two changes of the path. The queue of a slow start that overshoots, with its
+/// retransmissions, looks like a longer path.
 const SETTLES: Span = Span::from_secs(10);
 
-/// The path that a window was decreased for.
+/// The path for which a window was decreased.
 #[derive(Debug, Default)]
 pub(crate) struct KnownPath {
     /// The shortest round trip of the farthest responder then.
     base: Option<Span>,
-    /// When a path was left last.
+    /// The time of the last change of the path.
     left_at: Option<Time>,
 }
 
 impl KnownPath {
-    /// A Data came; whether most come from more than twice as far. That is the path then.
+    /// Counts a Data. Returns whether most Data come from more than twice as far. Then this is the new path.
     pub(crate) fn is_left(&mut self, now: Time, bases: Option<Bases>) -> bool {
         let Some(bases) = bases else { return false };
         let known = self.base.get_or_insert(bases.usual.max(bases.farthest.unwrap_or_default()));
@@ -145,7 +148,7 @@ impl KnownPath {
         is_left
     }
 
-    /// The window was decreased.
+    /// Notes a decrease of the window.
     pub(crate) fn renew(&mut self) {
         self.base = None;
     }
@@ -163,34 +166,37 @@ pub enum Sign {
 /// A congestion signal that counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
-    /// Its kind.
+    /// The kind of the signal.
     pub sign: Sign,
-    /// When it came.
+    /// The time of the signal.
     pub now: Time,
-    /// Pending Interests.
+    /// The number of pending Interests.
     pub pending: u32,
-    /// Packets that the Data of one of them is.
+    /// The number of packets of one Data.
     pub packets: f64,
 }
 
 parameters! {
     /// The packet in which W is counted.
     ///
-    /// RFC 5681 and RFC 9438 count bytes, in units of the largest segment that the path carries. RFC 3465 lets W grow by the
-    /// bytes that are acknowledged, not by the number of acknowledgements. Here a Data is an acknowledgement, and is as
-    /// long as its producer has made it. If it is longer than a packet of the path, it travels as several, and any of them
-    /// that is lost loses all of it. So W is decreased as often as one of TCP that sends as many packets, and it grows and
-    /// limits as one of TCP only if it counts these packets. A Data that is shorter counts as one packet.
+    /// RFC 5681 and RFC 9438 count bytes, in units of the largest segment of the path. By RFC 3465, W grows
+    /// by the acknowledged bytes, not by the number of acknowledgements. Here a Data is an acknowledgement,
+    /// and its producer chooses its length. A Data longer than a packet of the path travels as several
+    /// packets, and is lost if any of them is. So W is decreased as often as that of a TCP flow that sends as
+    /// many packets. It grows and limits like that of TCP only if it counts these packets. A shorter Data
+    /// counts as one packet.
     ///
-    /// RFC 3465, section 2.3, lets one acknowledgement raise W by two packets at most, lest a flow send more at once than it
-    /// got at once. A Data raises W by its own packets only, so there is no such limit.
+    /// By RFC 3465, section 2.3, one acknowledgement raises W by at most two packets, so that a flow does not
+    /// send more at once than it received at once. A Data raises W only by its own packets, so there is no
+    /// such limit.
     ///
-    /// Applications have the SMSS of TCP over an MTU of 1500 with time stamps: 1500 less 20 for IP, 20 for TCP and 12 for the
-    /// time stamps. So a flow counts packets of the same size as a flow of TCP beside it (RFC 3465, RFC 9438).
+    /// For applications, the default is the SMSS of TCP over an MTU of 1500 with time stamps: 1500 less 20
+    /// for IP, 20 for TCP and 12 for the time stamps. So a flow counts packets of the same size as a flow of
+    /// TCP beside it (RFC 3465, RFC 9438).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub(crate) struct Unit {
-        /// the packet in which W is counted, and by which it grows: a Data counts as its size divided by this, and as one
-        /// at least; 0 B: a Data is a packet, whatever its size
+        /// the packet in which W is counted, and by which it grows: a Data counts as its size divided by
+        /// this, and as at least one; 0 B: each Data is one packet, whatever its size
         packet: Option<Bytes> = bytes("unit") default "0 B" applications "1448 B"
             from "paper: a Data is a packet; `weir get` has 1448 B: RFC 3465, section 2, bytes in segments of a path with \
                   an MTU of 1500";
@@ -198,10 +204,10 @@ parameters! {
 }
 
 impl Unit {
-    /// A Data is a packet, whatever its size.
+    /// Each Data is one packet, whatever its size.
     pub(crate) const DATA: Unit = Unit { packet: None };
 
-    /// How many packets a Data of this size is; one of unknown size as many as the largest.
+    /// Returns the number of packets of a Data of this size. A Data of unknown size counts as the largest.
     pub(crate) fn packets(self, size: Bytes) -> f64 {
         let Some(packet) = self.packet else { return 1.0 };
         let size = if size == Bytes::ZERO { MAX_PACKET_SIZE as u64 } else { size.as_u64() };
@@ -233,41 +239,42 @@ pub(crate) struct Guard {
     pub(crate) marks: bool,
     pub(crate) losses: bool,
     pub(crate) by: Recovery,
-    /// How much more than a window lies between two decreases, windows.
+    /// The time between two decreases beyond one window, windows.
     pub(crate) add_rtt: f64,
 }
 
 choice! {
-    /// When recovery from a decrease is over.
+    /// The end of recovery from a decrease.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Recovery {
-        /// For each Interest by itself: it was sent after the decrease.
+        /// For each Interest separately: if it was sent after the decrease.
         Sending = "sending",
-        /// For all: a Data came of a segment beyond the newest one at the decrease.
+        /// For all: when a Data came of a segment beyond the newest one at the decrease.
         Segment = "segment",
     }
 }
 
-/// What window schemes have in common.
+/// The reactions that window schemes share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reaction {
     pub(crate) signs: Signs,
     pub(crate) guard: Guard,
-    /// The RTO is not below it.
+    /// The smallest RTO.
     pub(crate) min_rto: Span,
-    /// Data of lost Interests are taken off the pending ones once more.
+    /// Whether Data of lost Interests are subtracted from the pending ones a second time.
     pub(crate) late_data_twice: bool,
-    /// The packet of W.
+    /// The packet in which W is counted.
     pub(crate) unit: Unit,
-    /// The part of the time between two Data by which Interests are late at most.
+    /// The largest delay of Interests, as a part of the time between two Data.
     pub(crate) spread: f64,
 }
 
 parameters! {
     /// The parameters that all laws share.
     ///
-    /// Applications have `spread`: hosts are so punctual that a flow of long Data would lose almost nothing in a full buffer,
-    /// and flows of TCP beside it all that does not fit (Floyd and Jacobson 1992).
+    /// For applications, `spread` is on. Hosts are so punctual that a flow of long Data would lose almost
+    /// nothing in a full buffer, while flows of TCP beside it would lose everything that does not fit (Floyd
+    /// and Jacobson 1992).
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Common {
         unit: Unit = group;
@@ -292,7 +299,7 @@ parameters! {
 }
 
 impl Common {
-    /// What they say of a law's reaction.
+    /// Returns a law's reaction with these parameters.
     pub(crate) fn reaction(self) -> Reaction {
         let Common { unit, spread, signs, cwa, recovery, add_rtt } = self;
         let guard = Guard { marks: cwa, losses: cwa, by: recovery, add_rtt };
@@ -310,8 +317,8 @@ pub(crate) const PCON_CLIENT: [(&str, &str); 6] = [
     ("add_rtt_suppress", "0.5"),
 ];
 
-/// Defaults of a variant of a law, followed by those that the variant has under every law. `ALL` is how many there are
-/// together.
+/// Joins the defaults of a variant of a law with those that the variant has under every law. `ALL` is the
+/// number of both.
 pub(crate) const fn join<T: Copy, const OWN: usize, const COMMON: usize, const ALL: usize>(
     own: [T; OWN],
     common: [T; COMMON],
@@ -327,7 +334,7 @@ pub(crate) const fn join<T: Copy, const OWN: usize, const COMMON: usize, const A
 }
 
 parameters! {
-    /// The bounds of W of a law, packets. Each scheme has its own defaults.
+    /// The bounds of a law's W, packets. Each scheme has its own defaults.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub(crate) struct Bounds {
         /// initial W, packets
@@ -338,12 +345,12 @@ parameters! {
 }
 
 impl Bounds {
-    /// W at first.
+    /// Returns the initial W.
     pub(crate) fn first(&self) -> f64 {
         self.initial.max(self.least)
     }
 
-    /// A window within them.
+    /// Returns the window within the bounds.
     pub(crate) fn clamp(&self, window: f64) -> f64 {
         window.clamp(self.least, LARGEST_WINDOW)
     }
@@ -362,35 +369,36 @@ impl<L: Configured> Scheme for WindowScheme<L> {
     }
 }
 
-/// The consumer's side of a window scheme.
+/// The flow control of a window scheme.
 #[derive(Debug)]
 pub(crate) struct WindowFlow<L> {
     law: L,
     reaction: Reaction,
     late_data: LateData,
-    /// Interests sent.
+    /// The number of transmissions.
     sent: u64,
-    /// So many of them before the last guarded decrease.
+    /// The number of transmissions before the last guarded decrease.
     sent_before: u64,
-    /// Signs of fewer sendings, or before Data of a later segment, are of the last decrease's congestion.
+    /// Signals of earlier transmissions, or before Data of a later segment, belong to the congestion of the
+    /// last decrease.
     recovery_point: Option<u64>,
     /// The newest segment that came.
     highest_data: u64,
-    /// Packets that the latest Data was.
+    /// The number of packets of the latest Data.
     packets: f64,
-    /// When the pace lets the next Interest go.
+    /// The time at which the pace permits the next Interest.
     paced_until: Time,
-    /// When `spread` lets the next Interest go.
+    /// The time at which `spread` permits the next Interest.
     held_until: Time,
     /// The smoothed round-trip time of the latest Data.
     srtt: Span,
     path: KnownPath,
-    /// Since when the next Interest could have left.
+    /// The time since which the next Interest could have left.
     could_leave: Option<Time>,
 }
 
 impl<L: WindowLaw> WindowFlow<L> {
-    /// W, packets.
+    /// Returns W, packets.
     pub(crate) fn window(&self) -> f64 {
         self.law.window()
     }
@@ -402,7 +410,7 @@ impl<L: WindowLaw> WindowFlow<L> {
         WindowFlow::of(L::new(settings), reaction)
     }
 
-    /// The consumer's side with this law.
+    /// Returns the flow control with this law.
     fn of(law: L, reaction: Reaction) -> WindowFlow<L> {
         WindowFlow {
             law,
@@ -421,7 +429,7 @@ impl<L: WindowLaw> WindowFlow<L> {
         }
     }
 
-    /// The number of a sending by its tag, which is the end of it.
+    /// Returns the number of a transmission from its tag, which has the lowest bits of it.
     fn number(&self, tag: u32) -> u64 {
         self.sent.saturating_sub(u64::from((self.sent as u32).wrapping_sub(tag)))
     }
@@ -448,24 +456,24 @@ impl<L: WindowLaw> WindowFlow<L> {
         self.path.renew();
     }
 
-    /// Whether the Interest with this tag was sent before the last guarded decrease. The programs that go by
-    /// segments let W grow by its Data all the same.
+    /// Returns whether the Interest with this tag was sent before the last guarded decrease. In the programs
+    /// with recovery by segments, W grows by its Data nevertheless.
     fn is_in_recovery(&self, tag: u32) -> bool {
         self.reaction.guard.by == Recovery::Sending && self.number(tag) < self.sent_before
     }
 
-    /// Packets that so many pending Interests and one more bring, if each Data is of so many.
+    /// Returns the packets of `pending` Interests and one more, with `packets` packets each.
     fn with_another(pending: u32, packets: f64) -> f64 {
         (f64::from(pending) + 1.0) * packets
     }
 
-    /// `spread`: the next Interest, which may leave from now on, waits for a random time.
+    /// `spread`: delays the next Interest, which may leave from now on, by a random time.
     fn hold(&mut self, ev: &mut PermitEvent<'_>, packets: f64) {
         let between = self.srtt.scale(packets / self.law.window().max(packets));
         self.held_until = ev.now + between.scale(self.reaction.spread * ev.random.unit());
     }
 
-    /// Whether half of W is used. An application that uses less does not test the network (RFC 7661).
+    /// Returns whether half of W is used. An application that uses less does not test the network (RFC 7661).
     fn is_used(&self, pending: u32, packets: f64) -> bool {
         2.0 * Self::with_another(pending, packets) >= self.law.window()
     }
@@ -556,7 +564,7 @@ mod tests {
     use weir_core::seam::params::{Params, Value};
     use weir_core::units::Bytes;
 
-    /// A consumer's flow control, told by hand: Reno from a window of 64 on, in congestion avoidance.
+    /// A flow control that the test drives by hand: Reno with a window of 64, in congestion avoidance.
     struct Bench {
         flow: WindowFlow<Reno>,
         random: Random,
@@ -576,7 +584,7 @@ mod tests {
             Bench { flow, random: Random::named(1, "bench"), highest_sent: 0, pending: 0 }
         }
 
-        /// Sends these segments; their tags.
+        /// Sends these segments. Returns their tags.
         fn send(&mut self, segments: core::ops::Range<u64>) -> Vec<u32> {
             segments.map(|segment| self.send_one(segment)).collect()
         }
@@ -606,7 +614,7 @@ mod tests {
             self.flow.law.window()
         }
 
-        /// The Data of an Interest that was lost, and not sent again.
+        /// Delivers the Data of an Interest that was lost and not retransmitted.
         fn late_data(&mut self) {
             let packet = Packet::default();
             let (pending, highest_sent) = (self.pending, self.highest_sent);
@@ -614,7 +622,7 @@ mod tests {
             self.flow.on_data(&mut DataReceived { was_pending: false, pending, highest_sent, ..data });
         }
 
-        /// How many Interests may be pending.
+        /// Returns how many Interests may be pending.
         fn room(&mut self) -> u32 {
             let may_leave = |pending: &u32| {
                 let (now, random) = (Time::ZERO, &mut self.random);
@@ -624,7 +632,7 @@ mod tests {
             (0..).take_while(may_leave).count() as u32
         }
 
-        /// Decreases W to its least.
+        /// Decreases W to its minimum.
         fn lose_all(&mut self) {
             (0..10).for_each(|_| self.flow.law.decrease(&pipe::LOSS));
         }
@@ -642,7 +650,7 @@ mod tests {
         Value::Text(value.to_owned())
     }
 
-    /// The fault of ndnSIM's consumers: each late Data lets one more be pending than the window says, and it stays so.
+    /// The fault of ndnSIM's consumers: each late Data permanently permits one more pending Interest than W.
     #[test]
     fn late_data_that_are_taken_off_twice_let_more_be_pending_than_the_window_says() {
         for (twice, more) in [(false, 0), (true, 3)] {
@@ -714,7 +722,7 @@ mod tests {
                 Bench::new(&[("recovery", text(recovery)), ("add_rtt_suppress", Value::Float(0.5))]);
             let before = bench.send(0..61);
             bench.data(0, before[0], 0);
-            // Some 60 are on their way: signs of half as many more are of the same congestion.
+            // Some 60 Interests are pending. Signals of half as many more belong to the same congestion.
             bench.lose(1, before[1]);
             let after = bench.send(61..100);
             assert!(bench.data(61, after[0], 1) > 31.0, "{recovery}");
@@ -749,7 +757,7 @@ mod tests {
         }
     }
 
-    /// RFC 7661: growth is for what is used.
+    /// RFC 7661: a window grows only while it is used.
     #[test]
     fn a_window_of_which_less_than_half_is_used_does_not_grow() {
         let mut bench = Bench::new(&[]);
@@ -774,7 +782,7 @@ mod tests {
         // W is 64, and a Data of unknown size is 16 packets.
         let mut bench = Bench::new(&[("unit", text("550 B"))]);
         assert_eq!(bench.room(), 4);
-        // Data of 1100 B are two.
+        // Each Data of 1100 B counts as two.
         let tags = bench.send(0..17);
         assert!(bench.data(0, tags[0], 0) > 64.0, "34 of 64 were used");
         let grown = bench.flow.law.window();
@@ -784,7 +792,7 @@ mod tests {
         });
         let grown = bench.flow.law.window();
         assert_eq!(bench.data(3, tags[3], 0), grown, "28 of them");
-        // A window of less than a Data has room for one.
+        // A window of less than a Data permits one.
         let mut bench = Bench::new(&[("unit", text("100 B"))]);
         bench.lose_all();
         assert_eq!(bench.room(), 1);
@@ -799,14 +807,15 @@ mod tests {
         }
     }
 
-    /// How often W was decreased, and the used part of the link.
+    /// Returns how often W was decreased, and the used part of the link.
     fn decreases(entry: &crate::registry::Entry, params: &Params, pipe: Pipe, secs: u64) -> (usize, f64) {
         let got = pipe.run((entry.build)(params).flow_control(&pipe::FLOW), secs);
         let fell = got.windows.windows(2).filter(|pair| pair[1].1 < pair[0].1).count();
         (fell, got.bits as f64 / (pipe.rate.unwrap().as_bps() as f64 * secs as f64))
     }
 
-    /// A queue that overflows loses some Interests of one window; each is known an RTO after its sending.
+    /// A queue that overflows loses several Interests of one window. Each loss is detected an RTO after its
+    /// transmission.
     #[test]
     fn an_overflow_is_one_decrease() {
         let rate = Some(Rate::from_mbps(10));
@@ -819,7 +828,7 @@ mod tests {
         assert!(few < many, "{few} decreases, by segments {many}");
     }
 
-    /// Every law on a link that marks what finds 50 Data waiting, and would lose what finds 1000.
+    /// Runs every law on a link that marks a Data if 50 wait, and would drop it if 1000 wait.
     #[test]
     fn marks_keep_a_queue_short_and_the_link_busy() {
         let rate = Some(Rate::from_mbps(10));

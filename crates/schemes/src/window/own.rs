@@ -1,4 +1,4 @@
-//! Window laws that are not in the list of schemes: a first try of an idea.
+//! Window laws that are not in the registry, for a first test of an idea.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,16 +9,17 @@ use super::{Common, Reaction, WindowFlow, WindowLaw};
 use crate::registry::Entry;
 use crate::resolve::{Resolved, WrongParameter};
 
-/// Entries of laws so far. An entry stays for good, so there is one a name.
+/// The entries of laws so far. An entry stays for good, so there is one a name.
 static ENTRIES: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
 
-/// A scheme whose consumers have the laws that `make` makes, one for each flow. Nodes forward plainly. The parameters are
-/// those that all laws share: `unit`, `spread`, `react_to`, `cwa`, `recovery` and `add_rtt_suppress`.
+/// Returns a scheme whose consumers have the laws that `make` makes, one for each flow. Nodes have the
+/// default queue and strategy. The parameters are those that all laws share: `unit`, `spread`, `react_to`,
+/// `cwa`, `recovery` and `add_rtt_suppress`.
 ///
-/// Results call it `name`.
+/// Results call the scheme `name`.
 ///
 /// # Errors
-/// A parameter that laws do not share, or an invalid value.
+/// Returns [`WrongParameter`] if laws do not share a parameter, or a value is invalid.
 pub fn own_law<L: WindowLaw>(
     name: &str,
     given: impl IntoIterator<Item = (String, Value)>,
@@ -44,14 +45,14 @@ fn entry(name: &str) -> &'static Entry {
         signals: &[],
         early_loss: true,
         sharing: None,
-        // What is left without the law: plain nodes, and a fixed window.
+        // Without the law, the entry has plain nodes and a fixed window.
         build: |_| crate::fixed::ENTRY.with_defaults(),
     }));
     entries.push(new);
     new
 }
 
-/// The law at the consumer, and nothing else.
+/// A scheme that consists only of the law at the consumer.
 struct OwnLaw<M> {
     make: Arc<M>,
     reaction: Reaction,
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
     use crate::window::Congestion;
 
-    /// Reno's rule, written once more.
+    /// Reno's rule, implemented again for the test.
     #[derive(Debug)]
     struct Halving {
         window: f64,

@@ -1,9 +1,10 @@
-//! CUBIC whose Interests leave at a pace, for consumers that are to send at a rate: W spread over a round trip.
+//! CUBIC with paced Interests, for consumers that should send at a rate: W is spread over a round trip.
 //!
 //! > pace = N·W/SRTT, with N = 2 in slow start, in which W doubles in a round trip, else N = 1
 //!
-//! RFC 9002, section 7.7, and Linux (`tcp_pacing_ss_ratio`) for slow start. After it RFC 9002 suggests 5/4, lest the pace
-//! keep W from being used. With 1 the pace itself is the rate: a path whose buffer has room for a Data or two loses less.
+//! RFC 9002, section 7.7, and Linux (`tcp_pacing_ss_ratio`) for slow start. After slow start RFC 9002
+//! suggests 5/4, so that the pace does not prevent the use of W. With 1 the pace itself is the rate: a path
+//! whose buffer has room for one or two Data loses less.
 
 use weir_core::seam::{DataReceived, SendEvent};
 use weir_core::units::{Rate, Span, Time};
@@ -14,11 +15,11 @@ use super::{Configured, Congestion, WindowLaw};
 const IN_SLOW_START: f64 = 2.0;
 const AFTER: f64 = 1.0;
 
-/// The law.
+/// The state of the law.
 #[derive(Debug)]
 pub(crate) struct Paced {
     cubic: Cubic,
-    /// Before there is a round trip there is none.
+    /// The pace; `None` before the first round trip.
     pace: Option<Rate>,
 }
 

@@ -1,5 +1,5 @@
-//! For the tests of the laws: a consumer, and all of the network as one queue in front of one link. The
-//! core's own consumer asks, so retransmission, timeouts and numbers of segments are the real ones.
+//! A bench for the tests of the laws: a consumer, and a network that is one queue in front of one link. The
+//! consumer is that of the core, so retransmissions, timeouts and segment numbers are real.
 
 use std::collections::VecDeque;
 
@@ -21,23 +21,23 @@ const HASHER: NameHasher = NameHasher::new(1);
 pub(crate) const FLOW: FlowConfig =
     FlowConfig { class: ServiceClass::Be, expected_size: Bytes::ZERO, lifetime: Span::from_secs(4) };
 
-/// The parameters of a scheme as its article has them.
+/// Returns the parameters of a scheme with the article's values.
 pub(crate) fn article(entry: &Entry) -> Params {
     Params::resolve(entry.parameters, []).unwrap()
 }
 
-/// The parameters of one of its variants.
+/// Returns the parameters of one of its variants.
 pub(crate) fn variant(entry: &Entry, name: &str) -> Params {
     let name = Value::Text(name.to_owned());
     Params::resolve(entry.parameters, [("variant", &name)]).unwrap()
 }
 
-/// What a law is told by hand.
+/// A loss that a test signals by hand.
 pub(crate) const LOSS: Congestion =
     Congestion { sign: Sign::Loss, now: Time::ZERO, pending: 1, packets: 1.0 };
 pub(crate) const MARK: Congestion = Congestion { sign: Sign::Mark, ..LOSS };
 
-/// A Data that comes to a law by hand.
+/// Returns a Data that a test delivers by hand.
 pub(crate) fn data<'a>(packet: &'a Packet, now: Time, rtt: Span, random: &'a mut Random) -> DataReceived<'a> {
     DataReceived {
         now,
@@ -60,23 +60,23 @@ pub(crate) fn data<'a>(packet: &'a Packet, now: Time, rtt: Span, random: &'a mut
 /// The network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
-    /// Without queueing, there and back.
+    /// The round-trip time without queueing.
     pub(crate) delay: Span,
-    /// Of the bottleneck; `None`: there is none.
+    /// The rate of the bottleneck; `None`: there is none.
     pub(crate) rate: Option<Rate>,
-    /// How many Data may wait there.
+    /// The number of Data that may wait at the bottleneck.
     pub(crate) limit: u32,
-    /// Data that find so many waiting are marked.
+    /// A Data is marked if more than this number wait.
     pub(crate) mark_above: u32,
-    /// Probability that an Interest is lost.
+    /// The probability that an Interest is lost.
     pub(crate) loss: f64,
-    /// What the application wants.
+    /// The demand of the application.
     pub(crate) source: Source,
-    /// Content of a Data, bytes.
+    /// The content of a Data, bytes.
     pub(crate) content: u32,
-    /// A Data comes late by up to so much, at random.
+    /// A Data is late by a random time up to this.
     pub(crate) jitter: Span,
-    /// Whether the consumer detects losses early, as that of `weir get`.
+    /// Whether the consumer detects losses early, as that of `weir get` does.
     pub(crate) early_loss: bool,
 }
 
@@ -97,30 +97,30 @@ impl Default for Pipe {
     }
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) delivered: u64,
-    /// Of Data, on the wire.
+    /// The bits of Data on the wire.
     pub(crate) bits: u64,
     pub(crate) lost: u64,
-    /// Data that came for a second time.
+    /// The number of Data that came a second time.
     pub(crate) repeated: u64,
-    /// Time and window at each Data.
+    /// The time and the window at each Data.
     pub(crate) windows: Vec<(Time, f64)>,
-    /// The longest that a Data waited.
+    /// The longest wait of a Data.
     pub(crate) longest_wait: Span,
-    /// When a Data began to wait, and until it was sent.
+    /// For each Data: the time at which it began to wait, and the wait.
     pub(crate) waits: Vec<(Time, Span)>,
 }
 
 impl Pipe {
-    /// A consumer with this flow control for so many seconds.
+    /// Runs a consumer with this flow control for `secs` seconds.
     pub(crate) fn run(&self, control: Box<dyn FlowControl>, secs: u64) -> Outcome {
         self.watch(control, secs, &mut |_| {})
     }
 
-    /// The same; looks on after each Data.
+    /// Does the same, and calls the observer after each Data.
     pub(crate) fn watch(
         &self,
         control: Box<dyn FlowControl>,
@@ -175,7 +175,7 @@ impl Pipe {
         }
     }
 
-    /// Makes the Data of an Interest; when it comes, if it does.
+    /// Makes the Data of an Interest. Returns its arrival time, unless it is lost.
     fn data_at(
         &self,
         now: Time,
@@ -205,7 +205,7 @@ impl Pipe {
     }
 }
 
-/// A consumer that has started.
+/// Returns a consumer that has started.
 pub(crate) fn consumer(control: Box<dyn FlowControl>, source: Source, early_loss: bool) -> Consumer {
     let uri: Name = "/a".parse().unwrap();
     let config = ConsumerConfig {

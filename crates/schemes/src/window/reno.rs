@@ -27,7 +27,7 @@ use weir_core::seam::params::Variant;
 use super::{Bounds, Common, Configured, Congestion, PCON_CLIENT, WindowLaw, WindowScheme};
 use crate::registry::Entry;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "reno",
     title: "Reno over NDN: additive increase, multiplicative decrease of a window",
@@ -69,7 +69,7 @@ parameters! {
     }
 }
 
-/// The law.
+/// The state of the law.
 #[derive(Debug)]
 pub(crate) struct Reno {
     settings: Settings,
@@ -78,7 +78,7 @@ pub(crate) struct Reno {
 }
 
 impl Reno {
-    /// Whether W has not come to ssthresh.
+    /// Returns whether W is below ssthresh.
     pub(crate) fn is_in_slow_start(&self) -> bool {
         self.window < self.ssthresh
     }

@@ -1,4 +1,4 @@
-//! The scheme of `docs/develop/add-a-scheme.md`, run between two nodes by hand.
+//! Runs the scheme of `docs/develop/add-a-scheme.md` between two nodes, driven by hand.
 
 #[path = "add_a_scheme/aimd.rs"]
 mod aimd;
@@ -28,14 +28,14 @@ const PRODUCING: usize = 1;
 const LINK_RATE: Rate = Rate::from_mbps(10);
 const DELAY: Span = Span::from_millis(10);
 
-/// Two nodes and a link; a consumer behind the first, a producer behind the second.
+/// Two nodes and a link, with a consumer behind the first node and a producer behind the second.
 struct Pair {
     now: Time,
     pool: PacketPool,
     nodes: [Node; 2],
     consumer: Consumer,
     producer: Producer,
-    /// Packets in flight by time of arrival, each with the node that it goes to.
+    /// The packets in flight by arrival time, each with the node that receives it.
     in_flight: BTreeMap<(Time, u64), (usize, PacketId)>,
     sent: u64,
     drops: u64,
@@ -171,7 +171,7 @@ fn the_example_fills_the_link_and_drops_nothing_once_it_has_started() {
     let goodput = 8.0 * (pair.content - content) as f64 / 20.0;
     assert!(goodput > 0.85 * LINK_RATE.as_bps_f64(), "{goodput} bit/s of content");
     assert_eq!(pair.drops, drops, "drops after the start");
-    // Eleven packets wait when the mark is set; a round trip later the window is halved.
+    // Eleven packets wait when the mark is set. The window is halved a round trip later.
     let wait = LINK_RATE.time_for(Bytes::new(14 * 1100));
     assert!(pair.longest_wait < wait, "{} is longer than {wait}", pair.longest_wait);
 }

@@ -1,5 +1,5 @@
-//! What every scheme must keep to, whatever its queue and flow control are given. The harnesses are
-//! those of the fuzz targets `scheme_queue`, `scheme_flow_control` and `scheme_node`, whose corpus is replayed here.
+//! Invariants of every scheme, whatever the inputs of its queue and flow control. The harnesses are those of
+//! the fuzz targets `scheme_queue`, `scheme_flow_control` and `scheme_node`, whose corpus is replayed here.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../../fuzz/src/input.rs"]

@@ -5,7 +5,7 @@ mod any_scheme;
 mod qsccp_scheduling;
 mod what_ends;
 
-/// What the example of a scheme finds at this path where it is a module of the crate.
+/// The names that the example of a scheme imports from this path, where it is a module of the crate.
 mod registry {
     pub use weir_schemes::Entry;
 }

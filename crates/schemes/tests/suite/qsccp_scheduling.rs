@@ -1,5 +1,5 @@
-//! QSCCP's scheduler beside the theory of its parts (section IV-C): weighted fair queueing between
-//! classes, weighted deficit round robin between flows, token buckets and strict priority above.
+//! QSCCP's scheduler compared with the theory of its parts (section IV-C): weighted fair queueing between
+//! classes, weighted deficit round robin between flows, token buckets, and strict priority above.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -17,7 +17,7 @@ use weir_packet::ServiceClass::{self, Af1, Af2, Af3, Af4, Be, Cs6, Cs7, Ef};
 use weir_packet::Signal;
 
 const CAPACITY: u64 = 10_000_000;
-/// η·B: no Interests come the other way here.
+/// η·B: there are no Interests in the other direction.
 const TARGET: f64 = 0.99 * CAPACITY as f64;
 /// The WDRR quantum and the largest Data, bits.
 const QUANTUM: u64 = 16_000;
@@ -25,7 +25,7 @@ const LARGEST: u64 = 8 * 8800;
 
 type Flow = (u32, ServiceClass, u64);
 
-/// One face, whose flows ask for Data of a size each, bytes: `(prefix, class, size)`.
+/// One face. Each of its flows requests Data of one size, bytes: `(prefix, class, size)`.
 struct Face {
     queue: Box<dyn Queue>,
     pool: PacketPool,
@@ -33,12 +33,12 @@ struct Face {
     random: Random,
     now: Time,
     lifetime: Span,
-    /// Interests so far, each with a PIT entry of its own; and that of the one that left last.
+    /// The number of Interests so far, each with its own PIT entry; and the entry of the one that left last.
     asked: u64,
     left: PitId,
-    /// The group of a prefix's flows.
+    /// Returns the group of a prefix's flows.
     group_of: fn(u32) -> u16,
-    /// Bits of Data asked for in the Interests that left.
+    /// The bits of Data requested by the Interests that left.
     served: BTreeMap<(ServiceClass, u32), u64>,
 }
 
@@ -66,7 +66,7 @@ impl Face {
         assert!(self.dropped.is_empty(), "the flow has room");
     }
 
-    /// Asks whether there is room or not.
+    /// Enqueues an Interest, whether there is room or not.
     fn ask_too_much(&mut self, (prefix, class, size): Flow) {
         let id = self.pool.take();
         let packet = &mut self.pool[id];
@@ -93,7 +93,7 @@ impl Face {
         self.queue.enqueue(&mut ev, id);
     }
 
-    /// A Data of a flow comes: now its size is seen.
+    /// Delivers a Data of a flow, so that its size is known.
     fn answer(&mut self, flow: Flow) {
         self.answer_to(flow, PitId::default());
     }
@@ -118,7 +118,7 @@ impl Face {
         });
     }
 
-    /// The Interest that leaves now: its flow, with the size of its Data.
+    /// Returns the flow of the Interest that leaves now, with the size of its Data.
     fn next(&mut self) -> Result<Flow, Next> {
         let (now, pool) = (self.now, &mut self.pool);
         let mut ev =
@@ -149,7 +149,7 @@ impl Face {
         while self.now < end {
             match self.next() {
                 Ok(flow) => {
-                    // Interests that bring no Data do not count.
+                    // Interests without a Data do not count.
                     self.answer_to(flow, self.left);
                     self.ask(flow);
                 }
@@ -273,7 +273,7 @@ fn an_idle_class_saves_up_no_claim_to_be_made_good_later() {
     face.run(&[(0, Be, 1078)], Span::from_secs(5));
     let alone = face.class(Be);
     assert!(near(alone, 5.0 * TARGET, 0.002));
-    // Now that AF2 comes it gets its three quarters, not the past as well.
+    // AF2 is new. It gets its three quarters, but no compensation for the past.
     face.run(&[(0, Af2, 1078)], Span::from_secs(5));
     let ratio = face.class(Af2) / face.class(Be);
     assert!(near(ratio, 3.0, 0.01), "{ratio}");
@@ -319,7 +319,7 @@ fn a_flow_with_a_limit_of_its_own_keeps_to_it_and_the_others_have_the_rest() {
     }
 }
 
-/// An object whose segments are ten times as long as its metadata, from a producer that is 10 ms away.
+/// The object's segments are ten times as long as its metadata, and its producer is 10 ms away.
 #[test]
 fn what_left_too_fast_while_only_metadata_were_seen_does_not_wait_in_the_next_queue_for_long() {
     let flow = (0, Be, 8000);
@@ -402,7 +402,7 @@ fn a_limited_flow_alone_on_a_face_is_served_when_it_has_tokens() {
 #[test]
 fn the_flows_of_a_group_have_together_what_a_flow_has_and_each_an_equal_part_of_it() {
     for class in [Ef, Be] {
-        // Flows that always ask for more are greedy in the end.
+        // Flows that always ask for more become greedy.
         let mut face = Face::with(&[("phi", Value::Float(1.0))]);
         face.group_of = |prefix| if prefix == 0 { 0 } else { 1 };
         let flows: Vec<Flow> = (0..9).map(|n| (n, class, if n < 4 { 1078 } else { 3000 })).collect();
@@ -447,11 +447,11 @@ fn a_group_with_flows_without_end_takes_no_more_room_than_two_flows_and_refuses_
     (0..100).for_each(|_| face.ask((10_000, Be, 1078)));
 }
 
-/// The rate that the face tells a flow in a Data that comes now, bit/s.
+/// Returns the rate that the face writes into a Data of this flow that comes now, bit/s.
 fn told(face: &mut Face, flow: Flow) -> f64 {
     let mut packet = data(flow, PitId::default());
     packet.flow.group = GroupId((face.group_of)(flow.0));
-    // With a TargetRate it has its size, to within some bytes.
+    // With a TargetRate the Data has the flow's size, to within some bytes.
     packet.net_len = flow.2 as u32 - 12;
     let (now, random, wire_len) = (face.now, &mut face.random, Bytes::new(flow.2));
     face.queue.on_receive(&mut ReceiveEvent {
@@ -468,7 +468,7 @@ fn told(face: &mut Face, flow: Flow) -> f64 {
     packet.header().signals.value(target_rate).unwrap() as f64
 }
 
-/// Time passes, with an Interest of a flow in each of so many milliseconds.
+/// Advances the time by this many milliseconds, with an Interest of the flow in each.
 fn pass(face: &mut Face, milliseconds: u32, flow: Option<Flow>) {
     for _ in 0..milliseconds {
         flow.into_iter().for_each(|flow| face.ask(flow));
@@ -486,7 +486,7 @@ fn who_has_stopped_leaves_its_part_to_the_next_one_and_has_it_again_when_it_retu
         let mut face = Face::new();
         face.group_of = group_of;
         let mut first_told = None;
-        // Ten come one after another, and then again, all within the time for which state is kept.
+        // Ten flows come in turn, twice, all within the time for which state is kept.
         for prefix in (0..10).chain(0..10) {
             let flow = (prefix, Be, 1230);
             face.ask(flow);
@@ -527,7 +527,7 @@ fn who_returns_beside_another_has_half_at_once_and_the_other_is_told_so_at_the_n
     }
 }
 
-/// Time passes, with Interests of flows at the rates that they are told.
+/// Advances the time, with Interests of flows at the rates that they are told.
 fn follow(face: &mut Face, milliseconds: u32, flows: &[Flow]) {
     let mut asked = vec![0.0; flows.len()];
     for _ in 0..milliseconds {
@@ -558,14 +558,14 @@ fn who_asks_once_or_twice_and_stops_leaves_the_others_their_rates() {
                     follow(&mut face, 2, &[staying]);
                 }
                 follow(&mut face, 50, &[staying]);
-                // Until then each may come to use its share, as far as is known.
+                // Until then each new flow may still use its share.
                 if prefix >= 40 {
                     sum += told(&mut face, staying);
                 }
             }
             let mean = sum / 40.0;
             assert!(mean > 0.8 * TARGET, "{interests}: {mean}");
-            // Who stays has its share soon all the same.
+            // Flows that stay get their shares soon nevertheless.
             let new = (100, Be, 1230);
             face.ask(new);
             follow(&mut face, 500, &[staying, new]);

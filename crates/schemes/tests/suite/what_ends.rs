@@ -1,5 +1,5 @@
-//! What ends costs a node as much as belongs to it, and not as much as there is: strangers choose how often faces come and
-//! go, and flows begin and end.
+//! The cost of an end depends on what ends, not on how much else the node has. Peers choose how often faces
+//! come and go, and flows begin and end.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::{Duration, Instant};
@@ -19,10 +19,11 @@ use weir_core::units::{Bytes, Span, Time};
 use weir_schemes::SCHEMES;
 
 const HASHER: NameHasher = NameHasher::new(1);
-/// Prefixes, or links, that have nothing to do with what ends.
+/// The number of prefixes or links that are unrelated to what ends.
 const FEW: usize = 10;
 const MANY: usize = 10_000;
-/// How many times as much what ends may cost beside a thousand times as many others: they are in larger tables.
+/// The largest factor by which the cost may grow with a thousand times as many others, because tables are
+/// larger.
 const MOST_TIMES: u32 = 8;
 
 fn name(uri: &str) -> HashedName {
@@ -62,7 +63,7 @@ impl<'a> Bench<'a> {
         self.carry_out(actions);
     }
 
-    /// Interests that leave are answered.
+    /// Carries out actions, and answers the Interests that leave.
     fn carry_out(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
@@ -97,7 +98,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The shortest time of several.
+/// Returns the shortest of several times.
 #[allow(clippy::disallowed_methods, reason = "it measures how long a node takes")]
 fn shortest(mut run: impl FnMut()) -> Duration {
     let time = |()| {
@@ -108,7 +109,7 @@ fn shortest(mut run: impl FnMut()) -> Duration {
     [(); 30].map(time).into_iter().min().unwrap()
 }
 
-/// What `cost` measures beside few others, and beside many.
+/// Compares the result of `cost` with few others and with many.
 fn compare(what: &str, cost: impl Fn(&dyn Scheme, usize) -> Duration) {
     for entry in SCHEMES {
         let scheme = (entry.build)(&Params::resolve(entry.parameters, []).unwrap());
@@ -150,7 +151,7 @@ fn a_prefix_that_is_forgotten_costs_as_much_whatever_other_links_there_are() {
                 prefix += 1;
             }
         };
-        // A group has at most so many.
+        // A group has at most this many prefixes.
         fresh(256);
         shortest(|| fresh(10))
     });

@@ -1,4 +1,4 @@
-//! Scenarios under several schemes, side by side.
+//! Compares scenarios under several schemes.
 
 mod scenarios;
 mod settle;
@@ -27,42 +27,44 @@ use crate::sweep;
 use crate::view::{Note, Outcome, View};
 use scenarios::{ComparedPoint, ComparedScenario};
 
-/// What is compared.
+/// The parameters of a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareRequest {
-    /// Names of scenarios, papers or files, as the user gives them; none for every experiment of every paper.
+    /// The names of scenarios, papers or files, as the user gives them; empty: every experiment of every
+    /// paper.
     pub names: Vec<String>,
-    /// The schemes, as [`sweep::schemes`] gives them.
+    /// The schemes, as returned by [`sweep::schemes`].
     pub schemes: Vec<String>,
     /// The seeds.
     pub seeds: Seeds,
-    /// What is set in all scenarios.
+    /// The settings for all scenarios.
     pub set: Vec<String>,
-    /// Measuring windows besides the scenarios' own.
+    /// The measuring windows besides the scenarios' own.
     pub windows: Vec<(Span, Span)>,
-    /// A world in which each run is made too, beside the simulator's, of one scenario.
+    /// Another world in which each run of one scenario is made too, in addition to the simulator.
     pub beside: Option<Arc<dyn Elsewhere>>,
 }
 
-/// A comparison whose scenarios are read and checked.
+/// A comparison with its scenarios, which are parsed and checked.
 #[derive(Debug)]
 pub struct Comparison {
     request: CompareRequest,
     scenarios: Vec<ComparedScenario>,
-    /// Whether one scenario is compared as it stands.
+    /// Whether a single scenario without axes is compared.
     is_single: bool,
     with_series: bool,
     study: Study,
-    /// For each run the folder of its report, in the folder of the results.
+    /// The folder of each run's report, within the folder of the results.
     reports: Vec<PathBuf>,
 }
 
 impl CompareRequest {
-    /// Reads the scenarios, each at every point of its axes. With `with_series`, plots and reports can be made of the runs of
-    /// the first seed.
+    /// Parses the scenarios, each at every point of its axes. With `with_series`, plots and reports can be
+    /// made of the runs of the first seed.
     ///
     /// # Errors
-    /// The first mistake; that no scheme can run any of the scenarios; or a setting that changes nothing.
+    /// Returns an error if a name, a scenario or a setting is invalid, if no scheme can run any of the
+    /// scenarios, or if a setting changes nothing.
     pub fn plan(self, with_series: bool) -> Result<Comparison, StudyError> {
         let names = if self.names.is_empty() {
             papers::all_experiments()
@@ -108,7 +110,7 @@ impl CompareRequest {
         Ok(Comparison { request: self, scenarios, is_single, with_series, study, reports })
     }
 
-    /// One scenario that has no axes, or whose axes are set; `None` if it has.
+    /// Returns the one scenario, if it has no axes or if its axes are set.
     fn single(&self, name: &str) -> Result<Option<ComparedScenario>, StudyError> {
         let source = Source::find(name)?;
         let axes = source.read(&self.set)?.axes;
@@ -138,25 +140,25 @@ impl CompareRequest {
         }
     }
 
-    /// A scenario with what is set everywhere, and at a point of its axes.
+    /// Returns a scenario with the common settings, at a point of its axes.
     fn point(&self, source: &Source, axes: &[String]) -> Result<Point, StudyError> {
-        // Where an axis of the scenario and the user set the same key, the user's value counts.
+        // If an axis of the scenario and the user set the same key, the user's value counts.
         let set = [axes, &self.set].concat();
         let point = Point::new(source.clone(), set, self.windows.clone())?;
         for scheme in &self.schemes {
             scheme_for(&point.scenario, scheme)?;
         }
-        // Its rates say how long runs take.
+        // The rates of the optimum determine how long runs take.
         point.optimum();
         Ok(point)
     }
 
-    /// The worlds in which runs are made; `None` is the simulator.
+    /// Returns the worlds in which runs are made; `None` is the simulator.
     fn worlds(&self) -> Vec<Option<&Arc<dyn Elsewhere>>> {
         std::iter::once(None).chain(self.beside.as_ref().map(Some)).collect()
     }
 
-    /// The command, without options that say where results go.
+    /// Returns the command, without options for the place of results.
     pub fn command(&self) -> CommandLine {
         let all = sweep::schemes(&["all".to_owned()]).unwrap_or_default();
         let schemes = if self.schemes == all { "all".to_owned() } else { self.schemes.join(",") };
@@ -171,12 +173,12 @@ impl CompareRequest {
     }
 }
 
-/// The folder of the reports of a scheme, or of a scheme in the lab.
+/// Returns the folder of the reports of a scheme, or of a scheme in the lab.
 fn folder_of(contestant: &str) -> String {
     contestant.replace(" (lab)", "-lab")
 }
 
-/// An error that names the scenario: one of `--set` does not.
+/// Adds the scenario's name to an error, because an error of `--set` does not have it.
 fn in_scenario(name: &str, error: StudyError) -> StudyError {
     let said = error.to_string();
     if said.contains(name) { error } else { StudyError::Invalid(format!("{name}: {said}")) }
@@ -233,7 +235,7 @@ impl View for Comparison {
     }
 }
 
-/// Where pages of a comparison go.
+/// The destination of the pages of a comparison.
 struct Pages<'a> {
     request: &'a CompareRequest,
     store: &'a RunStore,
@@ -242,8 +244,8 @@ struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// The comparison at a point, which is written into the folder. The reports of schemes are in folders in it, or
-    /// where `elsewhere` says.
+    /// Makes the comparison at a point, and writes it into the folder. The reports of schemes are in folders
+    /// in it, or at `elsewhere`.
     fn comparison(
         &self,
         point: &Point,

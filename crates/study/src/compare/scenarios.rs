@@ -30,14 +30,14 @@ pub(super) struct ComparedScenario {
 /// A scenario at one point of its axes.
 #[derive(Debug)]
 pub(super) struct ComparedPoint {
-    /// What picks it, a setting an axis.
+    /// The settings of the point, one for each axis.
     pub(super) axes: Vec<String>,
-    /// Its folder in that of the results; empty where they are one.
+    /// The folder of the point within that of the results; empty if they are the same.
     pub(super) folder: String,
     pub(super) point: Arc<Point>,
-    /// When goodputs settle; of none where one scenario is compared as it stands.
+    /// The probes for the settling of goodputs; empty if a single scenario is compared.
     probes: Arc<[Probe]>,
-    /// The part of the run that each probe is about: 0 for the whole run, or from 1 on a window.
+    /// The part of the run of each probe: 0 for the whole run, or from 1 on a window.
     parts: Vec<usize>,
     /// The schemes that can run there, and those that cannot.
     pub(super) schemes: Vec<String>,
@@ -45,18 +45,18 @@ pub(super) struct ComparedPoint {
 }
 
 impl ComparedScenario {
-    /// The scenario of this name at every point of its axes.
+    /// Parses the scenario of this name at every point of its axes.
     pub(super) fn load(request: &CompareRequest, name: &str) -> Result<ComparedScenario, StudyError> {
         let source = Source::find(name)?;
         let mut axes = source.read(&request.set)?.axes;
-        // An axis that is set has its point already.
+        // A set axis has its point already.
         axes.retain(|axis| !is_fixed(axis, request.set.iter().map(|set| key(set))));
         let point = |axes: Vec<String>| ComparedPoint::load(request, &source, axes);
         let points = papers::points(&axes).into_iter().map(point).collect::<Result<_, _>>()?;
         Ok(ComparedScenario { axes, points })
     }
 
-    /// Its runs, each once, with the place of their point.
+    /// Returns its runs, each once, with the index of their point.
     pub(super) fn runs<'a>(
         &'a self,
         request: &'a CompareRequest,
@@ -74,8 +74,8 @@ impl ComparedScenario {
         self.points.iter().enumerate().flat_map(own)
     }
 
-    /// The point whose runs of a scheme are those at this one: where an axis sets nothing but parameters of schemes that
-    /// do not run then, its first value.
+    /// Returns the point whose runs of a scheme are the same as those at this point. If an axis sets only
+    /// parameters of schemes that do not run, that is the point with its first value.
     fn runs_at(&self, at: usize, scheme: &str) -> usize {
         let point = &self.points[at];
         let value = |(axis, set): (&Axis, &String)| match axis.values.first() {
@@ -94,7 +94,8 @@ impl ComparedScenario {
         self.points.iter().position(is_there).unwrap_or(at)
     }
 
-    /// The variants of a scheme's parameters, each once, in the order of the points; `None` if no point names one.
+    /// Returns the variants of a scheme's parameters, each once, in the order of the points; `None` if no
+    /// point names one.
     fn variants(&self, scheme: &str) -> Option<Vec<String>> {
         let scenarios = || self.points.iter().map(|compared| &compared.point.scenario);
         scenarios().find_map(|scenario| scenario.variant_of(scheme))?;
@@ -107,7 +108,7 @@ impl ComparedScenario {
         Some(variants)
     }
 
-    /// Its part of the summary. The page of each point is written too.
+    /// Returns its part of the summary, and writes the page of each point.
     pub(super) fn row(&self, pages: &Pages<'_>) -> Result<SummaryScenario, StudyError> {
         let points = (0..self.points.len()).map(|at| self.point_row(at, pages));
         let points = points.collect::<Result<_, _>>()?;
@@ -132,7 +133,7 @@ impl ComparedScenario {
         Ok(row)
     }
 
-    /// What was measured at a point. The page with all of its tables goes into its folder.
+    /// Returns the measurements at a point, and writes the page with all of its tables into its folder.
     fn point_row(&self, at: usize, pages: &Pages<'_>) -> Result<SummaryPoint, StudyError> {
         let compared = &self.points[at];
         let records = |scheme: &String| {
@@ -160,7 +161,7 @@ impl ComparedScenario {
     }
 }
 
-/// Whether an axis sets nothing but parameters of schemes that do not run where this one does.
+/// Returns whether an axis sets only parameters of schemes that do not run together with this one.
 fn is_of_others(axis: &Axis, scheme: &str, scenario: &Scenario) -> bool {
     let is_of_another = |path: &String| {
         let of = path.strip_prefix("scheme.").and_then(|path| path.split_once('.'));
@@ -194,7 +195,7 @@ impl ComparedPoint {
         Ok(ComparedPoint { axes, folder, point, probes: probes.into(), parts, schemes, left_out })
     }
 
-    /// One scenario as it stands, under all schemes: its results are in the folder itself.
+    /// Compares a single scenario under all schemes. Its results are in the folder itself.
     pub(super) fn as_it_stands(
         request: &CompareRequest,
         source: &Source,
@@ -216,7 +217,7 @@ impl ComparedPoint {
         })
     }
 
-    /// The runs of a scheme in a world: one a seed. The first one has series, if some have.
+    /// Returns the runs of a scheme in a world: one a seed. The first one has series, if any has.
     pub(super) fn runs<'a>(
         &'a self,
         request: &'a CompareRequest,
@@ -230,7 +231,7 @@ impl ComparedPoint {
         })
     }
 
-    /// What is kept of these.
+    /// Returns the records of these runs.
     pub(super) fn records(
         &self,
         request: &CompareRequest,
@@ -260,7 +261,7 @@ impl ComparedPoint {
         runs.iter().map(run).collect()
     }
 
-    /// For the whole run and then for each window when the last goodput that was asked for had settled.
+    /// Returns, for the whole run and then for each window, when the last of the observed goodputs settled.
     fn settled(&self, run: &Record) -> Vec<Option<SettleTime>> {
         let last = |a: SettleTime, b: SettleTime| SettleTime { s: a.s.max(b.s), never: a.never || b.never };
         let of_part = |part: usize| {

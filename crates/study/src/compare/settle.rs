@@ -1,4 +1,4 @@
-//! When goodputs settle: what a comparison measures besides the scenario's expectations.
+//! The settling of goodputs, which a comparison measures besides the scenario's expectations.
 
 use weir_core::units::Span;
 use weir_experiment::Probe;
@@ -6,13 +6,14 @@ use weir_measure::ProbeValue;
 use weir_results::SettleTime;
 use weir_scenario::{Flow, FlowId, Metric, Scenario, Select};
 
-/// A measured time to settle; `None` where nothing came.
+/// Converts a measured time to settle; `None` if nothing was delivered.
 pub fn settle_time(probe: ProbeValue) -> Option<SettleTime> {
     Some(SettleTime { s: probe.value?, never: probe.never })
 }
 
-/// When goodputs settle, for every scheme alike: those that the scenario states something about for some scheme, each in the
-/// last part of the run that ends with it; or, where it states nothing, those of all groups of flows. Also the parts.
+/// Returns the probes for the settling of goodputs, the same for every scheme. They are those of the
+/// scenario's statements for any scheme, each in the last part of the run that ends with it; or, without such
+/// statements, those of all groups of flows. Also returns the parts.
 pub fn when_settled(scenario: &Scenario, parts: &[(Span, Span)]) -> (Vec<Probe>, Vec<usize>) {
     let stated = scenario.expectations.iter().filter(|one| one.metric == Metric::Settle);
     let mut wanted: Vec<Probe> = stated.map(Probe::from).collect();
@@ -31,8 +32,8 @@ pub fn when_settled(scenario: &Scenario, parts: &[(Span, Span)]) -> (Vec<Probe>,
     (probes, about)
 }
 
-/// When the goodput of each group settles after the last change before the end of a part of the run: of the groups whose flows
-/// all go on until then and fetch no amount.
+/// Returns the probes for the goodput of each group after the last change before the end of a part of the
+/// run. Only groups count whose flows all continue until then and have no amount.
 fn of_groups(scenario: &Scenario, (_, end): (Span, Span)) -> Vec<Probe> {
     let starts_and_stops = scenario.flows.iter().flat_map(|flow| [Some(flow.start), flow.stop]).flatten();
     let changes = starts_and_stops.chain(scenario.events.iter().map(|event| event.at));

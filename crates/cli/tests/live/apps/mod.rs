@@ -1,4 +1,4 @@
-//! Applications as processes beside a forwarder in the test.
+//! Applications as processes, with a forwarder in the test.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::fs;
@@ -10,7 +10,7 @@ use weir_management::client::TRANSPORT_VARIABLE;
 
 use crate::running::Folder;
 
-/// `weir`, which finds this forwarder and the keys of this folder.
+/// `weir` with this forwarder and the keys in this folder.
 pub fn weir(folder: &Folder, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
     let socket = format!("unix://{}", folder.path("nfd.sock").display());
@@ -31,7 +31,7 @@ pub fn succeeds(folder: &Folder, arguments: &[&str]) -> Output {
     output
 }
 
-/// It ends with 2, prints nothing, and says this.
+/// Checks that the command ends with code 2, prints nothing, and reports this error.
 pub fn fails(folder: &Folder, arguments: &[&str], words: &str) {
     let output = run(folder, arguments);
     let said = text(&output.stderr);
@@ -49,7 +49,7 @@ pub fn path(folder: &Folder, file: &str) -> String {
     folder.path(file).to_str().unwrap().to_owned()
 }
 
-/// Writes a file in the folder; its path, as an argument. What is there with this length stays, with its time.
+/// Writes a file in the folder, and returns its path as an argument. An existing file with this length stays unchanged.
 pub fn written(folder: &Folder, file: &str, content: &[u8]) -> String {
     let at = folder.path(file);
     if !fs::metadata(&at).is_ok_and(|there| there.len() == content.len() as u64) {
@@ -62,13 +62,13 @@ pub fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }
 
-/// Has a process come to its end: `-INT` as Ctrl-C does.
+/// Sends a signal to a process: `-INT` is that of Ctrl-C.
 pub fn signal(child: &Child, signal: &str) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
 }
 
-/// `weir put --json` that runs; killed when it is dropped.
+/// A running `weir put --json`. Dropping it kills the process.
 pub struct Put {
     pub child: Child,
     lines: Box<dyn BufRead>,
@@ -82,7 +82,7 @@ impl Put {
         Put { child, lines }
     }
 
-    /// The next event of this kind, and those before it are of no interest.
+    /// Waits for the next event of this kind. Earlier events are skipped.
     pub fn wait(&mut self, event: &str) -> Value {
         loop {
             let mut line = String::new();
@@ -94,12 +94,12 @@ impl Put {
         }
     }
 
-    /// Listens no more: the pipe is closed.
+    /// Closes the pipe.
     pub fn hang_up(&mut self) {
         self.lines = Box::new(io::empty());
     }
 
-    /// Stops it as Ctrl-C does; what it says at the end.
+    /// Stops it like Ctrl-C. Returns its last event.
     pub fn stop(mut self) -> Value {
         signal(&self.child, "-INT");
         let summary = self.wait("summary");

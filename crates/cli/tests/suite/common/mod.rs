@@ -1,4 +1,4 @@
-//! Calls of the command, for the tests beside.
+//! Calls of the command for the tests.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::fs;
@@ -7,14 +7,14 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// The command that is tested.
+/// The tested command.
 pub const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 
-/// Where runs are kept, for all tests and programs: their keys say of which version they are. A run that one has made is
-/// read by the others.
+/// The folder for kept runs, shared by all tests and programs. Their keys contain the version. Other tests reuse a kept
+/// run.
 pub const RUNS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/runs");
 
-/// A call of the command that reads and keeps runs in the folder of the tests.
+/// A call of the command that reads and keeps runs in the shared folder.
 pub fn command() -> Command {
     let mut command = Command::new(WEIR);
     command.env("WEIR_RUNS", RUNS);
@@ -26,7 +26,7 @@ pub fn weir(args: &[&str]) -> Output {
     called(command(), args)
 }
 
-/// Calls the command so that it makes every run itself, for what is said of how runs are made.
+/// Calls the command so that it makes every run itself, for tests of how runs are made.
 pub fn weir_anew(args: &[&str]) -> Output {
     let mut command = Command::new(WEIR);
     command.env_remove("WEIR_RUNS");
@@ -43,15 +43,15 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Stdout of a call that succeeds and complains of nothing. It may say what it runs, how far it is, and that it made one
-/// run for several seeds.
+/// Standard output of a call that succeeds without complaints. It may print what it runs, its progress, and that it
+/// made one run for several seeds.
 pub fn printed(output: &Output) -> String {
     assert!(output.status.success(), "{}", text(&output.stderr));
     complains_of_nothing(output);
     text(&output.stdout)
 }
 
-/// Nothing is on stderr but remarks.
+/// Checks that standard error contains only remarks.
 pub fn complains_of_nothing(output: &Output) {
     let said = text(&output.stderr);
     let complaints: Vec<&str> = said.lines().filter(|line| !is_remark(line)).collect();
@@ -64,7 +64,7 @@ fn is_remark(line: &str) -> bool {
     line.ends_with(" %") || remarks.iter().any(|remark| line.contains(remark))
 }
 
-/// A call fails, prints nothing, and says all these words on stderr.
+/// Checks that a call fails, prints nothing, and reports all these words on standard error.
 pub fn refused(args: &[&str], words: &[&str]) {
     let output = weir(args);
     let complaint = text(&output.stderr);
@@ -75,7 +75,7 @@ pub fn refused(args: &[&str], words: &[&str]) {
     }
 }
 
-/// A folder of its own for a test's files.
+/// A separate folder for a test's files.
 pub fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);

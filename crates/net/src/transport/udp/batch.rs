@@ -1,32 +1,32 @@
-//! The frames that a face sends next, and the runs of them that one system call can send.
+//! The next frames that a face sends, and the runs of them that one system call can send.
 //!
-//! The bytes of a large packet stay where they are: a batch has only the head of its frame, and holds the packet's memory until
-//! the frame is sent.
+//! The bytes of a large packet are not copied: a batch has only the head of its frame, and keeps the packet's memory
+//! alive until the frame is sent.
 
 use bytes::Bytes;
 
 use crate::transport::spare;
 
-/// Frames for which a batch keeps room, though it is empty: as many as the kernel takes at once.
+/// Number of frames for which an empty batch keeps memory: as many as the kernel accepts at once.
 const MOST_FRAMES: usize = 64;
 
-/// The most bytes of one run: what a datagram may hold.
+/// Maximum length of a run, bytes: what fits into a datagram.
 const LONGEST_RUN: usize = 65_000;
 
-/// Frames of one face that are to be sent together.
+/// Frames of one face to send together.
 #[derive(Debug)]
 pub struct Batch {
-    /// The frames' own bytes, one behind the other.
+    /// The frames' own bytes, concatenated.
     bytes: Vec<u8>,
     frames: Vec<Frame>,
-    /// How many bytes of packets it holds.
+    /// Number of bytes of shared packets.
     shared: usize,
     path_mtu: usize,
-    /// Whether the way takes frames that are sent together, as far as is known.
+    /// Whether the path accepts frames that are sent together, as far as is known.
     takes_runs: bool,
 }
 
-/// A frame of a batch: so many bytes of its own, and behind them bytes of a packet.
+/// A frame of a batch: own bytes, followed by the bytes of a packet.
 #[derive(Debug)]
 struct Frame {
     own: usize,
@@ -40,24 +40,25 @@ impl Frame {
 }
 
 impl Default for Batch {
-    /// For a path that takes everything whole.
+    /// A batch for a path that carries every frame unfragmented.
     fn default() -> Batch {
         Batch::new(usize::MAX)
     }
 }
 
 impl Batch {
-    /// For a path with this MTU ([`path_mtu`](super::path_mtu)): IP splits longer frames, and no others.
+    /// Creates a batch for a path with this MTU in bytes ([`path_mtu`](super::path_mtu)). IP fragments longer frames,
+    /// and no others.
     pub fn new(path_mtu: usize) -> Batch {
         Batch { bytes: Vec::new(), frames: Vec::new(), shared: 0, path_mtu, takes_runs: true }
     }
 
-    /// The largest frame that IP does not split.
+    /// Maximum length of a frame that IP does not fragment, bytes.
     pub fn path_mtu(&self) -> usize {
         self.path_mtu
     }
 
-    /// The path has another MTU: it may be another path.
+    /// Sets the MTU of the path, which may be another path now.
     pub fn set_path_mtu(&mut self, mtu: usize) {
         self.takes_runs |= mtu != self.path_mtu;
         self.path_mtu = mtu;
@@ -71,12 +72,12 @@ impl Batch {
         self.takes_runs = takes_runs;
     }
 
-    /// Appends what `write` writes as one frame.
+    /// Appends one frame, which `write` writes. Returns its length, bytes.
     pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> usize {
         self.push_shared(write, Bytes::new())
     }
 
-    /// Appends what `write` writes, with bytes that others have too behind it, as one frame.
+    /// Appends one frame: first the bytes that `write` writes, then the shared bytes. Returns its length, bytes.
     pub fn push_shared(&mut self, write: impl FnOnce(&mut Vec<u8>), shared: Bytes) -> usize {
         if self.bytes.capacity() == 0 {
             self.bytes = spare::take();
@@ -92,8 +93,8 @@ impl Batch {
         len
     }
 
-    /// Memory that its frames take, bytes; that of packets counts. Without frames it is 0: the room that is kept for the next
-    /// ones does not count, so that a face has its one frame whatever others keep.
+    /// Memory of the frames, bytes, including that of packets. Without frames it is 0: the memory kept for the next
+    /// frames does not count, so a face can always send one frame, whatever other faces keep.
     pub fn memory(&self) -> usize {
         if self.frames.is_empty() {
             return 0;
@@ -101,12 +102,12 @@ impl Batch {
         self.bytes.capacity() + self.frames.capacity() * size_of::<Frame>() + self.shared
     }
 
-    /// How many frames there are.
+    /// Number of frames.
     pub fn len(&self) -> usize {
         self.frames.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
@@ -125,7 +126,7 @@ impl Batch {
         Frames { own: &self.bytes, frames: &self.frames }
     }
 
-    /// Forgets the frames.
+    /// Removes all frames.
     pub fn clear(&mut self) {
         spare::give(std::mem::take(&mut self.bytes));
         self.frames.clear();
@@ -134,7 +135,7 @@ impl Batch {
     }
 }
 
-/// Some frames of a batch.
+/// A sequence of frames of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frames<'a> {
     own: &'a [u8],
@@ -142,7 +143,7 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// Takes the first ones out.
+    /// Removes and returns the first `frames` frames.
     pub(super) fn take(&mut self, frames: usize) -> Frames<'a> {
         let (first, rest) = self.frames.split_at(frames);
         let (own, rest_own) = self.own.split_at(first.iter().map(|frame| frame.own).sum());
@@ -154,17 +155,17 @@ impl<'a> Frames<'a> {
         self.frames.iter().map(Frame::len)
     }
 
-    /// Whether bytes of one are those of a packet.
+    /// Returns whether a frame has bytes of a packet.
     pub(super) fn has_shared(&self) -> bool {
         self.frames.iter().any(|frame| !frame.shared.is_empty())
     }
 
-    /// Their own bytes.
+    /// The frames' own bytes.
     pub(super) fn own(&self) -> &'a [u8] {
         self.own
     }
 
-    /// All their bytes, in pieces.
+    /// All bytes of the frames, in pieces.
     pub(super) fn parts(&self) -> impl Iterator<Item = &'a [u8]> {
         let mut rest = self.own;
         let parts = self.frames.iter().flat_map(move |frame| {
@@ -175,14 +176,14 @@ impl<'a> Frames<'a> {
         parts.filter(|part| !part.is_empty())
     }
 
-    /// Puts all their bytes one behind the other.
+    /// Appends all bytes of the frames to `out`.
     pub(super) fn join(&self, out: &mut Vec<u8>) {
         out.clear();
         self.parts().for_each(|part| out.extend_from_slice(part));
     }
 }
 
-/// Frames that one system call can send: of the same length, but the last may be shorter.
+/// Frames that one system call can send: all of the same length, except that the last may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) frames: usize,
@@ -191,7 +192,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Of at most `most` frames. What is longer than `whole` goes alone: IP splits it.
+    /// Returns the run at the front, of at most `most` frames. A frame longer than `whole` bytes is a run of its own,
+    /// because IP fragments it.
     pub(super) fn at_the_front(
         mut lengths: impl Iterator<Item = usize>,
         most: usize,

@@ -1,28 +1,29 @@
-//! QSCCP's rates over several paths as a fluid: equations (10) to (12) of the paper, iterated over a network without
-//! packets, queues or round trips, beside what (1) to (9) come to at each link.
+//! QSCCP's rates over several paths as a fluid: equations (10) to (12) of the paper, iterated over a network
+//! without packets, queues or round trips, with the results of (1) to (9) at each link.
 //!
 //! ```text
 //!   consumer --> node i --- d, load --> node j --> producer        a round: loads and d of all next hops,
 //!                       <---- u -------                            R of all links, u of all next hops
 //! ```
 //!
-//! Each flow has a prefix of its own, one consumer and equal weight; classes are delay-tolerant. Rates are bit/s of
-//! Data. A link has η of its rate for Data, less the Interests that go its way, but half of that at least, as in the
-//! optimum.
+//! Each flow has its own prefix, one consumer and equal weight; classes are delay-tolerant. Rates are bit/s
+//! of Data. A link has η of its rate for Data, less the Interests in its direction, but at least half of
+//! that, as in the optimum.
 #![allow(clippy::unwrap_used, dead_code, reason = "a test fails by panicking, and not all use all of this")]
 
 use std::collections::BTreeMap;
 
 use weir_scenario::Scenario;
 
-/// γ: who asks for this part of its base rate has a part of what is spare, (5) and (7).
+/// γ: a claim with at least this part of its base rate as demand gets a part of the spare rate, (5) and (7).
 const GAMMA: f64 = 0.95;
-/// A face knows of a flow that sends a Data in ten seconds by it, bit/s.
+/// The smallest demand of a flow that a face knows, a Data in ten seconds, bit/s.
 const KNOWN: f64 = 860.0;
-/// R goes this part of the way in a round. With whole steps, all flows of a link follow at once, and rates swing.
+/// The part of the difference by which R changes in a round. With whole steps, all flows of a link follow at
+/// once, and rates oscillate.
 const STEP: f64 = 0.5;
 
-/// What a node does.
+/// The rules of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     pub suggested: Suggested,
@@ -30,23 +31,23 @@ pub struct Rules {
     pub forwarding: Forwarding,
 }
 
-/// R_f of a flow that asks for less than γ of its base rate.
+/// R_f of a flow that requests less than γ of its base rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Suggested {
     /// base_f, (9).
     Base,
-    /// What the link would give it if it asked for more.
+    /// The link's offer if the flow requested more.
     Offered,
 }
 
-/// What a downstream face is told of Σu.
+/// The rate of a downstream face out of Σu.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Division {
     /// d_i/Σd·Σu, (11).
     Proportional,
     /// (11), but at least what the d of the other faces leave.
     Leftover,
-    /// The max-min fair part: what the face could have if it asked for all, while the others ask for d.
+    /// The max-min fair part: the rate of the face with unlimited demand, while the others request d.
     WaterFilling,
 }
 
@@ -55,8 +56,8 @@ pub enum Division {
 pub enum Forwarding {
     /// u_j/Σu, (12).
     Proportional,
-    /// In the ratio of what next hops would offer if no node divided Σu, u_j at most. The optimum does this. Data
-    /// would have to carry this offer beside TargetRate.
+    /// In the ratio of the next hops' offers if no node divided Σu, at most u_j. The optimum does this. Data
+    /// would have to carry this offer in addition to TargetRate.
     Undivided,
 }
 
@@ -67,7 +68,7 @@ pub const PAPER: Rules = Rules {
     forwarding: Forwarding::Proportional,
 };
 
-/// A next hop of a flow: Interests go from place `from` to place `to` of its nodes, Data come back.
+/// A next hop of a flow: Interests go from index `from` to index `to` of its nodes, and Data come back.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     from: usize,
@@ -76,18 +77,18 @@ struct Hop {
     interests: usize,
 }
 
-/// The routes of a flow. Its consumer has place 0, and each node comes before its next hops.
+/// The routes of a flow. Its consumer has index 0, and each node comes before its next hops.
 #[derive(Clone, Debug)]
 struct Routes {
     class: usize,
     produces: Vec<bool>,
-    /// Ordered by where they begin.
+    /// The hops, ordered by their first nodes.
     hops: Vec<Hop>,
-    /// Of each node where its hops begin; one more at the end.
+    /// For each node the index of its first hop; one more at the end.
     first: Vec<usize>,
     /// For each node the hops that end there.
     into: Vec<Vec<usize>>,
-    /// Where its hops begin in the list of all.
+    /// The index of its first hop in the list of all.
     offset: usize,
 }
 
@@ -100,23 +101,24 @@ pub struct Fluid {
     omega: Vec<f64>,
     interest_ratio: f64,
     flows: Vec<Routes>,
-    /// For each direction of a link the next hops whose Data come by it, by class, and those whose Interests do.
+    /// For each direction of a link, the next hops with their Data on it, by class, and those with their
+    /// Interests on it.
     data_on: Vec<Vec<Vec<usize>>>,
     interests_on: Vec<Vec<usize>>,
-    /// Of each next hop: R, d, u and what is sent by it.
+    /// For each next hop: R, d, u, and the rate that is sent on it.
     suggested: Vec<f64>,
     down: Vec<f64>,
     up: Vec<f64>,
-    /// What it would offer if nothing were divided.
+    /// Its offer if nothing were divided.
     offer: Vec<f64>,
     load: Vec<f64>,
-    /// What each flow asks for: Σu at its consumer.
+    /// The request of each flow: Σu at its consumer.
     rate: Vec<f64>,
-    /// For the memory.
+    /// The nodes, kept for their memory.
     nodes: Vec<Node>,
 }
 
-/// What comes to a node of the flow at hand: its Interests, as a rate of Data, and Σd.
+/// The inputs of a node of the current flow: its Interests, as a rate of Data, and Σd.
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
     comes: f64,
@@ -124,7 +126,8 @@ struct Node {
 }
 
 impl Fluid {
-    /// `omega`: the weights of classes AF4 to BE; `interest_ratio`: bits of an Interest for each bit of its Data.
+    /// `omega` has the weights of classes AF4 to BE, and `interest_ratio` is the bits of an Interest for each
+    /// bit of its Data.
     pub fn new(scenario: &Scenario, omega: [f64; 5], eta: f64, interest_ratio: f64, rules: Rules) -> Fluid {
         let mut fibs = BTreeMap::new();
         for route in &scenario.routes {
@@ -164,7 +167,7 @@ impl Fluid {
         }
     }
 
-    /// Begins elsewhere: with each u at a part of what it is after the first round, drawn from 2 % to all of it.
+    /// Starts elsewhere: each u is a part of its value after the first round, drawn from 2 % to 100 %.
     pub fn begin_elsewhere(&mut self, seed: u64) {
         self.round(1.0);
         let mut state = seed;
@@ -175,7 +178,8 @@ impl Fluid {
         }
     }
 
-    /// So many rounds; the mean rate of each flow over the last quarter of them, bit/s of Data.
+    /// Makes this number of rounds. Returns the mean rate of each flow over the last quarter of them, bit/s
+    /// of Data.
     pub fn run(&mut self, rounds: usize) -> Vec<f64> {
         let mut mean = vec![0.0; self.rate.len()];
         let counted = (rounds / 4).max(1);
@@ -188,7 +192,7 @@ impl Fluid {
         mean
     }
 
-    /// One round: Interests go up, links suggest rates, Data come down.
+    /// One round: Interests go up, links suggest rates, and Data come down.
     fn round(&mut self, step: f64) {
         for flow in 0..self.flows.len() {
             self.forward(flow);
@@ -201,7 +205,7 @@ impl Fluid {
         }
     }
 
-    /// (12) and (10): what is sent by each next hop of a flow, and d of it.
+    /// (12) and (10): computes the rate sent on each next hop of a flow, and its d.
     fn forward(&mut self, flow: usize) {
         let routes = &self.flows[flow];
         self.nodes.clear();
@@ -224,7 +228,7 @@ impl Fluid {
         }
     }
 
-    /// (1) to (9): R of each flow on a link.
+    /// (1) to (9): computes R of each flow on a link.
     fn suggest(&mut self, channel: usize, step: f64) {
         let interests: f64 = self.interests_on[channel].iter().map(|hop| self.load[*hop]).sum();
         let eta_b = self.capacity[channel];
@@ -255,7 +259,7 @@ impl Fluid {
         }
     }
 
-    /// (5), (6): B_c of each class, of its weight and what it asks for.
+    /// (5), (6): returns B_c of each class, from its weight and demand.
     fn class_rates(&self, available: f64, classes: &[(f64, f64)]) -> Vec<f64> {
         let weights: f64 = classes.iter().map(|(omega, _)| omega).sum();
         let base = |omega: f64| available * omega / weights;
@@ -268,7 +272,7 @@ impl Fluid {
         let is_high = |(omega, asks): &(f64, f64)| *asks > 0.0 && *asks >= GAMMA * base(*omega);
         let any_high = classes.iter().any(is_high);
         let rate = |own: usize| {
-            // If none asks for more, what is spare goes to those that ask for less.
+            // If none requests more, the spare rate goes to those that request less.
             let is_told_all =
                 is_high(&classes[own]) || !any_high || self.rules.suggested == Suggested::Offered;
             if is_told_all { offered(own) } else { base(classes[own].0) }
@@ -276,7 +280,8 @@ impl Fluid {
         (0..classes.len()).map(rate).collect()
     }
 
-    /// (11), and the smaller of it and R: u of each next hop of a flow, from producers to the consumer.
+    /// (11), and the smaller of it and R: computes u of each next hop of a flow, from producers to the
+    /// consumer.
     fn feed_back(&mut self, flow: usize) {
         let routes = &self.flows[flow];
         for at in (0..routes.produces.len()).rev() {
@@ -300,8 +305,8 @@ impl Fluid {
         }
     }
 
-    /// What each flow could have if it alone used all that links would give it: the maximum flow over what it would be
-    /// offered. In a link-fair allocation nobody could have more than it has.
+    /// Returns the rate of each flow if it alone used everything that links would give it: the maximum flow
+    /// over its offers. In a link-fair allocation no flow could have more than it has.
     pub fn could_have(&self) -> Vec<f64> {
         let mut all = self.clone();
         all.rules.suggested = Suggested::Offered;
@@ -309,7 +314,7 @@ impl Fluid {
         all.flows.iter().map(|routes| routes.maximum_flow(&all.suggested)).collect()
     }
 
-    /// The most by which Data and Interests exceed η·B on a link, as a part of it.
+    /// Returns the largest excess of Data and Interests over η·B on a link, as a part of it.
     pub fn excess(&self) -> f64 {
         let sum = |hops: &[usize]| hops.iter().map(|hop| self.load[*hop]).sum::<f64>();
         let of = |channel: usize| {
@@ -334,7 +339,7 @@ impl Routes {
             Some(hops) if !produces(node) => hops.as_slice(),
             _ => &[],
         };
-        // A node is finished after all that it leads to.
+        // A node is finished after all nodes to which it leads.
         let mut finished: Vec<usize> = Vec::new();
         let mut stack = vec![(flow.consumer.index(), 0)];
         while let Some((node, at)) = stack.pop() {
@@ -355,7 +360,7 @@ impl Routes {
         for (from, &node) in finished.iter().enumerate() {
             for next in next_hops(node) {
                 let to = finished.iter().position(|node| node == next).unwrap();
-                assert!(to > from, "routes do not run in a circle");
+                assert!(to > from, "routes have no loop");
                 let link =
                     scenario.link_between(weir_scenario::NodeId(node), weir_scenario::NodeId(*next)).unwrap();
                 let channel = |direction: usize| 2 * link.link.index() + direction;
@@ -372,13 +377,14 @@ impl Routes {
 }
 
 impl Routes {
-    /// From the consumer to the producers, where each hop bears so much (Edmonds and Karp).
+    /// Returns the maximum flow from the consumer to the producers, with these capacities of hops (Edmonds
+    /// and Karp).
     fn maximum_flow(&self, bears: &[f64]) -> f64 {
         let bears = &bears[self.offset..self.offset + self.hops.len()];
         let least = 1e-9 * bears.iter().copied().fold(0.0, f64::max);
         let (mut on, mut total) = (vec![0.0; bears.len()], 0.0);
         loop {
-            // Each node reached: by which hop, and whether along it.
+            // For each reached node: the hop, and whether along it.
             let mut by: Vec<Option<(usize, bool)>> = vec![None; self.produces.len()];
             let mut queue = vec![0];
             let mut next = 0;
@@ -415,8 +421,8 @@ impl Routes {
     }
 }
 
-/// What one could have of `rate` if it wanted all, while others want what they want: by weight, and of what those
-/// leave that want less than their part. `others`: weight and wish, ordered by the wish for the weight.
+/// Returns the share of `rate` with unlimited demand, while others keep their wishes: by weight, with the
+/// parts of those that want less. `others` has weight and wish, ordered by the wish divided by the weight.
 fn share(rate: f64, own: f64, others: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
     let mut left = rate;
     let mut weights: f64 = own + others.clone().map(|(weight, _)| weight).sum::<f64>();
@@ -430,7 +436,7 @@ fn share(rate: f64, own: f64, others: impl Iterator<Item = (f64, f64)> + Clone) 
     left / weights * own
 }
 
-/// f_j of each next hop, of u and Σd.
+/// Returns f_j of each next hop, from u and Σd.
 fn parts(forwarding: Forwarding, up: &[f64], offers: &[f64], down: f64) -> Vec<f64> {
     let normal = |of: Vec<f64>| {
         let sum: f64 = of.iter().sum();
@@ -458,7 +464,7 @@ fn parts(forwarding: Forwarding, up: &[f64], offers: &[f64], down: f64) -> Vec<f
     }
 }
 
-/// What downstream face `own` is told of `up`, of all their d.
+/// Returns the rate that downstream face `own` is told, from `up` and all d.
 fn told(division: Division, up: f64, down: &[f64], own: usize) -> f64 {
     let of = |face: usize| down[face].min(up);
     let all: f64 = (0..down.len()).map(of).sum();

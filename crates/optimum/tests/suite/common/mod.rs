@@ -9,8 +9,8 @@ use weir_core::seam::params::Value;
 use weir_optimum::{Copies, Objective, Optimum, Options, Theory, steady};
 use weir_scenario::{Override, Scenario, builtin};
 
-/// A scenario of 10 s with these links, `"A-B 10"` for 10 Mb/s or `"A-B 10/1"` for 10 there and 1 back, and
-/// these further tables.
+/// Returns a scenario of 10 s with these links, `"A-B 10"` for 10 Mb/s or `"A-B 10/1"` for 10 there and 1
+/// back, and these further tables.
 pub fn network(links: &[&str], rest: &str) -> Scenario {
     let mut nodes: Vec<&str> = Vec::new();
     let mut tables = String::new();
@@ -33,7 +33,7 @@ pub fn network(links: &[&str], rest: &str) -> Scenario {
     Scenario::parse("test", "test.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// An elastic flow of a class.
+/// Returns an elastic flow of a class.
 pub fn flow(consumer: &str, producer: &str, prefix: &str, class: &str, more: &str) -> String {
     let name = format!("{}{consumer}", prefix.replace('/', "p"));
     format!(
@@ -48,7 +48,7 @@ pub fn built_in(name: &str, set: &[&str]) -> Scenario {
     parsed.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The policy of the scheme by which the scenario's are compared.
+/// Returns the policy of the scenario's reference scheme.
 pub fn policy(scenario: &Scenario) -> SharingPolicy {
     let (entry, sharing) = weir_schemes::registry::reference_policy(&scenario.scheme).unwrap();
     let given = scenario.scheme_params(entry.name).iter();
@@ -63,21 +63,21 @@ pub fn optimum(scenario: &Scenario, objective: Objective, from: u64, to: u64) ->
     theory.windows(&[window]).unwrap().pop().unwrap()
 }
 
-/// The same on 99 % of the links, QSCCP's target.
+/// Returns the optimum on 99 % of the links, QSCCP's target.
 pub fn at_target(scenario: &Scenario, objective: Objective, from: u64, to: u64) -> Optimum {
     let options = Options { objective, utilisation: Some(0.99), ..Options::default() };
     let theory = Theory::new(scenario, &policy(scenario), &options).unwrap();
     theory.windows(&[(Span::from_secs(from), Span::from_secs(to))]).unwrap().pop().unwrap()
 }
 
-/// The same where each consumer's Data are carried by themselves.
+/// Returns the optimum with separate copies of Data for each consumer.
 pub fn apart(scenario: &Scenario, objective: Objective, from: u64, to: u64) -> Optimum {
     let options = Options { objective, copies: Copies::Apart, ..Options::default() };
     let window = (Span::from_secs(from), Span::from_secs(to));
     steady(scenario, &policy(scenario), window, &options).unwrap()
 }
 
-/// The rates of flows over the first 10 s, Mb/s of Data.
+/// Returns the rates of flows over the first 10 s, Mb/s of Data.
 pub fn rates(scenario: &Scenario, objective: Objective) -> Vec<f64> {
     mbps(&optimum(scenario, objective, 0, 10))
 }
@@ -86,7 +86,7 @@ pub fn mbps(optimum: &Optimum) -> Vec<f64> {
     optimum.flows.iter().map(|flow| flow.rate_bps / 1e6).collect()
 }
 
-/// How many bits of Interests go with a bit of Data: from a link that carries nothing else.
+/// Returns the bits of Interests for a bit of Data, from a link that carries nothing else.
 pub fn interest_ratio(optimum: &Optimum) -> f64 {
     let sum = |of: fn(&weir_optimum::LinkOptimum) -> f64| optimum.links.iter().map(of).sum::<f64>();
     sum(|link| link.interest_bps) / sum(|link| link.data_bps)

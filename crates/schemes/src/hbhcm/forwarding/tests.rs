@@ -15,21 +15,21 @@ use crate::rtt_measure::RTT_MEASURE;
 use crate::window::pipe::article;
 
 const MS: Span = Span::from_millis(1);
-/// Two neighbours downstream, one upstream; and an application.
+/// Two downstream neighbours, one upstream neighbour, and an application.
 const DOWN: [FaceId; 2] = [FaceId(0), FaceId(1)];
 const UP: FaceId = FaceId(2);
 const APPLICATION: FaceId = FaceId(3);
 
-/// What leaves for a downstream: to whom, the measure in ms, the mark.
+/// A Data to a downstream: the face, the measure in ms, and the mark.
 type Sent = (FaceId, Option<f64>, u64);
 
-/// A node that runs the scheme; the test is its neighbours.
+/// A node that runs the scheme. The test takes the part of its neighbours.
 struct Bench {
     now: Time,
     pool: PacketPool,
     forwarder: Node,
     nonce: u32,
-    /// Interests that left, and Data.
+    /// The Interests and the Data that left.
     asked: Vec<(FaceId, PacketId)>,
     sent: Vec<Sent>,
 }
@@ -95,7 +95,7 @@ impl Bench {
         self
     }
 
-    /// The Data for the oldest Interest that left comes with this measure and mark; what goes to downstreams.
+    /// Answers the oldest Interest with this measure and mark. Returns what goes to the downstreams.
     fn answer(&mut self, measure: Option<u64>, mark: u64) -> Vec<Sent> {
         let (face, packet) = self.asked.remove(0);
         Producer { payload: Bytes::new(1024), freshness: Span::ZERO, signature: 32 }
@@ -109,7 +109,8 @@ impl Bench {
         core::mem::take(&mut self.sent)
     }
 
-    /// Data that take 60 ms, 40 of them upstream, and from a time on `more` at this hop: how many of 1000 are marked.
+    /// Sends 1000 Data that take 60 ms, 40 of them upstream, and `more` at this hop. Returns how many are
+    /// marked.
     fn marked(&mut self, from_ms: u64, more: u64) -> usize {
         let sent = (from_ms..from_ms + 1000).flat_map(|n| {
             let at = 200 * n;
@@ -131,7 +132,7 @@ fn a_downstream_hears_how_long_its_interest_was_here() {
     assert_eq!(node.at(60).answer(Some(40), 0), [(DOWN[0], Some(60.0), 0)]);
 }
 
-/// With one value for both, the hop to the second would take 30 ms less than it does.
+/// With one value for both, the hop to the second downstream would appear 30 ms too short.
 #[test]
 fn a_downstream_whose_interest_was_aggregated_hears_less() {
     let mut node = Bench::new();
@@ -150,7 +151,7 @@ fn an_answer_from_the_content_store_takes_no_time_and_has_no_old_mark() {
     assert_eq!(core::mem::take(&mut node.sent), [(DOWN[1], Some(0.0), 0)]);
 }
 
-/// The downstream has no sample of what it sent twice; the one that sent once has.
+/// The downstream that sent its Interest twice gives no sample. The one that sent once does.
 #[test]
 fn after_a_repeated_interest_the_last_one_counts() {
     let mut node = Bench::new();
@@ -191,7 +192,7 @@ fn queueing_in_the_hop_is_marked_and_queueing_further_up_is_not() {
     }
 }
 
-/// A Data whose Interest this node sent twice says nothing, however late it is.
+/// A Data whose Interest this node sent twice gives no sample, however late it is.
 #[test]
 fn what_was_sent_twice_is_no_sample() {
     let mut node = Bench::new();
@@ -208,7 +209,7 @@ fn what_was_sent_twice_is_no_sample() {
     assert_eq!(node.marked(10_000, 0), 0);
 }
 
-/// An upstream that never says how long its way takes: the hop reaches to the source, and delay of all of it counts.
+/// The upstream never reports its time. The hop then reaches to the source, and all its delay counts.
 #[test]
 fn without_the_field_the_hop_reaches_to_the_source() {
     let mut node = Bench::new();
@@ -224,7 +225,7 @@ fn without_the_field_the_hop_reaches_to_the_source() {
     assert!(marked > 900);
 }
 
-/// Values that loop, grow, or are out of every range: the node's own are right, and nothing is marked for them.
+/// Values that loop, grow, or are out of range do not change the node's own values, and cause no mark.
 #[test]
 fn absurd_values_from_upstream_are_not_passed_on_and_mark_nothing() {
     let mut node = Bench::new();

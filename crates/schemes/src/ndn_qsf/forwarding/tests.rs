@@ -19,7 +19,7 @@ fn settings() -> NodeSettings {
 }
 
 impl Node {
-    /// Two downstreams, and `upstreams` by which `/a` is reached, all over fast links.
+    /// A node with two downstreams and `upstreams` next hops for `/a`, all over fast links.
     fn new(upstreams: usize, settings: NodeSettings) -> Node {
         let mut node = Bench::of(Forwarding::new(settings), ());
         for _ in 0..DOWN.len() + UP.len() {
@@ -36,7 +36,7 @@ impl Node {
         self.handle(Input::Packet { face: from, packet });
     }
 
-    /// The Interest of this segment is answered, with this queue size.
+    /// Answers the Interest of this segment with this queue size.
     fn answer(&mut self, segment: u64, queue: Option<u64>) {
         let wanted = name(&format!("/a/{segment}"));
         let at = self.upstream.iter().position(|(_, packet)| self.pool[*packet].name == wanted).unwrap();
@@ -55,7 +55,7 @@ impl Node {
         self.handle(Input::Packet { face, packet });
     }
 
-    /// What the Data that left said, and by which faces.
+    /// Returns the queue sizes of the Data that left, and their faces.
     fn said(&mut self) -> Vec<(FaceId, Option<u64>)> {
         let value =
             |(face, header): (FaceId, weir_packet::LpHeader)| (face, header.signals.value(&QUEUE_SIZE));
@@ -80,7 +80,7 @@ impl Node {
 fn interests_leave_at_the_limit_in_their_order() {
     let mut node = Node::new(1, settings());
     (0..20).for_each(|segment| node.interest(DOWN[0], segment));
-    // 278 a second: the first at once, the others 3.6 ms apart.
+    // At 278 a second, the first leaves at once and the others 3.6 ms apart.
     assert_eq!((node.upstream.len(), node.waiting()), (1, 19));
     node.later(MS * 37);
     assert_eq!((node.upstream.len(), node.waiting()), (11, 9));
@@ -95,7 +95,7 @@ fn each_answer_says_the_queue_that_its_interest_was_in() {
     node.forwarder.set_content_store_limits(100, 1 << 20, &mut node.pool);
     (0..8).for_each(|segment| node.interest(DOWN[0], segment));
     node.interest(DOWN[1], 0);
-    // One is on its way and seven wait.
+    // One Interest is pending upstream, and seven wait.
     node.answer(0, Some(3));
     assert_eq!(node.said(), [(DOWN[0], Some(7)), (DOWN[1], Some(0))], "forwarded, aggregated");
     node.later(Span::from_micros(10));
@@ -127,7 +127,7 @@ fn who_asks_for_what_waits_waits_with_it() {
     assert_eq!((node.waiting(), node.held()), (0, 0));
 }
 
-/// Both neighbours are next hops of each other, too.
+/// Both neighbours are also next hops of each other.
 #[test]
 fn who_waits_for_an_interest_is_not_asked_for_it() {
     let mut node = Node::new(0, settings());
@@ -140,7 +140,7 @@ fn who_waits_for_an_interest_is_not_asked_for_it() {
     node.upstream.clear();
     node.interest(DOWN[0], 0);
     node.interest(DOWN[1], 0);
-    // Asked for again, while it waits.
+    // The Interest is repeated while it waits.
     node.interest(DOWN[0], 0);
     assert_eq!(node.waiting(), 1);
     node.later(MS * 10);
@@ -214,8 +214,8 @@ fn limiters_divide_traffic_in_proportion_to_their_limits_busy_or_not() {
     }
 }
 
-/// An upstream that answers one Interest in so many milliseconds, with one round trip of 40 ms, and a consumer that asks for
-/// more: what it has sent in each second, and how long its queue is at the end.
+/// An upstream answers one Interest every `each` ms, with a round-trip time of 40 ms. A consumer requests
+/// more. Returns the number of Interests sent in each second, and the queue length at the end.
 fn run_against_a_bottleneck(seconds: u64, each: u64, says: bool) -> (Vec<usize>, usize) {
     let mut node = Node::new(1, settings());
     let mut queue: std::collections::VecDeque<(Time, (FaceId, PacketId))> = Default::default();
@@ -252,7 +252,7 @@ fn a_bottleneck_is_found_filled_and_its_queue_kept_near_the_threshold() {
     assert!(queue < 20, "{queue}");
 }
 
-/// 1 Mb/s of 4500 B, about one Data in a round; and a quarter of it, less than one.
+/// 1 Mb/s of Data of 4500 B is about one Data in a round. A quarter of it is less than one.
 #[test]
 fn a_slow_upstream_is_filled_and_its_queue_kept_near_the_threshold() {
     for (each, least) in [(36, 27), (144, 6)] {
@@ -320,7 +320,7 @@ fn a_prefix_that_is_forgotten_leaves_nothing_behind() {
     assert_eq!((node.waiting(), node.held()), (0, 0));
 }
 
-/// Whatever comes: as many wait as are held, and in the end nobody.
+/// For any inputs, the number of waiting Interests equals the number of held ones, and is 0 in the end.
 fn any_inputs(ops: &[(u8, u8, u8)]) {
     let mut node = Node::new(3, NodeSettings { queue: 6, ..settings() });
     node.forwarder.add_route(&name("/a/2"), UP[1], 0);

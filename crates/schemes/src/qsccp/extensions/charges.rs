@@ -1,32 +1,34 @@
 //! The charges of Interests. A router pays for a Data when its Interest leaves, and then knows neither its size nor whether
 //! it comes.
 //!
-//! *Sizes.* The charge is the average size of the flow's Data. This is too little for the first segments after metadata of
-//! a tenth of their size. The surplus waits at the other end of the link, in one queue for all classes. It drains slowly,
-//! because only the part 1 − η of the link is free. So each Data settles its charge, unless the last 32 had one
-//! size: the total limiter pays the excess of a larger Data, and gets back the rest of a smaller one ([`Ledger`]).
+//! *Sizes.* The charge is the average size of the flow's Data. This is too little for the first segments
+//! after metadata of a tenth of their size. The surplus waits at the other end of the link, in one queue for
+//! all classes. It drains slowly, because only the part 1 − η of the link is free. So each Data settles its
+//! charge, unless the last 32 had one size: the total limiter pays the excess of a larger Data, and gets back
+//! the rest of a smaller one ([`Ledger`]).
 //!
-//! *Answers.* Interests that nobody answers bring no Data. If they counted in full, a flood of them would leave the link
-//! idle. So if less than half of a flow's Interests are answered, they count in the total limiter and as demand with the
-//! part that is ([`Answers`]). In turns of the scheduler and in other limiters they count in full.
+//! *Answers.* Interests without an answer bring no Data. If they counted in full, a flood of them would leave
+//! the link idle. So if less than half of a flow's Interests are answered, their charge in the total limiter
+//! and in the demand is multiplied by the answered part ([`Answers`]). In turns of the scheduler and in other
+//! limiters they count in full.
 //!
 //! Parameter: `exact_charges`.
 
 use weir_core::ids::PitId;
 use weir_core::units::{Rate, Span, Time};
 
-/// The part of a flow's Interests that is answered is measured over this time. It is longer than round trips.
+/// The time over which the answered part of a flow's Interests is measured. It is longer than round trips.
 const ANSWERED_OVER: Span = Span::from_secs(2);
 
-/// Below this part Interests are not answered because there are no Data. Above it Data may be lost on a link that is
-/// overloaded, and to charge less would overload it more.
+/// Below this part, Interests are not answered because there are no Data. Above it, Data may be lost on an
+/// overloaded link, and smaller charges would overload it more.
 const UNANSWERED: f32 = 0.5;
 
-/// How many of a flow's Interests are answered.
+/// The part of a flow's Interests that are answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answers {
     since: Time,
-    /// Interests that left, in this window and in the one before; and Data that came in this one.
+    /// The Interests that left in this window and in the previous one, and the Data that came in this one.
     sent: u32,
     sent_before: u32,
     came: u32,
@@ -34,25 +36,25 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// Of a flow that begins.
+    /// Returns the state of a new flow.
     pub(crate) fn new(now: Time) -> Answers {
         Answers { since: now, sent: 0, sent_before: 0, came: 0, part: 1.0 }
     }
 
-    /// An Interest leaves.
+    /// Counts an Interest that leaves.
     #[inline]
     pub(crate) fn note_sent(&mut self) {
         self.sent += 1;
     }
 
-    /// A Data came.
+    /// Counts a Data that came.
     #[inline]
     pub(crate) fn note_came(&mut self) {
         self.came += 1;
     }
 
-    /// Ends a period. Answers may come one window later. So they are compared with the smaller number of Interests of the two
-    /// windows.
+    /// Ends a period. Answers may come one window later, so they are compared with the smaller number of
+    /// Interests of the two windows.
     pub(crate) fn end_period(&mut self, now: Time) {
         if now.since(self.since) < ANSWERED_OVER {
             return;
@@ -64,25 +66,25 @@ impl Answers {
         *self = Answers { since: now, sent: 0, sent_before: sent, came: 0, part };
     }
 
-    /// What comes of so many bits that are asked for.
+    /// Returns the part of the requested bits that is expected to come.
     #[inline]
     pub(crate) fn part_of(&self, bits: u64) -> u64 {
         if self.part >= 1.0 { bits } else { (f64::from(self.part) * bits as f64) as u64 }
     }
 }
 
-/// Links with round trips that are no longer may have room for all Data of the usual size that are on their way. Of smaller
-/// ones with longer round trips the oldest are forgotten.
+/// The longest round-trip time for which a table has room for all pending Data of the usual size. With
+/// smaller Data and longer round trips, the oldest charges are forgotten.
 const ROUND_TRIP: Span = Span::from_millis(200);
-/// Rows at first, half a kilobyte, and the most on any link, a quarter of a megabyte: a table is no larger than it has to
-/// be, to stay in the processor's caches.
+/// The number of rows at first, half a kilobyte. The most on any link are a quarter of a megabyte. A table is
+/// only as large as necessary, to stay in the processor's caches.
 const FIRST: usize = 8;
 const MOST: usize = 1 << 12;
-/// A table becomes larger if it has forgotten more than this part of its charges.
+/// A table grows if it has forgotten more than one in this many charges.
 const FORGETS: u32 = 8;
-/// Charges in a row: with the place of the next one they are a cache line.
+/// The number of charges in a row. With the index of the next one they fill a cache line.
 const ROW: usize = 15;
-/// A charge is less than 2^17 bits, 16 kB. The 15 bits above tell entries apart.
+/// A charge is less than 2^17 bits, 16 kB. The 15 bits above distinguish entries.
 const CHARGE: u32 = (1 << 17) - 1;
 
 /// The latest charges of entries that share the row; zero for none.
@@ -93,31 +95,31 @@ struct Row {
     next: u32,
 }
 
-/// A hash table of a bounded size. A full row forgets its oldest charge. So charges of Interests without Data
-/// do not stay. After a flood of Interests, the charges of others may be missing; then they are not corrected.
+/// A hash table of a bounded size. A full row forgets its oldest charge, so charges of Interests without Data
+/// do not stay. After a flood of Interests the charges of others may be missing; then they are not corrected.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    /// Made when it is first needed.
+    /// The rows; allocated when first needed.
     rows: Vec<Row>,
     /// The largest number of rows.
     most: usize,
-    /// Since the last check of the size: charges, and how many others were forgotten for them.
+    /// Since the last check of the size: the number of charges, and the number of others forgotten for them.
     taken: u32,
     forgotten: u32,
 }
 
 impl Ledger {
-    /// For a link of this rate.
+    /// Returns a table for a link of this rate.
     pub(crate) fn new(rate: Rate, data_bits: u64) -> Ledger {
         Ledger { rows: Vec::new(), most: most_rows(rate, data_bits), taken: 0, forgotten: 0 }
     }
 
-    /// The link has another rate.
+    /// Adapts the table to another rate of the link.
     pub(crate) fn fit(&mut self, rate: Rate, data_bits: u64) {
         self.most = most_rows(rate, data_bits);
     }
 
-    /// An Interest of this PIT entry leaves, and is charged so many bits.
+    /// Records the charge of an Interest of this PIT entry that leaves, bits.
     #[inline]
     pub(crate) fn charge(&mut self, pit: PitId, bits: u64) {
         if self.taken as usize >= ROW * self.rows.len() {
@@ -132,7 +134,7 @@ impl Ledger {
         *next = (*next + 1) % ROW as u32;
     }
 
-    /// Makes the table, or a larger one, without the charges of the old one.
+    /// Allocates the table, or a larger one without the charges of the old one.
     #[cold]
     fn look(&mut self) {
         let rows = self.rows.len();
@@ -146,7 +148,7 @@ impl Ledger {
         pit.index() & (self.rows.len() - 1)
     }
 
-    /// A Data has come for this PIT entry: the charge of its Interest, if it is known.
+    /// Returns and removes the charge of the Interest of this PIT entry, whose Data has come, if it is known.
     #[inline]
     pub(crate) fn settle(&mut self, pit: PitId) -> Option<u64> {
         if self.rows.is_empty() {
@@ -159,13 +161,13 @@ impl Ledger {
     }
 }
 
-/// Twice as many places as Data are on their way: few rows are full then.
+/// Returns the largest number of rows: twice as many places as pending Data, so that few rows are full.
 fn most_rows(rate: Rate, data_bits: u64) -> usize {
     let places = 2 * rate.bits_in(ROUND_TRIP) / data_bits.max(1);
     ((places as usize).div_ceil(ROW)).clamp(FIRST, MOST).next_power_of_two()
 }
 
-/// What tells entries of a row apart: of a multiplicative hash of place and generation.
+/// Returns the bits that distinguish entries of a row: of a multiplicative hash of slot and generation.
 fn check(pit: PitId) -> u32 {
     (pit.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 & !CHARGE
 }
@@ -199,7 +201,8 @@ mod tests {
         assert_eq!(left, (3..=17).map(|generation| 100 * generation).collect::<Vec<_>>());
     }
 
-    /// Rows, and how many of a hundred Data find what their Interests were charged, each so many Interests later.
+    /// Returns the number of rows, and how many of a hundred Data find the charge of their Interest,
+    /// `on_their_way` Interests later.
     fn settled(mbps: u64, on_their_way: usize) -> (usize, usize) {
         let mut random = weir_core::random::Random::named(1, "entries");
         let mut ledger = Ledger::new(Rate::from_mbps(mbps), 9000);
@@ -236,7 +239,8 @@ mod tests {
         assert_eq!((ledger.settle(pit(7, 0)), ledger.most), (Some(1), 4096));
     }
 
-    /// The part of the charge after some windows of two seconds, in each of which so many Interests left and Data came.
+    /// Returns the charge of 10 000 bits after windows of two seconds, with these numbers of Interests and
+    /// Data.
     fn charged(windows: &[(u32, u32)]) -> u64 {
         let mut answers = Answers::new(Time::ZERO);
         for (n, (sent, came)) in windows.iter().enumerate() {

@@ -1,12 +1,13 @@
 //! Demand that is limited elsewhere: by another link of the path, or by the application.
 //!
-//! The paper divides the spare rate once, among all whose demand is γ of their *base* rate or more. A flow that asks
-//! for more than its base rate, but for less than it is offered, then holds a part that nobody uses. Here a flow or
-//! class that does not use γ of its *offer* for [`PATIENCE`] is limited elsewhere. It counts with its demand, and the
-//! others get the rest. Divided again until nothing is left, that is the weighted max-min share.
+//! The paper divides the spare rate once, among all whose demand is γ of their *base* rate or more. A flow
+//! that asks for more than its base rate, but for less than its offer, then holds a part that is not used.
+//! Here a flow or class that does not use γ of its *offer* for [`PATIENCE`] is limited elsewhere. It counts
+//! with its demand, and the others get the rest. This division, repeated until nothing is left, gives the
+//! weighted max-min share.
 //!
-//! What those with high demand leave within γ of their offers is offered on top ([`Overbooking`]). The classes of C_DT
-//! follow the same rules as the flows of a class.
+//! The rate that claims with high demand leave within γ of their offers is offered in addition
+//! ([`Overbooking`]). The classes of C_DT follow the same rules as the flows of a class.
 //!
 //! Parameter: `limited_elsewhere`.
 
@@ -14,14 +15,15 @@ use weir_core::units::Span;
 
 use crate::qsccp::paper::pecn::{Claim, Period, Shares};
 
-/// In this time, and in so many round trips from the face, consumers have received an offer and followed it.
+/// The time in which consumers have received an offer and followed it, in time and in round trips from the
+/// face.
 const PATIENCE: Span = Span::from_millis(500);
 const ROUND_TRIPS: u64 = 5;
 
-/// How often a rate is divided again at most. The level grows each time, so it is safe to stop at any time.
+/// The largest number of divisions of a rate. The level grows with each, so stopping early is safe.
 const ROUNDS: u32 = 8;
 
-/// How long a flow or class has not used its offer.
+/// The time for which a flow or class has not used its offer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unused {
     for_time: Span,
@@ -33,8 +35,8 @@ fn patience(period: Period) -> Span {
 }
 
 impl Unused {
-    /// In this period a claim asked for `demand`, was told `told`, and would have been offered `offered` had it asked
-    /// for that. One that uses a rate below the offer may still be limited.
+    /// Notes a period in which a claim asked for `demand` and was told `told`. With a higher demand it would
+    /// have been offered `offered`. A claim that uses a rate below the offer may still be limited.
     pub(crate) fn note(&mut self, period: Period, demand: f64, told: f64, offered: f64) {
         if !period.elsewhere {
             return;
@@ -47,44 +49,44 @@ impl Unused {
         }
     }
 
-    /// Whether it is limited elsewhere.
+    /// Returns whether the claim is limited elsewhere.
     pub(crate) fn is_limited(&self) -> bool {
         self.is_limited
     }
 }
 
-/// (8) again, as long as claims that are limited elsewhere leave more than before.
+/// Repeats (8) while claims that are limited elsewhere leave more than before.
 pub(crate) fn divide_again(shares: &mut Shares, claims: impl Iterator<Item = Claim> + Clone) {
     (0..ROUNDS).find(|_| !shares.divide(claims.clone()));
 }
 
-/// How much more than is available is offered to those with high demand.
+/// The excess over the available rate that is offered to claims with high demand.
 ///
-/// One that asks for γ of its offer or more may want all of it, or it may be limited elsewhere: its demand does not show
-/// which. So what it does not use is offered on top. Those that are limited do not follow. In the end they ask for less
-/// than γ of their offer, and are recognised.
+/// A claim that asks for γ of its offer or more may want all of it, or it may be limited elsewhere: its
+/// demand does not show which. So the part that it does not use is offered in addition. Limited claims do not
+/// follow. In the end they ask for less than γ of their offer, and are recognised.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Overbooking {
-    /// As a part of the offer.
+    /// The excess, as a part of the offer.
     extra: f64,
 }
 
-/// By which part of what is unused the offer grows while consumers follow it.
+/// The part of the unused rate by which the offer grows in a period while consumers follow it.
 const GAIN: f64 = 0.5;
-/// The part that may stay unused: it drains queues, as σ(0) does.
+/// The part that may stay unused. It drains queues, as σ(0) does.
 const UNUSED: f64 = 0.001;
-/// The largest offer, of which γ is more than the rate.
+/// The largest offer times γ. It exceeds the rate, so that limited claims are recognised.
 const BEYOND: f64 = 1.01;
 
 impl Overbooking {
-    /// Ends a period. Of what they were offered those with high demand have left this part unused. If Interests wait, too
-    /// much was offered.
+    /// Ends a period in which claims with high demand left the part `unused` of their offers. If Interests
+    /// wait, the offer was too large.
     pub(crate) fn note(&mut self, period: Period, unused: f64, is_waiting: bool) {
         let Period { length, gamma, elsewhere, .. } = period;
         if !elsewhere {
             return;
         }
-        // A larger part is of claims that are limited, or that do not follow yet.
+        // A larger part comes from claims that are limited, or that do not follow yet.
         let unused = match is_waiting {
             true => gamma - 1.0,
             false if unused < 1.0 - gamma => unused,
@@ -95,7 +97,7 @@ impl Overbooking {
         self.extra = (self.extra + gain * (unused - UNUSED)).clamp(0.0, most);
     }
 
-    /// The offer, as a multiple of the available rate.
+    /// Returns the offer, as a multiple of the available rate.
     pub(crate) fn offer(&self) -> f64 {
         1.0 + self.extra
     }
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_limited_claims_do_not_use_is_divided_until_all_of_it_is_used() {
-        // The first leaves 2.75 to each other; the second does not use that either.
+        // The first flow leaves 2.75 for each of the others. The second does not use that either.
         let flows = [limited(1e6), limited(2.4e6), claim(3e6), claim(3e6), claim(3e6)];
         let divided = shares(12e6, Overbooking::default(), &flows);
         assert!(
@@ -141,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_claim_limited_above_its_base_rate_leaves_the_rest_of_its_share() {
-        // Twenty flows ask for 0.99 of a share of 1 each, and one has what they leave.
+        // Twenty flows ask for 0.99 of a share of 1 each. One flow has the rest.
         let mut flows = vec![limited(0.99e6); 20];
         flows.push(claim(1.2e6));
         assert!(near(shares(21e6, Overbooking::default(), &flows).of(&flows[20]), 1.2e6));
@@ -159,7 +161,7 @@ mod tests {
         let mut follows = Unused::default();
         assert!(!noted(&mut follows, 100, 0.96e6, 1e6, 1e6));
         assert!(!noted(&mut follows, 4, 0.94e6, 1e6, 1e6) && !noted(&mut follows, 1, 0.96e6, 1e6, 1e6));
-        assert!(!noted(&mut follows, 4, 0.94e6, 1e6, 1e6), "the time begins anew");
+        assert!(!noted(&mut follows, 4, 0.94e6, 1e6, 1e6), "the time starts again");
     }
 
     #[test]
@@ -181,7 +183,8 @@ mod tests {
         assert!(!unused.is_limited() && near(more.offer(), 1.0));
     }
 
-    /// The offer after so many periods to one flow that uses its offer beside others that ask for 0.97 of a share of 1.
+    /// Returns the offer, after `periods` periods, to one flow that uses its offer beside `others` flows that
+    /// ask for 0.97 of a share of 1.
     fn offer_beside(others: usize, periods: u32) -> f64 {
         let mut more = Overbooking::default();
         for _ in 0..periods {
@@ -194,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_left_of_shares_is_offered_on_top_until_it_is_used() {
-        // One of two leaves 0.03; 0.001 of the rate of 2 stays.
+        // One of two flows leaves 0.03; 0.001 of the rate of 2 stays unused.
         let offer = offer_beside(1, 300);
         assert!((offer - 1.028).abs() < 0.001, "{offer}");
         let offer = offer_beside(20, 300);

@@ -1,12 +1,13 @@
 //! Groups of faces: the flows of a group share as one.
 //!
-//! The paper divides a class among flows, so a consumer that opens more flows gets more. A node's configuration may put
-//! faces into groups. In a class a group then has one flow, of weight 1, with a demand, a rate R_f and a factor φ of its
-//! own. Its virtual queue is not a list of Interests, but a WDRR of the group's flows, which divide R_f as the flows of a
-//! class divide B_c. Nothing else in the scheduler or in PECN knows of groups.
+//! The paper divides a class among flows, so a consumer that opens more flows gets more. A node's
+//! configuration may put faces into groups. In each class a group then has one flow of weight 1, with its own
+//! demand, rate R_f and factor φ. Its virtual queue is a WDRR of the group's flows in the place of a list of
+//! Interests. They divide R_f as the flows of a class divide B_c. The rest of the scheduler and of PECN does
+//! not depend on groups.
 //!
-//! The rule for greedy flows applies to the group, but for each period above its rate the group has to keep to its rate
-//! for `group_memory` periods. So neither a new prefix nor a pause makes φ 1 again.
+//! The rule for greedy flows applies to the group. For each period above its rate, the group has to keep to
+//! its rate for `group_memory` periods. So neither a new prefix nor a pause makes φ 1 again.
 //!
 //! Routers upstream treat the flows of several groups as one, and one group could fill its queue there. So the Interests
 //! of a group's flow leave at most at `greedy_ratio` times the TargetRate from upstream. If the flow is greedy, they leave
@@ -24,9 +25,9 @@ use crate::qsccp::Settings;
 use crate::qsccp::paper::cds::flow::Flow;
 use crate::qsccp::paper::cds::members::Members;
 
-/// A greedy flow of a group has at least this part of the next hop's TargetRate.
+/// The smallest part of the next hop's TargetRate that a greedy flow of a group gets.
 const LEAST_BEYOND: f64 = 0.05;
-/// And so many Interests a second.
+/// The smallest rate of such a flow, Interests a second.
 const LEAST_INTERESTS: f64 = 2.0;
 
 /// The flows of a class that come from one group of faces.
@@ -36,12 +37,12 @@ pub(crate) struct Group {
     pub(crate) index: BTreeMap<PrefixId, u32>,
 }
 
-/// How a flow of a group keeps to what upstream suggests.
+/// The limit of a flow of a group to the rate that upstream suggests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policing {
-    /// TargetRate of its latest Data when it came, bit/s; infinite if it had none.
+    /// The TargetRate of its latest Data when it came, bit/s; infinite if it had none.
     pub(crate) upstream: f64,
-    /// Whether its limiter is for that rate.
+    /// Whether the flow's limiter is set to that rate.
     is_on: bool,
 }
 
@@ -49,14 +50,14 @@ impl Policing {
     /// No rate is known from upstream.
     pub(crate) const NONE: Policing = Policing { upstream: f64::INFINITY, is_on: false };
 
-    /// A Data came with this TargetRate.
+    /// Notes the TargetRate of a Data that came.
     pub(crate) fn note(&mut self, told: Option<u64>) {
         self.upstream = told.filter(|rate| *rate < u64::MAX).map_or(f64::INFINITY, |rate| rate as f64);
     }
 }
 
 impl Group {
-    /// Forgets the flows that are silent for long; says whether none is left.
+    /// Removes the flows that have been silent for long. Returns whether none is left.
     pub(crate) fn forget_silent(&mut self, now: Time) -> bool {
         let index = &mut self.index;
         self.members.forget(|flow| flow.is_silent(now) && index.remove(&flow.key.prefix).is_some());
@@ -69,15 +70,16 @@ impl Group {
         self.members.remove(member);
     }
 
-    /// R_f of a flow, if that of the group is `rate`.
+    /// Returns R_f of a flow, if that of the group is `rate`.
     pub(crate) fn rate_of(&self, flow: &Flow, rate: f64) -> f64 {
         let divided = self.members.rate;
         if divided > 0.0 { self.members.rate_of(flow) * rate / divided } else { rate }
     }
 
-    /// Limits its flows to the next hop's TargetRate, if they ask for more. The next hop has one flow for all groups, so
-    /// it could only drop the Interests of all. If the others keep to that rate, the part of a greedy one is too small for
-    /// the next hop to find all of them greedy. Some Interests always leave, so that their Data can bring a new rate.
+    /// Limits its flows to the next hop's TargetRate, if they ask for more. The next hop has one flow for all
+    /// groups, so it could only drop Interests of all groups. If the others keep to that rate, the part of a
+    /// greedy one is too small for the next hop to find all of them greedy. Some Interests always leave, so
+    /// that their Data can bring a new rate.
     pub(crate) fn police(&mut self, now: Time, settings: &Settings) {
         let &Settings { phi, greedy_ratio, burst_bits, .. } = settings;
         let beyond = (greedy_ratio - 1.0).clamp(LEAST_BEYOND, phi.max(LEAST_BEYOND));

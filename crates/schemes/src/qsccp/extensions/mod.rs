@@ -1,4 +1,5 @@
-//! What Weir adds to the paper: each module with its own reason and its own parameter. The head of `qsccp` has a table.
+//! Weir's additions to the paper. Each module has its own reason and its own parameter. The head of `qsccp`
+//! has a table.
 
 pub(crate) mod charges;
 pub(crate) mod elsewhere;

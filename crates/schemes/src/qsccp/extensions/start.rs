@@ -1,44 +1,45 @@
-//! How many Interests a consumer has pending beside its rate.
+//! The number of Interests that a consumer may have pending beside its rate.
 //!
-//! *The start.* The authors' consumer begins with 100 kb/s, and needs some ten Data to follow the first TargetRate. A short
-//! flow is over by then. Here it begins with as many Interests as TCP with segments (RFC 6928), and adopts the first
-//! TargetRate at once. A router puts them into the flow's virtual queue, so they harm no other flow. The same where nothing
-//! limits it, as at its own content store: a Data without TargetRate.
+//! *The start.* The authors' consumer begins with 100 kb/s, and needs some ten Data to follow the first
+//! TargetRate. A short flow is over by then. Here it begins with as many Interests as TCP with segments (RFC
+//! 6928), and adopts the first TargetRate at once. A router puts them into the flow's virtual queue, so they
+//! harm no other flow. The same holds for a Data without TargetRate, where nothing limits the consumer, as at
+//! its own content store.
 //!
-//! *The bound.* A TargetRate is for the source of the Data that carries it. If a near cache has no more Data, Interests
-//! go on at its rate to a far producer, and nothing tells the consumer so for a round trip. So no more Interests are
-//! pending than `pending_limit` times the largest TargetRate × round trip of any Data of the last one to two seconds. And
-//! flows that begin together are each told what the others leave. So at first no more than twice as many are pending as in
-//! the round trip before, as in TCP's slow start.
+//! *The bound.* A TargetRate is for the source of the Data that carries it. If a near cache has no more Data,
+//! Interests continue at its rate to a far producer, and for a round trip the consumer gets no feedback. So
+//! at most `pending_limit` times the largest TargetRate × round trip of any Data of the last one to two
+//! seconds may be pending. And flows that start together are each offered what the others leave. So at first
+//! at most twice as many are pending as in the previous round trip, as in TCP's slow start.
 //!
 //! Parameters: `initial_rate`, `initial_window`, `pending_limit`.
 
 use weir_core::units::{Bytes, Span, Time};
 
-/// As in RFC 6928 (1): the Data of the first Interests have so many bytes together. If their size is not known, there is
-/// one Interest.
+/// The bytes of Data that the first Interests bring together, as in RFC 6928 (1). If the size of Data is not
+/// known, there is one Interest.
 const INITIAL_BYTES: u64 = 14_600;
 
-/// The Interests of a consumer that is not told a rate.
+/// The limit on Interests of a consumer without a TargetRate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Start {
-    /// The most of them; 0: none beside its initial rate.
+    /// The largest number of them; 0: none beside the initial rate.
     most: u32,
     is_told: bool,
 }
 
 impl Start {
-    /// At most so many.
+    /// Returns a limit of `most` Interests.
     pub(crate) fn new(most: u32) -> Start {
         Start { most, is_told: false }
     }
 
-    /// A Data came.
+    /// Counts a Data that came.
     pub(crate) fn note(&mut self, is_told: bool) {
         self.is_told = is_told;
     }
 
-    /// Whether another Interest may be pending, for Data of this size.
+    /// Returns whether another Interest may be pending, for Data of this size.
     pub(crate) fn permits(&self, pending: u32, size: Bytes) -> bool {
         let known = if size == Bytes::ZERO { 1 } else { INITIAL_BYTES / size.as_u64() };
         let window = known.clamp(1, u64::from(self.most.max(1)));
@@ -49,27 +50,28 @@ impl Start {
 /// The bound on pending Interests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pending {
-    /// As a multiple of those that a rate has in a round trip; 0: none.
+    /// The bound, as a multiple of the Interests that a rate has in a round trip; 0: none.
     limit: f64,
-    /// And so many in any case.
+    /// The number of Interests that is allowed in any case.
     least: u32,
-    /// The most bits that the TargetRate of a Data had in its round trip, in this second and in the one before.
+    /// The largest product of TargetRate and round trip of a Data, bits, in this second and in the previous
+    /// one.
     most_bits: [f64; 2],
     since: Time,
-    /// Data that came.
+    /// The number of Data that came.
     came: u32,
 }
 
-/// How long they are remembered, at least.
+/// The shortest time for which the largest product is kept.
 const MEMORY: Span = Span::from_secs(1);
 
 impl Pending {
-    /// At most `limit` times what the rate has in a round trip, or so many.
+    /// Returns a bound of `limit` times what the rate has in a round trip, but at least `least`.
     pub(crate) fn new(limit: f64, least: u32) -> Pending {
         Pending { limit, least, ..Pending::default() }
     }
 
-    /// A Data came after this time, with this TargetRate, bit/s.
+    /// Counts a Data with this round-trip time and TargetRate, bit/s.
     pub(crate) fn note(&mut self, now: Time, rtt: Option<Span>, target: f64) {
         if now.since(self.since) >= MEMORY {
             (self.most_bits, self.since) = ([0.0, self.most_bits[0]], now);
@@ -79,7 +81,7 @@ impl Pending {
         self.came = self.came.saturating_add(1);
     }
 
-    /// Whether another Interest may be pending, for Data of this size.
+    /// Returns whether another Interest may be pending, for Data of this size.
     pub(crate) fn permits(&self, pending: u32, size: Bytes) -> bool {
         let least = f64::from(self.least);
         let bits = self.most_bits[0].max(self.most_bits[1]);
@@ -93,7 +95,7 @@ impl Pending {
 mod tests {
     use super::*;
 
-    /// The Interests that a consumer may have pending for Data of this size.
+    /// Returns the number of Interests that a consumer may have pending for Data of this size.
     fn window(start: Start, size: u64) -> u32 {
         (0..1000).find(|&pending| !start.permits(pending, Bytes::new(size))).unwrap_or(1000)
     }

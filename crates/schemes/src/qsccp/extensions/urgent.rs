@@ -1,5 +1,5 @@
-//! Data and Nacks on their way out. They are not scheduled, because their Interests were. So none waits long, if
-//! Interests leave on time.
+//! The queue of outgoing Data and Nacks. They are not scheduled, because their Interests were. So none waits
+//! long, if Interests leave on time.
 //!
 //! After a short pause a router sends many Interests at once, and several neighbours may do so at the same time. Their
 //! Data wait here. The free part of the link, 1 − η, drains them a hundred times more slowly. So Data of delay-sensitive
@@ -14,31 +14,31 @@ use weir_core::seam::DropTail;
 use weir_core::seam::{Backlog, ClearEvent, EnqueueEvent, Queue, QueueLimit};
 use weir_core::units::{Rate, Time};
 
-/// Two drop-tail queues, one before the other.
+/// Two drop-tail queues. The first one is served first.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     urgent: DropTail,
     others: DropTail,
-    /// The Data that leave before others.
+    /// The limiter of Data that leave before others.
     limiter: Meter,
-    /// Σ δ: as a part of the link.
+    /// Σ δ, as a part of the link.
     part: f64,
 }
 
 impl Outgoing {
-    /// Each queue has this bound. At most `part` of a link of `send_rate` may be urgent (0: none), and `burst`
-    /// bits at once.
+    /// Builds the queues. Each has the bound `limit`. At most `part` of a link of `send_rate` may be urgent
+    /// (0: none), and `burst` bits at once.
     pub(crate) fn new(limit: QueueLimit, send_rate: Option<Rate>, part: f64, burst: u64) -> Outgoing {
         let limiter = Meter::new(part_of(send_rate, part), burst);
         Outgoing { urgent: DropTail::new(limit), others: DropTail::new(limit), limiter, part }
     }
 
-    /// The link has another rate.
+    /// Sets another rate of the link.
     pub(crate) fn set_rate(&mut self, now: Time, send_rate: Option<Rate>) {
         self.limiter.set_rate(now, part_of(send_rate, self.part));
     }
 
-    /// Takes a packet in.
+    /// Enqueues a packet.
     pub(crate) fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
         let bits = 8 * ev.pool[packet].wire_len();
         let class = ev.pool[packet].flow.class;
@@ -52,19 +52,19 @@ impl Outgoing {
         }
     }
 
-    /// The next one to leave.
+    /// Removes and returns the next packet to leave.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         self.urgent.pop(pool).or_else(|| self.others.pop(pool))
     }
 
-    /// Gives up all of them.
+    /// Drops all packets.
     pub(crate) fn clear(&mut self, ev: &mut ClearEvent<'_>) {
         self.urgent.clear(ev);
         self.others.clear(ev);
     }
 
-    /// How much waits.
+    /// Returns the packets and bytes that wait.
     pub(crate) fn backlog(&self) -> Backlog {
         let (urgent, others) = (self.urgent.backlog(), self.others.backlog());
         Backlog { packets: urgent.packets + others.packets, bytes: urgent.bytes + others.bytes }
@@ -83,7 +83,8 @@ mod tests {
     use weir_core::units::Span;
     use weir_packet::ServiceClass;
 
-    /// Queues a Data of 1000 bytes for each class at one moment; gives the classes in the order in which they leave.
+    /// Queues a Data of 1000 bytes for each class at once. Returns the classes in the order in which the Data
+    /// leave.
     fn order(outgoing: &mut Outgoing, now: Time, classes: &[ServiceClass]) -> Vec<ServiceClass> {
         let (mut pool, mut dropped) = (PacketPool::new(), Vec::new());
         let mut random = Random::named(1, "outgoing");

@@ -20,16 +20,15 @@ use crate::flow_index::FlowIndex;
 use crate::qsccp::Settings;
 use crate::qsccp::signals::{DOWNSTREAM_RATE, TARGET_RATE};
 
-/// A node's strategy: the tables of all its flows.
-///
-/// There is a row for each FIB entry and class at most.
+/// The strategy of a node: the tables of all its flows. There is at most one row for each FIB entry and
+/// class.
 #[derive(Debug)]
 pub(crate) struct AdaptiveForwarding {
     probing: f64,
     shared_retrieval: bool,
     flows: Vec<FlowTables>,
     index: FlowIndex,
-    /// The flows whose tables have a face.
+    /// The pairs of a face and a flow whose tables have it.
     of_faces: Pairs,
 }
 
@@ -54,7 +53,7 @@ impl AdaptiveForwarding {
         })
     }
 
-    /// Changes the tables of a flow, and which flows have a face.
+    /// Changes the tables of a flow, and updates which flows have a face.
     #[inline]
     fn change<R>(&mut self, place: u32, change: impl FnOnce(&mut FlowTables) -> R) -> R {
         let tables = &mut self.flows[place as usize];
@@ -77,7 +76,7 @@ impl AdaptiveForwarding {
         self.change(place, |tables| note_interest(tables, now, interest));
     }
 
-    /// Chooses the next hop of an Interest of the flow with these tables, and writes the rate that it takes there.
+    /// Chooses the next hop of an Interest of the flow with these tables, and writes its DownstreamRate.
     fn forward(
         tables: &mut FlowTables,
         ev: &mut InterestEvent<'_>,
@@ -192,7 +191,7 @@ impl Strategy for AdaptiveForwarding {
     }
 }
 
-/// The next hops to which an Interest was not sent yet; all, if there are none.
+/// Returns the next hops to which the Interest was not sent yet; all, if there are none.
 fn untried(entry: &PitEntry, next_hops: &[NextHop]) -> SmallVec<[FaceId; 8]> {
     let all = || next_hops.iter().map(|hop| hop.face);
     if entry.out_records.is_empty() {
@@ -203,12 +202,12 @@ fn untried(entry: &PitEntry, next_hops: &[NextHop]) -> SmallVec<[FaceId; 8]> {
     if fresh.is_empty() { all().collect() } else { fresh }
 }
 
-/// Notes d_i of the face that an Interest came from.
+/// Notes d_i of the face from which an Interest came.
 fn note_interest(tables: &mut FlowTables, now: Time, interest: &Packet) {
     tables.note_interest(now, interest.arrived_on, rate_in(interest, &DOWNSTREAM_RATE));
 }
 
-/// A rate that a packet carries, bit/s; infinite (the paper's MAX_RATE) if it carries none.
+/// Returns a rate that a packet carries, bit/s; infinite (the paper's MAX_RATE) if it carries none.
 fn rate_in(packet: &Packet, signal: &Signal) -> f64 {
     match packet.header().signals.value(signal) {
         None | Some(u64::MAX) => f64::INFINITY,
@@ -216,7 +215,7 @@ fn rate_in(packet: &Packet, signal: &Signal) -> f64 {
     }
 }
 
-/// An infinite rate is left out, because nothing limits it.
+/// Writes a rate into a packet. An infinite rate is left out, because it is no limit.
 fn write_rate(packet: &mut Packet, signal: &Signal, rate: f64) {
     let signals = &mut packet.header_mut().signals;
     if rate.is_finite() { signals.set(signal, rate as u64) } else { signals.clear(signal) }

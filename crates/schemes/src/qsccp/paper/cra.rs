@@ -12,19 +12,19 @@ use crate::untold::Untold;
 /// Interests lost within this part of a lifetime count as one loss.
 const LOST_TOGETHER: u64 = 16;
 
-/// The consumer's rate control.
+/// The rate control of a consumer.
 #[derive(Debug)]
 pub(crate) struct Cra {
     /// β of (13).
     beta: f64,
-    /// R_I·S_D: the rate of Data asked for, bit/s; zero before the first feedback if the flow starts with a single
-    /// Interest.
+    /// R_I·S_D: the requested rate of Data, bit/s; zero before the first feedback if the flow starts with a
+    /// single Interest.
     rate: f64,
     last_sent: Option<Time>,
-    /// When a Data last came, and when one with a TargetRate.
+    /// The time of the last Data, and of the last Data with a TargetRate.
     heard_at: Time,
     told_at: Time,
-    /// When the rate was last halved.
+    /// The time at which the rate was last halved.
     halved_at: Time,
     lifetime: Span,
     /// S_D until the first Data.
@@ -52,7 +52,7 @@ impl Cra {
         }
     }
 
-    /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides: it smooths the rate of
+    /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides. So it smooths the rate of
     /// Data, which does not depend on their sizes.
     fn adjust(&mut self, target: f64) {
         self.rate =
@@ -109,9 +109,9 @@ impl FlowControl for Cra {
         self.told_at = ev.now;
     }
 
-    /// While routers give rates, a loss is no signal. But if no TargetRate came for a whole lifetime, the rate
-    /// may be too high: every Interest may wait longer than its lifetime, or a network without feedback may
-    /// lose them. So a loss halves the rate, once for all Interests that are lost together.
+    /// While routers give rates, a loss is no signal. But if no TargetRate came for a whole lifetime, the
+    /// rate may be too high: every Interest may wait longer than its lifetime, or a network without feedback
+    /// may lose them. So a loss halves the rate, once for all Interests that are lost together.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
         if let Some(probing) = self.untold.probing() {
             return probing.on_timeout(ev);
@@ -121,20 +121,20 @@ impl FlowControl for Cra {
         if is_untold && (self.halved_at == Time::ZERO || ev.now.since(self.halved_at) >= together) {
             self.rate /= 2.0;
             self.halved_at = ev.now;
-            // One more lifetime for the effect of the lower rate.
+            // The lower rate has one more lifetime to take effect.
             if self.heard_at <= self.told_at {
                 self.told_at = ev.now;
             }
         }
     }
 
-    /// The scheduler decides how long an Interest waits in virtual queues. So it counts as lost only after its
-    /// lifetime, or, if early loss is on, when later ones are answered.
+    /// The scheduler decides how long an Interest waits in virtual queues. So an Interest counts as lost only
+    /// after its lifetime, or, with early loss, when later ones are answered.
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
         self.untold.as_probing().map_or(lifetime, |probing| probing.timeout(rto, lifetime))
     }
 
-    /// Of the probing it is the window.
+    /// While probing, the gauge is the window.
     fn gauge(&self) -> Gauge {
         match self.untold.as_probing() {
             Some(probing) => Gauge::Window(probing.window()),
@@ -155,7 +155,8 @@ mod tests {
     use weir_core::seam::params::Params;
     use weir_core::seam::params::Value;
 
-    /// A consumer of the paper's scheme with these parameters, whose Interests live for 2 s.
+    /// Returns a consumer of the paper's scheme with these parameters, whose Interests have a lifetime of 2
+    /// s.
     fn article(given: &[(&str, &str)]) -> Cra {
         let given = [("variant", "article")].iter().chain(given);
         let given: Vec<(&str, Value)> = given.map(|(key, value)| (*key, Value::parse(value))).collect();
@@ -173,7 +174,7 @@ mod tests {
         cra.on_timeout(&mut LossEvent { now, segment: 0, tag: 0, pending: 0, highest_sent: 0, random });
     }
 
-    /// A Data comes with this TargetRate.
+    /// Delivers a Data with this TargetRate.
     fn hear(cra: &mut Cra, now: Time, target: u64) {
         let mut packet = Packet::default();
         packet.header_mut().signals.set(&TARGET_RATE, target);

@@ -16,7 +16,7 @@
 use weir_core::packet::Packet;
 use weir_packet::{ServiceClass, Signal};
 
-/// Added to the ServiceClass of a marked packet (the authors' code).
+/// The value that is added to the ServiceClass of a marked packet (the authors' code).
 const MARK: u64 = ServiceClass::ALL.len() as u64;
 
 /// Marks a packet.
@@ -25,13 +25,13 @@ pub(crate) fn mark(packet: &mut Packet) {
     packet.header_mut().signals.set(&Signal::SERVICE_CLASS, class + MARK);
 }
 
-/// Whether a packet is marked.
+/// Returns whether a packet is marked.
 #[inline]
 pub(crate) fn is_marked(packet: &Packet) -> bool {
     packet.header().signals.value(&Signal::SERVICE_CLASS).is_some_and(|class| class >= MARK)
 }
 
-/// Takes the mark from a packet, if it has one.
+/// Removes the mark from a packet. Returns whether it had one.
 #[inline]
 pub(crate) fn take_mark(packet: &mut Packet) -> bool {
     let is_marked = is_marked(packet);
@@ -45,23 +45,27 @@ pub(crate) fn take_mark(packet: &mut Packet) -> bool {
 /// The greedy status of a flow at one face.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Greed {
-    /// Periods that it was over its rate, times `memory` of [`Greed::end_period`], less those that it was not.
+    /// The number of periods above its rate, times `memory` of [`Greed::end_period`], less the number of
+    /// other periods.
     periods: u32,
-    /// Whether this face has found it greedy.
+    /// Whether this face has found the flow greedy.
     pub(crate) is_greedy: bool,
-    /// The largest rates that it was told in these λ periods, and in those before, bit/s; and how many these are.
+    /// The largest rates that it was told in these λ periods and in the previous ones, bit/s; and the number
+    /// of periods so far.
     told: [f64; 2],
     window: u32,
-    /// For how many periods the latest mark counts.
+    /// The number of periods for which the latest mark counts.
     marked_for: u32,
-    /// In this period: whether a Data carried its rate to it; marked Interests minus the others.
+    /// In this period: whether a Data carried its rate to it, and the number of marked Interests minus the
+    /// others.
     pub(crate) is_told: bool,
     marks: i32,
 }
 
 impl Greed {
-    /// A period in which the flow asked for `demand` and had the rate `told`, bit/s: whether it asks for more than `ratio`
-    /// times what it was told of late. A flow that still asks for a rate that it had is not greedy.
+    /// Judges a period in which the flow asked for `demand` and had the rate `told`, bit/s. Returns whether
+    /// it asks for more than `ratio` times the largest recent rate. A flow that still asks for a rate that it
+    /// had is not greedy.
     pub(crate) fn is_over(&mut self, demand: f64, told: f64, ratio: f64, lambda: u32) -> bool {
         if self.window >= lambda {
             (self.told, self.window) = ([0.0, self.told[0]], 0);
@@ -71,12 +75,14 @@ impl Greed {
         demand > ratio * self.told[0].max(self.told[1])
     }
 
-    /// Ends a period. A flow is greedy when its periods over its rate exceed the others by λ, until it has kept
-    /// to its rate for as many.
+    /// Ends a period. A flow is greedy when its periods above its rate exceed the others by λ, until it has
+    /// kept to its rate for as many.
     ///
-    /// A period does not count if no Data carried its rate to it: if its Interests wait for long, these Data come late.
+    /// A period does not count if no Data carried its rate to it: if its Interests wait for long, these Data
+    /// come late.
     ///
-    /// It takes `memory` periods of keeping to its rate to make up for one over it: 1 in the paper's sense.
+    /// The flow has to keep to its rate for `memory` periods to compensate for one above it; 1 in the paper's
+    /// sense.
     pub(crate) fn end_period(&mut self, is_over: bool, lambda: u32, memory: u32) {
         let enough = lambda.saturating_mul(memory);
         let is_told = core::mem::take(&mut self.is_told);
@@ -91,18 +97,18 @@ impl Greed {
         self.marked_for = if is_marked { lambda } else { self.marked_for.saturating_sub(1) };
     }
 
-    /// Whether its count of periods is zero, and it is not greedy.
+    /// Returns whether its count of periods is zero and it is not greedy.
     pub(crate) fn is_clean(&self) -> bool {
         self.periods == 0 && !self.is_punished()
     }
 
-    /// An Interest came.
+    /// Counts an Interest.
     #[inline]
     pub(crate) fn note_interest(&mut self, is_marked: bool) {
         self.marks = self.marks.saturating_add(if is_marked { 1 } else { -1 });
     }
 
-    /// Whether φ < 1: this face, or one that its Interests have passed, has found it greedy.
+    /// Returns whether φ < 1: this face, or one that its Interests have passed, has found it greedy.
     pub(crate) fn is_punished(self) -> bool {
         self.is_greedy || self.marked_for > 0
     }

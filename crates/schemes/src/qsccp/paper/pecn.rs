@@ -1,5 +1,5 @@
-//! PECN's flow rate computation (section IV-D 1): divides the capacity for Data between classes and flows, once per
-//! period T at each face.
+//! PECN's flow rate computation (section IV-D 1): divides the capacity for Data between classes and flows,
+//! once a period T at each face.
 //!
 //! Equations (1) to (3) are the paper's. The page with (4) to (9) is missing from every available copy. They are
 //! reconstructed from the authors' published code, and the numbers are ours. All rates are bit/s of returned Data.
@@ -20,12 +20,13 @@ use crate::qsccp::extensions::elsewhere::{self, Overbooking};
 /// (5) The part of its base rate up to which a class is idle (authors' code).
 const IDLE: f64 = 0.05;
 
-/// (1) B'(t) = η·B(t) − B_I(t), and at least half: the other end leaves half of the link to waiting Data.
+/// (1) B'(t) = η·B(t) − B_I(t), but at least half of η·B: the other end leaves half of the link to waiting
+/// Data.
 pub(crate) fn data_capacity(eta: f64, capacity: f64, reverse_interests: f64) -> f64 {
     (eta * capacity - reverse_interests).max(eta * capacity / 2.0)
 }
 
-/// A period, and how demand is judged at its end.
+/// A period, and the rules for demand at its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Period {
     /// T.
@@ -60,8 +61,8 @@ pub(crate) struct Shares {
     /// (2), (3), (7) The base rate of a unit of weight, and the weights of all.
     base: f64,
     weights: f64,
-    /// (6), (8) The rate of a unit of weight with high demand: its base rate and its part of the spare rate. What is
-    /// left to those with high demand, and their weights.
+    /// (6), (8) The rate of a unit of weight with high demand: its base rate and its part of the spare rate.
+    /// Then the rate that is left to claims with high demand, and their weights.
     level: f64,
     left: f64,
     high_weights: f64,
@@ -69,10 +70,10 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// (7), (8) Divides `rate` among claims whose weights are `weights` together.
+    /// (7), (8) Divides `rate` among claims whose weights sum to `weights`.
     ///
-    /// A claim has high demand if it asks for γ of its base rate or more. The others leave what they do not ask for. A
-    /// greedy flow has its base rate, and no part of the spare rate.
+    /// A claim has high demand if it asks for γ of its base rate or more. The others leave what they do not
+    /// ask for. A greedy flow has its base rate, and no part of the spare rate.
     pub(crate) fn new(
         rate: f64,
         weights: f64,
@@ -90,7 +91,7 @@ impl Shares {
         shares
     }
 
-    /// (8) once, with the level as it is: says whether it has become higher.
+    /// Makes one step of (8) from the present level. Returns whether the level has risen.
     pub(crate) fn divide(&mut self, claims: impl Iterator<Item = Claim>) -> bool {
         let (mut left, mut high_weights) = (self.rate, 0.0);
         for claim in claims {
@@ -112,7 +113,7 @@ impl Shares {
         is_higher
     }
 
-    /// Whether a claim takes its part of the spare rate.
+    /// Returns whether a claim gets a part of the spare rate.
     fn takes(&self, claim: &Claim) -> bool {
         match claim.is_limited {
             true => claim.demand >= self.level * claim.weight,
@@ -120,22 +121,23 @@ impl Shares {
         }
     }
 
-    /// (5), (7)
+    /// (5), (7): returns whether a claim has high demand.
     fn is_high(&self, claim: &Claim) -> bool {
         !claim.is_greedy && claim.demand > 0.0 && claim.demand >= self.gamma * self.base * claim.weight
     }
 
-    /// (9) R_f, before the discount for a filled virtual queue.
+    /// (9): returns R_f, before the discount for a filled virtual queue.
     pub(crate) fn of(&self, claim: &Claim) -> f64 {
         if self.is_high(claim) { self.offered(claim.weight) } else { self.base * claim.weight }
     }
 
-    /// The rate of a claim of this weight that asks for as much as it may.
+    /// Returns the rate of a claim of this weight with unlimited demand.
     pub(crate) fn offered(&self, weight: f64) -> f64 {
         self.overbooking.offer() * self.level * weight
     }
 
-    /// Ends a period with these claims, whose Interests wait or not: how much more than is available they are offered then.
+    /// Ends a period with these claims. `is_waiting` is whether Interests wait. Computes the excess that is
+    /// offered next.
     pub(crate) fn overbook(
         &self,
         period: Period,
@@ -149,13 +151,14 @@ impl Shares {
             count += u32::from(claim.demand > 0.0);
         }
         let mut overbooking = self.overbooking;
-        // One alone gets nothing from others.
+        // A single claim gets nothing from others.
         let unused = if count > 1 && asked > 0.0 { 1.0 - asked / self.left } else { 0.0 };
         overbooking.note(period, unused, is_waiting);
         overbooking
     }
 
-    /// The rate of a new claim with high demand, one of those whose weights are `new` together: what the others leave.
+    /// Returns the rate of a new claim with high demand: its part of what the others leave. The new claims
+    /// have the weights `new` together.
     pub(crate) fn of_new(&self, weight: f64, new: f64) -> f64 {
         let base = self.rate / (self.weights + new);
         base.max(self.left / (self.high_weights + new)) * weight
@@ -188,36 +191,37 @@ pub(crate) fn class_rates<const N: usize>(
     (rates, shares)
 }
 
-/// r_f: the rate of Data that a flow asks for, measured from Interest to Interest. A count over T has steps of one
-/// Data per T, which is coarser than most thresholds.
+/// r_f: the rate of Data that a flow requests, measured from Interest to Interest. A count over T has steps
+/// of one Data per T, which is coarser than most thresholds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
-    /// r_f, bit/s; zero if it has stopped, or has sent one Interest only.
+    /// r_f, bit/s; zero if the flow has stopped, or has sent only one Interest.
     rate: f64,
-    /// r_f when its last Interest came: gives its usual gap.
+    /// r_f at its last Interest, from which its usual gap follows.
     usual: f64,
-    /// Bits asked for since `since`, the time of the Interest before them; that is the first one, or one that is
-    /// counted. Never before the first one.
+    /// The bits requested since `since`, the time of the Interest before them. That is the first Interest, or
+    /// one that is counted. `since` is never before the first Interest.
     asked_bits: u64,
     since: Time,
     last: Time,
     has_stopped: bool,
-    /// Whether r_f fell in the last period, by more than chance.
+    /// Whether r_f fell in the last period by more than chance.
     is_falling: bool,
 }
 
-/// The measure of a period with so many Interests is used directly; others are smoothed, with this gain at least.
+/// The measurement of a period with this number of Interests is used directly. Others are smoothed with at
+/// least this gain.
 const INTERESTS_TO_KNOW: f64 = 8.0;
 const LEAST_GAIN: f64 = 0.25;
-/// After so many of its usual gaps without an Interest a flow has stopped; after twice as many, if these are about as
-/// long as a period or longer: they vary more.
+/// A flow has stopped after this number of its usual gaps without an Interest; after twice as many if these
+/// are about as long as a period or longer, because they vary more.
 const GAPS_TO_STOP: f64 = 4.0;
 
-/// A demand falls if it is less than this part of the one before.
+/// A demand falls if it is less than this part of the previous one.
 const FALLING: f64 = 0.98;
 
 impl Demand {
-    /// Of a flow whose first Interest comes now.
+    /// Returns the demand of a flow whose first Interest comes now.
     pub(crate) fn new(now: Time) -> Demand {
         Demand {
             rate: 0.0,
@@ -230,22 +234,23 @@ impl Demand {
         }
     }
 
-    /// r_f, bit/s.
+    /// Returns r_f, bit/s.
     pub(crate) fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// Whether it fell in the last period, by more than chance.
+    /// Returns whether r_f fell in the last period by more than chance.
     pub(crate) fn is_falling(&self) -> bool {
         self.is_falling
     }
 
-    /// When the latest Interest came.
+    /// Returns the time of the latest Interest.
     pub(crate) fn last_interest(&self) -> Time {
         self.last
     }
 
-    /// Another Interest, for so many bits of Data, forwarded or not. Says whether the flow returns with it.
+    /// Counts an Interest for this many bits of Data, forwarded or not. Returns whether the flow becomes
+    /// active again with it.
     #[inline]
     pub(crate) fn on_interest(&mut self, now: Time, bits: u64) -> bool {
         self.last = now;
@@ -258,12 +263,13 @@ impl Demand {
         returns
     }
 
-    /// Ends a period of a flow whose Data have so many bits.
+    /// Ends a period of a flow whose Data have this size, bits.
     pub(crate) fn end_period(&mut self, now: Time, data_bits: u64, period: Span) {
         let (bits, before) = (data_bits as f64, self.rate);
         if self.asked_bits > 0 {
             let is_known = self.rate > 0.0;
-            // Interests that come at once count as spread over a period; over a quarter of one, if r_f is known.
+            // Interests that come at once count as spread over a period; over a quarter of one, if r_f is
+            // known.
             let span = self.last.since(self.since).max(if is_known { period / 4 } else { period });
             let measured = self.asked_bits as f64 / span.as_secs_f64();
             let interests = self.asked_bits as f64 / bits;
@@ -284,8 +290,9 @@ impl Demand {
 /// σ(0).
 pub(crate) const UNDISCOUNTED: f64 = 0.999_537_996_820_976_3;
 
-/// The discount σ(x) = (1/3)(π/2 − atan(8x − 4)) + 0.034 of R_f for a virtual queue that is filled to the part x
-/// (authors' code; not in the available text). It drains the queues that start-up and bursts leave.
+/// Returns the discount σ(x) = (1/3)(π/2 − atan(8x − 4)) + 0.034 of R_f for a virtual queue of which the part
+/// x is filled (authors' code; not in the available text). It drains the queues that start-up and bursts
+/// leave.
 pub(crate) fn occupancy_discount(filled: f64) -> f64 {
     (core::f64::consts::FRAC_PI_2 - libm::atan(8.0 * filled - 4.0)) / 3.0 + 0.034
 }
@@ -321,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_dumbbell_of_the_paper_gives_4_45_2_97_and_1_48() {
-        // Section 9a of the specification: ηB = 9.9 Mb/s, 1 Mb/s of EF, AF4 and AF3 idle.
+        // Section 9a of the specification: ηB = 9.9 Mb/s, EF uses 1 Mb/s, AF4 and AF3 are idle.
         let available = data_capacity(0.99, 10e6, 0.0) - 1e6;
         let classes =
             [claim(5.0, 0.0), claim(4.0, 0.0), claim(3.0, 4.5e6), claim(2.0, 3e6), claim(1.0, 1.5e6)];
@@ -360,7 +367,7 @@ mod tests {
 
     #[test]
     fn the_rates_of_flows_that_may_grow_fit_their_class() {
-        // One has fallen back for a moment, another is on its way up.
+        // One flow has slowed down for a moment, and another one speeds up.
         let flows = [claim(1.0, 2.9e6), claim(1.0, 9e6), claim(1.0, 3e6)];
         let shares = shares(9e6, &flows);
         assert!(near(flows.iter().map(|flow| shares.of(flow)).sum::<f64>(), 9e6));
@@ -390,12 +397,12 @@ mod tests {
         assert!(near(two.of_new(1.0, 1.0), 2e6) && near(two.of_new(2.0, 2.0), 3e6));
         let idle = shares(6e6, &[claim(1.0, 3e6), claim(1.0, 0.5e6)]);
         assert!(near(idle.of_new(1.0, 1.0), 2.75e6));
-        // Forty that come at once share the rate, whether there were flows before or none.
+        // Forty flows that come at once share the rate, with or without earlier flows.
         assert!(near(shares(6e6, &[]).of_new(1.0, 40.0), 6e6 / 40.0));
         assert!(near(two.of_new(1.0, 40.0), 6e6 / 42.0));
     }
 
-    /// Interests of 8000 bits at these times, ms, and r_f after each period of 100 ms.
+    /// Returns r_f after each period of 100 ms, for Interests of 8000 bits at these times, ms.
     fn measured(sent: &[u64], periods: u64) -> Vec<f64> {
         let (bits, period) = (8000, Span::from_millis(100));
         let at = |ms| Time::ZERO + Span::from_millis(ms);
@@ -454,7 +461,7 @@ mod tests {
 
     #[test]
     fn the_first_interests_of_a_flow_are_spread_over_a_period() {
-        // Eleven at 1 kHz in the middle of a period; the first counts only as the beginning.
+        // Eleven Interests at 1 kHz in the middle of a period. The first one only marks the start.
         let sent: Vec<u64> = (30..41).collect();
         let rates = measured(&sent, 2);
         assert!(near(rates[0], 10.0 * 8000.0 / 0.1) && rates[1] == 0.0, "{rates:?}");

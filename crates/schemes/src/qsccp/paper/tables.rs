@@ -5,9 +5,9 @@
 //!   --- face i --> d_i, q_i  [ node ]  u_j, f_j --> face j ---
 //! ```
 //!
-//! A flow has a row in both. The DRT has the rate d_i that is available downstream, for each face from which its
-//! Interests come. The TRT has the rate u_j that is available upstream, for each next hop. There is no timer: silent
-//! entries are skipped when the tables are read.
+//! A flow has a row in both. The DRT has the rate d_i that is available downstream, for each face from which
+//! its Interests come. The TRT has the rate u_j that is available upstream, for each next hop. There is no
+//! timer: silent entries are skipped when the tables are read.
 
 use smallvec::SmallVec;
 use weir_core::ids::FaceId;
@@ -15,18 +15,19 @@ use weir_core::units::{Span, Time};
 
 use crate::qsccp::extensions::sharing::{self, UpstreamCost};
 
-/// A downstream face is remembered for so many of its usual gaps between Interests, and so long at
-/// least and at most. A next hop is remembered for the longest time after the latest Data of any.
+/// The number of usual gaps between Interests for which a downstream face is remembered, with a shortest and
+/// a longest time. A next hop is remembered for the longest time after the latest Data of any next hop.
 const GAPS: u64 = 4;
 const SHORTEST_MEMORY: Span = Span::from_millis(100);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
-/// A face with one Interest is remembered so long.
+/// The time for which a face with a single Interest is remembered.
 const FIRST_MEMORY: Span = Span::from_secs(1);
 
-/// A next hop counts as dead after so many lost Interests, if nothing came from it since they were sent.
+/// A next hop counts as dead after this number of lost Interests, if no Data came from it since they were
+/// sent.
 const LOSSES: u8 = 3;
-/// A next hop is not probed if a Data came from it within this time. Its rate is known, and probes would give a
-/// slow one more than its part.
+/// A next hop is not probed if a Data came from it within this time. Its rate is known, and probes would give
+/// a slow one more than its part.
 const PROBE_AFTER: Span = Span::from_secs(1);
 
 /// A face from which Interests of a flow come: an entry of the DRT.
@@ -51,26 +52,27 @@ impl Downstream {
 #[derive(Clone, Copy, Debug)]
 struct Upstream {
     face: FaceId,
-    /// u_j, bit/s: infinite where the producer is on this node; `None` before a Data came.
+    /// u_j, bit/s: infinite if the producer is on this node; `None` before the first Data.
     rate: Option<f64>,
     heard_at: Time,
-    /// Interests lost since then.
+    /// The number of Interests lost since then.
     losses: u8,
     /// Whether its Data mark the flow as greedy.
     is_greedy: bool,
-    /// Smoothed time from an Interest to its Data.
+    /// The smoothed time from an Interest to its Data.
     rtt: Span,
-    /// How many Interests it has had less than its part f_j of all.
+    /// The number of Interests by which it is behind its part f_j of all.
     credit: f64,
 }
 
 impl Upstream {
-    /// Whether it was not silent for long when the latest Data of any next hop came.
+    /// Returns whether it had not been silent for long when the latest Data of any next hop came.
     fn is_heard(&self, latest: Time) -> bool {
         latest.since(self.heard_at) <= LONGEST_MEMORY
     }
 
-    /// u_j as far as it is known: not of one that was silent for long, unless the way is dead.
+    /// Returns u_j if it is known. It is not known for a next hop that has been silent for long, unless that
+    /// next hop is dead.
     fn known_rate(&self, latest: Time) -> Option<f64> {
         self.rate.filter(|rate| *rate == 0.0 || self.is_heard(latest))
     }
@@ -92,27 +94,27 @@ pub(crate) struct News {
 pub(crate) struct FlowTables {
     downstream: SmallVec<[Downstream; 1]>,
     upstream: SmallVec<[Upstream; 2]>,
-    /// Faces that came or made room since this was asked last.
+    /// The faces that were added or removed since the last call of [`FlowTables::pop_changed`].
     changed: SmallVec<[FaceId; 2]>,
 }
 
 impl FlowTables {
-    /// A face that came or made room, and whether it is in the tables; each once.
+    /// Returns a face that was added or removed, once each, and whether it is in the tables.
     #[inline]
     pub(crate) fn pop_changed(&mut self) -> Option<(FaceId, bool)> {
         let face = self.changed.pop()?;
         Some((face, self.faces().any(|known| known == face)))
     }
 
-    /// The faces in both tables.
+    /// Iterates over the faces in both tables.
     pub(crate) fn faces(&self) -> impl Iterator<Item = FaceId> {
         self.downstream.iter().map(|d| d.face).chain(self.upstream.iter().map(|u| u.face))
     }
 
     // ---- DRT
 
-    /// An Interest came from a face, even if it is not forwarded: d_i is the rate that it carries; infinite if
-    /// it carries none.
+    /// Counts an Interest from a face, even if it is not forwarded. d_i is the rate that it carries; infinite
+    /// if it carries none.
     pub(crate) fn note_interest(&mut self, now: Time, face: FaceId, rate: f64) {
         match self.downstream.iter_mut().find(|d| d.face == face) {
             Some(known) => {
@@ -137,22 +139,22 @@ impl FlowTables {
         }
     }
 
-    /// A Data answers a face. `cost` is the face's part of its upstream cost, 0 if it came from the content
-    /// store.
+    /// Counts a Data that answers a face. `cost` is the face's part of its upstream cost, 0 if the Data came
+    /// from the content store.
     pub(crate) fn note_answer(&mut self, now: Time, face: FaceId, cost: f64) {
         if let Some(known) = self.downstream.iter_mut().find(|d| d.face == face) {
             known.share.note(now, cost);
         }
     }
 
-    /// Σ q_k·d_k over the downstream faces: their demand upstream.
+    /// Returns Σ q_k·d_k over the downstream faces: their demand upstream.
     fn wanted_upstream(&self, now: Time) -> f64 {
         self.downstream.iter().filter(|d| !d.is_silent(now)).map(|d| d.share.of(d.rate)).sum()
     }
 
     // ---- TRT
 
-    /// u_j: a Data came from upstream.
+    /// Sets u_j: a Data came from upstream.
     pub(crate) fn note_data(&mut self, now: Time, face: FaceId, news: News) {
         let upstream = self.upstream(face);
         upstream.rate = Some(news.rate);
@@ -165,25 +167,25 @@ impl FlowTables {
         upstream.heard_at = now;
     }
 
-    /// Whether the flow is greedy at any next hop.
+    /// Returns whether the flow is greedy at any next hop.
     pub(crate) fn is_greedy(&self) -> bool {
         self.heard().any(|u| u.is_greedy)
     }
 
-    /// The next hops that count. A next hop does not if it was silent for long while another one brought Data:
-    /// its route may be gone.
+    /// Iterates over the next hops that count. A next hop does not count if it was silent for long while
+    /// another one brought Data, because its route may be gone.
     fn heard(&self) -> impl Iterator<Item = &Upstream> {
         let latest = self.latest();
         self.upstream.iter().filter(move |u| u.is_heard(latest))
     }
 
-    /// When a Data came from any next hop.
+    /// Returns the time of the latest Data from any next hop.
     fn latest(&self) -> Time {
         self.upstream.iter().map(|u| u.heard_at).max().unwrap_or(Time::ZERO)
     }
 
-    /// An Interest to a next hop is lost. After several losses without a Data from there, the next hop counts
-    /// as dead until a probe brings Data.
+    /// Counts a lost Interest to a next hop. After several losses without a Data from there, the next hop
+    /// counts as dead until a probe brings Data.
     pub(crate) fn note_loss(&mut self, face: FaceId, sent: Time) {
         if let Some(known) = self.upstream.iter_mut().find(|u| u.face == face)
             && known.heard_at < sent
@@ -196,12 +198,12 @@ impl FlowTables {
         }
     }
 
-    /// Whether a Data came from a next hop so lately that it needs no probe.
+    /// Returns whether a Data came from a next hop so recently that it needs no probe.
     pub(crate) fn is_known(&self, now: Time, face: FaceId) -> bool {
         self.upstream.iter().any(|u| u.face == face && now.since(u.heard_at) < PROBE_AFTER)
     }
 
-    /// A face went down or came up: its entries are forgotten.
+    /// Removes the entries of a face that went down or came up.
     pub(crate) fn forget(&mut self, face: FaceId) {
         self.upstream.retain(|u| u.face != face);
         self.downstream.retain(|d| d.face != face);
@@ -224,15 +226,15 @@ impl FlowTables {
         &mut self.upstream[place]
     }
 
-    /// Σ u_k over the next hops without `except`.
+    /// Returns Σ u_k over the next hops other than `except`.
     fn rate_upstream(&self, except: FaceId) -> f64 {
         self.heard().filter(|u| u.face != except).filter_map(|u| u.rate).sum()
     }
 
     // ---- Equations
 
-    /// (12) f_j for each of these next hops. One without a rate counts as the mean of the others. If no Data
-    /// come from any, all are equal.
+    /// (12): returns f_j for each of these next hops. One without a rate counts as the mean of the others. If
+    /// no Data come from any, all are equal.
     fn probabilities(&mut self, next_hops: &[FaceId]) -> SmallVec<[f64; 8]> {
         let latest = self.latest();
         let rates: SmallVec<[Option<f64>; 8]> =
@@ -252,9 +254,10 @@ impl FlowTables {
         rates.iter().map(|rate| rate.unwrap_or(mean) / total).collect()
     }
 
-    /// AF: the next hop of an Interest, with its f_j. `probe` names one that is tried in any case.
+    /// AF: returns the next hop of an Interest, with its f_j. `probe` is the index of a next hop to take in
+    /// any case.
     ///
-    /// Interests take next hops in turn in the ratio of f_j, as evenly as possible. Random draws would make
+    /// Interests take next hops in turn in the ratio of f_j, as evenly as possible. Random draws would cause
     /// bunches, and fill the queues of links with a utilisation of 99 %.
     pub(crate) fn choose(&mut self, next_hops: &[FaceId], probe: Option<usize>) -> (FaceId, f64) {
         if let [only] = next_hops {
@@ -275,20 +278,20 @@ impl FlowTables {
         (next_hops[place], probabilities[place])
     }
 
-    /// (10), second argument of the minimum: f_j·Σ d_k, bit/s; infinite if nothing limits it.
+    /// (10), second argument of the minimum: returns f_j·Σ d_k, bit/s; infinite if nothing limits it.
     pub(crate) fn downstream_rate(&self, now: Time, probability: f64) -> f64 {
         let wanted = self.wanted_upstream(now);
         if wanted.is_finite() { probability * wanted } else { wanted }
     }
 
-    /// (11) The suggested rate of face i, bit/s; infinite if nothing upstream limits it. If faces share Data, or find them
-    /// in the content store, it is that of `extensions/sharing.rs`.
+    /// (11): returns the suggested rate of face i, bit/s; infinite if nothing upstream limits it. If faces
+    /// share Data, or find them in the content store, the rate is that of `extensions/sharing.rs`.
     ///
-    /// No face counts with more than Σu. Otherwise a face without a limit would leave nothing to the others.
+    /// Each face counts with at most Σu. Otherwise a face without a limit would leave nothing to the others.
     pub(crate) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
         let upstream = self.rate_upstream(face);
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return upstream };
-        // Nothing is known of upstream, or nothing limits it there.
+        // The upstream rate is unknown or unlimited.
         if upstream <= 0.0 || !upstream.is_finite() || own.share.q() == 0.0 {
             return f64::INFINITY;
         }
@@ -301,24 +304,24 @@ impl FlowTables {
         sharing::together(costs, upstream).unwrap_or_else(|| own.rate.min(upstream) / wanted * upstream)
     }
 
-    /// The downstream faces that are not silent, and this one in any case.
+    /// Iterates over the downstream faces that are not silent, and this one in any case.
     fn active(&self, now: Time, face: FaceId) -> impl Iterator<Item = &Downstream> {
         self.downstream.iter().filter(move |d| d.face == face || !d.is_silent(now))
     }
 
-    /// The same with a Data that came from upstream this time ago.
+    /// Returns the same for a Data from the content store that came from upstream `age` ago.
     pub(crate) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
         let upstream = self.rate_upstream(face);
         match self.target_rate(now, face) {
             rate if rate.is_finite() => rate,
             _ if upstream > 0.0 => sharing::catching_up(upstream, age, self.round_trip()),
-            // Some Interests have gone upstream, and nothing has come from there yet.
+            // Some Interests have gone upstream, and no Data has come from there yet.
             _ if self.upstream.iter().any(|u| u.face != face && u.rate.is_none()) => sharing::UNKNOWN,
             rate => rate,
         }
     }
 
-    /// The longest round trip upstream.
+    /// Returns the longest round trip upstream.
     fn round_trip(&self) -> Span {
         self.heard().map(|u| u.rtt).max().unwrap_or(Span::ZERO)
     }

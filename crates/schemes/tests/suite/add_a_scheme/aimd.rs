@@ -1,8 +1,8 @@
-//! `aimd`: routers mark Data while much is waiting; consumers halve their window at a mark, at most
-//! once a round trip, and else grow it by one Interest a round trip.
+//! `aimd`: routers mark Data while many packets wait. Consumers halve their window at a mark, at most once in
+//! a round trip, and otherwise increase it by one Interest a round trip.
 //!
 //! # Deviations from the paper
-//! None: there is no paper. It is the example of `docs/develop/add-a-scheme.md`.
+//! There is no paper. It is the example of `docs/develop/add-a-scheme.md`.
 
 use weir_core::packet::PacketId;
 use weir_core::parameters;
@@ -14,7 +14,7 @@ use weir_core::seam::{
 
 use crate::registry::Entry;
 
-/// Its place in the list of schemes.
+/// The scheme's entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "aimd",
     title: "marks from long queues, additive increase, multiplicative decrease",
@@ -27,13 +27,13 @@ pub const ENTRY: Entry = Entry {
 };
 
 parameters! {
-    /// The scheme: its parameters.
+    /// The plug-in, with its parameters.
     #[derive(Clone, Copy, Debug)]
     pub struct Aimd {
         /// packets waiting above which Data are marked
         mark_above: u32 = integer("mark_above", 1..=1 << 20) default "10"
             from "assumed: half of a queue of 20 packets";
-        /// what is left of the window after a mark
+        /// the part of the window that a mark leaves
         decrease: f64 = number("decrease", 0.1..=0.99) default "0.5" from "assumed: as Reno";
     }
 }
@@ -48,13 +48,13 @@ impl Scheme for Aimd {
     }
 }
 
-/// The consumer's side.
+/// The flow control of a consumer.
 #[derive(Debug)]
 struct AimdFlow {
     decrease: f64,
-    /// Pending Interests allowed.
+    /// The largest number of pending Interests.
     window: f64,
-    /// The newest segment at the last cut: what was sent before it tells of the same congestion.
+    /// The newest segment at the last decrease. Earlier ones met the same congestion.
     cut_at: Option<u64>,
 }
 
@@ -92,7 +92,7 @@ impl FlowControl for AimdFlow {
     }
 }
 
-/// The face's side: drop-tail that marks.
+/// The queue of a face: drop-tail that marks.
 #[derive(Debug)]
 struct MarkingQueue {
     packets: DropTail,

@@ -24,15 +24,16 @@ pub(super) struct Head {
     pub(super) finish: f64,
 }
 
-/// What virtual queues may hold: so many Interests, or as many as bring Data of `in_time` bits, if these are more.
+/// The room of virtual queues: a number of Interests, or as many as bring Data of `in_time` bits, if these
+/// are more.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
     pub(super) of_class: f64,
     pub(super) of_flow: f64,
     pub(super) in_time: f64,
-    /// What each flow may have in any case: a consumer's initial window.
+    /// The room that each flow always has: a consumer's initial window.
     pub(super) at_start: f64,
-    /// How long the link may be busy with one Data of each direction, s.
+    /// The longest time for which one Data in each direction keeps the link busy, s.
     pub(super) busy: f64,
 }
 
@@ -40,17 +41,17 @@ pub(super) struct Room {
 #[derive(Debug, Default)]
 pub(super) struct Class {
     pub(super) flows: Members,
-    /// The flows that stand for groups of faces.
+    /// The flows that represent groups of faces.
     pub(super) groups: BTreeMap<GroupId, u32>,
     pub(super) room: Room,
     pub(super) head: Option<Head>,
-    /// WFQ finish tag of its latest head.
+    /// The WFQ finish tag of its latest head.
     pub(super) last_finish: f64,
-    /// TBRL of a delay-sensitive class.
+    /// The token bucket (TBRL) of a delay-sensitive class.
     pub(super) limiter: Option<Meter>,
-    /// Largest Data of its flows, bits: the quantum is not smaller, which keeps WDRR O(1).
+    /// The largest Data of its flows, bits. The quantum is at least this, which keeps WDRR O(1).
     pub(super) largest_bits: u64,
-    /// (6) What it would have if it asked for that, bit/s.
+    /// (6) The rate that it would have if it asked for that much, bit/s.
     pub(super) offered: f64,
     pub(super) unused: Unused,
 }
@@ -64,7 +65,7 @@ impl Class {
         group.index.get(&key.prefix).map(|&member| (flow, member))
     }
 
-    /// Adds a flow to its group, and the group, if it is the first one.
+    /// Adds a flow to its group. The first flow creates the group.
     pub(super) fn add_to_group(&mut self, now: Time, flow: Flow) -> (u32, u32) {
         let key = flow.key;
         let id = *self.groups.entry(key.group).or_insert_with(|| {
@@ -77,7 +78,7 @@ impl Class {
         (id, member)
     }
 
-    /// A flow, or one in its group.
+    /// Returns a flow, or one in its group.
     pub(super) fn flow(&mut self, id: u32, member: u32) -> &mut Flow {
         let flow = &mut self.flows.flows[id as usize];
         if member == NONE {
@@ -89,7 +90,7 @@ impl Class {
         }
     }
 
-    /// A flow with this prefix in any group.
+    /// Finds a flow with this prefix in any group.
     pub(super) fn find_in_groups(&self, prefix: PrefixId) -> Option<(u32, u32)> {
         let key = |&group| FlowKey { prefix, group, ..FlowKey::default() };
         self.groups.keys().find_map(|group| self.find_in_group(key(group)))
@@ -103,8 +104,8 @@ impl Class {
         }
     }
 
-    /// Forgets the flows that are silent for long, and tells them. A group stays until it is silent for long, and its
-    /// greedy count is zero.
+    /// Removes the flows that have been silent for long, and reports them to `tell`. A group stays until it
+    /// has been silent for long and its greedy count is zero.
     pub(super) fn forget_silent(&mut self, now: Time, mut tell: impl FnMut(FlowKey)) {
         let groups = &mut self.groups;
         self.flows.forget(|flow| {
@@ -124,7 +125,7 @@ impl Class {
         });
     }
 
-    /// Another Interest of a flow came.
+    /// Counts an Interest of a flow.
     #[inline]
     pub(super) fn note_interest(&mut self, now: Time, id: u32, member: u32, is_marked: bool) {
         self.flows.note_interest(now, id, is_marked);
@@ -138,7 +139,7 @@ impl Class {
 
     // ---- Rates
 
-    /// R_f of a flow, with the discount for its queue.
+    /// Returns R_f of a flow, with the discount for its queue.
     pub(super) fn suggested_rate(&self, id: u32, member: u32) -> f64 {
         let flow = &self.flows.flows[id as usize];
         let (rate, discount) = (self.flows.rate_of(flow), self.discount(flow, &self.flows));
@@ -153,11 +154,12 @@ impl Class {
         }
     }
 
-    /// σ(x) for one of those that share a rate. x is the filled part of its virtual queue; or of its part of the class's
-    /// room, or of what its rate serves in time, if these are smaller. There one Interest does not count: if all flows wait
-    /// for their turns, it does not mean too many.
+    /// Returns σ(x) for one of the flows that share a rate. x is the filled part of its virtual queue; or of
+    /// its part of the class's room, or of what its rate serves in time, if these are smaller. There one
+    /// Interest does not count: if all flows wait for their turns, it does not mean too many.
     ///
-    /// What comes while the link is busy with the largest Data, or in a turn of the WDRR, has to wait. It does not count.
+    /// Interests that arrive while the link is busy with the largest Data, or in a turn of the WDRR, have to
+    /// wait. They do not count.
     pub(super) fn discount(&self, flow: &Flow, among: &Members) -> f64 {
         let waiting = flow.queue.len();
         if waiting == 0 {
@@ -181,8 +183,8 @@ impl Class {
 
     // ---- Room
 
-    /// The Interests that each of those that wait may have when the class is full: equal parts, so that flows with long
-    /// queues do not exclude others.
+    /// Returns the number of Interests that each waiting flow may have when the class is full. The parts are
+    /// equal, so that flows with long queues do not exclude others.
     fn part_of_room(&self, among: &Members) -> f64 {
         let room = self.room.of_class.max(self.room.in_time / self.largest_bits.max(1) as f64);
         let part = room / f64::from(self.flows.waiting_flows.max(1));
@@ -190,19 +192,20 @@ impl Class {
         (if is_group { part / f64::from(among.waiting_flows.max(1)) } else { part }).max(1.0)
     }
 
-    /// Why there is no room for another Interest of a flow.
+    /// Returns the reason why there is no room for another Interest of a flow; `None` if there is room.
     pub(super) fn refuses(&self, id: u32, member: u32) -> Option<DropReason> {
         let flow = &self.flows.flows[id as usize];
         let VirtualQueue::Group(group) = &flow.queue else {
             return self.refuses_among(flow, &self.flows, 1.0);
         };
-        // Flows without a waiting Interest may go beyond the room of their group, to twice as much together.
+        // Flows without a waiting Interest may exceed the room of their group, up to twice as much together.
         let one = &group.members.flows[member as usize];
         let rooms = if one.queue.len() == 0 { 2.0 } else { 1.0 };
         self.refuses_among(flow, &self.flows, rooms).or_else(|| self.refuses_among(one, &group.members, 1.0))
     }
 
-    /// Whether one of those that share a rate has more Interests waiting than so many of its rooms.
+    /// Returns a reason if one of the flows that share a rate has more Interests waiting than `rooms` times
+    /// its room.
     fn refuses_among(&self, flow: &Flow, among: &Members, rooms: f64) -> Option<DropReason> {
         let Room { of_class, of_flow, in_time, .. } = self.room;
         let waiting = f64::from(flow.queue.len());

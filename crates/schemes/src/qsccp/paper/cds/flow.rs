@@ -11,50 +11,53 @@ use crate::qsccp::extensions::groups::{Group, Policing};
 use crate::qsccp::paper::greedy::Greed;
 use crate::qsccp::paper::pecn::{Claim, Demand};
 
-/// A flow's state is kept so long after its last Interest, or for four of its usual gaps.
+/// The shortest time for which a flow's state is kept after its last Interest. It is four of its usual gaps,
+/// if that is longer.
 const SHORTEST_MEMORY: Span = Span::from_secs(4);
 pub(crate) const LONGEST_MEMORY: Span = Span::from_secs(10);
 
-/// After so many Data of one size in a row, the charges of a flow are right and are not recorded. With a hundred faces,
-/// whose tables are not in the processor's caches, recording takes a third of the time of a hop.
+/// After this number of successive Data of one size, the charges of a flow are right and are not recorded.
+/// With a hundred faces, whose tables are not in the processor's caches, recording takes a third of the time
+/// of a hop.
 const SAME_SIZE: u16 = 32;
 
-/// No flow.
+/// Marks the absence of a flow.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// One flow at this face. With many flows each packet uses another one, so the fields that a packet needs come first.
+/// The state of a flow at this face. With many flows each packet uses another one, so the fields that a
+/// packet needs come first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
     pub(crate) queue: VirtualQueue,
-    /// Next in the ring of backlogged flows.
+    /// The next flow in the ring of backlogged flows.
     pub(crate) next: u32,
-    /// Whether it has had its quantum in this turn.
+    /// Whether it has received its quantum in this turn.
     pub(crate) has_quantum: bool,
     /// Whether it is out of the ring for lack of tokens.
     pub(crate) is_parked: bool,
-    /// WDRR deficit, bits; only while backlogged.
+    /// The WDRR deficit, bits; used only while the flow is backlogged.
     pub(crate) deficit: f64,
-    /// w·φ: weight in the WDRR, discounted for a greedy flow.
+    /// w·φ: the weight in the WDRR, discounted for a greedy flow.
     pub(crate) discounted_weight: f64,
     pub(crate) data: DataSize,
     pub(crate) demand: Demand,
-    /// R_f, bit/s, not discounted yet; `None` until the first period ends.
+    /// R_f, bit/s, before the discount; `None` until the first period ends.
     pub(crate) rate: Option<f64>,
     pub(crate) key: FlowKey,
-    /// Place in the list of all that share.
+    /// The index in the list of flows with state.
     pub(crate) place: u32,
     pub(crate) mean_gap: Span,
-    /// w: weight in the WDRR.
+    /// w: the weight in the WDRR.
     pub(crate) weight: f64,
     pub(crate) unused: Unused,
-    /// TBRL of a flow that has a limit of its own.
+    /// The token bucket (TBRL) of a flow that has its own limit.
     pub(crate) limiter: Option<Meter>,
     pub(crate) greed: Greed,
     pub(crate) policing: Policing,
 }
 
-/// The Interests of a flow that wait: in their order, or those of a group of flows.
+/// The waiting Interests: those of a flow in order, or those of a group of flows.
 #[derive(Debug)]
 pub(crate) enum VirtualQueue {
     Interests(PacketList),
@@ -62,7 +65,7 @@ pub(crate) enum VirtualQueue {
 }
 
 impl VirtualQueue {
-    /// Interests that wait.
+    /// Returns the number of waiting Interests.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         match self {
@@ -75,18 +78,18 @@ impl VirtualQueue {
 /// The size of a flow's Data, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataSize {
-    /// Bits: declared by its Interests until a Data was seen.
+    /// The size, bits. Interests declare it until a Data arrives.
     pub(crate) bits: u64,
     is_seen: bool,
-    /// Data in a row that were of one size, up to [`SAME_SIZE`].
+    /// The number of successive Data of one size, up to [`SAME_SIZE`].
     same: u16,
-    /// Charges in the ledger that may still be settled.
+    /// The number of charges in the ledger that may still be settled.
     pub(crate) unsettled: u32,
     pub(crate) answers: Answers,
 }
 
 impl DataSize {
-    /// A Data came.
+    /// Counts a Data of this size.
     pub(crate) fn note(&mut self, bits: u64) {
         // The average of equal sizes would stay some bits below or above them.
         let is_same = bits.abs_diff(self.bits) <= 8;
@@ -96,14 +99,14 @@ impl DataSize {
         self.is_seen = true;
     }
 
-    /// Whether its Data have had one size for long.
+    /// Returns whether its Data have had one size for long.
     pub(crate) fn is_steady(&self) -> bool {
         self.same == SAME_SIZE
     }
 }
 
 impl Flow {
-    /// A flow whose first Interest comes now.
+    /// Returns the state of a flow whose first Interest comes now.
     pub(crate) fn new(now: Time, key: FlowKey, weight: f64, declared_bits: u64) -> Flow {
         let answers = Answers::new(now);
         Flow {
@@ -127,7 +130,7 @@ impl Flow {
         }
     }
 
-    /// φ < 1.
+    /// Returns whether φ < 1.
     pub(crate) fn is_punished(&self) -> bool {
         self.discounted_weight < self.weight
     }
@@ -141,7 +144,8 @@ impl Flow {
         }
     }
 
-    /// Another Interest came. It counts as demand even if it is dropped. Says whether the flow returns with it.
+    /// Counts an Interest. It counts as demand even if it is dropped. Returns whether the flow becomes active
+    /// again with it.
     #[inline]
     pub(crate) fn note_interest(&mut self, now: Time) -> bool {
         let gap = now.since(self.demand.last_interest()).min(LONGEST_MEMORY);
@@ -149,20 +153,21 @@ impl Flow {
         self.demand.on_interest(now, self.data.answers.part_of(self.data.bits))
     }
 
-    /// Whether it is silent for long.
+    /// Returns whether the flow has been silent for long.
     pub(crate) fn is_silent(&self, now: Time) -> bool {
         let memory = (self.mean_gap * 4).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
         now.since(self.demand.last_interest()) > memory
     }
 
-    /// Judges whether the flow is greedy. It takes `memory` periods of keeping to its rate to make up for one above it.
+    /// Judges whether the flow is greedy. It has to keep to its rate for `memory` periods to compensate for
+    /// one above it.
     pub(crate) fn judge(&mut self, settings: &Settings, memory: u32) {
         let &Settings { lambda, phi, greedy_ratio, .. } = settings;
         let is_over = self.rate.is_some_and(|rate| {
             let told = rate.min(self.policing.upstream);
             self.greed.is_over(self.demand.rate(), told, greedy_ratio, lambda)
         });
-        // A flow that follows, and whose demand falls, is not judged.
+        // A flow whose demand falls is not judged.
         self.greed.is_told &= !self.demand.is_falling();
         self.greed.end_period(is_over, lambda, memory);
         self.discounted_weight = self.weight * if self.greed.is_punished() { phi } else { 1.0 };

@@ -1,8 +1,9 @@
-//! Bottom level of the scheduler (section IV-C 3): weighted deficit round robin between the flows that share a rate, with
-//! the shares of that rate (section IV-D 1). These are the flows of a class; in `extensions/groups.rs`, those of a group.
+//! Bottom level of the scheduler (section IV-C 3): weighted deficit round robin between the flows that share
+//! a rate, and the shares of that rate (section IV-D 1). These are the flows of a class; in
+//! `extensions/groups.rs`, those of a group.
 //!
-//! Each packet costs O(1): backlogged flows are in a ring. A flow that lacks tokens of its own is *parked* until it has
-//! them.
+//! Each packet costs O(1), because backlogged flows are in a ring. A flow that lacks tokens of its own is
+//! *parked* until it has them.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,29 +15,31 @@ use super::flow::{Flow, NONE, VirtualQueue};
 use crate::qsccp::extensions::elsewhere::Overbooking;
 use crate::qsccp::paper::pecn::{Period, Shares};
 
-/// In so many round trips from the face a new flow follows its first rate, and counts with its demand.
+/// The number of round trips from the face after which a new flow follows its first rate, and counts with its
+/// demand.
 const FOLLOWED_AFTER: u64 = 2;
 
 /// Flows that share a rate.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    /// All places, those that are free, and the flows with state.
+    /// All slots, the free slots, and the flows with state.
     pub(crate) flows: Vec<Flow>,
     free: Vec<u32>,
     pub(crate) listed: Vec<u32>,
-    /// Ring of backlogged flows: first and last.
+    /// The ring of backlogged flows: first and last.
     ring: Option<(u32, u32)>,
-    /// Flows out of the ring, by when they have tokens.
+    /// The flows out of the ring, by the times at which they have tokens.
     parked: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Flows with waiting Interests, these Interests, and the bits of their Data.
+    /// The number of flows with waiting Interests, of these Interests, and of the bits of their Data.
     pub(crate) waiting_flows: u32,
     pub(crate) queued: u32,
     pub(crate) queued_bits: u64,
-    /// Result of the last period: the rate that they share, B_c for a class, and its division.
+    /// The result of the last period: the rate that they share (B_c for a class), and its division.
     pub(crate) rate: f64,
     pub(crate) shares: Shares,
     overbooking: Overbooking,
-    /// Weights of the flows that came or returned since `new_since`: so lately that they may not have followed a rate.
+    /// The weights of the flows that came or returned since `new_since`. They may not have followed a rate
+    /// yet.
     new_weights: f64,
     new_since: Time,
 }
@@ -44,17 +47,17 @@ pub(crate) struct Members {
 impl Members {
     // ---- Flows
 
-    /// The flows with state.
+    /// Iterates over the flows with state.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Flow> + Clone {
         self.listed.iter().map(|&id| &self.flows[id as usize])
     }
 
-    /// Changes the flows with state.
+    /// Applies a change to the flows with state.
     pub(crate) fn for_each(&mut self, mut change: impl FnMut(&mut Flow)) {
         self.listed.iter().for_each(|&id| change(&mut self.flows[id as usize]));
     }
 
-    /// Adds a flow.
+    /// Adds a flow. Returns its slot.
     pub(crate) fn add(&mut self, mut flow: Flow) -> u32 {
         flow.place = self.listed.len() as u32;
         self.new_weights += flow.discounted_weight;
@@ -77,7 +80,7 @@ impl Members {
         self.free.push(id);
     }
 
-    /// Removes the flows without waiting Interests that are to be forgotten.
+    /// Removes the flows without waiting Interests for which `is_forgotten` is true.
     pub(crate) fn forget(&mut self, mut is_forgotten: impl FnMut(&mut Flow) -> bool) {
         let mut place = 0;
         while let Some(&id) = self.listed.get(place) {
@@ -90,7 +93,7 @@ impl Members {
         }
     }
 
-    /// Another Interest of a flow came.
+    /// Counts an Interest of a flow.
     #[inline]
     pub(crate) fn note_interest(&mut self, now: Time, id: u32, is_marked: bool) {
         let flow = &mut self.flows[id as usize];
@@ -100,7 +103,7 @@ impl Members {
         }
     }
 
-    /// A Data of so many bits came for a flow, or for one in its group.
+    /// Counts a Data of this size for a flow, or for one in its group.
     pub(crate) fn note_data(&mut self, id: u32, member: u32, bits: u64) {
         let flow = &mut self.flows[id as usize];
         flow.greed.is_told = true;
@@ -115,8 +118,8 @@ impl Members {
 
     // ---- Shares
 
-    /// Ends a period of a flow, whose rate had this discount: measures r_f, and whether it is limited elsewhere. Tells
-    /// what it was told, bit/s.
+    /// Ends a period of a flow whose rate had this discount. Measures r_f, and whether the flow is limited
+    /// elsewhere. Returns the rate that it was told, bit/s.
     pub(crate) fn measure(&mut self, id: u32, now: Time, period: Period, discount: f64) -> f64 {
         let flow = &mut self.flows[id as usize];
         flow.data.answers.end_period(now);
@@ -128,7 +131,7 @@ impl Members {
         told
     }
 
-    /// Ends a period of which the flows were measured.
+    /// Ends a period after the flows were measured.
     pub(crate) fn end_period(&mut self, now: Time, period: Period) {
         if now.since(self.new_since) >= period.round_trip * FOLLOWED_AFTER {
             (self.new_weights, self.new_since) = (0.0, now);
@@ -136,12 +139,12 @@ impl Members {
         self.overbooking = self.shares.overbook(period, self.is_waiting(), self.iter().map(Flow::claim));
     }
 
-    /// Whether more Interests wait than half the number of flows.
+    /// Returns whether more Interests wait than half the number of flows.
     pub(crate) fn is_waiting(&self) -> bool {
         2 * self.queued as usize > self.listed.len()
     }
 
-    /// (7), (8): the flows share this rate from now on. (9): R_f of each.
+    /// (7), (8): divides this rate among the flows from now on. (9): sets R_f of each.
     pub(crate) fn divide(&mut self, rate: f64, gamma: f64) {
         self.rate = rate;
         let claims = self.iter().map(Flow::claim).filter(|claim| claim.demand > 0.0);
@@ -154,7 +157,7 @@ impl Members {
         });
     }
 
-    /// R_f of a flow; of one without a rate yet, beside the others that came since the last period.
+    /// Returns R_f of a flow. A flow without a rate shares with the others that came since the last period.
     pub(crate) fn rate_of(&self, flow: &Flow) -> f64 {
         let weight = flow.discounted_weight;
         flow.rate.unwrap_or_else(|| self.shares.of_new(weight, self.new_weights.max(weight)))
@@ -162,7 +165,7 @@ impl Members {
 
     // ---- WDRR
 
-    /// An Interest waits in the virtual queue of a flow.
+    /// Puts an Interest into the virtual queue of a flow.
     pub(crate) fn push(&mut self, id: u32, member: u32, pool: &mut PacketPool, packet: PacketId) {
         let flow = &mut self.flows[id as usize];
         let is_first = flow.queue.len() == 0;
@@ -202,13 +205,13 @@ impl Members {
         self.parked.retain(|Reverse((_, parked))| *parked != id);
     }
 
-    /// When the first parked flow has tokens.
+    /// Returns the time at which the first parked flow has tokens.
     pub(crate) fn unparks_at(&self) -> Time {
         self.parked.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }
 
-    /// Chooses the flow whose Interest leaves next, with its charge, bits: it is then the first of the ring. If none has
-    /// tokens of its own, tells when one has.
+    /// Chooses the flow whose Interest leaves next, and makes it the first of the ring. Returns its charge,
+    /// bits. If no flow has its own tokens, returns when one has.
     pub(crate) fn choose(&mut self, now: Time, quantum: f64) -> Result<u64, Time> {
         while let Some(&Reverse((_, id))) = self.parked.peek().filter(|Reverse((at, _))| *at <= now) {
             self.parked.pop();
@@ -243,7 +246,7 @@ impl Members {
         Err(self.unparks_at())
     }
 
-    /// The first flow of the ring leaves it, and forgets its turn.
+    /// Removes the first flow from the ring, and ends its turn.
     fn leave_ring(&mut self) {
         let Some((first, last)) = self.ring else { return };
         let flow = &mut self.flows[first as usize];
@@ -252,7 +255,7 @@ impl Members {
         self.ring = (first != last).then_some((after, last));
     }
 
-    /// The Interest that was chosen.
+    /// Returns the chosen Interest.
     pub(crate) fn front(&self) -> Option<PacketId> {
         let (first, _) = self.ring?;
         match &self.flows[first as usize].queue {
@@ -261,7 +264,7 @@ impl Members {
         }
     }
 
-    /// Takes the Interest that was chosen out. Its flow pays this charge; none, if the Interest is not sent.
+    /// Removes the chosen Interest. Its flow pays this charge; 0 if the Interest is not sent.
     pub(crate) fn take(&mut self, now: Time, charge: u64, pool: &mut PacketPool) {
         let Some((first, _)) = self.ring else { return };
         let flow = &mut self.flows[first as usize];
@@ -287,7 +290,7 @@ impl Members {
         }
     }
 
-    /// Gives up the waiting Interests of a flow, or of one in its group.
+    /// Drops the waiting Interests of a flow, or of one in its group.
     pub(crate) fn flush(
         &mut self,
         id: u32,
@@ -316,12 +319,12 @@ impl Members {
         }
     }
 
-    /// A flow with waiting Interests.
+    /// Returns a flow with waiting Interests.
     pub(crate) fn any_waiting(&self) -> Option<u32> {
         self.ring.map(|(first, _)| first).or_else(|| self.parked.peek().map(|Reverse((_, id))| *id))
     }
 
-    /// A flow with waiting Interests in the group of a flow, if that has one.
+    /// Returns a flow with waiting Interests in the group of a flow, if the flow is a group.
     pub(crate) fn any_member(&self, id: u32) -> u32 {
         match &self.flows[id as usize].queue {
             VirtualQueue::Interests(_) => NONE,
@@ -329,7 +332,7 @@ impl Members {
         }
     }
 
-    /// Takes a flow out of the ring, wherever it stands.
+    /// Removes a flow from the ring, at any position.
     fn unlink(&mut self, id: u32) {
         if self.ring.is_some_and(|(first, _)| first == id) {
             return self.leave_ring();
@@ -349,7 +352,8 @@ impl Members {
 }
 
 impl Flow {
-    /// The charge of the Interest that leaves next; or when the flow, or one in its group, has tokens for it.
+    /// Returns the charge of the Interest that leaves next; or when the flow, or one in its group, has tokens
+    /// for it.
     fn next_charge(&mut self, now: Time, quantum: f64) -> Result<u64, Time> {
         let charge = match &mut self.queue {
             VirtualQueue::Interests(_) => self.data.bits,
@@ -359,7 +363,8 @@ impl Flow {
         if tokens_at > now { Err(tokens_at) } else { Ok(charge) }
     }
 
-    /// The size of its Data, bits, and its Interests that wait; or those of a flow in its group.
+    /// Returns the size of the flow's Data, bits, and the number of its waiting Interests; or those of a flow
+    /// in its group.
     fn waiting(&self, member: u32) -> (u64, u64) {
         match &self.queue {
             VirtualQueue::Interests(list) => (self.data.bits, u64::from(list.len())),

@@ -12,9 +12,9 @@
 //!  Data ------------------------- drop-tail (`urgent_data`: C_DS first) --------------------> link
 //! ```
 //!
-//! An Interest counts with the size of the Data that it will bring, because the Data load the link, in the other
-//! direction. Each packet costs O(1): a class keeps its backlogged flows in a ring, a flow's queue is a list through
-//! the packets themselves, and flows are found by index.
+//! An Interest counts with the size of the Data that it will bring, because the Data load the link, in the
+//! other direction. Each packet costs O(1): a class keeps its backlogged flows in a ring, a flow's queue is a
+//! list through the packets themselves, and flows are found by index.
 //!
 //! `flow.rs` has the state of a flow, `members.rs` the bottom level and the shares of flows, `class.rs` a class,
 //! `schedule.rs` the levels above, and `period.rs` the computation every T.
@@ -46,64 +46,63 @@ use crate::qsccp::signals::TARGET_RATE;
 use class::Class;
 use flow::{Flow, NONE, VirtualQueue};
 
-/// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
+/// The first class of C_DT. C_DS = {CS7, CS6, EF} comes first in the numbering.
 const FIRST_DT: usize = ServiceClass::Ef as usize + 1;
 const DT_CLASSES: usize = CLASSES - FIRST_DT;
 
-/// NDN packets are at most 8800 bytes, so a larger declared size does not count.
+/// The largest size of a Data, bits: NDN packets have at most 8800 bytes. Larger declared sizes do not count.
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
-/// The longest wait of a link because Data were larger than their charges. If a link is faster than configured, Data bring
-/// more than the limiter can ever compensate.
+/// The longest wait of a link because Data were larger than their charges. If a link is faster than
+/// configured, Data bring more than the limiter can ever compensate.
 const LONGEST_DEBT: Span = Span::from_secs(1);
 
 /// Class-based differentiated scheduling at one face.
 #[derive(Debug)]
 pub(crate) struct Cds {
     settings: Settings,
-    /// B: the rate at which Data can arrive on this face. On a shared medium: the expected rate of the face,
-    /// and the rate that it could have if it asked for all.
+    /// B: the rate at which Data can arrive on this face. On a shared medium it is the expected rate of the
+    /// face, and the rate that the face could have if it asked for all.
     capacity: f64,
     fair_capacity: Option<f64>,
     /// B_I of the last period.
     reverse_interests: f64,
     classes: [Class; CLASSES],
-    /// A, divided among the delay-tolerant classes; and how much more they are offered.
+    /// A, divided among the delay-tolerant classes, and the excess that they are offered.
     shares: Shares,
     overbooking: Overbooking,
-    /// The flows of each class by prefix; those in groups are found by group (`class.rs`).
+    /// The flows of each class by prefix. Flows in groups are found by group (`class.rs`).
     index: FlowIndex,
     /// A bit for each class that has a head.
     backlogged: u8,
-    /// WFQ virtual time: the finish tag last served.
+    /// The WFQ virtual time: the finish tag that was served last.
     virtual_time: f64,
     /// The total TBRL.
     total: Meter,
-    /// Its charges for Interests whose Data have not come.
+    /// The charges of Interests whose Data have not come.
     ledger: Ledger,
     /// The largest Data of any flow, bits.
     largest_bits: u64,
-    /// Data and Nacks: not scheduled.
+    /// Data and Nacks, which are not scheduled.
     data: Outgoing,
-    /// The rate at which packets leave; the largest Data among them since the period before; and the
-    /// part of the link that Interests may take from Data.
+    /// The rate at which packets leave; the largest Data that left in this period and in the previous one;
+    /// and the part of the link that Interests may take from Data.
     send_rate: Option<Rate>,
     largest_sent_bits: u64,
     interests_out: Meter,
     queued_interests: u32,
     queued_interest_bytes: u64,
-    /// The shortest round trip from this face since the period began, and in the latest period before
-    /// that had any.
+    /// The shortest round trip from this face in this period, and in the latest earlier period that had one.
     shortest_rtt: Span,
     shortest_rtt_before: Span,
-    /// Bits of Interests received on this face since the period began: B_I·T.
+    /// The bits of Interests received on this face in this period: B_I·T.
     received_interest_bits: u64,
     period_began: Time,
-    /// Never while no flow has state.
+    /// The end of the period; never while no flow has state.
     period_ends: Time,
 }
 
-/// Half of the link; no bound if the rate of the link is not known.
+/// Returns half of the link's rate; unlimited if the rate is not known.
 fn interests_part(send_rate: Option<Rate>) -> Rate {
     send_rate.map_or(Rate::from_bps(u64::MAX), |rate| Rate::from_bps(rate.as_bps() / 2))
 }
@@ -147,7 +146,7 @@ impl Cds {
         cds
     }
 
-    /// The place of a flow in its class, and that in its group there, if it is in one.
+    /// Returns the slot of a flow in its class, and in its group there, if it has one.
     #[inline]
     fn find(&self, key: FlowKey) -> Option<(u32, u32)> {
         if key.group == GroupId::NONE {
@@ -156,7 +155,7 @@ impl Cds {
         self.classes[key.class as usize].find_in_group(key)
     }
 
-    /// The first Interest of a flow came: gives it a place in its class, or in its group there.
+    /// Adds the flow of a first Interest. Returns its slot in its class, and in its group there.
     fn add_flow(&mut self, now: Time, key: FlowKey, name: &[u8], declared_bits: u64) -> (u32, u32) {
         let Settings { bucket_bits, flow_weights, flow_limits, .. } = &self.settings;
         let weight = flow_weights.of(name).unwrap_or(1.0);
@@ -176,7 +175,7 @@ impl Cds {
         (id, NONE)
     }
 
-    /// R_f,j: the rate that this face suggests to a flow now, bit/s.
+    /// Returns R_f,j: the rate that this face suggests to a flow now, bit/s.
     fn suggested_rate(&self, class: ServiceClass, known: Option<(u32, u32)>) -> u64 {
         let class = &self.classes[class as usize];
         let rate = match known {
@@ -186,14 +185,14 @@ impl Cds {
         rate as u64
     }
 
-    /// Whether this face finds a flow greedy, or the group that it is in.
+    /// Returns whether this face finds a flow, or its group, greedy.
     fn is_greedy(&self, class: ServiceClass, (flow, member): (u32, u32)) -> bool {
         let flow = &self.classes[class as usize].flows.flows[flow as usize];
         flow.greed.is_greedy
             || matches!(&flow.queue, VirtualQueue::Group(group) if group.members.flows[member as usize].greed.is_greedy)
     }
 
-    /// A Data has come: its size, and that it carries a rate to its flow.
+    /// Notes the size of a Data that has come, and that it carries a rate to its flow.
     fn note_data(&mut self, now: Time, data: &Packet, bits: u64, (id, member): (u32, u32)) {
         let class = &mut self.classes[data.flow.class as usize];
         class.flows.note_data(id, member, bits.clamp(1, MAX_DATA_BITS));
@@ -202,7 +201,8 @@ impl Cds {
             flow.policing.note(data.header().signals.value(&TARGET_RATE));
         }
         flow.data.answers.note_came();
-        // A flow or class pays for the average size. The total limiter settles each Data whose charge is recorded.
+        // A flow or class pays for the average size. The total limiter settles each Data whose charge is
+        // recorded.
         let is_unsettled = flow.data.unsettled > 0;
         flow.data.unsettled -= u32::from(is_unsettled);
         let size = flow.data.bits;
@@ -215,7 +215,7 @@ impl Cds {
         }
     }
 
-    /// PECN: a Data takes the lower of its TargetRate and R_f,j on with it.
+    /// PECN: writes the lower of the Data's TargetRate and R_f,j into the Data.
     fn on_data(&mut self, now: Time, data: &mut Packet, bits: u64) {
         // Only this face sets the mark, for this node's tables.
         greedy::take_mark(data);
@@ -227,7 +227,7 @@ impl Cds {
         let is_first = data.header().signals.value(&TARGET_RATE).is_none();
         data.header_mut().signals.lower(&TARGET_RATE, rate);
         if is_first {
-            // TargetRate makes it longer from here on, and its consumer counts the longer Data.
+            // TargetRate makes the Data longer from here on, and its consumer counts the longer Data.
             let longer = (8 * data.wire_len()) as f64 / bits.max(1) as f64;
             data.header_mut().signals.set(&TARGET_RATE, (rate as f64 * longer) as u64);
         }

@@ -1,4 +1,5 @@
-//! The computation at the end of each period, and when a rate changes: equations (1) to (9) with the measured values.
+//! The computation at the end of each period and at a change of rate: equations (1) to (9) with the measured
+//! values.
 
 use weir_core::packet::PacketList;
 use weir_core::units::{Rate, Span, Time};
@@ -10,18 +11,18 @@ use crate::flow_index::CLASSES;
 use crate::qsccp::Settings;
 use crate::qsccp::paper::pecn::{self, Claim, Period};
 
-/// A virtual queue holds at least the Interests whose Data come in this time, and in a round trip. Otherwise the queues of
-/// a fast or long link would overflow before consumers get a rate. 20 Interests are 17 ms on the 10 Mb/s of most of the
-/// paper's scenarios.
+/// A virtual queue holds at least the Interests whose Data come in this time, and in a round trip. Otherwise
+/// the queues of a fast or long link would overflow before consumers get a rate. 20 Interests are 17 ms on
+/// the 10 Mb/s of most of the paper's scenarios.
 const ROOM_TIME: Span = Span::from_millis(20);
 
-/// And a class holds the Interests of this time: a waiting Interest can still be useful, a dropped one costs its consumer a
-/// lifetime. So many at most.
+/// A class holds at most the Interests of this time. A waiting Interest can still be useful, while a dropped
+/// one costs its consumer a lifetime.
 const FULL_TIME: Span = Span::from_millis(500);
 const MOST_WAITING: f64 = 8192.0;
 
 impl Cds {
-    /// Ends a period: forgets silent flows, and computes R_f of the others.
+    /// Ends a period: removes silent flows, and computes R_f of the others.
     pub(super) fn end_period(&mut self, now: Time) {
         // A world may call late.
         let elapsed = now.since(self.period_began).max(self.settings.period).as_secs_f64();
@@ -47,7 +48,7 @@ impl Cds {
         self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
     }
 
-    /// Equations (1) to (9), with what was measured over the last period, bit/s.
+    /// Applies equations (1) to (9) to the measurements of the last period, bit/s.
     pub(super) fn share_capacity(&mut self, now: Time) {
         let Settings { eta, gamma, delta, omega, .. } = self.settings;
         // (1) B'
@@ -93,12 +94,12 @@ impl Cds {
         }
     }
 
-    /// The shortest round trip of late; zero if none is known.
+    /// Returns the shortest recent round trip; zero if none is known.
     fn round_trip(&self) -> Span {
         if self.shortest_rtt_before < Span::MAX { self.shortest_rtt_before } else { Span::ZERO }
     }
 
-    /// Those of the delay-tolerant classes.
+    /// Returns the claims of the delay-tolerant classes.
     fn claims(&self) -> [Claim; DT_CLASSES] {
         core::array::from_fn(|i| {
             let class = &self.classes[FIRST_DT + i];
@@ -111,18 +112,18 @@ impl Cds {
         })
     }
 
-    /// The rate of which δ_c is a part. On a shared medium the expected rate follows use; a part of it would
-    /// keep a class at its present rate.
+    /// Returns the rate of which δ_c is a part. On a shared medium the expected rate follows use, and a part
+    /// of it would keep a class at its present rate.
     fn whole_capacity(&self) -> f64 {
         let whole = self.fair_capacity.map_or(self.capacity, |fair| fair.max(self.capacity));
         pecn::data_capacity(self.settings.eta, whole, self.reverse_interests)
     }
 
-    /// The limiters follow the rate that the Interests of the other direction leave.
+    /// Sets the limiters to the rate that the Interests of the other direction leave.
     fn set_limits(&mut self, now: Time, limit: f64, whole: f64) {
         self.total.set_rate(now, Rate::from_bps_f64(limit));
         self.largest_bits = self.classes.iter().map(|class| class.largest_bits).max().unwrap_or(0);
-        // While the link sends a Data, tokens gather for the Interests that wait.
+        // While the link sends a Data, tokens accumulate for the waiting Interests.
         let sending =
             self.send_rate.map_or(0.0, |rate| self.largest_sent_bits as f64 / rate.as_bps_f64().max(1.0));
         self.interests_out.set_depth(self.largest_sent_bits);
@@ -155,12 +156,12 @@ impl Cds {
 }
 
 impl Class {
-    /// r_c.
+    /// Returns r_c.
     fn demand(&self) -> f64 {
         self.flows.iter().map(|flow| flow.demand.rate()).sum()
     }
 
-    /// r_f of the flows, and which of them, and whether the class, are limited elsewhere.
+    /// Measures r_f of the flows, and whether flows and the class are limited elsewhere.
     fn measure(&mut self, now: Time, period: Period) {
         self.largest_bits = 0;
         let mut told = 0.0;
@@ -181,7 +182,7 @@ impl Class {
         }
     }
 
-    /// r_f of the flows of a group, whose queue has this discount.
+    /// Measures r_f of the flows of a group whose queue has this discount.
     fn measure_group(&mut self, id: u32, now: Time, period: Period, of_group: f64) {
         let none = VirtualQueue::Interests(PacketList::default());
         let mut queue = core::mem::replace(&mut self.flows.flows[id as usize].queue, none);
@@ -199,7 +200,7 @@ impl Class {
         self.flows.flows[id as usize].queue = queue;
     }
 
-    /// (7) to (9): R_f of the flows; those of a group share its R_f as the others share B_c.
+    /// (7) to (9): sets R_f of the flows. The flows of a group share its R_f as the others share B_c.
     fn divide(&mut self, rate: f64, gamma: f64) {
         self.flows.divide(rate, gamma);
         self.flows.for_each(|flow| {

@@ -1,8 +1,8 @@
 //! The scheduler: chooses the Interest that leaves next, and refuses Interests without room.
 //!
-//! The bottom level is WDRR between the flows of a class (`members.rs`), the middle level WFQ between the delay-tolerant
-//! classes, the top level strict priority. Flows with a limit, delay-sensitive
-//! classes, and the whole each pass a token bucket.
+//! The bottom level is WDRR between the flows of a class (`members.rs`), the middle level WFQ between the
+//! delay-tolerant classes, the top level strict priority. Flows with a limit, delay-sensitive classes, and
+//! the whole each pass a token bucket.
 
 use weir_core::packet::{Packet, PacketId, PacketPool};
 use weir_core::seam::{DequeueEvent, DropReason, Dropped, EnqueueEvent, Next};
@@ -23,8 +23,8 @@ impl Cds {
             Some(known) => known,
             None => {
                 ev.keeps_prefix = true;
-                // Its Data are not known yet. A declared size below the usual one does not count, so it cannot
-                // bypass the limiters.
+                // The size of its Data is not known yet. A declared size below the usual one does not count,
+                // so it cannot bypass the limiters.
                 let declared = interest.header().signals.value(&Signal::EXPECTED_SIZE).unwrap_or(0);
                 let declared =
                     declared.saturating_mul(8).clamp(self.settings.default_data_bits, MAX_DATA_BITS);
@@ -45,7 +45,8 @@ impl Cds {
         }
     }
 
-    /// Prepares a class's next head. Self-clocked fair queueing: a class that was idle starts from the tag in service.
+    /// Prepares a class's next head. By self-clocked fair queueing, a class that was idle starts from the tag
+    /// in service.
     fn prepare_head(&mut self, now: Time, c: usize) {
         let start = self.classes[c].last_finish.max(self.virtual_time);
         self.prepare_head_from(now, c, start);
@@ -76,16 +77,16 @@ impl Cds {
         }
     }
 
-    /// When the first flow without tokens has them again.
+    /// Returns when the first flow without tokens has them again.
     fn unparks_at(&self) -> Time {
         self.classes.iter().map(|class| class.flows.unparks_at()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Top and middle level: the class to serve at `now`, or when one will have tokens.
+    /// Top and middle level: returns the class to serve at `now`, or when one will have tokens.
     fn choose_class(&self, now: Time) -> Result<usize, Time> {
         let mut earliest = Time::NEVER;
         let mut chosen: Option<(usize, f64)> = None;
-        // Only the classes with a head, the most urgent first.
+        // The classes with a head, the most urgent first.
         let mut rest = self.backlogged;
         while rest != 0 {
             let c = rest.trailing_zeros() as usize;
@@ -108,7 +109,8 @@ impl Cds {
         chosen.map(|(c, _)| c).ok_or(earliest)
     }
 
-    /// The next Interest that may leave by scheduler and limiters; if there is none, when there will be one.
+    /// Returns the next Interest that the scheduler and the limiters allow; if there is none, when there will
+    /// be one.
     pub(super) fn dequeue_interest(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         if self.queued_interests > 0 {
             self.unpark(ev.now);
@@ -123,7 +125,7 @@ impl Cds {
             let (interest, bits) = (&ev.pool[packet], head.charge);
             let (lifetime, bytes) = (interest.lifetime, interest.wire_len());
             let is_late = ev.now - interest.queued_at > lifetime - self.return_time(lifetime);
-            // A short Data does not come while a long one is being sent: the wait is after the long one.
+            // A short Data must not come while a long one is being sent. The wait is after the long one.
             let passes_at = self.total.passes_at(bits.max(self.largest_bits));
             if passes_at > ev.now && !is_late {
                 return Next::At(passes_at);
@@ -131,7 +133,7 @@ impl Cds {
             self.queued_interests -= 1;
             self.queued_interest_bytes -= bytes;
             if is_late {
-                // Class and flow do not pay for it: neither had service.
+                // Class and flow do not pay for it, because neither had service.
                 self.classes[c].flows.take(ev.now, 0, ev.pool);
                 self.prepare_head_from(ev.now, c, head.start);
                 ev.dropped.push(Dropped { packet, reason: DropReason::Expired, nack: None });
@@ -141,7 +143,7 @@ impl Cds {
             class.flows.take(ev.now, head.charge, ev.pool);
             match &mut class.limiter {
                 Some(limiter) => limiter.take(ev.now, bits),
-                // A head in a dropped one's place may have a tag before the one in service.
+                // A head that replaces a dropped one may have a tag before the one in service.
                 None => self.virtual_time = self.virtual_time.max(head.finish),
             }
             self.prepare_head_from(ev.now, c, head.finish);
@@ -151,8 +153,9 @@ impl Cds {
         Next::Empty
     }
 
-    /// The total limiter pays for an Interest. PECN: it leaves with the lower of its DownstreamRate and R_f,j, the first
-    /// argument of the minimum in (10); the second is the strategy's. And with the mark of a greedy flow.
+    /// Sends an Interest, for which the total limiter pays. PECN: it leaves with the lower of its
+    /// DownstreamRate and R_f,j, the first argument of the minimum in (10); the strategy supplies the second.
+    /// It also carries the mark of a greedy flow.
     fn send(&mut self, now: Time, bits: u64, interest: &mut Packet) {
         let class = interest.flow.class;
         let Some(known) = self.find(interest.flow) else { return };
@@ -171,16 +174,16 @@ impl Cds {
         }
     }
 
-    /// The remaining lifetime that an Interest needs when it leaves, so that its Data come in time: twice the
-    /// shortest recent round trip of this face, because the path downstream may be as long as the path
-    /// upstream. It is at most half the lifetime, because round trips are no good measure if every Interest
-    /// waits for long.
+    /// Returns the remaining lifetime that an Interest needs when it leaves, so that its Data come in time.
+    /// This is twice the shortest recent round trip of this face, because the path downstream may be as long
+    /// as the path upstream. It is at most half the lifetime, because round trips are no good measure if
+    /// every Interest waits for long.
     fn return_time(&self, lifetime: Span) -> Span {
         let shortest = self.shortest_rtt.min(self.shortest_rtt_before);
         (shortest * 2).min(lifetime / 2)
     }
 
-    /// Gives up the waiting Interests of a flow, or of all flows of a class.
+    /// Drops the waiting Interests of a flow, or of all flows of a class.
     pub(super) fn give_up(
         &mut self,
         c: usize,
