@@ -342,6 +342,26 @@ fn links_lead_to_pages_and_headings_that_exist() {
     }
 }
 
+/// A page that grows is split, or its details go to the reference: the words of a page, and of all pages of a folder.
+#[test]
+fn pages_stay_short() {
+    for (folder, page_at_most, all_at_most) in
+        [("guide", 1200, 9500), ("tasks", 900, 9000), ("help", 1400, 3000), ("index.md", 400, 400)]
+    {
+        let place = root().join("docs").join(folder);
+        let of_folder = pages().into_iter().filter(|(path, _)| path.starts_with(&place));
+        let words: Vec<(PathBuf, usize)> =
+            of_folder.map(|(path, text)| (path, text.split_whitespace().count())).collect();
+        let long: Vec<_> = words.iter().filter(|(_, words)| *words > page_at_most).collect();
+        assert!(long.is_empty(), "more than {page_at_most} words: {long:?}");
+        let all: usize = words.iter().map(|(_, words)| words).sum();
+        assert!((1..=all_at_most).contains(&all), "docs/{folder} has {all} of {all_at_most} words");
+    }
+    for (path, text) in pages().into_iter().filter(|(path, _)| path.starts_with(root().join("docs/guide"))) {
+        assert!(text.contains("\n![") || text.contains("\n```mermaid"), "{}: no picture", path.display());
+    }
+}
+
 /// The contents of the code blocks in a language.
 fn blocks(text: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");
@@ -725,7 +745,7 @@ fn the_means_of_the_series_are_those_of_the_page() {
     let mut world = World::build(experiment).expect("it runs");
     world.run(&mut |_| ()).expect("it ends");
     let report = world.finish().report;
-    let page = read(&root().join("docs/use/read-the-series.md"));
+    let page = read(&root().join("docs/tasks/results.md"));
     let series = &report.series;
     let mean = |values: &[f32]| {
         let steps = values.iter().enumerate().filter(|(step, _)| *step as f64 * series.step_s >= 20.0);
@@ -736,7 +756,7 @@ fn the_means_of_the_series_are_those_of_the_page() {
     for (row, class) in report.document.classes.iter().zip(&series.classes) {
         let (goodput, delay) = (mean(&class.goodput_bps) / 1e6, mean(&class.delay_ms));
         let line = format!("│ {:<5} ┆ {goodput:<11.3} ┆ {delay:<8.1} │", row.class);
-        assert!(page.contains(&line), "docs/use/read-the-series.md does not have: {line}");
+        assert!(page.contains(&line), "docs/tasks/results.md does not have: {line}");
     }
 }
 
