@@ -1,5 +1,5 @@
 # `make` and `make help` print the targets: the text behind `##` is what help says.
-.PHONY: help run quick docs test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden instructions records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.PHONY: help run quick docs figures site site-env reference test test-rust build-tests used-by-suites python-tests tables-tests doctests tools web python wheel binary golden instructions records tables interop apps paths qos lab pacing soak bench lint audit faults fuzz comparison release deb try-deb
 .DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -30,7 +30,7 @@ quick: ## build target/debug/weir for daily work
 # Everything that is tested, with what the tests need. The suites run the binary that the tests in Rust were built with:
 # that checks more than a release does, and nothing is compiled twice.
 test: test-rust doctests tools ## run every test
-	$(MAKE) tables python web interop apps qos lab WEIR=$(TARGET)/debug/weir
+	$(MAKE) site tables python web interop apps qos lab WEIR=$(TARGET)/debug/weir
 
 # The programs of the tests; `make lint` compiles the other examples and the benchmarks.
 RUST_TESTS = --workspace --all-features --tests
@@ -55,7 +55,7 @@ doctests:
 	cargo test --workspace --all-features --doc
 
 # Other people's software that the tests need.
-tools: $(PYTHON_ENV)/installed ## install the other software that the tests need
+tools: $(PYTHON_ENV)/installed site-env ## install the other software that the tests need
 	sh web/install-test-tools.sh
 	sh tests/interop/install.sh
 	sh tests/tables/install.sh
@@ -85,10 +85,52 @@ wheel: ## build a Python wheel for Linux in target/wheels
 	PATH=$(TARGET)/wheel-env/bin:$$PATH maturin build --release --zig --compatibility manylinux2014 --out $(TARGET)/wheels
 
 # The parts of documents that the code has, and the table of the interoperability tests.
-docs: ## write the documents that are generated
+reference: ## write the parts of documents that are generated
 	cargo xtask docs
 	sh tests/interop/install.sh
 	tests/interop/peers/python/bin/python tests/interop/run.py --write-table
+
+# The documentation as pages that open from a folder: target/site/index.html. It fails at a link or a file that leads nowhere.
+# `make site` leaves out the documentation of the code in Rust, which takes minutes to compile.
+SITE := $(TARGET)/site
+SITE_ENV := $(TARGET)/site-env
+docs: used-by-suites site ## build the site of the documentation in target/site
+	cargo doc --workspace --no-deps --all-features --quiet
+	rm -rf $(SITE)/api/rust
+	cp -r $(TARGET)/doc $(SITE)/api/rust
+	@# What the page about the API in Rust leads to.
+	grep -o 'rust/[a-z_]*/index.html' docs/api/rust.md | while read -r page; do test -f $(SITE)/api/$$page || { echo "docs/api/rust.md: no $$page"; exit 1; }; done
+	@echo $(SITE)/index.html
+
+site: site-env
+	PATH=$(SITE_ENV)/bin:$$PATH NO_MKDOCS_2_WARNING=1 SITE_LIBRARIES=$(SITE_ENV)/libraries mkdocs build --clean --site-dir $(SITE)
+
+# The figures of results in the documentation, drawn by Weir.
+FIGURES = docs/figures
+figures: binary ## draw the figures of the documentation again
+	rm -rf $(TARGET)/figures && mkdir -p $(TARGET)/figures
+	awk '/<!-- file: home.toml -->/ { found = 1 } found && /^```$$/ { exit } found && n++ > 1' docs/guide/scenario.md > $(TARGET)/figures/home.toml
+	cd $(TARGET)/figures && $(abspath $(WEIR)) run qsccp/dumbbell --out dumbbell > run.txt && $(abspath $(WEIR)) run home.toml --out home > home.txt
+	cd $(TARGET)/figures && $(abspath $(WEIR)) sweep examples/minimal --vary link.alice-bob.loss=0.0001,0.001,0.01,0.05 \
+	  --schemes reno,cubic,bbr,pcon --seeds 5 --out sweep > sweep.txt
+	cd $(TARGET)/figures && $(abspath $(WEIR)) compare qsccp/dumbbell --schemes qsccp,sluice,pcon,cubic,bbr --seeds 5 \
+	  --set defaults.flow.start_jitter=20ms --set duration=30s --out compare > compare.txt
+	$(WEIR) plot $(TARGET)/figures/dumbbell --metric goodput --columns 2 -o $(FIGURES)/dumbbell-goodput.svg
+	$(WEIR) plot $(TARGET)/figures/dumbbell --what topology -o $(FIGURES)/topology.svg
+	$(WEIR) plot $(TARGET)/figures/home --metric goodput --columns 2 -o $(FIGURES)/home-goodput.svg
+	$(WEIR) plot $(TARGET)/figures/sweep --log x -o $(FIGURES)/sweep.svg
+	$(WEIR) plot $(TARGET)/figures/compare --columns 2 -o $(FIGURES)/compare.svg
+
+# The generator of the site, and the libraries that its pages load: without npm, browsers load these from the network.
+LIBRARIES = mermaid@11.17.0 iframe-worker@1.0.4
+site-env: $(SITE_ENV)/installed
+$(SITE_ENV)/installed: docs/site/requirements.txt
+	python3 -m venv $(SITE_ENV)
+	$(SITE_ENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	for library in $(LIBRARIES); do \
+	  folder=$(SITE_ENV)/libraries/$${library%@*} && mkdir -p $$folder && \
+	  npm pack --silent --pack-destination $$folder $$library && tar xzf $$folder/*.tgz -C $$folder --strip-components 1 || true; done
+	touch $@
 
 # The main figures of every scheme on every built-in scenario; half a minute.
 golden: ## write the golden tables anew
@@ -143,7 +185,7 @@ qos: binary ## compare classes on real forwarders with the simulator
 	python3 tests/qos/qos.py
 	python3 tests/qos/sluice.py
 
-# How well faces keep their rates, and window laws on real sockets: what docs/use/forward.md says of them. It wants the
+# How well faces keep their rates, and window laws on real sockets: what docs/reference/forwarding.md says of them. It wants the
 # processors to itself, and the release.
 pacing: binary ## measure how well faces keep their rates
 	python3 tests/qos/pacing.py

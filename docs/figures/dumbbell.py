@@ -1,4 +1,4 @@
-"""Draws the figures of the dumbbell from a run of it.
+"""Draws the figure of the dumbbell beside what the paper states, from a run of it.
 
     cargo run --release -- run qsccp/dumbbell
     python docs/figures/dumbbell.py out/qsccp-dumbbell-qsccp docs/figures
@@ -87,14 +87,6 @@ def main(run: Path, out: Path):
     document = json.loads((run / "run.json").read_text())
     end = document["simulated_s"]
     goodput = {c: [(t, v / 1e6) for t, v in points] for c, points in means(series, "goodput_bps").items()}
-
-    plot = Panel(48, 36, 620, 260, end, 5)
-    plot.axes("Goodput of each class, Mb/s", 20, 1)
-    for c in CLASSES:
-        plot.curve(goodput[c], COLOURS[c])
-        plot.label(goodput[c][-1][1], c, COLOURS[c])
-    text = "Goodput of four service classes over the 10 Mb/s bottleneck of qsccp/dumbbell"
-    (out / "dumbbell-goodput.svg").write_text(svg(720, 340, text, [plot]))
 
     # From content to whole Data on the bottleneck, by what the run measured of both.
     steady = {row["class"]: row["goodput_bps"] for row in document["windows"][0]["classes"]}

@@ -13,7 +13,7 @@ import pytest
 
 import weir
 
-PAGE = Path(__file__).parents[2] / "docs" / "use" / "cluster.md"
+PAGE = Path(__file__).parents[2] / "docs" / "tasks" / "cluster.md"
 SHORT = {"duration": "2 s"}
 # With losses every seed has its own result.
 LOSSY = {"link.alice-bob.rate": ["5 Mb/s", "10 Mb/s"], "link.alice-bob.loss": [0.001, 0.01]}

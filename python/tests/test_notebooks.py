@@ -6,7 +6,7 @@ import nbclient
 import nbformat
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
+FOLDER = Path(__file__).parents[2] / "python" / "notebooks"
 
 # Conditions after the last cell of each notebook.
 HOLDS = {
@@ -20,11 +20,6 @@ HOLDS = {
         assert goodput.height == 12 and goodput["deviation"].max() > 0
         narrow = goodput.filter(pl.col("link.server-root.rate.bps") == 10e6, scheme="reno").sort("node.root.cache")
         assert narrow["mean"][1] > 1.1 * narrow["mean"][0], "the cache spares the narrow link"
-    """,
-    "figure": """
-        assert open("goodput-over-loss.pdf", "rb").read(4) == b"%PDF"
-        assert all(len(points) == 3 and points[0][1] > 8 for points in curves.values())
-        assert curves["reno"][2][1] < curves["bbr"][2][1] and curves["reno"][2][2] > 0
     """,
 }
 

@@ -1,4 +1,4 @@
-"""A forwarder with little memory: with the file from docs/use/internet.md, all its tables fill under a limit of the
+"""A forwarder with little memory: with the file from docs/tasks/internet.md, all its tables fill under a limit of the
 operating system."""
 
 import json
@@ -12,7 +12,7 @@ import unittest
 
 from path import Lab, OnAPath, digest_of, free_port, wait_for, weir_binary
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "use" / "internet.md"
+PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "tasks" / "internet.md"
 # The limit for `ulimit -v`, kB; and the maximum resident memory, kB.
 ADDRESSES, RESIDENT = 250_000, 64_000
 INTERESTS, FRAGMENTS, CONTENT = 100_000, 5_000, 20_000_000

@@ -2,7 +2,7 @@
 """Resident memory of `weir forward` with the default tables, before and after a stranger has filled them.
 
 The stranger is on the loopback address, an application without rights. Each kind of filling has a forwarder of its own. It
-prints a table in Markdown, for docs/reference/security.md.
+prints a table in Markdown, for docs/data/security.md.
 
 usage: memory.py --weir target/release/weir [KIND...]
 """

@@ -2,7 +2,7 @@
 """How long packets wait in `weir forward` while a neighbour gets many routes, and while it is lost with them.
 
 An application registers the routes, all by one face, and then destroys the face. Meanwhile another one pings through the
-forwarder, and notes the longest round trip of each phase. It prints a table in Markdown, for docs/use/forward.md. What
+forwarder, and notes the longest round trip of each phase. It prints a table in Markdown, for docs/reference/forwarding.md. What
 the host takes the processor away for counts too: see the first line of the table, and run it on an idle machine.
 
 usage: routes.py --weir target/release/weir [--routes 1000000]

@@ -51,7 +51,7 @@ def check_table():
 
     should, page = matrix.page_with_table()
     if should != page:
-        print(f"{matrix.PAGE} differs from the tests: `make docs` writes it", file=sys.stderr)
+        print(f"{matrix.PAGE} differs from the tests: `make reference` writes it", file=sys.stderr)
     return should == page
 
 

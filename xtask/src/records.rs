@@ -1,6 +1,6 @@
 //! The results of `weir reproduce` for QSCCP over several seeds: the record in `tests/golden/reproduce.tsv`, and the
-//! parts of the scheme's page generated from it. For each experiment the record has a digest of its rows in the golden
-//! table.
+//! parts of the scheme's data page generated from it. For each experiment the record has a digest of its rows in the
+//! golden table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use crate::{DIGEST_OF_NOTHING, Result, golden, read, root};
 
 /// Path of the record.
 pub const RECORD: &str = "tests/golden/reproduce.tsv";
-const PAGE: &str = "docs/schemes/qsccp.md";
+const PAGE: &str = "docs/data/qsccp.md";
 
 /// The result of a statement of an experiment.
 #[derive(Clone, Debug, PartialEq)]

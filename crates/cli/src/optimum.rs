@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(value_name = "max-min|link-fair|proportional|max-flow")]
     objective: Objective,
     /// The usable part of the links' rates, above 0 and at most 1; by default the scenario's value for the scheme whose
-    /// policy divides the links (docs/use/optimum.md), or else 1
+    /// policy divides the links (docs/reference/optimum.md), or else 1
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     utilisation: Option<f64>,
     /// The optimum of the run with this seed, if the seed draws consumers, starts or delays; by default that of the

@@ -72,7 +72,7 @@ impl Entry {
 /// The default scheme of a node: drop-tail queues and best route.
 pub const PLAIN: &str = crate::fixed::ENTRY.name;
 
-/// The default scheme for fetching content: it fills fast and slow paths without tuning (`docs/use/fetch.md` has the
+/// The default scheme for fetching content: it fills fast and slow paths without tuning (`docs/reference/fetching.md` has the
 /// measurements).
 pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 

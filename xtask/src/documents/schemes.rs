@@ -1,39 +1,24 @@
-//! The reference of the schemes, and the generated parts of their pages: parameters and deviations.
+//! The reference of the schemes: the parameters of each, and its deviations from its source as the code has them.
 
 use weir_core::seam::params::{Parameter, ParameterKind, Variant};
-use weir_schemes::SCHEMES;
+use weir_schemes::{Entry, SCHEMES};
 
 use super::capital;
 use crate::page::Document;
 use crate::{Result, read, root};
 
-/// The heading of the deviations in a module's documentation.
-const DEVIATIONS: &str = "# Deviations from the paper";
+/// The heads of the list in a module's documentation.
+const DEVIATIONS: [&str; 2] = ["# Deviations from the paper", "# Deviations from the article"];
 
-/// The schemes whose pages contain the deviations from the code. PCON's page has its own text.
-const WITH_DEVIATIONS: [&str; 8] =
-    ["qsccp", "mircc", "omcc-rf", "hbhcm", "dpccp", "e2e-aqm", "ndn-qsf", "tcp-newreno"];
+/// The schemes without a source from which they could deviate.
+const WITHOUT_SOURCE: [&str; 2] = ["sluice", "fixed"];
 
-/// The reference, and the parts of each scheme's page.
+/// The reference.
 pub fn documents() -> Result<Vec<Document>> {
-    let mut documents = vec![Document::part("docs/reference/schemes.md", "schemes", reference())];
-    for scheme in SCHEMES {
-        documents.push(Document::part(&page(scheme.name), "parameters", parameters(scheme.parameters)));
-    }
-    for scheme in WITH_DEVIATIONS {
-        let path = format!("crates/schemes/src/{}/mod.rs", scheme.replace('-', "_"));
-        let list = deviations(&read(&root().join(&path))?);
-        let list = list.ok_or_else(|| format!("{path} needs a list below `{DEVIATIONS}`"))?;
-        documents.push(Document::part(&page(scheme), "deviations", list));
-    }
-    Ok(documents)
+    Ok(vec![Document::part("docs/reference/schemes.md", "schemes", reference()?)])
 }
 
-fn page(scheme: &str) -> String {
-    format!("docs/schemes/{scheme}.md")
-}
-
-fn reference() -> String {
+fn reference() -> Result<String> {
     let mut text = String::new();
     for scheme in SCHEMES {
         let name = scheme.name;
@@ -43,8 +28,22 @@ fn reference() -> String {
             scheme.early_loss
         );
         text += &format!("{}\n", parameters(scheme.parameters));
+        if !WITHOUT_SOURCE.contains(&name) {
+            let list = deviations(&code(scheme)?)
+                .ok_or_else(|| format!("the head of {name} needs a list below `{}`", DEVIATIONS[0]))?;
+            text += &format!("### Deviations of `{name}`\n\n{list}\n");
+        }
     }
-    text
+    Ok(text)
+}
+
+/// The module of a scheme: a folder, a file, or a law of the window schemes.
+fn code(scheme: &Entry) -> Result<String> {
+    let name = scheme.name.replace('-', "_");
+    let folder = root().join("crates/schemes/src");
+    let places = [format!("{name}/mod.rs"), format!("{name}.rs"), format!("window/{name}.rs")];
+    let place = places.iter().map(|place| folder.join(place)).find(|place| place.exists());
+    read(&place.ok_or_else(|| format!("there is no module of {name}"))?)
 }
 
 fn parameters(declared: &[Parameter]) -> String {
@@ -81,14 +80,17 @@ fn variant(variant: &Variant) -> String {
     }
 }
 
-/// The deviations in the head of a module. Each item has its claim on a line and the details below.
+/// The list of deviations in the head of a module, an item with its claim on a line and the detail below. The list begins at
+/// its first number and ends at an empty line.
 fn deviations(code: &str) -> Option<String> {
     let head =
         code.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.trim_start_matches(' '));
-    let lines = head.skip_while(|line| *line != DEVIATIONS).skip(1).take_while(|line| !line.starts_with('#'));
+    let number = |line: &str| line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+    let section = head.skip_while(|line| !DEVIATIONS.contains(line)).skip(1);
+    let lines = section.skip_while(|line| !number(line)).take_while(|line| !line.is_empty());
     let mut text = String::new();
     for line in lines {
-        let begins = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        let begins = number(line);
         text += match (text.is_empty(), begins) {
             (true, _) => "",
             (false, true) => "\n",

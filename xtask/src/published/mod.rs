@@ -45,7 +45,7 @@ pub const PAGES: [Page; 2] = [MATRIX, COMPARISON];
 /// Every experiment of every paper.
 pub const MATRIX: Page = Page {
     of: PublishedPage::Matrix,
-    path: "docs/schemes/matrix.md",
+    path: "docs/data/matrix.md",
     seeds: 3,
     command: "weir compare --all --seeds 3",
     papers: "",
@@ -54,7 +54,7 @@ pub const MATRIX: Page = Page {
 /// The experiments of QSCCP's paper in detail.
 pub const COMPARISON: Page = Page {
     of: PublishedPage::Comparison,
-    path: "docs/schemes/comparison.md",
+    path: "docs/data/comparison.md",
     seeds: 10,
     command: "weir compare qsccp --schemes all --seeds 10",
     papers: "qsccp/",
@@ -106,7 +106,7 @@ impl Page {
             .map(|(commit, made)| format!("- `{commit}`: {}", made.join(", ")))
             .collect();
         format!(
-            "Made by `{}`, with programs of these commits. [`published.csv`](../data/README.md) has the commit of each \
+            "Made by `{}`, with programs of these commits. [`published.csv`](README.md) has the commit of each \
              figure. Behind schemes that several commits made is the number of experiments.\n\n{}\n\n{tables}",
             self.command,
             commits.join("\n")

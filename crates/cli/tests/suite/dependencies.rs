@@ -11,6 +11,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-keychain", &["weir-packet"]),
     ("weir-core", &["weir-packet"]),
     ("weir-medium", &["weir-core", "weir-packet"]),
+    ("weir-figure", &[]),
     ("weir-schemes", &["weir-core", "weir-packet"]),
     ("weir-document", &["weir-core"]),
     ("weir-scenario", &["weir-core", "weir-document", "weir-medium", "weir-packet"]),
@@ -50,7 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("weir-measure", &["weir-core", "weir-packet"]),
-    ("weir-results", &["weir-core", "weir-measure", "weir-packet"]),
+    ("weir-results", &["weir-core", "weir-figure", "weir-measure", "weir-packet"]),
     ("weir-experiment", &["weir-core", "weir-measure", "weir-packet", "weir-scenario", "weir-schemes"]),
     ("weir-sim", &["weir-core", "weir-experiment", "weir-measure", "weir-medium", "weir-scenario"]),
     (
@@ -58,6 +59,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "weir-core",
             "weir-experiment",
+            "weir-figure",
             "weir-measure",
             "weir-optimum",
             "weir-results",
@@ -85,6 +87,7 @@ const SANS_IO: &[&str] = &[
     "weir-packet",
     "weir-core",
     "weir-medium",
+    "weir-figure",
     "weir-measure",
     "weir-schemes",
     "weir-document",

@@ -49,6 +49,38 @@ fn each_crate_has_a_row_in_the_table_of_the_architecture() {
     }
 }
 
+/// A page names the few parameters that matter, with their defaults; the reference has all. `weights.CLASS` stands for those of
+/// the classes.
+#[test]
+fn pages_of_schemes_are_short_and_name_parameters_as_the_code_has_them() {
+    let mut seen = 0;
+    for scheme in weir_schemes::SCHEMES {
+        let page = read(&root().join(format!("docs/schemes/{}.md", scheme.name)));
+        let name = scheme.name;
+        assert!(page.split_whitespace().count() <= 1500, "the page of {name} has more than 1500 words");
+        let (_, parameters) = page.split_once("\n## Parameters\n").expect("a section on parameters");
+        let rows = parameters.lines().take_while(|line| !line.starts_with("## "));
+        for row in rows.filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let keys: Vec<&str> = cells[0].split('`').skip(1).step_by(2).collect();
+            let defaults: Vec<&str> = cells[1].split(", ").map(|default| default.trim_matches('`')).collect();
+            for (at, key) in keys.iter().enumerate() {
+                let declared = match key.strip_suffix("CLASS") {
+                    Some(begin) => scheme.parameters.iter().find(|one| one.key.starts_with(begin)),
+                    None => scheme.parameters.iter().find(|one| one.key == *key),
+                };
+                let declared = declared.unwrap_or_else(|| panic!("{name} has no parameter {key}"));
+                let is_one = keys.len() == defaults.len() && !key.ends_with("CLASS");
+                let shown = defaults.get(at).copied().unwrap_or_default();
+                let is_so = !is_one || declared.default.starts_with(shown);
+                assert!(is_so, "{name}: {key} is {} by default, not {shown}", declared.default);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 40, "parameters are found");
+}
+
 /// If QSCCP's golden figures have changed since, the output of `weir reproduce` about it is of another version.
 #[test]
 fn the_record_of_qsccps_experiments_is_of_its_golden_figures() {
@@ -307,6 +339,26 @@ fn links_lead_to_pages_and_headings_that_exist() {
                 }
             }
         }
+    }
+}
+
+/// A page that grows is split, or its details go to the reference: the words of a page, and of all pages of a folder.
+#[test]
+fn pages_stay_short() {
+    for (folder, page_at_most, all_at_most) in
+        [("guide", 1200, 9500), ("tasks", 900, 9000), ("help", 1400, 3000), ("index.md", 400, 400)]
+    {
+        let place = root().join("docs").join(folder);
+        let of_folder = pages().into_iter().filter(|(path, _)| path.starts_with(&place));
+        let words: Vec<(PathBuf, usize)> =
+            of_folder.map(|(path, text)| (path, text.split_whitespace().count())).collect();
+        let long: Vec<_> = words.iter().filter(|(_, words)| *words > page_at_most).collect();
+        assert!(long.is_empty(), "more than {page_at_most} words: {long:?}");
+        let all: usize = words.iter().map(|(_, words)| words).sum();
+        assert!((1..=all_at_most).contains(&all), "docs/{folder} has {all} of {all_at_most} words");
+    }
+    for (path, text) in pages().into_iter().filter(|(path, _)| path.starts_with(root().join("docs/guide"))) {
+        assert!(text.contains("\n![") || text.contains("\n```mermaid"), "{}: no picture", path.display());
     }
 }
 
@@ -693,7 +745,7 @@ fn the_means_of_the_series_are_those_of_the_page() {
     let mut world = World::build(experiment).expect("it runs");
     world.run(&mut |_| ()).expect("it ends");
     let report = world.finish().report;
-    let page = read(&root().join("docs/use/read-the-series.md"));
+    let page = read(&root().join("docs/tasks/results.md"));
     let series = &report.series;
     let mean = |values: &[f32]| {
         let steps = values.iter().enumerate().filter(|(step, _)| *step as f64 * series.step_s >= 20.0);
@@ -704,7 +756,7 @@ fn the_means_of_the_series_are_those_of_the_page() {
     for (row, class) in report.document.classes.iter().zip(&series.classes) {
         let (goodput, delay) = (mean(&class.goodput_bps) / 1e6, mean(&class.delay_ms));
         let line = format!("│ {:<5} ┆ {goodput:<11.3} ┆ {delay:<8.1} │", row.class);
-        assert!(page.contains(&line), "docs/use/read-the-series.md does not have: {line}");
+        assert!(page.contains(&line), "docs/tasks/results.md does not have: {line}");
     }
 }
 

@@ -177,7 +177,7 @@ fn over_several_paths_the_network_is_used_as_well_as_in_the_optimum_and_nothing_
         assert!((part - of_equations).abs() < 0.05, "{part}, and {of_equations} of the flows of the fluid");
         assert!(near(outcomes, of_fluid) > part, "runs are nearer to the fluid");
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemes/qsccp.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/data/qsccp.md");
     let page = std::fs::read_to_string(page).unwrap();
     let rows = rows(&runs);
     let missing: Vec<&String> = rows.iter().filter(|row| !page.contains(row.as_str())).collect();

@@ -8,7 +8,7 @@
 //! the component's own random stream, and answers with a value. None knows which world it runs in.
 //! All of them are [`Send`]: a world can be built on one thread and run on another.
 //!
-//! `docs/develop/seam.md` walks every scheme through these hooks.
+//! `docs/reference/hooks.md` shows every scheme in these hooks.
 
 mod asf;
 pub mod best_route;

@@ -54,7 +54,7 @@ impl Config {
         if !single.is_empty() || sum <= most {
             return single;
         }
-        let help = "give smaller limits: docs/use/internet.md has some for small machines";
+        let help = "give smaller limits: docs/tasks/internet.md has some for small machines";
         vec![say("tables", "all tables together take", sum, help)]
     }
 }

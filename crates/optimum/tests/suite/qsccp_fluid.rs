@@ -114,7 +114,7 @@ fn over_several_paths_there_are_several_link_fair_allocations() {
 }
 
 fn page() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemes/qsccp.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/data/qsccp.md");
     std::fs::read_to_string(path).unwrap()
 }
 

@@ -8,14 +8,14 @@
 //! 4, … a round trip (*max probing*). Below `low_window` it is Reno.
 //!
 //! # Deviations from the article
-//! 1. to 3. Those of `reno`.
-//! 4. The middle is computed at each Data, as in the article's pseudo-code, not once a round trip as in its text. So a
+//! 1. Deviations 1 to 4 of `reno` apply.
+//! 2. The middle is computed at each Data, as in the article's pseudo-code, not once a round trip as in its text. So a
 //!    round trip closes 1 − e^(−1/2) = 39 % of the gap, not half of it.
-//! 5. Before the first congestion W_max and the target are infinite. The programs begin with a target of 0, and take 1
+//! 3. Before the first congestion W_max and the target are infinite. The programs begin with a target of 0, and take 1
 //!    from the first window above `low_window`.
-//! 6. A decrease ends max probing. In the programs it continues with its old target, above the window at which there
+//! 4. A decrease ends max probing. In the programs it continues with its old target, above the window at which there
 //!    was congestion.
-//! 7. S_min is the smallest growth in all phases. When the search ends, W and W_max differ too little to matter.
+//! 5. S_min is the smallest growth in all phases. When the search ends, W and W_max differ too little to matter.
 //!
 //! Variants: `pcon` is the consumer of the original PCON (β 0.5). `pcon-client` is the consumer of the QSCCP authors
 //! (β 0.8). Both grow by at most 16 a round trip, and their slow start ends at `low_window`.

@@ -20,8 +20,8 @@
 //! 4.2 and 5.8). Congestion avoidance begins with the first Data whose Interest was sent after the decrease.
 //!
 //! # Deviations from the article
-//! 1. to 4. Those of `reno`, except for the smallest W.
-//! 5. Slow start is Reno's, unless `hystart` is set: HyStart++ (section 4.10, SHOULD; `hystart.rs`).
+//! 1. Deviations 1 to 4 of `reno` apply, except for the smallest W.
+//! 2. Slow start is Reno's, unless `hystart` is set: HyStart++ (section 4.10, SHOULD; `hystart.rs`).
 //!
 //! The variant `pcon-client` has the values and the formulas of that client (ndn-tools, `tools/cc/pcon`): β is 0.8, K is
 //! ∛(W_max·(1 − β)/C), the target is W_cubic(t), t counts all time since the decrease, and there is no W_est. A flow

@@ -176,7 +176,7 @@ fn a_scheme_that_keeps_to_one_path_takes_the_single_one() {
     assert!(narrow > 0.5 && wide > 0.1, "pcon: {narrow}, {wide}");
 }
 
-/// η counts Data: the Interests for those of the other way find no room. As docs/schemes/mircc.md has it.
+/// η counts Data: the Interests for those of the other way find no room. As docs/data/mircc.md has it.
 #[test]
 fn mircc_has_three_quarters_of_a_link_with_traffic_both_ways_and_room_for_it_below_its_target() {
     let network = "duration = \"40 s\"\nscheme.default = \"mircc\"\n[[node]]\nname = [\"A{1..2}\", \"R1\", \"R2\", \"B{1..2}\"]\n\
