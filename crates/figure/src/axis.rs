@@ -191,6 +191,8 @@ fn ends(axis: &Axis, data: Extent) -> (f64, f64) {
         (low, high) = match (from, to) {
             (Some(low), _) => (low, low + beside),
             (None, Some(high)) => (high - beside, high),
+            // Nothing but zeros.
+            (None, None) if low == 0.0 && high == 0.0 => (0.0, 1.0),
             (None, None) => (low - beside, high + beside),
         };
     }
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(of(1.0, 10.0, false), (0.0, 10.0));
         assert_eq!(of(9.0, 10.0, false), (9.0, 10.0));
         assert_eq!(of(0.0, 100.0, true), (0.0, 106.0));
-        assert_eq!(of(0.0, 0.0, true), (-1.0, 1.0));
+        assert_eq!(of(0.0, 0.0, true), (0.0, 1.0));
         assert_eq!(of(4.0, 4.0, false), (2.0, 6.0));
     }
 

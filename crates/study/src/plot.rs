@@ -240,20 +240,52 @@ pub(crate) struct OfPaper {
     pub figure: Result<weir_figure::Figure, PlotError>,
 }
 
-/// The figures of a paper that a scenario has, of these runs.
-pub(crate) fn of_paper(scenario: &Scenario, records: Vec<(Record, Vec<String>)>) -> Vec<OfPaper> {
-    if scenario.figures.is_empty() {
-        return Vec::new();
-    }
+/// The figures of a paper that a scenario has, of these runs. A run has its series from the folder of its report, if that is there.
+pub(crate) fn of_paper(
+    scenario: &Scenario,
+    records: Vec<(Record, Vec<String>, Option<PathBuf>)>,
+    is_emulated: bool,
+) -> Vec<OfPaper> {
     let mut networks = Networks::default();
-    let runs = records.into_iter().map(|(record, point)| plotted_run(record, point, &mut networks)).collect();
+    let mut runs = Vec::new();
+    for (record, point, report) in records {
+        let mut run = plotted_run(record, point, &mut networks);
+        if let Some(series) = report.and_then(|dir| weir_results::read_series(&run.document, dir).ok()) {
+            run.series = series;
+        }
+        runs.push(run);
+    }
     let axes = scenario.axes.iter().map(|axis| axis.name.clone()).collect();
     let plotted = Plotted { runs, axes };
     let styles = scheme_styles();
-    let of = |figure: &PaperFigure| OfPaper {
-        number: figure.number.clone(),
-        figure: plot_request(figure)
-            .and_then(|request| weir_results::plot::figure(&plotted, &request, &styles)),
+    let named = |figure: &PaperFigure| PaperFigure {
+        number: if is_emulated { figure.emulated_number.clone() } else { figure.number.clone() },
+        ..figure.clone()
     };
-    scenario.figures.iter().map(of).collect()
+    let of = |figure: PaperFigure| OfPaper {
+        figure: plot_request(&figure)
+            .and_then(|request| weir_results::plot::figure(&plotted, &request, &styles)),
+        number: figure.number,
+    };
+    scenario.figures.iter().map(named).filter(|figure| !figure.number.is_empty()).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+
+    #[test]
+    fn every_figure_of_a_paper_has_a_kind_and_metrics_that_are_there() {
+        let mut count = 0;
+        for name in crate::papers::all_experiments() {
+            let scenario = Source::find(&name).unwrap().read(&[]).unwrap();
+            for figure in &scenario.figures {
+                plot_request(figure)
+                    .unwrap_or_else(|error| panic!("{name}, Fig. {}: {error}", figure.number));
+                count += 1;
+            }
+        }
+        assert!(count > 60, "{count} figures");
+    }
 }
