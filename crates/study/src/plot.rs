@@ -5,14 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use weir_experiment::Experiment;
-use weir_measure::{RunDocument, Topology};
+use weir_measure::{Report, RunDocument, Topology};
 use weir_results::ThinnedSeries;
 use weir_results::plot::{PlotError, PlotRequest, Plotted, PlottedRun, What, runs_of_table};
 use weir_scenario::{Event, PaperFigure, Scenario};
 
 use crate::error::StudyError;
 use crate::run::{Record, Request, Run};
-use crate::store::RUNS;
+use crate::store::{RUNS, RunStore};
+use crate::study::{PlannedRun, Study};
 
 /// Flows that begin at more times than this have no marks.
 const STARTS: usize = 6;
@@ -102,16 +103,7 @@ fn read_run(dir: &Path, networks: &mut Networks) -> Result<PlottedRun, StudyErro
         StudyError::Record(format!("{} is no document of a run: {error}", path.display()))
     })?;
     let series = weir_results::read_series(&document, dir).unwrap_or_default();
-    let request = Request {
-        name: document.scenario.clone(),
-        text: document.scenario_text.clone(),
-        set: document.set.clone(),
-        scheme: document.scheme.clone(),
-        seed: document.seed,
-        windows: Vec::new(),
-        files: Vec::new(),
-        world: None,
-    };
+    let request = request_of(&document);
     let (topology, events) = networks.of(&request);
     Ok(PlottedRun { document, series, topology, events, point: Vec::new() })
 }
@@ -129,6 +121,45 @@ fn read_records(dir: &Path) -> Result<(Vec<String>, Records), StudyError> {
         Some((Record::from_bytes(&bytes).ok()?, point))
     };
     Ok((axes, listed.into_iter().filter_map(record).collect()))
+}
+
+/// What determines the run of a document, if it has the scenario's text.
+fn request_of(document: &RunDocument) -> Request {
+    Request {
+        name: document.scenario.clone(),
+        text: document.scenario_text.clone(),
+        set: document.set.clone(),
+        scheme: document.scheme.clone(),
+        seed: document.seed,
+        windows: Vec::new(),
+        files: Vec::new(),
+        world: None,
+    }
+}
+
+/// The result of one run, as figures have it.
+pub fn plotted_report(report: &Report) -> Plotted {
+    let request = request_of(&report.document);
+    let (_, events) = Networks::default().of(&request);
+    let run = PlottedRun {
+        document: report.document.clone(),
+        series: report.series.clone(),
+        topology: report.topology.clone(),
+        events,
+        point: Vec::new(),
+    };
+    Plotted { runs: vec![run], axes: Vec::new() }
+}
+
+/// The runs of a study, as figures have them.
+pub fn plotted_study(study: &Study, store: &RunStore) -> Plotted {
+    let mut networks = Networks::default();
+    let run = |planned: &PlannedRun| {
+        let point = planned.point.iter().map(|value| value.clone().unwrap_or_default()).collect();
+        Some(plotted_run(store.find(&planned.run)?, point, &mut networks))
+    };
+    let runs = study.runs().iter().filter_map(run).collect();
+    Plotted { runs, axes: study.axes().iter().map(|axis| axis.key.clone()).collect() }
 }
 
 fn plotted_run(record: Record, point: Vec<String>, networks: &mut Networks) -> PlottedRun {
