@@ -8,6 +8,7 @@ from typing import Any, final
 import pandas
 import polars
 import pyarrow
+from matplotlib.figure import Figure
 from typing_extensions import CapsuleType
 
 __all__ = [
