@@ -55,6 +55,7 @@ def _panel(axes: Any, panel: dict[str, Any], styles: dict[int, Style]) -> None:
     for layer in panel["layers"]:
         _layer(axes, layer, styles[layer["style"] % len(styles)], panel)
     if any(layer["shape"]["kind"] == "network" for layer in panel["layers"]):
+        axes.margins(0.15)
         axes.set_axis_off()
         return
     for mark in panel.get("marks", []):

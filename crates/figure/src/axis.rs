@@ -224,7 +224,7 @@ fn step(least: f64) -> f64 {
 /// A number with the digits that steps of this size need.
 fn number(x: f64, step: f64, largest: f64) -> String {
     let x = if x.abs() < step * 1e-6 { 0.0 } else { x };
-    if largest >= 1e6 || largest < 1e-4 {
+    if !(1e-4..1e6).contains(&largest) {
         return scientific(x, step);
     }
     let digits = (-libm::log10(step * 1.000_001).floor()).clamp(0.0, 12.0) as usize;

@@ -168,15 +168,18 @@ fn plotted_run(record: Record, point: Vec<String>, networks: &mut Networks) -> P
     PlottedRun { document: record.document, series, topology, events, point }
 }
 
-/// The networks and events of scenarios, each made once.
+/// A network, and what happens in it: time, s, and text.
+type Known = (Topology, Vec<(f64, String)>);
+
+/// The networks and events of scenarios, each made once: by the scenario's text and what is set in it.
 #[derive(Default)]
 struct Networks {
-    known: BTreeMap<(String, Vec<String>), (Topology, Vec<(f64, String)>)>,
+    known: BTreeMap<(String, Vec<String>), Known>,
 }
 
 impl Networks {
     /// Those of a run; empty if its scenario cannot be read, or if there are too many.
-    fn of(&mut self, request: &Request) -> (Topology, Vec<(f64, String)>) {
+    fn of(&mut self, request: &Request) -> Known {
         let key = (request.text.clone(), request.set.clone());
         if let Some(known) = self.known.get(&key) {
             return known.clone();

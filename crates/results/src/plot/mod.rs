@@ -212,11 +212,14 @@ impl FromStr for WindowChoice {
     }
 }
 
+/// The runs of a study's table: the names of its axes, and the key of each run with its values.
+pub type ListedRuns = (Vec<String>, Vec<(String, Vec<String>)>);
+
 /// The runs of a study's `runs.csv` that are complete: the names of its axes, and the key of each run with its values.
 ///
 /// # Errors
 /// It is no such table.
-pub fn runs_of_table(text: &str) -> Result<(Vec<String>, Vec<(String, Vec<String>)>), PlotError> {
+pub fn runs_of_table(text: &str) -> Result<ListedRuns, PlotError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let wrong = |error: csv::Error| PlotError(format!("runs.csv is no table of runs: {error}"));
     let head: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
