@@ -284,7 +284,7 @@ mod tests {
         let axis = placed(Scale::Linear, "bit/s", 0.0, 10e6);
         assert_eq!(
             (texts(&axis, 5), axis.title.as_str()),
-            (vec!["0", "2", "4", "6", "8", "10"].iter().map(|t| (*t).to_owned()).collect(), "Mb/s")
+            (["0", "2", "4", "6", "8", "10"].iter().map(|t| (*t).to_owned()).collect(), "Mb/s")
         );
         assert_eq!(texts(&placed(Scale::Linear, "1", 0.9, 1.0), 3), ["0.90", "0.95", "1.00"]);
         assert_eq!(texts(&placed(Scale::Linear, "", -1e7, 1e7), 2), ["−1·10⁷", "0", "1·10⁷"]);
