@@ -10,7 +10,7 @@
 //! ```
 
 use crate::axis::{Extent, Placed, Tick};
-use crate::drawing::{Anchor, Drawing, Item};
+use crate::drawing::{Anchor, Drawing, Item, length};
 use crate::font;
 use crate::layers;
 use crate::model::{Entry, Figure, Panel, Scale, Shape, Sign};
@@ -381,8 +381,11 @@ fn panel(to: &mut Drawing, frame: &Frame<'_>, up: &[Tick], below: &Below, with_m
     }
     let widest = up.iter().map(|tick| font::width(&tick.text, SMALL)).fold(0.0, f64::max);
     let beside = left - TICK - 2.0 - widest - 4.0;
-    let title = font::cut(&frame.y.title, TEXT, height + 30.0);
-    to.text((beside, top + height / 2.0), Anchor::Middle, 90.0, TEXT, INK, &title);
+    // A long title is smaller, so that it does not reach the next panel.
+    let room = height + 8.0;
+    let size = (TEXT * room / font::width(&frame.y.title, TEXT).max(1.0)).clamp(TINY, TEXT);
+    let title = font::cut(&frame.y.title, size, room);
+    to.text((beside, top + height / 2.0), Anchor::Middle, 90.0, length(size), INK, &title);
 }
 
 /// The values of a panel on both axes.

@@ -265,7 +265,7 @@ proptest! {
 #[test]
 #[ignore = "writes pictures"]
 fn pictures() {
-    let dir = Path::new("/tmp/fig/look");
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     fs::create_dir_all(dir).unwrap();
     for (name, figure) in all().into_iter().chain([("series15", series(15))]) {
         for (width, of) in [(Width::OneColumn, "1"), (Width::TwoColumns, "2")] {

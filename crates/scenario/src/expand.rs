@@ -11,7 +11,8 @@ use crate::read::ScenarioItem;
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
-const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
+const LISTS: &[&str] =
+    &["node", "link", "medium", "flow", "route", "event", "window", "axis", "figure", "expectation"];
 const TABLES: &[&str] = &["scheme", "defaults", "routing", "generate"];
 
 /// Rejects unknown keys at the top, and sections of the wrong kind. Each of these is a gap.

@@ -242,7 +242,8 @@ fn no_source_outside_the_schemes_names_one() {
         if is_test || path.ends_with("scenario/src/builtin.rs") {
             continue;
         }
-        let code = code(&fs::read_to_string(&path).unwrap());
+        // Libraries call a curve of the third degree so.
+        let code = code(&fs::read_to_string(&path).unwrap()).replace(".cubic_to(", ".curve_to(");
         for entry in weir_schemes::SCHEMES {
             assert!(!names(&code, entry.name), "{} names the scheme {}", path.display(), entry.name);
         }

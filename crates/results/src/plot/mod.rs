@@ -212,11 +212,14 @@ impl FromStr for WindowChoice {
     }
 }
 
+/// The runs of a study's table: the names of its axes, and the key of each run with its values.
+pub type ListedRuns = (Vec<String>, Vec<(String, Vec<String>)>);
+
 /// The runs of a study's `runs.csv` that are complete: the names of its axes, and the key of each run with its values.
 ///
 /// # Errors
 /// It is no such table.
-pub fn runs_of_table(text: &str) -> Result<(Vec<String>, Vec<(String, Vec<String>)>), PlotError> {
+pub fn runs_of_table(text: &str) -> Result<ListedRuns, PlotError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let wrong = |error: csv::Error| PlotError(format!("runs.csv is no table of runs: {error}"));
     let head: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
@@ -372,12 +375,17 @@ impl<'a> View<'a> {
         self.runs_of(scheme).min_by_key(|run| run.document.seed)
     }
 
-    /// The number of the style of a scheme: a variant, or a run in the lab, has the same colour with another marker.
+    /// The number of the style of a scheme. A variant, or a run in the lab, has the same colour with another marker; two of a
+    /// scheme differ.
     fn style_of(&self, scheme: &str) -> u32 {
-        let (name, more) = scheme.split_once(" (").map_or((scheme, false), |(name, _)| (name, true));
-        let place = self.styles.iter().position(|style| *style == name);
+        let name = |scheme: &str| scheme.split_once(" (").map(|(name, _)| name.to_owned());
+        let own = name(scheme);
+        let plain = own.as_deref().unwrap_or(scheme);
+        let place = self.styles.iter().position(|style| *style == plain);
         let place = place.or_else(|| self.schemes.iter().position(|other| other == scheme));
-        place.unwrap_or_default() as u32 + if more { 16 } else { 0 }
+        let variants = self.schemes.iter().filter(|other| own.is_some() && name(other) == own);
+        let variant = variants.take_while(|other| *other != scheme).count() as u32;
+        place.unwrap_or_default() as u32 + if own.is_some() { 16 + 8 * (variant % 2) } else { 0 }
     }
 
     /// Those of some names that are wanted: all if none of them is chosen.
