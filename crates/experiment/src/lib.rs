@@ -7,6 +7,7 @@
 //! asks for refuses it.
 
 mod applications;
+mod changes;
 mod drawn;
 mod error;
 mod experiment;

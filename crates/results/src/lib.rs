@@ -5,6 +5,7 @@
 
 mod columns;
 mod comparison;
+mod contest;
 mod files;
 mod format;
 mod html;
@@ -28,6 +29,7 @@ mod table;
 mod thinned;
 mod thrown;
 mod trace;
+mod verdict;
 
 pub use comparison::doubts;
 pub use files::{
@@ -37,10 +39,10 @@ pub use files::{
 pub use format::{grouped, is_said_by, kind_of_source, named, rate, time};
 pub use html::{POINTS, report_html};
 pub use model::{
-    BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme, ComparisonDocument,
+    AllComparison, BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme, ComparisonDocument,
     DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow, HeldRow, LeftOutRow,
     LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
-    OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
+    OtherSchemeRow, PeriodRow, ReproductionDocument, SeedFigure, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
     SummaryPoint, SummaryRow, SummaryScenario, TargetGoodputRow, TheoryRow, TrafficComparison,
     WindowDistanceRow, WorstPoint,
 };

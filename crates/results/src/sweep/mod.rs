@@ -117,7 +117,7 @@ fn period(scheme: &str, parts: Vec<Part<'_>>) -> SweepPeriod {
         .collect();
     let all = totals.iter().map(|(figures, jain)| (figures, *jain));
     let all = comparison::traffic("all flows", scheme, all);
-    let PeriodRow { from_s, to_s, classes, mut groups, mut links, distances } =
+    let PeriodRow { from_s, to_s, classes, mut groups, mut links, distances, .. } =
         comparison::period(&[scheme], &[parts]);
     groups.truncate(GROUPS);
     links.sort_by(|a, b| used(b).total_cmp(&used(a)));

@@ -18,6 +18,8 @@ const VALUES: usize = 150_000;
 struct Page<'a> {
     axes: Vec<Axis<'a>>,
     schemes: Vec<String>,
+    /// For each scheme the number of its style in figures.
+    styles: Vec<u32>,
     seeds: usize,
     parts: Vec<String>,
     rows: Vec<Row>,
@@ -134,6 +136,7 @@ pub(super) fn data(document: &SweepDocument) -> String {
     script_data(&Page {
         axes: axes(document),
         schemes: schemes(document),
+        styles: (0..schemes(document).len() as u32).collect(),
         seeds: document.seeds.len(),
         parts: (0..parts).map(|at| document.part_name(at)).collect(),
         rows: rows(document),
