@@ -9,7 +9,7 @@ import { curveName, distributionBoard, QUANTITIES } from "./distributions";
 import { choice, h, openFolded, section, select } from "./dom";
 import { count, large, millis, percent, rate, seconds } from "./format";
 import { Board, common, type Line, markList, type Panel, TimeRange, drawn } from "./plots";
-import { fileName } from "./save";
+import { file, fileName } from "./save";
 import { type Column, table } from "./tables";
 import { classColour, dash, paletteColour, startTheme, themeButton } from "./theme";
 import { directions, network, rowsOnMedium } from "./topology";
@@ -17,8 +17,8 @@ import { controlPanels, controlValues, resetButton, trafficPanels, trafficValues
 
 declare global {
   interface Window {
-    /** What is drawn, for tests and for the curious: plots by name, and the network. */
-    weirReport: { plots: typeof drawn; range: TimeRange; network: cytoscape.Core | null };
+    /** What is drawn, for tests and for the curious: plots by name, the network, and what draws files. */
+    weirReport: { plots: typeof drawn; range: TimeRange; network: cytoscape.Core | null; file: typeof file };
   }
 }
 
@@ -709,4 +709,4 @@ root.replaceChildren(
   provenance(),
   h("footer", {}, `weir ${page.version}`),
 );
-window.weirReport = { plots: drawn, range, network: graph === null ? null : (graph as () => cytoscape.Core)() };
+window.weirReport = { plots: drawn, range, network: graph === null ? null : (graph as () => cytoscape.Core)(), file };

@@ -12,8 +12,8 @@ interface Drawer {
   memory: WebAssembly.Memory;
   /** Room for a text of so many bytes. */
   room(length: number): number;
-  /** Draws the figure whose JSON has so many bytes there; 0 if it is none. */
-  draw(length: number, format: number): number;
+  /** Draws the figure whose JSON is there, so many columns of a paper wide; 0 if it is none. */
+  draw(format: number, columns: number): number;
   /** Where what was drawn is, and how long it is. */
   drawn(): number;
   drawn_length(): number;
@@ -34,13 +34,13 @@ function load(): Promise<Drawer> {
   return drawer;
 }
 
-/** The bytes of a file. */
-export async function file(figure: Figure, format: Format): Promise<Uint8Array<ArrayBuffer>> {
+/** The bytes of a file, one or two columns of a paper wide. */
+export async function file(figure: Figure, format: Format, columns = 1): Promise<Uint8Array<ArrayBuffer>> {
   const program = await load();
   const json = new TextEncoder().encode(JSON.stringify(figure));
   const at = program.room(json.length);
   new Uint8Array(program.memory.buffer, at, json.length).set(json);
-  if (program.draw(json.length, FORMATS.indexOf(format)) === 0) throw new Error("the figure cannot be drawn");
+  if (program.draw(FORMATS.indexOf(format), columns) === 0) throw new Error("the figure cannot be drawn");
   return new Uint8Array(program.memory.buffer.slice(program.drawn(), program.drawn() + program.drawn_length()));
 }
 

@@ -207,7 +207,8 @@ impl ReproductionDocument {
                     vec![self.what(row), said_by(row).into(), self.stated(row), self.measured(row)]
                 });
                 let name = &experiment.scenario;
-                let title = format!("{name}: {} of {}", grid.rows.len(), experiment.title);
+                let count = grid.rows.len();
+                let title = format!("{name}: {count} {} ({})", if count == 1 { "fails" } else { "fail" }, experiment.title);
                 let page = (format!("#{}", anchor(name)), format!("All statements of {name}"));
                 Grid { title, page: Some(page), ..grid }
             })
