@@ -6,7 +6,7 @@ import "./report.css";
 import "./compare.css";
 import "./summary";
 import { type Curves, type TrafficColumns, unpack } from "./data";
-import { curveName, distributionBoard, QUANTITIES } from "./distributions";
+import { curveName, distributionBoard, isSpread, QUANTITIES, scaleChoice } from "./distributions";
 import { h, section, select } from "./dom";
 import type { Figure } from "./figure";
 import { count, isNumber, large, millis, rateUnit, seconds, significant } from "./format";
@@ -260,20 +260,25 @@ function against(): HTMLElement | null {
 function distributions(): HTMLElement | null {
   if (page.distributions.length === 0) return null;
   const place = h("div");
+  const scale = h("span", { class: "tools" });
   let board: Board | null = null;
-  const show = (value: string) => {
-    const curves = page.distributions[Number(value)]!;
+  let chosen = 0;
+  const show = (wantsLog: boolean | null) => {
+    const curves = page.distributions[chosen]!;
+    const isLog = wantsLog ?? isSpread(curves);
     board?.remove();
-    board = distributionBoard(curves, (scheme) => ({ ...lineOf(scheme), note: large(curves.curves[scheme]!.count) }));
+    board = distributionBoard(curves, isLog, (scheme) => ({ ...lineOf(scheme), note: large(curves.curves[scheme]!.count) }));
     const about = (QUANTITIES[curves.what] ?? [curves.what, ""])[1];
+    scale.replaceChildren(...[scaleChoice(curves, isLog, show)].filter((one) => one !== null));
     place.replaceChildren(h("p", {}, about), board.element);
   };
   const names = page.distributions.map((one, i): [string, string] => {
     return [String(i), `${(QUANTITIES[one.what] ?? [one.what])[0]}, ${curveName(one.curves[0]!)}`];
   });
-  show("0");
+  show(null);
   const hint = h("span", { class: "hint" }, `whole run${page.seeds.length > 1 ? `, seed ${page.seeds[0]}` : ""}`);
-  return section("distributions", "Distributions", [select("Quantity", names, "0", show), hint], place);
+  const chooser = select("Quantity", names, "0", (value) => ((chosen = Number(value)), show(null)));
+  return section("distributions", "Distributions", [chooser, scale, hint], place);
 }
 
 // ---- Over time

@@ -1,6 +1,7 @@
 // Cumulative distributions: of one quantity, several curves.
 
 import type { Curves } from "./data";
+import { choice } from "./dom";
 import { significant } from "./format";
 import { Board, type Line, TimeRange } from "./plots";
 
@@ -12,20 +13,36 @@ export const QUANTITIES: Record<string, [title: string, about: string]> = {
   slowdown: ["Slowdown", "The completion over the time that the flow would take alone on an empty network, each flow that completed."],
 };
 
-export function distributionBoard(curves: Curves, line: (place: number) => Omit<Line, "values" | "id">): Board {
+/** The first value that can be drawn by factors. */
+const lowest = (at: number[]) => at.find((value) => value > 0) ?? 0;
+
+/** Whether values are spread so far that they are read better by factors. */
+export function isSpread({ at }: Curves): boolean {
+  return lowest(at) > 0 && at[at.length - 1]! / lowest(at) > 30;
+}
+
+/** The choice of a scale, where there is one. */
+export function scaleChoice(curves: Curves, isLog: boolean, choose: (isLog: boolean) => void): HTMLElement | null {
+  if (lowest(curves.at) === 0) return null;
+  return choice("Scale of the axis", [["linear", "x linear"], ["log", "x log"]], isLog ? "log" : "linear", (value) => choose(value === "log"));
+}
+
+export function distributionBoard(curves: Curves, isLog: boolean, line: (place: number) => Omit<Line, "values" | "id">): Board {
   const { what, unit, at } = curves;
   const title = (QUANTITIES[what] ?? [what])[0];
   const named = unit === "1" ? "" : unit;
   const last = Math.max(at[at.length - 1] ?? 0, 1e-9);
+  const first = isLog ? lowest(at) : 0;
   const board = new Board(
     "distribution",
     at,
     [{ id: what, title: "Part of the values", unit: "%", height: 240, fromZero: true, top: 100 }],
-    new TimeRange(0, last, last / 1000),
+    new TimeRange(first, Math.max(last, first * 1.01), isLog ? first / 1000 : last / 1000),
     {
       label: named ? `${title.toLowerCase()}, ${named}` : title.toLowerCase(),
       quantity: title.toLowerCase(),
       unit: named,
+      isLog,
       sync: "weir-distribution",
       idle: "the part of the values up to the crosshair",
       text: (value) => significant(value, 4) + (named && ` ${named}`),

@@ -5,7 +5,7 @@ import "./base.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
 import { type ClassRow, type DropRow, type Expectation, type FlowRow, type LinkRow, type NodeRow, type RequestRow, type Rows, readPage, unpack } from "./data";
-import { curveName, distributionBoard, QUANTITIES } from "./distributions";
+import { curveName, distributionBoard, isSpread, QUANTITIES, scaleChoice } from "./distributions";
 import { choice, h, openFolded, section, select } from "./dom";
 import { count, large, millis, percent, rate, seconds } from "./format";
 import { Board, common, type Line, markList, type Panel, TimeRange, drawn } from "./plots";
@@ -604,6 +604,7 @@ function distributions(): HTMLElement | null {
   const tools = h("span", { class: "tools" });
   const hint = h("span", { class: "hint" });
   let chosen = "";
+  let wantsLog: boolean | null = null;
   let board: Board | null = null;
   const show = () => {
     // A part without distributions of its own has those of the whole run.
@@ -613,7 +614,8 @@ function distributions(): HTMLElement | null {
     const curves = all.find(({ what }) => what === chosen);
     if (!curves) return;
     board?.remove();
-    board = distributionBoard(curves, (place) => {
+    const isLog = wantsLog ?? isSpread(curves);
+    board = distributionBoard(curves, isLog, (place) => {
       const curve = curves.curves[place]!;
       const isClass = curve.kind === "class";
       return {
@@ -624,7 +626,11 @@ function distributions(): HTMLElement | null {
       };
     });
     const names = all.map(({ what }): [string, string] => [what, (QUANTITIES[what] ?? [what])[0]]);
-    tools.replaceChildren(...(names.length > 1 ? [select("Quantity", names, chosen, (value) => ((chosen = value), show()))] : []));
+    const choices = [
+      names.length > 1 ? select("Quantity", names, chosen, (value) => ((chosen = value), (wantsLog = null), show())) : null,
+      scaleChoice(curves, isLog, (value) => ((wantsLog = value), show())),
+    ];
+    tools.replaceChildren(...choices.filter((one) => one !== null));
     const of = own.length > 0 ? part.names[part.place]![1] : part.names[0]![1];
     hint.textContent = `${of}; run.json has the histograms`;
     place.replaceChildren(h("p", {}, (QUANTITIES[chosen] ?? [chosen, ""])[1]), board.element);

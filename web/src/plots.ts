@@ -55,6 +55,8 @@ export interface Abscissa {
   unit: string;
   /** Boards with the same one share the crosshair. */
   sync: string;
+  /** Whether it is drawn by factors. */
+  isLog: boolean;
   /** What the table of readings says while there is no crosshair. */
   idle: string;
   /** A value of it in words. */
@@ -241,7 +243,7 @@ export class Board {
       panels: [
         {
           title: panel.title + (panel.per ?? ""),
-          x: this.over ? { label: this.over.quantity, unit: this.over.unit, range: [from, to] } : { label: "time", unit: "s", range: [from, to] },
+          x: this.over ? { label: this.over.quantity, unit: this.over.unit, scale: this.over.isLog ? "log" : "linear", range: [from, to] } : { label: "time", unit: "s", range: [from, to] },
           y: { label: panel.title.toLowerCase(), unit, range: [panel.fromZero ? 0 : null, panel.top === undefined ? null : panel.top * times] },
           layers: lines.map(({ line, style }) => ({
             name: line.name,
@@ -282,7 +284,7 @@ export class Board {
     return {
       width: this.width(),
       height: panel.height,
-      padding: [8, 14, 0, 0],
+      padding: [8, this.over ? 24 : 14, 0, 0],
       legend: { show: false },
       focus: { alpha: 0.2 },
       cursor: {
@@ -299,7 +301,7 @@ export class Board {
         },
       },
       scales: {
-        x: { time: false },
+        x: { time: false, distr: this.over?.isLog ? 3 : 1 },
         y: { range: (_plot, min, max) => scaleRange(panel, min, max) },
       },
       axes: [
@@ -310,7 +312,7 @@ export class Board {
           labelGap: 0,
           size: 24,
           gap: 3,
-          values: (_plot, splits) => splits.map((split) => (this.over ? String(parseFloat(split.toPrecision(6))) : seconds(split))),
+          values: (_plot, splits) => splits.map((split) => (this.over ? (isNumber(split) ? grouped(String(parseFloat(split.toPrecision(6)))) : "") : seconds(split))),
         },
         {
           ...axis,
@@ -579,6 +581,7 @@ function markChanges(plot: uPlot): void {
   ctx.setLineDash([3 * ratio, 3 * ratio]);
   ctx.font = `${10 * ratio}px ${css("--font")}`;
   ctx.textBaseline = "top";
+  ctx.textAlign = "left";
   let free = -Infinity;
   common.marks
     .filter(({ to }) => to === undefined)

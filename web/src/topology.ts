@@ -170,7 +170,7 @@ export function network(page: Page, onPick: (rows: number[]) => void, { part, bo
   });
   const slider = h("input", { type: "range", min: 0, max: Math.max(0, times.length - 1), step: 1, value: 0, "aria-label": "Time of the colours" });
   const whenShown = h("output", { class: "status" });
-  const mean = h("button", { type: "button", disabled: true, title: "Colour links by their means" }, "mean");
+  const mean = h("button", { type: "button", hidden: true, title: "Colour links by their means" }, "show means");
   slider.addEventListener("input", () => {
     pinned = Number(slider.value);
     board.point(pinned);
@@ -308,7 +308,7 @@ export function network(page: Page, onPick: (rows: number[]) => void, { part, bo
       ends[0].textContent = `${{ utilisation: "utilisation", queue: "queueing delay", drops: "drops" }[measure]}, the higher direction: 0`;
       ends[1].textContent = most;
       whenShown.textContent = at === null ? "mean" : `${seconds(times[at]!)} s`;
-      mean.disabled = pinned === null;
+      mean.hidden = pinned === null;
       if (at !== null) slider.value = String(at);
       const style: cytoscape.StylesheetJson = [
         {

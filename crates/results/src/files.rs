@@ -1,5 +1,6 @@
 //! Writes results as JSON, as Parquet, or as all files of a run.
 
+use crate::reproduction::PaperFigure;
 use crate::columns::{self, write_values};
 use crate::html::report_html;
 use crate::model::{ComparisonDocument, ReproductionDocument, SummaryDocument};
@@ -82,7 +83,16 @@ pub fn write_comparison(
 /// Writes `reproduce.json` and `reproduce.html` into the directory `dir`, which is made if it is not
 /// there.
 pub fn write_reproduction(document: &ReproductionDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
-    write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html())
+    write_reproduction_with(document, &[], dir)
+}
+
+/// The same, with these figures in the page.
+pub fn write_reproduction_with(
+    document: &ReproductionDocument,
+    figures: &[PaperFigure],
+    dir: impl AsRef<Path>,
+) -> Result<(), WriteError> {
+    write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html_with(figures))
 }
 
 /// Writes `sweep.json` and `sweep.html` into the directory `dir`, which is created if it does not exist.

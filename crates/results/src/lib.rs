@@ -34,7 +34,8 @@ mod verdict;
 pub use comparison::doubts;
 pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
-    write_parquet, write_reproduction, write_sweep,
+    write_parquet, write_reproduction,
+    write_reproduction_with, write_sweep,
 };
 pub use format::{grouped, is_said_by, kind_of_source, named, rate, time};
 pub use html::{POINTS, report_html};
@@ -50,6 +51,7 @@ pub use published::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,
 };
 pub use read::read_series;
+pub use reproduction::PaperFigure;
 pub use study_tables::{
     Axis, Figure, NameTaken, StudyRun, StudyTables, StudyTablesError, Value, Window, figures_of,
 };

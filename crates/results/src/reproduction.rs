@@ -162,7 +162,15 @@ impl ReproductionDocument {
     /// The page, one file: what holds of each paper, what does not hold, and then each experiment, folded if there are
     /// several.
     pub fn html(&self) -> String {
+        self.html_with(&[])
+    }
+
+    /// The same with figures, each in the section of its scenario.
+    pub fn html_with(&self, figures: &[PaperFigure]) -> String {
         let mut sheet = self.sheet();
+        for (section, experiment) in sheet.sections.iter_mut().zip(&self.experiments) {
+            section.figures = figures_html(figures.iter().filter(|one| one.scenario == experiment.scenario));
+        }
         let several = self.experiments.len() > 1;
         let mut failures = if several { self.failures_by_experiment() } else { Vec::new() };
         let is_long = failures.iter().map(|grid| grid.rows.len()).sum::<usize>() > MOST_OPEN;
@@ -564,6 +572,35 @@ fn paper_of(scenario: &str) -> &str {
     scenario.split_once('/').map_or(scenario, |(paper, _)| paper)
 }
 
+/// The counterpart of a figure of a paper.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PaperFigure {
+    /// The name of its scenario.
+    pub scenario: String,
+    /// Its number in the paper.
+    pub number: String,
+    /// What it shows.
+    pub title: String,
+    /// The drawing, an `svg` element.
+    pub svg: String,
+}
+
+/// Figures side by side, each with its number; nothing without figures.
+fn figures_html<'a>(figures: impl Iterator<Item = &'a PaperFigure>) -> String {
+    let figure = |one: &PaperFigure| {
+        let (number, title) = (escaped(&one.number), escaped(&one.title));
+        format!(
+            "<figure><div role=\"img\" aria-label=\"Figure {number}: {title}\">{}</div><figcaption>Fig. {number}: {title}</figcaption></figure>\n",
+            one.svg
+        )
+    };
+    let all: String = figures.map(figure).collect();
+    if all.is_empty() {
+        return all;
+    }
+    format!("<h3 class=\"kind\">The paper's figures, measured here</h3>\n<div class=\"paper-figures\">\n{all}</div>\n")
+}
+
 /// What links of the page name an experiment by.
 fn anchor(scenario: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -698,6 +735,36 @@ mod tests {
             .find(|line| line.trim_start().starts_with(begin))
             .unwrap_or_else(|| panic!("{text}"));
         line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_page_has_each_figure_in_the_section_of_its_scenario() {
+        let document = samples::reproduction(&sample::dumbbell(8, 50));
+        let figure = |scenario: &str, number: &str| PaperFigure {
+            scenario: scenario.to_owned(),
+            number: number.to_owned(),
+            title: "goodput & <delay>".to_owned(),
+            svg: format!("<svg id=\"drawn-{number}\"></svg>"),
+        };
+        let page = document.html_with(&[figure("sample/single", "9"), figure("sample/swept", "8")]);
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        let [swept, single] = ["sample-swept", "sample-single"].map(|name| at(&format!("id=\"of-{name}\"")));
+        assert!(swept < at("drawn-8") && at("drawn-8") < single && single < at("drawn-9"));
+        assert!(page.contains("Fig. 9: goodput &amp; &lt;delay&gt;"));
+        assert!(!document.html().contains("paper-figures\""));
+    }
+
+    #[test]
+    fn failures_come_first_and_are_folded_where_they_are_many() {
+        let mut document = samples::reproduction(&sample::dumbbell(8, 50));
+        let page = document.html();
+        let at = |page: &str, text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(at(&page, "By paper") < at(&page, "What does not hold"));
+        assert!(at(&page, "What does not hold") < at(&page, "id=\"of-sample-swept\""));
+        assert!(!page.contains("<summary class=\"kind\">"));
+        let case = document.experiments[0].cases[0].clone();
+        document.experiments[0].cases.extend(vec![case; 20]);
+        assert!(document.html().contains("<summary class=\"kind\">sample/swept: "));
     }
 
     #[test]

@@ -73,12 +73,12 @@ fn headline(document: &RunDocument, at: usize, part: &Part<'_>) -> Option<Headli
     let mut sentences = Vec::new();
     sentences.extend(expectations(&document.expectations));
     let together = match part.flows.len() {
-        1 => "The flow gets".to_owned(),
+        1 => "The one flow gets".to_owned(),
         flows => format!("The {flows} flows get"),
     };
     let of_optimum = reached.map_or_else(String::new, |reached| {
         let share = if weighted.is_empty() { "the" } else { "the weighted" };
-        format!(", which is {reached} of {share} optimum")
+        format!(" and reach {reached} of {share} optimum")
     });
     sentences.push(format!("{together} {}{of_optimum}", rate(all.goodput_bps)));
     if let Some(link) = busiest {
