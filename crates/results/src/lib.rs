@@ -15,6 +15,7 @@ mod model;
 mod optimum;
 mod overlay;
 mod page;
+pub mod plot;
 mod provenance;
 mod published;
 mod quantity;

@@ -1,0 +1,111 @@
+//! Distributions of delays, completions and slowdowns.
+
+use weir_figure::{Figure, Layer, Panel, Scale, Shape};
+use weir_measure::{Distribution, DistributionRow};
+
+use super::bars::legend_of;
+use super::objects::{SHOWN, label};
+use super::{By, PlotError, View, axis};
+
+/// The distributions of a part of a run.
+fn rows<'a>(view: &View<'a>, run: &'a super::PlottedRun) -> Result<&'a [DistributionRow], PlotError> {
+    let window = view.window(&run.document)?.and_then(|at| run.document.windows.get(at));
+    Ok(window.map_or(&run.document.distributions, |row| &row.distributions))
+}
+
+pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figure, PlotError> {
+    let mut known: Vec<(String, String, String)> = Vec::new();
+    for run in &view.plotted.runs {
+        for row in rows(view, run)? {
+            let one = (row.what.clone(), row.kind.clone(), row.of.clone());
+            if !known.contains(&one) {
+                known.push(one);
+            }
+        }
+    }
+    let mut whats: Vec<&str> = known.iter().map(|(what, ..)| what.as_str()).collect();
+    whats.dedup();
+    whats.sort_unstable();
+    whats.dedup();
+    let what = match &view.request.metrics[..] {
+        [] => {
+            ["delay", "completion"].into_iter().find(|what| whats.contains(what)).or(whats.first().copied())
+        }
+        [one, ..] => Some(one.as_str()),
+    };
+    let what = what.filter(|what| whats.contains(what)).ok_or_else(|| {
+        let which = if whats.is_empty() { "none".to_owned() } else { whats.join(", ") };
+        PlotError(format!("the results have distributions of: {which}; name one as the metric"))
+    })?;
+    let own = || known.iter().filter(|(other, ..)| other == what);
+    let is_chosen = |of: &String| view.request.only.contains(of);
+    let kind = match view.request.by {
+        Some(By::Scheme) | None => {
+            let chosen = own().find(|(.., of)| is_chosen(of));
+            let first = ["class", "links", "group", "flow"]
+                .into_iter()
+                .find_map(|kind| own().find(|(_, k, _)| k == kind));
+            chosen.or(first).or_else(|| own().next()).map(|(_, kind, _)| kind.as_str())
+        }
+        Some(by) => Some(by.name()),
+    };
+    let kind = kind.unwrap_or_default();
+    let objects: Vec<String> = own().filter(|(_, k, _)| k == kind).map(|(.., of)| of.clone()).collect();
+    let mut objects = view.chosen(objects);
+    objects.truncate(SHOWN);
+    if objects.is_empty() {
+        let mut kinds: Vec<&str> = own().map(|(_, kind, _)| kind.as_str()).collect();
+        kinds.dedup();
+        return Err(PlotError(format!(
+            "there is no distribution of {what} by {kind}, but by {}",
+            kinds.join(", ")
+        )));
+    }
+    let is_one = view.schemes.len() == 1;
+    let mut unit = String::new();
+    let mut panels = Vec::new();
+    for group in if is_one { vec![&objects[..]] } else { objects.chunks(1).collect() } {
+        let mut layers = Vec::new();
+        for (k, object) in group.iter().enumerate() {
+            for scheme in &view.schemes {
+                let mut sum: Option<Distribution> = None;
+                for run in view.runs_of(scheme) {
+                    for row in rows(view, run)?
+                        .iter()
+                        .filter(|r| r.what == what && r.kind == kind && r.of == *object)
+                    {
+                        match &mut sum {
+                            Some(sum) => sum.merge(&row.distribution),
+                            None => sum = Some(row.distribution.clone()),
+                        }
+                    }
+                }
+                let Some(sum) = sum else { continue };
+                unit.clone_from(&sum.unit);
+                let (mut x, mut y): (Vec<f64>, Vec<f64>) = sum.cdf().unzip();
+                if is_complement {
+                    // Of the last value nothing is above.
+                    y.iter_mut().for_each(|part| *part = if *part < 1.0 { 1.0 - *part } else { f64::NAN });
+                }
+                if let Some(first) = x.first().copied() {
+                    x.insert(0, first);
+                    y.insert(0, if is_complement { 1.0 } else { 0.0 });
+                }
+                let (name, style) =
+                    if is_one { (object.clone(), k as u32) } else { (scheme.clone(), view.style_of(scheme)) };
+                let name = if name.is_empty() { "all links".to_owned() } else { name };
+                layers.push(Layer { name, style, shape: Shape::Steps { x, y } });
+            }
+        }
+        let mut y = axis(if is_complement { "part above" } else { "part of the values" }, "1");
+        if is_complement {
+            y.scale = Scale::Log;
+        } else {
+            y.range = (Some(0.0), Some(1.0));
+        }
+        let title = if group.len() == 1 && objects.len() > 1 { group[0].clone() } else { String::new() };
+        panels.push(Panel { title, x: axis(&label(what), &unit), y, layers, ..Panel::default() });
+    }
+    let legend = panels.first().map(|panel| legend_of(&panel.layers)).unwrap_or_default();
+    Ok(Figure { across: 1, panels, legend, ..Figure::default() })
+}

@@ -1,0 +1,97 @@
+use weir_figure::{Scale, Shape};
+
+use super::*;
+use crate::sample;
+
+fn run(scheme: &str, seed: u64) -> PlottedRun {
+    let mut report = sample::dumbbell(4, 30);
+    report.document.scheme = scheme.to_owned();
+    report.document.seed = seed;
+    report.document.flows[0].goodput_bps *= 1.0 + 0.01 * seed as f64;
+    PlottedRun {
+        document: report.document,
+        series: report.series,
+        topology: report.topology,
+        events: vec![(1.0, "link down".to_owned())],
+        point: Vec::new(),
+    }
+}
+
+fn plotted(schemes: &[&str], seeds: u64) -> Plotted {
+    let runs = schemes.iter().flat_map(|scheme| (1..=seeds).map(|seed| run(scheme, seed))).collect();
+    Plotted { runs, axes: Vec::new() }
+}
+
+const STYLES: [&str; 3] = ["one", "two", "three"];
+
+fn of(plotted: &Plotted, what: Option<What>) -> Result<Figure, PlotError> {
+    figure(plotted, &PlotRequest { what, window: Some(WindowChoice::Run), ..PlotRequest::default() }, &STYLES)
+}
+
+#[test]
+fn the_kind_follows_from_the_results_and_a_scheme_has_the_style_of_its_place() {
+    let series = of(&plotted(&["two"], 1), None).unwrap();
+    assert!(matches!(series.panels[0].layers[0].shape, Shape::Line { .. }));
+    assert_eq!(series.panels[0].marks.iter().filter(|mark| mark.text == "link down").count(), 1);
+    let bars = of(&plotted(&["three", "two"], 3), None).unwrap();
+    let Shape::Bars { seeds, .. } = &bars.panels[0].layers[0].shape else { panic!("no bars") };
+    assert_eq!(seeds.len() % 3, 0);
+    let styles: Vec<u32> = bars.panels[0].layers.iter().map(|layer| layer.style).collect();
+    assert_eq!(styles, [2, 1]);
+    let scatter = of(&plotted(&["three", "two"], 3), Some(What::Scatter)).unwrap();
+    let points = scatter.panels[0].layers.iter().filter(|layer| matches!(layer.shape, Shape::Points { .. }));
+    assert_eq!(points.map(|layer| layer.style).collect::<Vec<_>>(), [2, 1]);
+}
+
+#[test]
+fn a_sweep_is_a_line_over_its_axis_with_the_interval() {
+    let mut plotted = plotted(&["one"], 6);
+    plotted.axes = vec!["link.R1-R2.rate".to_owned()];
+    for (k, run) in plotted.runs.iter_mut().enumerate() {
+        run.point = vec![["20 Mb/s", "10 Mb/s"][k % 2].to_owned()];
+    }
+    let figure = of(&plotted, None).unwrap();
+    let [band, line] = &figure.panels[0].layers[..] else { panic!("no band and line") };
+    assert!(matches!(band.shape, Shape::Band { .. }));
+    let Shape::Line { x, .. } = &line.shape else { panic!("no line") };
+    assert_eq!((x.as_slice(), figure.panels[0].x.unit.as_str()), (&[10e6, 20e6][..], "bit/s"));
+    let error = of(&plotted, Some(What::Bars)).unwrap_err();
+    assert!(error.0.contains("`axis`"), "{error}");
+}
+
+#[test]
+fn every_kind_is_drawn_or_says_why_not() {
+    let plotted = plotted(&["one", "two"], 3);
+    for what in What::ALL {
+        match of(&plotted, Some(what)) {
+            Ok(figure) => {
+                let svg = weir_figure::draw(&figure, weir_figure::Width::OneColumn).svg_without_font();
+                assert!(svg.len() > 1000, "{}", what.name());
+            }
+            Err(error) => {
+                assert!(error.0.starts_with(&format!("no figure `{}`: ", what.name())), "{error}");
+                assert!(matches!(what, What::Axis | What::Completion | What::Worlds), "{error}");
+            }
+        }
+    }
+    let ccdf = of(&plotted, Some(What::Ccdf)).unwrap();
+    assert_eq!(ccdf.panels[0].y.scale, Scale::Log);
+}
+
+#[test]
+fn wrong_names_are_told_with_the_right_ones() {
+    let plotted = plotted(&["one"], 1);
+    let error = |request: PlotRequest| figure(&plotted, &request, &STYLES).unwrap_err().0;
+    let metric = error(PlotRequest { metrics: vec!["speed".to_owned()], ..PlotRequest::default() });
+    assert!(metric.contains("`speed`") && metric.contains("goodput, delay"), "{metric}");
+    let only = error(PlotRequest { only: vec!["nobody".to_owned()], ..PlotRequest::default() });
+    assert!(only.contains("`nobody`") && only.contains("one"), "{only}");
+    let window = error(PlotRequest {
+        window: Some(WindowChoice::Number(9)),
+        what: Some(What::Bars),
+        ..PlotRequest::default()
+    });
+    assert!(window.contains("window 9"), "{window}");
+    assert!("3:1".parse::<WindowChoice>().is_err() && "0".parse::<WindowChoice>().is_err());
+    assert_eq!("500:600".parse(), Ok(WindowChoice::Between(500.0, 600.0)));
+}
