@@ -61,6 +61,7 @@ impl ComparisonDocument {
                     data_thrown_away: estimate(runs.iter().map(|run| Some(run.data_thrown_away))),
                 })
                 .collect(),
+            styles: Vec::new(),
             periods: (0..=first.windows.len()).map(period_at).collect(),
         }
     }

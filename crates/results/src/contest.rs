@@ -324,7 +324,8 @@ impl ComparisonDocument {
             }
             for (measure, best) in measures.iter().zip(&best) {
                 let own = (measure.of)(row).measured;
-                let text = own.map_or_else(|| NONE.to_owned(), |own| measure.quantity.over_seeds(Some(&own), seeds));
+                let text =
+                    own.map_or_else(|| NONE.to_owned(), |own| measure.quantity.over_seeds(Some(&own), seeds));
                 let is_best = is_contest && own.is_some_and(|own| measure.is_as_good(&own, best));
                 let (class, star) = if is_best { (" best", "★ ") } else { ("", "") };
                 body += &format!("<td class=\"number{class}\">{star}{}</td>", escaped(&text));

@@ -1,9 +1,9 @@
 //! Writes results as JSON, as Parquet, or as all files of a run.
 
-use crate::reproduction::PaperFigure;
 use crate::columns::{self, write_values};
 use crate::html::report_html;
 use crate::model::{ComparisonDocument, ReproductionDocument, SummaryDocument};
+use crate::reproduction::PaperFigure;
 use crate::schema::{self, Column, Kind, METADATA, Table};
 use crate::sweep::SweepDocument;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
@@ -565,6 +565,8 @@ mod tests {
             "links",
             "nodes",
             "optimum",
+            "changes",
+            "at_s",
             "expectations",
             "what",
             "source",
@@ -580,7 +582,7 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 23);
+        assert_eq!(value.as_object().unwrap().len(), 24);
         assert_eq!(value["drops"][0].as_object().unwrap().len(), 4);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 11);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 10);

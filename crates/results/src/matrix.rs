@@ -592,7 +592,13 @@ pub(crate) fn grids(document: &SummaryDocument) -> Vec<Grid> {
             [scenario.scenario.as_str().into()].into_iter().chain(figures).collect()
         };
         let rows = document.scenarios.iter().map(row).collect();
-        Grid { title: format!("**{}**", measure.title), form: Form::Figures, columns, rows, ..Grid::default() }
+        Grid {
+            title: format!("**{}**", measure.title),
+            form: Form::Figures,
+            columns,
+            rows,
+            ..Grid::default()
+        }
     };
     known_measures(document).map(table).collect()
 }

@@ -3,6 +3,7 @@
 //!
 //! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
 
+use crate::plot;
 use serde::{Deserialize, Serialize};
 use weir_measure::{Estimate, Relation};
 
@@ -31,8 +32,35 @@ pub struct ComparisonDocument {
     pub seeds: Vec<u64>,
     /// One row for each compared scheme, in the order of the command.
     pub schemes: Vec<ComparedScheme>,
+    /// The style of each scheme in figures; left out if it is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub styles: Vec<StyleRow>,
     /// Figures: over the whole run first, then over each measuring window.
     pub periods: Vec<PeriodRow>,
+}
+
+/// The style of a scheme in figures: the same wherever it is plotted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StyleRow {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// The number of its style: its place among all schemes.
+    pub style: u32,
+}
+
+/// The styles of some schemes, of the names of all of them in their order.
+pub fn styles_of<'a>(schemes: impl IntoIterator<Item = &'a str>, all: &[&str]) -> Vec<StyleRow> {
+    let row =
+        |scheme: &str| Some(StyleRow { scheme: scheme.to_owned(), style: plot::style_of(scheme, all)? });
+    schemes.into_iter().filter_map(row).collect()
+}
+
+/// For each scheme the number of its style; its place among these where it is not known.
+pub(crate) fn numbers_of_styles<'a>(schemes: impl Iterator<Item = &'a str>, styles: &[StyleRow]) -> Vec<u32> {
+    let number = |(place, scheme): (usize, &str)| {
+        styles.iter().find(|row| row.scheme == scheme).map_or(place as u32, |row| row.style)
+    };
+    schemes.enumerate().map(number).collect()
 }
 
 /// One of several schemes.

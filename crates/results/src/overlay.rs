@@ -4,8 +4,10 @@
 //! Of many flows the page has those that tell most in the first scheme's run, the same for all schemes.
 
 use crate::contest::{self, PeriodData};
-use crate::html::{Curves, Steps, Thinning, Traffic, VALUES, curves_of, flow_orders, most_telling, script_data};
-use crate::model::{ComparedScheme, ComparisonDocument};
+use crate::html::{
+    Curves, Steps, Thinning, Traffic, VALUES, curves_of, flow_orders, most_telling, script_data,
+};
+use crate::model::{ComparedScheme, ComparisonDocument, numbers_of_styles};
 use serde::Serialize;
 use weir_measure::{DistributionRow, Report};
 
@@ -55,10 +57,14 @@ pub(crate) fn data(document: &ComparisonDocument, reports: &[Report]) -> String 
         scenario: &document.scenario,
         seeds: &document.seeds,
         schemes: document.schemes.iter().map(ComparedScheme::name).collect(),
-        styles: (0..document.schemes.len() as u32).collect(),
+        styles: numbers_of_styles(document.schemes.iter().map(|one| one.scheme.as_str()), &document.styles),
         first: document.first_period(),
         periods: contest::data(document),
-        distributions: if reports.len() == document.schemes.len() { distributions(reports) } else { Vec::new() },
+        distributions: if reports.len() == document.schemes.len() {
+            distributions(reports)
+        } else {
+            Vec::new()
+        },
         series: series(reports),
     })
 }
@@ -160,7 +166,8 @@ mod tests {
         report.series = weir_measure::Series::default();
         let document = ComparisonDocument::of("", &samples::runs(&report));
         for reports in [&[report][..], &[]] {
-            let page: serde_json::Value = serde_json::from_str(&super::data(&document, reports)).expect("JSON");
+            let page: serde_json::Value =
+                serde_json::from_str(&super::data(&document, reports)).expect("JSON");
             assert!(page["series"].is_null());
         }
     }

@@ -16,7 +16,7 @@ pub(crate) struct Bundle {
 }
 
 /// The crate `weir-figure` as WebAssembly, packed, in base64: what saves a plot as a file.
-const FIGURE: &str = include_str!("../../../web/dist/figure.wasm.gz.b64");
+pub(crate) const FIGURE: &str = include_str!("../../../web/dist/figure.wasm.gz.b64");
 
 /// What the report of a run has.
 pub(crate) const REPORT: Bundle = Bundle {
@@ -54,7 +54,10 @@ pub(crate) const SWEEP: Bundle = Bundle {
 pub(crate) fn html(title: &str, bundle: &Bundle, body: &str) -> String {
     let Bundle { script, style, sha256, has_plots } = bundle;
     let (compiles, figure) = match has_plots {
-        true => (" 'wasm-unsafe-eval'", format!("<script type=\"text/plain\" id=\"weir-figure\">{}</script>\n", FIGURE.trim())),
+        true => (
+            " 'wasm-unsafe-eval'",
+            format!("<script type=\"text/plain\" id=\"weir-figure\">{}</script>\n", FIGURE.trim()),
+        ),
         false => ("", String::new()),
     };
     let (title, sha256) = (escaped(title), sha256.trim());

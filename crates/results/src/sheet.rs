@@ -285,7 +285,9 @@ impl Section {
         });
         let heading = format!("<h2>{}</h2>{verdict}", escaped(&self.title));
         *body += &match self.is_folded {
-            true => format!("<section{id}>\n<details class=\"fold\"><summary class=\"heading\">{heading}</summary>\n"),
+            true => format!(
+                "<section{id}>\n<details class=\"fold\"><summary class=\"heading\">{heading}</summary>\n"
+            ),
             false => format!("<section{id}>\n<div class=\"heading\">{heading}</div>\n"),
         };
         if !self.source.is_empty() {

@@ -54,9 +54,10 @@ fn headline(document: &RunDocument, at: usize, part: &Part<'_>) -> Option<Headli
         Number {
             name: "Mean delay",
             value: or_none(all.delay_ms.mean, Quantity::Millis),
-            note: all.delay_ms.p99.map_or_else(String::new, |p99| {
-                format!("99 % below {}", Quantity::Millis.format(p99))
-            }),
+            note: all
+                .delay_ms
+                .p99
+                .map_or_else(String::new, |p99| format!("99 % below {}", Quantity::Millis.format(p99))),
         },
         Number {
             name: "Data lost",

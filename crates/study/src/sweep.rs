@@ -10,7 +10,7 @@ use std::time::Duration;
 use weir_core::units::Span;
 use weir_experiment::scheme_for;
 use weir_measure::RunDocument;
-use weir_results::{SweepAxis, SweepDocument, SweepRow, write_sweep};
+use weir_results::{StyleRow, SweepAxis, SweepDocument, SweepRow, styles_of, write_sweep};
 use weir_schemes::SCHEMES;
 
 use crate::error::StudyError;
@@ -273,6 +273,7 @@ impl Sweep {
             axes: self.varied.axes().iter().map(axis).collect(),
             schemes: self.request.schemes.clone(),
             seeds: self.request.seeds.list().to_vec(),
+            styles: styles(self.request.schemes.iter().map(String::as_str)),
             ..SweepDocument::default()
         };
         SweepDocument::of(head, self.rows(store, failures))
@@ -417,6 +418,12 @@ pub struct Estimate {
     pub cpu_s: f64,
     /// Bytes of the records and tables.
     pub bytes: u64,
+}
+
+/// The styles of some schemes in figures, by their places in the list of all.
+pub(crate) fn styles<'a>(schemes: impl IntoIterator<Item = &'a str>) -> Vec<StyleRow> {
+    let all: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+    styles_of(schemes, &all)
 }
 
 /// The schemes that are meant: `all` is every scheme.

@@ -298,7 +298,10 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             windows: vec![window],
             optimum: None,
             slowdowns: Vec::new(),
-            changes: vec![ChangeRow { at_s: simulated_s / 2.0, what: "AF1 asks for 2 Mb/s at most".to_owned() }],
+            changes: vec![ChangeRow {
+                at_s: simulated_s / 2.0,
+                what: "AF1 asks for 2 Mb/s at most".to_owned(),
+            }],
             expectations,
         },
         series,

@@ -7,7 +7,9 @@ use weir_figure::{Figure, Width, draw};
 /// Writes for each figure its description, and its files of one column.
 pub fn write(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    for (name, json) in [("series", series()), ("bars", bars()), ("scatter", scatter()), ("network", network())] {
+    for (name, json) in
+        [("series", series()), ("bars", bars()), ("scatter", scatter()), ("network", network())]
+    {
         let figure: Figure = serde_json::from_value(json.clone())?;
         let drawing = draw(&figure, Width::OneColumn);
         fs::write(dir.join(name).with_extension("json"), json.to_string())?;
@@ -20,7 +22,8 @@ pub fn write(dir: &Path) -> io::Result<()> {
 
 fn series() -> Value {
     let x: Vec<f64> = (0..60).map(f64::from).collect();
-    let y: Vec<Option<f64>> = (0..60).map(|k| (k != 7).then(|| 1e6 * (1.0 + f64::from(k % 7) / 3.0))).collect();
+    let y: Vec<Option<f64>> =
+        (0..60).map(|k| (k != 7).then(|| 1e6 * (1.0 + f64::from(k % 7) / 3.0))).collect();
     let counts: Vec<f64> = (0..60).map(|k| f64::from(k * k % 11)).collect();
     json!({
         "source": "a sample, seed 1", "across": 2,
@@ -38,8 +41,9 @@ fn series() -> Value {
 fn bars() -> Value {
     let bar = |k: u32| {
         let mean = 9.5e6 / f64::from(k + 1);
-        let seeds: Vec<Value> =
-            (0..3).map(|seed| json!({ "x": k, "y": mean * (1.0 + 0.02 * f64::from(seed)), "seed": seed })).collect();
+        let seeds: Vec<Value> = (0..3)
+            .map(|seed| json!({ "x": k, "y": mean * (1.0 + 0.02 * f64::from(seed)), "seed": seed }))
+            .collect();
         json!({ "name": format!("scheme {k}"), "style": k, "shape": { "kind": "bars", "x": [k], "y": [mean],
                 "low": [mean * 0.95], "high": [mean * 1.05], "slot": 0, "slots": 1, "seeds": seeds } })
     };

@@ -224,6 +224,14 @@ impl fmt::Display for PlotError {
 
 impl std::error::Error for PlotError {}
 
+/// The number of the style of a scheme: its place among `all`, or `None` if it is none of them. A variant, or a run in the lab,
+/// has the same colour with another marker.
+pub fn style_of(scheme: &str, all: &[&str]) -> Option<u32> {
+    let (name, more) = scheme.split_once(" (").map_or((scheme, false), |(name, _)| (name, true));
+    let place = all.iter().position(|style| *style == name)?;
+    Some(place as u32 + if more { 16 } else { 0 })
+}
+
 /// The figure of some results. `schemes` are the names of all schemes: the place of a scheme among them is its style, the same in
 /// every figure.
 ///
@@ -346,10 +354,8 @@ impl<'a> View<'a> {
 
     /// The number of the style of a scheme: a variant, or a run in the lab, has the same colour with another marker.
     fn style_of(&self, scheme: &str) -> u32 {
-        let (name, more) = scheme.split_once(" (").map_or((scheme, false), |(name, _)| (name, true));
-        let place = self.styles.iter().position(|style| *style == name);
-        let place = place.or_else(|| self.schemes.iter().position(|other| other == scheme));
-        place.unwrap_or_default() as u32 + if more { 16 } else { 0 }
+        let place = || self.schemes.iter().position(|other| other == scheme).unwrap_or_default() as u32;
+        style_of(scheme, self.styles).unwrap_or_else(place)
     }
 
     /// Those of some names that are wanted: all if none of them is chosen.

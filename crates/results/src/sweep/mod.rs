@@ -349,7 +349,8 @@ mod tests {
         document.title = hostile.to_owned();
         let page = document.html();
         assert!(!page.contains("<script>alert"));
-        assert_eq!(page.matches("</script").count(), 2);
+        // The data, what draws files, and the script.
+        assert_eq!(page.matches("</script").count(), 3);
     }
 
     fn data(document: &SweepDocument) -> serde_json::Value {

@@ -5,7 +5,7 @@
 use super::{SweepDocument, SweepPeriod, SweepRow};
 use crate::comparison::is_one_group_each;
 use crate::html::script_data;
-use crate::model::{DistanceComparison, LinkComparison, TrafficComparison};
+use crate::model::{DistanceComparison, LinkComparison, TrafficComparison, numbers_of_styles};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use weir_measure::Estimate;
@@ -136,7 +136,7 @@ pub(super) fn data(document: &SweepDocument) -> String {
     script_data(&Page {
         axes: axes(document),
         schemes: schemes(document),
-        styles: (0..schemes(document).len() as u32).collect(),
+        styles: numbers_of_styles(schemes(document).iter().map(String::as_str), &document.styles),
         seeds: document.seeds.len(),
         parts: (0..parts).map(|at| document.part_name(at)).collect(),
         rows: rows(document),
