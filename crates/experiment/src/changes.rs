@@ -40,7 +40,8 @@ fn words(scenario: &Scenario, event: &Event) -> String {
     let node = |node: NodeId| scenario.nodes[node.index()].name.as_str();
     let link = |link: LinkId| {
         let link = &scenario.links[link.index()];
-        format!("{}–{}", node(link.a), node(link.b))
+        let name = link.name.as_ref().map_or_else(String::new, |name| format!(":{name}"));
+        format!("{}–{}{name}", node(link.a), node(link.b))
     };
     let flows = |flows: &mut dyn Iterator<Item = FlowId>| {
         let mut names: Vec<&str> = flows.map(|flow| scenario.flows[flow.index()].name.as_str()).collect();
