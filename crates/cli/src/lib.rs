@@ -20,6 +20,7 @@ mod optimum;
 mod out;
 mod passphrase;
 mod ping;
+mod plot;
 mod progress;
 mod put;
 mod record;
@@ -57,6 +58,7 @@ enum Command {
     Compare(compare::Args),
     Reproduce(reproduce::Args),
     Sweep(sweep::Args),
+    Plot(plot::Args),
     Optimum(optimum::Args),
     Lab(lab::Args),
     Import(import::Args),
@@ -88,6 +90,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Compare(of) => compare::compare(&of, &args[1..]),
         Command::Reproduce(of) => reproduce::reproduce(&of, &args[1..]),
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Plot(args) => plot::plot(&args).map(|()| ExitCode::SUCCESS),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
         Command::Lab(of) => lab::lab(&of, &args[1..]),
         Command::Import(args) => import::import(&args).map(|()| ExitCode::SUCCESS),

@@ -7,6 +7,9 @@ use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape, names};
 
 use crate::model::{Metric, Software};
 
+/// An end of an axis of a figure.
+const AXIS_END: Shape = Shape::Number(-1e15, 1e15);
+
 /// The format of a scenario.
 pub const FORMAT: Format = Format { sections: SECTIONS, keys: KEYS, find, of, list: "link" };
 
@@ -127,6 +130,12 @@ pub const SECTIONS: &[Section] = &[
         written: "[[axis]]",
         address: "axis.NAME=VALUE",
         meaning: "A parameter that the experiment sweeps. The values in the file are one point. `--set axis.NAME=VALUE` selects another point, and so does `--set` of the paths themselves.",
+    },
+    Section {
+        name: "figure",
+        written: "[[figure]]",
+        address: "",
+        meaning: "A figure of the paper. `weir reproduce` draws it from the runs, with the paper's axes.",
     },
     Section {
         name: "expectation",
@@ -672,6 +681,26 @@ pub const KEYS: &[Key] = &[
         "The values of the experiment. Another value also runs, as a point without expectations.",
     ),
     fixed("axis", "source", Shape::Source, NONE, SOURCE),
+    // figure
+    fixed("figure", "number", Shape::Text, REQUIRED, "Its number in the paper, such as `7(a)`."),
+    fixed("figure", "caption", Shape::Text, REQUIRED, "What it shows, in the paper's words."),
+    fixed("figure", "what", Shape::Text, REQUIRED, "The kind of figure, as in `weir plot --what`."),
+    fixed("figure", "metric", Shape::Texts, NONE, "The metrics, a panel each, as in `weir plot --metric`."),
+    fixed("figure", "by", Shape::Text, NONE, "What lines and bars are of, as in `weir plot --by`."),
+    fixed(
+        "figure",
+        "only",
+        Shape::Texts,
+        NONE,
+        "Schemes, classes, flows or links: the figure shows these alone.",
+    ),
+    fixed("figure", "window", Shape::Text, NONE, "The window, as in `weir plot --window`."),
+    fixed("figure", "axis", Shape::Text, NONE, "The axis of the experiment that a figure `axis` is over."),
+    fixed("figure", "x_from", AXIS_END, NONE, "The beginning of the horizontal axis, in s, bit/s or ms."),
+    fixed("figure", "x_to", AXIS_END, NONE, "Its end."),
+    fixed("figure", "y_from", AXIS_END, NONE, "The beginning of the vertical axis, in the unit of the metric."),
+    fixed("figure", "y_to", AXIS_END, NONE, "Its end."),
+    fixed("figure", "source", Shape::Source, NONE, SOURCE),
     // expectation
     fixed(
         "expectation",

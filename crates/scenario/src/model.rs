@@ -87,6 +87,8 @@ pub struct Scenario {
     pub expectations: Vec<Expectation>,
     /// Parameters that the experiment sweeps over.
     pub axes: Vec<Axis>,
+    /// The figures of the paper that `weir reproduce` draws.
+    pub figures: Vec<PaperFigure>,
     /// Every key that can be set with `--set`, with its value now and where that comes from.
     pub settings: Settings,
     /// What was left out because an override shortened the run; a line each, for people.
@@ -600,6 +602,31 @@ pub struct Axis {
     pub values: Vec<String>,
     /// The value that this scenario has; `None` if its paths differ or it is none of the values.
     pub current: Option<usize>,
+}
+
+/// A figure of the paper. Kinds, metrics and names are checked when it is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PaperFigure {
+    /// Its number in the paper, such as `7(a)`.
+    pub number: String,
+    /// What the paper's caption says.
+    pub caption: String,
+    /// The kind of figure, as in `weir plot --what`.
+    pub what: String,
+    /// The metrics, a panel each; empty for those of the kind.
+    pub metrics: Vec<String>,
+    /// What lines and bars are of; empty for the default.
+    pub by: String,
+    /// The schemes, classes, flows or links that it shows; empty for all.
+    pub only: Vec<String>,
+    /// The window, as in `weir plot --window`; empty for the default.
+    pub window: String,
+    /// The axis of the experiment that it is over; empty for the first.
+    pub axis: String,
+    /// The ends of the horizontal axis, in the unit of its data: s, bit/s, ms.
+    pub x: (Option<f64>, Option<f64>),
+    /// The ends of the vertical axis.
+    pub y: (Option<f64>, Option<f64>),
 }
 
 /// A key that can be set, as `--set PATH=VALUE`.

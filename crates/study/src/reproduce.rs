@@ -17,7 +17,6 @@ use crate::beside::Beside;
 use crate::error::StudyError;
 use crate::execute::Failure;
 use crate::optimum::ScenarioOptimum;
-use crate::papers;
 use crate::point::Point;
 use crate::program::{CommandLine, VERSION};
 use crate::run::{Elsewhere, Record, Run};
@@ -26,6 +25,7 @@ use crate::source::{Source, stem};
 use crate::store::RunStore;
 use crate::study::{PlannedRun, Study, union_of_axes};
 use crate::view::{Note, Outcome, View};
+use crate::{papers, plot};
 
 /// In place of a scheme's name: every scheme.
 const ALL: &str = "all";
@@ -220,6 +220,9 @@ impl View for Reproduction {
         };
         if let Some(dir) = dir {
             note(write_reproduction(&document, dir).map_err(StudyError::from));
+            for experiment in &self.experiments {
+                note(self.write_figures(experiment, store, dir));
+            }
         }
         Ok(Outcome::Reproduction(Box::new(document)))
     }
@@ -241,6 +244,40 @@ impl Reproduction {
         self.experiments.iter().map(|one| one.cases().len()).sum()
     }
 
+    /// Draws the figures of the paper that an experiment has: those that its runs can have.
+    fn write_figures(
+        &self,
+        experiment: &PaperExperiment,
+        store: &RunStore,
+        dir: &Path,
+    ) -> Result<(), StudyError> {
+        let scenario = &experiment.points[0].point.scenario;
+        if scenario.figures.is_empty() {
+            return Ok(());
+        }
+        let mut records = Vec::new();
+        for case in experiment.cases() {
+            let point: Vec<String> = case.point.point.set.iter().map(|set| value_of(set)).collect();
+            for run in case.runs(&self.request, self.with_series) {
+                let record = store.get(&run)?;
+                records
+                    .push((record.named(&Run::new(&case.point.point, case.scheme, run.seed)), point.clone()));
+            }
+        }
+        let folder = dir.join(FIGURES);
+        std::fs::create_dir_all(&folder).map_err(|error| StudyError::File { path: folder.clone(), error })?;
+        for one in plot::of_paper(scenario, records) {
+            let stem = format!("{}-fig-{}", papers::folder(&scenario.name, &[]), in_file_name(&one.number));
+            let figure = one.figure.map_err(|error| {
+                StudyError::Invalid(format!("{}, Fig. {}: {error}", scenario.name, one.number))
+            })?;
+            let drawing = weir_figure::draw(&figure, weir_figure::Width::OneColumn);
+            weir_results::write_atomically(&folder.join(format!("{stem}.svg")), drawing.svg())?;
+            weir_results::write_atomically(&folder.join(format!("{stem}.pdf")), drawing.pdf())?;
+        }
+        Ok(())
+    }
+
     fn experiment_row(
         &self,
         experiment: &PaperExperiment,
@@ -254,6 +291,19 @@ impl Reproduction {
         let shown = all.iter().filter(|(case, _)| case.is_stated);
         Ok(experiment.row(shown.map(|(case, runs)| case.row(runs, &all, self.with_series)).collect()))
     }
+}
+
+/// The folder of the figures, in the folder of the results.
+const FIGURES: &str = "figures";
+
+/// The value of a setting `axis.rate=10 Mb/s`.
+fn value_of(set: &str) -> String {
+    set.split_once('=').map_or("", |(_, value)| value).to_owned()
+}
+
+/// The number of a figure in the name of a file: `7(a)` is `7a`.
+fn in_file_name(number: &str) -> String {
+    number.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 // ---- What is run

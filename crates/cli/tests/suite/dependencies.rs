@@ -59,6 +59,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "weir-core",
             "weir-experiment",
+            "weir-figure",
             "weir-measure",
             "weir-optimum",
             "weir-results",

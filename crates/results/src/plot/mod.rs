@@ -212,6 +212,34 @@ impl FromStr for WindowChoice {
     }
 }
 
+/// The runs of a study's `runs.csv` that are complete: the names of its axes, and the key of each run with its values.
+///
+/// # Errors
+/// It is no such table.
+pub fn runs_of_table(text: &str) -> Result<(Vec<String>, Vec<(String, Vec<String>)>), PlotError> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let wrong = |error: csv::Error| PlotError(format!("runs.csv is no table of runs: {error}"));
+    let head: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
+    let place = |name: &str| {
+        let missing = || PlotError(format!("runs.csv has no column `{name}`"));
+        head.iter().position(|column| column == name).ok_or_else(missing)
+    };
+    let (key, error) = (place("key")?, place("error")?);
+    let between = place("variant")? + 1..place("seed")?;
+    // A column of an axis has one with its numbers behind it.
+    let is_number = |at: &usize| *at > between.start && head[*at].starts_with(&format!("{}.", head[at - 1]));
+    let axes: Vec<usize> = between.clone().filter(|at| !is_number(at)).collect();
+    let mut runs = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(wrong)?;
+        let cell = |at: usize| row.get(at).unwrap_or_default().to_owned();
+        if cell(error).is_empty() {
+            runs.push((cell(key), axes.iter().map(|at| cell(*at)).collect()));
+        }
+    }
+    Ok((axes.iter().map(|at| head[*at].clone()).collect(), runs))
+}
+
 /// Why there is no such figure, and what there is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlotError(pub String);

@@ -95,3 +95,12 @@ fn wrong_names_are_told_with_the_right_ones() {
     assert!("3:1".parse::<WindowChoice>().is_err() && "0".parse::<WindowChoice>().is_err());
     assert_eq!("500:600".parse(), Ok(WindowChoice::Between(500.0, 600.0)));
 }
+
+#[test]
+fn the_axes_of_a_study_are_between_its_schemes_and_its_seeds() {
+    let text = "key,study,scenario,scheme,variant,a.rate,a.rate.bps,b,seed,error\nk1,s,x,one,,5 Mb/s,5000000,7,1,\nk2,s,x,one,,5 Mb/s,5000000,7,2,failed\n";
+    let (axes, runs) = runs_of_table(text).unwrap();
+    assert_eq!(axes, ["a.rate", "b"]);
+    assert_eq!(runs, [("k1".to_owned(), vec!["5 Mb/s".to_owned(), "7".to_owned()])]);
+    assert!(runs_of_table("a,b\n").is_err());
+}

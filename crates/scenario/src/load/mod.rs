@@ -4,6 +4,7 @@ mod axes;
 mod checks;
 mod events;
 mod expectations;
+mod figures;
 mod flows;
 mod links;
 mod nodes;
@@ -277,6 +278,7 @@ impl<'a> Loader<'a> {
             scheme: &scheme,
         };
         let expectations = self.expectations(&subjects);
+        let figures = self.figures();
         Scenario {
             name: name.to_owned(),
             title,
@@ -294,6 +296,7 @@ impl<'a> Loader<'a> {
             windows: windows.into_iter().flatten().collect(),
             expectations,
             axes,
+            figures,
             settings,
             notes: self.notes,
             files: self.files.take(),

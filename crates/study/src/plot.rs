@@ -1,0 +1,259 @@
+//! Results on disk, and those of a reproduction, as figures have them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use weir_experiment::Experiment;
+use weir_measure::{RunDocument, Topology};
+use weir_results::ThinnedSeries;
+use weir_results::plot::{PlotError, PlotRequest, Plotted, PlottedRun, What, runs_of_table};
+use weir_scenario::{Event, PaperFigure, Scenario};
+
+use crate::error::StudyError;
+use crate::run::{Record, Request, Run};
+use crate::store::RUNS;
+
+/// Flows that begin at more times than this have no marks.
+const STARTS: usize = 6;
+/// The network of a study is that of so many of its points at most.
+const NETWORKS: usize = 32;
+
+/// The names of all schemes: the place of a scheme among them is the number of its style.
+pub fn scheme_styles() -> Vec<&'static str> {
+    weir_schemes::SCHEMES.iter().map(|entry| entry.name).collect()
+}
+
+/// Reads results: folders that `weir run`, `compare`, `sweep`, `lab` or `reproduce` wrote, or files in them.
+///
+/// # Errors
+/// There are no results, or they cannot be read.
+pub fn read_results(paths: &[PathBuf]) -> Result<Plotted, StudyError> {
+    let mut plotted = Plotted::default();
+    let mut networks = Networks::default();
+    for path in paths {
+        let dir = if path.is_file() { path.parent().unwrap_or(Path::new(".")) } else { path };
+        read_folder(dir, path, &mut plotted, &mut networks)?;
+    }
+    let scenarios: Vec<&str> = plotted.runs.iter().map(|run| run.document.scenario.as_str()).collect();
+    if let (Some(first), Some(other)) =
+        (scenarios.first(), scenarios.iter().find(|other| *other != &scenarios[0]))
+    {
+        return Err(StudyError::Invalid(format!(
+            "the results are of several scenarios, such as {first} and {other}: name a folder with one of them"
+        )));
+    }
+    Ok(plotted)
+}
+
+fn read_folder(
+    dir: &Path,
+    named: &Path,
+    plotted: &mut Plotted,
+    networks: &mut Networks,
+) -> Result<(), StudyError> {
+    if dir.join("run.json").is_file() {
+        plotted.runs.push(read_run(dir, networks)?);
+        return Ok(());
+    }
+    let mut runs = Vec::new();
+    if dir.join(RUNS).is_dir() {
+        let (axes, records) = read_records(dir)?;
+        if plotted.axes.is_empty() {
+            plotted.axes = axes;
+        }
+        for (record, point) in records {
+            runs.push(plotted_run(record, point, networks));
+        }
+    }
+    // The series of the runs with a report: by scheme, or by seed.
+    let mut folders: Vec<PathBuf> = match fs::read_dir(dir) {
+        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        Err(error) => return Err(StudyError::File { path: named.to_owned(), error }),
+    };
+    folders.sort();
+    for folder in folders.into_iter().filter(|folder| folder.join("run.json").is_file()) {
+        let read = read_run(&folder, networks)?;
+        let is_same = |run: &PlottedRun| {
+            let (a, b) = (&run.document, &read.document);
+            (&a.scheme, &a.variant, a.seed, &a.set) == (&b.scheme, &b.variant, b.seed, &b.set)
+        };
+        match runs.iter_mut().find(|run| is_same(run)) {
+            Some(run) => run.series = read.series,
+            None if dir.join(RUNS).is_dir() => {}
+            None => runs.push(read),
+        }
+    }
+    if runs.is_empty() {
+        return Err(StudyError::Invalid(format!(
+            "there are no results in {}: it is no folder that `weir run`, `compare`, `sweep`, `lab` or `reproduce` wrote with --out",
+            named.display()
+        )));
+    }
+    plotted.runs.extend(runs);
+    Ok(())
+}
+
+/// The run of a folder, with its series.
+fn read_run(dir: &Path, networks: &mut Networks) -> Result<PlottedRun, StudyError> {
+    let path = dir.join("run.json");
+    let bytes = fs::read(&path).map_err(|error| StudyError::File { path: path.clone(), error })?;
+    let document: RunDocument = serde_json::from_slice(&bytes).map_err(|error| {
+        StudyError::Record(format!("{} is no document of a run: {error}", path.display()))
+    })?;
+    let series = weir_results::read_series(&document, dir).unwrap_or_default();
+    let request = Request {
+        name: document.scenario.clone(),
+        text: document.scenario_text.clone(),
+        set: document.set.clone(),
+        scheme: document.scheme.clone(),
+        seed: document.seed,
+        windows: Vec::new(),
+        files: Vec::new(),
+        world: None,
+    };
+    let (topology, events) = networks.of(&request);
+    Ok(PlottedRun { document, series, topology, events, point: Vec::new() })
+}
+
+/// Kept runs, each with the values of the axes.
+type Records = Vec<(Record, Vec<String>)>;
+
+/// The kept runs of a study, and the names of its axes: those that its table of runs has.
+fn read_records(dir: &Path) -> Result<(Vec<String>, Records), StudyError> {
+    let path = dir.join("runs.csv");
+    let text = fs::read_to_string(&path).map_err(|error| StudyError::File { path, error })?;
+    let (axes, listed) = runs_of_table(&text).map_err(|error| StudyError::Invalid(error.to_string()))?;
+    let record = |(key, point): (String, Vec<String>)| {
+        let bytes = fs::read(dir.join(RUNS).join(format!("{key}.json"))).ok()?;
+        Some((Record::from_bytes(&bytes).ok()?, point))
+    };
+    Ok((axes, listed.into_iter().filter_map(record).collect()))
+}
+
+fn plotted_run(record: Record, point: Vec<String>, networks: &mut Networks) -> PlottedRun {
+    let (topology, events) = networks.of(&record.request);
+    let series = record.series.as_ref().and_then(ThinnedSeries::series).unwrap_or_default();
+    PlottedRun { document: record.document, series, topology, events, point }
+}
+
+/// The networks and events of scenarios, each made once.
+#[derive(Default)]
+struct Networks {
+    known: BTreeMap<(String, Vec<String>), (Topology, Vec<(f64, String)>)>,
+}
+
+impl Networks {
+    /// Those of a run; empty if its scenario cannot be read, or if there are too many.
+    fn of(&mut self, request: &Request) -> (Topology, Vec<(f64, String)>) {
+        let key = (request.text.clone(), request.set.clone());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        if self.known.len() >= NETWORKS || request.text.is_empty() {
+            return Default::default();
+        }
+        let request = Request { world: None, ..request.clone() };
+        let run = request.run().ok();
+        let known = run.map_or_else(Default::default, |run| {
+            let topology = run.experiment().map(|experiment: Experiment| experiment.topology());
+            (topology.unwrap_or_default(), events(&run))
+        });
+        self.known.insert(key, known.clone());
+        known
+    }
+}
+
+/// What happens in a run, and when, s.
+fn events(run: &Run) -> Vec<(f64, String)> {
+    let scenario = &*run.point.scenario;
+    let link = |id: weir_scenario::LinkId| {
+        let link = &scenario.links[id.0];
+        format!("{}-{}", scenario.nodes[link.a.0].name, scenario.nodes[link.b.0].name)
+    };
+    let node = |id: weir_scenario::NodeId| scenario.nodes[id.0].name.clone();
+    let mut events: Vec<(f64, String)> = Vec::new();
+    for event in &scenario.events {
+        let text = match &event.what {
+            Event::FlowSource { flows, .. } => {
+                let flow = flows.first().and_then(|flow| scenario.flows.get(flow.0));
+                format!("{} changes", flow.map_or("", |flow| &flow.name))
+            }
+            Event::LinkRate { link: id, rate } => format!("{} {}", link(*id), rate[0]),
+            Event::LinkDelay { link: id, delay } => format!("{} {}", link(*id), delay[0]),
+            Event::LinkLoss { link: id, loss } => format!("{} loses {} %", link(*id), loss * 100.0),
+            Event::LinkLossBurst { link: id, .. } => format!("{} loses in bursts", link(*id)),
+            Event::LinkJitter { link: id, .. } => format!("{} jitters", link(*id)),
+            Event::LinkDown { link: id } => format!("{} down", link(*id)),
+            Event::LinkUp { link: id } => format!("{} up", link(*id)),
+            Event::NodeDown { node: id } => format!("{} down", node(*id)),
+            Event::NodeUp { node: id } => format!("{} up", node(*id)),
+            Event::FlowProducers { .. } => "producer moves".to_owned(),
+            Event::NodeCacheRatio { node: id, ratio } => format!("{} has {} %", node(*id), ratio * 100.0),
+        };
+        events.push((event.at.as_nanos() as f64 / 1e9, text));
+    }
+    let mut starts: Vec<(f64, String)> = Vec::new();
+    for flow in &scenario.flows {
+        for (at, what) in [(Some(flow.start), "starts"), (flow.stop, "stops")] {
+            let at = at.map_or(0.0, |at| at.as_nanos() as f64 / 1e9);
+            let text = format!("{} {what}", flow.name);
+            if at > 0.0 && !starts.iter().any(|(_, other)| *other == text) {
+                starts.push((at, text));
+            }
+        }
+    }
+    if starts.len() <= STARTS {
+        events.extend(starts);
+    }
+    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // At one time there is one mark.
+    events.dedup_by(|a, b| a.0 == b.0);
+    events
+}
+
+/// What `weir plot` would be asked for to have a figure of a paper.
+///
+/// # Errors
+/// There is no such kind.
+pub fn plot_request(figure: &PaperFigure) -> Result<PlotRequest, PlotError> {
+    let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    Ok(PlotRequest {
+        what: Some(figure.what.parse::<What>()?),
+        metrics: figure.metrics.clone(),
+        by: some(&figure.by).map(|by| by.parse()).transpose()?,
+        only: figure.only.clone(),
+        window: some(&figure.window).map(|window| window.parse()).transpose()?,
+        axis: some(&figure.axis),
+        range_x: figure.x,
+        range_y: figure.y,
+        title: Some(format!("Fig. {}: {}", figure.number, figure.caption)),
+        ..PlotRequest::default()
+    })
+}
+
+/// A figure of a paper, made of the runs of a reproduction.
+pub(crate) struct OfPaper {
+    /// Its number.
+    pub number: String,
+    /// The figure, or why there is none.
+    pub figure: Result<weir_figure::Figure, PlotError>,
+}
+
+/// The figures of a paper that a scenario has, of these runs.
+pub(crate) fn of_paper(scenario: &Scenario, records: Vec<(Record, Vec<String>)>) -> Vec<OfPaper> {
+    if scenario.figures.is_empty() {
+        return Vec::new();
+    }
+    let mut networks = Networks::default();
+    let runs = records.into_iter().map(|(record, point)| plotted_run(record, point, &mut networks)).collect();
+    let axes = scenario.axes.iter().map(|axis| axis.name.clone()).collect();
+    let plotted = Plotted { runs, axes };
+    let styles = scheme_styles();
+    let of = |figure: &PaperFigure| OfPaper {
+        number: figure.number.clone(),
+        figure: plot_request(figure)
+            .and_then(|request| weir_results::plot::figure(&plotted, &request, &styles)),
+    };
+    scenario.figures.iter().map(of).collect()
+}
