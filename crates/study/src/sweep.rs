@@ -422,8 +422,7 @@ pub struct Estimate {
 
 /// The styles of some schemes in figures, by their places in the list of all.
 pub(crate) fn styles<'a>(schemes: impl IntoIterator<Item = &'a str>) -> Vec<StyleRow> {
-    let all: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
-    styles_of(schemes, &all)
+    styles_of(schemes, &scheme_styles())
 }
 
 /// The schemes that are meant: `all` is every scheme.
