@@ -422,7 +422,7 @@ pub struct Estimate {
 
 /// The styles of some schemes in figures, by their places in the list of all.
 pub(crate) fn styles<'a>(schemes: impl IntoIterator<Item = &'a str>) -> Vec<StyleRow> {
-    styles_of(schemes, &scheme_styles())
+    styles_of(schemes, &crate::plot::scheme_styles())
 }
 
 /// The schemes that are meant: `all` is every scheme.
