@@ -8,6 +8,7 @@ from typing import Any, final
 import pandas
 import polars
 import pyarrow
+from matplotlib.figure import Figure
 from typing_extensions import CapsuleType
 
 __all__ = [
@@ -343,6 +344,34 @@ class Result:
     def json(self) -> str:
         """The document of the run as JSON text."""
 
+    def plot(
+        self,
+        what: str | None = None,
+        *,
+        metric: str | list[str] | None = None,
+        by: str | None = None,
+        only: str | list[str] | None = None,
+        window: str | None = None,
+        x: str | None = None,
+        log: str | list[str] | None = None,
+        columns: int = 1,
+        title: str | None = None,
+    ) -> Figure:
+        """A figure of matplotlib, with the data and styles of `weir plot`: `pip install 'ndn-weir[figures]'`.
+
+        :param what: the kind: `series`, `bars`, `scatter`, `axis`, `cdf`, `ccdf`, `completion`, `fairness` or `topology`; by
+            default the one that shows most
+        :param metric: a metric, or several with a panel each
+        :param by: what lines and bars are of: `class`, `group`, `flow`, `scheme` or `link`
+        :param only: names of schemes, classes, groups, flows or links
+        :param window: its number, its ends such as `20:120`, or `run`
+        :param x: the axis of a sweep
+        :param log: `x`, `y` or both
+        :param columns: the width in columns of a paper, 1 or 2
+
+        Raises `weir.WeirError` if the results have no such figure; it says which they have.
+        """
+
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Writes the report, one HTML page with all in it, and returns its path."""
 
@@ -461,6 +490,34 @@ class Study:
     @property
     def document(self) -> dict[str, Any]:
         """The document with means and intervals: what the command prints with `--json`."""
+
+    def plot(
+        self,
+        what: str | None = None,
+        *,
+        metric: str | list[str] | None = None,
+        by: str | None = None,
+        only: str | list[str] | None = None,
+        window: str | None = None,
+        x: str | None = None,
+        log: str | list[str] | None = None,
+        columns: int = 1,
+        title: str | None = None,
+    ) -> Figure:
+        """A figure of matplotlib, with the data and styles of `weir plot`: `pip install 'ndn-weir[figures]'`.
+
+        :param what: the kind: `series`, `bars`, `scatter`, `axis`, `cdf`, `ccdf`, `completion`, `fairness` or `topology`; by
+            default the one that shows most
+        :param metric: a metric, or several with a panel each
+        :param by: what lines and bars are of: `class`, `group`, `flow`, `scheme` or `link`
+        :param only: names of schemes, classes, groups, flows or links
+        :param window: its number, its ends such as `20:120`, or `run`
+        :param x: the axis of a sweep
+        :param log: `x`, `y` or both
+        :param columns: the width in columns of a paper, 1 or 2
+
+        Raises `weir.WeirError` if the results have no such figure; it says which they have.
+        """
 
     def json(self) -> str:
         """The document as JSON text."""

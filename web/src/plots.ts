@@ -527,7 +527,8 @@ export class Board {
     const after = this.times.findIndex((t) => t > to);
     const end = after < 0 ? this.times.length : after;
     // The steps that are read, whose ends are known no finer.
-    const { start, step } = this.range;
+    const { start } = this.range;
+    const step = this.times.length > 1 ? this.times[1]! - this.times[0]! : this.range.step;
     const edge = (index: number) => steps(start + Math.max(0, index) * step, step);
     const weighted = this.panels.filter((panel) => panel.weight).map((panel) => `${panel.title.toLowerCase()}: over all Data`);
     const over = ` (${[...weighted, "counts: sum"].join("; ")})`;

@@ -774,9 +774,11 @@ describe("pages over many runs", () => {
       assert.notEqual(await first(), ofClass);
       assert.deepEqual(await page.locator("#board-schemes .readings tbody th").allInnerTexts(), schemes);
       const steps = () => page.evaluate(() => window.weirCompare.plots.get("schemes.goodput").data[0].length);
+      assert.match(await page.locator("#board-schemes caption").textContent(), /over 0 to 40 s$/);
       const [few, lost] = [await steps(), await page.evaluate(() => window.weirCompare.plots.get("schemes.lost")?.data[2].reduce((a, b) => a + b))];
       await page.getByLabel("Length of a step").selectOption({ index: 0 });
       assert.equal(await steps(), 400);
+      assert.match(await page.locator("#board-schemes caption").textContent(), /over 0 to 40 s$/);
       assert.ok(few < 400);
       assert.equal(await page.evaluate(() => window.weirCompare.plots.get("schemes.lost")?.data[2].reduce((a, b) => a + b)), lost);
     }));

@@ -191,6 +191,8 @@ fn ends(axis: &Axis, data: Extent) -> (f64, f64) {
         (low, high) = match (from, to) {
             (Some(low), _) => (low, low + beside),
             (None, Some(high)) => (high - beside, high),
+            // Nothing but zeros.
+            (None, None) if low == 0.0 && high == 0.0 => (0.0, 1.0),
             (None, None) => (low - beside, high + beside),
         };
     }
@@ -222,7 +224,7 @@ fn step(least: f64) -> f64 {
 /// A number with the digits that steps of this size need.
 fn number(x: f64, step: f64, largest: f64) -> String {
     let x = if x.abs() < step * 1e-6 { 0.0 } else { x };
-    if largest >= 1e6 || largest < 1e-4 {
+    if !(1e-4..1e6).contains(&largest) {
         return scientific(x, step);
     }
     let digits = (-libm::log10(step * 1.000_001).floor()).clamp(0.0, 12.0) as usize;
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(of(1.0, 10.0, false), (0.0, 10.0));
         assert_eq!(of(9.0, 10.0, false), (9.0, 10.0));
         assert_eq!(of(0.0, 100.0, true), (0.0, 106.0));
-        assert_eq!(of(0.0, 0.0, true), (-1.0, 1.0));
+        assert_eq!(of(0.0, 0.0, true), (0.0, 1.0));
         assert_eq!(of(4.0, 4.0, false), (2.0, 6.0));
     }
 

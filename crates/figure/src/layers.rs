@@ -217,7 +217,7 @@ fn markers_on(to: &mut Drawing, frame: &Frame<'_>, places: &[Option<(f64, f64)>]
     }
     const SHOWN: usize = 5;
     let [left, _, width, _] = frame.area;
-    let shift = f64::from(style % 16) / 16.0;
+    let shift = f64::from(5 * style % 16) / 16.0;
     for k in 0..SHOWN {
         let wanted = left + width * (k as f64 + shift) / SHOWN as f64;
         let after =

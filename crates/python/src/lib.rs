@@ -11,6 +11,7 @@ mod lab;
 mod law;
 mod listing;
 mod optimum;
+mod plot;
 mod result;
 mod run;
 mod scenario;

@@ -11,6 +11,7 @@ use weir_measure::{
 use weir_results::write_html;
 
 use crate::errors::WeirError;
+use crate::plot::{self, Texts, Wanted};
 use crate::series;
 use crate::table::{Columns, Table, escaped};
 
@@ -290,6 +291,26 @@ impl Result {
     /// The document of the run as JSON text.
     fn json(&self) -> String {
         to_json(&self.report.document)
+    }
+
+    /// A figure of matplotlib: the same as of `weir plot`.
+    #[pyo3(signature = (what=None, *, metric=None, by=None, only=None, window=None, x=None, log=None, columns=1, title=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn plot(
+        &self,
+        py: Python<'_>,
+        what: Option<String>,
+        metric: Option<Texts>,
+        by: Option<String>,
+        only: Option<Texts>,
+        window: Option<String>,
+        x: Option<String>,
+        log: Option<Texts>,
+        columns: u8,
+        title: Option<String>,
+    ) -> PyResult<Py<PyAny>> {
+        let wanted = Wanted { what, metric, by, only, window, x, log, title };
+        plot::plot(py, &weir_study::plotted_report(&self.report), wanted, columns)
     }
 
     /// Writes the report, one HTML page with all in it, and returns its path.

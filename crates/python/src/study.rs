@@ -22,6 +22,7 @@ use weir_study::{
 
 use crate::cluster;
 use crate::errors::{WeirError, study_error};
+use crate::plot::{self, Texts, Wanted};
 use crate::scenario::{self, Scenario};
 use crate::table::{Columns, Table};
 
@@ -316,6 +317,26 @@ impl Study {
     #[getter]
     fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
+    }
+
+    /// A figure of matplotlib: the same as of `weir plot`.
+    #[pyo3(signature = (what=None, *, metric=None, by=None, only=None, window=None, x=None, log=None, columns=1, title=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn plot(
+        &self,
+        py: Python<'_>,
+        what: Option<String>,
+        metric: Option<Texts>,
+        by: Option<String>,
+        only: Option<Texts>,
+        window: Option<String>,
+        x: Option<String>,
+        log: Option<Texts>,
+        columns: u8,
+        title: Option<String>,
+    ) -> PyResult<Py<PyAny>> {
+        let wanted = Wanted { what, metric, by, only, window, x, log, title };
+        plot::plot(py, &weir_study::plotted_study(self.view.study(), &self.store), wanted, columns)
     }
 
     /// Every figure of every run: a row for each, with the run, the window, the object, the metric, the unit and the value.

@@ -10,7 +10,8 @@ use crate::read::ScenarioItem;
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
-const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
+const LISTS: &[&str] =
+    &["node", "link", "medium", "flow", "route", "event", "window", "axis", "figure", "expectation"];
 const TABLES: &[&str] = &["scheme", "defaults", "routing", "generate"];
 
 /// Refuses unknown keys at the top and sections of the wrong kind; one of these is a gap.

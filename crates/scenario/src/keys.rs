@@ -683,6 +683,7 @@ pub const KEYS: &[Key] = &[
     fixed("axis", "source", Shape::Source, NONE, SOURCE),
     // figure
     fixed("figure", "number", Shape::Text, REQUIRED, "Its number in the paper, such as `7(a)`."),
+    fixed("figure", "emulated_number", Shape::Text, NONE, "The number of its counterpart in the paper's emulated network."),
     fixed("figure", "caption", Shape::Text, REQUIRED, "What it shows, in the paper's words."),
     fixed("figure", "what", Shape::Text, REQUIRED, "The kind of figure, as in `weir plot --what`."),
     fixed("figure", "metric", Shape::Texts, NONE, "The metrics, a panel each, as in `weir plot --metric`."),

@@ -609,6 +609,8 @@ pub struct Axis {
 pub struct PaperFigure {
     /// Its number in the paper, such as `7(a)`.
     pub number: String,
+    /// The number of its counterpart in the paper's emulated network; empty for none.
+    pub emulated_number: String,
     /// What the paper's caption says.
     pub caption: String,
     /// The kind of figure, as in `weir plot --what`.

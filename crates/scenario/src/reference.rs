@@ -10,7 +10,8 @@ use weir_packet::signal::ServiceClass;
 use crate::keys::{self, HANDED_ON, SECTIONS};
 use crate::model::Metric;
 
-const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
+const LISTS: &[&str] =
+    &["node", "link", "medium", "flow", "route", "event", "window", "axis", "figure", "expectation"];
 
 /// The reference of all keys, as Markdown: a heading and a table for each table of the format, then
 /// the metrics.

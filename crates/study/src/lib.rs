@@ -40,7 +40,7 @@ pub use error::StudyError;
 pub use execute::{Event, Executed, Failure, Schedule, Threads, Watch};
 pub use optimum::ScenarioOptimum;
 pub use optimum_document::OptimumRequest;
-pub use plot::{plot_request, read_results, scheme_styles};
+pub use plot::{plot_request, plotted_report, plotted_study, read_results, scheme_styles};
 pub use point::Point;
 pub use program::{COMMIT, CommandLine, SOURCES, VERSION, window_text};
 pub use reproduce::{ReproduceRequest, Reproduction, reproduction_name};

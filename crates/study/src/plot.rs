@@ -5,14 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use weir_experiment::Experiment;
-use weir_measure::{RunDocument, Topology};
+use weir_measure::{Report, RunDocument, Topology};
 use weir_results::ThinnedSeries;
 use weir_results::plot::{PlotError, PlotRequest, Plotted, PlottedRun, What, runs_of_table};
 use weir_scenario::{Event, PaperFigure, Scenario};
 
 use crate::error::StudyError;
 use crate::run::{Record, Request, Run};
-use crate::store::RUNS;
+use crate::store::{RUNS, RunStore};
+use crate::study::{PlannedRun, Study};
 
 /// Flows that begin at more times than this have no marks.
 const STARTS: usize = 6;
@@ -102,16 +103,7 @@ fn read_run(dir: &Path, networks: &mut Networks) -> Result<PlottedRun, StudyErro
         StudyError::Record(format!("{} is no document of a run: {error}", path.display()))
     })?;
     let series = weir_results::read_series(&document, dir).unwrap_or_default();
-    let request = Request {
-        name: document.scenario.clone(),
-        text: document.scenario_text.clone(),
-        set: document.set.clone(),
-        scheme: document.scheme.clone(),
-        seed: document.seed,
-        windows: Vec::new(),
-        files: Vec::new(),
-        world: None,
-    };
+    let request = request_of(&document);
     let (topology, events) = networks.of(&request);
     Ok(PlottedRun { document, series, topology, events, point: Vec::new() })
 }
@@ -129,6 +121,45 @@ fn read_records(dir: &Path) -> Result<(Vec<String>, Records), StudyError> {
         Some((Record::from_bytes(&bytes).ok()?, point))
     };
     Ok((axes, listed.into_iter().filter_map(record).collect()))
+}
+
+/// What determines the run of a document, if it has the scenario's text.
+fn request_of(document: &RunDocument) -> Request {
+    Request {
+        name: document.scenario.clone(),
+        text: document.scenario_text.clone(),
+        set: document.set.clone(),
+        scheme: document.scheme.clone(),
+        seed: document.seed,
+        windows: Vec::new(),
+        files: Vec::new(),
+        world: None,
+    }
+}
+
+/// The result of one run, as figures have it.
+pub fn plotted_report(report: &Report) -> Plotted {
+    let request = request_of(&report.document);
+    let (_, events) = Networks::default().of(&request);
+    let run = PlottedRun {
+        document: report.document.clone(),
+        series: report.series.clone(),
+        topology: report.topology.clone(),
+        events,
+        point: Vec::new(),
+    };
+    Plotted { runs: vec![run], axes: Vec::new() }
+}
+
+/// The runs of a study, as figures have them.
+pub fn plotted_study(study: &Study, store: &RunStore) -> Plotted {
+    let mut networks = Networks::default();
+    let run = |planned: &PlannedRun| {
+        let point = planned.point.iter().map(|value| value.clone().unwrap_or_default()).collect();
+        Some(plotted_run(store.find(&planned.run)?, point, &mut networks))
+    };
+    let runs = study.runs().iter().filter_map(run).collect();
+    Plotted { runs, axes: study.axes().iter().map(|axis| axis.key.clone()).collect() }
 }
 
 fn plotted_run(record: Record, point: Vec<String>, networks: &mut Networks) -> PlottedRun {
@@ -240,20 +271,52 @@ pub(crate) struct OfPaper {
     pub figure: Result<weir_figure::Figure, PlotError>,
 }
 
-/// The figures of a paper that a scenario has, of these runs.
-pub(crate) fn of_paper(scenario: &Scenario, records: Vec<(Record, Vec<String>)>) -> Vec<OfPaper> {
-    if scenario.figures.is_empty() {
-        return Vec::new();
-    }
+/// The figures of a paper that a scenario has, of these runs. A run has its series from the folder of its report, if that is there.
+pub(crate) fn of_paper(
+    scenario: &Scenario,
+    records: Vec<(Record, Vec<String>, Option<PathBuf>)>,
+    is_emulated: bool,
+) -> Vec<OfPaper> {
     let mut networks = Networks::default();
-    let runs = records.into_iter().map(|(record, point)| plotted_run(record, point, &mut networks)).collect();
+    let mut runs = Vec::new();
+    for (record, point, report) in records {
+        let mut run = plotted_run(record, point, &mut networks);
+        if let Some(series) = report.and_then(|dir| weir_results::read_series(&run.document, dir).ok()) {
+            run.series = series;
+        }
+        runs.push(run);
+    }
     let axes = scenario.axes.iter().map(|axis| axis.name.clone()).collect();
     let plotted = Plotted { runs, axes };
     let styles = scheme_styles();
-    let of = |figure: &PaperFigure| OfPaper {
-        number: figure.number.clone(),
-        figure: plot_request(figure)
-            .and_then(|request| weir_results::plot::figure(&plotted, &request, &styles)),
+    let named = |figure: &PaperFigure| PaperFigure {
+        number: if is_emulated { figure.emulated_number.clone() } else { figure.number.clone() },
+        ..figure.clone()
     };
-    scenario.figures.iter().map(of).collect()
+    let of = |figure: PaperFigure| OfPaper {
+        figure: plot_request(&figure)
+            .and_then(|request| weir_results::plot::figure(&plotted, &request, &styles)),
+        number: figure.number,
+    };
+    scenario.figures.iter().map(named).filter(|figure| !figure.number.is_empty()).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+
+    #[test]
+    fn every_figure_of_a_paper_has_a_kind_and_metrics_that_are_there() {
+        let mut count = 0;
+        for name in crate::papers::all_experiments() {
+            let scenario = Source::find(&name).unwrap().read(&[]).unwrap();
+            for figure in &scenario.figures {
+                plot_request(figure)
+                    .unwrap_or_else(|error| panic!("{name}, Fig. {}: {error}", figure.number));
+                count += 1;
+            }
+        }
+        assert!(count > 60, "{count} figures");
+    }
 }

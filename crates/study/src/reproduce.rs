@@ -221,7 +221,7 @@ impl View for Reproduction {
         if let Some(dir) = dir {
             let mut figures = Vec::new();
             for experiment in &self.experiments {
-                note(self.write_figures(experiment, store, dir, &mut figures));
+                note(self.write_figures(experiment, store, dir, note, &mut figures));
             }
             note(write_reproduction_with(&document, &figures, dir).map_err(StudyError::from));
         }
@@ -252,6 +252,7 @@ impl Reproduction {
         experiment: &PaperExperiment,
         store: &RunStore,
         dir: &Path,
+        note: Note<'_>,
         drawn: &mut Vec<PaperFigure>,
     ) -> Result<(), StudyError> {
         let scenario = &experiment.points[0].point.scenario;
@@ -263,17 +264,25 @@ impl Reproduction {
             let point: Vec<String> = case.point.point.set.iter().map(|set| value_of(set)).collect();
             for run in case.runs(&self.request, self.with_series) {
                 let record = store.get(&run)?;
-                records
-                    .push((record.named(&Run::new(&case.point.point, case.scheme, run.seed)), point.clone()));
+                let named = Run::new(&case.point.point, case.scheme, run.seed);
+                let report = run.with_series.then(|| dir.join(&case.folder));
+                records.push((record.named(&named), point.clone(), report));
             }
         }
         let folder = dir.join(FIGURES);
         std::fs::create_dir_all(&folder).map_err(|error| StudyError::File { path: folder.clone(), error })?;
-        for one in plot::of_paper(scenario, records) {
+        for one in plot::of_paper(scenario, records, self.request.emulates) {
             let stem = format!("{}-fig-{}", papers::folder(&scenario.name, &[]), in_file_name(&one.number));
-            let figure = one.figure.map_err(|error| {
-                StudyError::Invalid(format!("{}, Fig. {}: {error}", scenario.name, one.number))
-            })?;
+            let figure = match one.figure {
+                Ok(figure) => figure,
+                Err(error) => {
+                    note(Err(StudyError::Invalid(format!(
+                        "{}, Fig. {}: {error}",
+                        scenario.name, one.number
+                    ))));
+                    continue;
+                }
+            };
             let drawing = weir_figure::draw(&figure, weir_figure::Width::OneColumn);
             weir_results::write_atomically(&folder.join(format!("{stem}.svg")), drawing.svg())?;
             weir_results::write_atomically(&folder.join(format!("{stem}.pdf")), drawing.pdf())?;

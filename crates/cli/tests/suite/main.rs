@@ -10,6 +10,7 @@ mod docs;
 mod golden;
 mod key;
 mod many;
+mod plot;
 mod qsccp_optimum;
 mod sweep;
 mod trace;

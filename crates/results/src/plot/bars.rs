@@ -102,7 +102,13 @@ pub(super) fn bars(view: &View<'_>) -> Result<Figure, PlotError> {
         let x = Axis { scale: Scale::Categories, categories, ..Axis::default() };
         let object =
             if is_one && objects[0] != TOGETHER { format!(" of {}", objects[0]) } else { String::new() };
-        let y = plain_axis(&(label(metric.name) + &object), metric.unit.unwrap_or_default());
+        let mut y = plain_axis(&(label(metric.name) + &object), metric.unit.unwrap_or_default());
+        let is_below =
+            |layer: &Layer| matches!(&layer.shape, Shape::Bars { y, .. } if y.iter().any(|y| *y < 0.0));
+        if !layers.iter().any(is_below) {
+            // An interval may reach below what can be.
+            y.range.0 = Some(0.0);
+        }
         figure.panels.push(Panel { x, y, layers, ..Panel::default() });
     }
     if has_legend {

@@ -289,8 +289,9 @@ pub(super) fn series(view: &View<'_>) -> Result<Figure, PlotError> {
         }
         if panels.len() > 1 && top.is_finite() {
             figure.across = 2;
-            panels.iter_mut().for_each(|panel| panel.y.range = (Some(0.0), Some(1.05 * top)));
+            panels.iter_mut().for_each(|panel| panel.y.range.1 = Some(1.05 * top).filter(|top| *top > 0.0));
         }
+        panels.iter_mut().for_each(|panel| panel.y.range.0 = Some(0.0));
         for panel in &panels {
             add_legend(&mut figure.legend, legend_of(&panel.layers));
         }

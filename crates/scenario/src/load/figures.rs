@@ -23,6 +23,7 @@ impl Loader<'_> {
         let ends = |from, to| Ok((item.opt_number(from)?, item.opt_number(to)?));
         Ok(PaperFigure {
             number: item.text("number")?,
+            emulated_number: text("emulated_number")?,
             caption: item.text("caption")?,
             what: item.text("what")?,
             metrics: texts("metric")?,
