@@ -591,7 +591,9 @@ pub struct PaperFigure {
 /// Figures side by side, each with its number; nothing without figures.
 fn figures_html<'a>(figures: impl Iterator<Item = &'a PaperFigure>) -> String {
     let figure = |one: &PaperFigure| {
-        let (number, title) = (escaped(&one.number), escaped(&one.title));
+        // A figure's title may begin with its number.
+        let title = one.title.strip_prefix(&format!("Fig. {}: ", one.number)).unwrap_or(&one.title);
+        let (number, title) = (escaped(&one.number), escaped(title));
         format!(
             "<figure><div role=\"img\" aria-label=\"Figure {number}: {title}\">{}</div><figcaption>Fig. {number}: {title}</figcaption></figure>\n",
             one.svg
@@ -748,7 +750,7 @@ mod tests {
         let figure = |scenario: &str, number: &str| PaperFigure {
             scenario: scenario.to_owned(),
             number: number.to_owned(),
-            title: "goodput & <delay>".to_owned(),
+            title: format!("Fig. {number}: goodput & <delay>"),
             svg: format!("<svg id=\"drawn-{number}\"></svg>"),
         };
         let page = document.html_with(&[figure("sample/single", "9"), figure("sample/swept", "8")]);
