@@ -124,7 +124,16 @@ export interface RunDocument extends Rows {
   /** The part of the Data, 0 to 1. */
   data_thrown_away: number | null;
   windows: (Rows & { from_s: number; to_s: number })[];
+  /** What the scenario changes while it runs; left out if nothing. */
+  changes?: { at_s: number; what: string }[];
   expectations: Expectation[];
+}
+
+/** What a part of the run came to. */
+export interface Headline {
+  when: string;
+  figures: { name: string; value: string; note: string }[];
+  sentence: string;
 }
 
 /** A series: a number where it never changes, null for none at all, or base64 of 32-bit floats. */
@@ -152,7 +161,7 @@ export interface LinkColumns {
   drops: Column;
 }
 
-/** Cumulative distributions of one quantity over the whole run. */
+/** Cumulative distributions of one quantity over a part of the run. */
 export interface Curves {
   what: string;
   unit: string;
@@ -171,12 +180,15 @@ export interface Page {
   /** How many there are, of which the page may have only some. */
   totals: { nodes: number; edges: number; flows: number; links: number; by_flow: boolean };
   verdicts: { kind: string; stated: string; measured: string; tolerance: string }[];
+  /** Of the whole run, then of each window. */
+  headlines: Headline[];
   time: { step_s: number; points: number; merged: number };
   /** Beside the rows of the document; null for what is not plotted. */
   flows: (FlowColumns | null)[];
   classes: TrafficColumns[];
   links: (LinkColumns | null)[];
-  distributions: Curves[];
+  /** Of the whole run, then of each window; empty where a part has none. */
+  distributions: Curves[][];
   nodes: { name: string; role: "consumer" | "router" | "producer" | "peer"; x: number; y: number }[];
   /** Among them the pairs of stations of each medium, which is its place among those. */
   edges: { from: string; to: string; rate_bps: number; delay_ms: number; medium: number | null }[];

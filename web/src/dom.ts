@@ -83,3 +83,24 @@ export function select(
   list.addEventListener("change", () => onChoose(list.value));
   return list;
 }
+
+/** Opens what is folded for the paper, and what a link of the page leads to. */
+export function openFolded(): void {
+  const target = () => {
+    const at = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+    const fold = at?.querySelector<HTMLDetailsElement>(":scope > details");
+    if (!at || !fold) return;
+    fold.open = true;
+    at.scrollIntoView();
+  };
+  window.addEventListener("hashchange", target);
+  target();
+  let opened: HTMLDetailsElement[] = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+    for (const one of opened) one.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
+  });
+}

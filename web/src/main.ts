@@ -5,9 +5,11 @@ import "./base.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
 import { type ClassRow, type DropRow, type Expectation, type FlowRow, type LinkRow, type NodeRow, type RequestRow, type Rows, readPage, unpack } from "./data";
-import { choice, h, section, select } from "./dom";
-import { count, large, millis, percent, rate, seconds, significant } from "./format";
-import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
+import { curveName, distributionBoard, isSpread, QUANTITIES, scaleChoice } from "./distributions";
+import { choice, h, openFolded, section, select } from "./dom";
+import { count, large, millis, percent, rate, seconds } from "./format";
+import { Board, common, type Line, markList, type Panel, TimeRange, drawn } from "./plots";
+import { file, fileName } from "./save";
 import { type Column, table } from "./tables";
 import { classColour, dash, paletteColour, startTheme, themeButton } from "./theme";
 import { directions, network, rowsOnMedium } from "./topology";
@@ -15,8 +17,8 @@ import { controlPanels, controlValues, resetButton, trafficPanels, trafficValues
 
 declare global {
   interface Window {
-    /** What is drawn, for tests and for the curious: plots by name, and the network. */
-    weirReport: { plots: typeof drawn; range: TimeRange; network: cytoscape.Core | null };
+    /** What is drawn, for tests and for the curious: plots by name, the network, and what draws files. */
+    weirReport: { plots: typeof drawn; range: TimeRange; network: cytoscape.Core | null; file: typeof file };
   }
 }
 
@@ -33,6 +35,61 @@ const isReal = totals.links === 0;
 const step = page.time.step_s;
 const times = Array.from({ length: page.time.points }, (_, k) => (k + 0.5) * step);
 const range = new TimeRange(0, Math.max(step, page.time.points * step), step);
+
+/** The part of the run that figures are of, for all of the page: "run", or the number of a window. */
+const part = {
+  chosen: doc.windows.length > 0 ? String(doc.windows.length - 1) : "run",
+  names: [
+    ["run", "whole run"],
+    ...doc.windows.map((w, i): [string, string] => [String(i), `${seconds(w.from_s)} to ${seconds(w.to_s)} s`]),
+  ] as [string, string][],
+  listeners: [] as (() => void)[],
+  get rows(): Rows {
+    return this.chosen === "run" ? doc : doc.windows[Number(this.chosen)]!;
+  },
+  /** Its place in lists that have the whole run first. */
+  get place(): number {
+    return this.chosen === "run" ? 0 : Number(this.chosen) + 1;
+  },
+  choose(value: string): void {
+    this.chosen = value;
+    const window = value === "run" ? undefined : doc.windows[Number(value)];
+    range.readOver(window ? [window.from_s, window.to_s] : null);
+    for (const listener of this.listeners) listener();
+  },
+};
+
+/** A list of the parts of the run; null where there is only one. */
+function partChooser(): HTMLElement | null {
+  if (part.names.length < 2) return null;
+  const list = select("Part of the run", part.names, part.chosen, (value) => part.choose(value));
+  part.listeners.push(() => (list.value = part.chosen));
+  return list;
+}
+
+common.marks = [
+  ...doc.windows.map(({ from_s, to_s }) => ({ from: from_s, to: to_s, text: `${seconds(from_s)} to ${seconds(to_s)} s` })),
+  ...(doc.changes ?? []).map(({ at_s, what }) => ({ from: at_s, text: what })),
+];
+common.source = `${page.title || doc.scenario}, ${doc.scheme}, seed ${doc.seed}`;
+common.name = fileName(doc.scenario.replace(/\.toml$/, "").replace(/^.*\/(?=[^/]*\/[^/]*$)/, ""), doc.scheme);
+
+/** What the run came to: a sentence and five numbers. */
+function result(): HTMLElement {
+  const sentence = h("p", { class: "sentence" });
+  const figures = h("dl", { class: "five" });
+  const show = () => {
+    const headline = page.headlines[part.place]!;
+    sentence.textContent = headline.sentence;
+    figures.replaceChildren(
+      ...headline.figures.map(({ name, value, note }) => h("div", {}, h("dt", {}, name), h("dd", {}, value), h("dd", { class: "note" }, note))),
+    );
+  };
+  show();
+  part.listeners.push(show);
+  const when = part.names.length > 1 ? null : h("span", { class: "hint" }, "whole run");
+  return section("result", "Result", [partChooser(), when], sentence, figures);
+}
 
 function header(): HTMLElement {
   const simulation: [string, string][] = [
@@ -83,46 +140,52 @@ function verdicts(): HTMLElement | null {
     const part = ((measured - stated) / Math.abs(stated)) * 100;
     return `${part < 0 ? "−" : "+"}${Math.abs(part).toFixed(1)} %`;
   };
+  const kinds = [...new Set(page.verdicts.map((verdict) => verdict.kind))];
+  const list = (which: number[]) =>
+    h(
+      "ul",
+      { class: "verdicts" },
+      ...which.map((i) => {
+        const [row, text] = [rows[i]!, page.verdicts[i]!];
+        return h(
+          "li",
+          { class: row.holds === null ? "" : row.holds ? "holds" : "fails" },
+          h("span", { class: "mark" }, row.holds === null ? "–" : row.holds ? "✓ holds" : "✗ fails"),
+          h("span", { class: "what" }, row.what, " ", h("small", {}, row.source)),
+          h("span", { class: "value" }, h("small", {}, "stated"), text.stated, h("small", {}, text.tolerance)),
+          h("span", { class: "value" }, h("small", {}, "measured"), text.measured, h("small", {}, apart(row))),
+        );
+      }),
+    );
+  /** Under the one who states them. */
+  const byKind = (isMeant: (row: Expectation) => boolean) =>
+    kinds.flatMap((kind) => {
+      const of = rows.map((_, i) => i).filter((i) => page.verdicts[i]!.kind === kind);
+      const own = of.filter((i) => isMeant(rows[i]!));
+      if (own.length === 0) return [];
+      const holding = of.filter((i) => rows[i]!.holds).length;
+      const told = of.filter((i) => rows[i]!.holds !== null).length;
+      return [h("h3", { class: "kind" }, STATED_BY[kind] ?? kind, h("span", { class: "unit" }, `${holding} of ${told} hold`)), list(own)];
+    });
+  const others = rows.filter((row) => row.holds !== false).length;
+  const untold = rows.length - checked;
+  const folded = [held > 0 ? `${held} that hold` : "", untold > 0 ? `${untold} that one run cannot tell` : ""].filter((text) => text);
   return section(
     "expectations",
     "Expectations",
     [h("span", { class: held === checked ? "verdict holds" : "verdict fails" }, `${held} of ${checked} hold`)],
-    ...[...new Set(page.verdicts.map((verdict) => verdict.kind))].flatMap((kind) => {
-      const own = rows.map((_, i) => i).filter((i) => page.verdicts[i]!.kind === kind);
-      const holding = own.filter((i) => rows[i]!.holds).length;
-      const told = own.filter((i) => rows[i]!.holds !== null).length;
-      return [
-        h("h3", { class: "kind" }, STATED_BY[kind] ?? kind, h("span", { class: "unit" }, `${holding} of ${told} hold`)),
-        h(
-          "ul",
-          { class: "verdicts" },
-          ...own.map((i) => {
-            const [row, text] = [rows[i]!, page.verdicts[i]!];
-            return h(
-              "li",
-              { class: row.holds === null ? "" : row.holds ? "holds" : "fails" },
-              h("span", { class: "mark" }, row.holds === null ? "–" : row.holds ? "✓ holds" : "✗ fails"),
-              h("span", { class: "what" }, row.what, " ", h("small", {}, row.source)),
-              h("span", { class: "value" }, h("small", {}, "stated"), text.stated, h("small", {}, text.tolerance)),
-              h("span", { class: "value" }, h("small", {}, "measured"), text.measured, h("small", {}, apart(row))),
-            );
-          }),
-        ),
-      ];
-    }),
+    ...byKind((row) => row.holds === false),
+    others > 0 ? h("details", {}, h("summary", {}, folded.join(", ")), ...byKind((row) => row.holds !== false)) : null,
   );
 }
 
 /** Some figures of classes, flows or links over the whole run or a window, with a choice of which. */
 function overWindows(id: string, title: string, content: (rows: Rows) => HTMLElement): HTMLElement {
   const place = h("div");
-  const show = (value: string) => place.replaceChildren(content(value === "run" ? doc : doc.windows[Number(value)]!));
-  const names: [string, string][] = [
-    ["run", "whole run"],
-    ...doc.windows.map((w, i): [string, string] => [String(i), `${seconds(w.from_s)} to ${seconds(w.to_s)} s`]),
-  ];
-  show("run");
-  return section(id, title, [names.length > 1 ? select("Part of the run", names, "run", show) : null], place);
+  const show = () => place.replaceChildren(content(part.rows));
+  show();
+  part.listeners.push(show);
+  return section(id, title, [partChooser()], place);
 }
 
 function rateColumn<Row extends { goodput_bps: number | null }>(): Column<Row> {
@@ -404,6 +467,7 @@ function traffic(): HTMLElement {
     "traffic",
     "Goodput, delay and loss",
     [views, flowTools, resetButton(range)],
+    markList(),
     boards.classes.element,
     boards.flows.element,
   );
@@ -516,7 +580,7 @@ function links(): HTMLElement {
   show(busiest.slice(0, 4));
   const parts: (HTMLElement | null)[] = [];
   if (page.nodes.length > 0) {
-    const drawing = network(page, picked);
+    const drawing = network(page, picked, { part, board, times });
     graph = drawing.start;
     parts.push(drawing.element);
   } else if (totals.nodes > 0) {
@@ -533,52 +597,47 @@ function links(): HTMLElement {
   );
 }
 
-/** Names of what has distributions, and what the curves of each are. */
-const QUANTITIES: Record<string, [title: string, about: string]> = {
-  delay: ["Delay", "From the first transmission of an Interest to its Data, each Data."],
-  queueing: ["Queueing delay", "Each packet in front of a link."],
-  completion: ["Completion", "From the start of a flow to its last Data, each flow that completed."],
-  slowdown: ["Slowdown", "The completion over the time that the flow would take alone on an empty network, each flow that completed."],
-};
-
 /** Cumulative distributions, one quantity at a time. */
 function distributions(): HTMLElement | null {
-  if (page.distributions.length === 0) return null;
+  if (page.distributions.every((curves) => curves.length === 0)) return null;
   const place = h("div");
-  const show = (what: string) => {
-    const { unit, at, curves } = page.distributions.find((one) => one.what === what)!;
-    const [title, about] = QUANTITIES[what] ?? [what, ""];
-    const suffix = unit === "1" ? "" : ` ${unit}`;
-    const text = (value: number) => significant(value, 4) + suffix;
-    const last = Math.max(at[at.length - 1] ?? 0, 1e-9);
-    const board = new Board(
-      "distribution",
-      at,
-      [{ id: what, title: "Part of the values", unit: "%", height: 240, fromZero: true, top: 100 }],
-      new TimeRange(0, last, last / 1000),
-      {
-        label: unit === "1" ? title.toLowerCase() : `${title.toLowerCase()}, ${unit}`,
-        sync: "weir-distribution",
-        idle: "the part of the values up to the crosshair",
-        text,
-      },
-    );
-    board.show(
-      curves.map((curve, place) => ({
-        id: `${curve.kind} ${curve.of}`,
-        name: curve.of === "" ? "all links" : curve.of.replace("->", " → "),
+  const tools = h("span", { class: "tools" });
+  const hint = h("span", { class: "hint" });
+  let chosen = "";
+  let wantsLog: boolean | null = null;
+  let board: Board | null = null;
+  const show = () => {
+    // A part without distributions of its own has those of the whole run.
+    const own = page.distributions[part.place] ?? [];
+    const all = own.length > 0 ? own : page.distributions[0]!;
+    if (!all.some(({ what }) => what === chosen)) chosen = all[0]?.what ?? "";
+    const curves = all.find(({ what }) => what === chosen);
+    if (!curves) return;
+    board?.remove();
+    const isLog = wantsLog ?? isSpread(curves);
+    board = distributionBoard(curves, isLog, (place) => {
+      const curve = curves.curves[place]!;
+      const isClass = curve.kind === "class";
+      return {
+        name: isClass ? curve.of : curveName(curve),
         note: `${curve.kind === "links" ? "" : `${curve.kind}, `}${large(curve.count)}`,
-        colour: curve.kind === "class" ? classColour(curve.of, place) : paletteColour(place),
-        dash: dash(curve.kind === "class" ? 0 : Math.floor(place / 8)),
-        values: [curve.parts.map((part) => part * 100)],
-      })),
-    );
-    place.replaceChildren(h("p", {}, about), board.element);
+        colour: isClass ? classColour(curve.of, place) : paletteColour(place),
+        dash: dash(isClass ? 0 : Math.floor(place / 8)),
+      };
+    });
+    const names = all.map(({ what }): [string, string] => [what, (QUANTITIES[what] ?? [what])[0]]);
+    const choices = [
+      names.length > 1 ? select("Quantity", names, chosen, (value) => ((chosen = value), (wantsLog = null), show())) : null,
+      scaleChoice(curves, isLog, (value) => ((wantsLog = value), show())),
+    ];
+    tools.replaceChildren(...choices.filter((one) => one !== null));
+    const of = own.length > 0 ? part.names[part.place]![1] : part.names[0]![1];
+    hint.textContent = `${of}; run.json has the histograms`;
+    place.replaceChildren(h("p", {}, (QUANTITIES[chosen] ?? [chosen, ""])[1]), board.element);
   };
-  const names = page.distributions.map(({ what }): [string, string] => [what, (QUANTITIES[what] ?? [what])[0]]);
-  show(names[0]![0]);
-  const tools = names.length > 1 ? select("Quantity", names, names[0]![0], show) : null;
-  return section("distributions", "Distributions", [tools, h("span", { class: "hint" }, "run.json has the histograms")], place);
+  show();
+  part.listeners.push(show);
+  return section("distributions", "Distributions", [tools, hint], place);
 }
 
 function drops(): HTMLElement | null {
@@ -638,19 +697,22 @@ function provenance(): HTMLElement {
 }
 
 startTheme();
+openFolded();
+part.choose(part.chosen);
 const root = document.getElementById("report")!;
 root.replaceChildren(
   header(),
+  result(),
   ...[verdicts()].filter((part) => part !== null),
-  overWindows("classes", "Classes", classTable),
   ...(times.length > 0 ? [traffic(), ...(isReal ? [] : [links()])] : []),
+  ...[distributions()].filter((part) => part !== null),
+  overWindows("classes", "Classes", classTable),
   overWindows("flows", "Flows", flowTable),
   ...(isReal ? [] : [overWindows("link-figures", "Links", linkTable)]),
-  ...[distributions()].filter((part) => part !== null),
   ...((doc.requests?.length ?? 0) > 0 ? [overWindows("requests", "Requests", requestTable)] : []),
   ...(doc.nodes.length > 0 ? [overWindows("caches", "Caches", cacheTable)] : []),
   ...[drops()].filter((part) => part !== null),
   provenance(),
   h("footer", {}, `weir ${page.version}`),
 );
-window.weirReport = { plots: drawn, range, network: graph === null ? null : (graph as () => cytoscape.Core)() };
+window.weirReport = { plots: drawn, range, network: graph === null ? null : (graph as () => cytoscape.Core)(), file };

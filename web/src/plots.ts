@@ -3,7 +3,9 @@
 
 import uPlot from "uplot";
 import { fadeEdges, h } from "./dom";
+import { type Figure, type FigureMark, figureUnit, times as scaled } from "./figure";
 import { count, grouped, isNumber, seconds, significant, steps } from "./format";
+import { fileName, saveButtons } from "./save";
 import { css, ofPair, onTheme } from "./theme";
 
 type Values = (number | null)[];
@@ -15,6 +17,8 @@ export interface Line {
   note?: string;
   colour: readonly [string, string];
   dash: number[];
+  /** The number of its style in files; its place among the lines if left out. */
+  style?: number;
   /** Its values, one array a panel. */
   values: Values[];
 }
@@ -46,18 +50,39 @@ const SYNC = "weir";
 export interface Abscissa {
   /** Its label, with its unit. */
   label: string;
+  /** The same for files. */
+  quantity: string;
+  unit: string;
   /** Boards with the same one share the crosshair. */
   sync: string;
+  /** Whether it is drawn by factors. */
+  isLog: boolean;
   /** What the table of readings says while there is no crosshair. */
   idle: string;
   /** A value of it in words. */
   text: (value: number) => string;
 }
 
+/** What plots over time mark: measuring windows, and changes of the scenario. */
+export interface Mark {
+  from: number;
+  /** The end of a window. */
+  to?: number;
+  text: string;
+}
+
+/** What is known of all plots of a page. */
+export const common: { marks: Mark[]; source: string; name: string } = { marks: [], source: "", name: "plot" };
+
+/** The step under the crosshair, which all plots over time share. */
+export const crosshair: { step: number | null; listeners: ((step: number | null) => void)[] } = { step: null, listeners: [] };
+
 /** The range of time that all plots show, and who follows it. */
 export class TimeRange {
   from: number;
   to: number;
+  /** What is read while everything is shown: a measuring window. */
+  private part: [number, number] | null = null;
   private readonly listeners: (() => void)[] = [];
 
   constructor(
@@ -89,6 +114,16 @@ export class TimeRange {
 
   reset(): void {
     this.set(this.start, this.end);
+  }
+
+  /** The range that means are over. */
+  get read(): [number, number] {
+    return this.whole && this.part ? this.part : [this.from, this.to];
+  }
+
+  readOver(part: [number, number] | null): void {
+    this.part = part;
+    for (const listener of this.listeners) listener();
   }
 
   /** Shows `factor` times as much around the time `at`. */
@@ -158,8 +193,23 @@ export class Board {
     this.read();
   }
 
+  /** Ends it: nothing of it is drawn any more. */
+  remove(): void {
+    for (const { panel, plot } of this.shown) {
+      drawn.delete(`${this.name}.${panel.id}`);
+      plot.destroy();
+    }
+    [this.shown, this.lines] = [[], []];
+    this.resized.disconnect();
+  }
+
   private addPanel(panel: Panel, index: number): void {
-    const title = h("h3", {}, panel.title, h("span", { class: "unit" }, panel.unit + (panel.per ?? "")));
+    const title = h(
+      "div",
+      { class: "plot-head" },
+      h("h3", {}, panel.title, h("span", { class: "unit" }, panel.unit + (panel.per ?? ""))),
+      saveButtons(() => fileName(common.name, this.name, panel.id), () => this.figure(panel, index)),
+    );
     const place = h("div", {
       class: "plot",
       tabindex: "0",
@@ -174,6 +224,37 @@ export class Board {
     drawn.set(`${this.name}.${panel.id}`, plot);
     plot.setSize({ width: this.width(), height: panel.height });
     plot.setScale("x", { min: this.range.from, max: this.range.to });
+  }
+
+  /** What is shown of a panel, as a figure: its visible lines in the range that is shown. */
+  figure(panel: Panel, index: number): Figure {
+    const { from, to } = this.range;
+    const lines = this.lines.map((line, i) => ({ line, style: line.style ?? i })).filter(({ line }) => !this.hidden.has(line.id));
+    // One step more on each side, so that lines go up to the edges.
+    const first = Math.max(0, this.times.findIndex((t) => t >= from) - 1);
+    const after = this.times.findIndex((t) => t > to);
+    const end = after < 0 ? this.times.length : after + 1;
+    const x = this.times.slice(first, end);
+    const { unit, times } = figureUnit(panel.unit);
+    const [kind, sign] = panel.counts ? (["steps", "line"] as const) : (["line", "line"] as const);
+    const marks: FigureMark[] = this.over ? [] : common.marks.filter((mark) => (mark.to ?? mark.from) > from && mark.from < to);
+    return {
+      source: common.source,
+      panels: [
+        {
+          title: panel.title + (panel.per ?? ""),
+          x: this.over ? { label: this.over.quantity, unit: this.over.unit, scale: this.over.isLog ? "log" : "linear", range: [from, to] } : { label: "time", unit: "s", range: [from, to] },
+          y: { label: panel.title.toLowerCase(), unit, range: [panel.fromZero ? 0 : null, panel.top === undefined ? null : panel.top * times] },
+          layers: lines.map(({ line, style }) => ({
+            name: line.name,
+            style,
+            shape: { kind, x, y: scaled(line.values[index]!.slice(first, end), times) },
+          })),
+          marks,
+        },
+      ],
+      legend: lines.map(({ line, style }) => ({ name: line.name, style, sign })),
+    };
   }
 
   private data(index: number): uPlot.AlignedData {
@@ -203,7 +284,7 @@ export class Board {
     return {
       width: this.width(),
       height: panel.height,
-      padding: [8, 14, 0, 0],
+      padding: [8, this.over ? 24 : 14, 0, 0],
       legend: { show: false },
       focus: { alpha: 0.2 },
       cursor: {
@@ -220,7 +301,7 @@ export class Board {
         },
       },
       scales: {
-        x: { time: false },
+        x: { time: false, distr: this.over?.isLog ? 3 : 1 },
         y: { range: (_plot, min, max) => scaleRange(panel, min, max) },
       },
       axes: [
@@ -231,7 +312,7 @@ export class Board {
           labelGap: 0,
           size: 24,
           gap: 3,
-          values: (_plot, splits) => splits.map((split) => (this.over ? String(parseFloat(split.toPrecision(6))) : seconds(split))),
+          values: (_plot, splits) => splits.map((split) => (this.over ? (isNumber(split) ? grouped(String(parseFloat(split.toPrecision(6)))) : "") : seconds(split))),
         },
         {
           ...axis,
@@ -265,6 +346,8 @@ export class Board {
         }),
       ],
       hooks: {
+        drawClear: this.over ? [] : [shade],
+        draw: this.over ? [] : [markChanges],
         setCursor: [
           (plot) => {
             const at = plot.cursor.idx;
@@ -272,6 +355,10 @@ export class Board {
             if (next !== this.cursor) {
               this.cursor = next;
               this.read();
+              if (!this.over && crosshair.step !== next) {
+                crosshair.step = next;
+                for (const listener of crosshair.listeners) listener(next);
+              }
             }
           },
         ],
@@ -297,6 +384,14 @@ export class Board {
   /** Scrolls as little as shows the first plot. */
   reveal(): void {
     this.stack.firstElementChild?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  }
+
+  /** Moves the crosshair of all plots to a step, or away. */
+  point(step: number | null): void {
+    const plot = this.shown[0]?.plot;
+    if (!plot) return;
+    const left = step === null ? -10 : plot.valToPos(this.times[step]!, "x");
+    plot.setCursor({ left, top: step === null ? -10 : plot.over.clientHeight / 2 });
   }
 
   private key(event: KeyboardEvent, plot: uPlot): void {
@@ -427,12 +522,13 @@ export class Board {
   /** Fills the table: values under the crosshair, or over the range that is shown. */
   private read(): void {
     if (this.over) return this.readOver(this.over);
-    const { from, to } = this.range;
+    const [from, to] = this.range.read;
     const first = this.times.findIndex((t) => t >= from);
     const after = this.times.findIndex((t) => t > to);
     const end = after < 0 ? this.times.length : after;
     // The steps that are read, whose ends are known no finer.
-    const { start, step } = this.range;
+    const { start } = this.range;
+    const step = this.times.length > 1 ? this.times[1]! - this.times[0]! : this.range.step;
     const edge = (index: number) => steps(start + Math.max(0, index) * step, step);
     const weighted = this.panels.filter((panel) => panel.weight).map((panel) => `${panel.title.toLowerCase()}: over all Data`);
     const over = ` (${[...weighted, "counts: sum"].join("; ")})`;
@@ -461,6 +557,63 @@ export class Board {
       });
     });
   }
+}
+
+/** Shades the measuring windows. */
+function shade(plot: uPlot): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.fillStyle = css("--shade");
+  for (const { from, to } of common.marks) {
+    if (to === undefined) continue;
+    const [a, b] = [from, to].map((t) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(t, "x", true))));
+    ctx.fillRect(a!, bbox.top, b! - a!, bbox.height);
+  }
+  ctx.restore();
+}
+
+/** Marks the changes of the scenario: a line each, with its number in the list below the plots. */
+function markChanges(plot: uPlot): void {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = css("--ink-2");
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([3 * ratio, 3 * ratio]);
+  ctx.font = `${10 * ratio}px ${css("--font")}`;
+  ctx.textBaseline = "top";
+  ctx.textAlign = "left";
+  let free = -Infinity;
+  common.marks
+    .filter(({ to }) => to === undefined)
+    .forEach(({ from }, i) => {
+      const x = plot.valToPos(from, "x", true);
+      if (x < bbox.left || x > bbox.left + bbox.width) return;
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      const number = String(i + 1);
+      if (x < free) return;
+      ctx.fillText(number, x + 3 * ratio, bbox.top + ratio);
+      free = x + 6 * ratio + ctx.measureText(number).width;
+    });
+  ctx.restore();
+}
+
+/** The list of what plots mark; null if they mark nothing. */
+export function markList(): HTMLElement | null {
+  const changes = common.marks.filter(({ to }) => to === undefined);
+  const windows = common.marks.filter(({ to }) => to !== undefined);
+  if (common.marks.length === 0) return null;
+  return h(
+    "div",
+    { class: "marks" },
+    windows.length > 0 ? h("span", {}, h("i", { class: "shade" }), ` measuring window: ${windows.map(({ text }) => text).join("; ")}`) : null,
+    changes.length > 0
+      ? h("ol", { "aria-label": "Changes that the scenario makes" }, ...changes.map(({ from, text }) => h("li", {}, h("b", {}, `${seconds(from)} s`), ` ${text}`)))
+      : null,
+  );
 }
 
 /** The look of a line, to be painted. */

@@ -2,10 +2,11 @@
 
 import "./base.css";
 import "./summary.css";
-import { choice, fadeEdges } from "./dom";
+import { choice, fadeEdges, openFolded, select } from "./dom";
 import { startTheme, themeButton } from "./theme";
 
 startTheme();
+openFolded();
 document.querySelector(".top")!.append(themeButton());
 for (const box of document.querySelectorAll<HTMLElement>(".scroll")) {
   const about = box.querySelector<HTMLElement>("tbody th");
@@ -33,3 +34,17 @@ function matrix(section: HTMLElement): void {
 
 const section = document.getElementById("matrix");
 if (section) matrix(section);
+
+/** The answer of a comparison is about one part of the runs at a time. */
+function contest(section: HTMLElement): void {
+  const periods = [...section.querySelectorAll<HTMLElement>(".period")];
+  const show = (at: string) => periods.forEach((period, i) => (period.hidden = String(i) !== at));
+  show("0");
+  if (periods.length < 2) return;
+  const names = periods.map((period, i): [string, string] => [String(i), period.dataset["title"]!]);
+  const tools = section.querySelector("#periods")!;
+  tools.append(names.length <= 3 ? choice("Part of the runs", names, "0", show) : select("Part of the runs", names, "0", show));
+}
+
+const ofSchemes = document.getElementById("contest");
+if (ofSchemes) contest(ofSchemes);

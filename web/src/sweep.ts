@@ -7,10 +7,12 @@ import "./sweep.css";
 import "./summary";
 import uPlot from "uplot";
 import { choice, h, section, select } from "./dom";
+import { type Figure, figureUnit, type Layer } from "./figure";
 import { count, grouped, isNumber, rateUnit, significant, type Unit } from "./format";
 import { drawn, swatch } from "./plots";
+import { fileName, saveButtons } from "./save";
 import { table } from "./tables";
-import { css, dash, ofPair, onTheme, paletteColour } from "./theme";
+import { css, ofPair, onTheme, schemeStyle } from "./theme";
 
 declare global {
   interface Window {
@@ -49,6 +51,8 @@ interface Metric {
 interface Page {
   axes: Axis[];
   schemes: string[];
+  /** For each scheme the number of its style. */
+  styles: number[];
   seeds: number;
   parts: string[];
   rows: Row[];
@@ -64,8 +68,8 @@ const EACH = "each";
 type Range = "zero" | "fit" | "log";
 
 const page = JSON.parse(document.getElementById("data")!.textContent!) as Page;
-const colours = page.schemes.map((_, i) => paletteColour(i));
-const dashes = page.schemes.map((_, i) => dash(Math.floor(i / 8)));
+const colours = page.schemes.map((_, i) => schemeStyle(page.styles[i] ?? i).colour);
+const dashes = page.schemes.map((_, i) => schemeStyle(page.styles[i] ?? i).dash);
 
 // What is shown. Later parts of a run are those after its start.
 const state = {
@@ -261,7 +265,17 @@ function draw(): void {
   });
   grid.replaceChildren(
     ...places.map(([small, place]) =>
-      h("figure", {}, h("h3", {}, small.name || metric().title, name ? h("span", { class: "unit" }, name) : null), place),
+      h(
+        "figure",
+        {},
+        h(
+          "div",
+          { class: "plot-head" },
+          h("h3", {}, small.name || metric().title, name ? h("span", { class: "unit" }, name) : null),
+          saveButtons(() => fileName(document.querySelector("h1")!.textContent!, metric().title, small.name), () => asFigure(small)),
+        ),
+        place,
+      ),
     ),
   );
   for (const [small, place] of places) {
@@ -275,6 +289,42 @@ function draw(): void {
     all.length > shown.length ? `${shown.length} of ${all.length} plots are shown: choose values of the other axes.` : "";
   left.hidden = left.textContent === "";
   read(null, null);
+}
+
+/** What is shown of a plot, as a figure. */
+function asFigure(small: Small): Figure {
+  const { places, positions, isNumeric } = along();
+  const { name, scale } = unit();
+  const { unit: inFiles, times } = figureUnit(name);
+  const axis = page.axes[state.x]!;
+  const shown = page.schemes.map((_, scheme) => scheme).filter((scheme) => !state.hidden.has(scheme));
+  const at = (scheme: number, side: number) =>
+    small.lines[scheme]!.map((value) => (value && isNumber(value[0]) ? (value[0] + side * interval(value)) * scale * times : null));
+  const style = (scheme: number) => page.styles[scheme] ?? scheme;
+  const [low, high] = range([small], scale);
+  const part = page.parts[state.part] ?? "";
+  const unitOfAxis = axis.unit && axis.unit !== "1" ? axis.unit : "";
+  return {
+    source: `${document.querySelector("h1")!.textContent!}, ${figure().of}, ${part.toLowerCase()}${small.name && `, ${small.name}`}`,
+    panels: [
+      {
+        x: isNumeric
+          ? { label: axis.name, unit: unitOfAxis, scale: state.log ? "log" : "linear", range: xRange(positions, true) }
+          : { label: axis.name, unit: "", scale: "categories", categories: places.map((place) => axis.values[place]!) },
+        y: { label: metric().title.toLowerCase(), unit: inFiles, scale: state.range === "log" ? "log" : "linear", range: [low * times, high * times] },
+        layers: shown.flatMap((scheme): Layer[] => {
+          const own = { name: page.schemes[scheme]!, style: style(scheme) };
+          const [x, y, down, up] = [positions, at(scheme, 0), at(scheme, -1), at(scheme, 1)];
+          if (!isNumeric) return [{ ...own, shape: { kind: "points", x, y, low: down, high: up } }];
+          return [
+            { ...own, shape: { kind: "band", x, low: down, high: up } },
+            { ...own, shape: { kind: "line", x, y, markers: true } },
+          ];
+        }),
+      },
+    ],
+    legend: shown.map((scheme) => ({ name: page.schemes[scheme]!, style: style(scheme), sign: isNumeric ? ("marked-line" as const) : ("marker" as const) })),
+  };
 }
 
 /** Means of each scheme, then the ends of its interval. */

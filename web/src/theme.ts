@@ -45,6 +45,7 @@ export function theme(): Theme {
 
 function apply(): void {
   document.documentElement.dataset["theme"] = theme();
+  nameColours();
   for (const listener of listeners) listener();
 }
 
@@ -76,6 +77,7 @@ export function startTheme(): void {
     apply();
   });
   document.documentElement.dataset["theme"] = theme();
+  nameColours();
 }
 
 /** Switches the theme, and says to which. */
@@ -106,6 +108,37 @@ export function classColour(name: string, place: number): Pair {
 
 export function paletteColour(place: number): Pair {
   return PALETTE[place % PALETTE.length]!;
+}
+
+/** The colours of weir-figure (style.rs), in the same order; those for the dark theme are lighter. */
+const SCHEMES: Pair[] = [
+  ["#0072b2", "#4fa3e3"],
+  ["#d55e00", "#f27d3c"],
+  ["#009e73", "#35c99c"],
+  ["#cc79a7", "#e09ac2"],
+  ["#56b4e9", "#8fd0f5"],
+  ["#e69f00", "#f2bd45"],
+  ["#000000", "#f0f0f0"],
+  ["#8c8c8c", "#999999"],
+];
+
+const SHAPES = ["circle", "square", "up", "diamond", "down", "star", "cross", "plus"] as const;
+
+/** How a scheme looks wherever it is plotted: the same as in weir-figure. */
+export function schemeStyle(style: number): { colour: Pair; dash: number[]; shape: (typeof SHAPES)[number]; isFilled: boolean } {
+  const round = Math.floor(style / SCHEMES.length) % 4;
+  const colour = style % SCHEMES.length;
+  return {
+    colour: SCHEMES[colour]!,
+    dash: dash((colour + round) % 4),
+    shape: SHAPES[(colour + 3 * Math.floor(round / 2)) % SHAPES.length]!,
+    isFilled: round % 2 === 0,
+  };
+}
+
+/** Gives the style sheet the colours of schemes: `--s0` and so on. */
+function nameColours(): void {
+  SCHEMES.forEach((pair, i) => document.documentElement.style.setProperty(`--s${i}`, ofPair(pair)));
 }
 
 export function dash(place: number): number[] {

@@ -1,10 +1,13 @@
-// The network: nodes at given places, links as thick as their rate and coloured by how much of
-// them is used. A shared medium is one thing with a wire to each of its stations.
+// The network: nodes at given places, links as thick as their rate and coloured by their use, queue or drops: over a part of
+// the run, or at the time of the crosshair. A shared medium is one thing with a wire to each of its stations.
 
 import cytoscape from "cytoscape";
-import type { Page } from "./data";
-import { h } from "./dom";
-import { count, millis, percent, rate } from "./format";
+import { type LinkRow, type Page, type Rows, unpack } from "./data";
+import { choice, h } from "./dom";
+import type { Figure } from "./figure";
+import { count, isNumber, millis, percent, rate, seconds, significant } from "./format";
+import { type Board, common, crosshair } from "./plots";
+import { fileName, saveButtons } from "./save";
 import { css, onTheme, utilisationColour, utilisationGradient } from "./theme";
 
 /** With more nodes than this a drawing has names only of what is pointed at, or enlarged. */
@@ -46,8 +49,8 @@ interface Wire {
   /** The rows of the document that it stands for. */
   rows: number[];
   rate_bps: number;
-  /** What is used of it, 0 to 1: of a link in the busier direction, of a medium by what the station sends. */
-  used: number;
+  /** On a medium, the rows in which its station sends; the colour is of their sum. */
+  sent: number[];
   /** What is said of it, before its rows. */
   title: string;
   kind: "link" | "air";
@@ -58,14 +61,12 @@ function wires(page: Page): Wire[] {
   const rowsOf = directions(page);
   const links = page.document.links;
   const idOf = new Map(page.nodes.map((node, i) => [node.name, `n${i}`]));
-  const used = (row: number) => links[row]!.utilisation ?? 0;
   const ofLinks = page.edges.flatMap((edge, i): Wire[] => {
     const [source, target] = [idOf.get(edge.from), idOf.get(edge.to)];
     if (source === undefined || target === undefined || edge.medium !== null) return [];
     const { rate_bps } = edge;
     const title = `${edge.from} – ${edge.to}: ${rate(rate_bps)}, ${millis(edge.delay_ms)} ms`;
-    const rows = rowsOf[i]!;
-    return [{ ends: [source, target], rows, rate_bps, used: Math.max(0, ...rows.map(used)), title, kind: "link" }];
+    return [{ ends: [source, target], rows: rowsOf[i]!, sent: [], rate_bps, title, kind: "link" }];
   });
   const ofMedia = page.media.flatMap((medium, m) => {
     const rate_bps = page.edges.find((edge) => edge.medium === m)?.rate_bps ?? 0;
@@ -74,20 +75,73 @@ function wires(page: Page): Wire[] {
       const id = idOf.get(station);
       if (id === undefined) return [];
       const rows = rowsOfAll.filter((row) => links[row]!.from === station || links[row]!.to === station);
-      const sent = rows.filter((row) => links[row]!.from === station).map(used);
-      const share = sent.reduce((sum, one) => sum + one, 0);
-      const title = `${station} on ${medium.name}: sends for ${percent(share)} % of the time`;
-      return [{ ends: [id, `m${m}`], rows, rate_bps, used: share, title, kind: "air" }];
+      const sent = rows.filter((row) => links[row]!.from === station);
+      return [{ ends: [id, `m${m}`], rows, sent, rate_bps, title: `${station} on ${medium.name}`, kind: "air" }];
     });
   });
   return [...ofLinks, ...ofMedia];
 }
 
-export function network(page: Page, onPick: (rows: number[]) => void): Network {
+/** By what links are coloured. */
+type Measure = "utilisation" | "queue" | "drops";
+
+const MEASURES: [Measure, string][] = [
+  ["utilisation", "use"],
+  ["queue", "queue"],
+  ["drops", "drops"],
+];
+
+/** What the drawing follows: the part of the run, and the crosshair of the plots over these times. */
+export interface Followed {
+  part: { rows: Rows; listeners: (() => void)[] };
+  board: Board;
+  times: number[];
+}
+
+export function network(page: Page, onPick: (rows: number[]) => void, { part, board, times }: Followed): Network {
   const lines = wires(page);
-  const links = page.document.links;
   const media = page.media.map((_, m) => rowsOnMedium(page, m));
-  const onAir = (m: number) => media[m]!.reduce((sum, row) => sum + (links[row]!.utilisation ?? 0), 0);
+  let measure: Measure = "utilisation";
+  /** The step that the slider holds. */
+  let pinned: number | null = null;
+  const step = () => crosshair.step ?? pinned;
+  const rowAt = (row: number): LinkRow => part.rows.links[row] ?? page.document.links[row]!;
+  const series = new Map<string, (number | null)[]>();
+  /** The values of a row over time, as they are asked for. */
+  const over = (row: number, of: Measure): (number | null)[] => {
+    const key = `${of} ${row}`;
+    let values = series.get(key);
+    if (!values) {
+      const columns = page.links[row];
+      const column = { utilisation: columns?.utilisation, queue: columns?.queue_ms, drops: columns?.drops }[of];
+      values = unpack(column ?? null, times.length, 1);
+      series.set(key, values);
+    }
+    return values;
+  };
+  /** What a direction of a link is coloured by; at a time it may be that nothing was measured. */
+  const value = (row: number, of = measure): number | null => {
+    const at = step();
+    if (at !== null) return over(row, of)[at] ?? null;
+    const link = rowAt(row);
+    return { utilisation: link.utilisation, queue: link.queue_ms.mean, drops: link.drops }[of];
+  };
+  const valueOf = ({ rows, sent, kind }: Wire): number | null => {
+    const all = (kind === "air" && measure === "utilisation" ? sent : rows).map((row) => value(row)).filter(isNumber);
+    if (all.length === 0) return null;
+    return kind === "air" && measure === "utilisation" ? all.reduce((sum, one) => sum + one, 0) : Math.max(...all);
+  };
+  /** The value of the last colour: the largest of all links, at any time if one is shown. */
+  const top = (): number => {
+    if (measure === "utilisation") return 1;
+    const rows = page.document.links.map((_, row) => row);
+    const largest = (values: (number | null)[]) => values.reduce<number>((most, one) => Math.max(most, one ?? 0), 0);
+    const all = step() === null ? rows.map((row) => value(row)) : rows.map((row) => largest(over(row, measure)));
+    return largest(all) || 1;
+  };
+  let highest = 1;
+  const part01 = (of: number | null) => Math.min(1, Math.max(0, (of ?? 0) / highest));
+  const onAir = (m: number) => media[m]!.reduce((sum, row) => sum + (value(row, "utilisation") ?? 0), 0);
   const rates = page.edges.map((edge) => edge.rate_bps).filter((bps) => bps > 0);
   const slowest = Math.min(...rates);
   const thickness = (bps: number) => Math.min(8, 2.4 + 1.7 * Math.log10(Math.max(1, bps / slowest)));
@@ -108,10 +162,62 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
   const distinct = [...new Set(rates)].sort((a, b) => a - b);
   const samples = distinct.length <= 4 ? distinct : [distinct[0]!, distinct[distinct.length - 1]!];
   const buttons = h("span", { class: "zoom" });
+  const ends = [h("span"), h("span")] as const;
+  let repaint = () => {};
+  const chooser = choice("Colour of links", MEASURES, measure, (chosen) => {
+    measure = chosen;
+    repaint();
+  });
+  const slider = h("input", { type: "range", min: 0, max: Math.max(0, times.length - 1), step: 1, value: 0, "aria-label": "Time of the colours" });
+  const whenShown = h("output", { class: "status" });
+  const mean = h("button", { type: "button", hidden: true, title: "Colour links by their means" }, "show means");
+  slider.addEventListener("input", () => {
+    pinned = Number(slider.value);
+    board.point(pinned);
+    repaint();
+  });
+  mean.addEventListener("click", () => {
+    pinned = null;
+    board.point(null);
+    repaint();
+  });
+  const clock = times.length > 1 ? h("span", { class: "clock" }, "time", slider, whenShown, mean) : null;
+  const figure = (): Figure => {
+    const name = { utilisation: "utilisation", queue: "queueing delay", drops: "drops" }[measure];
+    const at = step();
+    const places = new Map(page.nodes.map((node, i) => [node.name, i]));
+    const scale = measure === "utilisation" ? 100 : 1;
+    return {
+      source: `${common.source}, ${at === null ? "mean" : `at ${seconds(times[at]!)} s`}`,
+      panels: [
+        {
+          x: { label: "", unit: "" },
+          y: { label: "", unit: "" },
+          layers: [
+            {
+              name,
+              style: 0,
+              shape: {
+                kind: "network",
+                nodes: page.nodes.map(({ name, role, x, y }) => ({ name: page.nodes.length > NAMED ? "" : name, x, y, role })),
+                links: page.document.links.flatMap(({ from, to }, row) => {
+                  const [a, b] = [places.get(from), places.get(to)];
+                  const of = value(row);
+                  return a === undefined || b === undefined ? [] : [{ from: a, to: b, value: of === null ? null : of * scale }];
+                }),
+              },
+            },
+          ],
+          colours: { label: name, unit: { utilisation: "%", queue: "ms", drops: "packets" }[measure], range: [0, highest * scale] },
+        },
+      ],
+    };
+  };
+  const head = h("div", { class: "plot-head" }, h("span", { class: "tools" }, chooser, clock), saveButtons(() => fileName(common.name, "network", measure), figure));
   const legend = h(
     "div",
     { class: "legend" },
-    h("span", {}, "utilisation, busier direction: 0 %", ramp, "100 %"),
+    h("span", {}, ends[0], ramp, ends[1]),
     h(
       "span",
       {},
@@ -132,12 +238,13 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
     n > NAMED ? h("span", {}, "to see names, point at a node or enlarge the network") : null,
     buttons,
   );
-  const element = h("div", { class: "network" }, h("div", { class: "canvas" }, place, paper, tip), legend);
+  const element = h("div", { class: "network" }, head, h("div", { class: "canvas" }, place, paper, tip), legend);
 
   const told = (rows: number[]): string[] => [
     ...rows.slice(0, TOLD).map((row) => {
-      const link = links[row]!;
-      return `${link.from} → ${link.to}: ${percent(link.utilisation)} % used, queue ${millis(link.queue_ms.mean)} ms, ${count(link.drops)} queue drops`;
+      const link = rowAt(row);
+      const [used, queue, drops] = MEASURES.map(([of]) => value(row, of));
+      return `${link.from} → ${link.to}: ${percent(used)} % used, queue ${millis(queue)} ms, ${count(drops)} queue drops`;
     }),
     ...(rows.length > TOLD ? [`and ${rows.length - TOLD} others`] : []),
   ];
@@ -195,6 +302,14 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       ],
     });
     const paint = () => {
+      highest = top();
+      const at = step();
+      const most = { utilisation: "100 %", queue: `${significant(highest, 3)} ms`, drops: `${count(highest)} packets` }[measure];
+      ends[0].textContent = `${{ utilisation: "utilisation", queue: "queueing delay", drops: "drops" }[measure]}, the higher direction: 0`;
+      ends[1].textContent = most;
+      whenShown.textContent = at === null ? "mean" : `${seconds(times[at]!)} s`;
+      mean.hidden = pinned === null;
+      if (at !== null) slider.value = String(at);
       const style: cytoscape.StylesheetJson = [
         {
           selector: "node",
@@ -230,7 +345,8 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
             width: size * 2.2,
             height: size * 0.6,
             "border-style": "dashed",
-            "background-color": (node: cytoscape.NodeSingular) => utilisationColour(Math.min(1, onAir(node.data("medium") as number))),
+            "background-color": (node: cytoscape.NodeSingular) =>
+              utilisationColour(measure === "utilisation" ? Math.min(1, onAir(node.data("medium") as number)) : 0),
           },
         },
         {
@@ -238,7 +354,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
           style: {
             width: "data(width)",
             "curve-style": "bezier",
-            "line-color": (edge: cytoscape.EdgeSingular) => utilisationColour(Math.min(1, lines[edge.data("index") as number]!.used)),
+            "line-color": (edge: cytoscape.EdgeSingular) => utilisationColour(part01(valueOf(lines[edge.data("index") as number]!))),
             "line-cap": "round",
           },
         },
@@ -257,7 +373,19 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       ramp.style.background = utilisationGradient();
     };
     paint();
+    repaint = paint;
     onTheme(paint);
+    part.listeners.push(paint);
+    // Many a move of the pointer makes one drawing.
+    let asked = false;
+    crosshair.listeners.push(() => {
+      if (asked) return;
+      asked = true;
+      requestAnimationFrame(() => {
+        asked = false;
+        paint();
+      });
+    });
 
     const name = () => cy.nodes().toggleClass("named", n <= NAMED || cy.zoom() >= 2);
     name();
@@ -280,7 +408,8 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       event.target.addClass("near");
       event.target.connectedNodes().addClass("named");
       const wire = lines[event.target.data("index") as number]!;
-      showTip([wire.title, ...told(wire.rows)], event.renderedPosition);
+      const sends = wire.kind === "air" ? `: sends for ${percent(wire.sent.reduce((sum, row) => sum + (value(row, "utilisation") ?? 0), 0))} % of the time` : "";
+      showTip([wire.title + sends, ...told(wire.rows)], event.renderedPosition);
     });
     cy.on("mouseover tapstart", "node", (event) => {
       event.target.addClass("near");

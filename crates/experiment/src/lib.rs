@@ -7,6 +7,7 @@
 //! an experiment that needs something it does not support.
 
 mod applications;
+mod changes;
 mod drawn;
 mod error;
 mod experiment;

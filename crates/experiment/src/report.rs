@@ -6,6 +6,7 @@ use weir_measure::{
     NodeRow, Report, RequestAccounts, RequestRow, RunDocument, Series, Topology, WindowRow, drop_rows,
 };
 
+use crate::changes::changes;
 use crate::experiment::Experiment;
 use crate::observe::{Accounts, Observers};
 
@@ -113,6 +114,7 @@ impl Experiment {
             distributions,
             nodes: measured.node_rows(0),
             windows: windows.collect(),
+            changes: changes(scenario),
             expectations: measured.observers.rows(accounts),
             ..RunDocument::default()
         };

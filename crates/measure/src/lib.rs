@@ -20,9 +20,10 @@ pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Inter
 pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
-    ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate, ExpectationRow,
-    FlowRow, GroupRow, Hops, LabRow, LinkRow, NodeRow, OptimumFlowRow, OptimumRow, ProbeValue, QueueMs,
-    Relation, RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow, TrafficFigures, WindowRow,
+    ChangeRow, ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate,
+    ExpectationRow, FlowRow, GroupRow, Hops, LabRow, LinkRow, NodeRow, OptimumFlowRow, OptimumRow,
+    ProbeValue, QueueMs, Relation, RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow,
+    TrafficFigures, WindowRow,
 };
 pub use nodes::{Dropped, DroppedByReason, NodeAccounts, NodeState, drop_rows};
 pub use requests::{RequestAccounts, RequestInfo};

@@ -77,12 +77,24 @@ pub struct RunDocument {
     /// optimum is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slowdowns: Vec<SlowdownRow>,
+    /// What the scenario changes while it runs, in order of time; left out if it changes nothing, or too much to name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeRow>,
     /// The scenario's expectations, with the measured values.
     pub expectations: Vec<ExpectationRow>,
     /// How the machine kept up with a run in the lab; left out for runs of the simulator and of `weir
     /// traffic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabRow>,
+}
+
+/// A change that the scenario makes while it runs: an event, or the start or stop of a group of flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChangeRow {
+    /// When, s.
+    pub at_s: f64,
+    /// What changes, in words.
+    pub what: String,
 }
 
 impl RunDocument {

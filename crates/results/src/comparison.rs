@@ -1,5 +1,6 @@
 //! Comparison of schemes: figures of many runs as means over their seeds.
 
+use crate::contest;
 use crate::format::{self, Quantity, rate};
 use crate::model::{
     ComparedScheme, ComparisonDocument, DelayEstimates, DistanceComparison, DistanceEstimates,
@@ -60,6 +61,7 @@ impl ComparisonDocument {
                     data_thrown_away: estimate(runs.iter().map(|run| Some(run.data_thrown_away))),
                 })
                 .collect(),
+            styles: Vec::new(),
             periods: (0..=first.windows.len()).map(period_at).collect(),
         }
     }
@@ -123,6 +125,7 @@ pub(crate) fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
     PeriodRow {
         from_s: first.from_s,
         to_s: first.to_s,
+        all: names.iter().zip(schemes).map(|(name, runs)| contest::row(name, runs)).collect(),
         classes: classes.collect(),
         groups: groups.collect(),
         links: links.collect(),
@@ -244,8 +247,17 @@ impl ComparisonDocument {
 
     /// The page, one file, with plots of these reports: of one run of each scheme.
     pub fn html(&self, reports: &[Report]) -> String {
-        let plots = overlay::data(reports).map(|data| Plots { bundle: &page::COMPARE, data });
-        Sheet { plots, ..self.sheet() }.html()
+        let mut sheet = self.sheet();
+        let first = self.first_period();
+        for (at, section) in sheet.sections.iter_mut().enumerate() {
+            section.is_folded = at != first;
+        }
+        if first < sheet.sections.len() {
+            sheet.sections[..=first].rotate_right(1);
+        }
+        let plots = Plots { bundle: &page::COMPARE, data: overlay::data(self, reports), is_last: true };
+        let (answer, lead) = (Vec::new(), self.contest_html());
+        Sheet { answer, lead, plots: Some(plots), ..sheet }.html()
     }
 
     fn sheet(&self) -> Sheet {
@@ -273,6 +285,7 @@ impl ComparisonDocument {
             title: self.title.clone(),
             set: self.set.clone(),
             facts,
+            answer: self.answer(),
             sections,
             ..Sheet::default()
         }
@@ -451,6 +464,7 @@ impl ComparisonDocument {
             in_text: (shown < rows.len()).then(|| (shown, left_out(shown))),
             columns,
             rows,
+            ..Grid::default()
         }
     }
 

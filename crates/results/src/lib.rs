@@ -5,6 +5,7 @@
 
 mod columns;
 mod comparison;
+mod contest;
 mod files;
 mod format;
 mod html;
@@ -29,26 +30,28 @@ mod table;
 mod thinned;
 mod thrown;
 mod trace;
+mod verdict;
 
 pub use comparison::doubts;
 pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
-    write_parquet, write_reproduction, write_sweep,
+    write_parquet, write_reproduction, write_reproduction_with, write_sweep,
 };
 pub use format::{grouped, is_said_by, kind_of_source, named, rate, time};
 pub use html::{POINTS, report_html};
 pub use model::{
-    BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme, ComparisonDocument,
-    DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow, HeldRow, LeftOutRow,
-    LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
-    OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
-    SummaryPoint, SummaryRow, SummaryScenario, TargetGoodputRow, TheoryRow, TrafficComparison,
-    WindowDistanceRow, WorstPoint,
+    AllComparison, BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme,
+    ComparisonDocument, DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow,
+    HeldRow, LeftOutRow, LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument,
+    OptimumWindowRow, OtherSchemeRow, PeriodRow, ReproductionDocument, SeedFigure, ShareRow, StatementRow,
+    StyleRow, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario, TargetGoodputRow,
+    TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint, styles_of,
 };
 pub use published::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,
 };
 pub use read::read_series;
+pub use reproduction::PaperFigure;
 pub use study_tables::{
     Axis, Figure, NameTaken, StudyRun, StudyTables, StudyTablesError, Value, Window, figures_of,
 };

@@ -184,7 +184,7 @@ fn weighted(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
 }
 
 /// What a flow has beyond its own part is none of the optimum: another one has less for it.
-fn share(part: &Part<'_>) -> Option<f64> {
+pub(crate) fn share(part: &Part<'_>) -> Option<f64> {
     let flows = || part.optimum.into_iter().flat_map(|optimum| &optimum.flows);
     let best: f64 = flows().map(|flow| flow.goodput_bps).sum();
     let of_flow = |(flow, best): (&FlowRow, &OptimumFlowRow)| flow.goodput_bps.min(best.goodput_bps);
@@ -536,7 +536,7 @@ pub(crate) fn of_scheme(document: &SummaryDocument, scheme: &str) -> Section {
         form: Form::Figures,
         columns,
         rows,
-        in_text: None,
+        ..Grid::default()
     };
     Section { title: scheme.to_owned(), grids: vec![grid], notes: notes(document), ..Section::default() }
 }
@@ -553,7 +553,7 @@ pub(crate) fn of_scenario(document: &SummaryDocument, scenario: &SummaryScenario
         };
         let columns =
             [words("scheme")].into_iter().chain(MEASURES.iter().map(|m| numbers(m.title))).collect();
-        Grid { title, form: Form::Figures, columns, rows: rows.iter().map(row).collect(), in_text: None }
+        Grid { title, form: Form::Figures, columns, rows: rows.iter().map(row).collect(), ..Grid::default() }
     };
     let mut grids = vec![table("Over all windows and points".to_owned(), &scenario.matrix)];
     if scenario.points.len() > 1 {
@@ -592,7 +592,13 @@ pub(crate) fn grids(document: &SummaryDocument) -> Vec<Grid> {
             [scenario.scenario.as_str().into()].into_iter().chain(figures).collect()
         };
         let rows = document.scenarios.iter().map(row).collect();
-        Grid { title: format!("**{}**", measure.title), form: Form::Figures, columns, rows, in_text: None }
+        Grid {
+            title: format!("**{}**", measure.title),
+            form: Form::Figures,
+            columns,
+            rows,
+            ..Grid::default()
+        }
     };
     known_measures(document).map(table).collect()
 }

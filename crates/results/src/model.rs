@@ -3,6 +3,7 @@
 //!
 //! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
 
+use crate::plot;
 use serde::{Deserialize, Serialize};
 use weir_measure::{Estimate, Relation};
 
@@ -31,8 +32,38 @@ pub struct ComparisonDocument {
     pub seeds: Vec<u64>,
     /// One row for each compared scheme, in the order of the command.
     pub schemes: Vec<ComparedScheme>,
+    /// The style of each scheme in figures; left out if it is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub styles: Vec<StyleRow>,
     /// Figures: over the whole run first, then over each measuring window.
     pub periods: Vec<PeriodRow>,
+}
+
+/// The style of a scheme in figures: the same wherever it is plotted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StyleRow {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// The number of its style: its place among all schemes.
+    pub style: u32,
+}
+
+/// The styles of some schemes, of the names of all of them in their order.
+pub fn styles_of<'a>(schemes: impl IntoIterator<Item = &'a str>, all: &[&str]) -> Vec<StyleRow> {
+    let shown: Vec<&str> = schemes.into_iter().collect();
+    let row = |scheme: &&str| {
+        let style = plot::style_of(scheme, shown.iter().copied(), all)?;
+        Some(StyleRow { scheme: (*scheme).to_owned(), style })
+    };
+    shown.iter().filter_map(row).collect()
+}
+
+/// For each scheme the number of its style; its place among these where it is not known.
+pub(crate) fn numbers_of_styles<'a>(schemes: impl Iterator<Item = &'a str>, styles: &[StyleRow]) -> Vec<u32> {
+    let number = |(place, scheme): (usize, &str)| {
+        styles.iter().find(|row| row.scheme == scheme).map_or(place as u32, |row| row.style)
+    };
+    schemes.enumerate().map(number).collect()
 }
 
 /// One of several schemes.
@@ -64,6 +95,9 @@ pub struct PeriodRow {
     pub from_s: f64,
     /// Its end, s.
     pub to_s: f64,
+    /// All flows together, under each scheme.
+    #[serde(default)]
+    pub all: Vec<AllComparison>,
     /// For each class.
     pub classes: Vec<TrafficComparison>,
     /// For each group of flows, those of one `[[flow]]` table.
@@ -73,6 +107,41 @@ pub struct PeriodRow {
     /// The distance of each scheme from the optimum; empty if the optimum is not known.
     #[serde(default)]
     pub distances: Vec<DistanceComparison>,
+}
+
+/// All flows together under one scheme.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AllComparison {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Data content delivered to applications, bit/s.
+    pub goodput_bps: SeedFigure,
+    /// Mean delay over the classes, weighted by their goodputs, ms.
+    pub delay_mean_ms: SeedFigure,
+    /// 99th percentile of the delay, of the class with the largest, ms.
+    pub delay_p99_ms: SeedFigure,
+    /// Data packets dropped in the network.
+    pub lost: SeedFigure,
+    /// Share of the optimum, weighted, 0 to 1: the sum of the flows' goodputs, each up to that in the optimum, divided by the
+    /// sum of the goodputs in the optimum.
+    pub share: SeedFigure,
+    /// Jain's fairness index, weighted, 0 to 1: over the ratios of each flow's goodput to that in the optimum.
+    pub weighted_jain: SeedFigure,
+    /// Jain's fairness index within a class, without weights, 0 to 1: the mean over the classes by their flows.
+    pub jain_in_class: SeedFigure,
+    /// Mean completion time of the flows, s; of the seeds in which all completed.
+    pub completion_mean_s: SeedFigure,
+    /// Completion time of the last flow, s after its start; of the seeds in which all completed.
+    pub completion_s: SeedFigure,
+}
+
+/// A figure and its value with each seed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeedFigure {
+    /// The mean over the seeds, with its confidence interval; `None` if there is no value.
+    pub measured: Option<Estimate>,
+    /// The value with each seed, in the order of the seeds.
+    pub values: Vec<Option<f64>>,
 }
 
 /// The distance of a scheme from the optimum.

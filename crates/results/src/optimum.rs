@@ -349,7 +349,7 @@ fn grid(
 ) -> Grid {
     let all = rows.len();
     let in_text = (all > in_text).then(|| (in_text, format!(", the {in_text} {which} of {all}")));
-    Grid { title: title.to_owned(), form: Form::Figures, columns, rows, in_text }
+    Grid { title: title.to_owned(), form: Form::Figures, columns, rows, in_text, ..Grid::default() }
 }
 
 #[cfg(test)]

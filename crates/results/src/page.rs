@@ -1,7 +1,8 @@
 //! Pages in one file, with their script and their style, that open without a server and without a
 //! network. Script and style are built bundles of `web/`.
 //!
-//! A page forbids itself, by its content security policy, any script but the bundle and any request.
+//! A page forbids itself, by its content security policy, any script but the bundle and any request. A page with plots may
+//! compile WebAssembly, which it has in itself.
 
 /// A script, its style, and the base64 SHA-256 of the script, for the content security policy;
 /// written when it is built.
@@ -10,13 +11,19 @@ pub(crate) struct Bundle {
     pub(crate) script: &'static str,
     pub(crate) style: &'static str,
     pub(crate) sha256: &'static str,
+    /// Whether the page has plots, which it can save with [`FIGURE`].
+    pub(crate) has_plots: bool,
 }
+
+/// The crate `weir-figure` as WebAssembly, packed, in base64: what saves a plot as a file.
+pub(crate) const FIGURE: &str = include_str!("../../../web/dist/figure.wasm.gz.b64");
 
 /// What the report of a run has.
 pub(crate) const REPORT: Bundle = Bundle {
     script: include_str!("../../../web/dist/report.js"),
     style: include_str!("../../../web/dist/report.css"),
     sha256: include_str!("../../../web/dist/report.js.sha256"),
+    has_plots: true,
 };
 
 /// What pages over many runs have.
@@ -24,6 +31,7 @@ pub(crate) const SUMMARY: Bundle = Bundle {
     script: include_str!("../../../web/dist/summary.js"),
     style: include_str!("../../../web/dist/summary.css"),
     sha256: include_str!("../../../web/dist/summary.js.sha256"),
+    has_plots: false,
 };
 
 /// What a comparison with plots has.
@@ -31,6 +39,7 @@ pub(crate) const COMPARE: Bundle = Bundle {
     script: include_str!("../../../web/dist/compare.js"),
     style: include_str!("../../../web/dist/compare.css"),
     sha256: include_str!("../../../web/dist/compare.js.sha256"),
+    has_plots: true,
 };
 
 /// What a sweep has.
@@ -38,11 +47,19 @@ pub(crate) const SWEEP: Bundle = Bundle {
     script: include_str!("../../../web/dist/sweep.js"),
     style: include_str!("../../../web/dist/sweep.css"),
     sha256: include_str!("../../../web/dist/sweep.js.sha256"),
+    has_plots: true,
 };
 
 /// The page as HTML text: `title` is text, `body` is HTML.
 pub(crate) fn html(title: &str, bundle: &Bundle, body: &str) -> String {
-    let Bundle { script, style, sha256 } = bundle;
+    let Bundle { script, style, sha256, has_plots } = bundle;
+    let (compiles, figure) = match has_plots {
+        true => (
+            " 'wasm-unsafe-eval'",
+            format!("<script type=\"text/plain\" id=\"weir-figure\">{}</script>\n", FIGURE.trim()),
+        ),
+        false => ("", String::new()),
+    };
     let (title, sha256) = (escaped(title), sha256.trim());
     // A script's hash covers every byte between its tags.
     format!(
@@ -50,9 +67,9 @@ pub(crate) fn html(title: &str, bundle: &Bundle, body: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         script-src 'sha256-{sha256}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+         script-src 'sha256-{sha256}'{compiles}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
          form-action 'none'\">\n\
-         <title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n\
+         <title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n{figure}\
          <script>{script}</script>\n</body>\n</html>\n"
     )
 }

@@ -8,9 +8,12 @@ use crate::model::{
     CaseOptimumRow, CaseRow, DistanceEstimates, ExperimentRow, OtherSchemeRow, ReproductionDocument,
     StatementRow, TheoryRow, WindowDistanceRow,
 };
+use crate::page::escaped;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use weir_measure::{DistanceRow, Estimate, ExpectationRow, Relation};
 
+/// Failures that a page shows at once; of more, each experiment's are folded.
+const MOST_OPEN: usize = 20;
 /// Who states what a reproduction is about.
 const PAPER: &str = "paper";
 
@@ -156,9 +159,125 @@ impl ReproductionDocument {
         text
     }
 
-    /// The page, one file.
+    /// The page, one file: what holds of each paper, what does not hold, and then each experiment, folded if there are
+    /// several.
     pub fn html(&self) -> String {
-        self.sheet().html()
+        self.html_with(&[])
+    }
+
+    /// The same with figures, each in the section of its scenario.
+    pub fn html_with(&self, figures: &[PaperFigure]) -> String {
+        let mut sheet = self.sheet();
+        for (section, experiment) in sheet.sections.iter_mut().zip(&self.experiments) {
+            section.figures = figures_html(figures.iter().filter(|one| one.scenario == experiment.scenario));
+        }
+        let several = self.experiments.len() > 1;
+        let mut failures = if several { self.failures_by_experiment() } else { Vec::new() };
+        let is_long = failures.iter().map(|grid| grid.rows.len()).sum::<usize>() > MOST_OPEN;
+        failures.iter_mut().for_each(|grid| grid.is_folded = is_long);
+        // The text has one table of them, at its end.
+        sheet.sections.truncate(self.experiments.len());
+        sheet.sections.iter_mut().for_each(|section| section.is_folded = several);
+        let lead = if several { self.contents_html() } else { String::new() };
+        if !failures.is_empty() {
+            let seeds = self.seeds.len();
+            let count = failures.iter().map(|grid| grid.rows.len()).sum::<usize>();
+            let verdict = match seeds {
+                1 => format!("{count} statements and expectations"),
+                _ => format!("{count} statements and expectations fail in some of {seeds} seeds"),
+            };
+            let section = Section {
+                title: "What does not hold".to_owned(),
+                verdict: Some((verdict, false)),
+                grids: failures,
+                id: "failures".to_owned(),
+                ..Section::default()
+            };
+            sheet.sections.insert(0, section);
+        }
+        if let Some(last) = sheet.sections.last_mut()
+            && self.seeds.len() > 1
+            && !last.notes.iter().any(|note| note == INTERVALS)
+        {
+            last.notes.push(INTERVALS.to_owned());
+        }
+        Sheet { lead, ..sheet }.html()
+    }
+
+    /// What does not hold, a table for each experiment.
+    fn failures_by_experiment(&self) -> Vec<Grid> {
+        let of_experiment = |experiment: &ExperimentRow| {
+            let failing = |case: &CaseRow| case.statements.iter().any(|row| !row.holds);
+            experiment.cases.iter().any(failing).then(|| {
+                let own = [words("by"), numbers("states"), numbers("measured")];
+                let is_failing = |row: &StatementRow| !row.holds;
+                let grid = self.grid("", experiment, &own, is_failing, |row| {
+                    vec![self.what(row), said_by(row).into(), self.stated(row), self.measured(row)]
+                });
+                let name = &experiment.scenario;
+                let count = grid.rows.len();
+                let title = format!(
+                    "{name}: {count} {} ({})",
+                    if count == 1 { "fails" } else { "fail" },
+                    experiment.title
+                );
+                let page = (format!("#{}", anchor(name)), format!("All statements of {name}"));
+                Grid { title, page: Some(page), ..grid }
+            })
+        };
+        self.experiments.iter().filter_map(of_experiment).collect()
+    }
+
+    /// How many statements of each paper hold, and a way to each experiment.
+    fn contents_html(&self) -> String {
+        let mut body = String::from(
+            "<section id=\"contents\"><div class=\"heading\"><h2>By paper</h2></div>\n\
+             <table class=\"contents\" aria-label=\"Statements and expectations by paper and experiment\"><thead><tr>\
+             <th scope=\"col\">paper, experiment</th><th scope=\"col\">statements of the paper</th>\
+             <th scope=\"col\" class=\"number\">hold</th><th scope=\"col\" class=\"number\">fail</th>\
+             <th scope=\"col\" class=\"number\">else expected</th><th scope=\"col\" class=\"number\">hold</th>\
+             <th scope=\"col\" class=\"number\">fail</th></tr></thead>\n",
+        );
+        let row = |head: String, cases: &[&CaseRow]| {
+            let own = |is_meant: fn(&StatementRow) -> bool| held(cases.iter().copied(), is_meant);
+            let ((held, all), (others, all_others)) = (own(StatementRow::is_of_paper), own(is_other));
+            let fail = |n: usize| if n > 0 { format!("✗ {n}") } else { "0".to_owned() };
+            let class = |n: usize| if n > 0 { "number fails" } else { "number" };
+            let bar = match all {
+                0 => "<small>nothing stated that was measured</small>".to_owned(),
+                all => format!(
+                    "<span class=\"bar\" role=\"img\" aria-label=\"{held} of {all} hold\"><i style=\"width:{:.1}%\"></i></span>",
+                    100.0 * held as f64 / all as f64
+                ),
+            };
+            let (lost, lost_others) = (all - held, all_others - others);
+            format!(
+                "{head}<td>{bar}</td><td class=\"number\">{held} of {all}</td><td class=\"{}\">{}</td>\
+                 <td class=\"number\">{all_others}</td><td class=\"number\">{others}</td><td class=\"{}\">{}</td></tr>\n",
+                class(lost),
+                fail(lost),
+                class(lost_others),
+                fail(lost_others)
+            )
+        };
+        for experiments in self.experiments.chunk_by(|a, b| paper_of(&a.scenario) == paper_of(&b.scenario)) {
+            let cases: Vec<&CaseRow> = experiments.iter().flat_map(|one| &one.cases).collect();
+            let paper = escaped(paper_of(&experiments[0].scenario));
+            body += "<tbody>\n";
+            if experiments.len() > 1 {
+                body += &row(format!("<tr class=\"paper\"><th scope=\"rowgroup\">{paper}</th>"), &cases);
+            }
+            for one in experiments {
+                let cases: Vec<&CaseRow> = one.cases.iter().collect();
+                let (id, name, title) = (anchor(&one.scenario), escaped(&one.scenario), escaped(&one.title));
+                let head =
+                    format!("<tr><th scope=\"row\"><a href=\"#{id}\">{name}</a> <small>{title}</small></th>");
+                body += &row(head, &cases);
+            }
+            body += "</tbody>\n";
+        }
+        body += "</table></section>\n";
+        body
     }
 
     fn sheet(&self) -> Sheet {
@@ -241,7 +360,8 @@ impl ReproductionDocument {
             grids,
             notes,
             reports: experiment.cases.iter().filter_map(report).collect(),
-            pages: Vec::new(),
+            id: anchor(&experiment.scenario),
+            ..Section::default()
         }
     }
 
@@ -287,7 +407,7 @@ impl ReproductionDocument {
             words("holds"),
         ];
         let title = "In all experiments together".to_owned();
-        let grid = Grid { title, form: Form::Statements, columns, rows, in_text: None };
+        let grid = Grid { title, form: Form::Statements, columns, rows, ..Grid::default() };
         Some(Section { title: "What does not hold".to_owned(), grids: vec![grid], ..Section::default() })
     }
 
@@ -348,7 +468,7 @@ impl ReproductionDocument {
             form: Form::Figures,
             columns,
             rows: known.iter().flat_map(of_case).collect(),
-            in_text: None,
+            ..Grid::default()
         }
     }
 
@@ -383,7 +503,7 @@ impl ReproductionDocument {
                 rows.push(row_cells);
             }
         }
-        Grid { title: title.to_owned(), form: Form::Statements, columns, rows, in_text: None }
+        Grid { title: title.to_owned(), form: Form::Statements, columns, rows, ..Grid::default() }
     }
 
     fn what(&self, row: &StatementRow) -> Cell {
@@ -453,6 +573,45 @@ fn is_other(row: &StatementRow) -> bool {
 /// The paper of a scenario: `qsccp` of `qsccp/dumbbell`.
 fn paper_of(scenario: &str) -> &str {
     scenario.split_once('/').map_or(scenario, |(paper, _)| paper)
+}
+
+/// The counterpart of a figure of a paper.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PaperFigure {
+    /// The name of its scenario.
+    pub scenario: String,
+    /// Its number in the paper.
+    pub number: String,
+    /// What it shows.
+    pub title: String,
+    /// The drawing, an `svg` element.
+    pub svg: String,
+}
+
+/// Figures side by side, each with its number; nothing without figures.
+fn figures_html<'a>(figures: impl Iterator<Item = &'a PaperFigure>) -> String {
+    let figure = |one: &PaperFigure| {
+        // A figure's title may begin with its number.
+        let title = one.title.strip_prefix(&format!("Fig. {}: ", one.number)).unwrap_or(&one.title);
+        let (number, title) = (escaped(&one.number), escaped(title));
+        format!(
+            "<figure><div role=\"img\" aria-label=\"Figure {number}: {title}\">{}</div><figcaption>Fig. {number}: {title}</figcaption></figure>\n",
+            one.svg
+        )
+    };
+    let all: String = figures.map(figure).collect();
+    if all.is_empty() {
+        return all;
+    }
+    format!(
+        "<h3 class=\"kind\">The paper's figures, measured here</h3>\n<div class=\"paper-figures\">\n{all}</div>\n"
+    )
+}
+
+/// What links of the page name an experiment by.
+fn anchor(scenario: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    format!("of-{}", scenario.chars().map(plain).collect::<String>())
 }
 
 fn optimum(row: &StatementRow) -> Cell {
@@ -583,6 +742,36 @@ mod tests {
             .find(|line| line.trim_start().starts_with(begin))
             .unwrap_or_else(|| panic!("{text}"));
         line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_page_has_each_figure_in_the_section_of_its_scenario() {
+        let document = samples::reproduction(&sample::dumbbell(8, 50));
+        let figure = |scenario: &str, number: &str| PaperFigure {
+            scenario: scenario.to_owned(),
+            number: number.to_owned(),
+            title: format!("Fig. {number}: goodput & <delay>"),
+            svg: format!("<svg id=\"drawn-{number}\"></svg>"),
+        };
+        let page = document.html_with(&[figure("sample/single", "9"), figure("sample/swept", "8")]);
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        let [swept, single] = ["sample-swept", "sample-single"].map(|name| at(&format!("id=\"of-{name}\"")));
+        assert!(swept < at("drawn-8") && at("drawn-8") < single && single < at("drawn-9"));
+        assert!(page.contains("Fig. 9: goodput &amp; &lt;delay&gt;"));
+        assert!(!document.html().contains("paper-figures\""));
+    }
+
+    #[test]
+    fn failures_come_first_and_are_folded_where_they_are_many() {
+        let mut document = samples::reproduction(&sample::dumbbell(8, 50));
+        let page = document.html();
+        let at = |page: &str, text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(at(&page, "By paper") < at(&page, "What does not hold"));
+        assert!(at(&page, "What does not hold") < at(&page, "id=\"of-sample-swept\""));
+        assert!(!page.contains("<summary class=\"kind\">"));
+        let case = document.experiments[0].cases[0].clone();
+        document.experiments[0].cases.extend(vec![case; 20]);
+        assert!(document.html().contains("<summary class=\"kind\">sample/swept: "));
     }
 
     #[test]
@@ -805,7 +994,8 @@ mod tests {
             "{text}"
         );
         let page = document.html();
-        assert_eq!(page.matches("<section>").count(), 3);
+        // By paper, what does not hold, and the experiments.
+        assert_eq!(page.matches("<section").count(), 2 + document.experiments.len());
         assert_eq!(page.matches(">rate = 10 Mb/s, qsccp</a>").count(), 1);
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Plots {
     pub(crate) bundle: &'static Bundle,
     /// JSON without `<`.
     pub(crate) data: String,
+    /// Whether they stand behind the sections.
+    pub(crate) is_last: bool,
 }
 
 /// Tables that belong together.
@@ -47,6 +49,12 @@ pub(crate) struct Section {
     pub(crate) reports: Vec<(String, String)>,
     /// Names and paths of further pages, likewise.
     pub(crate) pages: Vec<(String, String)>,
+    /// What links of the page name it by; empty for nothing.
+    pub(crate) id: String,
+    /// Whether a page shows only its heading until it is opened.
+    pub(crate) is_folded: bool,
+    /// What a page has behind its tables, as HTML.
+    pub(crate) figures: String,
 }
 
 /// How a table is laid out where it does not fit.
@@ -68,6 +76,10 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Vec<Cell>>,
     /// What a terminal shows, if not all: so many rows, and what the title says of them.
     pub(crate) in_text: Option<(usize, String)>,
+    /// Where a page leads from it: the path, and the words of the link.
+    pub(crate) page: Option<(String, String)>,
+    /// Whether a page shows only its title until it is opened.
+    pub(crate) is_folded: bool,
 }
 
 /// A column: its heading, and whether numbers stand in it.
@@ -243,16 +255,21 @@ impl Sheet {
         for note in &self.notes {
             body += &format!("<p class=\"said\">{}</p>\n", escaped(note));
         }
-        if self.plots.is_some() {
-            body += "<div id=\"plots\"><noscript>Plots are drawn by a script in this file, which your browser does not \
-                     run.</noscript></div>\n";
+        const PLOTS: &str = "<div id=\"plots\"><noscript>Plots are drawn by a script in this file, which your browser does not \
+                             run.</noscript></div>\n";
+        let is_last = self.plots.as_ref().map(|plots| plots.is_last);
+        if is_last == Some(false) {
+            body += PLOTS;
         }
         for section in &self.sections {
             section.html(&mut body);
         }
+        if is_last == Some(true) {
+            body += PLOTS;
+        }
         body += &format!("<footer>weir {}</footer>\n</main>", env!("CARGO_PKG_VERSION"));
         let title = format!("{}: {}", self.kind, self.title);
-        let Some(Plots { bundle, data }) = &self.plots else {
+        let Some(Plots { bundle, data, .. }) = &self.plots else {
             return page::html(&title, &page::SUMMARY, &body);
         };
         body += &format!("\n<script type=\"application/json\" id=\"data\">{data}</script>");
@@ -262,17 +279,24 @@ impl Sheet {
 
 impl Section {
     fn html(&self, body: &mut String) {
-        *body += &format!("<section>\n<div class=\"heading\"><h2>{}</h2>", escaped(&self.title));
-        if let Some((verdict, holds)) = &self.verdict {
-            *body += &format!("<span class=\"verdict {}\">{}</span>", word(*holds), escaped(verdict));
-        }
-        *body += "</div>\n";
+        let id = if self.id.is_empty() { String::new() } else { format!(" id=\"{}\"", escaped(&self.id)) };
+        let verdict = self.verdict.as_ref().map_or_else(String::new, |(verdict, holds)| {
+            format!("<span class=\"verdict {}\">{}</span>", word(*holds), escaped(verdict))
+        });
+        let heading = format!("<h2>{}</h2>{verdict}", escaped(&self.title));
+        *body += &match self.is_folded {
+            true => format!(
+                "<section{id}>\n<details class=\"fold\"><summary class=\"heading\">{heading}</summary>\n"
+            ),
+            false => format!("<section{id}>\n<div class=\"heading\">{heading}</div>\n"),
+        };
         if !self.source.is_empty() {
             *body += &format!("<p class=\"source\">{}</p>\n", escaped(&self.source));
         }
         for grid in &self.grids {
             grid.html(body);
         }
+        *body += &self.figures;
         for note in &self.notes {
             *body += &format!("<p class=\"said\">{}</p>\n", escaped(note));
         }
@@ -283,14 +307,17 @@ impl Section {
                 *body += &format!("<p class=\"runs\">{what}: {}</p>\n", links_html(links));
             }
         }
-        *body += "</section>\n";
+        *body += if self.is_folded { "</details></section>\n" } else { "</section>\n" };
     }
 }
 
 impl Grid {
     fn html(&self, body: &mut String) {
         let title = escaped(&self.title);
-        *body += &format!("<h3 class=\"kind\">{title}</h3>\n");
+        *body += &match self.is_folded {
+            true => format!("<details><summary class=\"kind\">{title}</summary>\n"),
+            false => format!("<h3 class=\"kind\">{title}</h3>\n"),
+        };
         let is_wide = self.form == Form::Figures;
         if is_wide {
             let region = "<div class=\"scroll\" tabindex=\"0\" role=\"region\"";
@@ -307,6 +334,12 @@ impl Grid {
         }
         *body += "</tbody></table>";
         *body += if is_wide { "</div>\n" } else { "\n" };
+        if let Some((path, name)) = &self.page {
+            *body += &format!("<p class=\"runs\"><a href=\"{}\">{}</a></p>\n", escaped(path), escaped(name));
+        }
+        if self.is_folded {
+            *body += "</details>\n";
+        }
     }
 
     fn row_html(&self, row: &[Cell], body: &mut String) {
@@ -381,6 +414,8 @@ mod tests {
             columns: vec![words("what"), numbers("measured"), words("holds")],
             rows: vec![row(text, true), row("", false)],
             in_text: None,
+            page: Some((text.to_owned(), text.to_owned())),
+            is_folded: true,
         };
         let section = Section {
             title: text.to_owned(),
@@ -390,6 +425,9 @@ mod tests {
             notes: vec![text.to_owned()],
             reports: vec![(text.to_owned(), format!("{text}/report.html"))],
             pages: vec![(text.to_owned(), format!("{text}/compare.html"))],
+            id: text.to_owned(),
+            is_folded: true,
+            figures: String::new(),
         };
         let facts = vec![("seeds", text.to_owned())];
         Sheet {

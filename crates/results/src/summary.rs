@@ -424,7 +424,7 @@ impl SummaryDocument {
             }
         }
         let title = "By window".to_owned();
-        Grid { title, form: Form::Figures, columns, rows: cells, in_text: None }
+        Grid { title, form: Form::Figures, columns, rows: cells, ..Grid::default() }
     }
 
     /// For each figure a table with a row a scheme and a column a point, over the last window.
@@ -455,7 +455,7 @@ impl SummaryDocument {
                 form: Form::Figures,
                 columns,
                 rows: self.schemes.iter().map(row).collect(),
-                in_text: None,
+                ..Grid::default()
             })
         };
         [ratio].into_iter().chain(others).filter_map(grid).collect()

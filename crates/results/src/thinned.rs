@@ -125,12 +125,13 @@ mod tests {
             let read: ThinnedSeries = serde_json::from_str(&text).expect("the same shape");
             let mut thinned = report.clone();
             thinned.series = read.series().expect("it is not damaged");
+            let document = crate::ComparisonDocument::of("", &[vec![report.document.clone()]]);
             let plots = |report: &weir_measure::Report| {
                 let mut page: serde_json::Value =
-                    serde_json::from_str(&overlay::data(std::slice::from_ref(report)).unwrap_or_default())
+                    serde_json::from_str(&overlay::data(&document, std::slice::from_ref(report)))
                         .unwrap_or_default();
                 // How many steps measured make one shown is not known of thinned ones.
-                if let Some(time) = page.get_mut("time") {
+                if let Some(time) = page["series"].get_mut("time") {
                     time["merged"] = serde_json::Value::Null;
                 }
                 page

@@ -8,8 +8,8 @@ use weir_core::units::Span;
 use weir_experiment::{relation, scheme_for};
 use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, ProbeValue};
 use weir_results::{
-    CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
-    WindowDistanceRow, doubts, is_said_by, kind_of_source, write_reproduction,
+    CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, PaperFigure, ReproductionDocument, StatementRow,
+    TheoryRow, WindowDistanceRow, doubts, is_said_by, kind_of_source, write_reproduction_with,
 };
 use weir_scenario::{Expectation, Scenario, Stated};
 
@@ -221,10 +221,11 @@ impl View for Reproduction {
             experiments: experiments.collect::<Result<_, _>>()?,
         };
         if let Some(dir) = dir {
-            note(write_reproduction(&document, dir).map_err(StudyError::from));
+            let mut figures = Vec::new();
             for experiment in &self.experiments {
-                note(self.write_figures(experiment, store, dir, note));
+                note(self.write_figures(experiment, store, dir, note, &mut figures));
             }
+            note(write_reproduction_with(&document, &figures, dir).map_err(StudyError::from));
         }
         Ok(Outcome::Reproduction(Box::new(document)))
     }
@@ -246,13 +247,15 @@ impl Reproduction {
         self.experiments.iter().map(|one| one.cases().len()).sum()
     }
 
-    /// Draws the figures of the paper that an experiment has: those that its runs can have.
+    /// Draws the figures of the paper that an experiment has: those that its runs can have. They are added to `drawn`, for the
+    /// page.
     fn write_figures(
         &self,
         experiment: &PaperExperiment,
         store: &RunStore,
         dir: &Path,
         note: Note<'_>,
+        drawn: &mut Vec<PaperFigure>,
     ) -> Result<(), StudyError> {
         let scenario = &experiment.points[0].point.scenario;
         if scenario.figures.is_empty() {
@@ -285,6 +288,12 @@ impl Reproduction {
             let drawing = weir_figure::draw(&figure, weir_figure::Width::OneColumn);
             weir_results::write_atomically(&folder.join(format!("{stem}.svg")), drawing.svg())?;
             weir_results::write_atomically(&folder.join(format!("{stem}.pdf")), drawing.pdf())?;
+            drawn.push(PaperFigure {
+                scenario: scenario.name.clone(),
+                number: one.number,
+                title: if figure.title.is_empty() { scenario.title.clone() } else { figure.title },
+                svg: drawing.svg_without_font(),
+            });
         }
         Ok(())
     }

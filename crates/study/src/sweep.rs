@@ -10,7 +10,7 @@ use std::time::Duration;
 use weir_core::units::Span;
 use weir_experiment::scheme_for;
 use weir_measure::RunDocument;
-use weir_results::{SweepAxis, SweepDocument, SweepRow, write_sweep};
+use weir_results::{StyleRow, SweepAxis, SweepDocument, SweepRow, styles_of, write_sweep};
 use weir_schemes::SCHEMES;
 
 use crate::error::StudyError;
@@ -275,6 +275,7 @@ impl Sweep {
             axes: self.varied.axes().iter().map(axis).collect(),
             schemes: self.request.schemes.clone(),
             seeds: self.request.seeds.list().to_vec(),
+            styles: styles(self.request.schemes.iter().map(String::as_str)),
             ..SweepDocument::default()
         };
         SweepDocument::of(head, self.rows(store, failures))
@@ -421,6 +422,11 @@ pub struct Estimate {
     pub cpu_s: f64,
     /// The bytes of the records and tables.
     pub bytes: u64,
+}
+
+/// The styles of some schemes in figures, by their places in the list of all.
+pub(crate) fn styles<'a>(schemes: impl IntoIterator<Item = &'a str>) -> Vec<StyleRow> {
+    styles_of(schemes, &crate::plot::scheme_styles())
 }
 
 /// Returns the schemes for these names: `all` is every scheme.

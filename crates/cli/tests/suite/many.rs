@@ -400,6 +400,7 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
         "seeds",
         "set",
         "simulated_s",
+        "styles",
         "title",
         "version",
     ];
@@ -413,7 +414,12 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
     assert_eq!(json!(heads), json!([["qsccp", null, false], ["fixed", null, true]]));
     assert!(of(1, "data_thrown_away")["mean"].as_f64().unwrap() > 0.01);
     let period = &document["periods"][0];
-    assert_eq!(keys(period), ["classes", "distances", "from_s", "groups", "links", "to_s"]);
+    assert_eq!(keys(period), ["all", "classes", "distances", "from_s", "groups", "links", "to_s"]);
+    let all = &period["all"][1];
+    assert_eq!(
+        (&all["scheme"], all["goodput_bps"]["values"].as_array().unwrap().len()),
+        (&json!("fixed"), 2)
+    );
     let rows = period["classes"].as_array().unwrap();
     let figures = [
         "completion_mean_s",

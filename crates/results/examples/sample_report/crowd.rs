@@ -140,6 +140,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             windows: vec![window],
             optimum: None,
             slowdowns: Vec::new(),
+            changes: Vec::new(),
             expectations: Vec::new(),
         },
         series,

@@ -3,6 +3,7 @@
 
 use weir_core::seam::Gauge;
 use weir_core::units::Span;
+use weir_measure::ChangeRow;
 use weir_measure::{
     ClassRow, ControlSample, DelayHistogram, Distribution, DistributionRow, DropRow, ExpectationRow, FlowRow,
     FlowSample, GroupRow, Hops, LinkRow, LinkSample, NodeRow, NodeSample, NodeSeries, OptimumFlowRow,
@@ -297,6 +298,10 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             windows: vec![window],
             optimum: None,
             slowdowns: Vec::new(),
+            changes: vec![ChangeRow {
+                at_s: simulated_s / 2.0,
+                what: "AF1 asks for 2 Mb/s at most".to_owned(),
+            }],
             expectations,
         },
         series,

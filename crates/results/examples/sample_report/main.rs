@@ -2,10 +2,11 @@
 //! `sample_report DIR [FLOWS [SAMPLES [TITLE [NODES]]]]`, by default 40 flows and 1200 samples over a
 //! dumbbell; with NODES over a random network of so many. Beside it `compare.html`,
 //! `reproduce.html` and `sweep.html`, over variations of the run, in `matrix` these as several scenarios, and in `air` a run with a shared
-//! medium.
+//! medium, and in `figures` drawn figures.
 
 mod crowd;
 mod dumbbell;
+mod figures;
 mod summary;
 mod sweep;
 
@@ -44,6 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     results::write_reproduction(&summary::reproduction(&report), &dir)?;
     results::write_sweep(&sweep::sweep(&report), &dir)?;
     results::write_comparisons(&summary::comparison(&report), std::path::Path::new(&dir).join("matrix"))?;
+    figures::write(&std::path::Path::new(&dir).join("figures"))?;
     print!("{}", results::summary(&report.document, results::terminal_width()));
     Ok(())
 }

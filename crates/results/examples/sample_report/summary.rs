@@ -22,8 +22,14 @@ pub fn runs(report: &Report) -> Vec<Vec<RunDocument>> {
 fn varied(report: &Report, scheme: &str, seed: u64, part: f64, lost: u64) -> RunDocument {
     let mut run = RunDocument { scheme: scheme.to_owned(), seed, ..report.document.clone() };
     let classes = run.classes.iter_mut().map(|row| &mut row.figures);
-    for figures in classes.chain(run.groups.iter_mut().map(|row| &mut row.figures)) {
+    let groups = run.groups.iter_mut().map(|row| &mut row.figures);
+    let of_windows = run.windows.iter_mut().flat_map(|window| {
+        let classes = window.classes.iter_mut().map(|row| &mut row.figures);
+        classes.chain(window.groups.iter_mut().map(|row| &mut row.figures))
+    });
+    for figures in classes.chain(groups).chain(of_windows) {
         figures.goodput_bps *= part;
+        figures.delay_ms.mean = figures.delay_ms.mean.map(|mean| mean * (0.5 + part * part));
         figures.lost += lost;
     }
     for row in &mut run.expectations {

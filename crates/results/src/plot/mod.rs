@@ -255,6 +255,18 @@ impl fmt::Display for PlotError {
 
 impl std::error::Error for PlotError {}
 
+/// The number of the style of a scheme: its place among `all`, or `None` if it is none of them. A variant, or a run in the lab,
+/// has the same colour with another marker; two variants of a scheme among those `shown` differ.
+pub fn style_of<'a>(scheme: &str, shown: impl Iterator<Item = &'a str>, all: &[&str]) -> Option<u32> {
+    fn variant_of(scheme: &str) -> Option<&str> {
+        scheme.split_once(" (").map(|(name, _)| name)
+    }
+    let own = variant_of(scheme);
+    let place = all.iter().position(|style| *style == own.unwrap_or(scheme))? as u32;
+    let before = shown.take_while(|other| *other != scheme).filter(|other| variant_of(other) == own).count() as u32;
+    Some(place + if own.is_some() { 16 + 8 * (before % 2) } else { 0 })
+}
+
 /// The figure of some results. `schemes` are the names of all schemes: the place of a scheme among them is its style, the same in
 /// every figure.
 ///
@@ -378,14 +390,8 @@ impl<'a> View<'a> {
     /// The number of the style of a scheme. A variant, or a run in the lab, has the same colour with another marker; two of a
     /// scheme differ.
     fn style_of(&self, scheme: &str) -> u32 {
-        let name = |scheme: &str| scheme.split_once(" (").map(|(name, _)| name.to_owned());
-        let own = name(scheme);
-        let plain = own.as_deref().unwrap_or(scheme);
-        let place = self.styles.iter().position(|style| *style == plain);
-        let place = place.or_else(|| self.schemes.iter().position(|other| other == scheme));
-        let variants = self.schemes.iter().filter(|other| own.is_some() && name(other) == own);
-        let variant = variants.take_while(|other| *other != scheme).count() as u32;
-        place.unwrap_or_default() as u32 + if own.is_some() { 16 + 8 * (variant % 2) } else { 0 }
+        let place = || self.schemes.iter().position(|other| other == scheme).unwrap_or_default() as u32;
+        style_of(scheme, self.schemes.iter().map(String::as_str), self.styles).unwrap_or_else(place)
     }
 
     /// Those of some names that are wanted: all if none of them is chosen.

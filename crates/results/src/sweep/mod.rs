@@ -117,7 +117,7 @@ fn period(scheme: &str, parts: Vec<Part<'_>>) -> SweepPeriod {
         .collect();
     let all = totals.iter().map(|(figures, jain)| (figures, *jain));
     let all = comparison::traffic("all flows", scheme, all);
-    let PeriodRow { from_s, to_s, classes, mut groups, mut links, distances } =
+    let PeriodRow { from_s, to_s, classes, mut groups, mut links, distances, .. } =
         comparison::period(&[scheme], &[parts]);
     groups.truncate(GROUPS);
     links.sort_by(|a, b| used(b).total_cmp(&used(a)));
@@ -349,7 +349,8 @@ mod tests {
         document.title = hostile.to_owned();
         let page = document.html();
         assert!(!page.contains("<script>alert"));
-        assert_eq!(page.matches("</script").count(), 2);
+        // The data, what draws files, and the script.
+        assert_eq!(page.matches("</script").count(), 3);
     }
 
     fn data(document: &SweepDocument) -> serde_json::Value {

@@ -2,7 +2,7 @@
 //!
 //! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
 
-use crate::model::{DistanceComparison, LinkComparison, TrafficComparison};
+use crate::model::{DistanceComparison, LinkComparison, StyleRow, TrafficComparison};
 use serde::{Deserialize, Serialize};
 
 /// Schemes at each point of some axes: means over several seeds.
@@ -29,6 +29,9 @@ pub struct SweepDocument {
     pub schemes: Vec<String>,
     /// The seeds that each scheme ran with at each point.
     pub seeds: Vec<u64>,
+    /// The style of each scheme in figures; left out if it is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub styles: Vec<StyleRow>,
     /// One row for each point and scheme.
     pub rows: Vec<SweepRow>,
 }

@@ -5,7 +5,7 @@
 use super::{SweepDocument, SweepPeriod, SweepRow};
 use crate::comparison::is_one_group_each;
 use crate::html::script_data;
-use crate::model::{DistanceComparison, LinkComparison, TrafficComparison};
+use crate::model::{DistanceComparison, LinkComparison, TrafficComparison, numbers_of_styles};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use weir_measure::Estimate;
@@ -18,6 +18,8 @@ const VALUES: usize = 150_000;
 struct Page<'a> {
     axes: Vec<Axis<'a>>,
     schemes: Vec<String>,
+    /// For each scheme the number of its style in figures.
+    styles: Vec<u32>,
     seeds: usize,
     parts: Vec<String>,
     rows: Vec<Row>,
@@ -134,6 +136,7 @@ pub(super) fn data(document: &SweepDocument) -> String {
     script_data(&Page {
         axes: axes(document),
         schemes: schemes(document),
+        styles: numbers_of_styles(schemes(document).iter().map(String::as_str), &document.styles),
         seeds: document.seeds.len(),
         parts: (0..parts).map(|at| document.part_name(at)).collect(),
         rows: rows(document),

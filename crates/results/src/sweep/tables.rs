@@ -61,8 +61,11 @@ impl SweepDocument {
 
     /// The page, one file, with plots over the axes.
     pub fn html(&self) -> String {
-        let plots =
-            (!self.rows.is_empty()).then(|| Plots { bundle: &crate::page::SWEEP, data: page::data(self) });
+        let plots = (!self.rows.is_empty()).then(|| Plots {
+            bundle: &crate::page::SWEEP,
+            data: page::data(self),
+            is_last: false,
+        });
         let mut sections: Vec<Section> = (0..self.parts().max(1)).rev().map(|at| self.section(at)).collect();
         if let Some(section) = sections.first_mut() {
             section.notes = self.about();
@@ -201,6 +204,7 @@ impl SweepDocument {
             columns: axes.chain([words("scheme")]).chain(heads).collect(),
             rows,
             in_text,
+            ..Grid::default()
         }
     }
 

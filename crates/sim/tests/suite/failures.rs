@@ -129,7 +129,10 @@ fn a_failed_station_of_a_medium_returns() {
         + CONVERGE
         + &event(2.0, "node = \"AP\"", "up = false")
         + &event(4.0, "node = \"AP\"", "up = true");
-    let rates = of_windows(&run(&parse("wifi", &text, &[]), &measuring(&[(1, 2), (3, 4), (8, 10)])));
+    let report = run(&parse("wifi", &text, &[]), &measuring(&[(1, 2), (3, 4), (8, 10)]));
+    let changes: Vec<_> = report.document.changes.iter().map(|row| (row.at_s, row.what.as_str())).collect();
+    assert_eq!(changes, [(2.0, "AP fails"), (4.0, "AP works again")]);
+    let rates = of_windows(&report);
     assert!(rates[1] == 0.0 && rates[2] > 0.8 * rates[0], "{rates:?}");
 }
 
@@ -147,6 +150,7 @@ fn two_links_between_the_same_nodes_are_two_ways() {
     let names: Vec<String> =
         report.document.links.iter().map(|link| link.from.clone() + "->" + &link.end()).collect();
     assert_eq!(names, ["A->B", "B->A", "B->A:upper", "A->B:upper"]);
+    assert_eq!(report.document.changes[0].what, "B–A:upper fails");
 }
 
 /// Its stores count on where they were, and its pending Interests are gone.

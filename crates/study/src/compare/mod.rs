@@ -261,6 +261,7 @@ impl Pages<'_> {
         document.version = VERSION.to_owned();
         document.command = self.request.command().text();
         document.set.clone_from(&point.set);
+        document.styles = sweep::styles(document.schemes.iter().map(|one| one.scheme.as_str()));
         for compared in &mut document.schemes {
             let scheme = compared.scheme.trim_end_matches(" (lab)");
             compared.knows_no_classes = !policy::without_classes([&scheme.to_owned()]).is_empty();
