@@ -198,8 +198,9 @@ soak: binary ## load forwarders for ten minutes, or FOR=3600 seconds
 
 lint: ## check format, lints and documentation of the code
 	cargo fmt --all --check
-	@# `make fuzz` takes its lock file as it is.
+	@# Two workspaces of their own, whose lock files are taken as they are.
 	cargo metadata --manifest-path fuzz/Cargo.toml --locked --format-version 1 > /dev/null
+	cargo metadata --manifest-path web/figure/Cargo.toml --locked --format-version 1 > /dev/null
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --quiet
 

@@ -3,8 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use weir_core::units::Span;
@@ -12,7 +11,7 @@ use weir_management::overview::{ClassOverview, FaceOverview, Overview};
 use weir_results::{rate, table, terminal_width};
 
 use crate::Failure;
-use crate::manage::{Connection, Forwarder, count, duration, text};
+use crate::manage::{self, Connection, Forwarder, count, duration, text};
 use crate::terminal::print;
 
 /// Between two looks at whether the user has ended it.
@@ -81,13 +80,14 @@ fn read(forwarder: &mut Forwarder<'_>) -> Result<Overview, Failure> {
 
 /// Waits for a period. Returns false once the user has ended the command.
 fn wait(period: Duration, stop: &AtomicBool) -> bool {
-    let until = Instant::now() + period;
+    let mut left = period;
     while !stop.load(Ordering::Relaxed) {
-        let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return true;
         }
-        thread::sleep(left.min(STEP));
+        let step = left.min(STEP);
+        manage::wait(step);
+        left -= step;
     }
     false
 }

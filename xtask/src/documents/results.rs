@@ -170,7 +170,7 @@ fn in_json(kind: &str) -> String {
     match kind {
         "String" => "text".to_owned(),
         "f64" => "number".to_owned(),
-        "u64" => "whole number".to_owned(),
+        "u32" | "u64" => "whole number".to_owned(),
         "Vec<String>" => "list of texts".to_owned(),
         "Vec<u64>" => "list of whole numbers".to_owned(),
         "Vec<f64>" => "list of numbers".to_owned(),

@@ -263,7 +263,8 @@ pub fn style_of<'a>(scheme: &str, shown: impl Iterator<Item = &'a str>, all: &[&
     }
     let own = variant_of(scheme);
     let place = all.iter().position(|style| *style == own.unwrap_or(scheme))? as u32;
-    let before = shown.take_while(|other| *other != scheme).filter(|other| variant_of(other) == own).count() as u32;
+    let before =
+        shown.take_while(|other| *other != scheme).filter(|other| variant_of(other) == own).count() as u32;
     Some(place + if own.is_some() { 16 + 8 * (before % 2) } else { 0 })
 }
 
