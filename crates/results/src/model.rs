@@ -455,7 +455,7 @@ pub struct WindowDistanceRow {
 pub struct StatementRow {
     /// The first word of the source: `paper`, `files`, `theory`, `assumed`.
     pub kind: String,
-    /// Whether a paper states it in words: an order of schemes, or a bound that is ours.
+    /// Whether a paper states it in words: an order of schemes, or a bound that the scenario sets or derives.
     #[serde(default)]
     pub qualitative: bool,
     /// The measured quantity in words, such as `goodput of class EF, 20 s to 120 s`.
