@@ -4,7 +4,7 @@
 //! latency HOST:PORT PREFIX INTERESTS-PER-SECOND SECONDS
 //! ```
 //!
-//! Over UDP, each Interest for another Data. Prints the number of Interests, how many were answered, and the 50 %
+//! It uses UDP, and each Interest requests another Data. It prints the number of Interests, how many were answered, and the 50 %
 //! and 99 % points of the round-trip times in microseconds, after a tenth of the time to warm up.
 
 #![expect(clippy::disallowed_methods, reason = "a program of its own, which reads the clock and waits")]
@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use weir_packet::{Data, Interest, LpPacket, Name};
 
-/// How long answers are waited for after the last Interest.
+/// Wait for answers after the last Interest.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Interests that leave together, so that the sender need not sleep for less than it can.
+/// Number of Interests that leave together, because the sender cannot sleep for shorter intervals.
 const BURST: u64 = 4;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends each Interest when it is due. What the socket does not take counts as lost.
+/// Sends each Interest when it is due. Interests that the socket refuses count as lost.
 fn send(socket: &UdpSocket, start: Instant, sent: &[AtomicU64], prefix: &Name, rate: f64) {
     let mut wire = Vec::new();
     for (number, sent) in sent.iter().enumerate() {
@@ -67,7 +67,7 @@ fn send(socket: &UdpSocket, start: Instant, sent: &[AtomicU64], prefix: &Name, r
     }
 }
 
-/// Takes answers until none comes for a while: how many, and their round-trip times in microseconds.
+/// Receives answers until none arrives for a while. Returns their number, and their round-trip times in microseconds.
 fn receive(
     socket: &UdpSocket,
     start: Instant,

@@ -8,22 +8,22 @@ use weir_management::status::{
     CsInfo, FaceChange, FaceNumber, FaceRequest, FaceStatus, FibStatus, GeneralStatus, StrategyStatus,
 };
 
-/// Why the forwarder does not do what it is asked.
+/// The reason why the forwarder refuses a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlError {
     /// There is no such face.
     NoSuchFace,
-    /// The face is there already: this one.
+    /// The face exists already: this one.
     FaceExists(Box<FaceStatus>),
-    /// A face URI is not one, or not canonical: why.
+    /// The face URI is not valid or not canonical: the reason.
     BadUri(String),
-    /// Faces of this kind cannot be made: why.
+    /// Faces of this kind cannot be created: the reason.
     Unsupported(String),
-    /// The properties do not go with the face: which.
+    /// The face does not support these properties.
     BadProperties(String),
-    /// The operating system refused: its words.
+    /// The operating system's error.
     Failed(String),
-    /// There is no such strategy; these there are.
+    /// There is no such strategy; these are available.
     NoSuchStrategy(Vec<Name>),
     /// A table is full.
     Full(&'static str),
@@ -47,21 +47,21 @@ impl core::fmt::Display for ControlError {
 
 impl std::error::Error for ControlError {}
 
-/// Who is behind a face, as far as the forwarder can know.
+/// The peer behind a face, as far as the forwarder knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
-    /// Another host, or somebody on a link.
+    /// Another host, or a member of a group.
     Neighbour,
-    /// An application of this host that has rights.
+    /// An application of this host with rights.
     Privileged,
-    /// An application of this user, who has none.
+    /// An application of this user without rights.
     User(u32),
-    /// An application of this host whose user is unknown: on TCP, UDP or WebSocket.
+    /// An application of this host with an unknown user: on TCP, UDP or WebSocket.
     Anybody,
 }
 
 impl Owner {
-    /// Who an application of a user is.
+    /// The owner of the face of an application.
     pub(crate) fn of_application(user: Option<User>, rights: &ApplicationRights) -> Owner {
         match user {
             Some(user) if rights.users.has(user) => Owner::Privileged,
@@ -75,56 +75,56 @@ impl Owner {
 /// Which applications of this host have rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApplicationRights {
-    /// Those of these users, by the Unix socket.
+    /// Users whose applications on the Unix socket have rights.
     pub(crate) users: Rights,
-    /// Whether those on TCP, UDP and WebSocket have.
+    /// Whether applications on TCP, UDP and WebSocket have rights.
     pub(crate) loopback: bool,
 }
 
-/// The forwarder as management sees it.
+/// The operations of the forwarder for management.
 ///
-/// Management keeps the RIB and the commands' rules; this has the faces and the tables.
+/// Management keeps the RIB and the rules for commands; the implementor has the faces and the tables.
 pub trait Control {
     /// All faces, by ascending number.
     fn faces(&self) -> Vec<FaceStatus>;
 
-    /// The state and counters of a face, if it is there.
+    /// The state and counters of a face, if it exists.
     fn face(&self, face: FaceNumber) -> Option<FaceStatus>;
 
-    /// Who is behind a face; [`Owner::Neighbour`] if it is not there.
+    /// The owner of a face; [`Owner::Neighbour`] if the face does not exist.
     fn owner(&self, face: FaceNumber) -> Owner;
 
-    /// Makes a face.
+    /// Creates a face.
     ///
     /// # Errors
-    /// All but [`ControlError::NoSuchFace`] and [`ControlError::NoSuchStrategy`].
+    /// Returns any error except [`ControlError::NoSuchFace`] and [`ControlError::NoSuchStrategy`].
     fn create_face(&mut self, request: &FaceRequest) -> Result<FaceStatus, ControlError>;
 
-    /// Changes a face; either everything that is asked, or nothing.
+    /// Changes a face: all requested properties, or none.
     ///
     /// # Errors
-    /// [`ControlError::NoSuchFace`], [`ControlError::BadProperties`].
+    /// Returns [`ControlError::NoSuchFace`] or [`ControlError::BadProperties`].
     fn update_face(&mut self, face: FaceNumber, change: &FaceChange) -> Result<FaceStatus, ControlError>;
 
-    /// Closes a face; says whether it was there.
+    /// Closes a face. Returns whether it existed.
     fn destroy_face(&mut self, face: FaceNumber) -> bool;
 
-    /// Local URIs of what listens for new faces.
+    /// Local URIs of the listeners.
     fn channels(&self) -> Vec<String>;
 
     /// Adds a next hop to the FIB, or changes its cost.
     ///
     /// # Errors
-    /// [`ControlError::NoSuchFace`], [`ControlError::Full`].
+    /// Returns [`ControlError::NoSuchFace`] or [`ControlError::Full`].
     fn add_next_hop(&mut self, prefix: &Name, face: FaceNumber, cost: u64) -> Result<(), ControlError>;
 
-    /// Takes a next hop out of the FIB, if it is there.
+    /// Removes a next hop from the FIB, if it exists.
     fn remove_next_hop(&mut self, prefix: &Name, face: FaceNumber);
 
-    /// The numbers of the FIB's entries are below this one.
+    /// An upper bound of the numbers of FIB entries.
     fn fib_bound(&self) -> u32;
 
-    /// The entry of the FIB that has a number; `None` if there is none, or its next hops are gone.
+    /// The FIB entry with a number; `None` if it does not exist, or if its next hops are closed.
     fn fib_entry(&self, number: u32) -> Option<FibStatus>;
 
     /// All prefixes with next hops.
@@ -132,31 +132,30 @@ pub trait Control {
         (0..self.fib_bound()).filter_map(|number| self.fib_entry(number)).collect()
     }
 
-    /// Chooses a strategy for a prefix; a name without a version means the newest. Gives the name with
-    /// its version.
+    /// Sets the strategy of a prefix; a name without a version selects the newest one. Returns the name with its version.
     ///
     /// # Errors
-    /// [`ControlError::NoSuchStrategy`], [`ControlError::Full`].
+    /// Returns [`ControlError::NoSuchStrategy`] or [`ControlError::Full`].
     fn set_strategy(&mut self, prefix: &Name, strategy: &Name) -> Result<Name, ControlError>;
 
-    /// Takes back the choice for a prefix; that of the empty prefix stays.
+    /// Removes the strategy choice of a prefix, except that of the empty prefix.
     fn unset_strategy(&mut self, prefix: &Name);
 
-    /// The prefixes for which a strategy is chosen.
+    /// The prefixes with a chosen strategy.
     fn strategies(&self) -> Vec<StrategyStatus>;
 
     /// Size, settings and hits of the content store.
     fn cs_info(&self) -> CsInfo;
 
-    /// Changes the content store; `None` stays.
+    /// Changes the content store; `None` keeps a setting.
     fn configure_cs(&mut self, capacity: Option<u64>, admit: Option<bool>, serve: Option<bool>);
 
-    /// Erases at most `limit` Data under a prefix; says how many.
+    /// Erases at most `limit` Data under a prefix. Returns their number.
     fn erase_cs(&mut self, prefix: &Name, limit: u64) -> u64;
 
-    /// The forwarder as a whole.
+    /// The status of the forwarder as a whole.
     fn general(&self) -> GeneralStatus;
 
-    /// Everything that a status page shows.
+    /// All data of the status page.
     fn overview(&self) -> Overview;
 }

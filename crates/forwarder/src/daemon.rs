@@ -29,7 +29,7 @@ pub use crate::instance::DaemonError;
 
 const TIMER: Token = Token(0);
 const SIGNALS: Token = Token(1);
-/// The resolver has answered.
+/// Token of the resolver's answer.
 const LOOKUP: Token = Token(2);
 const METRICS: Token = Token(1 << 10);
 
@@ -39,10 +39,10 @@ pub struct Daemon {
     timer: Timer,
     instance: Instance,
     metrics: Option<Server>,
-    /// Where the configuration came from, to read it again.
+    /// The file of the configuration, for reloads.
     path: Option<PathBuf>,
     signals: Signals,
-    /// A file that was read and waits for addresses of hosts.
+    /// A new configuration that waits for the addresses of its hosts.
     lookup: Option<reload::Lookup>,
     waker: Arc<Waker>,
 }
@@ -51,7 +51,7 @@ impl Daemon {
     /// Opens the sockets of a configuration and makes its faces and routes.
     ///
     /// # Errors
-    /// What of it cannot be; nothing is left behind then.
+    /// Returns the first part of the configuration that cannot be applied. Everything opened so far is closed again.
     pub fn start(config: Config, path: Option<PathBuf>) -> Result<Daemon, DaemonError> {
         raise_descriptor_limit();
         let poll = Poll::new()?;
@@ -66,19 +66,19 @@ impl Daemon {
         Ok(Daemon { poll, timer, instance, metrics, path, signals, lookup: None, waker })
     }
 
-    /// Forwards until it is told to stop.
+    /// Forwards until a signal stops it.
     ///
     /// # Errors
-    /// Of the event loop.
+    /// Returns an error if the event loop fails.
     pub fn run(&mut self) -> Result<(), DaemonError> {
         self.run_while(None, &mut || true)
     }
 
-    /// Forwards until it is told to stop, or is no longer to go on: which is asked after each round, and a
-    /// round takes no longer than `longest` where that is given.
+    /// Forwards until a signal stops it, or until `go_on` returns `false`, which is called before each round of the event loop.
+    /// A round waits no longer than `longest`, if given.
     ///
     /// # Errors
-    /// Of the event loop.
+    /// Returns an error if the event loop fails.
     pub fn run_while(
         &mut self,
         longest: Option<Duration>,
@@ -120,7 +120,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Waits for events, until something is due, and no longer than `longest`.
+    /// Waits for events, until the next deadline, and no longer than `longest`.
     fn wait(&mut self, events: &mut Events, longest: Option<Duration>) -> io::Result<()> {
         let (now, due) = (self.instance.clock(), self.next_deadline());
         if self.timer.is_to_be_set(now, due) {
@@ -147,14 +147,14 @@ impl Daemon {
         self.note_scraped(taken);
     }
 
-    /// The server of the metrics does what is due.
+    /// Runs the due work of the metrics server.
     fn scrape_late(&mut self) {
         let Some(server) = &mut self.metrics else { return };
         let taken = server.handle_deadline(self.poll.registry(), self.instance.engine().now);
         self.note_scraped(taken);
     }
 
-    /// Counts those that the server of the metrics could not take, or sent away for others.
+    /// Counts the connections that the metrics server refused or closed for others.
     fn note_scraped(&mut self, taken: io::Result<()>) {
         let Some(server) = &mut self.metrics else { return };
         let (replaced, at) = (server.take_replaced(), server.address());
@@ -164,7 +164,7 @@ impl Daemon {
         self.instance.note_refused(replaced, || format!("metrics at {at}: too many ask and do not read"));
     }
 
-    /// Addresses of the UDP sockets, for who has let the system choose.
+    /// Addresses of the UDP sockets, for callers that let the system choose the port.
     pub fn udp_addresses(&self) -> Vec<SocketAddr> {
         self.instance.engine().sockets.udp_addresses()
     }
@@ -176,7 +176,7 @@ impl core::fmt::Debug for Daemon {
     }
 }
 
-/// Opens the socket for who asks for figures, if the file has one.
+/// Opens the socket of the metrics server, if the file configures one.
 fn serve_metrics(config: &Config, registry: &Registry) -> Result<Option<Server>, DaemonError> {
     let Some(address) = config.metrics else { return Ok(None) };
     let mut server = Server::bind(address)
@@ -204,7 +204,7 @@ impl Signals {
         Ok(Signals { pipes })
     }
 
-    /// A signal that came; several of one kind are one.
+    /// The next pending signal. Several signals of one kind count as one.
     fn next(&mut self) -> Option<i32> {
         let mut bytes = [0; 16];
         self.pipes.iter_mut().find_map(|(signal, pipe)| {

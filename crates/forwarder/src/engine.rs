@@ -4,14 +4,14 @@
 //!   begin: deadlines     ready: frames in, packets to the core, its actions     end: frames out, failed faces
 //! ```
 //!
-//! What the core wants done is done when the frames of one socket are all handed in; UDP frames leave at the end
-//! of a round, so that many go in one system call.
+//! The core's actions run after all frames of one socket are read. UDP frames leave at the end of a round, so that one system
+//! call sends many.
 //!
-//! - `packets`: frames in and out; `faces`: faces made and closed; `paths`: the largest frames that the paths of datagrams
-//!   carry; `control`: what management may ask.
-//! - Parts with a state of their own: `sockets`, `admission` (who may have a face), `round` (what is put off to its
-//!   end), `timers`, `inbox` (what awaits management), `observation` (counters and capture), `next_hops` (what the log says
-//!   of those that are left).
+//! - `packets`: frames in and out; `faces`: creates and closes faces; `paths`: largest frames of datagram paths; `control`:
+//!   requests of management.
+//! - Parts with their own state: `sockets`, `admission` (which peers get a face), `round` (work put off to the end of a round),
+//!   `timers`, `inbox` (packets that wait for management), `observation` (counters and capture), `next_hops` (log messages about
+//!   next hops that strategies ignore).
 
 mod admission;
 mod control;
@@ -65,32 +65,32 @@ use round::Round;
 use sockets::{EventSource, Sockets};
 use timers::Timers;
 
-/// Frames that a face may hand in before others have their turn.
+/// Largest number of frames from a face before others have their turn.
 const FRAMES_A_ROUND: usize = 64;
-/// Peers that a listener may hand in before others have their turn.
+/// Largest number of peers from a listener before others have their turn.
 const PEERS_A_ROUND: usize = 64;
-/// System calls that a UDP socket may make before others have their turn.
+/// Largest number of system calls of a UDP socket before others have their turn.
 const CALLS_A_ROUND: usize = 1;
-/// How early at the end of a round links may send what is due, so that a burst on a fast link needs no timer: 62 kB at 10 Gb/s,
-/// about what one system call sends.
+/// At the end of a round, links may send packets that are due within this time. So a burst on a fast link needs no timer: 62 kB
+/// at 10 Gb/s, about as much as one system call sends.
 const AHEAD: Span = Span::from_micros(50);
-/// How late after a round the core may be told of a deadline, so that one wake-up serves several packets of a fast link. As
-/// much as Linux lets most timers of a process be late (prctl(2), PR_SET_TIMERSLACK).
+/// The core may learn of a deadline this much later, so that one wake-up serves several packets of a fast link. Linux delays most
+/// timers of a process by as much (prctl(2), PR_SET_TIMERSLACK).
 const SLACK: Span = Span::from_micros(50);
 
 /// The core between the faces.
 pub struct Engine {
     pub(crate) outside: Box<dyn Outside>,
-    /// The time of this round for the core. It may be ahead of the clock, by [`AHEAD`] at most.
+    /// Time of this round for the core. It is ahead of the clock by at most [`AHEAD`].
     pub(crate) now: Time,
-    /// What the clock said last.
+    /// The last reading of the clock.
     clock: Time,
     pub(crate) node: WireNode,
     pub(crate) faces: FaceTable,
-    /// What faces that are made are like.
+    /// Options of new faces.
     pub(crate) config: FaceConfigs,
     limits: Limits,
-    /// Which applications are believed.
+    /// Which applications have rights.
     pub(crate) rights: ApplicationRights,
     /// The face of management.
     management: FaceId,
@@ -100,34 +100,34 @@ pub struct Engine {
     groups: Groups,
     round: Round,
     timers: Timers,
-    /// As of the last sweep.
+    /// Losses at the last sweep.
     losses: Losses,
-    /// Where the next sweep goes on to ask for the MTU of paths.
+    /// The face at which the next sweep continues to query path MTUs.
     next_path: FaceNumber,
     pub(crate) inbox: Inbox,
     observation: Observation,
     next_hop_log: NextHopLog,
     buffers: Buffers,
-    /// What buffers in front of sockets take, and fragments of incomplete packets, bytes.
+    /// Memory of buffered frames and of fragments of incomplete packets, bytes.
     unsent: SharedBound,
     fragments: SharedBound,
 }
 
-/// How much peers and management can make the forwarder keep.
+/// Limits of the state that peers and management can create.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The most faces, with that of management.
+    /// Largest number of faces, including the face of management.
     pub faces: usize,
     /// Prefixes with routes; also the limit of prefixes with strategies.
     pub fib_entries: usize,
-    /// Memory of frames in front of sockets, bytes.
+    /// Memory of frames that wait for sockets, bytes.
     pub send_buffer_bytes: u64,
     /// Memory of incomplete packets, bytes.
     pub reassembly_bytes: u64,
 }
 
 impl Engine {
-    /// One without faces but for management's.
+    /// Creates an engine whose only face is that of management.
     pub fn new(outside: Box<dyn Outside>, node: WireNode, config: FaceConfigs, limits: Limits) -> Engine {
         let now = outside.now();
         let management = node.management();
@@ -160,23 +160,23 @@ impl Engine {
         engine
     }
 
-    /// The core with its packets, to look at.
+    /// The core with its packets.
     pub fn node(&self) -> &WireNode {
         &self.node
     }
 
-    /// How many faces there are, with that of management.
+    /// Number of faces, including the face of management.
     pub fn face_count(&self) -> usize {
         self.faces.len()
     }
 
-    /// Packets that wait in the queues in front of faces.
+    /// Number of packets in the queues of faces.
     pub fn queued_packets(&self) -> usize {
         let backlogs = self.faces.iter().map(|(_, face)| self.node.core().backlog(face.core));
         backlogs.map(|backlog| backlog.packets as usize).sum()
     }
 
-    /// When there is something to do though nothing comes.
+    /// The time of the next work if no packet arrives.
     pub fn next_deadline(&self) -> Time {
         if self.round.has_unread() || self.inbox.has_waiting() {
             return self.clock;
@@ -184,7 +184,7 @@ impl Engine {
         self.node.next_deadline().max(self.clock + SLACK).min(self.timers.next())
     }
 
-    /// A round begins: does what was due until now.
+    /// Begins a round: does the work that is due.
     pub fn begin(&mut self) {
         self.run_core();
         self.perform();
@@ -197,19 +197,19 @@ impl Engine {
         }
     }
 
-    /// Reads the clock, and lets the core do what was due until then.
+    /// Reads the clock, and lets the core do the work that is due.
     fn run_core(&mut self) {
         self.clock = self.outside.now();
         self.now = self.now.max(self.clock);
         self.node.run_until(self.now);
     }
 
-    /// Lets links send what they would send within the next [`AHEAD`]: so that a burst on a fast link leaves at once.
+    /// Lets links send packets that are due within the next [`AHEAD`], so that a burst on a fast link leaves at once.
     fn run_ahead(&mut self) {
         self.now = self.node.run_links_until(self.now, self.clock + AHEAD);
     }
 
-    /// Records what the node is told from now on.
+    /// Records the node's inputs from now on.
     pub(crate) fn record_to(&mut self, recorder: Recorder) {
         self.node.record(recorder);
         self.timers.begin_flushing(self.now);
@@ -221,7 +221,7 @@ impl Engine {
         self.timers.begin_flushing(self.now);
     }
 
-    /// Something can be read or written behind a token.
+    /// Handles an event: the source of a token is readable or writable.
     pub fn ready(&mut self, token: Token) {
         match EventSource::of(token) {
             Some(EventSource::Face(slot)) => self.face_ready(slot),
@@ -231,14 +231,14 @@ impl Engine {
         }
     }
 
-    /// Goes on with what had more than one round takes.
+    /// Continues work that was too much for one round.
     pub fn go_on(&mut self) {
         for token in self.round.take_unread() {
             self.ready(token);
         }
     }
 
-    /// A round ends: sends what has gathered, with what became due meanwhile, and closes what has failed.
+    /// Ends a round: sends buffered frames and those that became due meanwhile, and closes failed faces.
     pub fn end(&mut self) {
         self.run_core();
         self.run_ahead();
@@ -248,7 +248,7 @@ impl Engine {
             self.send_batches();
             self.follow_links();
             let Some((slot, error)) = self.round.next_failed() else { break };
-            // Each packet that was sent in vain is an entry: the first one counts.
+            // There is an entry for each packet that was not sent. Only the first one counts.
             if self.faces.get(slot).is_none_or(|face| matches!(face.channel, Channel::Down)) {
                 continue;
             }
@@ -303,7 +303,7 @@ impl Engine {
             face.channel = Channel::Transport(transport);
             face.counters.in_malformed += malformed;
         }
-        // Some answer by themselves.
+        // Some channels answer at once.
         self.note_unsent_bytes(slot);
         self.note_connected(slot);
         match received {
@@ -319,7 +319,7 @@ impl Engine {
             match self.sockets.accept(listener) {
                 Ok(Some(transport)) => self.add_accepted(transport),
                 Ok(None) => return,
-                // Others may wait behind the one that failed.
+                // More connections may wait behind the failed one.
                 Err(error) => {
                     let at = self.sockets.listener_uri(listener);
                     debug!(%error, at, "cannot accept");
@@ -327,16 +327,16 @@ impl Engine {
                 }
             }
         }
-        // Nobody tells of them again.
+        // The event loop does not report these again.
         self.round.note_unread(EventSource::Listener(listener).token());
     }
 
-    /// So many connections were refused, and why.
+    /// Counts refused connections, and logs the reason.
     pub(crate) fn note_refused(&mut self, connections: u64, why: impl FnOnce() -> String) {
         self.refused.add(connections, None, why);
     }
 
-    /// Acknowledgements and retransmissions of faces with link reliability, and faces to connect again.
+    /// Runs link reliability (acknowledgements and retransmissions) and connects faces again.
     fn run_faces(&mut self) {
         while let Some(slot) = self.timers.next_due_face(self.now) {
             match self.faces.get(slot) {
@@ -348,7 +348,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of when a face wants to be called.
+    /// Updates the deadline of a face.
     #[inline]
     fn note_deadline(&mut self, slot: FaceSlot) {
         if let Some(face) = self.faces.get(slot) {
@@ -356,13 +356,13 @@ impl Engine {
         }
     }
 
-    /// Writes what of capture and recording is kept in memory.
+    /// Writes the buffered blocks of capture and recording.
     fn flush_files(&mut self) {
         self.node.flush_recording();
         self.observation.flush();
     }
 
-    /// What is to be done now and then.
+    /// Periodic work.
     fn sweep(&mut self) {
         self.close_idle();
         if let Some((connections, from, why)) = self.refused.take() {
@@ -372,7 +372,7 @@ impl Engine {
         self.note_losses();
         self.tell_other_next_hops();
         self.follow_paths();
-        // Also where nothing comes any more, which would do it.
+        // Also for faces without traffic, where no packet would trigger it.
         for slot in self.faces.slots().collect::<Vec<_>>() {
             if let Some(face) = self.faces.get_mut(slot) {
                 face.link.expire_fragments(self.now);
@@ -402,7 +402,7 @@ impl Engine {
         }
     }
 
-    /// Losses that no face counts.
+    /// Losses that are not counted by faces.
     pub(crate) fn losses(&self) -> Losses {
         Losses {
             datagrams: self.sockets.dropped(),
@@ -430,7 +430,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of what the buffers in front of a face's socket take, with the frames that wait for acknowledgements.
+    /// Updates the memory of a face's unsent frames and of frames that wait for acknowledgements.
     #[inline]
     fn note_unsent_bytes(&mut self, slot: FaceSlot) {
         if let Some(face) = self.faces.get_mut(slot) {
@@ -440,7 +440,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of what the incomplete packets of a face take.
+    /// Updates the memory of a face's incomplete packets.
     #[inline]
     fn note_fragments(&mut self, slot: FaceSlot) {
         if let Some(face) = self.faces.get_mut(slot) {
@@ -450,7 +450,7 @@ impl Engine {
         }
     }
 
-    /// Waits until what transports have kept is out, or they take no more.
+    /// Waits until transports have sent their buffers, or accept no more.
     pub fn drain(&mut self) {
         self.end();
         self.flush_files();
@@ -467,13 +467,13 @@ impl Engine {
 
         match document {
             Document::Page => metrics::page(),
-            // The overview has no map whose keys are not text, so it always is JSON.
+            // All map keys of the overview are text, so it can always be written as JSON.
             Document::Overview => serde_json::to_string(&self.overview()).unwrap_or_default(),
             Document::Metrics => self.snapshot().text(),
         }
     }
 
-    /// The forwarder at this moment.
+    /// The state of the forwarder at this moment.
     pub fn snapshot(&self) -> Snapshot {
         use crate::control::Control as _;
 

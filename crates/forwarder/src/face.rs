@@ -1,4 +1,4 @@
-//! Faces: their transports, and the table that finds them.
+//! Faces with their transports, and the table of faces.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -22,23 +22,23 @@ use crate::engine::{Origin, PathMtu};
 use crate::metrics::{ByClass, Delays};
 use crate::wire_node::WireNode;
 
-/// Index of a face in [`FaceTable`]. It is another face's once that face is closed, unlike a [`FaceNumber`].
+/// Index of a face in [`FaceTable`]. Unlike a [`FaceNumber`], it is reused after the face is closed.
 pub type FaceSlot = u32;
 
-/// What is behind a face.
+/// The channel of a face.
 pub enum Channel {
-    /// A socket of its own.
+    /// Its own socket.
     Transport(Box<dyn Transport>),
     /// A peer on a shared UDP socket.
     Udp(UdpPeer),
     /// Management.
     Internal,
-    /// Nothing for now: it failed, and is going to be connected again.
+    /// None for now: it failed, and the forwarder will connect it again.
     Down,
 }
 
 impl Channel {
-    /// Whether packets can be sent by it.
+    /// Whether the channel can send packets.
     pub fn is_connected(&self) -> bool {
         match self {
             Channel::Transport(transport) => transport.is_connected(),
@@ -47,7 +47,7 @@ impl Channel {
         }
     }
 
-    /// What a transport has taken and not given to the kernel yet, bytes.
+    /// Bytes that a transport has accepted but not passed to the kernel.
     pub fn waiting(&self) -> u64 {
         match self {
             Channel::Transport(transport) => transport.waiting() as u64,
@@ -55,7 +55,7 @@ impl Channel {
         }
     }
 
-    /// Memory of what has not been given to the kernel yet, bytes.
+    /// Memory of buffered frames that are not passed to the kernel, bytes.
     pub fn memory(&self) -> u64 {
         match self {
             Channel::Transport(transport) => transport.memory() as u64,
@@ -65,76 +65,76 @@ impl Channel {
     }
 }
 
-/// A peer on a UDP socket, and the frames that it is sent next.
+/// A peer on a UDP socket, with its next frames.
 #[derive(Debug)]
 pub struct UdpPeer {
-    /// The socket's index among those of the engine.
+    /// The socket's index in the engine.
     pub socket: usize,
-    /// Where its datagrams come from and ours go to.
+    /// The peer's address.
     pub peer: SocketAddr,
-    /// Our address that it knows, where the socket has several.
+    /// Our address that the peer knows, if the socket has several.
     pub from: Option<IpAddr>,
-    /// Our end as far as it is known: the address may be any, then the route chooses.
+    /// Our end, as far as it is known. With the unspecified address, the route selects the address.
     pub local: SocketAddr,
-    /// What the host knows of the path from there.
+    /// The MTU of the path from there.
     pub(crate) path: PathMtu,
-    /// What is sent at the end of the round.
+    /// Frames to send at the end of the round.
     pub batch: Batch,
 }
 
-/// A face: a channel, its link service, and what management knows of it.
+/// A face: a channel, its link service, and its properties for management.
 pub struct Face {
     /// Its number for management.
     pub number: FaceNumber,
     /// Its number in the core.
     pub core: FaceId,
-    /// What is behind it.
+    /// The channel to its peer.
     pub channel: Channel,
-    /// NDNLPv2 between frames and packets.
+    /// The NDNLPv2 link service between frames and packets.
     pub link: LinkService,
     /// Face URI of the other end.
     pub remote: String,
     /// Face URI of this end.
     pub local: String,
-    /// Whether the core has it as an application's.
+    /// Whether the core treats it as an application's face.
     pub scope: FaceScope,
     /// Whether it is closed when it is idle or fails.
     pub persistency: FacePersistency,
-    /// Whether one peer or several are behind it.
+    /// Whether it has one peer or several.
     pub link_type: LinkType,
-    /// Whether IncomingFaceId, NextHopFaceId and the like are exchanged by it.
+    /// Whether IncomingFaceId, NextHopFaceId and similar fields are exchanged on it.
     pub local_fields: bool,
-    /// Rate at which packets leave; `None`: as fast as they come.
+    /// Rate of outgoing packets; `None`: no limit.
     pub send_rate: Option<Rate>,
-    /// Largest frame that the file or management asks for, bytes.
+    /// Largest frame that the file or management configures, bytes.
     pub asked_mtu: Option<usize>,
-    /// Largest frame where nothing else is asked for, bytes; `None`: any.
+    /// Largest frame without a configured one, bytes; `None`: any.
     pub own_mtu: Option<usize>,
-    /// Who is behind it, if nobody asked for it and it has no rights.
+    /// Its origin, if it was not requested and has no rights.
     pub(crate) origin: Option<Origin>,
-    /// Who is behind it.
+    /// Its owner.
     pub(crate) owner: Owner,
-    /// Whether packets can be sent by it.
+    /// Whether it can send packets.
     pub up: bool,
-    /// On-demand: it is closed when nothing has come for so long.
+    /// An on-demand face is closed after this time without packets.
     pub idle_timeout: Option<Span>,
-    /// When something came last.
+    /// Time of the last received frame.
     pub last_used: Time,
-    /// What passed since it was made.
+    /// Counters since it was created.
     pub counters: FaceCounters,
-    /// What each service class sent by it.
+    /// Counters of sent packets by service class.
     pub classes: ByClass,
-    /// How long packets waited for it, if it has a rate.
+    /// Queueing delays, if it has a rate.
     pub delays: Delays,
-    /// What its buffers in front of the socket were when they were last looked at, bytes.
+    /// Memory of its unsent frames at the last update, bytes.
     pub(crate) unsent_bytes: u64,
-    /// What its incomplete packets were, bytes.
+    /// Memory of its incomplete packets at the last update, bytes.
     pub(crate) fragment_bytes: u64,
     /// Whether it has frames that leave at the end of the round.
     pub is_unsent: bool,
-    /// Failed attempts to connect in a row.
+    /// Consecutive failed attempts to connect.
     pub attempts: u32,
-    /// When to connect again; [`Time::NEVER`] if it is connected or connecting.
+    /// Time of the next attempt to connect; [`Time::NEVER`] if it is connected or connecting.
     pub reconnect_at: Time,
 }
 
@@ -144,7 +144,7 @@ impl Face {
         self.asked_mtu.or(self.own_mtu)
     }
 
-    /// What management says of it, by what the node knows: what waits, and what was not believed.
+    /// Its status for management. The node adds queue lengths and rejected classes.
     pub fn status(&self, now: Time, node: &WireNode) -> FaceStatus {
         let queued = node.core().backlog(self.core);
         let options = self.link.options();
@@ -178,7 +178,7 @@ impl Face {
         }
     }
 
-    /// What passed since it was made, with what the node has counted.
+    /// Its counters since it was created, including those of the node.
     pub fn counters(&self, node: &WireNode) -> FaceCounters {
         let IngressCounters { remarked, refused, over_rate } = node.ingress_counters(self.core);
         FaceCounters { in_remarked: remarked, in_refused: refused, in_over_rate: over_rate, ..self.counters }
@@ -194,36 +194,36 @@ impl core::fmt::Debug for Face {
     }
 }
 
-/// Numbers below are the forwarder's own, as in NFD.
+/// Smaller numbers are the forwarder's own, as in NFD.
 const FIRST_NUMBER: FaceNumber = 256;
 
-/// All faces. A slot is used again; a number is not.
+/// All faces. Slots are reused; numbers are not.
 pub struct FaceTable {
     faces: Vec<Option<Face>>,
     free: Vec<FaceSlot>,
     by_core: Vec<FaceSlot>,
     by_number: Numbers,
     by_peer: HashTable<FaceSlot>,
-    /// SipHash with a key from the operating system: strangers choose their addresses.
+    /// SipHash with a random key from the operating system, because strangers choose their addresses.
     hasher: RandomState,
     next_number: FaceNumber,
 }
 
 const NO_SLOT: FaceSlot = FaceSlot::MAX;
 
-/// The faces that have a number, by ascending number.
+/// The faces with a number, by ascending number.
 #[derive(Default)]
 pub struct Numbers(BTreeMap<FaceNumber, (FaceSlot, FaceId)>);
 
 impl Numbers {
-    /// What the core calls the face of a number.
+    /// The core's face with a number.
     pub fn core(&self, number: FaceNumber) -> Option<FaceId> {
         self.0.get(&number).map(|&(_, core)| core)
     }
 }
 
 impl FaceTable {
-    /// A table without faces; the first that is added gets the number 256.
+    /// An empty table. Its first face gets the number 256.
     pub fn new() -> FaceTable {
         FaceTable {
             faces: Vec::new(),
@@ -236,18 +236,18 @@ impl FaceTable {
         }
     }
 
-    /// The number that the next face gets.
+    /// The number of the next face.
     pub fn next_number(&mut self) -> FaceNumber {
         self.next_number += 1;
         self.next_number - 1
     }
 
-    /// Where the next face is put.
+    /// The slot of the next face.
     pub fn next_slot(&self) -> FaceSlot {
         self.free.last().copied().unwrap_or(self.faces.len() as FaceSlot)
     }
 
-    /// Adds a face in [`FaceTable::next_slot`], which it returns.
+    /// Inserts a face into [`FaceTable::next_slot`], and returns the slot.
     pub fn insert(&mut self, face: Face) -> FaceSlot {
         let slot = self.free.pop().unwrap_or(self.faces.len() as FaceSlot);
         let core = face.core.0 as usize;
@@ -269,7 +269,7 @@ impl FaceTable {
         slot
     }
 
-    /// Takes out the face in a slot, if there is one.
+    /// Removes the face in a slot, if there is one.
     pub fn remove(&mut self, slot: FaceSlot) -> Option<Face> {
         let face = self.faces.get(slot as usize)?.as_ref()?;
         if let Channel::Udp(UdpPeer { socket, peer, .. }) = &face.channel {
@@ -290,30 +290,30 @@ impl FaceTable {
         self.faces.get(slot as usize)?.as_ref()
     }
 
-    /// The face in a slot, to change it.
+    /// The face in a slot, mutable.
     #[inline]
     pub fn get_mut(&mut self, slot: FaceSlot) -> Option<&mut Face> {
         self.faces.get_mut(slot as usize)?.as_mut()
     }
 
-    /// The face in a slot, to change it, together with the numbers of all faces.
+    /// The face in a slot, mutable, together with the numbers of all faces.
     #[inline]
     pub fn get_mut_and_numbers(&mut self, slot: FaceSlot) -> Option<(&mut Face, &Numbers)> {
         Some((self.faces.get_mut(slot as usize)?.as_mut()?, &self.by_number))
     }
 
-    /// Where a face of the core is.
+    /// The slot of the core's face.
     #[inline]
     pub fn of_core(&self, core: FaceId) -> Option<FaceSlot> {
         self.by_core.get(core.0 as usize).copied().filter(|&slot| slot != NO_SLOT)
     }
 
-    /// Where the face of a number is.
+    /// The slot of the face with a number.
     pub fn of_number(&self, number: FaceNumber) -> Option<FaceSlot> {
         self.by_number.0.get(&number).map(|&(slot, _)| slot)
     }
 
-    /// Where the face of a UDP peer is.
+    /// The slot of a UDP peer's face.
     #[inline]
     pub fn of_peer(&self, socket: usize, peer: SocketAddr) -> Option<FaceSlot> {
         let hash = self.hasher.hash_one((&socket, &peer));
@@ -329,7 +329,7 @@ impl FaceTable {
         self.by_number.0.values().map(|&(slot, _)| slot)
     }
 
-    /// The slots of the faces from a number on, by ascending number.
+    /// The slots of the faces with at least this number, by ascending number.
     pub fn slots_from(&self, number: FaceNumber) -> impl Iterator<Item = FaceSlot> + '_ {
         self.by_number.0.range(number..).map(|(_, &(slot, _))| slot)
     }
@@ -339,12 +339,12 @@ impl FaceTable {
         self.slots().filter_map(|slot| Some((slot, self.get(slot)?)))
     }
 
-    /// How many faces there are.
+    /// Number of faces.
     pub fn len(&self) -> usize {
         self.by_number.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no faces.
     pub fn is_empty(&self) -> bool {
         self.by_number.0.is_empty()
     }

@@ -1,11 +1,11 @@
-//! A forwarder as its file says: engine and management between sockets and clocks, without a process around them.
+//! A forwarder with its configuration: engine and management between sockets and clocks, without a process around them.
 //!
 //! ```text
 //!   begin    ready, for each token    go_on    settle: management, frames out
 //! ```
 //!
-//! Who has the event loop calls these in a round, at [`Instance::next_deadline`] at the latest. The sockets and clocks are
-//! those of its [`Outside`], so that the daemon runs it, and a test that simulates them.
+//! The owner of the event loop calls these in each round, at [`Instance::next_deadline`] at the latest. Sockets and clocks come
+//! from its [`Outside`], so the daemon can run it, and so can a test with simulated ones.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,10 +31,10 @@ use weir_net::transport::cannot_listen;
 use weir_net::uri::{Endpoint, FaceUri};
 use weir_net::user::Rights;
 
-/// Why the forwarder does not start, or stops.
+/// The reason why the forwarder does not start, or stops.
 #[derive(Debug)]
 pub enum DaemonError {
-    /// The file asks for what cannot be: a port that is in use, for one.
+    /// The configuration cannot be applied, for example because a port is in use.
     Config(ConfigError),
     /// A socket, the event loop or a timer failed.
     Io(io::Error),
@@ -63,23 +63,23 @@ impl From<io::Error> for DaemonError {
     }
 }
 
-/// A forwarder as its file says.
+/// A forwarder with its configuration.
 pub struct Instance {
     pub(crate) engine: Engine,
     pub(crate) management: Management,
     pub(crate) config: Config,
     seed: u64,
     replies: Vec<Vec<u8>>,
-    /// Faces of the file, by their two ends as it has them.
+    /// Faces of the file, by both ends as in the file.
     pub(crate) configured: BTreeMap<(String, Option<String>), FaceNumber>,
 }
 
 impl Instance {
-    /// With the tables of a configuration, but neither sockets nor faces yet: [`Instance::listen`], then
-    /// [`Instance::set_up`]. Its random choices follow from `seed`.
+    /// Creates a forwarder with the tables of a configuration, without sockets and faces: see [`Instance::listen`], then
+    /// [`Instance::set_up`]. Its random choices depend on `seed`.
     ///
     /// # Errors
-    /// The keys of management cannot be read.
+    /// Returns an error if the keys of management cannot be read.
     pub fn new(
         config: Config,
         outside: Box<dyn Outside>,
@@ -100,38 +100,38 @@ impl Instance {
         Ok(Instance { engine, management, config, seed, replies, configured })
     }
 
-    /// The engine, to look at.
+    /// The engine, read-only.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// So many connections were refused, and why: the log has a line now and then.
+    /// Counts refused connections, and logs the reason from time to time.
     pub fn note_refused(&mut self, connections: u64, why: impl FnOnce() -> String) {
         self.engine.note_refused(connections, why);
     }
 
-    /// The management, to look at.
+    /// The management, read-only.
     pub fn management(&self) -> &Management {
         &self.management
     }
 
-    /// What the file says.
+    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What the clock says now.
+    /// The current time of the clock.
     pub fn clock(&self) -> Time {
         self.engine.outside.now()
     }
 
-    /// Sends what can be sent at once, before the end.
+    /// Sends buffered frames that can be sent at once, before the end.
     pub fn drain(&mut self) {
         self.engine.drain();
     }
 
-    /// Begins recording and capture: not before it listens, or one that cannot start would replace the files of
-    /// the one that runs.
+    /// Begins recording and capture. This must follow `listen`: a second forwarder that cannot start must not replace the files
+    /// of the running one.
     fn begin_files(&mut self) -> Result<(), DaemonError> {
         let config = &self.config;
         if let Some(file) = &config.record {
@@ -149,10 +149,10 @@ impl Instance {
         Ok(())
     }
 
-    /// Listens where the file says.
+    /// Opens the listeners of the configuration.
     ///
     /// # Errors
-    /// What of it cannot be.
+    /// Returns the first listener that cannot be opened.
     pub fn listen(&mut self) -> Result<(), DaemonError> {
         let config = self.config.clone();
         if let Some(unix) = &config.faces.unix {
@@ -182,10 +182,10 @@ impl Instance {
         Ok(())
     }
 
-    /// Makes what the configuration says is there from the start, and begins its recording and capture.
+    /// Creates the initial faces, routes and strategies of the configuration, and begins recording and capture.
     ///
     /// # Errors
-    /// What of it cannot be.
+    /// Returns the first part of the configuration that cannot be applied.
     pub fn set_up(&mut self) -> Result<(), DaemonError> {
         self.begin_files()?;
         let config = self.config.clone();
@@ -212,7 +212,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Faces to the groups of multicast: on every interface that the file names.
+    /// Creates faces to the multicast groups on every interface in the file.
     fn add_groups(&mut self, config: &Config) -> Result<(), DaemonError> {
         let (multicast, ethernet) = (&config.faces.multicast, &config.faces.ethernet);
         for interface in &multicast.interfaces {
@@ -245,7 +245,7 @@ impl Instance {
         self.engine.open(&group, Some(&local), FacePersistency::Permanent, options, false, None).map(|_| ())
     }
 
-    /// Makes a face of the file to an address. A neighbour that has spoken first keeps the face that it has.
+    /// Creates a face of the file to an address. A neighbour that sent packets before keeps its face.
     pub(crate) fn add_face(
         &mut self,
         face: &FaceConfig,
@@ -271,7 +271,7 @@ impl Instance {
                     self.engine.change_options(number, face.persistency, &face.options);
                     Ok(number)
                 }
-                // As an application's it has no queue.
+                // An application's face has no queue.
                 FaceScope::Local => {
                     self.remove_face(number);
                     self.open_face(face, &uri)
@@ -299,13 +299,13 @@ impl Instance {
         self.engine.status_at(slot).map(|status| status.number).ok_or(ControlError::NoSuchFace)
     }
 
-    /// Closes a face, and forgets its routes: others may be made that they would be in the way of.
+    /// Closes a face and removes its routes, which could conflict with new ones.
     pub(crate) fn remove_face(&mut self, face: FaceNumber) {
         self.engine.destroy_face(face);
         self.forget_closed();
     }
 
-    /// The face that a route of the file means.
+    /// The face of a route in the file.
     pub(crate) fn face_of(&self, face: &RouteFace) -> Option<FaceNumber> {
         let RouteFace::Face { remote, local } = face else {
             return self.engine.group_faces(face).next();
@@ -320,7 +320,7 @@ impl Instance {
         self.management.add_static(&route.prefix, face, route.cost, flags, &mut self.engine)
     }
 
-    /// Says whether it is chosen.
+    /// Sets the strategy of a prefix. Returns whether it succeeded.
     pub(crate) fn choose_strategy(&mut self, prefix: &Name, short: &str) -> bool {
         let Some(name) = self.engine.node.strategy_name(short) else { return false };
         let chosen = self.engine.set_strategy(prefix, &name);
@@ -330,27 +330,27 @@ impl Instance {
         chosen.is_ok()
     }
 
-    /// When there is something to do though nothing comes.
+    /// The time of the next work if no packet arrives.
     pub fn next_deadline(&self) -> Time {
         self.engine.next_deadline().min(self.management.next_deadline())
     }
 
-    /// A round begins: does what was due until now.
+    /// Begins a round: does the work that is due.
     pub fn begin(&mut self) {
         self.engine.begin();
     }
 
-    /// Something can be read, written or accepted behind a token.
+    /// Handles an event: the source of a token is readable or writable, or has a connection.
     pub fn ready(&mut self, token: Token) {
         self.engine.ready(token);
     }
 
-    /// Goes on with what had more than one round takes.
+    /// Continues work that was too much for one round.
     pub fn go_on(&mut self) {
         self.engine.go_on();
     }
 
-    /// Ends a round: what is sent may fail, and faces that fail are news for management.
+    /// Ends a round: sends frames, and reports failed faces to management.
     pub fn settle(&mut self) {
         loop {
             self.manage();
@@ -361,20 +361,20 @@ impl Instance {
         }
     }
 
-    /// Tells management of the faces that are gone.
+    /// Reports closed faces to management.
     fn forget_closed(&mut self) {
         for ClosedFace { number, why } in self.engine.inbox.take_closed() {
             self.management.face_gone(number, why.as_deref(), &mut self.engine, &mut self.replies);
         }
     }
 
-    /// Answers commands, and tells what happened to faces.
+    /// Answers commands, and reports events of faces.
     fn manage(&mut self) {
         let now = self.engine.now;
         if self.management.next_deadline() <= now {
             self.management.handle_deadline(now, &mut self.engine, &mut self.replies);
         }
-        // Before commands, which may be about faces that come in their place.
+        // This precedes commands, which may concern new faces in the same place.
         self.forget_closed();
         for ManagementInterest { wire, incoming } in self.engine.inbox.take_interests() {
             self.management.handle_interest(
@@ -403,7 +403,7 @@ impl core::fmt::Debug for Instance {
     }
 }
 
-/// The address of a URI. Asks the resolver for that of a host's name, which takes time.
+/// The address of a URI. Resolves a host name, which takes time.
 pub(crate) fn address(remote: &str) -> Result<FaceUri, String> {
     let uri: FaceUri =
         remote.parse().map_err(|error| format!("{error}: for example udp4://192.0.2.1:6363"))?;
@@ -414,8 +414,8 @@ fn cannot_write(config: &Config, key: &str, error: &io::Error) -> ConfigError {
     config.error_at(key, &error.to_string(), "give a file in a folder that is there and may be written")
 }
 
-/// The error of the address under `key`, on which the forwarder cannot listen, with the setting that changes it. An
-/// address that is the default has no line in the file.
+/// The error of the address under `key` on which the forwarder cannot listen, with the setting that changes it. A default address
+/// has no line in the file.
 pub(crate) fn not_listening(config: &Config, key: &str, error: &io::Error) -> DaemonError {
     let (section, setting) = key.rsplit_once('.').unwrap_or(("", key));
     let example = if setting == "path" { "/run/weir.sock" } else { "127.0.0.1:7000" };
@@ -432,10 +432,10 @@ pub(crate) fn not_listening(config: &Config, key: &str, error: &io::Error) -> Da
     }
 }
 
-/// Checks what a file names of this host: users, groups, and files with keys.
+/// Checks the users, groups and key files that a configuration names.
 ///
 /// # Errors
-/// The first that is not there.
+/// Returns the first one that does not exist.
 pub fn check_host(config: &Config) -> Result<(), ConfigError> {
     application_rights(config)?;
     management_config(config).map(|_| ())

@@ -8,12 +8,13 @@
 //!                                             management
 //! ```
 //!
-//! Sockets and the link service are those of `weir-net`, the protocol of management that of `weir-management`.
+//! Sockets and the link service are in `weir-net`, the management protocol is in `weir-management`.
 //!
-//! - [`management`]: what answers by that protocol, and the RIB; [`control`]: what it may ask of the forwarder.
-//! - [`config`]: the file; [`instance`]: a forwarder as it says, on any sockets and clocks; [`daemon`]: that as a process.
-//! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark;
-//!   [`record`]: all that the core is told, and [`replay`]: that, run again.
+//! - [`management`]: answers to that protocol, and the RIB; [`control`]: its requests to the forwarder.
+//! - [`config`]: the configuration file; [`instance`]: a forwarder with this configuration, on any sockets and clocks;
+//!   [`daemon`]: the forwarder as a process.
+//! - [`metrics`]: metrics for Prometheus; [`capture`]: frames for Wireshark; [`record`]: all inputs of the core, and [`replay`]:
+//!   a new run of the core with them.
 
 pub mod capture;
 pub mod config;

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
-/// How much is kept before it is written.
+/// Bytes that are buffered before they are written.
 const BUFFER: usize = 256 * 1024;
 
 /// A file to which whole blocks are appended.
 ///
-/// A block is in the file whole or not at all: if one cannot be written, the file is cut after the last
-/// one that was, and nothing more is taken.
+/// A block is in the file completely or not at all. If a block cannot be written, the file is truncated after the last complete
+/// block, and accepts no more blocks.
 #[derive(Debug)]
 pub(crate) struct Output {
     file: Option<File>,
@@ -25,11 +25,12 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Makes the file, empty, for its owner only: packets are nobody else's. One that is there becomes
-    /// [`older`], so that what was written before a crash outlives the restart.
+    /// Creates an empty file that only its owner can read, because packets are private. An existing file is renamed to [`older`],
+    /// so its contents survive a restart after a crash.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`]: another forwarder writes to it. Else what the operating system says.
+    /// Returns [`io::ErrorKind::ResourceBusy`] if another forwarder writes to the file, and otherwise the operating system's
+    /// error.
     pub(crate) fn create(path: &Path) -> io::Result<Output> {
         let mut options = OpenOptions::new();
         options.write(true).mode(0o600);
@@ -53,7 +54,7 @@ impl Output {
         })
     }
 
-    /// Whether blocks are still taken.
+    /// Whether the file still accepts blocks.
     pub(crate) fn is_open(&self) -> bool {
         self.file.is_some()
     }
@@ -63,12 +64,12 @@ impl Output {
         self.written + self.buffer.len() as u64
     }
 
-    /// Errors of the operating system.
+    /// Number of errors of the operating system.
     pub(crate) fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// Appends a block; says whether it was taken.
+    /// Appends a block. Returns whether the file accepted it.
     #[inline]
     pub(crate) fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         if self.file.is_none() {
@@ -81,13 +82,13 @@ impl Output {
         true
     }
 
-    /// Writes what is kept.
+    /// Writes the buffered bytes.
     pub(crate) fn flush(&mut self) {
         let Some(file) = &mut self.file else { return };
         match file.write_all(&self.buffer) {
             Ok(()) => self.written += self.buffer.len() as u64,
             Err(error) => {
-                // A device cannot be cut, and need not be.
+                // A device cannot be truncated, and need not be.
                 let _ = file.set_len(self.written);
                 self.file = None;
                 self.note(&error);
@@ -96,16 +97,16 @@ impl Output {
         self.buffer.clear();
     }
 
-    /// Writes what is kept, and takes nothing more.
+    /// Writes the buffered bytes, and accepts no more blocks.
     pub(crate) fn close(&mut self) {
         self.flush();
         if let Some(file) = self.file.take() {
-            // Closing is not enough: a process that is being started has the file too until it runs.
+            // Closing is not enough: a process that is being started shares the file until it runs.
             let _ = file.unlock();
         }
     }
 
-    /// Takes nothing more after an error of another kind.
+    /// Accepts no more blocks, after an error outside this file.
     pub(crate) fn fail(&mut self, error: &io::Error) {
         self.close();
         self.note(error);
@@ -117,20 +118,20 @@ impl Output {
     }
 }
 
-/// `PATH.1`
+/// The path of the previous file: `PATH.1`.
 pub(crate) fn older(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".1");
     PathBuf::from(name)
 }
 
-/// Keeps others from writing to a file as long as it is open.
+/// Locks a file against other writers while it is open.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             Err(io::Error::new(io::ErrorKind::ResourceBusy, "another forwarder writes to it"))
         }
-        // What cannot be locked, such as a pipe, is nobody's.
+        // A file that cannot be locked, such as a pipe, is not locked.
         Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! Replays a recording: the core gets the recorded inputs, and must give the same outputs.
 //!
-//! What is compared: the hashes of all actions and of the numbers that faces get, and that no deadline comes before the node
-//! wants it. The first difference ends it.
+//! The replay compares the hashes of all actions and the numbers of new faces, and checks that no deadline comes before the node
+//! wants it. It ends at the first difference.
 
 use core::fmt;
 
@@ -18,12 +18,12 @@ use crate::config::Config;
 use crate::record::{ActionsHash, Entries, Entry, Header, RecordError, Recorded, Recording};
 use crate::wire_node::WireNode;
 
-/// Why a recording cannot be run at all.
+/// The reason why a recording cannot be replayed at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayError {
-    /// It has a scheme that is not known here.
+    /// It has an unknown scheme.
     NoScheme(String),
-    /// A parameter of a scheme is not as the scheme wants it here: its words.
+    /// A scheme rejects a parameter: the scheme's message.
     Parameter(String),
 }
 
@@ -42,66 +42,66 @@ impl fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// What came of a recording.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replayed {
-    /// Entries that were read, hashes among them.
+    /// Number of entries, including hashes.
     pub entries: u64,
-    /// Packets that entered the core.
+    /// Number of packets that entered the core.
     pub packets: u64,
-    /// How many times the core was called because a deadline had come.
+    /// Number of deadlines.
     pub deadlines: u64,
-    /// Changes of faces, routes, strategies, rates and content store.
+    /// Number of changes of faces, routes, strategies, rates and content store.
     pub changes: u64,
-    /// Packets that left by links.
+    /// Number of packets sent on links.
     pub transmitted: u64,
-    /// Packets that were given to applications.
+    /// Number of packets delivered to applications.
     pub delivered: u64,
-    /// Packets dropped, in the order of [`DropReason::ALL`].
+    /// Dropped packets, in the order of [`DropReason::ALL`].
     pub drops: [u64; DropReason::ALL.len()],
-    /// Hashes of actions that were compared.
+    /// Number of compared hashes of actions.
     pub hashes: u64,
-    /// When the first entry was made, and the last one.
+    /// Times of the first entry and of the last one.
     pub span: Option<(Time, Time)>,
-    /// Whether the recording has its end; if not, it was cut.
+    /// Whether the recording has its end entry; if not, it was cut off.
     pub is_ended: bool,
-    /// Bytes at its end that are no whole entry.
+    /// Bytes of an incomplete entry at the end.
     pub rest: usize,
-    /// Where it first differs; `None`: it is identical.
+    /// The first difference; `None`: identical.
     pub difference: Option<Difference>,
 }
 
 impl Replayed {
-    /// Actions that the core wanted done: packets transmitted, delivered and dropped.
+    /// Number of actions: packets transmitted, delivered and dropped.
     pub fn actions(&self) -> u64 {
         self.transmitted + self.delivered + self.drops.iter().sum::<u64>()
     }
 }
 
-/// Where a replay first differs from its recording.
+/// The first difference between a replay and its recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Number of the entry, from 1.
     pub entry: u64,
-    /// When it is, as the recording has the time.
+    /// Recorded time of the entry.
     pub at: Time,
-    /// What the core did, and what the recording says.
+    /// The kind of difference.
     pub kind: DifferenceKind,
 }
 
-/// How a run of the recording differs from it.
+/// A kind of difference between a replay and its recording.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DifferenceKind {
-    /// The actions since an entry: up to that one they were the same.
+    /// The actions differ after an entry; up to it they were equal.
     Actions {
-        /// Its number; 0 if there is none.
+        /// Number of that entry; 0 if there is none.
         since: u64,
     },
-    /// The node wants to be called at another time than it was.
+    /// The node has its deadline at this time, not at the recorded one.
     Deadline(Time),
-    /// The node cannot be told that: why.
+    /// The node rejects the entry: the reason.
     Impossible(String),
-    /// The entry cannot be read.
+    /// The entry is damaged.
     Damaged(RecordError),
 }
 
@@ -130,10 +130,10 @@ fn seconds(at: Time) -> String {
     format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
-/// Runs a recording until its end, or its first difference.
+/// Replays a recording until its end, or until the first difference.
 ///
 /// # Errors
-/// The node that it is of cannot be made.
+/// Returns an error if the recorded node cannot be created.
 pub fn replay(recording: Recording<'_>) -> Result<Replayed, ReplayError> {
     let seed = recording.header.seed;
     let secrets = Secrets::fixed(seed);
@@ -147,7 +147,7 @@ pub fn replay(recording: Recording<'_>) -> Result<Replayed, ReplayError> {
     Ok(replay.done)
 }
 
-/// What makes the node that a recording is of.
+/// The configuration of the recorded node.
 fn config(header: &Header) -> Result<Config, ReplayError> {
     let own = |(name, given): &(String, Vec<(String, Value)>)| scheme(name, given);
     let schemes: Vec<Resolved> = header.schemes.iter().map(own).collect::<Result<_, _>>()?;
@@ -184,7 +184,7 @@ fn size(value: u64) -> usize {
 struct Replay {
     node: WireNode,
     hash: ActionsHash,
-    /// The entry up to which the actions were the same.
+    /// The last entry up to which the actions were equal.
     same_until: u64,
     done: Replayed,
 }
@@ -211,7 +211,7 @@ impl Replay {
         None
     }
 
-    /// Tells the node what an entry says.
+    /// Passes an entry to the node.
     fn tell(&mut self, at: Time, entry: &Entry<'_>) -> Result<(), DifferenceKind> {
         if let Some(face) = entry.face().filter(|face| !self.node.core().has_had(*face)) {
             return Err(impossible(format!("there is no face {}", face.0)));
@@ -255,7 +255,7 @@ impl Replay {
         received.map(drop).map_err(|error| malformed(&error))
     }
 
-    /// Counts and frees what the node answers.
+    /// Counts and frees the node's answers.
     fn answer(&mut self) {
         let actions = self.node.take_actions();
         for action in &actions {

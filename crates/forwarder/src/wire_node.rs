@@ -1,7 +1,7 @@
 //! The core with the packets of this host: bytes in, actions out.
 //!
-//! All that the core is told goes through one method (`hand`), which records it first: changes by [`WireNode::tell`], packets
-//! by [`WireNode::receive`]. A replay calls the same two with what it has read.
+//! Every input of the core passes one method (`hand`), which records it first: changes by [`WireNode::tell`], packets by
+//! [`WireNode::receive`]. A replay calls the same two methods with the recorded inputs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,18 +28,18 @@ use crate::record::{Entry, LinkPlan, RecordCounters, Recorder};
 use weir_net::codec::Decoder;
 use weir_net::secrets::Secrets;
 
-/// How much of what it was not run for a node makes up for. Assumed: what busy hosts and virtual machines are
-/// late by now and then, measured 2 ms to 12 ms at the worst of a thousand times.
+/// A node makes up for at most this much lost time. Assumed: typical delays of busy hosts and virtual machines, whose worst of a
+/// thousand measured 2 ms to 12 ms.
 const CATCH_UP: Span = Span::from_millis(10);
 
-/// A strategy that can be chosen.
+/// An available strategy.
 struct KnownStrategy {
-    /// As in the configuration.
+    /// Its name in the configuration.
     short: &'static str,
-    /// As management says it, without a version.
+    /// Its name in management, without a version.
     name: Name,
     version: u64,
-    /// What stands behind the version, as in a URI; empty without options.
+    /// The options after the version, in URI form; empty without options.
     options: String,
     id: StrategyId,
 }
@@ -60,20 +60,20 @@ pub struct WireNode {
     recorder: Option<Box<Recorder>>,
 }
 
-/// What a link in front of a face is like.
+/// Settings of the link of a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkConfig {
-    /// Rate at which packets leave; `None`: as fast as they come.
+    /// Rate of outgoing packets; `None`: no limit.
     pub send_rate: Option<Rate>,
     /// Rate at which the other end sends.
     pub receive_rate: Option<Rate>,
-    /// Bound of the queue.
+    /// Limit of the queue.
     pub limit: QueueLimit,
 }
 
 impl WireNode {
-    /// A node with the strategies, tables and scheme of a configuration. Its random choices follow from `seed`, which
-    /// its recordings contain. No recording contains its secrets.
+    /// Creates a node with the strategies, tables and scheme of a configuration. Its random choices depend on `seed`, which
+    /// recordings contain. No recording contains its secrets.
     pub fn new(config: &Config, seed: u64, secrets: Secrets) -> WireNode {
         let scheme = config.scheme.build();
         let hasher = secrets.names;
@@ -127,24 +127,24 @@ impl WireNode {
         }
     }
 
-    /// Records all that it is told from now on; what it has been told before, the recorder knows.
+    /// Records all inputs from now on. The recorder must know the previous ones.
     pub fn record(&mut self, recorder: Recorder) {
         self.recorder = Some(Box::new(recorder));
     }
 
-    /// Writes what of the recording is kept in memory; says what has been recorded.
+    /// Writes the buffered part of the recording, and returns its counters.
     pub fn flush_recording(&mut self) -> Option<RecordCounters> {
         let recorder = self.recorder.as_mut()?;
         recorder.flush();
         Some(recorder.counters())
     }
 
-    /// Errors of the recording's file.
+    /// Number of errors of the recording's file.
     pub fn recording_errors(&self) -> u64 {
         self.recorder.as_ref().map_or(0, |recorder| recorder.counters().errors)
     }
 
-    /// The one door to the core: what it is told is recorded, then handled.
+    /// The only way into the core: records an input, then handles it.
     #[inline]
     fn hand(
         &mut self,
@@ -162,11 +162,11 @@ impl WireNode {
         effect
     }
 
-    /// Tells the node what an entry of a recording says: all but packets, which are [received](WireNode::receive), and what
-    /// is no input.
+    /// Passes a recorded entry to the node. Packets are [received](WireNode::receive) instead, and entries that are not inputs
+    /// are ignored.
     ///
     /// # Errors
-    /// What it names cannot be made. Then it is not recorded.
+    /// Returns an error if a named scheme or strategy cannot be created. Then the entry is not recorded.
     pub fn tell(&mut self, now: Time, entry: &Entry<'_>) -> Result<Effect, Untold> {
         let input = match entry {
             Entry::Deadline => Input::Deadline,
@@ -186,7 +186,7 @@ impl WireNode {
         self.tell(now, &Entry::Change(change)).unwrap_or(Effect::Nothing)
     }
 
-    /// The link that a plan says, with the queue of its scheme, or else of the node's.
+    /// Creates the link of a plan, with the queue of the plan's scheme, or else of the node's.
     fn make_link(&mut self, now: Time, plan: &LinkPlan<'_>) -> Result<Link, Untold> {
         let LinkConfig { send_rate, receive_rate, limit } = plan.config;
         let face_config = FaceConfig { face: self.core.next_face(now), send_rate, receive_rate, limit };
@@ -202,7 +202,7 @@ impl WireNode {
         Ok(Link::new(queue, send_rate, random))
     }
 
-    /// A strategy with options, as the configuration calls it.
+    /// Creates a strategy with options, by its name in the configuration.
     fn make_strategy(&self, short: &str) -> Result<Box<dyn Strategy>, Untold> {
         let options = short.strip_prefix(ASF).and_then(|rest| rest.strip_prefix('/'));
         match options.and_then(asf_options) {
@@ -211,7 +211,7 @@ impl WireNode {
         }
     }
 
-    /// Follows a change of the core with what is known of it here.
+    /// Updates the state outside the core after a change.
     fn follow(&mut self, entry: &Entry<'_>, effect: Effect) {
         match (entry, effect) {
             (Entry::AddStrategy(short), Effect::Strategy(id)) => {
@@ -242,7 +242,7 @@ impl WireNode {
         }
     }
 
-    /// The face of management, an application on this host: the first of every node.
+    /// The face of management: an application on this host, and the first face of every node.
     pub fn management(&self) -> FaceId {
         self.management
     }
@@ -255,7 +255,7 @@ impl WireNode {
         next
     }
 
-    /// Adds a face to a neighbour, with the queue of a scheme in front of it; `None`: the node's own.
+    /// Adds a face to a neighbour, with the queue of a scheme; `None`: the node's scheme.
     pub fn add_link(&mut self, now: Time, config: LinkConfig, scheme: Option<&Resolved>) -> FaceId {
         let next = self.core.next_face(now);
         let scheme = scheme.map(|scheme| (scheme.entry.name, Cow::Borrowed(&scheme.given[..])));
@@ -264,17 +264,17 @@ impl WireNode {
         next
     }
 
-    /// The signals that it takes from packets.
+    /// The signals that the node reads from packets.
     pub fn known_signals(&self) -> SignalSet {
         self.decoder.known()
     }
 
-    /// Says what is believed of the packets that arrive by a face from now on; without it, all is.
+    /// Sets the rules for service classes and signals of packets that arrive on a face. Without rules, all are accepted.
     pub fn set_ingress(&mut self, now: Time, face: FaceId, policy: IngressPolicy) {
         self.change(now, Change::SetIngress { face, policy });
     }
 
-    /// What was not believed of the packets that arrived by a face.
+    /// Counters of packets whose service classes or signals were rejected on a face.
     pub fn ingress_counters(&self, face: FaceId) -> IngressCounters {
         self.core.ingress_counters(face)
     }
@@ -284,27 +284,27 @@ impl WireNode {
         self.change(now, Change::RemoveFace(face));
     }
 
-    /// Puts a face into a group of faces that share as one, or into none.
+    /// Puts a face into a group of faces that share as one, or removes it from its group.
     pub fn set_group(&mut self, now: Time, face: FaceId, group: GroupId) {
         self.change(now, Change::SetGroup { face, group });
     }
 
-    /// Forgets a group that has no faces any more.
+    /// Forgets a group without faces.
     pub fn forget_group(&mut self, now: Time, group: GroupId) {
         self.change(now, Change::ForgetGroup(group));
     }
 
-    /// A face came up or went down.
+    /// Sets whether a face is up.
     pub fn set_up(&mut self, now: Time, face: FaceId, up: bool) {
         let entry = if up { Entry::FaceUp(face) } else { Entry::FaceDown(face) };
-        // Nothing is made for it.
+        // This entry creates nothing.
         let _ = self.tell(now, &entry);
     }
 
-    /// A packet came by a face.
+    /// Handles a packet that arrived on a face.
     ///
     /// # Errors
-    /// It is malformed.
+    /// Returns an error if the packet is malformed.
     #[inline]
     pub fn receive(
         &mut self,
@@ -316,15 +316,15 @@ impl WireNode {
         let packet = self.decoder.decode(header, wire, &mut self.pool)?;
         let kind = self.pool[packet].kind;
         self.hand(now, Input::Packet { face, packet }, |recorder, pool| {
-            // With the nonce that an Interest was given if it came without one: a replay has no key to make it.
+            // The recorded Interest contains the nonce that the node added, because a replay has no key to generate it.
             recorder.packet(now, face, header, &pool[packet].wire);
         });
         Ok(kind)
     }
 
-    /// Does what was to be done until `now`, each thing at its own time: so that a rate is kept though
-    /// the host wakes us late. But not what was due longer ago than `CATCH_UP`: a link stood still
-    /// then, and what it missed would be too much for the next one if it came at once.
+    /// Runs all deadlines until `now`, each at its own time, so that rates are kept although the host wakes the process late.
+    /// A deadline more than `CATCH_UP` ago runs at `now` - `CATCH_UP`: the link stood still before, and the missed packets
+    /// at once would be too much for the next link.
     #[inline]
     pub fn run_until(&mut self, now: Time) {
         loop {
@@ -336,8 +336,8 @@ impl WireNode {
         }
     }
 
-    /// Lets links send before their time what they are to send until `until`, each packet as of its own time, as long as nothing
-    /// else is due. Says what time it is for the core now: that of the last packet.
+    /// Lets links send packets early that are due by `until`, each with its own time, as long as nothing else is due. Returns the
+    /// core's time: that of the last packet.
     #[inline]
     pub fn run_links_until(&mut self, mut now: Time, until: Time) -> Time {
         loop {
@@ -350,19 +350,19 @@ impl WireNode {
         }
     }
 
-    /// Does what is to be done next, as of `at`: its own time, or later.
+    /// Runs the next deadline at time `at`: its own time, or later.
     #[inline]
     pub(crate) fn run_once(&mut self, at: Time) {
         self.hand(at, Input::Deadline, |recorder, _| recorder.record(at, &Entry::Deadline));
     }
 
-    /// When it wants to be called.
+    /// The next deadline of the core.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.core.next_deadline()
     }
 
-    /// Takes what is to be done. Give the buffer back with [`WireNode::recycle`].
+    /// Takes the pending actions. Return the buffer with [`WireNode::recycle`].
     #[inline]
     pub fn take_actions(&mut self) -> Vec<Action> {
         let actions = core::mem::take(&mut self.actions);
@@ -372,7 +372,7 @@ impl WireNode {
         actions
     }
 
-    /// Takes back the buffer, emptied.
+    /// Takes back the buffer and clears it.
     #[inline]
     pub fn recycle(&mut self, mut actions: Vec<Action>) {
         if self.actions.is_empty() {
@@ -381,35 +381,34 @@ impl WireNode {
         }
     }
 
-    /// A packet that an action is about.
+    /// The packet of an action.
     #[inline]
     pub fn packet(&self, packet: PacketId) -> &Packet {
         &self.pool[packet]
     }
 
-    /// Packets that are queued, pending or stored.
+    /// All queued, pending and stored packets.
     pub(crate) fn pool(&self) -> &PacketPool {
         &self.pool
     }
 
-    /// Gives back a packet that an action was about.
+    /// Frees the packet of an action.
     #[inline]
     pub fn free(&mut self, packet: PacketId) {
         self.pool.free(packet);
     }
 
-    /// The core, to look at.
+    /// The core, read-only.
     pub fn core(&self) -> &Node {
         &self.core
     }
 
-    /// Takes the oldest change of a next hop that waits ([`Node::take_next_hop_change`]). It changes nothing that a
-    /// recording has to have.
+    /// Takes the oldest pending change of a next hop ([`Node::take_next_hop_change`]). Recordings do not need it.
     pub(crate) fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
         self.core.take_next_hop_change()
     }
 
-    /// Packets that are held: pending, queued or stored.
+    /// Number of pending, queued and stored packets.
     pub fn packets_held(&self) -> usize {
         self.pool.in_use()
     }
@@ -424,12 +423,12 @@ impl WireNode {
         self.change(now, Change::AddRoute { prefix: Cow::Borrowed(prefix), face, cost });
     }
 
-    /// Takes out a next hop.
+    /// Removes a next hop.
     pub fn remove_route(&mut self, now: Time, prefix: &HashedName, face: FaceId) {
         self.change(now, Change::RemoveRoute { prefix: Cow::Borrowed(prefix), face });
     }
 
-    /// The full name of a strategy that is called so in the configuration.
+    /// The full name of a strategy with this name in the configuration.
     pub fn strategy_name(&self, short: &str) -> Option<Name> {
         let (bare, options) = short.split_once('/').unwrap_or((short, ""));
         let known = self.strategies.iter().find(|known| known.short == bare)?;
@@ -442,15 +441,15 @@ impl WireNode {
         bare.map(KnownStrategy::full_name).collect()
     }
 
-    /// Has a strategy forward a prefix; gives its name with the version, or `None` if there is none of
-    /// that name. A version that is not newer than ours will do.
+    /// Sets the strategy of a prefix. Returns its name with the version, or `None` if there is no such strategy. A requested
+    /// version may be older than ours, or equal.
     pub fn choose_strategy(&mut self, now: Time, prefix: &HashedName, name: &Name) -> Option<Name> {
         let strategy = self.known_strategy(now, name.view())?;
         self.change(now, Change::ChooseStrategy { prefix: Cow::Borrowed(prefix), strategy });
         self.strategies.iter().find(|known| known.id == strategy).map(KnownStrategy::full_name)
     }
 
-    /// The strategy of this name. It is made if there is none with its options.
+    /// The strategy with this name. A strategy with new options is created.
     fn known_strategy(&mut self, now: Time, name: NameRef<'_>) -> Option<StrategyId> {
         let (bare, version, options) = parts(name)?;
         let is_it = |known: &&KnownStrategy| {
@@ -467,40 +466,40 @@ impl WireNode {
         }
     }
 
-    /// Takes back the choice for a prefix.
+    /// Removes the strategy choice of a prefix.
     pub fn unchoose_strategy(&mut self, now: Time, prefix: &HashedName) {
         self.change(now, Change::UnchooseStrategy { prefix: Cow::Borrowed(prefix) });
     }
 
-    /// What is chosen: prefixes and names of strategies.
+    /// The chosen strategies by prefix.
     pub fn chosen_strategies(&self) -> &BTreeMap<Name, Name> {
         &self.chosen
     }
 
-    /// Changes the rates of a face's link: at which packets leave, and at which the other end sends.
+    /// Sets the rates of a face's link: of this end and of the other one.
     pub fn set_rates(&mut self, now: Time, face: FaceId, send: Option<Rate>, receive: Option<Rate>) {
         self.change(now, Change::SetSendRate { face, rate: send });
         self.change(now, Change::SetReceiveRate { face, rate: receive });
     }
 
-    /// Changes the bounds of the content store.
+    /// Sets the limits of the content store.
     pub fn set_content_store_limits(&mut self, now: Time, packets: usize, bytes: u64) {
         let packets = packets.min(most_stored(bytes, self.core.content_store().policy()));
         self.change(now, Change::SetStoreLimits { packets, bytes });
     }
 
-    /// Changes the bound of the content store in packets.
+    /// Sets the limit of the content store in packets.
     pub fn set_content_store_packets(&mut self, now: Time, packets: usize) {
         let (_, bytes) = self.core.content_store().limits();
         self.set_content_store_limits(now, packets, bytes);
     }
 
-    /// Changes what the content store is used for.
+    /// Sets which operations may use the content store.
     pub fn use_content_store(&mut self, now: Time, cs_use: CsUse) {
         self.change(now, Change::SetStoreUse(cs_use));
     }
 
-    /// Erases Data under a prefix; says how many.
+    /// Erases Data under a prefix. Returns their number.
     pub fn erase_content(&mut self, now: Time, prefix: &HashedName, limit: usize) -> usize {
         match self.change(now, Change::EraseStored { prefix: Cow::Borrowed(prefix), limit }) {
             Effect::Erased(erased) => erased,
@@ -509,10 +508,10 @@ impl WireNode {
     }
 }
 
-/// Why something cannot be told.
+/// The reason why an entry cannot be passed to the node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Untold {
-    /// The scheme of a link cannot be made.
+    /// The scheme of a link cannot be created.
     Scheme(SchemeError),
     /// There is no such strategy.
     NoStrategy(String),
@@ -539,7 +538,7 @@ impl KnownStrategy {
     }
 }
 
-/// The name of a strategy without version and options, the version if it has one, and the options behind it.
+/// Splits a strategy name into the name without version and options, the version, and the options.
 fn parts(name: NameRef<'_>) -> Option<(NameRef<'_>, Option<u64>, String)> {
     let at = name.components().position(|part| part.version().is_some()).unwrap_or(name.len());
     let mut rest = name.suffix(at).components();
@@ -558,15 +557,14 @@ impl Drop for WireNode {
     }
 }
 
-/// How many Data a content store of so many bytes may hold. Their places stay when larger Data replace them: all of them
-/// take a fifth of the bytes at most.
+/// Largest number of Data in a content store of this many bytes. Slots remain when larger Data replace smaller ones; all slots
+/// together take at most a fifth of the bytes.
 fn most_stored(bytes: u64, policy: CsPolicy) -> usize {
     let place = size_of::<Packet>() + ENTRY_BYTES + policy.entry_bytes();
     usize::try_from(bytes / 5 / place as u64).unwrap_or(usize::MAX)
 }
 
-/// The strategies of a node by number, and what is known of them. The first one is what the node does where nothing is
-/// chosen, the scheme's own.
+/// The strategies of a node by number, and their names. The first is the scheme's own, which is used where none is chosen.
 fn strategies(own: &dyn Scheme, config: &Config) -> (Vec<Box<dyn Strategy>>, Vec<KnownStrategy>) {
     let (mut parts, mut known) = (vec![own.strategy()], Vec::new());
     let mut know = |short: &'static str, owner: &str, version, id: usize| {
@@ -582,7 +580,7 @@ fn strategies(own: &dyn Scheme, config: &Config) -> (Vec<Box<dyn Strategy>>, Vec
             parts.push(scheme.build().strategy());
         }
     }
-    // The versions are those of the strategies of NFD that they stand for.
+    // These have the versions of NFD's strategies.
     let of_nfd: [(&'static str, Box<dyn Strategy>); 3] = [
         ("best-route", Box::new(BestRoute::default())),
         ("multicast", Box::new(Multicast::default())),
@@ -596,13 +594,14 @@ fn strategies(own: &dyn Scheme, config: &Config) -> (Vec<Box<dyn Strategy>>, Vec
     (parts, known)
 }
 
-/// The signals of every scheme, since those of neighbours pass; those of the scheme that runs here are the node's own.
+/// The signals of every scheme, because the node passes on those of its neighbours. The running scheme's signals are the node's
+/// own.
 fn signals_known_with(config: &Config) -> SignalSet {
     let known: SignalSet = weir_schemes::registry::signals().into_iter().map(|(signal, _)| signal).collect();
     known.with_own(Signal::COMMON.iter().chain(config.scheme.entry.signals).copied())
 }
 
-/// What anybody may say on Interests.
+/// Signals that any consumer may set on Interests.
 fn signals_of_consumers() -> SignalSet {
     let all = weir_schemes::registry::signals().into_iter();
     all.map(|(signal, _)| signal).filter(|signal| !signal.is_of_routers).collect()
@@ -614,7 +613,7 @@ impl core::fmt::Debug for WireNode {
     }
 }
 
-/// The name of these component TLVs.
+/// The name with these component TLVs.
 pub fn plain(components: &[u8]) -> Name {
     NameRef::from_value(components).map(|name| name.to_name()).unwrap_or_default()
 }

@@ -47,9 +47,9 @@ pub struct Tables {
     pub satisfied_interests: u64,
     /// PIT entries that expired.
     pub expired_interests: u64,
-    /// PIT entries that made room for others in a full PIT.
+    /// PIT entries evicted to make room for others in a full PIT.
     pub evicted_interests: u64,
-    /// How often a silent next hop was left for another one.
+    /// How often the forwarder stopped using a silent next hop, because another one answers.
     pub left_next_hops: u64,
 }
 

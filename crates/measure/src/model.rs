@@ -309,11 +309,11 @@ pub struct NodeRow {
     pub node: String,
     /// Interests that its content store or its simulated cache answered.
     pub cache_hits: u64,
-    /// Interests that were looked up there without success. An Interest that is aggregated is not looked up.
+    /// Interests that its stores did not answer. An Interest that is aggregated is not looked up.
     pub cache_misses: u64,
     /// Data that were stored and were not stored before.
     pub cache_insertions: u64,
-    /// Data that were evicted.
+    /// Data evicted to make room for others.
     pub cache_evictions: u64,
     /// The part of the Interests looked up that were answered, 0 to 1; `None` without any.
     pub cache_hit_ratio: Option<f64>,

@@ -196,7 +196,7 @@ pub struct LinkSample {
 pub struct NodeSeries {
     /// Interests that its stores answered.
     pub cache_hits: Vec<u32>,
-    /// Interests that were looked up there without success.
+    /// Interests that its stores did not answer.
     pub cache_misses: Vec<u32>,
     /// Data in its content store at the end of the step.
     pub cached_packets: Vec<u32>,
@@ -211,7 +211,7 @@ pub struct NodeSeries {
 pub struct NodeSample {
     /// Interests that its stores answered.
     pub cache_hits: u32,
-    /// Interests that were looked up there without success.
+    /// Interests that its stores did not answer.
     pub cache_misses: u32,
     /// Data in its content store at the end of the step.
     pub cached_packets: u32,

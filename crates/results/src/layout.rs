@@ -10,18 +10,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use weir_measure::{Role, Topology, TopologyMedium};
 
-/// A part of the links between routers that may run inside a layer of a layered drawing.
+/// Largest part of the links between routers that may run inside a layer of a layered drawing.
 const WITHIN_LAYER: f64 = 0.34;
 /// Work spent on stress majorization, pairs of nodes.
 const STRESS_PAIRS: usize = 20_000_000;
-/// Above this, scaling takes too much room and time, and the layers stay.
+/// With more nodes, scaling takes too much memory and time, and the layers are used.
 const STRESS_NODES: usize = 1_500;
 
-/// How near another node a medium is not put, if its place is not given by the layout.
+/// Smallest distance of a medium from another node, if the layout does not give its position.
 const MEDIUM_APART: f64 = 0.12;
 
-/// A position for each node and then for each medium, x to the right and y down, both from 0 to 1; the
-/// page stretches them to the room it has.
+/// The position of each node and then of each medium, x to the right and y down, both from 0 to 1. The page scales them to its
+/// area.
 pub(crate) fn positions(topology: &Topology) -> Vec<(f64, f64)> {
     let given: Option<Vec<(f64, f64)>> =
         topology.nodes.iter().map(|node| node.position.map(|(x, y)| (f64::from(x), f64::from(y)))).collect();
@@ -45,7 +45,7 @@ pub(crate) fn positions(topology: &Topology) -> Vec<(f64, f64)> {
     places
 }
 
-/// The middle of the stations of a medium, or where nothing else is, near it.
+/// The middle of a medium's stations, or a free position near it.
 fn between_stations(topology: &Topology, medium: &TopologyMedium, places: &[(f64, f64)]) -> (f64, f64) {
     let is_on = |name: &String| medium.stations.contains(name);
     let stations = topology.nodes.iter().zip(places).filter(|(node, _)| is_on(&node.name));
@@ -65,7 +65,7 @@ fn between_stations(topology: &Topology, medium: &TopologyMedium, places: &[(f64
     around.max_by(|a, b| room(a).total_cmp(&room(b))).unwrap_or(middle)
 }
 
-/// Stretches positions to the unit square; what has no extent is put in its middle.
+/// Scales positions to the unit square. A dimension without extent is centred.
 fn fit(places: &mut [(f64, f64)]) {
     let bounds = |get: fn(&(f64, f64)) -> f64| {
         places.iter().map(get).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
@@ -77,7 +77,7 @@ fn fit(places: &mut [(f64, f64)]) {
     }
 }
 
-/// The nodes, then the media, each joined with its stations.
+/// A graph of the nodes, then the media, each linked with its stations.
 struct Graph {
     roles: Vec<Role>,
     neighbours: Vec<Vec<usize>>,
@@ -104,14 +104,14 @@ impl Graph {
         for (medium, own) in topology.media.iter().enumerate() {
             own.stations.iter().for_each(|station| join(at(station), Some(nodes + medium)));
         }
-        // Who consumes and produces is at neither side.
+        // A node that consumes and produces belongs to neither side.
         let side = |role| if role == Role::Peer { Role::Router } else { role };
         let roles = topology.nodes.iter().map(|node| side(node.role));
         let media = topology.media.iter().map(|_| Role::Router);
         Graph { roles: roles.chain(media).collect(), neighbours }
     }
 
-    /// Hops from the nearest of `sources`; `None` where none can be reached.
+    /// Hops from the nearest of `sources`; `None` for nodes that none can reach.
     fn hops(&self, sources: impl Iterator<Item = usize>) -> Vec<Option<usize>> {
         let mut hops = vec![None; self.neighbours.len()];
         let mut queue: VecDeque<usize> = VecDeque::new();
@@ -194,7 +194,7 @@ impl Graph {
             }
         }
         let mut places: Vec<(f64, f64)> = (0..layers.len()).map(|i| (layers[i] as f64, y[i])).collect();
-        // Links inside a layer would hide behind the nodes between their ends: stagger those.
+        // A link inside a layer would hide behind the nodes between its ends, so these layers are staggered.
         for nodes in &members {
             let hidden = nodes.iter().enumerate().any(|(i, &node)| {
                 nodes.iter().skip(i + 2).any(|other| self.neighbours[node].contains(other))
@@ -208,9 +208,8 @@ impl Graph {
         places
     }
 
-    /// Places whose distances are those in the network, as far as a plane allows. Ends (nodes with
-    /// one neighbour) are left out at first and then put around their neighbour, where there is
-    /// most room: they have no say in the shape of the rest.
+    /// Positions whose distances approximate those in the network, as far as a plane allows. Ends (nodes with one neighbour) do
+    /// not affect the rest: they are placed afterwards around their neighbour, where there is most room.
     fn by_distance(&self) -> Vec<(f64, f64)> {
         let all = self.neighbours.len();
         let single = |node: usize| self.neighbours[node].windows(2).all(|pair| pair[0] == pair[1]);
@@ -227,7 +226,7 @@ impl Graph {
                 longest = longest.max(hops[to].map_or(0.0, |hops| hops as f64));
             }
         }
-        // What is not connected stands a little apart.
+        // Unconnected parts are placed a little apart.
         distance.iter_mut().filter(|d| d.is_nan()).for_each(|d| *d = longest + 1.0);
         let mut core = scaled(&distance, n);
         let sweeps = (STRESS_PAIRS / (n * n).max(1)).clamp(5, 200);
@@ -259,7 +258,7 @@ impl Graph {
         places
     }
 
-    /// Turns the longest side level, consumers to the left of producers, the first node up.
+    /// Rotates the positions so that the longest side is level, consumers are to the left of producers, and the first node is up.
     fn orient(&self, places: &mut [(f64, f64)]) {
         let n = places.len().max(1) as f64;
         let centre = places.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0 / n, sum.1 + p.1 / n));
@@ -330,8 +329,8 @@ fn scaled(distance: &[f64], n: usize) -> Vec<(f64, f64)> {
     (0..n).map(|i| (axes[0][i], axes[1][i])).collect()
 }
 
-/// One sweep of stress majorization: each node moves to where the others, weighted by the inverse
-/// square of their distance, want it.
+/// One sweep of stress majorization: moves each node to the mean of the positions that the other nodes imply, weighted by the
+/// inverse square of their distances.
 fn majorize(distance: &[f64], places: &mut [(f64, f64)]) {
     let n = places.len();
     for a in 0..n {
@@ -345,7 +344,7 @@ fn majorize(distance: &[f64], places: &mut [(f64, f64)]) {
             let weight = 1.0 / (wanted * wanted);
             let (dx, dy) = (here.0 - there.0, here.1 - there.1);
             let length = (dx * dx + dy * dy).sqrt();
-            // Nodes on one spot go apart in a direction of their own.
+            // Nodes at the same position separate in different directions.
             let (ux, uy) = if length > 1e-9 {
                 (dx / length, dy / length)
             } else if a < b {
@@ -443,7 +442,7 @@ mod tests {
 
     #[test]
     fn a_mesh_of_two_hundred_nodes_is_drawn_twice_alike_and_without_overlap() {
-        // A grid of 10 by 20 whose numbering hides that it is one.
+        // A grid of 10 by 20 with shuffled numbers.
         let place = |i: usize| i * 77 % 200;
         let names: Vec<String> = (0..200).map(|i| format!("n{i}")).collect();
         let nodes: Vec<(&str, Role)> = names.iter().map(|name| (name.as_str(), Role::Router)).collect();

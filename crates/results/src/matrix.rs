@@ -1,6 +1,6 @@
 //! The matrix: schemes by scenarios, with one of six figures at a time, and its summary in sentences.
 //!
-//! A figure of a run is the mean over its measuring windows by their lengths, or that of the whole run where there are
+//! A figure of a run is the mean over its measuring windows, weighted by their lengths, or the figure of the whole run if it has
 //! none. A cell is the mean over the points of the scenario's axes, with an interval over the seeds.
 
 use crate::comparison::{KNOWS_NO_CLASSES, Part, part};
@@ -11,26 +11,26 @@ use crate::sheet::{Cell, Form, Grid, Section, numbers, percent_encoded, words};
 use crate::summary::{SummaryContext, SummaryRun, fairness, fairness_in_class, weights_of};
 use weir_measure::{Estimate, FlowRow, OptimumFlowRow};
 
-/// One of the figures.
+/// One of the figures of the matrix.
 pub(crate) struct Measure {
-    /// For the page's script.
+    /// Name for the page's script.
     key: &'static str,
     title: &'static str,
-    /// As a terminal and a table show it.
+    /// The quantity, for terminals and tables.
     quantity: Quantity,
-    /// What its numbers are in, in a cell of the matrix.
+    /// The unit in a cell of the matrix.
     unit: &'static str,
-    /// Whether more is better.
+    /// Whether higher values are better.
     is_more_better: bool,
-    /// What is no difference, in its own unit; for delays as a part of the better one.
+    /// Differences up to this value do not count, in the figure's own unit; for delays relative to the better value.
     alike: f64,
-    /// Whether it is by the optimum, which divides links among classes by weights.
+    /// Whether it uses the optimum that divides links among classes by weights.
     is_weighted: bool,
     of: fn(&MatrixRow) -> &MatrixFigure,
     of_mut: fn(&mut MatrixRow) -> &mut MatrixFigure,
 }
 
-/// All of them, in the order in which they are shown.
+/// All figures, in their displayed order.
 const MEASURES: [Measure; 6] = [
     Measure {
         key: "share",
@@ -100,7 +100,7 @@ const MEASURES: [Measure; 6] = [
     },
 ];
 
-/// What the figures are, in words.
+/// A description of the figures.
 pub(crate) const MEASURES_IN_WORDS: &str = "Weighted figures are by the optimum, which divides links among classes by \
      the weights of the scenario's policy, which `weir run` and the scenario's page name; flows of one class weigh the same unless the policy says otherwise. The weighted share of the optimum is the part of it that flows have: \
      the sum of their goodputs, each up to what the flow has in the optimum, over the sum of these. The weighted Jain's \
@@ -117,7 +117,7 @@ pub(crate) const MEASURES_IN_WORDS: &str = "Weighted figures are by the optimum,
 
 // ---- The figures of runs
 
-/// A scheme at a point, with a run a seed.
+/// The row of a scheme at a point, with one run for each seed.
 pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRow {
     let figure = |of: &dyn Fn(&SummaryRun<'_>) -> Option<f64>, why: &str| {
         figure(runs.iter().map(of).collect(), || why.to_owned())
@@ -153,26 +153,26 @@ pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRo
     }
 }
 
-/// The mean over some values, one a seed.
+/// The mean over values, one for each seed.
 fn figure(values: Vec<Option<f64>>, why: impl FnOnce() -> String) -> MatrixFigure {
     let measured = Estimate::of(&values.iter().copied().flatten().collect::<Vec<f64>>());
     let why = measured.is_none().then(why);
     MatrixFigure { measured, values, why, ..MatrixFigure::default() }
 }
 
-/// The windows of a run, or all of it if it has none.
+/// The windows of a run, or the whole run if it has none.
 fn parts<'a>(run: &SummaryRun<'a>) -> impl Iterator<Item = Part<'a>> {
     let document = run.document;
     let first = usize::from(!document.windows.is_empty());
     (first..=document.windows.len()).filter_map(move |at| part(document, at))
 }
 
-/// The mean over the windows that have a value, by their lengths.
+/// The mean over the windows with a value, weighted by their lengths.
 fn over_windows(run: &SummaryRun<'_>, of: impl Fn(&Part<'_>) -> Option<f64>) -> Option<f64> {
     weighted(parts(run).filter_map(|part| Some((of(&part)?, part.to_s - part.from_s))))
 }
 
-/// The mean by weights; of values that are equal exactly that, since products and sums of them round.
+/// The weighted mean. For equal values it is exactly that value, without rounding errors of products and sums.
 fn weighted(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let values: Vec<(f64, f64)> = values.filter(|(_, weight)| *weight > 0.0).collect();
     let &(first, _) = values.first()?;
@@ -183,7 +183,7 @@ fn weighted(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     Some(values.iter().map(|(value, weight)| value * weight).sum::<f64>() / weights)
 }
 
-/// What a flow has beyond its own part is none of the optimum: another one has less for it.
+/// A flow's goodput above its own part does not count, because another flow gets less than its part.
 pub(crate) fn share(part: &Part<'_>) -> Option<f64> {
     let flows = || part.optimum.into_iter().flat_map(|optimum| &optimum.flows);
     let best: f64 = flows().map(|flow| flow.goodput_bps).sum();
@@ -205,12 +205,12 @@ fn lost(part: &Part<'_>, payload_bytes: &[f64]) -> Option<f64> {
     (lost + came > 0.0).then(|| lost / (lost + came))
 }
 
-/// The mean over the changes that were asked about.
+/// The mean over the measured changes.
 fn settled(run: &SummaryRun<'_>) -> Option<f64> {
     weighted(run.settled.iter().flatten().map(|time| (time.s, 1.0)))
 }
 
-/// Whether goodputs settled after none of the changes, with no seed.
+/// Whether goodputs settled after none of the changes, in no seed.
 fn never_settled(runs: &[SummaryRun<'_>]) -> bool {
     let mut times = runs.iter().flat_map(|run| run.settled.iter().flatten()).peekable();
     times.peek().is_some() && times.all(|time| time.never)
@@ -219,7 +219,7 @@ fn never_settled(runs: &[SummaryRun<'_>]) -> bool {
 // ---- The figures of scenarios
 
 impl SummaryScenario {
-    /// Computes its column of the matrix from its points.
+    /// Computes the scenario's column of the matrix from its points.
     pub fn fill_matrix(&mut self, schemes: &[String]) {
         self.matrix = schemes.iter().map(|scheme| self.matrix_row(scheme)).collect();
     }
@@ -240,7 +240,7 @@ impl SummaryScenario {
         row
     }
 
-    /// Why there is no figure: the scheme cannot run, or its points say it.
+    /// The reason for a missing figure: the scheme cannot run, or the points give one.
     fn why(&self, scheme: &str, figures: &[(&SummaryPoint, &MatrixFigure)]) -> String {
         let mut left_out = self.points.iter().flat_map(|point| &point.left_out);
         let of_points = figures.iter().find_map(|(_, figure)| figure.why.clone());
@@ -253,7 +253,7 @@ impl SummaryScenario {
         self.matrix.iter().find(|row| row.scheme == scheme)
     }
 
-    /// The paper that it is of, as far as its name says, and its name there.
+    /// The paper and the scenario's name within it, from its full name.
     fn names(&self) -> (&str, &str) {
         let name = self.scenario.strip_suffix(".toml").unwrap_or(&self.scenario);
         name.rsplit_once('/').unwrap_or(("", name))
@@ -266,7 +266,7 @@ impl SummaryPoint {
     }
 }
 
-/// The mean over points, seed by seed.
+/// The mean over points, for each seed.
 fn over_points(figures: &[(&SummaryPoint, &MatrixFigure)], why: impl FnOnce() -> String) -> MatrixFigure {
     let seeds = figures.iter().map(|(_, figure)| figure.values.len()).max().unwrap_or(0);
     let of_seed = |seed: usize| {
@@ -279,7 +279,7 @@ fn worst(measure: &Measure, figures: &[(&SummaryPoint, &MatrixFigure)]) -> Optio
     let known = figures.iter().filter_map(|(point, figure)| Some((*point, figure.measured?.mean)));
     let known: Vec<(&SummaryPoint, f64)> = known.collect();
     let worst = known.iter().copied().reduce(|a, b| if measure.is_better(a.1, b.1) { b } else { a })?;
-    // Where all points are alike none is worse.
+    // If all points are alike, none is the worst.
     let differs = known.iter().any(|(_, mean)| *mean != worst.1);
     differs.then(|| WorstPoint { set: worst.0.set.clone(), mean: worst.1 })
 }
@@ -289,7 +289,7 @@ impl Measure {
         if self.is_more_better { one > other } else { one < other }
     }
 
-    /// Its title within a sentence.
+    /// The title within a sentence.
     fn in_sentence(&self) -> String {
         let mut chars = self.title.chars();
         match chars.next() {
@@ -305,7 +305,7 @@ impl Measure {
         known.reduce(|a, b| if self.is_better(b.1.mean, a.1.mean) { b } else { a })
     }
 
-    /// Whether a figure is as good as the best one.
+    /// Whether a figure is as good as the best.
     fn is_as_good(&self, one: &Estimate, best: &Estimate) -> bool {
         let apart = (one.mean - best.mean).abs();
         let unit = if self.key == "delay" { best.mean.abs() } else { 1.0 };
@@ -313,14 +313,14 @@ impl Measure {
         apart <= self.alike * unit || apart <= half(one) + half(best)
     }
 
-    /// How good a value is, from 0 to 8, for its colour.
+    /// Rating of a value from 0 to 8, for its colour.
     fn level(&self, value: f64) -> u8 {
         let level = match self.key {
             "share" => (value - 0.2) / 0.1,
             "jain" | "class-jain" => (value - 0.2) / 0.1,
-            // 16 times as long is the worst, 10 % more is not the best.
+            // A delay of 16 times the best is the worst; 10 % more does not count as the best.
             "delay" => 8.0 - 2.0 * value.max(1.0).log2(),
-            // None is the best; from 1 in 10 000 on worse by the powers of 10.
+            // No loss is the best; from 1 in 10 000 on, each power of 10 is worse.
             "lost" if value <= 0.0 => 8.0,
             "lost" => (-2.0 * value.log10() - 1.0).min(7.0),
             _ => 8.0 - (value.max(0.5) / 0.5).log2(),
@@ -328,7 +328,7 @@ impl Measure {
         level.round().clamp(0.0, 8.0) as u8
     }
 
-    /// A value in few digits, for a cell of the matrix, in the measure's unit.
+    /// A short form of a value for a cell of the matrix, in the figure's unit.
     fn short(&self, value: f64) -> String {
         let shown = if self.unit == "%" { value * 100.0 } else { value };
         match (self.key, shown.abs()) {
@@ -352,7 +352,7 @@ impl Measure {
 
 // ---- In sentences
 
-/// What the matrix shows: who is best where, and where the first scheme is not.
+/// The matrix in sentences: the best scheme of each scenario, and the scenarios in which the first scheme is not the best.
 pub(crate) fn answer(document: &SummaryDocument) -> Vec<String> {
     let mut sentences: Vec<String> =
         MEASURES.iter().filter_map(|measure| who_is_best(document, measure)).collect();
@@ -362,7 +362,7 @@ pub(crate) fn answer(document: &SummaryDocument) -> Vec<String> {
     sentences
 }
 
-/// What it shows of one scheme.
+/// The results of one scheme in sentences.
 pub(crate) fn about(document: &SummaryDocument, scheme: &str) -> Vec<String> {
     let of_measure = |measure: &Measure| {
         let (good, known) = times_best(document, measure, scheme);
@@ -373,7 +373,7 @@ pub(crate) fn about(document: &SummaryDocument, scheme: &str) -> Vec<String> {
     MEASURES.iter().flat_map(of_measure).flatten().collect()
 }
 
-/// In how many scenarios a scheme is as good as the best, of those in which its figure is known.
+/// The number of scenarios in which a scheme is as good as the best, and the number in which its figure is known.
 fn times_best(document: &SummaryDocument, measure: &Measure, scheme: &str) -> (usize, usize) {
     let of_scenario = |scenario: &SummaryScenario| {
         let (own, best) = ((measure.of)(scenario.row(scheme)?).measured?, measure.best(scenario)?.1);
@@ -383,7 +383,7 @@ fn times_best(document: &SummaryDocument, measure: &Measure, scheme: &str) -> (u
     (known.iter().filter(|good| **good).count(), known.len())
 }
 
-/// The scheme that has figures where no other one has any: to call it the best would say nothing.
+/// The only scheme with figures, if there is just one: to call it the best would say nothing.
 fn the_only_one<'a>(document: &'a SummaryDocument, measure: &Measure) -> Option<&'a str> {
     let mut known = document.schemes.iter().filter(|scheme| times_best(document, measure, scheme).1 > 0);
     match (known.next(), known.next()) {
@@ -417,7 +417,7 @@ fn who_is_best(document: &SummaryDocument, measure: &Measure) -> Option<String> 
     ))
 }
 
-/// How many scenarios a sentence names.
+/// Largest number of scenarios in a sentence.
 const NAMED: usize = 8;
 
 fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> Option<String> {
@@ -451,12 +451,12 @@ fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> 
 }
 
 impl Measure {
-    /// A scheme with a mark if it is measured by weights that it does not know.
+    /// The name of a scheme, with a mark if the figure uses weights that the scheme does not know.
     fn marked(&self, document: &SummaryDocument, scheme: &str) -> String {
         if self.is_weighted { marked(document, scheme) } else { scheme.to_owned() }
     }
 
-    /// How far a value is from the best one, to sort by.
+    /// Distance of a value from the best one, for sorting.
     fn gap(&self, value: f64, best: f64) -> f64 {
         if self.key == "delay" { value / best.max(f64::MIN_POSITIVE) } else { (value - best).abs() }
     }
@@ -464,7 +464,7 @@ impl Measure {
 
 // ---- Schemes that know no classes
 
-/// Behind a scheme that treats all classes alike.
+/// The mark of a scheme that treats all classes alike.
 const NO_CLASSES: char = '°';
 
 /// The name of a scheme without its mark.
@@ -472,13 +472,13 @@ pub(crate) fn unmarked(scheme: &str) -> &str {
     scheme.trim_end_matches(NO_CLASSES)
 }
 
-/// A scheme with a mark if it treats all classes alike.
+/// The name of a scheme, with a mark if it treats all classes alike.
 pub(crate) fn marked(document: &SummaryDocument, scheme: &str) -> String {
     let has_none = document.without_classes.iter().any(|one| one == scheme);
     if has_none { format!("{scheme}{NO_CLASSES}") } else { scheme.to_owned() }
 }
 
-/// What the mark means, if there is one.
+/// The meaning of the mark, if it occurs.
 pub(crate) fn classes_note(document: &SummaryDocument) -> Option<String> {
     (!document.without_classes.is_empty())
         .then(|| format!("{NO_CLASSES} {KNOWS_NO_CLASSES} where a scenario has several."))
@@ -486,21 +486,21 @@ pub(crate) fn classes_note(document: &SummaryDocument) -> Option<String> {
 
 // ---- As tables
 
-/// The page of a scheme.
+/// File name of a scheme's page.
 pub(crate) fn scheme_page(scheme: &str) -> String {
     format!("scheme-{scheme}.html")
 }
 
-/// What picks a point: `delay 5 ms` for `axis.delay=5 ms`.
+/// The arguments that select a point, in words: `delay 5 ms` for `axis.delay=5 ms`.
 fn in_words(set: &[String]) -> String {
     let one = |set: &String| set.strip_prefix("axis.").unwrap_or(set).replacen('=', " ", 1);
     set.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// A cell with its interval, and where it is worst.
+/// A cell with its interval and the worst point.
 fn cell(measure: &Measure, figure: &MatrixFigure, seeds: usize) -> Cell {
     let format = |value| measure.quantity.format(value);
-    // What differs in no digit that is shown is not worse.
+    // A point whose shown digits are equal is not worse.
     let is_seen =
         |worst: &&WorstPoint| figure.measured.is_none_or(|all| format(all.mean) != format(worst.mean));
     let note = match (figure.worst.as_ref().filter(is_seen), &figure.why) {
@@ -512,7 +512,7 @@ fn cell(measure: &Measure, figure: &MatrixFigure, seeds: usize) -> Cell {
     Cell { text: measure.long(figure, seeds), note, ..Cell::default() }
 }
 
-/// All figures of a scheme, a row a scenario.
+/// All figures of a scheme, one row for each scenario.
 pub(crate) fn of_scheme(document: &SummaryDocument, scheme: &str) -> Section {
     let seeds = document.seeds.len();
     let row = |scenario: &SummaryScenario| {
@@ -541,7 +541,7 @@ pub(crate) fn of_scheme(document: &SummaryDocument, scheme: &str) -> Section {
     Section { title: scheme.to_owned(), grids: vec![grid], notes: notes(document), ..Section::default() }
 }
 
-/// All figures of a scenario, a row a scheme; and of each of its points.
+/// All figures of a scenario, one row for each scheme, and those of each of its points.
 pub(crate) fn of_scenario(document: &SummaryDocument, scenario: &SummaryScenario) -> Section {
     let seeds = document.seeds.len();
     let table = |title: String, rows: &[MatrixRow]| {
@@ -568,7 +568,7 @@ pub(crate) fn of_scenario(document: &SummaryDocument, scenario: &SummaryScenario
     Section { title: "Schemes side by side".to_owned(), grids, notes, ..Section::default() }
 }
 
-/// What the figures are.
+/// A description of the figures.
 fn notes(document: &SummaryDocument) -> Vec<String> {
     [MEASURES_IN_WORDS.to_owned()]
         .into_iter()
@@ -577,7 +577,7 @@ fn notes(document: &SummaryDocument) -> Vec<String> {
         .collect()
 }
 
-/// For a document: a table a figure, with a row a scenario, so that it is not too wide.
+/// Tables for a document: one table for each figure, with one row for each scenario, to limit their width.
 pub(crate) fn grids(document: &SummaryDocument) -> Vec<Grid> {
     let seeds = document.seeds.len();
     let table = |measure: &Measure| {
@@ -603,7 +603,7 @@ pub(crate) fn grids(document: &SummaryDocument) -> Vec<Grid> {
     known_measures(document).map(table).collect()
 }
 
-/// Those that some scheme has on some scenario.
+/// The figures that some scheme has in some scenario.
 fn known_measures(document: &SummaryDocument) -> impl Iterator<Item = &'static Measure> {
     let rows = || document.scenarios.iter().flat_map(|scenario| &scenario.matrix);
     MEASURES.iter().filter(move |measure| rows().any(|row| (measure.of)(row).measured.is_some()))
@@ -611,7 +611,7 @@ fn known_measures(document: &SummaryDocument) -> impl Iterator<Item = &'static M
 
 // ---- As the page's lead
 
-/// What the matrix shows, the matrix with a figure at a time, and what the figures are.
+/// The beginning of the page: the results in sentences, the matrix with one figure at a time, and a description of the figures.
 pub(crate) fn lead_html(document: &SummaryDocument) -> String {
     let items: String = answer(document).iter().map(|one| format!("<li>{}</li>", escaped(one))).collect();
     let tables: String = MEASURES.iter().map(|measure| table_html(document, measure)).collect();
@@ -640,7 +640,7 @@ fn table_html(document: &SummaryDocument, measure: &Measure) -> String {
     )
 }
 
-/// A row with the papers, and one with their scenarios.
+/// One heading row with the papers, and one with their scenarios.
 fn heads_html(document: &SummaryDocument) -> String {
     let mut papers: Vec<(&str, usize)> = Vec::new();
     for scenario in &document.scenarios {
@@ -751,7 +751,7 @@ mod tests {
         flow
     }
 
-    /// Two windows, of 10 s and 30 s, with two flows that should have 1 and 3 Mb/s.
+    /// Two windows, of 10 s and 30 s, with two flows whose fair goodputs are 1 and 3 Mb/s.
     fn run(seed: u64, flows: [[FlowRow; 2]; 2]) -> RunDocument {
         let best = |goodput_bps: f64| OptimumFlowRow { goodput_bps, ..OptimumFlowRow::default() };
         let optimum = OptimumRow { flows: vec![best(1e6), best(3e6)], ..OptimumRow::default() };
@@ -783,7 +783,7 @@ mod tests {
     #[test]
     fn figures_are_means_over_the_windows_by_their_lengths() {
         let first = [flow(1e6, 20.0, 0), flow(1e6, 30.0, 0)];
-        // Twice its part counts once.
+        // Goodput above the flow's part does not count.
         let second = [flow(2e6, 10.0, 1000), flow(3e6, 20.0, 0)];
         let run = run(1, [first, second]);
         let time = |s| Some(SettleTime { s, never: false });
@@ -791,11 +791,11 @@ mod tests {
         let row = row(&context(), &runs);
         let mean = |figure: &MatrixFigure| figure.measured.unwrap().mean;
         assert!((mean(&row.share) - (0.5 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
-        // Parts of 1 and 1/3: (4/3)² / (2 · 10/9) = 0.8; of 2 and 1: 9 / (2 · 5) = 0.9.
+        // Ratios of 1 and 1/3: (4/3)² / (2 · 10/9) = 0.8; of 2 and 1: 9 / (2 · 5) = 0.9.
         assert!((mean(&row.jain) - (0.8 * 10.0 + 0.9 * 30.0) / 40.0).abs() < 1e-12);
-        // 2 and 1.5 times with equal weights, then once.
+        // Delays of 2 and 1.5 times with equal weights, then once.
         assert!((mean(&row.delay_over_propagation) - (1.75 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
-        // 30 s of 2 Mb/s in 8000 bits and of 3 Mb/s in 4000 bits are 30 000 Data.
+        // 30 s with 2 Mb/s in 8000 bits and 3 Mb/s in 4000 bits are 30 000 Data.
         assert!((mean(&row.lost) - 30.0 / 40.0 * 1000.0 / 31_000.0).abs() < 1e-12);
         assert_eq!(mean(&row.settle_s), 3.0);
     }

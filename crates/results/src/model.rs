@@ -1,13 +1,13 @@
-//! The documents of many runs: of schemes side by side, those of `weir compare`; of the statements of papers, that of
-//! `weir reproduce`; and that of the optimum.
+//! The documents of many runs: the comparison of schemes (`weir compare`), the statements of papers (`weir reproduce`), and the
+//! optimum.
 //!
-//! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
+//! Keys and their order are those of the fields below. A value without samples is `null`, never NaN.
 
 use crate::plot;
 use serde::{Deserialize, Serialize};
 use weir_measure::{Estimate, Relation};
 
-/// Schemes side by side: means over several seeds.
+/// A comparison of schemes: means over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonDocument {
     /// The version of the document's format, now 1. It increases when a key is removed or changes its meaning, not
@@ -79,16 +79,16 @@ pub struct ComparedScheme {
     /// Whether the scheme treats all classes alike.
     #[serde(default)]
     pub knows_no_classes: bool,
-    /// Why its figures are not those of the network, for each run in the lab with which the machine did not keep up; left out
-    /// if there is none.
+    /// For each run in the lab in which the machine did not keep up, why its figures are not those of the network; left out if
+    /// there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// The part of the Data that was thrown away, for whatever reason, over the whole run.
+    /// The part of the Data that was thrown away, for any reason, over the whole run.
     #[serde(default)]
     pub data_thrown_away: Option<Estimate>,
 }
 
-/// Figures over a part of all runs; for each class, group and link, one row for each scheme.
+/// Figures over a part of all runs. Each class, group and link has one row for each scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeriodRow {
     /// Its beginning, s.
@@ -98,11 +98,11 @@ pub struct PeriodRow {
     /// All flows together, under each scheme.
     #[serde(default)]
     pub all: Vec<AllComparison>,
-    /// For each class.
+    /// Classes.
     pub classes: Vec<TrafficComparison>,
-    /// For each group of flows, those of one `[[flow]]` table.
+    /// Groups of flows; a group is the flows of one `[[flow]]` table.
     pub groups: Vec<TrafficComparison>,
-    /// For each direction of each link.
+    /// Directions of links.
     pub links: Vec<LinkComparison>,
     /// The distance of each scheme from the optimum; empty if the optimum is not known.
     #[serde(default)]
@@ -151,7 +151,7 @@ pub struct DistanceComparison {
     pub scheme: String,
     /// The objective.
     pub objective: String,
-    /// How far the goodputs of its flows are from the optimum's.
+    /// The distance of its flows' goodputs from the optimum.
     #[serde(flatten)]
     pub distance: DistanceEstimates,
     /// How the optimum divides links among classes, such as `AF2 : AF1 : BE = 3 : 2 : 1`; empty if it does not.
@@ -163,12 +163,12 @@ pub struct DistanceComparison {
     /// The part of the links' rates that the scheme aims for, 0 to 1; `None` for all of them.
     #[serde(default)]
     pub target_utilisation: Option<f64>,
-    /// How far they are from this target; `None` without one.
+    /// The distance from this target; `None` without a target.
     #[serde(default)]
     pub target: Option<DistanceEstimates>,
 }
 
-/// How far the goodputs of flows are from those of the optimum, each as a part of the latter; means over the seeds.
+/// Distances of flows' goodputs from those of the optimum, each relative to the latter; means over the seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistanceEstimates {
     /// Mean over the flows.
@@ -181,7 +181,7 @@ pub struct DistanceEstimates {
     /// The highest distance with its sign: that of the flow furthest above its optimum, or else least below it.
     #[serde(default)]
     pub highest: Option<Estimate>,
-    /// The share of the flows within 5 %.
+    /// The share of the flows within 5 % of the optimum.
     pub within_5_percent: Option<Estimate>,
 }
 
@@ -194,13 +194,13 @@ pub struct TrafficComparison {
     pub scheme: String,
     /// Data content delivered to applications, bit/s.
     pub goodput_bps: Option<Estimate>,
-    /// From the first transmission of an Interest to its Data, ms.
+    /// Time from the first transmission of an Interest to its Data, ms.
     pub delay_ms: DelayEstimates,
     /// Data packets dropped in the network.
     pub lost: Option<Estimate>,
     /// Retransmitted Interests.
     pub retransmitted: Option<Estimate>,
-    /// Jain's fairness index over the goodputs of its flows, without weights, 0 to 1; `None` with fewer than two.
+    /// Jain's fairness index over the goodputs of its flows, without weights, 0 to 1; `None` with fewer than two flows.
     pub jain: Option<Estimate>,
     /// Completion time of its last flow, s after that flow's start; over the seeds in which all completed.
     pub completion_s: Option<Estimate>,
@@ -240,7 +240,7 @@ pub struct DelayEstimates {
     pub p99: Option<Estimate>,
 }
 
-/// Schemes on several scenarios, each at every point of its axes: means over several seeds.
+/// Schemes in several scenarios, each at every point of its axes: means over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SummaryDocument {
     /// The version of the document's format, now 1. It increases when a key is removed or changes its meaning, not
@@ -257,7 +257,7 @@ pub struct SummaryDocument {
     pub seeds: Vec<u64>,
     /// Names of the schemes that are compared, in the order of the command.
     pub schemes: Vec<String>,
-    /// Those of them that treat all classes alike.
+    /// The compared schemes that treat all classes alike.
     #[serde(default)]
     pub without_classes: Vec<String>,
     /// One row for each scenario.
@@ -289,8 +289,8 @@ pub struct SummaryScenario {
     pub points: Vec<SummaryPoint>,
 }
 
-/// What the matrix has of a scheme on a scenario, or at one point of its axes: over the measuring windows, or over the
-/// whole run where it has none.
+/// The figures of a scheme in a scenario, or at one point of its axes: over the measuring windows, or over the whole run if it
+/// has none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MatrixRow {
     /// Name of the scheme.
@@ -317,7 +317,7 @@ pub struct MatrixRow {
 pub struct MatrixFigure {
     /// The mean over the points and seeds, with its confidence interval over the seeds; `None` if there is no value.
     pub measured: Option<Estimate>,
-    /// For each seed, in their order, the mean over the points.
+    /// For each seed, in order, the mean over the points.
     pub values: Vec<Option<f64>>,
     /// The worst point of the axes; `None` for a single point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -325,8 +325,8 @@ pub struct MatrixFigure {
     /// The reason for a missing value, in words; left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Of times to settle: whether goodputs settled at no point and with no seed. The times are then those until the ends
-    /// of the windows. Left out otherwise.
+    /// For times to settle: whether goodputs settled at no point and in no seed. The times are then those until the ends of the
+    /// windows. Left out otherwise.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub never: bool,
 }
@@ -404,11 +404,11 @@ pub struct SummaryRow {
     /// has two flows.
     #[serde(default)]
     pub jain_in_class: Option<Estimate>,
-    /// The part of the Data that was thrown away, for whatever reason, over the whole run.
+    /// The part of the Data that was thrown away, for any reason, over the whole run.
     #[serde(default)]
     pub data_thrown_away: Option<Estimate>,
-    /// From the first transmission of an Interest to its Data, ms. The mean is over the classes, weighted by their
-    /// goodputs; the 99th percentile is that of the class with the largest.
+    /// Time from the first transmission of an Interest to its Data, ms. The mean is over the classes, weighted by their goodputs;
+    /// the 99th percentile is that of the class with the largest.
     pub delay_ms: DelayEstimates,
     /// Data packets dropped in the network.
     pub lost: Option<Estimate>,
@@ -430,7 +430,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What papers state, beside what was measured over several seeds.
+/// Statements of papers, compared with measurements over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReproductionDocument {
     /// The version of the document's format, now 1. It increases when a key is removed or changes its meaning, not
@@ -473,8 +473,8 @@ pub struct CaseRow {
     /// The number of different outcomes of its runs; one if the seed changes nothing.
     #[serde(default)]
     pub distinct: u64,
-    /// The values that were chosen with the stated figures in sight (`fitted:`), `PATH = VALUE`. What holds with them shows
-    /// that a consistent set of values exists, not that it is the authors'.
+    /// The values that were chosen to match the stated figures (`fitted:`), `PATH = VALUE`. A statement that holds with them
+    /// shows that a consistent set of values exists, not that it is the authors'.
     #[serde(default)]
     pub fitted: Vec<String>,
     /// The report of the run with the first seed, relative to this document's folder; `None` if none was written.
@@ -482,8 +482,8 @@ pub struct CaseRow {
     /// Whether its runs were made in the lab.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lab: bool,
-    /// Why its figures are not those of the network, for each run in the lab with which the machine did not keep up; left out
-    /// if there is none.
+    /// For each run in the lab in which the machine did not keep up, why its figures are not those of the network; left out if
+    /// there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
     /// The statements about the case, from the paper and other sources.
@@ -493,7 +493,7 @@ pub struct CaseRow {
     pub optimum: Option<CaseOptimumRow>,
 }
 
-/// The best allocation for a case, whatever the scheme, and how far its runs are from it.
+/// The best allocation for a case, independent of the scheme, and the distance of its runs from it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseOptimumRow {
     /// The objective, such as `link-fair`.
@@ -507,14 +507,14 @@ pub struct CaseOptimumRow {
     pub note: String,
 }
 
-/// How far the goodputs of flows are from those of the optimum over a window, each as a part of the latter.
+/// Distances of flows' goodputs from those of the optimum over a window, each relative to the latter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowDistanceRow {
     /// Its beginning, s.
     pub from_s: f64,
     /// Its end, s.
     pub to_s: f64,
-    /// How far they are.
+    /// The distances.
     #[serde(flatten)]
     pub distance: DistanceEstimates,
 }
@@ -524,7 +524,7 @@ pub struct WindowDistanceRow {
 pub struct StatementRow {
     /// The first word of the source: `paper`, `files`, `theory`, `assumed`.
     pub kind: String,
-    /// Whether a paper states it in words: an order of schemes, or a bound that is ours.
+    /// Whether a paper states it in words: an order of schemes, or a bound that the scenario sets or derives.
     #[serde(default)]
     pub qualitative: bool,
     /// The measured quantity in words, such as `goodput of class EF, 20 s to 120 s`.
@@ -535,11 +535,11 @@ pub struct StatementRow {
     pub unit: String,
     /// The stated value; `None` for a comparison with other schemes.
     pub stated: Option<f64>,
-    /// As in an expectation.
+    /// Tolerance of the stated value, as in an expectation.
     pub tolerance: f64,
-    /// As in an expectation.
+    /// The stated relation, as in an expectation.
     pub bound: Relation,
-    /// The values measured under the schemes that it is compared with; empty if a number is stated.
+    /// The values under the schemes that it is compared with; empty if a number is stated.
     #[serde(default)]
     pub than: Vec<OtherSchemeRow>,
     /// The scenario's theoretical values for the same figure; empty without them.
@@ -572,14 +572,14 @@ pub struct OtherSchemeRow {
     pub values: Vec<Option<f64>>,
 }
 
-/// What theory allows for a figure, as the scenario derives it.
+/// A theoretical value of a figure, as the scenario derives it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TheoryRow {
     /// Its value or bound.
     pub value: f64,
-    /// Which of these.
+    /// Whether it is a value or a bound.
     pub bound: Relation,
-    /// Its parts.
+    /// Its derivation.
     pub source: String,
 }
 
@@ -607,7 +607,7 @@ pub struct OptimumDocument {
     pub notes: Vec<String>,
 }
 
-/// The best allocation over a window: means where something changes in it.
+/// The best allocation over a window: means if something changes in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OptimumWindowRow {
     /// Its beginning, s.
@@ -627,23 +627,23 @@ pub struct OptimumWindowRow {
     pub links: Vec<BestLinkRow>,
     /// The bottleneck links, those with the smallest rates first.
     pub bottlenecks: Vec<BottleneckRow>,
-    /// The target of the scenario's own scheme, if that is to use a part of the links only.
+    /// The target of the scenario's own scheme, if it aims for a part of the links only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetGoodputRow>,
 }
 
-/// What a scheme aims for: the optimum if only a part of the links' rates may be used.
+/// The target of a scheme: the optimum if only a part of the links' rates may be used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetGoodputRow {
     /// Name of the scheme.
     pub scheme: String,
-    /// This part, 0 to 1.
+    /// The part of the links' rates, 0 to 1.
     pub utilisation: f64,
     /// Data content delivered to the applications, all flows together, bit/s.
     pub goodput_bps: f64,
 }
 
-/// What one flow gets.
+/// The allocation of one flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BestFlowRow {
     /// The consumer's node.
@@ -660,8 +660,8 @@ pub struct BestFlowRow {
     pub max_min_bps: Option<f64>,
     /// Its rate if it were the only flow: the maximum flow over its routes, all bits.
     pub alone_bps: f64,
-    /// Its rate if no consumers shared Data, all bits; `None` where no two of a prefix have a link in common, so that
-    /// it is the same.
+    /// Its rate if no consumers shared Data, all bits; `None` if no two consumers of the prefix have a link in common, so that it
+    /// is the same.
     pub unshared_bps: Option<f64>,
     /// The content of `unshared_bps`.
     pub unshared_goodput_bps: Option<f64>,
@@ -672,13 +672,13 @@ pub struct BestFlowRow {
 /// A bottleneck of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeldRow {
-    /// A full link with its direction, such as `R3->R2`, or `source`: the flow asks for no more.
+    /// A full link with its direction, such as `R3->R2`; or `source`: the flow requests no more.
     pub by: String,
-    /// The part of the window in which it is one, 0 to 1.
+    /// The part of the window in which it is a bottleneck, 0 to 1.
     pub part: f64,
 }
 
-/// What one direction of a link carries.
+/// The load of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BestLinkRow {
     /// The sending node.
@@ -697,7 +697,7 @@ pub struct BestLinkRow {
     pub shares: Vec<ShareRow>,
 }
 
-/// What a link grants a flow of a class that wants more.
+/// The share of a link for a flow of a class that wants more.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShareRow {
     /// Name of the service class.
@@ -715,13 +715,13 @@ pub struct BottleneckRow {
     pub to: String,
     /// The smallest rate of a flow that it limits, all bits, bit/s.
     pub least_bps: f64,
-    /// Those flows: indices in the window's list.
+    /// The flows that it limits: indices in the window's list.
     pub flows: Vec<u64>,
     /// The gains and losses of flows, the largest first; `None` if not computed.
     pub gains: Option<Vec<GainRow>>,
 }
 
-/// What a flow gains if a link is made faster.
+/// The gain of a flow if a link's rate increases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GainRow {
     /// The flow: its index in the window's list.
@@ -730,7 +730,7 @@ pub struct GainRow {
     pub gain: f64,
 }
 
-/// When a flow that has an amount would have fetched it, if no time passed between Interests and Data.
+/// The time at which a flow with an amount would have completed, if no time passed between Interests and Data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OptimumCompletionRow {
     /// The consumer's node.
@@ -741,7 +741,7 @@ pub struct OptimumCompletionRow {
     pub class: String,
     /// Time after its own start, s; `None` if not within the run.
     pub completion_s: Option<f64>,
-    /// The same if no consumers shared Data; also `None` where that makes no difference.
+    /// The same if no consumers shared Data; also `None` if this makes no difference.
     pub unshared_s: Option<f64>,
     /// The propagation of an Interest and its Data by the fastest of its routes at its start, s.
     #[serde(default)]
@@ -750,7 +750,7 @@ pub struct OptimumCompletionRow {
     /// that its source and its routes allow, s; `None` if they would never come.
     #[serde(default)]
     pub alone_s: Option<f64>,
-    /// Its completion with a round trip over `alone_s`, 1 or more; `None` if it is not complete within the run.
+    /// Its completion plus a round trip, divided by `alone_s`, 1 or more; `None` if it is not complete within the run.
     #[serde(default)]
     pub slowdown: Option<f64>,
 }

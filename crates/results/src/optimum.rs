@@ -1,4 +1,4 @@
-//! The optimum: the distance of a run from it, and its own tables.
+//! The optimum's own tables, and the distance of a run from it.
 
 use crate::comparison::estimate;
 use crate::format::{self, NONE, Quantity, rate};
@@ -9,15 +9,15 @@ use crate::model::{
 use crate::sheet::{Cell, Form, Grid, Section, Sheet, numbers, words};
 use weir_measure::{DistanceRow, Estimate, OptimumFlowRow, OptimumRow, TargetRow};
 
-/// Rows of flows, links and bottlenecks that a terminal shows.
+/// Rows of flows, links and bottlenecks on a terminal.
 const FLOWS_IN_TEXT: usize = 40;
 const LINKS_IN_TEXT: usize = 12;
 const BOTTLENECKS_IN_TEXT: usize = 12;
-/// Flows whose gains stand in a row.
+/// Number of flows whose gains are shown in a row.
 const GAINS_SHOWN: usize = 3;
 
 impl DistanceEstimates {
-    /// Means over the runs.
+    /// The means over runs.
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a DistanceRow>) -> DistanceEstimates {
         let runs: Vec<&DistanceRow> = runs.into_iter().collect();
         let mean = |of: fn(&DistanceRow) -> Option<f64>| estimate(runs.iter().map(|run| of(run)));
@@ -30,7 +30,7 @@ impl DistanceEstimates {
         }
     }
 
-    /// Those that tables show, in the order of their columns.
+    /// The distances in tables, in the order of the columns.
     pub(crate) fn shown(&self) -> [Option<Estimate>; 4] {
         [self.mean, self.lowest, self.highest, self.within_5_percent]
     }
@@ -53,7 +53,7 @@ fn apart(distance: &DistanceRow) -> String {
     )
 }
 
-/// How far a run is from the optimum, in words.
+/// The distance of a run from the optimum, in words.
 pub(crate) fn sentence(row: &OptimumRow) -> String {
     let weights = if row.weights.is_empty() { String::new() } else { format!(", {}", row.weights) };
     let mut distance = format!(
@@ -71,7 +71,7 @@ pub(crate) fn sentence(row: &OptimumRow) -> String {
     }
 }
 
-/// What a run's scheme aims for, and how far the run is from it; `None` if it aims for all of the links.
+/// The target of a run's scheme and the distance of the run from it; `None` if the scheme aims for all of the links.
 pub(crate) fn target_sentence(row: &OptimumRow, scheme: &str) -> Option<String> {
     let TargetRow { utilisation, goodput_bps, distance } = row.target.as_ref()?;
     Some(format!(
@@ -82,13 +82,13 @@ pub(crate) fn target_sentence(row: &OptimumRow, scheme: &str) -> Option<String> 
     ))
 }
 
-/// What all flows together would have if no Data were shared, bit/s.
+/// The goodput of all flows together if no Data were shared, bit/s.
 pub(crate) fn unshared_bps(flows: &[OptimumFlowRow]) -> Option<f64> {
     flows.iter().map(|flow| flow.unshared_goodput_bps).sum()
 }
 
-/// The optimum assumes that consumers of a prefix share each copy, which is a bound that they reach only if they fetch it at
-/// the same time.
+/// The optimum assumes that consumers of a prefix share each copy of Data. This is a bound that they reach only if they fetch it
+/// at the same time.
 fn two_bounds(flows: &[OptimumFlowRow], unshared_bps: f64) -> String {
     let shared = flows.iter().map(|flow| flow.goodput_bps).sum();
     format!(
@@ -99,7 +99,7 @@ fn two_bounds(flows: &[OptimumFlowRow], unshared_bps: f64) -> String {
 }
 
 impl OptimumDocument {
-    /// The text for a terminal with `width` columns, if it is given.
+    /// The text for a terminal with `width` columns, or of any width.
     pub fn text(&self, width: Option<u16>) -> String {
         let facts = vec![
             ("scenario", self.scenario.clone()),
@@ -151,7 +151,7 @@ impl OptimumWindowRow {
         Section { title, grids, notes, ..Section::default() }
     }
 
-    /// Of all flows together, where sharing makes a difference.
+    /// The goodputs of all flows together with and without sharing, if they differ.
     fn both_goodputs(&self) -> Option<String> {
         let shared: f64 = self.flows.iter().map(|flow| flow.goodput_bps).sum();
         let unshared: f64 = self.flows.iter().map(|flow| flow.unshared_goodput_bps).sum::<Option<f64>>()?;
@@ -306,7 +306,7 @@ fn completions(rows: &[OptimumCompletionRow], inexact: Option<&str>) -> Section 
     Section { title: "Completion".to_owned(), grids: vec![grid], notes, ..Section::default() }
 }
 
-/// That figures are not exact, and why.
+/// A note that figures are not exact, and the reason.
 fn not_exact(why: &str) -> String {
     format!("Not exact: {why}.")
 }
@@ -316,7 +316,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
-/// How many flows complete and when, with the end of the sentence.
+/// The numbers and times of completed flows, as the end of a sentence.
 fn completed(
     rows: &[OptimumCompletionRow],
     of: impl Fn(&OptimumCompletionRow) -> Option<f64>,
@@ -339,7 +339,7 @@ fn duration(seconds: f64) -> String {
     if seconds < 1.0 { Quantity::Millis.format(1e3 * seconds) } else { Quantity::Seconds.format(seconds) }
 }
 
-/// A table of which a terminal shows so many rows.
+/// A table with at most this many rows on a terminal.
 fn grid(
     title: &str,
     columns: Vec<crate::sheet::Column>,

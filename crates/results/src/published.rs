@@ -1,5 +1,5 @@
-//! The figures of the pages that compare schemes, as the rows of one table ([`schema::PUBLISHED`]): from the summary of
-//! runs to rows, and from rows to the tables of a page.
+//! The figures of the pages that compare schemes, as the rows of one table ([`schema::PUBLISHED`]): converts a summary of runs to
+//! rows, and rows to the tables of a page.
 
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::named;
@@ -21,7 +21,7 @@ pub struct PublishedRow {
     pub page: String,
     /// The scenario's name.
     pub scenario: String,
-    /// The `--set` arguments that pick the point.
+    /// The `--set` arguments that select the point.
     pub point: String,
     /// The scheme's name; empty for a figure of the optimum.
     pub scheme: String,
@@ -43,9 +43,9 @@ pub struct PublishedRow {
     pub n: Option<u64>,
     /// The number of different values among them.
     pub distinct: Option<u64>,
-    /// Whether goodputs settle with no seed.
+    /// Whether goodputs settle in no seed.
     pub never: bool,
-    /// Why there is no value.
+    /// The reason for a missing value.
     pub why: Option<String>,
     /// The seeds that were run.
     pub seeds: String,
@@ -55,7 +55,7 @@ pub struct PublishedRow {
     pub golden: Option<String>,
 }
 
-/// Which code made the figures of a scheme on a scenario.
+/// The code that produced the figures of a scheme in a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stamp {
     /// The commit that the program was built from.
@@ -64,7 +64,7 @@ pub struct Stamp {
     pub golden: Option<String>,
 }
 
-/// The facts of a scenario that its rows do not have.
+/// Facts about a scenario that its rows do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ScenarioFacts {
     /// Its title.
@@ -76,22 +76,22 @@ pub struct ScenarioFacts {
 /// A page that shows the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishedPage {
-    /// Schemes by scenarios, with a table a figure: the means over windows and points.
+    /// Schemes by scenarios, with one table for each figure: the means over windows and points.
     Matrix,
     /// Each scenario with its windows, or with the points of its axes.
     Comparison,
 }
 
-/// What stands behind a cell that is older than the code.
+/// The mark of a cell that is older than the code.
 pub const OLDER: &str = "†";
 
-/// Before the sentences on the matrix.
+/// The introduction of the sentences on the matrix.
 const BEST: &str = "In how many scenarios each scheme is the best, and where the first one is not:";
 
-/// Between the arguments that pick a point.
+/// Separator of the arguments that select a point.
 const AND: &str = "; ";
 
-/// A metric of the matrix with its place in a row.
+/// A metric of the matrix and its field in a row.
 type OfMatrix = (&'static str, fn(&mut MatrixRow) -> &mut MatrixFigure);
 
 const MATRIX: [OfMatrix; 6] = [
@@ -103,7 +103,7 @@ const MATRIX: [OfMatrix; 6] = [
     ("settle", |row| &mut row.settle_s),
 ];
 
-/// A metric of the comparison with its place in a row.
+/// A metric of the comparison and its field in a row.
 type OfComparison = (&'static str, fn(&mut SummaryRow) -> &mut Option<Estimate>);
 
 const GOODPUT: &str = "goodput";
@@ -124,7 +124,7 @@ const COMPARISON: [OfComparison; 12] = [
     (SETTLE, |row| &mut row.settle_s),
 ];
 
-/// A metric of the optimum with its place in a window.
+/// A metric of the optimum and its field in a window.
 type OfOptimum = (&'static str, fn(&mut SummaryPeriod) -> &mut Option<f64>);
 
 const BOUNDS: [OfOptimum; 2] = [
@@ -148,7 +148,7 @@ pub fn write_published(rows: &[PublishedRow]) -> Result<String, csv::Error> {
 }
 
 impl PublishedRow {
-    /// A figure, of which nothing else is known yet.
+    /// A row for a figure; the other fields are empty.
     fn of(metric: &str, measured: Option<Estimate>) -> PublishedRow {
         let unit = schema::PUBLISHED_METRICS.iter().find(|(name, ..)| *name == metric);
         PublishedRow {
@@ -188,7 +188,7 @@ impl PublishedRow {
 // ---- From runs to rows
 
 impl PublishedPage {
-    /// Its name in the rows.
+    /// The name of the page in the rows.
     pub fn name(self) -> &'static str {
         match self {
             PublishedPage::Matrix => "matrix",
@@ -196,8 +196,8 @@ impl PublishedPage {
         }
     }
 
-    /// The rows of a summary of runs for this page. The stamp is asked for with the names of a scenario and a scheme,
-    /// which is empty for the optimum.
+    /// Converts a summary of runs to the rows of this page. `stamp` gets the names of a scenario and of a scheme, which is empty
+    /// for the optimum.
     pub fn rows(self, document: &SummaryDocument, stamp: impl Fn(&str, &str) -> Stamp) -> Vec<PublishedRow> {
         let seeds = seeds(&document.seeds);
         let mut all = Vec::new();
@@ -220,7 +220,7 @@ impl PublishedPage {
     }
 }
 
-/// What a scenario says of a scheme: `qsccp` of `pcon (qsccp)`.
+/// The variant of a scheme in a scenario: `qsccp` for `pcon (qsccp)`.
 fn variant(scenario: &SummaryScenario, scheme: &str) -> Option<String> {
     let of = |one: &String| Some(one.strip_prefix(scheme)?.strip_prefix(" (")?.strip_suffix(')')?.to_owned());
     scenario.variants.iter().find_map(of)
@@ -238,7 +238,7 @@ fn of_matrix(scenario: &SummaryScenario) -> Vec<PublishedRow> {
     rows
 }
 
-/// Every window, or of each point of the axes the last one: what the page shows.
+/// Rows as the page shows them: of every window, or of the last window of each point of the axes.
 fn of_comparison(scenario: &SummaryScenario) -> Vec<PublishedRow> {
     let mut rows = Vec::new();
     for point in &scenario.points {
@@ -280,7 +280,7 @@ fn of_period(period: &SummaryPeriod) -> Vec<PublishedRow> {
 // ---- From rows to the page
 
 impl PublishedPage {
-    /// The summary that the rows of this page are of, with the schemes in this order.
+    /// The summary that the rows of this page describe, with the schemes in this order.
     pub fn document(
         self,
         rows: &[PublishedRow],
@@ -290,7 +290,7 @@ impl PublishedPage {
     ) -> SummaryDocument {
         let mut scenarios: Vec<SummaryScenario> = Vec::new();
         let rows = || rows.iter().filter(|row| row.page == self.name());
-        // Windows are in the order that the schemes have, not all of them have an optimum.
+        // The order of windows comes from the schemes, because not all windows have an optimum.
         let (of_schemes, of_optimum): (Vec<_>, Vec<_>) = rows().partition(|row| !row.scheme.is_empty());
         for row in of_schemes.into_iter().chain(of_optimum) {
             let scenario = place(
@@ -323,8 +323,8 @@ impl PublishedPage {
         }
     }
 
-    /// The tables of the page in GitHub's Markdown, with what their figures are. `older` says whether the figures of a
-    /// scheme on a scenario are older than the code: they have a mark.
+    /// The tables of the page in GitHub's Markdown, with a description of the figures. Figures of a scheme in a scenario get a
+    /// mark if `older` says that they are older than the code.
     pub fn markdown(self, document: &SummaryDocument, older: impl Fn(&str, &str) -> bool) -> String {
         match self {
             PublishedPage::Matrix => {
@@ -350,7 +350,7 @@ impl PublishedPage {
     }
 }
 
-/// The one that is meant, which is made if there is none.
+/// The matching item, which is created if there is none.
 fn place<T>(all: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
     let at = all.iter().position(is_it).unwrap_or_else(|| {
         all.push(new());
@@ -403,7 +403,7 @@ fn put_into_points(scenario: &mut SummaryScenario, row: &PublishedRow) {
     }
 }
 
-/// Marks cells of a table with a row a scenario and a column a scheme.
+/// Marks cells of a table with one row for each scenario and one column for each scheme.
 fn mark_columns(grid: &mut Grid, older: impl Fn(&str, &str) -> bool) {
     for row in &mut grid.rows {
         let scenario = row.first().map_or_else(String::new, |cell| cell.text.clone());
@@ -434,7 +434,7 @@ mod tests {
     const SCHEMES: [&str; 2] = ["qsccp", "fixed"];
     const PAGES: [PublishedPage; 2] = [PublishedPage::Matrix, PublishedPage::Comparison];
 
-    /// A summary with axes, a scheme that cannot run, and a time that goodputs never settled in.
+    /// A summary with axes, a scheme that cannot run, and a time in which goodputs never settled.
     fn summary() -> SummaryDocument {
         let mut document = samples::comparison(&sample::dumbbell(8, 300));
         let scenario = &mut document.scenarios[1];

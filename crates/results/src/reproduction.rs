@@ -14,12 +14,12 @@ use weir_measure::{DistanceRow, Estimate, ExpectationRow, Relation};
 
 /// Failures that a page shows at once; of more, each experiment's are folded.
 const MOST_OPEN: usize = 20;
-/// Who states what a reproduction is about.
+/// The kind of source that a reproduction checks.
 const PAPER: &str = "paper";
 
 impl StatementRow {
-    /// A statement from its rows in the runs of all seeds (at least one), and for the same figure the values under other
-    /// schemes with the same seeds, the scenario's theoretical values, and the value in the optimum.
+    /// Combines a statement's rows in the runs of all seeds (at least one) with the values of the same figure under other schemes
+    /// with the same seeds, the scenario's theoretical values, and the value in the optimum.
     pub fn of(
         rows: &[&ExpectationRow],
         than: Vec<OtherSchemeRow>,
@@ -73,14 +73,14 @@ impl StatementRow {
 }
 
 impl OtherSchemeRow {
-    /// The figure of another scheme in the runs of all seeds.
+    /// The figure under another scheme in the runs of all seeds.
     pub fn of(scheme: &str, values: Vec<Option<f64>>) -> OtherSchemeRow {
         OtherSchemeRow { scheme: scheme.to_owned(), measured: estimate(&values), values }
     }
 }
 
-/// Whether a paper states in words what has this bound and source: that one scheme has more than another, or something for
-/// which the scenario has a bound of its own or a derived one.
+/// Whether a statement with this bound and source is in a paper's words: one scheme has more than another, or the scenario sets
+/// or derives the bound itself.
 fn is_qualitative(bound: Relation, source: &str) -> bool {
     let is_of = |kind| format::is_said_by(source, kind);
     let is_order = matches!(bound, Relation::MoreThan | Relation::LessThan);
@@ -92,8 +92,8 @@ fn estimate(values: &[Option<f64>]) -> Option<Estimate> {
     Estimate::of(&values.iter().copied().flatten().collect::<Vec<f64>>())
 }
 
-/// Whether a value compares with what each of the other schemes has in the same seed as is stated; not
-/// where there was nothing to measure.
+/// Whether a value is in the stated relation to the value of each other scheme in the same seed; `false` if there was nothing to
+/// measure.
 fn is_beside(bound: Relation, measured: Option<f64>, than: &[OtherSchemeRow], seed: usize) -> bool {
     let is_so = |value: f64, other: f64| match bound {
         Relation::MoreThan => value > other,
@@ -121,15 +121,15 @@ impl WindowDistanceRow {
 }
 
 impl ReproductionDocument {
-    /// The shape of the document that this code writes.
+    /// The version of the document that this code writes.
     pub const SCHEMA: u64 = 1;
 
-    /// The number of the papers' statements that hold, and the number of all.
+    /// The number of the papers' statements that hold, and their total number.
     pub fn held(&self) -> (usize, usize) {
         held(self.cases(), StatementRow::is_of_paper)
     }
 
-    /// The same for expectations from theory, files and assumptions.
+    /// The same numbers for expectations from theory, files and assumptions.
     pub fn others_held(&self) -> (usize, usize) {
         held(self.cases(), is_other)
     }
@@ -138,7 +138,7 @@ impl ReproductionDocument {
         self.experiments.iter().flat_map(|experiment| &experiment.cases)
     }
 
-    /// The text for a terminal with `width` columns, if it is given.
+    /// The text for a terminal with `width` columns, or of any width.
     pub fn text(&self, width: Option<u16>) -> String {
         let mut text = self.sheet().text(width);
         if self.experiments.len() > 1 {
@@ -365,7 +365,7 @@ impl ReproductionDocument {
         }
     }
 
-    /// Which cases have fewer different outcomes than seeds.
+    /// The cases with fewer different outcomes than seeds.
     fn repeated(&self, experiment: &ExperimentRow) -> Option<String> {
         let seeds = self.seeds.len() as u64;
         let alike = experiment.cases.iter().filter(|case| (1..seeds).contains(&case.distinct)).count();
@@ -377,7 +377,7 @@ impl ReproductionDocument {
         })
     }
 
-    /// What does not hold, of several experiments together.
+    /// The statements that do not hold, over several experiments.
     fn failures(&self) -> Option<Section> {
         let row = |experiment: &ExperimentRow, case: &CaseRow, row: &StatementRow| {
             let name = [experiment.scenario.clone(), point(case), case.scheme.clone()];
@@ -441,7 +441,7 @@ impl ReproductionDocument {
         })
     }
 
-    /// How far each case is from the optimum in each window.
+    /// The distance of each case from the optimum in each window.
     fn distances(&self, experiment: &ExperimentRow) -> Grid {
         let (by_point, by_scheme) = distinctions(&experiment.cases);
         let mut columns = vec![words("window")];
@@ -472,8 +472,8 @@ impl ReproductionDocument {
         }
     }
 
-    /// A table of some statements: what they are about, their point and scheme where the experiment
-    /// has several, columns of its own, the optimum where it is known of one, and whether they hold.
+    /// A table of statements: their subject, their point and scheme if the experiment has several, further columns, the optimum
+    /// if it is known for one of them, and whether they hold.
     fn grid<'a>(
         &self,
         title: &str,
@@ -510,7 +510,7 @@ impl ReproductionDocument {
         Cell { note: row.source.clone(), ..row.what.as_str().into() }
     }
 
-    /// A value with its tolerance, or what the other schemes have.
+    /// A value with its tolerance, or the values of the other schemes.
     fn stated(&self, row: &StatementRow) -> Cell {
         let quantity = row.quantity();
         let Some(value) = row.stated else {
@@ -533,7 +533,7 @@ impl ReproductionDocument {
             return format::settled(row.measured.as_ref(), row.never, seeds).into();
         }
         match (row.stated, row.measured) {
-            // Where all values are equal there is no interval that tells the mean from its bound.
+            // If all values are equal, there is no interval that separates the mean from its bound.
             (Some(stated), Some(Estimate { mean, .. }))
                 if row.held == 0 && row.values.iter().all(|value| *value == Some(mean)) =>
             {
@@ -543,8 +543,8 @@ impl ReproductionDocument {
         }
     }
 
-    /// In how many seeds it holds; of a paper's statement also whether with fitted values, and how many different outcomes
-    /// the seeds have, if fewer.
+    /// The number of seeds in which a statement holds; for a paper's statement also whether with fitted values; and the number of
+    /// different outcomes, if smaller than the number of seeds.
     fn holds(&self, case: &CaseRow, row: &StatementRow) -> Cell {
         let mark = if row.holds { '✓' } else { '✗' };
         let mut text = match row.values.len() {
@@ -561,7 +561,7 @@ impl ReproductionDocument {
     }
 }
 
-/// Who states it, and of a paper whether in words.
+/// The source of a statement, and for a paper whether it is in words.
 fn said_by(row: &StatementRow) -> String {
     if row.qualitative { format!("{PAPER}, in words") } else { row.kind.clone() }
 }
@@ -570,7 +570,7 @@ fn is_other(row: &StatementRow) -> bool {
     !row.is_of_paper()
 }
 
-/// The paper of a scenario: `qsccp` of `qsccp/dumbbell`.
+/// The paper of a scenario: `qsccp` for `qsccp/dumbbell`.
 fn paper_of(scenario: &str) -> &str {
     scenario.split_once('/').map_or(scenario, |(paper, _)| paper)
 }
@@ -618,7 +618,7 @@ fn optimum(row: &StatementRow) -> Cell {
     row.optimum.map_or_else(|| NONE.to_owned(), |value| row.quantity().format(value)).into()
 }
 
-/// How many of some statements hold in some cases, and how many there are.
+/// The number of some statements that hold in some cases, and their total number.
 fn held<'a>(
     cases: impl IntoIterator<Item = &'a CaseRow>,
     is_meant: impl Fn(&StatementRow) -> bool,
@@ -627,8 +627,8 @@ fn held<'a>(
     statements.fold((0, 0), |(held, all), row| (held + usize::from(row.holds), all + 1))
 }
 
-/// How many statements of papers hold as numbers and in words, and with fitted values; nothing if all are numbers and no value
-/// is fitted.
+/// The numbers of papers' statements that hold as numbers, in words, and with fitted values; nothing if all are numbers without
+/// fitted values.
 fn held_by_kind<'a>(cases: impl IntoIterator<Item = &'a CaseRow> + Clone) -> Option<String> {
     let (numbers, all_numbers) = held(cases.clone(), StatementRow::is_number_of_paper);
     let (in_words, all_in_words) = held(cases.clone(), StatementRow::is_in_words_of_paper);
@@ -646,7 +646,7 @@ fn held_by_kind<'a>(cases: impl IntoIterator<Item = &'a CaseRow> + Clone) -> Opt
     (!text.is_empty()).then_some(text)
 }
 
-/// The values that were chosen with the stated figures in sight.
+/// The values that were chosen to match the stated figures.
 fn fitted_values(experiment: &ExperimentRow) -> Option<String> {
     let mut values: Vec<&str> = Vec::new();
     for value in experiment.cases.iter().flat_map(|case| &case.fitted) {
@@ -663,8 +663,8 @@ fn fitted_values(experiment: &ExperimentRow) -> Option<String> {
     })
 }
 
-/// How many statements of papers hold about each scheme, if they are about several: a paper's own scheme comes first
-/// in its experiments.
+/// The number of papers' statements that hold for each scheme, if there are several schemes. A paper's own scheme comes first in
+/// its experiments.
 fn held_by_scheme<'a>(cases: impl IntoIterator<Item = &'a CaseRow>) -> Option<String> {
     let mut counts: Vec<(&str, usize, usize)> = Vec::new();
     for case in cases {
@@ -689,7 +689,7 @@ fn verdict(held: usize, all: usize, of: &str, seeds: usize) -> String {
     }
 }
 
-/// Whether some cases differ by their point, and by their scheme.
+/// Whether cases differ by point, and whether they differ by scheme.
 fn distinctions(cases: &[CaseRow]) -> (bool, bool) {
     let differ = |of: fn(&CaseRow, &CaseRow) -> bool| cases.windows(2).any(|pair| of(&pair[0], &pair[1]));
     (differ(|a, b| a.set != b.set), differ(|a, b| a.scheme != b.scheme))
@@ -735,7 +735,7 @@ mod tests {
         }
     }
 
-    /// The line of a text that begins with some words, with one blank between all of them.
+    /// The line of a text that begins with these words, with single blanks between words.
     fn line(text: &str, begin: &str) -> String {
         let line = text
             .lines()
@@ -915,7 +915,7 @@ mod tests {
             ];
             StatementRow::of(&rows.iter().collect::<Vec<_>>(), others, Vec::new(), None)
         };
-        // The means are equal; what counts is the run with the same seed.
+        // The means are equal; the runs with the same seed decide.
         let pcon = [Some(2e6), Some(1e6), Some(3e6)];
         let of = |row: &StatementRow| (row.held, row.holds, row.stated);
         assert_eq!(of(&statement(&pcon, Relation::MoreThan)), (1, false, None));

@@ -1,15 +1,14 @@
-//! The tables of a run and of a study, their columns and units: the only definition of the files' content.
+//! The tables of a run and of a study, with their columns and units. The content of the files is defined only here.
 //!
-//! A run has time series: one row a step and flow (class, direction of a link), all steps of one after the other. A
-//! study has its figures and its runs. Each file carries the facts of its run or study as key-value metadata, see
-//! [`METADATA`] and [`STUDY_METADATA`].
+//! A run has time series: one row for each step and flow (class, direction of a link), ordered by step. A study has figures and
+//! runs. Each file contains the facts of its run or study as key-value metadata, see [`METADATA`] and [`STUDY_METADATA`].
 
 use std::borrow::Cow;
 
 /// The version of the tables. It increases when a column is removed or changes its meaning, not when one is added.
 pub const SCHEMA: u64 = 1;
 
-/// How a column is stored.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// 64-bit float.
@@ -22,25 +21,25 @@ pub enum Kind {
     U64,
     /// True or false.
     Bool,
-    /// UTF-8.
+    /// UTF-8 text.
     Text,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, with its unit where it has one.
+    /// Its name, with its unit if it has one.
     pub name: Cow<'static, str>,
-    /// How it is stored.
+    /// Its type.
     pub kind: Kind,
     /// Whether it may be null.
     pub nullable: bool,
-    /// What it says.
+    /// Its meaning.
     pub about: &'static str,
 }
 
 impl Column {
-    /// How it is stored, in words.
+    /// Its type in words.
     pub fn stored(&self) -> String {
         let kind = match self.kind {
             Kind::F64 => "64-bit float",
@@ -54,17 +53,17 @@ impl Column {
     }
 }
 
-/// A table, one file.
+/// A table; each is one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Its file's name without `.parquet`.
+    /// Name of its file without `.parquet`.
     pub name: &'static str,
     /// Its columns, in order.
     pub columns: &'static [Column],
 }
 
 impl Table {
-    /// Its columns, with those of a study's axes in their place.
+    /// Its columns, with those of a study's axes inserted.
     pub(crate) fn with_axes(&self, axes: &[Column]) -> Vec<Column> {
         let mut columns = self.columns.to_vec();
         let behind = columns.iter().position(|column| column.name == AXES_BEHIND);
@@ -90,7 +89,7 @@ const DELAY: Column =
 const LOST: Column = column("lost", Kind::U32, "Data packets dropped in the network");
 const RETRANSMITTED: Column = column("retransmitted", Kind::U32, "Retransmitted Interests");
 
-/// Each flow over time.
+/// Flows over time.
 pub const FLOWS: Table = Table {
     name: "flows",
     columns: &[
@@ -125,11 +124,11 @@ pub const FLOWS: Table = Table {
     ],
 };
 
-/// Each class over time: its flows summed.
+/// Classes over time: the sums of their flows.
 pub const CLASSES: Table =
     Table { name: "classes", columns: &[T_S, CLASS, GOODPUT, DELAY, LOST, RETRANSMITTED] };
 
-/// Each direction of each link over time.
+/// Directions of links over time.
 pub const LINKS: Table = Table {
     name: "links",
     columns: &[
@@ -147,7 +146,7 @@ pub const LINKS: Table = Table {
     ],
 };
 
-/// Each node over time; without rows if there are too many nodes.
+/// Nodes over time; without rows if there are too many nodes.
 pub const NODES: Table = Table {
     name: "nodes",
     columns: &[
@@ -155,14 +154,14 @@ pub const NODES: Table = Table {
         column("node", Kind::U32, "index of the node in the document's `nodes`"),
         column("name", Kind::Text, "the node's name"),
         column("cache_hits", Kind::U32, "Interests that its content store or its simulated cache answered"),
-        column("cache_misses", Kind::U32, "Interests that were looked up there in vain"),
+        column("cache_misses", Kind::U32, "Interests that its stores did not answer"),
         column("cached_packets", Kind::U32, "Data in its content store at the end of the step"),
         column("pit", Kind::U32, "pending Interests at the end of the step"),
-        column("drops", Kind::U32, "packets that it threw away, for whatever reason"),
+        column("drops", Kind::U32, "packets that it dropped, for any reason"),
     ],
 };
 
-/// Requests that have ended, in the order of their ends; written if flows have `arrivals`.
+/// Completed requests, in the order of completion; written if flows have `arrivals`.
 pub const REQUESTS: Table = Table {
     name: "requests",
     columns: &[
@@ -178,7 +177,7 @@ pub const REQUESTS: Table = Table {
     ],
 };
 
-/// The events of a trace (`weir run --trace`), one row an event, in order of time.
+/// The events of a trace (`weir run --trace`), one row for each event, in order of time.
 pub const TRACE: Table = Table {
     name: "trace",
     columns: &[
@@ -201,7 +200,7 @@ pub const TRACE: Table = Table {
     ],
 };
 
-/// The values of column `what` of [`TRACE`], and what they say.
+/// The values of column `what` of [`TRACE`], and their meanings.
 pub const TRACE_EVENTS: [(&str, &str); 8] = [
     ("express", "a consumer expresses an Interest"),
     ("send", "the packet begins to leave by a link; on a shared medium it has left, or is given up"),
@@ -213,7 +212,7 @@ pub const TRACE_EVENTS: [(&str, &str); 8] = [
     ("timeout", "a consumer takes Interests for lost"),
 ];
 
-/// Keys of the metadata of a trace as Parquet, and what they hold.
+/// Keys of the metadata of a trace as Parquet, and their values.
 pub const TRACE_METADATA: [(&str, &str); 3] = [
     OF_SCHEMA,
     ("weir.command", "the command that makes the run"),
@@ -229,12 +228,12 @@ const OF_SCHEMA: (&str, &str) = (
     "the version of the tables; it increases when a column is removed or changes its meaning, not when one is added",
 );
 
-/// Keys of the metadata of each file of a run, and what they hold.
+/// Keys of the metadata of each file of a run, and their values.
 pub const METADATA: [(&str, &str); 10] = [
     OF_SCHEMA,
     ("weir.scenario", "the scenario's name or path"),
     ("weir.title", "its title"),
-    ("weir.source", "where it comes from"),
+    ("weir.source", "its source: paper, section, figure"),
     ("weir.scheme", "the scheme's name"),
     ("weir.seed", "the seed"),
     ("weir.set", "the `--set` arguments, a JSON list of texts"),
@@ -253,7 +252,7 @@ const VARIANT: Column =
     nullable("variant", Kind::Text, "the variant of the scheme's parameters; null for the default");
 const SEED: Column = column("seed", Kind::U64, "the seed of all random streams");
 
-/// The figures of all runs of a study, one row a figure. The columns of the axes stand behind [`AXES_BEHIND`].
+/// The figures of all runs of a study, one row for each figure. The columns of the axes follow [`AXES_BEHIND`].
 pub const RESULTS: Table = Table {
     name: "results",
     columns: &[
@@ -292,7 +291,7 @@ pub const RESULTS: Table = Table {
     ],
 };
 
-/// The runs of a study, one row a run. The columns of the axes stand behind [`AXES_BEHIND`].
+/// The runs of a study, one row for each run. The columns of the axes follow [`AXES_BEHIND`].
 pub const RUNS: Table = Table {
     name: "runs",
     columns: &[
@@ -332,8 +331,8 @@ pub const RUNS: Table = Table {
     ],
 };
 
-/// The figures of the pages that compare schemes, one row a figure: of all flows of the runs together, with means over
-/// the seeds. The repository has it as `docs/data/published.csv`.
+/// The figures of the pages that compare schemes, one row for each figure: over all flows of the runs together, as means over the
+/// seeds. The repository has it as `docs/data/published.csv`.
 pub const PUBLISHED: Table = Table {
     name: "published",
     columns: &[
@@ -376,7 +375,7 @@ pub const PUBLISHED: Table = Table {
     ],
 };
 
-/// The metrics of [`PUBLISHED`]: name, unit, and what it is.
+/// The metrics of [`PUBLISHED`]: name, unit, and meaning.
 pub const PUBLISHED_METRICS: [(&str, &str, &str); 17] = [
     (
         "share_of_optimum",
@@ -416,7 +415,7 @@ pub const PUBLISHED_METRICS: [(&str, &str, &str); 17] = [
 /// The tables of a study.
 pub const STUDY_TABLES: [Table; 2] = [RESULTS, RUNS];
 
-/// The column of both tables of a study behind which the columns of its axes stand.
+/// The column of both tables of a study that precedes the columns of its axes.
 pub const AXES_BEHIND: &str = "variant";
 
 /// The column of an axis.
@@ -431,7 +430,7 @@ pub fn axis_number(name: &str, unit: &str) -> Column {
     Column { name: Cow::Owned(format!("{name}.{unit}")), ..nullable("", Kind::F64, about) }
 }
 
-/// Keys of the metadata of each file of a study, and what they hold.
+/// Keys of the metadata of each file of a study, and their values.
 pub const STUDY_METADATA: [(&str, &str); 3] = [
     OF_SCHEMA,
     ("weir.study", "the study's name"),
@@ -441,7 +440,7 @@ pub const STUDY_METADATA: [(&str, &str); 3] = [
     ),
 ];
 
-/// What a figure of a study is about.
+/// The kind of object of a study's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Object {
     /// One consumer fetching under one prefix.
@@ -481,16 +480,16 @@ impl Object {
     }
 }
 
-/// A measured quantity.
+/// A measured quantity of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// Its name in column `metric`.
     pub name: &'static str,
-    /// The unit of its values; `None` for an expectation's, which have that of their quantity.
+    /// The unit of its values; `None` for an expectation, whose values have the unit of their quantity.
     pub unit: Option<&'static str>,
     /// The kinds of objects that have it.
     pub of: &'static [Object],
-    /// What it is.
+    /// Its meaning.
     pub about: &'static str,
 }
 
@@ -513,7 +512,7 @@ pub mod metric {
                 #[doc = $about]
                 pub const $constant: Metric = Metric { name: $name, unit: $unit, of: $of, about: $about };
             )*
-            /// All of them.
+            /// All metrics.
             pub const ALL: &[Metric] = &[$($constant),*];
         };
     }
@@ -547,15 +546,15 @@ pub mod metric {
         HOPS_MEAN = "hops_mean", Some("hops"), TRAFFIC,
             "mean number of links that a Data crossed from the producer or the store that gave it; no row in a world that does not know it";
         CACHE_HITS = "cache_hits", Some("packets"), NODE, "Interests that the node's stores answered";
-        CACHE_MISSES = "cache_misses", Some("packets"), NODE, "Interests that were looked up there in vain";
-        CACHE_INSERTIONS = "cache_insertions", Some("packets"), NODE, "Data that were stored and had not been there";
-        CACHE_EVICTIONS = "cache_evictions", Some("packets"), NODE, "Data that made room for others";
+        CACHE_MISSES = "cache_misses", Some("packets"), NODE, "Interests that the node's stores did not answer";
+        CACHE_INSERTIONS = "cache_insertions", Some("packets"), NODE, "Data that were stored and were not stored before";
+        CACHE_EVICTIONS = "cache_evictions", Some("packets"), NODE, "Data evicted to make room for others";
         CACHE_HIT_RATIO = "cache_hit_ratio", Some("1"), NODE,
             "part of the Interests looked up that were answered; null without any";
         PIT_MEAN = "pit_mean", Some("packets"), NODE, "mean number of pending Interests";
-        PIT_MAX = "pit_max", Some("packets"), NODE, "the most Interests that were pending at once";
-        NODE_DROPS = "node_drops", Some("packets"), NODE, "packets that the node threw away, for whatever reason";
-        CAME = "came", Some("requests"), REQUESTS, "requests that came";
+        PIT_MAX = "pit_max", Some("packets"), NODE, "largest number of Interests that were pending at once";
+        NODE_DROPS = "node_drops", Some("packets"), NODE, "packets that the node dropped, for any reason";
+        CAME = "came", Some("requests"), REQUESTS, "requests that arrived";
         COMPLETED = "completed", Some("requests"), REQUESTS, "those of them that were complete at the end of the run";
         REQUEST_MEAN = "request_mean", Some("ms"), REQUESTS, "mean completion time of requests";
         REQUEST_P99 = "request_p99", Some("ms"), REQUESTS, "99th percentile of it";
@@ -570,7 +569,7 @@ pub mod metric {
         WEIGHTED_JAIN = "weighted_jain", Some("1"), RUN,
             "Jain's index over the goodput of each flow as a part of its goodput in the optimum, which divides by weights of classes; no row if the optimum is not known";
         THROWN_AWAY = "thrown_away", Some("1"), RUN,
-            "part of the Data that was thrown away, for whatever reason; of the whole run only";
+            "part of the Data that was thrown away, for any reason; only for the whole run";
         DISTANCE_MEAN = "distance_mean", Some("1"), RUN,
             "mean distance of the flows from the optimum, without its sign; no row if the optimum is not known";
         DISTANCE_LARGEST = "distance_largest", Some("1"), RUN, "the largest of these distances";

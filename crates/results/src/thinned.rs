@@ -6,13 +6,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use weir_measure::{ClassSeries, ControlSeries, FlowSeries, Series};
 
-/// The series of classes and flows, thinned to the number of steps that a page shows. Thinning them again does not
-/// change them, so a page made from them equals the page made from the run.
+/// The series of classes and flows, thinned to the number of steps that a page shows. Thinning is idempotent, so a page made from
+/// them equals the page made from the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThinnedSeries {
     /// Length of a step, s.
     step_s: f64,
-    /// Steps.
+    /// Number of steps.
     samples: usize,
     flows: Vec<Columns>,
     /// Name and columns of each class.
@@ -130,7 +130,7 @@ mod tests {
                 let mut page: serde_json::Value =
                     serde_json::from_str(&overlay::data(&document, std::slice::from_ref(report)))
                         .unwrap_or_default();
-                // How many steps measured make one shown is not known of thinned ones.
+                // Thinned series do not contain the number of measured steps in a shown one.
                 if let Some(time) = page["series"].get_mut("time") {
                     time["merged"] = serde_json::Value::Null;
                 }

@@ -1,14 +1,14 @@
-//! What a run threw away, by reason.
+//! The Data that a run threw away, by reason.
 
 use crate::format::{Quantity, grouped};
 use crate::table::table;
 use comfy_table::Table;
 use weir_measure::{DropRow, RunDocument};
 
-/// A run that throws away more than this part of its Data says so in a line.
+/// A run reports this in a line if it throws away more than this part of its Data.
 pub(crate) const NOTEWORTHY: f64 = 0.01;
 
-/// A line if more than 1 % of the Data was thrown away: how much, and for which reasons.
+/// A line if more than 1 % of the Data was thrown away, with the part and the reasons.
 pub(crate) fn line(document: &RunDocument) -> Option<String> {
     (document.data_thrown_away > NOTEWORTHY).then(|| {
         let mut rows: Vec<&DropRow> = document.drops.iter().filter(|row| row.data > 0).collect();
@@ -23,7 +23,7 @@ pub(crate) fn line(document: &RunDocument) -> Option<String> {
     })
 }
 
-/// What was thrown away by reason, as a table; `None` if nothing was.
+/// Thrown-away Data by reason, as a table; `None` if there are none.
 pub(crate) fn by_reason(document: &RunDocument, width: Option<u16>) -> Option<Table> {
     if document.drops.is_empty() {
         return None;

@@ -9,14 +9,14 @@ use weir_core::units::{Span, Time};
 use weir_measure::{Trace, TraceEvent, TraceWhat};
 use weir_packet::{Name, NameRef};
 
-/// The events that a trace has.
+/// Selects the events of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct TraceFilter {
-    /// Nodes, by their places; empty: all.
+    /// Nodes, by index; empty: all.
     pub nodes: Vec<u32>,
     /// Prefixes of names; empty: all.
     pub prefixes: Vec<Name>,
-    /// Times, from and to; empty: all.
+    /// Intervals of time, from and to; empty: all.
     pub times: Vec<(Span, Span)>,
 }
 
@@ -30,31 +30,31 @@ impl TraceFilter {
     }
 }
 
-/// What the rows of a trace say in place of numbers.
+/// Names that replace numbers in the rows of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct TraceNames {
-    /// Nodes, in the scenario's order.
+    /// Names of nodes, in the scenario's order.
     pub nodes: Vec<String>,
     /// Signals: the type number and the name of each.
     pub signals: Vec<(u32, &'static str)>,
 }
 
-/// A trace that is being written.
+/// A trace file that is being written.
 pub struct TraceFile {
     path: PathBuf,
     filter: TraceFilter,
     nodes: Vec<Value>,
     signals: Vec<(u32, &'static str)>,
-    /// None once it has failed or is complete.
+    /// `None` after an error or the end.
     to: Option<TableFiles>,
     failure: Option<String>,
 }
 
 impl TraceFile {
-    /// Begins the file: CSV if its name ends in `.csv`, or else Parquet. `run` is the command of the run.
+    /// Begins the file: CSV if its name ends in `.csv`, otherwise Parquet. `run` is the command of the run.
     ///
     /// # Errors
-    /// It cannot be written, in words.
+    /// Returns a description if the file cannot be written.
     pub fn create(
         path: &Path,
         filter: TraceFilter,
@@ -84,7 +84,7 @@ impl TraceFile {
             Kind::Data => "Data",
             Kind::Nack => "Nack",
         };
-        // A name of the simulator is well formed.
+        // Names of the simulator are well formed.
         let name = NameRef::from_value(packet.name.wire()).map(|name| name.to_string()).unwrap_or_default();
         vec![
             Value::from((at - Time::ZERO).as_secs_f64()),
@@ -102,7 +102,7 @@ impl TraceFile {
         ]
     }
 
-    /// The signals of a packet as text: `NAME=VALUE`, parted by blanks.
+    /// The signals of a packet as text: `NAME=VALUE`, separated by blanks.
     fn signals(&self, packet: &Packet) -> Option<String> {
         let header = packet.header();
         let mut text = String::new();

@@ -1,10 +1,9 @@
-//! Frames written to a file in the pcapng format (IETF draft-ietf-opsawg-pcapng), for Wireshark and its
-//! like.
+//! Frames written to a file in the pcapng format (IETF draft-ietf-opsawg-pcapng), for Wireshark and similar tools.
 //!
-//! Each face is an interface of the file with the link type Ethernet. Each frame is inside an Ethernet frame with NDN's
-//! EtherType 0x8624, whatever its real transport was: every tool opens this form, and NDN's dissector for Wireshark
-//! accepts it without settings. The addresses are invented and locally administered: `02:00:00:00:00:00` is the
-//! forwarder, and `02:01` with the number of the face is its peer.
+//! Each face is an interface of the file with the link type Ethernet. Each frame is inside an Ethernet frame with NDN's EtherType
+//! 0x8624, whatever its real transport was: every tool opens this form, and NDN's dissector for Wireshark accepts it without
+//! settings. The addresses are invented and locally administered: `02:00:00:00:00:00` is the forwarder, and `02:01` with the
+//! number of the face is its peer.
 //!
 //! ```text
 //!   file:   Section Header, Interface Description, Packet, Packet, Interface Description, Packet, ...
@@ -54,7 +53,7 @@ pub struct Capture {
     limit: u64,
     software: String,
     output: Output,
-    /// By ascending number.
+    /// Faces by ascending number.
     faces: Vec<Face>,
     interfaces: u32,
     counters: CaptureCounters,
@@ -71,11 +70,10 @@ struct Face {
 const FORWARDER: [u8; 6] = [2, 0, 0, 0, 0, 0];
 
 impl Capture {
-    /// Begins a capture. `software` is the name of the writing program in the file. An existing file
-    /// becomes `PATH.1`.
+    /// Begins a capture. `software` is the name of the writing program in the file. An existing file becomes `PATH.1`.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub fn create(path: &Path, limit: u64, software: &str) -> io::Result<Capture> {
         let mut capture = Capture {
             path: path.to_owned(),
@@ -90,7 +88,7 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Adds a face, whose frames can follow.
+    /// Adds a face. Its frames can follow.
     pub fn add_face(&mut self, number: FaceNumber, remote: &str) {
         let name = format!("{number} {remote}");
         let at = self.faces.partition_point(|face| face.number < number);
@@ -128,7 +126,7 @@ impl Capture {
         *(if taken { &mut self.counters.frames } else { &mut self.counters.lost }) += 1;
     }
 
-    /// Writes the buffered frames: call it from time to time, and at the end.
+    /// Writes the buffered frames. Call it from time to time, and at the end.
     pub fn flush(&mut self) {
         self.output.flush();
     }
@@ -156,11 +154,11 @@ impl Capture {
 
     fn rotate(&mut self) {
         self.output.flush();
-        // One that has failed stays as it is: another would fail too.
+        // A failed file stays as it is, because a new one would fail too.
         if !self.output.is_open() {
             return;
         }
-        // The file is this forwarder's own: it is closed, so that it may become the older one.
+        // The file is this forwarder's own. It is closed so that it can be renamed.
         self.output.close();
         match Output::create(&self.path) {
             Ok(output) => {

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use super::*;
 
-/// A folder of its own for a test.
+/// A test's own folder.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -54,7 +54,7 @@ fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
     }
 }
 
-/// The packets of a file, written from the text of the format and not from the code.
+/// The packets of a file. The parser follows the specification, not the code under test.
 fn read(path: &Path) -> Vec<Read> {
     let file = fs::read(path).unwrap();
     let (mut at, mut interfaces, mut packets) = (0, Vec::new(), Vec::new());
@@ -137,7 +137,7 @@ fn a_full_file_gives_way_to_another_with_all_faces() {
     drop(capture);
     let (older, newer) = (read(&folder.0.join("all.pcapng.1")), read(&folder.file()));
     assert!(fs::metadata(folder.0.join("all.pcapng.1")).unwrap().len() < 100_000 + 2000);
-    // Together they are the last ones, in order, none missing between them.
+    // Together they are the last packets, in order, without gaps.
     let times: Vec<u64> = older.iter().chain(&newer).map(|packet| packet.unix_ns - T).collect();
     assert_eq!(times, (300 - times.len() as u64..300).collect::<Vec<_>>());
     assert!(times.len() > 90);
@@ -183,7 +183,7 @@ fn no_folder_is_an_error_at_the_start() {
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
 
-/// Where Wireshark's reader is installed, it reads what we write.
+/// If Wireshark's reader is installed, it reads our files.
 #[test]
 fn tshark_reads_the_file() {
     if Command::new("tshark").arg("--version").output().is_err() {

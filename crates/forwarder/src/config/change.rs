@@ -9,42 +9,42 @@ use super::{Config, Face, FaceOptions, Faces, Route, RouteFace, StrategyChoice};
 /// A face that is in both files, with other options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaceChanged {
-    /// As it was.
+    /// The face in the old file.
     pub old: Face,
-    /// As it shall be.
+    /// The face in the new file.
     pub new: Face,
 }
 
-/// The difference of two files, in the order in which it is to be made: routes go before their faces,
-/// faces come before their routes.
+/// The difference between two files, in the order in which it is applied. Routes are removed before their faces, and faces are
+/// added before their routes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// Routes that are gone: prefix and face.
+    /// Removed routes: prefix and face.
     pub routes_removed: Vec<(Name, RouteFace)>,
-    /// Faces that are gone.
+    /// Removed faces.
     pub faces_removed: Vec<Face>,
     /// Faces with other options.
     pub faces_changed: Vec<FaceChanged>,
-    /// Groups with other options: those of an interface.
+    /// Groups of an interface with other options.
     pub groups_changed: Vec<(RouteFace, FaceOptions)>,
     /// Faces that the old file does not have.
     pub faces_added: Vec<Face>,
     /// New routes, and those with another cost or other flags.
     pub routes_set: Vec<Route>,
-    /// Prefixes whose strategy is no longer chosen.
+    /// Prefixes that no longer have a strategy of their own.
     pub strategies_unset: Vec<Name>,
-    /// Strategies that are chosen, or chosen anew.
+    /// New or changed strategies.
     pub strategies_set: Vec<StrategyChoice>,
-    /// What faces that peers and management make from now on are like.
+    /// Options of faces that peers and management create from now on.
     pub faces: Option<Faces>,
-    /// Bounds of the content store, packets and bytes.
+    /// Limits of the content store: packets and bytes.
     pub content_store: Option<(usize, Bytes)>,
-    /// Keys and tables that only a restart changes.
+    /// Keys and tables that only take effect at a restart.
     pub restart: Vec<&'static str>,
 }
 
 impl Change {
-    /// What is to be done to get from one file to another.
+    /// The changes from one file to the other.
     pub fn between(old: &Config, new: &Config) -> Change {
         let mut change = Change { restart: restart(old, new), ..Change::default() };
         change.faces(old, new);
@@ -61,7 +61,7 @@ impl Change {
         change
     }
 
-    /// Whether both files say the same.
+    /// Whether the files are equal.
     pub fn is_empty(&self) -> bool {
         *self == Change::default()
     }
@@ -107,7 +107,7 @@ impl Change {
     }
 }
 
-/// What only a restart changes.
+/// The keys that only take effect at a restart.
 fn restart(old: &Config, new: &Config) -> Vec<&'static str> {
     let unix = |of: &Config| of.faces.unix.as_ref().map(|unix| (unix.path.clone(), unix.mode));
     let multicast = |of: &Config| {

@@ -1,23 +1,23 @@
-//! What is believed of the packets that arrive by a face: as the file says it, and as the core has it.
+//! Rules for the service classes and signals of packets that arrive on a face: as in the file, and as in the core.
 
 use weir_core::node::ClassRule;
 use weir_core::units::Rate;
 use weir_packet::ServiceClass;
 
-/// Whose service classes and signals are believed.
+/// The faces whose service classes and signals the forwarder accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Those of faces that the file or management has made to one neighbour, and of applications with rights.
+    /// Faces to one neighbour that the file or management created, and applications with rights.
     #[default]
     Known,
-    /// Everybody's.
+    /// All faces.
     All,
-    /// Nobody's.
+    /// No face.
     Nobody,
 }
 
 impl Trust {
-    /// Whether a face is believed that is known, or is not.
+    /// Whether the forwarder accepts the classes and signals of a face that is known, or of a stranger.
     pub fn believes(self, is_known: bool) -> bool {
         match self {
             Trust::Known => is_known,
@@ -27,23 +27,23 @@ impl Trust {
     }
 }
 
-/// What the file says of a service class.
+/// The rule of the file for a service class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassTreatment {
-    /// It is believed.
+    /// The class stays.
     Keep,
-    /// It is believed up to this rate.
+    /// The class stays up to this rate.
     Limit(Rate),
-    /// It is this class.
+    /// The class changes to this one.
     Remark(ServiceClass),
-    /// It is dropped.
+    /// Interests of the class are dropped.
     Refuse,
 }
 
-/// What the file says of each class; `None`: nothing.
+/// The rule of the file for each class; `None`: no rule.
 pub type ClassTreatments = [Option<ClassTreatment>; ServiceClass::ALL.len()];
 
-/// The rules for a face: classes of which nothing is said are kept if the face is believed, and else best effort.
+/// The class rules of a face. A class without a rule is kept if the face is trusted, and is otherwise best effort.
 pub fn class_rules(treatments: &ClassTreatments, is_believed: bool) -> [ClassRule; ServiceClass::ALL.len()] {
     ServiceClass::ALL.map(|class| {
         let usual = if is_believed { class } else { ServiceClass::Be };

@@ -11,7 +11,7 @@ pub(crate) const FORMAT: Format = Format { sections: SECTIONS, keys: KEYS, find,
 /// The keys that every table of faces has, as a table of its own.
 pub(crate) const SHARED: &str = "faces.*";
 
-/// The tables of which there may be several.
+/// The tables that can occur several times.
 pub(crate) const LISTS: &[&str] = &["face", "route", "strategy"];
 
 const ADDRESSES: Shape = Shape::TextsOf(
@@ -22,7 +22,7 @@ const INTERFACES: Shape = Shape::TextsOf("interface", "the name of a network int
 const PREFIX: Shape = Shape::TextOf("name prefix", "a name prefix, such as \"/video\"");
 const PATH: Shape = Shape::TextOf("path", "the path of a file");
 const MAX: i64 = i64::MAX;
-/// Entries of a table are counted in 32 bits.
+/// Tables count their entries in 32 bits.
 const ENTRIES: Shape = Shape::Whole(1, 1 << 30);
 
 const fn section(name: &'static str, written: &'static str, meaning: &'static str) -> Section {

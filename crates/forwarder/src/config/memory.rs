@@ -1,18 +1,18 @@
-//! The memory that full tables take, and whether there is so much.
+//! Memory of full tables, compared with the available memory.
 
 use weir_core::units::Bytes;
 
 use super::{Config, ConfigError, Tables};
 
-/// What a prefix of up to 40 bytes with a route takes, bytes, in the RIB and in the FIB. Longer ones take more.
+/// Memory of a route with a prefix of up to 40 bytes in the RIB and in the FIB, bytes. Longer prefixes take more.
 const ROUTE: u64 = 240;
-/// What a place among the dead nonces takes, with one among the next hops that were asked, bytes.
+/// Memory of a dead nonce, with its next hops that may still answer, bytes.
 const NONCE: u64 = 96;
-/// What each face has in any case, bytes: 16 KiB of incomplete packets, a packet in its queue, a frame in front of its
-/// socket, and eight prefixes of flows.
+/// Smallest memory of a face, bytes: 16 KiB of incomplete packets, a packet in its queue, a frame that waits for its socket, and
+/// eight prefixes of flows.
 const FACE: u64 = 48_000;
 
-/// What the tables take when they are full, bytes, by key.
+/// Memory of each table when it is full, bytes, by key.
 fn needs(tables: &Tables) -> [(&'static str, u64); 9] {
     let entries = |entries: usize, each: u64| (entries as u64).saturating_mul(each);
     [
@@ -28,15 +28,15 @@ fn needs(tables: &Tables) -> [(&'static str, u64); 9] {
     ]
 }
 
-/// An amount with two digits, for people.
+/// An amount rounded to two digits.
 fn rough(bytes: u64) -> String {
     let unit = 10_u64.pow(bytes.max(1).ilog10().saturating_sub(1));
     Bytes::new(bytes / unit * unit).to_string()
 }
 
 impl Config {
-    /// What to tell the user if full tables take more than this many bytes: each limit that takes more by itself, or else
-    /// that all together do.
+    /// Warnings if full tables take more than this many bytes: one for each limit that takes more by itself, or one for all
+    /// tables together.
     pub fn beyond_memory(&self, most: u64) -> Vec<ConfigError> {
         let needs = needs(&self.tables);
         let say = |key: &str, what: &str, need: u64, help: &str| {

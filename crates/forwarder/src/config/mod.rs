@@ -48,24 +48,24 @@ pub(crate) use read::LEAST_MTU;
 use weir_management::status::FacePersistency;
 use weir_net::uri::Mac;
 
-/// What is wrong with a file.
+/// An error of a configuration file.
 #[derive(Debug)]
 pub enum ConfigError {
-    /// It cannot be read.
+    /// The file cannot be read.
     Read {
-        /// The file that was to be read.
+        /// The path of the file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// It is not text.
+    /// The file is not text.
     NotText {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// The position of the first invalid byte.
         wrong: NotText,
     },
-    /// Something in it is wrong: file, line, key, and what would be right.
+    /// A value is wrong: file, line, key, and the correct alternatives.
     Wrong(DocumentError),
 }
 
@@ -89,53 +89,53 @@ impl From<DocumentError> for ConfigError {
     }
 }
 
-/// What the file says, checked.
+/// A checked configuration file.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where faces come from.
+    /// Options and listeners of each kind of face.
     pub faces: Faces,
-    /// The faces that are there from the start.
+    /// The faces that exist from the start.
     pub face: Vec<Face>,
-    /// Routes to them.
+    /// Routes to these faces.
     pub routes: Vec<Route>,
     /// Strategies by prefix.
     pub strategies: Vec<StrategyChoice>,
-    /// The scheme of every face that has none of its own.
+    /// The scheme of every face without a scheme of its own.
     pub scheme: Resolved,
-    /// Parameters of every scheme, in the order of the list of schemes.
+    /// Parameters of every scheme, in the order of the scheme list.
     pub schemes: Vec<Resolved>,
-    /// How large the tables may get.
+    /// Limits of the tables.
     pub tables: Tables,
-    /// Who may command the forwarder, and by which names.
+    /// Which users and keys may send commands, under which prefixes.
     pub management: Management,
-    /// Where Prometheus asks, if anywhere.
+    /// Address of the metrics server; `None`: none.
     pub metrics: Option<SocketAddr>,
-    /// Where frames are captured, if anywhere.
+    /// The file for captured frames; `None`: none.
     pub capture: Option<File>,
-    /// Where the node's inputs are recorded, if anywhere.
+    /// The file for the node's recorded inputs; `None`: none.
     pub record: Option<File>,
-    /// Which messages are written, and in which form.
+    /// Level and form of log messages.
     pub log: Log,
     source: Arc<Source>,
 }
 
-/// The text that it was read from, for errors that show later.
+/// The text of the file, for errors that are found later.
 #[derive(Debug)]
 struct Source {
     doc: Document,
     root: Table,
 }
 
-/// Where faces come from.
+/// Options and listeners of each kind of face.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Faces {
-    /// The socket of applications; `None`: there is none.
+    /// The socket of applications; `None`: none.
     pub unix: Option<UnixFaces>,
     /// Unicast UDP.
     pub udp: UdpFaces,
-    /// Where connections over TCP are accepted, and what their faces are like.
+    /// TCP listeners and the options of their faces.
     pub tcp: StreamFaces,
-    /// The same over WebSocket.
+    /// WebSocket listeners and the options of their faces.
     pub websocket: StreamFaces,
     /// Groups of UDP multicast, and the interfaces on which they are joined.
     pub multicast: MulticastFaces,
@@ -152,16 +152,16 @@ pub enum FaceKind {
     Udp,
     /// `tcp4://`, `tcp6://`.
     Tcp,
-    /// `ws://`, and who has connected: `wsclient://`.
+    /// `ws://`, and accepted connections: `wsclient://`.
     WebSocket,
-    /// A group of UDP on an interface.
+    /// A UDP multicast group on an interface.
     Multicast,
     /// `ether://`, on an interface.
     Ethernet,
 }
 
 impl FaceKind {
-    /// The kind of face that a URI names; `None` if none does.
+    /// The kind of face of a URI; `None` for other URIs.
     pub fn of_uri(uri: &str) -> Option<FaceKind> {
         Some(match uri.split_once("://")?.0 {
             "udp" | "udp4" | "udp6" => FaceKind::Udp,
@@ -175,7 +175,7 @@ impl FaceKind {
 }
 
 impl Faces {
-    /// What faces of a kind are like unless their own table says otherwise.
+    /// Options of the faces of a kind, unless their own table overrides them.
     pub fn options(&self, kind: FaceKind) -> FaceOptions {
         match kind {
             FaceKind::Unix => self.unix.as_ref().map_or_else(FaceOptions::default, |unix| unix.options),
@@ -188,14 +188,14 @@ impl Faces {
     }
 }
 
-/// What a face is like.
+/// Options of a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaceOptions {
-    /// Rate at which frames leave; `None`: as fast as the socket takes them.
+    /// Rate of outgoing frames; `None`: as fast as the socket accepts them.
     pub rate: Option<Rate>,
-    /// Rate at which the other end sends; `None` if nobody says.
+    /// Rate at which the other end sends; `None`: unknown.
     pub receive_rate: Option<Rate>,
-    /// Bound of the queue in front of it.
+    /// Limit of the face's queue.
     pub queue: QueueLimit,
     /// Largest frame, bytes; `None`: the transport's own.
     pub mtu: Option<u64>,
@@ -203,19 +203,19 @@ pub struct FaceOptions {
     pub reliability: Switching,
     /// Mark packets while the queue is long.
     pub congestion_marking: bool,
-    /// Length of the queue from which on packets are marked.
+    /// Length of the queue above which packets are marked.
     pub marking_threshold: Bytes,
-    /// How long it has to be that, and the time from the first mark to the second.
+    /// How long the queue must stay above the threshold before the first mark; also the time from the first mark to the second.
     pub marking_interval: Span,
-    /// Whether the service classes and signals of who is there are believed.
+    /// Whether the forwarder accepts the peer's service classes and signals.
     pub trust: Trust,
-    /// What becomes of single classes.
+    /// Rules for service classes.
     pub classes: ClassTreatments,
-    /// Who shares links with others; `None`: that depends on who is behind the face.
+    /// The unit of sharing; `None`: it depends on the kind of peer.
     pub share_by: Option<ShareBy>,
 }
 
-/// Who shares links, of what comes from a face.
+/// The unit among which a scheme divides links, for packets from a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareBy {
     /// Each flow.
@@ -225,7 +225,7 @@ pub enum ShareBy {
 }
 
 impl Default for FaceOptions {
-    /// Those of an empty file.
+    /// The options of an empty configuration file.
     fn default() -> FaceOptions {
         FaceOptions {
             rate: None,
@@ -243,10 +243,10 @@ impl Default for FaceOptions {
     }
 }
 
-/// Whether something is on.
+/// Whether a feature is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Switching {
-    /// While the other end takes part.
+    /// On if the other end supports it.
     #[default]
     Auto,
     /// Always.
@@ -256,7 +256,7 @@ pub enum Switching {
 }
 
 impl Switching {
-    /// What `true` and `false` mean.
+    /// Converts the values `true` and `false`.
     pub const fn of(is_on: bool) -> Switching {
         if is_on { Switching::On } else { Switching::Off }
     }
@@ -265,11 +265,11 @@ impl Switching {
 /// `[faces.unix]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnixFaces {
-    /// Where the socket is.
+    /// Path of the socket.
     pub path: PathBuf,
-    /// Its file mode: who may connect.
+    /// File mode of the socket, which decides which users may connect.
     pub mode: u32,
-    /// What its faces are like.
+    /// Options of its faces.
     pub options: FaceOptions,
 }
 
@@ -278,13 +278,13 @@ pub struct UnixFaces {
 pub struct UdpFaces {
     /// Addresses of the sockets.
     pub listen: Vec<SocketAddr>,
-    /// What the kernel is asked to keep for a socket in either direction; 0: nothing is asked for.
+    /// Size of the kernel buffer requested for a socket in each direction; 0: the system's default.
     pub kernel_buffer: Bytes,
-    /// When a face that a peer made is closed.
+    /// A face that a peer created is closed after this time without a packet.
     pub idle_timeout: Span,
-    /// Largest frames to peers in some networks, on faces that they made.
+    /// Largest frames to peers in some networks, for faces that these peers created.
     pub mtu_by_network: MtuByNetwork,
-    /// What its faces are like.
+    /// Options of its faces.
     pub options: FaceOptions,
 }
 
@@ -293,7 +293,7 @@ pub struct UdpFaces {
 pub struct StreamFaces {
     /// Addresses of the sockets.
     pub listen: Vec<SocketAddr>,
-    /// What its faces are like.
+    /// Options of its faces.
     pub options: FaceOptions,
 }
 
@@ -306,7 +306,7 @@ pub struct MulticastFaces {
     pub group_ipv4: SocketAddrV4,
     /// The group on interfaces with an IPv6 address.
     pub group_ipv6: SocketAddrV6,
-    /// What its faces are like.
+    /// Options of its faces.
     pub options: FaceOptions,
 }
 
@@ -317,9 +317,9 @@ pub struct EthernetFaces {
     pub interfaces: Vec<String>,
     /// Address of the group, the same on all interfaces.
     pub group: Mac,
-    /// When a face that a peer made is closed.
+    /// A face that a peer created is closed after this time without a packet.
     pub idle_timeout: Span,
-    /// What its faces are like.
+    /// Options of its faces.
     pub options: FaceOptions,
 }
 
@@ -330,35 +330,35 @@ pub struct Face {
     pub name: Option<String>,
     /// The other end, as a face URI with its port: canonical, or with a host's name.
     pub remote: String,
-    /// Face URI of this end, where it matters.
+    /// Face URI of this end, if the face needs one.
     pub local: Option<String>,
     /// Permanent or persistent.
     pub persistency: FacePersistency,
-    /// What it is like; what its own table does not say is that of its kind.
+    /// Its options. Keys missing in its own table have the values of its kind.
     pub options: FaceOptions,
     /// Parameters of the scheme for its queue, if it has its own.
     pub scheme: Option<Resolved>,
 }
 
 impl Face {
-    /// The kind that its remote URI says.
+    /// The kind of face, from the remote URI.
     pub fn kind(&self) -> FaceKind {
         FaceKind::of_uri(&self.remote).expect("checked when read")
     }
 
-    /// What messages and routes call it.
+    /// The name of the face in messages and routes.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.remote)
     }
 
-    /// Whether that is the same face, perhaps with other options.
+    /// Whether the other face is the same one, perhaps with other options.
     pub fn is_same(&self, other: &Face) -> bool {
         (&self.remote, &self.local) == (&other.remote, &other.local)
     }
 }
 
 impl PartialEq for Face {
-    /// The name does not count: it is for the file.
+    /// The name is not compared: only the file uses it.
     fn eq(&self, other: &Face) -> bool {
         self.is_same(other)
             && (self.persistency, &self.options, &self.scheme)
@@ -369,14 +369,14 @@ impl PartialEq for Face {
 /// The face of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouteFace {
-    /// A `[[face]]`, by its two ends.
+    /// A `[[face]]`, identified by both ends.
     Face {
         /// Face URI of the other end, as the file has it.
         remote: String,
         /// Face URI of this end, if the file gives it.
         local: Option<String>,
     },
-    /// The groups of UDP multicast on an interface.
+    /// The UDP multicast groups on an interface.
     Multicast(String),
     /// The Ethernet group on an interface.
     Ethernet(String),
@@ -385,32 +385,32 @@ pub enum RouteFace {
 /// `[[route]]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Names that begin with it take this route.
+    /// Names with this prefix take the route.
     pub prefix: Name,
-    /// Where it leads.
+    /// The face of the route.
     pub face: RouteFace,
-    /// The cheapest comes first.
+    /// Cost; the cheapest next hop comes first.
     pub cost: u64,
-    /// Whether longer prefixes have it too.
+    /// Whether longer prefixes inherit the route.
     pub child_inherit: bool,
-    /// Whether routes of shorter prefixes are left out below.
+    /// Whether this prefix and longer ones ignore routes of shorter prefixes.
     pub capture: bool,
 }
 
 /// `[[strategy]]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyChoice {
-    /// Interests whose names begin with it are forwarded by this strategy.
+    /// This strategy forwards Interests whose names have this prefix.
     pub prefix: Name,
-    /// One of [`strategies`]; that of ASF may have options behind it.
+    /// One of [`strategies`]. ASF may have options after its name.
     pub strategy: String,
 }
 
 /// The strategy that has options.
 pub const ASF: &str = "asf";
 
-/// The options of ASF from text such as `probing-interval~30000/max-timeouts~5`, an interval in milliseconds; `None` if it
-/// is none of that, or the interval is shorter than a second.
+/// Parses the options of ASF, such as `probing-interval~30000/max-timeouts~5`, with the interval in milliseconds. Returns `None`
+/// if the text is not valid, or if the interval is shorter than a second.
 pub fn asf_options(text: &str) -> Option<AsfOptions> {
     let mut options = AsfOptions::default();
     for option in text.split('/') {
@@ -426,7 +426,7 @@ pub fn asf_options(text: &str) -> Option<AsfOptions> {
     is_valid.then_some(options)
 }
 
-/// Names of the strategies that can be chosen: three of NFD's, and that of each scheme.
+/// Names of the available strategies: three of NFD's, and the strategy of each scheme.
 pub fn strategies() -> impl Iterator<Item = &'static str> {
     ["best-route", "multicast", ASF].into_iter().chain(weir_schemes::SCHEMES.iter().map(|scheme| scheme.name))
 }
@@ -434,35 +434,36 @@ pub fn strategies() -> impl Iterator<Item = &'static str> {
 /// `[tables]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
-    /// The most faces.
+    /// Largest number of faces.
     pub faces: usize,
     /// Memory of pending Interests.
     pub pit_bytes: Bytes,
-    /// How long an Interest of a neighbour is pending at most.
+    /// Longest lifetime of a neighbour's pending Interest.
     pub longest_lifetime: Span,
     /// Prefixes with routes; also the limit of prefixes with strategies.
     pub fib_entries: usize,
-    /// The most nonces of Interests that are gone which are kept to find loops.
+    /// Number of remembered nonces of Interests that are no longer pending, for loop detection.
     pub dead_nonces: usize,
     /// Memory of packets in queues.
     pub queue_bytes: Bytes,
     /// Memory of the prefixes of flows.
     pub flow_bytes: Bytes,
-    /// Time after which an Interest for a pending one is forwarded again; 0: never for other downstreams.
+    /// A repeated Interest is forwarded again if the last transmission was at least this time ago; 0: never for other
+    /// downstreams.
     pub reforward_after: Span,
-    /// Time after which strategies do not see a next hop that answers nothing; 0: they always do.
+    /// Strategies ignore a next hop that has not answered for this time; 0: they never do.
     pub next_hop_timeout: Span,
     /// Names of the networks that this host is in.
     pub regions: Vec<Name>,
     /// Data packets in the content store; 0: no content store.
     pub content_store_packets: usize,
-    /// Bytes of Data in the content store, at most.
+    /// Largest number of bytes of Data in the content store.
     pub content_store_bytes: Bytes,
-    /// Which leaves a full one.
+    /// The eviction policy of the content store.
     pub content_store_policy: CsPolicy,
-    /// Which of the Data that pass it keeps.
+    /// The placement policy: which Data the content store accepts.
     pub content_store_placement: CsPlacement,
-    /// Memory of frames in front of sockets.
+    /// Memory of frames that wait for sockets.
     pub send_buffer_bytes: Bytes,
     /// Memory of incomplete packets.
     pub reassembly_bytes: Bytes,
@@ -471,32 +472,32 @@ pub struct Tables {
 /// `[management]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Management {
-    /// Whether there are commands.
+    /// Whether management commands are enabled.
     pub enabled: bool,
-    /// Whether commands of this host too have to be signed with a trusted key.
+    /// Whether commands from this host also need the signature of a trusted key.
     pub local_trusted: bool,
     /// Whether neighbours may register prefixes.
     pub localhop: bool,
-    /// Files with the certificates of those who may.
+    /// Files with the certificates of trusted keys.
     pub trusted_keys: Vec<PathBuf>,
-    /// What applications without rights may do.
+    /// Permissions of applications without rights.
     pub applications: Applications,
-    /// Routes at most to the faces of one user without rights.
+    /// Largest number of routes to the faces of one user without rights.
     pub registrations: usize,
-    /// Users of this host with rights, beside root and the forwarder's own.
+    /// Users of this host with rights, in addition to root and the forwarder's own user.
     pub users: Vec<String>,
     /// Groups whose members have rights.
     pub groups: Vec<String>,
-    /// Whether applications on TCP, UDP and WebSocket of this host have rights.
+    /// Whether applications of this host that connect by TCP, UDP or WebSocket have rights.
     pub loopback: bool,
 }
 
 /// `[capture]`, `[record]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Where it is written.
+    /// Path of the file.
     pub path: PathBuf,
-    /// How large it gets.
+    /// Largest size of the file.
     pub limit: Bytes,
 }
 
@@ -505,27 +506,27 @@ pub struct File {
 pub struct Log {
     /// The verbosity.
     pub level: LogLevel,
-    /// A JSON object a line, instead of lines for people.
+    /// Whether a message is a JSON object on one line, instead of text for people.
     pub json: bool,
 }
 
 /// The verbosity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// Only what failed.
+    /// Failures only.
     Error,
-    /// And what may be a mistake.
+    /// Also possible mistakes.
     Warn,
-    /// And what happened.
+    /// Also events.
     Info,
-    /// And what led to it.
+    /// Also the causes of events.
     Debug,
-    /// And every step.
+    /// Also every step.
     Trace,
 }
 
 impl Default for Config {
-    /// That of an empty file.
+    /// The configuration of an empty file.
     fn default() -> Config {
         Config::parse("", "defaults").expect("the defaults are right")
     }
@@ -535,7 +536,7 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, or the first mistake in it.
+    /// Returns an error if the file cannot be read, or the first mistake in it.
     pub fn load(path: &Path) -> Result<Config, ConfigError> {
         let bytes =
             std::fs::read(path).map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
@@ -544,44 +545,44 @@ impl Config {
         Config::parse(&text, &path.to_string_lossy())
     }
 
-    /// Reads a text; `name` is what messages call it.
+    /// Parses a configuration; `name` is its name in messages.
     ///
     /// # Errors
-    /// The first mistake in it.
+    /// Returns the first mistake in the text.
     pub fn parse(text: &str, name: &str) -> Result<Config, ConfigError> {
         read::config(text, name)
     }
 
-    /// A scheme with the parameters that the file has for it; `None` if there is no such scheme.
+    /// A scheme with its parameters from the file; `None` if there is no such scheme.
     pub fn scheme_named(&self, name: &str) -> Option<&Resolved> {
         self.schemes.iter().find(|scheme| scheme.entry.name == name)
     }
 
-    /// An error at a key, for what shows only later: a port that is in use, for one. The key is dotted,
-    /// items of lists by their place from 0: `face.0.remote`.
+    /// An error at a key, for problems that are found later, such as a port in use. The key is dotted, with list items by index
+    /// from 0: `face.0.remote`.
     pub fn error_at(&self, key: &str, message: &str, help: &str) -> ConfigError {
         let Source { doc, root } = &*self.source;
         let is_given = |key| read::origin(root, key) != Origin::Default;
-        // A single text may stand where a list of one does.
+        // A single text may replace a list with one item.
         let key = key.strip_suffix(".0").filter(|list| !is_given(key) && is_given(list)).unwrap_or(key);
         ConfigError::Wrong(doc.error(read::origin(root, key), key, message, help))
     }
 
-    /// Whether the file itself gives a key, dotted.
+    /// Whether the file contains a dotted key.
     pub fn gives(&self, key: &str) -> bool {
         read::origin(&self.source.root, key) != Origin::Default
     }
 
-    /// What to tell the user if the scheme divides the rates of faces: each table of faces without a
-    /// rate. Faces of applications on this host are left out.
+    /// Warnings for a scheme that needs the rates of faces: one for each table of faces without a rate. Faces of applications on
+    /// this host are left out.
     pub fn without_rate(&self) -> Vec<ConfigError> {
         let scheme = self.scheme.entry.name;
         let say = |key: &str, what: &str| {
-            let message = format!("scheme `{scheme}` divides the rate of a face, and {what} no rate");
-            self.error_at(key, &message, "give it: rate = \"100 Mb/s\"")
+            let message = format!("scheme `{scheme}` needs the rate of a face, and {what} no rate");
+            self.error_at(key, &message, "set it: rate = \"100 Mb/s\"")
         };
         let faces = &self.faces;
-        // By the loopback address come applications of this host.
+        // Peers on the loopback address are applications of this host.
         let is_heard = |listen: &[SocketAddr]| listen.iter().any(|address| !address.ip().is_loopback());
         let kinds = [
             ("faces.udp", is_heard(&faces.udp.listen), faces.udp.options),
@@ -591,7 +592,7 @@ impl Config {
             ("faces.ethernet", !faces.ethernet.interfaces.is_empty(), faces.ethernet.options),
         ];
         let kinds = kinds.iter().filter(|(_, used, options)| *used && options.rate.is_none());
-        let kinds = kinds.map(|(key, ..)| say(key, "the faces that peers make here have"));
+        let kinds = kinds.map(|(key, ..)| say(key, "faces that peers create here have"));
         let own = self.face.iter().enumerate().filter(|(_, face)| face.options.rate.is_none());
         let own = own.map(|(at, face)| say(&format!("face.{at}"), &format!("`{}` has", face.label())));
         kinds.chain(own).collect()

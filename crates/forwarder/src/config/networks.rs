@@ -1,25 +1,25 @@
-//! The largest frames to peers, by the networks that they are in.
+//! Largest frames to peers, by the peers' networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// A network, such as `192.0.2.0/24`: the addresses that begin with the same bits.
+/// A network, such as `192.0.2.0/24`: all addresses with the same first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// Its first address.
     first: IpAddr,
-    /// How many bits its addresses have in common.
+    /// Length of the common prefix, bits.
     bits: u32,
 }
 
 impl Network {
-    /// Whether an address is in it.
+    /// Whether the network contains an address.
     pub fn contains(&self, address: IpAddr) -> bool {
         first(address.to_canonical(), self.bits) == Some(self.first)
     }
 }
 
-/// The first address that begins with the same bits; `None` if addresses have fewer.
+/// The first address with the same first bits; `None` if `bits` exceeds the address length.
 fn first(address: IpAddr, bits: u32) -> Option<IpAddr> {
     Some(match address {
         IpAddr::V4(ip) => {
@@ -36,7 +36,7 @@ fn first(address: IpAddr, bits: u32) -> Option<IpAddr> {
 impl FromStr for Network {
     type Err = ();
 
-    /// An address alone is a network of one. Bits beyond those in common must be 0.
+    /// A plain address is a network with one address. Bits after the common prefix must be 0.
     fn from_str(text: &str) -> Result<Network, ()> {
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits.parse::<u32>().map_err(|_| ())?)),
@@ -49,12 +49,12 @@ impl FromStr for Network {
     }
 }
 
-/// Sizes by network.
+/// Frame sizes by network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MtuByNetwork(Vec<(Network, u64)>);
 
 impl MtuByNetwork {
-    /// Adds what is said of one more network; whether nothing was said of it before.
+    /// Adds a network with its size. Returns whether the network is new.
     pub(super) fn add(&mut self, network: Network, mtu: u64) -> bool {
         let is_new = self.0.iter().all(|(known, _)| *known != network);
         if is_new {
@@ -63,7 +63,7 @@ impl MtuByNetwork {
         is_new
     }
 
-    /// The size for a peer, bytes: that of the smallest network that it is in.
+    /// The frame size for a peer, bytes, from the smallest network that contains the peer.
     pub fn of(&self, peer: IpAddr) -> Option<u64> {
         let networks = self.0.iter().filter(|(network, _)| network.contains(peer));
         networks.max_by_key(|(network, _)| network.bits).map(|(_, mtu)| *mtu)

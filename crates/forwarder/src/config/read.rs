@@ -64,7 +64,7 @@ pub(super) fn config(text: &str, name: &str) -> core::result::Result<Config, Con
     Ok(config)
 }
 
-/// Where a dotted key stands, or the table that would have it; items of lists by their place.
+/// The position of a dotted key, or of the table that would contain it. Items of lists are addressed by index.
 pub(super) fn origin(root: &Table, key: &str) -> Origin {
     let mut table = root;
     let mut parts = key.split('.');
@@ -92,13 +92,13 @@ struct Reader<'a> {
     root: &'a Table,
 }
 
-/// A table that is not in the file.
+/// An empty table, for a table that is missing in the file.
 static NO_TABLE: Table = Table(Vec::new());
 
 impl<'a> Reader<'a> {
     // ---- Tables
 
-    /// Refuses what the file does not have at its top and below `faces`.
+    /// Returns an error for unknown tables at the top level and below `faces`.
     fn check_tables(&self) -> Result<()> {
         let tables = |below: &str| -> Vec<&'static str> {
             let names = FORMAT.sections.iter().map(|section| section.name);
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         Err(self.doc.error(entry.key_origin, path, message, format!("tables here: {}", known.join(", "))))
     }
 
-    /// A table at the top, with its place.
+    /// A table at the top level, with its position.
     fn table(&self, name: &str) -> Result<Option<(&'a Table, Origin)>> {
         let Some(value) = self.root.value(name) else { return Ok(None) };
         match &value.kind {
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         self.doc.error(value.origin, name, message, format!("write [{name}] and its keys below it"))
     }
 
-    /// A table of the format, checked for unknown keys; empty if it is not there.
+    /// A table of the format, checked for unknown keys. A missing table is empty.
     fn item(&self, section: &'static str) -> Result<Item<'a>> {
         let (mut table, mut origin) = (self.root, Origin::Default);
         for part in section.split('.') {
@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
         Ok(Face { name, remote, local, persistency, options, scheme: own })
     }
 
-    /// The scheme with parameters of a face over its own.
+    /// The scheme with the parameters of a face, which override its own.
     fn own_scheme(&self, item: &Item<'_>, value: &Value, scheme: &Resolved) -> Result<Resolved> {
         let Some(table) = value.as_table() else { return Err(wrong(item, "scheme")) };
         let path = item.path_of("scheme");
@@ -345,7 +345,7 @@ impl<'a> Reader<'a> {
                 weir_schemes::known(key).map_err(unknown)?;
             }
             if !named(entry) && (FORMAT.find)("scheme", key).is_none() {
-                let help = "keys here: name; the parameters of a scheme stand in a table [scheme.NAME]";
+                let help = "keys here: name; the parameters of a scheme are in a table [scheme.NAME]";
                 return Err(self.doc.error(entry.key_origin, path, format!("unknown key `{key}`"), help));
             }
         }
@@ -361,7 +361,7 @@ impl<'a> Reader<'a> {
         Ok((chosen.expect("every scheme of the list is there"), all))
     }
 
-    /// A scheme with these parameters and, over them, those that stand at `path`.
+    /// A scheme with these parameters, overridden by those at `path`.
     fn resolve(
         &self,
         entry: &'static SchemeEntry,
@@ -386,7 +386,7 @@ impl<'a> Reader<'a> {
         if pit_bytes < LEAST_PIT {
             return Err(error(&item, "pit_bytes", "no Interest could be pending", "at least 16 kB"));
         }
-        // What faces share: each can have a few packets of the largest size.
+        // All faces share this memory. Each face needs room for a few packets of the largest size.
         let size_from = |key: &str, least: Bytes, wanted: &str| {
             let size = item.size(key)?;
             let message = "a face could not have a few packets of the largest size";
@@ -467,7 +467,7 @@ impl<'a> Reader<'a> {
         item.given("listen").map(|_| parsed(&item, "listen")).transpose()
     }
 
-    /// A file that is written, if the table gives one.
+    /// The output file of a table, if the table has one.
     fn output(&self, section: &'static str) -> Result<Option<File>> {
         let item = self.item(section)?;
         let limit = item.size("limit")?;
@@ -490,7 +490,7 @@ impl<'a> Reader<'a> {
         Ok(Log { level, json: item.choice("format")? == "json" })
     }
 
-    /// Two sockets of the same protocol need two ports.
+    /// Returns an error if two sockets of the same protocol have the same address.
     fn check_ports(&self, config: &Config) -> Result<()> {
         let streams = [
             ("faces.tcp", &config.faces.tcp.listen[..]),
@@ -520,7 +520,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Smallest PIT: some twenty Interests.
+/// Smallest PIT: about twenty Interests.
 const LEAST_PIT: Bytes = Bytes::new(16_000);
 
 /// Smallest bound of all queues, and of all send buffers.
@@ -529,18 +529,18 @@ const LEAST_BUFFERS: Bytes = Bytes::new(1_000_000);
 /// Smallest bound of all incomplete packets.
 const LEAST_FRAGMENTS: Bytes = Bytes::new(64_000);
 
-/// Smallest limit of a file: less would hold next to nothing.
+/// Smallest limit of an output file: a smaller file would hold almost nothing.
 const LEAST_FILE: u64 = 64 * 1024;
 
-/// What socket options can say is half of 2 GiB.
+/// Largest socket buffer: socket options can express half of 2 GiB.
 const LARGEST_KERNEL_BUFFER: Bytes = Bytes::new(1_000_000_000);
 
-/// An error at a key that may not have been given.
+/// An error at a key, which the file may not contain.
 fn error(item: &Item<'_>, key: &str, message: impl Into<String>, help: impl Into<String>) -> DocumentError {
     item.doc.error(item.origin_of(key), item.path_of(key), message, help)
 }
 
-/// That a value is not what its key wants.
+/// An error for a value of the wrong kind.
 fn wrong(item: &Item<'_>, key: &str) -> DocumentError {
     match item.value(key) {
         Ok(value) => item.wrong(key, &value),
@@ -548,12 +548,12 @@ fn wrong(item: &Item<'_>, key: &str) -> DocumentError {
     }
 }
 
-/// A text that reads as a `T`.
+/// Parses a text as a `T`.
 fn parsed<T: core::str::FromStr>(item: &Item<'_>, key: &str) -> Result<T> {
     item.text(key)?.parse().map_err(|_| wrong(item, key))
 }
 
-/// One or several texts, each different and read by `read`.
+/// One text or a list of texts, all different, each parsed by `read`.
 fn each<T: PartialEq>(
     item: &Item<'_>,
     key: &'static str,
@@ -567,7 +567,7 @@ fn each<T: PartialEq>(
         };
         let one = read(&text).ok_or_else(|| at(format!("`{text}` is not {wanted}"), ""))?;
         if all.contains(&one) {
-            return Err(at(format!("`{text}` is there twice"), "each has to be another"));
+            return Err(at(format!("`{text}` is there twice"), "each must be different"));
         }
         all.push(one);
     }
@@ -617,12 +617,12 @@ fn ethernet_address(text: &str) -> Option<Mac> {
     }
 }
 
-/// What a table says of its faces; `kind`: what it does not say is taken from there.
+/// The face options of a table. Missing keys have the values of `kind`.
 fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
     let given = |key: &str| item.given(key).is_some() || kind.is_none();
     let mut options = kind.unwrap_or_default();
     if let Some(rate) = item.opt_rate("rate")? {
-        // The rate of one's own link is not that of its kind, in either direction.
+        // A face's own rate replaces the rates of its kind in both directions.
         (options.rate, options.receive_rate) = (Some(rate), Some(rate));
     }
     if let Some(rate) = item.opt_rate("receive_rate")? {
@@ -682,7 +682,7 @@ fn mtu_by_network(item: &Item<'_>) -> Result<MtuByNetwork> {
     let Some(table) = value.as_table() else { return Err(wrong(item, KEY)) };
     for Entry { key, key_origin, value } in &table.0 {
         let network: Network = key.parse().map_err(|()| {
-            let message = format!("`{key}` is no network");
+            let message = format!("`{key}` is not a network");
             let help = "an address, or one with the number of its bits in common, such as \"192.0.2.0/24\"";
             item.doc.error(*key_origin, item.path_of(KEY), message, help)
         })?;
@@ -700,7 +700,7 @@ fn mtu_by_network(item: &Item<'_>) -> Result<MtuByNetwork> {
     Ok(all)
 }
 
-/// What a table says of service classes, over what its kind says of them.
+/// The rules of a table for service classes, over those of its kind.
 fn class_treatments(item: &Item<'_>, value: &Value, treatments: &mut ClassTreatments) -> Result<()> {
     let Some(table) = value.as_table() else { return Err(wrong(item, "classes")) };
     for Entry { key, key_origin, value } in &table.0 {
@@ -711,7 +711,7 @@ fn class_treatments(item: &Item<'_>, value: &Value, treatments: &mut ClassTreatm
         })?;
         let treatment = value.as_text().and_then(class_treatment).ok_or_else(|| {
             let shown = value.as_text().map_or(value.kind_name().to_owned(), |text| format!("`{text}`"));
-            let message = format!("{shown} is no rule for a class");
+            let message = format!("{shown} is not a rule for a class");
             let help = "\"keep\", \"refuse\", another class such as \"BE\", or a rate such as \"1 Mb/s\"";
             item.doc.error(value.origin, format!("{path}.{key}"), message, help)
         })?;
@@ -731,12 +731,12 @@ fn class_treatment(text: &str) -> Option<ClassTreatment> {
     })
 }
 
-/// A face URI; hosts are looked up when the face is made.
+/// A face URI. Host names are resolved when the face is created.
 fn uri(item: &Item<'_>, key: &str) -> Result<FaceUri> {
     item.text(key)?.parse().map_err(|why: FaceUriError| error(item, key, why.to_string(), ""))
 }
 
-/// Whether there can be such a face, and of which kind it is.
+/// Checks that such a face can exist, and returns its kind.
 fn check_ends(item: &Item<'_>, remote: &FaceUri, local: Option<&FaceUri>) -> Result<FaceKind> {
     let group = match remote {
         FaceUri::Udp(end) if end.ip().is_multicast() => Some("faces.multicast"),
@@ -786,7 +786,7 @@ fn placement(item: &Item<'_>) -> Result<CsPlacement> {
     let key = "content_store_placement";
     let text = item.text(key)?;
     let wrong =
-        |_| error(item, key, format!("`{text}` is no placement"), format!("write {}", CsPlacement::FORMS));
+        |_| error(item, key, format!("`{text}` is not a placement"), format!("write {}", CsPlacement::FORMS));
     text.parse().map_err(wrong)
 }
 
@@ -833,7 +833,7 @@ fn strategy(item: &Item<'_>) -> Result<String> {
     let text = item.text("strategy")?;
     let name = text.strip_prefix("/localhost/nfd/strategy/").unwrap_or(&text);
     let (short, options) = name.split_once('/').unwrap_or((name, ""));
-    // A version may stand before the options.
+    // A version may come before the options.
     let is_version = |part: &str| part.starts_with("v=");
     let options = match options.split_once('/') {
         Some((version, options)) if is_version(version) => options,

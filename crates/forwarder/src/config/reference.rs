@@ -11,7 +11,7 @@ pub fn markdown() -> String {
     weir_document::reference::tables(&FORMAT)
 }
 
-/// What keys without a default may look like: table, key, value.
+/// Example values of keys without a default: table, key, value.
 const EXAMPLES: &[(&str, &str, &str)] = &[
     (SHARED, "rate", "\"100 Mb/s\""),
     (SHARED, "receive_rate", "\"20 Mb/s\""),
@@ -47,7 +47,7 @@ pub fn default_file() -> String {
         comment(&mut text, section.meaning);
         let is_example = section.name == SHARED || LISTS.contains(&section.name);
         match section.name {
-            // Its keys go on in the table before it, which is one of those that it is about.
+            // These keys continue the table before, which is one of the tables that have them.
             SHARED => {}
             name if LISTS.contains(&name) => {
                 let _ = writeln!(text, "# [[{name}]]");
@@ -69,7 +69,7 @@ fn keys(text: &mut String, section: &Section, is_example: bool) {
     }
 }
 
-/// Its default as a file has it, or an example.
+/// The default of a key as the file writes it, or an example.
 fn value(key: &Key) -> String {
     let example = EXAMPLES.iter().find(|(table, name, _)| (*table, *name) == (key.table, key.key));
     match (example, key.shape) {
@@ -79,7 +79,7 @@ fn value(key: &Key) -> String {
     }
 }
 
-/// A comment of lines of at most 100 characters.
+/// Appends words as a comment, in lines of at most 100 characters.
 fn comment(text: &mut String, words: &str) {
     let mut line = String::from("#");
     for word in words.split_whitespace() {

@@ -6,7 +6,7 @@ fn parse(text: &str) -> Config {
     Config::parse(text, "weir.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The first line of the message, without the file, and what would be right.
+/// The first line of the error message, without the file, and the help text.
 fn mistake(text: &str) -> (String, String) {
     let error = Config::parse(text, "weir.toml").expect_err(text).to_string();
     let first = error.lines().next().unwrap_or_default();
@@ -224,7 +224,7 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
     );
     assert_mistake(
         &udp("mtu_by_network = { \"192.0.2.1/24\" = \"8800 B\" }"),
-        "2: faces.udp.mtu_by_network: `192.0.2.1/24` is no network",
+        "2: faces.udp.mtu_by_network: `192.0.2.1/24` is not a network",
         "such as \"192.0.2.0/24\"",
     );
     assert_mistake(
@@ -290,7 +290,7 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
     );
     assert_mistake(
         "[tables]\ncontent_store_placement = \"lcd\"\n",
-        "2: tables.content_store_placement: `lcd` is no placement",
+        "2: tables.content_store_placement: `lcd` is not a placement",
         "write everywhere, edge, leave-copy-down, probcache, or probability P",
     );
     assert_mistake(
@@ -495,9 +495,9 @@ fn rules_for_classes_are_those_of_the_kind_and_over_them_those_of_the_face() {
     assert_eq!(rules[ServiceClass::Cs7 as usize].class, None);
     for (wrong, said) in [
         ("{ EX = \"BE\" }", "2: faces.tcp.classes: there is no service class `EX`"),
-        ("{ EF = \"some\" }", "2: faces.tcp.classes.EF: `some` is no rule for a class"),
-        ("{ EF = \"0 b/s\" }", "2: faces.tcp.classes.EF: `0 b/s` is no rule for a class"),
-        ("{ EF = 7 }", "2: faces.tcp.classes.EF: a whole number is no rule for a class"),
+        ("{ EF = \"some\" }", "2: faces.tcp.classes.EF: `some` is not a rule for a class"),
+        ("{ EF = \"0 b/s\" }", "2: faces.tcp.classes.EF: `0 b/s` is not a rule for a class"),
+        ("{ EF = 7 }", "2: faces.tcp.classes.EF: a whole number is not a rule for a class"),
         ("7", "2: faces.tcp.classes: 7 is not a table, such as { ratio = 0.4 }"),
     ] {
         assert_eq!(mistake(&format!("[faces.tcp]\nclasses = {wrong}\n")).0, said);
@@ -551,13 +551,13 @@ fn faces_without_a_rate_are_named_for_a_scheme_that_divides_rates() {
     assert_eq!(
         said(&text),
         [
-            "weir.toml:5: faces.udp: scheme `qsccp` divides the rate of a face, and the faces that peers make here have no rate",
-            "weir.toml:8: face.0: scheme `qsccp` divides the rate of a face, and `udp4://192.0.2.1:6363` has no rate",
+            "weir.toml:5: faces.udp: scheme `qsccp` needs the rate of a face, and faces that peers create here have no rate",
+            "weir.toml:8: face.0: scheme `qsccp` needs the rate of a face, and `udp4://192.0.2.1:6363` has no rate",
         ]
     );
-    // Whoever comes by the loopback address is an application.
+    // A peer on the loopback address is an application.
     assert_eq!(said(&text.replace("0.0.0.0", "127.0.0.1")).len(), 1);
-    // The rate of its kind is that of the face.
+    // A face has the rate of its kind.
     assert!(said(&text.replace("mtu = \"1420 B\"", "rate = \"1 Gb/s\"")).is_empty());
 }
 
@@ -636,7 +636,7 @@ fn what_needs_a_restart_is_named() {
         restart("[management]\nenabled = false\n[log]\nformat = \"json\"\nlevel = \"warn\"\n"),
         ["management", "log.level", "log.format"]
     );
-    // Queues are made with their faces.
+    // Queues are created with their faces.
     let face = |more: &str| {
         let text = format!("[scheme]\nname = \"qsccp\"\n[[face]]\nremote = \"udp4://192.0.2.1\"\n{more}\n");
         parse(&text)

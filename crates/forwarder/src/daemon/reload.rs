@@ -1,4 +1,4 @@
-//! Reloads the file: applies the differences, and leaves everything else running.
+//! Reloads the file: applies the differences, and does not touch the rest.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
@@ -14,18 +14,18 @@ use weir_management::origin;
 use weir_management::status::FacePersistency;
 use weir_net::uri::FaceUri;
 
-/// A file that was read and waits for the addresses of its new hosts.
+/// A new configuration that waits for the addresses of its hosts.
 pub(super) struct Lookup {
     new: Config,
     answers: mpsc::Receiver<Addresses>,
 }
 
-/// What the resolver says of hosts, by the URIs with their names.
+/// The resolver's results by URI with a host name.
 type Addresses = BTreeMap<String, Result<FaceUri, String>>;
 
 impl Daemon {
-    /// Reads the file again, and makes what is different so. If a new face has the name of a host, that is looked
-    /// up first, in a thread: packets do not wait for it. A file that is read meanwhile takes its place.
+    /// Reads the file again and applies the differences. Host names of new faces are resolved in a thread first, so packets do
+    /// not wait. A file that is read meanwhile replaces this one.
     pub(super) fn reload(&mut self) {
         let Some(path) = &self.path else {
             return warn!("there is no file to reload");
@@ -45,7 +45,7 @@ impl Daemon {
         let waker = Arc::clone(&self.waker);
         let ask = move || {
             let addresses = names.into_iter().map(|name| (name.clone(), address(&name))).collect();
-            // Nobody hears it if another file was read meanwhile.
+            // If another file was read meanwhile, this send fails.
             let _ = told.send(addresses);
             let _ = waker.wake();
         };
@@ -57,7 +57,7 @@ impl Daemon {
         }
     }
 
-    /// The resolver has answered.
+    /// Handles the resolver's answer.
     pub(super) fn looked_up(&mut self) {
         let Some(addresses) = self.lookup.as_ref().and_then(|lookup| lookup.answers.try_recv().ok()) else {
             return;
@@ -79,7 +79,7 @@ impl Instance {
         info!("reloaded the file");
     }
 
-    /// Makes a change. What cannot be made stays in `new` as it was before: then the next reload tries again.
+    /// Applies a change. A part that fails keeps its old value in `new`, so the next reload tries it again.
     fn apply(&mut self, change: &Change, addresses: &Addresses, new: &mut Config) {
         for (prefix, face) in &change.routes_removed {
             if let Some(face) = self.face_of(face) {
@@ -111,10 +111,7 @@ impl Instance {
                 keep_old(&mut new.face, &self.config.face, |other| other.is_same(face));
             } else if face.options.rate.is_none() && self.config.scheme.build().needs_rates() {
                 let scheme = self.config.scheme.entry.name;
-                warn!(
-                    face = face.label(),
-                    scheme, "the scheme divides the rate of a face, and this one has no rate"
-                );
+                warn!(face = face.label(), scheme, "this scheme needs the rate of the face: set `rate`");
             }
         }
         for route in &change.routes_set {
@@ -150,12 +147,12 @@ fn as_route(face: &FaceConfig) -> RouteFace {
     RouteFace::Face { remote: face.remote.clone(), local: face.local.clone() }
 }
 
-/// Whether a URI has a host's name in place of an address.
+/// Whether a URI has a host name instead of an address.
 fn is_host(remote: &str) -> bool {
     remote.parse().is_ok_and(|uri: FaceUri| !uri.is_canonical())
 }
 
-/// Has what could not be made as it was in the old file, which may be not at all.
+/// Restores the old value of a failed item in `new`, or removes the item if it is new.
 fn keep_old<T: Clone>(new: &mut Vec<T>, old: &[T], is_it: impl Fn(&T) -> bool) {
     new.retain(|item| !is_it(item));
     new.extend(old.iter().filter(|item| is_it(item)).cloned());

@@ -1,4 +1,4 @@
-//! The file read again under a forwarder that runs.
+//! Tests of reloading the file of a running forwarder.
 
 use std::fs;
 use std::net::UdpSocket;
@@ -12,13 +12,13 @@ use weir_management::{RouteFlags, origin};
 use weir_net::transport::udp::Source;
 use weir_packet::Name;
 
-/// A forwarder and its file, which goes with it.
+/// A forwarder and its file, which is deleted with it.
 struct World {
     daemon: Daemon,
     file: PathBuf,
 }
 
-/// No sockets of others are in the way.
+/// Listeners that do not collide with other sockets.
 const SOCKETS: &str =
     "[faces.unix]\nenabled = false\n[faces.tcp]\nlisten = []\n[faces.udp]\nlisten = \"127.0.0.1:0\"\n";
 
@@ -100,11 +100,11 @@ fn hosts_are_looked_up_beside_the_event_loop_and_their_faces_found_again() {
     world.wait_for_resolver();
     let second = world.face_to("udp4://127.0.0.1:7002").number;
     assert_eq!(world.routes(), [("/one".to_owned(), number), ("/two".to_owned(), second)]);
-    // What is known is not asked for again.
+    // Known hosts are not resolved again.
     world.reload(&(one + &face("two", "udp4://localhost:7002", "")));
     assert!(world.daemon.lookup.is_none());
     assert_eq!(world.routes(), [("/one".to_owned(), number)]);
-    // The last file counts.
+    // Only the last file counts.
     world.reload(&face("three", "udp4://localhost:7003", ""));
     world.reload("");
     world.wait_for_resolver();
@@ -118,7 +118,7 @@ fn of_faces_to_one_peer_each_is_that_with_its_local_end() {
     let west = |rate: &str| {
         face("west", remote, &format!("local = \"udp4://127.0.0.3:7013\"\n{rate}")) + &route("/west", "west")
     };
-    // Routes name faces by what the file calls them.
+    // Routes use the names of faces in the file.
     let mut world = world(&(east.clone() + &west("")));
     let of = |world: &World, local: &str| world.faces().into_iter().find(|face| face.local == local);
     let [east_is, west_is] =
@@ -223,7 +223,7 @@ fn an_address_in_use_is_an_error_that_says_how_to_change_it() {
     );
     let help = "stop the other process, or set another one: listen = \"127.0.0.1:7000\" in [faces.tcp]";
     assert!(said.starts_with(&wanted) && said.ends_with(help), "{said}");
-    // The default is in no line of the file. If it cannot be bound here, somebody else holds it.
+    // The default is not a line of the file. If the port cannot be bound here, another process holds it.
     let _taken = std::net::TcpListener::bind("127.0.0.1:6363");
     let said = file("");
     let wanted = "cannot listen on 127.0.0.1:6363 (TCP): another process uses this address (";

@@ -1,8 +1,8 @@
-//! The limit of faces, what those may have of it whom nobody asked for, and the choice of a face to replace.
+//! Limits on faces, for all and for strangers, and the choice of the face to close when they are reached.
 //!
-//! A stranger is a peer that nobody asked for: it sends datagrams or connects from another host. Neither strangers nor
-//! applications without rights may take what is kept for known neighbours and for applications with rights, nor may those
-//! of one origin take what is there for all.
+//! A stranger is a peer without a requested face: it sends datagrams or connects from another host. Neither strangers nor
+//! applications without rights may use the faces reserved for known neighbours and for applications with rights. One origin may
+//! not use the faces of all others.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -14,17 +14,16 @@ use weir_management::status::FacePersistency;
 use crate::control::Owner;
 use crate::face::{Face, FaceSlot, FaceTable};
 
-/// Of so many faces, one is kept from strangers: for applications of this host, and faces that were asked for. Assumed.
+/// One in this many faces is reserved for applications of this host and for requested faces. Assumed.
 const KEPT_FROM_STRANGERS: usize = 8;
-/// Of so many faces, one is kept from applications without rights: for those with rights, and faces that were asked for.
-/// Assumed.
+/// One in this many faces is reserved for applications with rights and for requested faces. Assumed.
 const KEPT_FROM_APPLICATIONS: usize = 16;
-/// Of so many faces, applications without rights may have one. Assumed.
+/// Applications without rights may have one in this many faces. Assumed.
 const OF_APPLICATIONS: usize = 2;
-/// Of so many faces, those of one origin may have one. Assumed.
+/// One origin may have one in this many faces. Assumed.
 const OF_ONE_ORIGIN: usize = 4;
-/// A neighbour that has been silent for so long may have to make room for another: the default lifetime of
-/// Interests, so that most likely none of its own are pending.
+/// A neighbour's face may be closed for another one after this time without packets. It is the default lifetime of Interests, so
+/// most likely no Interest of the neighbour is pending.
 const LEAST_IDLE: Span = Span::from_secs(4);
 
 /// An IPv4 address, or the half of an IPv6 address that a site cannot choose.
@@ -46,20 +45,20 @@ impl From<IpAddr> for Network {
     }
 }
 
-/// Who is behind a face that nobody asked for. Addresses of datagrams are apart from those of connections: anybody can
-/// write them, and must not so take what belongs to who is there.
+/// The origin of a face that was not requested. Addresses of datagrams are kept apart from those of connections, because they can
+/// be forged; a forged address must not use the share of a real peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Origin {
-    /// A stranger that has connected from there.
+    /// A stranger that connected from this network.
     Connected(Network),
-    /// A stranger whose datagrams say that they come from there.
+    /// A stranger whose datagrams have a source address in this network.
     Datagrams(Network),
-    /// An application of this user, who has no rights; `None` if nobody knows the user.
+    /// An application of this user without rights; `None`: unknown user.
     Application(Option<u32>),
 }
 
 impl Origin {
-    /// That of a face, if it has one. The origin of a stranger is asked for only if it is one.
+    /// The origin of a face, if it has one. `stranger` is called only for a stranger.
     pub(super) fn of(owner: Owner, stranger: impl FnOnce() -> Origin) -> Option<Origin> {
         match owner {
             Owner::Neighbour => Some(stranger()),
@@ -69,7 +68,7 @@ impl Origin {
         }
     }
 
-    /// By the face URI of a peer on TCP or WebSocket. Addresses with the name of an interface are those of one link, and
+    /// The origin of a peer on TCP or WebSocket, from its face URI. Addresses with an interface name belong to one link, and
     /// count as one.
     pub(super) fn connected(uri: &str) -> Origin {
         let address = uri.split_once("://").and_then(|(_, address)| address.parse::<SocketAddr>().ok());
@@ -77,7 +76,7 @@ impl Origin {
         Origin::Connected(network.unwrap_or(Network::V6([0xfe, 0x80, 0, 0, 0, 0, 0, 0])))
     }
 
-    /// Whether it is a stranger, and no application of this host.
+    /// Whether it is a stranger, not an application of this host.
     pub(super) const fn is_stranger(&self) -> bool {
         !matches!(self, Origin::Application(_))
     }
@@ -99,22 +98,22 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What those of one origin have.
+/// The faces of one origin.
 #[derive(Debug)]
 struct Held {
     faces: usize,
-    /// Before then none of them has been silent for long enough to make room for another.
+    /// Until then, none of its faces has been silent long enough to be closed for another.
     no_room_before: Time,
 }
 
-/// Who may have one more face.
+/// The counts and limits of faces.
 #[derive(Debug)]
 pub(super) struct Admission {
-    /// The most faces.
+    /// Largest number of faces.
     limit: usize,
-    /// Before then no stranger's face has been silent for long enough to make room for another.
+    /// Until then, no stranger's face has been silent long enough to be closed for another.
     no_room_before: Time,
-    /// Faces of applications without rights.
+    /// Number of faces of applications without rights.
     applications: usize,
     held: BTreeMap<Origin, Held>,
 }
@@ -124,7 +123,7 @@ impl Admission {
         Admission { limit, no_room_before: now, applications: 0, held: BTreeMap::new() }
     }
 
-    /// Whether beside this many faces there is room for one more, of this origin if it has one.
+    /// Whether there is room for one more face beside this many, for this origin if given.
     pub(super) fn has_room(&self, faces: usize, origin: Option<Origin>) -> bool {
         let of_applications = (self.limit / OF_APPLICATIONS).max(1);
         let kept = match origin {
@@ -136,13 +135,13 @@ impl Admission {
         faces + kept < self.limit
     }
 
-    /// Whether those of an origin have as many faces as they may.
+    /// Whether an origin has as many faces as it may.
     pub(super) fn is_at_limit(&self, origin: Origin) -> bool {
         let most = (self.limit / OF_ONE_ORIGIN).max(1);
         self.held.get(&origin).is_some_and(|held| held.faces >= most)
     }
 
-    /// The limit that keeps one of an origin from one more face beside this many; for the log.
+    /// The limit that prevents one more face beside this many, for this origin; for the log.
     pub(super) fn limit_reached(&self, faces: usize, origin: Option<Origin>) -> String {
         let limit = self.limit;
         match origin {
@@ -168,14 +167,14 @@ impl Admission {
         }
     }
 
-    /// One of an origin has a face.
+    /// Counts a new face of an origin.
     pub(super) fn add(&mut self, origin: Origin, now: Time) {
         let held = self.held.entry(origin).or_insert(Held { faces: 0, no_room_before: now });
         held.faces += 1;
         self.applications += usize::from(!origin.is_stranger());
     }
 
-    /// A face of an origin is gone.
+    /// Counts a closed face of an origin.
     pub(super) fn remove(&mut self, origin: Origin) {
         let Some(held) = self.held.get_mut(&origin) else { return };
         held.faces -= 1;
@@ -185,8 +184,8 @@ impl Admission {
         }
     }
 
-    /// The stranger's face, of one origin or of any, that may have to make room for another: the one that has been silent
-    /// longest. `None` if none has been silent for long enough.
+    /// The stranger's face that may be closed for another, of one origin or of any: the one that has been silent longest. `None`
+    /// if none has been silent long enough.
     pub(super) fn longest_idle(
         &mut self,
         now: Time,
@@ -212,21 +211,21 @@ impl Admission {
     }
 }
 
-/// Connections that were refused since the log told of some: a line for each would let strangers fill it.
+/// Refused connections since the last line in the log. One line for each would let strangers fill the log.
 #[derive(Debug, Default)]
 pub(super) struct Refused {
-    /// Since the last report.
+    /// Number since the last report.
     connections: u64,
-    /// Why the first of these was.
+    /// The reason for the first of them.
     why: String,
-    /// Whose all of these were, if they were of one origin.
+    /// Their origin, if they have the same.
     from: Option<Origin>,
-    /// Before these.
+    /// Number before the last report.
     reported: u64,
 }
 
 impl Refused {
-    /// So many more, of an origin if that is known.
+    /// Adds refused connections, with their origin if known.
     pub(super) fn add(&mut self, connections: u64, from: Option<Origin>, why: impl FnOnce() -> String) {
         if connections == 0 {
             return;
@@ -238,20 +237,20 @@ impl Refused {
         self.connections += connections;
     }
 
-    /// How many since the last report, if there were some, whose all were, and why the first was.
+    /// The number since the last report, if not zero, their common origin, and the reason for the first.
     pub(super) fn take(&mut self) -> Option<(u64, Option<Origin>, String)> {
         let Refused { connections, why, from, reported } = core::mem::take(self);
         self.reported = reported + connections;
         (connections > 0).then_some((connections, from, why))
     }
 
-    /// How many since the start.
+    /// The number since the start.
     pub(super) fn total(&self) -> u64 {
         self.reported + self.connections
     }
 }
 
-/// Management may have made it a face that stays.
+/// Management may have made the face permanent.
 fn is_strangers(face: &Face) -> bool {
     face.origin.is_some_and(|origin| origin.is_stranger()) && face.persistency == FacePersistency::OnDemand
 }
@@ -305,7 +304,7 @@ mod tests {
         admission.remove(one);
         assert!(!admission.is_at_limit(one));
         (0..3).for_each(|_| admission.remove(one));
-        assert!(admission.held.is_empty(), "what nobody holds takes no room");
+        assert!(admission.held.is_empty(), "an origin without faces takes no room");
         assert!(!Admission::new(1, Time::ZERO).is_at_limit(one), "one is always possible");
     }
 

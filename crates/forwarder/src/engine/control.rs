@@ -80,7 +80,7 @@ impl Control for Engine {
         }
         if let Some(persistency) = change.persistency {
             face.persistency = persistency;
-            // Those on streams end with their connections.
+            // Faces on streams end with their connections.
             let may_be_idle =
                 persistency == FacePersistency::OnDemand && matches!(face.channel, Channel::Udp(_));
             face.idle_timeout = may_be_idle.then_some(self.config.udp.idle_timeout);
@@ -127,7 +127,7 @@ impl Control for Engine {
     fn fib_entry(&self, number: u32) -> Option<FibStatus> {
         let (core, id) = (self.node.core(), FibId(number));
         let face = |core| self.faces.get(self.faces.of_core(core)?).map(|face| face.number);
-        // Those of faces that are gone are being removed.
+        // Next hops of removed faces are being removed.
         let status = |&NextHop { face: hop, cost }: &NextHop| {
             Some(NextHopStatus { face: face(hop)?, cost, silent: core.is_silent(id, hop) })
         };
@@ -209,7 +209,7 @@ impl Control for Engine {
 }
 
 impl Engine {
-    /// The first entries of the FIB, at most so many.
+    /// The first `most` entries of the FIB.
     fn first_routes(&self, most: usize) -> Vec<FibStatus> {
         (0..self.fib_bound()).filter_map(|number| self.fib_entry(number)).take(most).collect()
     }
@@ -219,7 +219,7 @@ impl Engine {
     }
 }
 
-/// The options of a new face: what is asked for, and else those of its kind.
+/// The options of a new face: the requested ones, and the defaults of its kind.
 fn requested_options(usual: FaceOptions, request: &FaceRequest) -> Result<FaceOptions, ControlError> {
     let mut options = usual;
     options.mtu = changed_mtu(options.mtu, request.mtu)?;
@@ -236,7 +236,7 @@ fn requested_options(usual: FaceOptions, request: &FaceRequest) -> Result<FaceOp
     Ok(options)
 }
 
-/// Whether a face can be what is asked.
+/// Checks whether a face allows a change.
 fn check_change(face: &Face, change: &FaceChange) -> Result<(), ControlError> {
     if change.flags.is_some_and(|flags| flags.local_fields) && face.scope != FaceScope::Local {
         let why = "local fields are for faces of applications on this host".to_owned();
@@ -261,7 +261,7 @@ fn check_reliability(is_asked: bool, link_type: LinkType) -> Result<(), ControlE
     Ok(())
 }
 
-/// The options of a face's link service with what is asked.
+/// The options of a face's link service after a change.
 fn changed_link(mut link: LinkOptions, change: &FaceChange) -> LinkOptions {
     if let Some(is_on) = change.reliability {
         link.repair = if is_on { Repair::On } else { Repair::Off };
@@ -282,7 +282,7 @@ fn changed_link(mut link: LinkOptions, change: &FaceChange) -> LinkOptions {
     link
 }
 
-/// The MTU of a face, if it does not have its own, with what is asked.
+/// The own MTU of a face after a change.
 fn changed_mtu(now: Option<u64>, asked: Option<u64>) -> Result<Option<u64>, ControlError> {
     match asked {
         None => Ok(now),
@@ -290,7 +290,7 @@ fn changed_mtu(now: Option<u64>, asked: Option<u64>) -> Result<Option<u64>, Cont
         Some(mtu) if mtu < LEAST_MTU => {
             Err(ControlError::BadProperties(format!("the MTU is {mtu} bytes: wanted at least {LEAST_MTU}")))
         }
-        // Nothing is longer than the longest packet.
+        // No frame is longer than the largest packet.
         Some(mtu) => Ok(Some(mtu.min(LARGEST_FRAME as u64))),
     }
 }

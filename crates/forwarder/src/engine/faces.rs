@@ -25,22 +25,22 @@ use crate::metrics::{ByClass, Delays};
 use crate::wire_node::LinkConfig;
 use weir_core::node::IngressPolicy;
 
-/// Time between attempts to connect: doubled from one to the next.
+/// Time until the first new attempt to connect. It doubles with each attempt.
 const FIRST_RETRY: Span = Span::from_millis(500);
 const LONGEST_RETRY: Span = Span::from_secs(60);
 
-/// A face to be made.
+/// A face to create.
 struct NewFace<'a> {
     channel: Channel,
     remote: String,
     local: String,
     persistency: FacePersistency,
     link_type: LinkType,
-    /// Who is behind it.
+    /// The owner of the face.
     owner: Owner,
-    /// Whether the file or management has made it to one neighbour.
+    /// Whether the file or management created it for one neighbour.
     is_neighbour: bool,
-    /// Of whom nobody asked for.
+    /// The origin of a face that was not requested.
     origin: Option<Origin>,
     options: FaceOptions,
     idle_timeout: Option<Span>,
@@ -64,7 +64,7 @@ impl Engine {
         });
     }
 
-    /// A face with what its options say; the rest is to be filled in.
+    /// A face with the values from its options; the caller fills in the rest.
     fn face(
         &self,
         number: FaceNumber,
@@ -109,20 +109,20 @@ impl Engine {
         }
     }
 
-    /// Whether one of an origin, or somebody who was asked for, may have one more face. A stranger's face that has been
-    /// silent for long may have to go for another stranger's: of the same origin if that has its share. An application's
-    /// has not: it may wait for Interests.
+    /// Whether an origin, or a requested face if `None`, may have one more face. A stranger's face that has been silent for long
+    /// may be closed for another stranger, of the same origin if that is at its limit. An application's face is not closed for
+    /// it, because it may wait for Interests.
     fn admit(&mut self, origin: Option<Origin>) -> bool {
         let Some(origin) = origin else { return self.has_room(None) };
         let of = self.admission.is_at_limit(origin).then_some(origin);
         (of.is_none() && self.has_room(Some(origin))) || (origin.is_stranger() && self.replace_idle(of))
     }
 
-    /// Makes room for a stranger: the one, of an origin or of any, that has been silent longest has to go. Says whether
-    /// there is such a one.
+    /// Makes room for a stranger: closes the face that has been silent longest, of one origin or of any. Returns whether there
+    /// was one.
     fn replace_idle(&mut self, of: Option<Origin>) -> bool {
         let Some(slot) = self.admission.longest_idle(self.now, &self.faces, of) else { return false };
-        // What is under way to it is not for the one that comes.
+        // Pending actions for the old face must not reach the new one.
         self.perform();
         self.close(slot);
         self.perform();
@@ -142,7 +142,7 @@ impl Engine {
         let is_application = new.owner != Owner::Neighbour;
         options.reliability = possible(options.reliability, new.link_type, &new.remote, is_application);
         if is_application {
-            // There is no link to pace, and nobody is told that there is.
+            // An application has no link to pace, and status reports must not show one.
             (options.rate, options.receive_rate) = (None, None);
         }
         let core = if is_application {
@@ -187,8 +187,8 @@ impl Engine {
         Some(slot)
     }
 
-    /// Has a face share links by itself or by its flows, as is asked for. By default those that nobody asked for do the
-    /// first: one that invents flows has no more than one that does not.
+    /// Sets whether a face shares links as one or by its flows, as configured. By default, faces that were not requested share as
+    /// one: a stranger that invents flows gets no more than one with a single flow.
     fn set_group(&mut self, slot: FaceSlot, share_by: Option<ShareBy>) {
         let Some(face) = self.faces.get(slot) else { return };
         let (core, origin) = (face.core, face.origin);
@@ -209,14 +209,14 @@ impl Engine {
         }
     }
 
-    /// A face is no more in a group. With its last one its prefixes are forgotten, and the Interests in their queues.
+    /// Removes a face from its group. With the last face, the group's prefixes and their queued Interests are removed.
     fn leave_group(&mut self, group: GroupId, origin: Option<Origin>) {
         if group != GroupId::NONE && self.groups.leave(group, origin, self.now) {
             self.node.forget_group(self.now, group);
         }
     }
 
-    /// Tells of what happened to a face: in the log, to those who subscribe to it, and in the capture.
+    /// Reports an event of a face to the log, to subscribers and to the capture.
     fn notify(&mut self, kind: FaceEventKind, slot: FaceSlot) {
         let Some(status) = self.status_at(slot) else { return };
         if status.persistency == FacePersistency::OnDemand {
@@ -228,7 +228,7 @@ impl Engine {
         self.inbox.notify(kind, status);
     }
 
-    /// A peer has connected.
+    /// Adds the face of a peer that has connected.
     pub(crate) fn add_accepted(&mut self, mut transport: Box<dyn Transport>) {
         let (remote, local) = (transport.uris().remote.to_owned(), transport.uris().local.to_owned());
         let kind = FaceKind::of_uri(&remote).unwrap_or(FaceKind::Unix);
@@ -263,7 +263,7 @@ impl Engine {
             scheme: None,
         });
         debug_assert_eq!(added, Some(slot));
-        // Edge-triggered: what came before it was watched is not told again.
+        // Events are edge-triggered: input that arrived before is not reported again.
         self.ready(EventSource::Face(slot).token());
     }
 
@@ -274,7 +274,7 @@ impl Engine {
         source: Source,
     ) -> Option<FaceSlot> {
         let Source { from: peer, to } = source;
-        // As ndnd has it: applications of this host may speak UDP.
+        // As in ndnd: applications of this host may use UDP.
         let owner = match peer.ip().is_loopback() {
             true => Owner::of_application(None, &self.rights),
             false => Owner::Neighbour,
@@ -305,7 +305,7 @@ impl Engine {
         })
     }
 
-    /// Makes a face to a canonical URI. It is down until a connection that takes time is there.
+    /// Creates a face to a canonical URI. It is down until a pending connection is established.
     pub(crate) fn open(
         &mut self,
         remote: &FaceUri,
@@ -319,7 +319,7 @@ impl Engine {
             return Err(ControlError::Full("table of faces"));
         }
         let uri = remote.to_string();
-        // What is on an interface is another face on another one.
+        // The same URI on another interface is another face.
         let is_on_interface = match remote {
             FaceUri::Ethernet(_) => true,
             FaceUri::Udp(end) => end.ip().is_multicast() && end.zone().is_none(),
@@ -356,9 +356,9 @@ impl Engine {
             local,
             persistency,
             link_type,
-            // What we connect to is a neighbour, wherever it runs.
+            // A face that we connect is a neighbour's, wherever it runs.
             owner: Owner::Neighbour,
-            // Who is in a group, nobody knows.
+            // The members of a group are unknown.
             is_neighbour: link_type == LinkType::PointToPoint,
             origin: None,
             options,
@@ -370,7 +370,7 @@ impl Engine {
         self.add(new).ok_or(ControlError::Full("table of faces"))
     }
 
-    /// A face's socket has failed.
+    /// Handles the failure of a face's socket.
     pub(crate) fn fail(&mut self, slot: FaceSlot, error: &io::Error) {
         let Some(face) = self.faces.get_mut(slot) else { return };
         debug!(face = face.number, remote = %face.remote, %error, "face failed");
@@ -395,7 +395,7 @@ impl Engine {
         let Some(face) = self.faces.get_mut(slot) else { return };
         face.reconnect_at = Time::NEVER;
         let Ok(remote) = face.remote.parse::<FaceUri>() else { return };
-        // Where there was a choice it was an interface.
+        // A face with a choice of interfaces has an interface as its local URI.
         let local = face.local.starts_with("dev://").then_some(face.local.as_str());
         match self.outside.connect(&remote, local, EventSource::Face(slot).token()) {
             Ok(transport) => {
@@ -407,7 +407,7 @@ impl Engine {
         }
     }
 
-    /// A connection that was begun may be there: then packets go by its face.
+    /// Checks whether a pending connection is established; then packets use its face.
     pub(crate) fn note_connected(&mut self, slot: FaceSlot) {
         let Some(face) = self.faces.get_mut(slot).filter(|face| !face.up && face.channel.is_connected())
         else {
@@ -425,7 +425,7 @@ impl Engine {
         self.close_because(slot, None);
     }
 
-    /// Closes a face because of its error, if it had one.
+    /// Closes a face; `why`: its error, if any.
     fn close_because(&mut self, slot: FaceSlot, why: Option<String>) {
         self.notify(FaceEventKind::Destroyed, slot);
         let Some(face) = self.faces.remove(slot) else { return };
@@ -434,7 +434,7 @@ impl Engine {
         }
         self.unsent.replace(face.unsent_bytes, 0);
         self.fragments.replace(face.fragment_bytes, 0);
-        // The next face may be put there.
+        // The slot may be reused.
         self.timers.forget_face(slot);
         self.round.forget(slot);
         self.observation.keep(face.counters(&self.node));
@@ -444,18 +444,18 @@ impl Engine {
         self.inbox.add_closed(face.number, why);
     }
 
-    /// Sums over all faces, also those that are gone.
+    /// The sum over all faces, including closed ones.
     pub(crate) fn totals(&self) -> FaceCounters {
         self.observation.totals(self.faces.iter().map(|(_, face)| face.counters(&self.node)))
     }
 
-    /// What management says of a face.
+    /// The status of a face for management.
     pub(crate) fn status_at(&self, slot: FaceSlot) -> Option<FaceStatus> {
         let face = self.faces.get(slot)?;
         Some(face.status(self.now, &self.node))
     }
 
-    /// Gives a face the options that the configuration has for it.
+    /// Applies the configuration's options to a face.
     pub(crate) fn change_options(
         &mut self,
         number: FaceNumber,
@@ -483,12 +483,12 @@ impl Engine {
         self.set_group(slot, options.share_by);
     }
 
-    /// Numbers of fragments differ from start to start, so that a peer does not confuse them.
+    /// First fragment number. It differs from start to start, so that peers do not confuse fragments.
     pub(super) fn first_sequence(&self) -> u64 {
         self.outside.wall_ms() << 20
     }
 
-    /// The faces of the groups that the file means, if it means any: a route is by the first.
+    /// The faces of a group in the file, if it names one. Routes use the first.
     pub(crate) fn group_faces(&self, face: &RouteFace) -> impl Iterator<Item = FaceNumber> {
         let local = match face {
             RouteFace::Multicast(interface) | RouteFace::Ethernet(interface) => {
@@ -506,19 +506,19 @@ impl Engine {
     }
 }
 
-/// What is believed by a face of somebody who is known, or is not.
+/// The rules for classes and signals of a face that is known, or of a stranger.
 fn ingress(options: &FaceOptions, is_known: bool) -> IngressPolicy {
     let is_believed = options.trust.believes(is_known);
     IngressPolicy { is_believed, classes: class_rules(&options.classes, is_believed) }
 }
 
-/// Link reliability is between two: the numbers of several peers would be taken for those of one.
+/// Link reliability needs a single peer: the numbers of several peers would be confused.
 pub(super) fn can_be_reliable(link_type: LinkType) -> bool {
     link_type != LinkType::MultiAccess
 }
 
-/// What a face of this kind can have of what is asked for. It turns itself on only where frames get lost between two hosts: not on
-/// streams, and not between this host's applications and the forwarder.
+/// The possible setting for a requested one, on a face of this kind. `auto` is on only where frames can be lost between two
+/// hosts: not on streams, and not between the forwarder and this host's applications.
 fn possible(asked: Switching, link_type: LinkType, remote: &str, is_application: bool) -> Switching {
     let is_stream = !matches!(FaceKind::of_uri(remote), Some(FaceKind::Udp | FaceKind::Ethernet));
     match asked {
@@ -528,7 +528,8 @@ fn possible(asked: Switching, link_type: LinkType, remote: &str, is_application:
     }
 }
 
-/// A face with a rate loses by chance: its queue is here. Without one the queue is on the way, and a loss may be of congestion.
+/// The meaning of lost frames. With a rate, the queue is in this forwarder and losses are random. Without a rate, the queue is on
+/// the path, and a loss may be due to congestion.
 fn repair(options: &FaceOptions) -> Repair {
     match options.reliability {
         Switching::Off => Repair::Off,

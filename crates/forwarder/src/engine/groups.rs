@@ -1,7 +1,7 @@
-//! Which faces share links as one: the numbers of their groups.
+//! Groups of faces that share links as one, and their numbers.
 //!
-//! The faces of strangers of one origin are a group: those on UDP, and those with connections. Any other face that shares
-//! as one is a group by itself, for instance an application of this host.
+//! The faces of strangers with one origin are a group: those on UDP, and separately those with connections. Any other face that
+//! shares as one is a group by itself, for example an application of this host.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,8 +10,8 @@ use weir_core::units::{Span, Time};
 
 use super::admission::Origin;
 
-/// The number of a group without faces is kept for so long: who comes back is who it was for a scheme that punishes.
-/// Assumed: six times what QSCCP holds against a group.
+/// A group without faces keeps its number for this time, so a scheme's penalty still applies to a stranger that returns. Assumed:
+/// six times the duration of QSCCP's penalty for a group.
 const MEMORY: Span = Span::from_secs(60);
 
 /// The faces of an origin.
@@ -19,19 +19,19 @@ const MEMORY: Span = Span::from_secs(60);
 struct Held {
     group: GroupId,
     faces: usize,
-    /// Since when it has none, if it has none.
+    /// The time when its last face was closed, if it has none.
     left: Time,
 }
 
 /// The groups of faces.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    /// The largest number so far.
+    /// The largest number used so far.
     largest: u16,
     of_origin: BTreeMap<Origin, Held>,
-    /// Those without faces of origins, by when they were left.
+    /// Groups of origins without faces, by the time when the last was closed.
     left: BTreeSet<(Time, GroupId, Origin)>,
-    /// Those without faces that nobody comes back to, by when they were left.
+    /// Other groups without faces, which are not needed again, by the time when they were left.
     given_up: VecDeque<(Time, GroupId)>,
 }
 
@@ -54,7 +54,7 @@ impl Groups {
         group
     }
 
-    /// A number that no face has. If all were used, one that nobody comes back to goes before that of an origin.
+    /// A number without faces. If all numbers are used, one that is not needed again is taken before that of an origin.
     fn free(&mut self, now: Time) -> GroupId {
         let may_go = |since: Time| self.largest == u16::MAX || now.since(since) >= MEMORY;
         if self.given_up.front().is_some_and(|(since, _)| may_go(*since))
@@ -68,12 +68,12 @@ impl Groups {
             self.of_origin.remove(&before);
             return group;
         }
-        // Not all of some ten thousand faces can be groups of their own.
+        // Some ten thousand faces cannot use all numbers.
         self.largest = self.largest.saturating_add(1);
         GroupId(self.largest)
     }
 
-    /// A face of a group is gone: whether it was the last.
+    /// Removes a face from its group. Returns whether it was the last.
     pub(super) fn leave(&mut self, group: GroupId, origin: Option<Origin>, now: Time) -> bool {
         let origin = origin.filter(Origin::is_stranger);
         let held = origin.and_then(|origin| Some((origin, self.of_origin.get_mut(&origin)?)));
@@ -145,7 +145,7 @@ mod tests {
             groups.leave(group, None, later(n));
         }
         assert_eq!(groups.join(stranger(1), later(100_000)), punished);
-        // If all numbers are strangers', the one that was left first goes.
+        // If strangers use all numbers, the group that was left first loses its number.
         let all = |n: u16| {
             let [a, b] = n.to_be_bytes();
             Some(Origin::Connected(Network::V4([10, 0, a, b])))

@@ -5,52 +5,52 @@ use std::ops::Bound;
 
 use weir_management::status::{FaceEventKind, FaceNumber, FaceStatus};
 
-/// An Interest for management.
+/// An Interest to management.
 #[derive(Debug)]
 pub(crate) struct ManagementInterest {
-    /// Its bytes, without a link header.
+    /// The packet without a link header.
     pub(crate) wire: bytes::Bytes,
-    /// The face by which it came, as it was then.
+    /// The status of its face at arrival.
     pub(crate) incoming: FaceStatus,
 }
 
-/// A face that is gone.
+/// A closed face.
 #[derive(Debug)]
 pub(crate) struct ClosedFace {
     pub(crate) number: FaceNumber,
-    /// Its error, if it had one.
+    /// The error of the face, if any.
     pub(crate) why: Option<String>,
 }
 
-/// Interests of others than applications with rights that management may answer before packets have their turn. Assumed.
+/// Number of Interests, except those of applications with rights, that management answers before packets have their turn.
+/// Assumed.
 const INTERESTS_A_ROUND: usize = 8;
-/// Bytes that the Interests of a face may take that wait for management, if no other has any. Those of several faces have
-/// each their part. Assumed.
+/// Memory of one face's waiting Interests if no other face has any, bytes. Otherwise the faces share it. Assumed.
 const WAITING_BYTES: usize = 1 << 20;
 
-/// Interests that wait for their turn, in a queue for each face.
+/// Waiting Interests, in one queue for each face.
 #[derive(Debug, Default)]
 struct Waiting {
     faces: BTreeMap<FaceNumber, Queue>,
-    /// The face that had the last turn.
+    /// The face whose Interest was taken last.
     last: FaceNumber,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     interests: VecDeque<ManagementInterest>,
-    /// What they take.
+    /// Size of the waiting Interests.
     bytes: usize,
 }
 
-/// What an Interest takes that waits, bytes: also of a queue that is half empty, as it is when it has just grown.
+/// Memory of a waiting Interest, bytes, in a queue that is half empty, as after its growth.
 fn bytes_of(interest: &ManagementInterest) -> usize {
     let ManagementInterest { wire, incoming } = interest;
     2 * size_of::<ManagementInterest>() + wire.len() + incoming.remote.len() + incoming.local.len()
 }
 
 impl Waiting {
-    /// Puts an Interest behind the others of its face; says whether there was room.
+    /// Appends an Interest to the queue of its face. Returns whether there was room.
     fn push(&mut self, interest: ManagementInterest) -> bool {
         let number = interest.incoming.number;
         let faces = self.faces.len() + usize::from(!self.faces.contains_key(&number));
@@ -64,7 +64,7 @@ impl Waiting {
         has_room
     }
 
-    /// The next Interest of the face whose turn it is.
+    /// The next Interest, of each face in turn.
     fn pop(&mut self) -> Option<ManagementInterest> {
         let others = (Bound::Excluded(self.last), Bound::Unbounded);
         let next = self.faces.range(others).next().or_else(|| self.faces.iter().next());
@@ -79,29 +79,29 @@ impl Waiting {
     }
 }
 
-/// What awaits management, each kind in the order in which it happened.
+/// Pending input of management, each kind in order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    /// Of applications with rights.
+    /// Interests of applications with rights.
     interests: Vec<ManagementInterest>,
-    /// Of all others.
+    /// All other Interests.
     waiting: Waiting,
     notifications: Vec<(FaceEventKind, FaceStatus)>,
     closed: Vec<ClosedFace>,
 }
 
 impl Inbox {
-    /// Whether nothing came since management had its turn.
+    /// Whether nothing is pending.
     pub(crate) fn is_empty(&self) -> bool {
         self.interests.is_empty() && self.notifications.is_empty() && self.closed.is_empty()
     }
 
-    /// Whether Interests wait for their turn.
+    /// Whether Interests without rights are pending.
     pub(super) fn has_waiting(&self) -> bool {
         !self.waiting.faces.is_empty()
     }
 
-    /// Takes an Interest, of an application with rights or of somebody else; says whether there was room.
+    /// Adds an Interest from an application with rights, or from another face. Returns whether there was room.
     pub(super) fn add_interest(
         &mut self,
         wire: bytes::Bytes,
@@ -113,7 +113,7 @@ impl Inbox {
                 self.interests.push(ManagementInterest { wire, incoming });
                 true
             }
-            // In memory of its own: the world's buffer may hold many packets.
+            // Copied, because the shared buffer may contain many packets.
             false => {
                 let wire = bytes::Bytes::copy_from_slice(&wire);
                 self.waiting.push(ManagementInterest { wire, incoming })
@@ -130,19 +130,19 @@ impl Inbox {
         self.closed.push(ClosedFace { number, why });
     }
 
-    /// The Interests that management is to answer in this round.
+    /// The Interests that management answers in this round.
     pub(crate) fn take_interests(&mut self) -> Vec<ManagementInterest> {
         let mut interests = core::mem::take(&mut self.interests);
         interests.extend((0..INTERESTS_A_ROUND).map_while(|_| self.waiting.pop()));
         interests
     }
 
-    /// What happened to faces, for those who subscribe to it.
+    /// Events of faces, for subscribers.
     pub(crate) fn take_notifications(&mut self) -> Vec<(FaceEventKind, FaceStatus)> {
         core::mem::take(&mut self.notifications)
     }
 
-    /// Faces that are gone, whose routes have to go.
+    /// Closed faces whose routes must be removed.
     pub(crate) fn take_closed(&mut self) -> Vec<ClosedFace> {
         core::mem::take(&mut self.closed)
     }
@@ -198,7 +198,7 @@ mod tests {
                 };
                 let taken: usize = inbox.waiting.faces.values().map(taken).sum();
                 assert!((WAITING_BYTES / 4..=WAITING_BYTES).contains(&taken), "{faces} {len}: {taken}");
-                // What they are counted as goes with them.
+                // The counted bytes are released with the Interests.
                 while inbox.has_waiting() {
                     let interests = &inbox.waiting.faces;
                     assert!(interests.values().all(|queue| (queue.bytes == 0) == queue.interests.is_empty()));

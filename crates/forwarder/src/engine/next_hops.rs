@@ -1,8 +1,8 @@
-//! Says in the log which next hops were left because they answer nothing, and which are used again.
+//! Logs which next hops strategies stop using because they do not answer, and which are used again.
 //!
-//! A next hop may come and go every second, and a neighbour may be a next hop of thousands of prefixes. So there are
-//! [`LINES`] lines at once, and then one every [`LINE_EVERY`]. A change that has no line is counted in a later one, and so
-//! are all after it until then; so is one of a next hop that was removed before it could have a line.
+//! A next hop can fail and recover every second, and a neighbour can be the next hop of thousands of prefixes. So the log gets at
+//! most [`LINES`] lines at once, and then one every [`LINE_EVERY`]. A change without a line is counted in a later line, with all
+//! changes in between. So is a change of a next hop that was removed before its line.
 
 use tracing::{info, warn};
 use weir_core::node::{NextHopChange, NextHopNews};
@@ -11,24 +11,24 @@ use weir_core::units::{Span, Time};
 use super::Engine;
 use crate::wire_node::plain;
 
-/// Lines at once. Assumed: the prefixes of a neighbour, most often.
+/// Number of lines at once. Assumed: usually enough for the prefixes of a neighbour.
 const LINES: u64 = 16;
-/// The time in which one more may be written. Assumed: 3000 lines a day, which a log has room for.
+/// Time between two further lines. Assumed: 3000 lines a day are acceptable in a log.
 const LINE_EVERY: Span = Span::from_secs(30);
 
-/// What the log has been told.
+/// State of the log.
 #[derive(Debug, Default)]
 pub(super) struct NextHopLog {
-    /// When there may be [`LINES`] lines at once again.
+    /// The time at which [`LINES`] lines at once are allowed again.
     all_at: Time,
-    /// How many next hops that were left, and how many that are used again.
+    /// Number of logged failures and of logged recoveries.
     told: (u64, u64),
-    /// Whether a change had no line.
+    /// Whether some changes have no line yet.
     is_behind: bool,
 }
 
 impl NextHopLog {
-    /// Whether a change has a line of its own.
+    /// Whether a change gets its own line.
     fn has_line(&mut self, is_left: bool, now: Time) -> bool {
         self.is_behind = self.is_behind || !self.take_line(now);
         if !self.is_behind {
@@ -37,12 +37,12 @@ impl NextHopLog {
         !self.is_behind
     }
 
-    /// These are all changes, and no other one will have a line of its own.
+    /// Notes that all changes up to these counts are logged.
     fn note_all(&mut self, all: (u64, u64)) {
         self.is_behind = self.told != all;
     }
 
-    /// Those of all changes that had no line, if one may be written now for them.
+    /// The counts of all changes without a line, if a line for them may be written now.
     fn rest(&mut self, all: (u64, u64), now: Time) -> Option<(u64, u64)> {
         if !self.is_behind || !self.take_line(now) {
             return None;
@@ -52,7 +52,7 @@ impl NextHopLog {
         Some((all.0 - told.0, all.1 - told.1))
     }
 
-    /// Whether there may be one more line; then it is written.
+    /// Takes one line from the allowance. Returns whether there was one.
     fn take_line(&mut self, now: Time) -> bool {
         let from = self.all_at.max(now);
         let may = from.since(now) <= LINE_EVERY * (LINES - 1);
@@ -64,7 +64,7 @@ impl NextHopLog {
 }
 
 impl Engine {
-    /// Writes down what became of next hops since the last call.
+    /// Logs the changes of next hops since the last call.
     pub(super) fn tell_next_hops(&mut self) {
         while let Some(NextHopChange { prefix, face, news }) = self.node.take_next_hop_change() {
             let face = self.faces.of_core(face).and_then(|slot| self.faces.get(slot));
@@ -76,29 +76,25 @@ impl Engine {
             let (face, remote) = (face.number, &face.remote);
             match news {
                 NextHopNews::Left => {
-                    warn!(%prefix, face, %remote, "left a next hop: it answers nothing, and another one does");
+                    warn!(%prefix, face, %remote, "stopped using a next hop: it does not answer, and another one does");
                 }
                 NextHopNews::Answers => {
-                    info!(%prefix, face, %remote, "a next hop that was left answers again");
+                    info!(%prefix, face, %remote, "a next hop answers again, and is used again");
                 }
                 NextHopNews::IsOnly => {
-                    info!(%prefix, face, %remote, "a next hop that was left is used again: there is no other one");
+                    info!(%prefix, face, %remote, "a next hop that does not answer is used again: there is no other one");
                 }
             }
         }
         self.next_hop_log.note_all(self.node.core().next_hops_left_and_back());
     }
 
-    /// Writes one line for all changes of next hops that had none.
+    /// Logs one line for all changes of next hops without a line.
     pub(super) fn tell_other_next_hops(&mut self) {
         self.tell_next_hops();
         let all = self.node.core().next_hops_left_and_back();
         if let Some((left, back)) = self.next_hop_log.rest(all, self.now) {
-            warn!(
-                left,
-                back,
-                "more next hops were left or are used again: `weir route list --fib` shows which are silent"
-            );
+            warn!(left, back, "further changes of next hops: `weir route list --fib` shows which are silent");
         }
     }
 }

@@ -9,17 +9,17 @@ use weir_packet::{LpPacket, ServiceClass};
 use crate::capture::{Capture, Direction};
 use crate::metrics::{ByClass, Delays};
 
-/// Counters that belong to no open face, and the capture.
+/// Counters that do not belong to an open face, and the capture.
 pub(super) struct Observation {
-    /// When the clock of the engine was zero, ns since 1970.
+    /// Time of the engine's clock zero, ns since 1970.
     start_unix_ns: u64,
-    /// Counters of faces that are gone, and of datagrams that made none.
+    /// Counters of closed faces, and of datagrams without a face.
     closed: FaceCounters,
-    /// In the order of [`DropReason::ALL`]; Data, and all other packets.
+    /// Drops in the order of [`DropReason::ALL`]: Data, and all other packets.
     drops: [[u64; 2]; DropReason::ALL.len()],
-    /// How long packets were queued in front of faces with a rate, by service class.
+    /// Queueing delays of faces with a rate, by service class.
     delays: [Delays; ServiceClass::ALL.len()],
-    /// What each service class sent and lost, on all faces.
+    /// Counters by service class of all faces.
     classes: ByClass,
     capture: Option<Box<Capture>>,
 }
@@ -60,17 +60,17 @@ impl Observation {
         self.delays[class as usize].add(queued);
     }
 
-    /// A datagram of a stranger carried no packet, so that it has no face to be counted at.
+    /// Counts a stranger's datagram without a packet, which creates no face.
     pub(super) fn count_malformed(&mut self) {
         self.closed.in_malformed += 1;
     }
 
-    /// What a face that is closed has counted stays in the totals.
+    /// Adds the counters of a closed face to the totals.
     pub(super) fn keep(&mut self, counters: FaceCounters) {
         self.closed = self.closed + counters;
     }
 
-    /// Sums over the faces that are gone and these.
+    /// The sum over closed faces and these open ones.
     pub(super) fn totals(&self, open: impl Iterator<Item = FaceCounters>) -> FaceCounters {
         open.fold(self.closed, |total, counters| total + counters)
     }
@@ -79,7 +79,7 @@ impl Observation {
         self.drops
     }
 
-    /// Queueing delays of the classes that had a packet.
+    /// Queueing delays of the classes with packets.
     pub(super) fn delays(&self) -> Vec<(ServiceClass, Delays)> {
         let each = ServiceClass::ALL.into_iter().zip(self.delays);
         each.filter(|(_, delays)| delays.count() > 0).collect()
@@ -101,7 +101,7 @@ impl Observation {
         }
     }
 
-    /// Faces are the interfaces of the capture's file.
+    /// Notes a new or closed face: faces are the interfaces of the capture file.
     pub(super) fn face_event(&mut self, kind: FaceEventKind, face: &FaceStatus) {
         let Some(capture) = &mut self.capture else { return };
         match kind {
@@ -111,12 +111,12 @@ impl Observation {
         }
     }
 
-    /// Errors of the capture's file.
+    /// Number of errors of the capture file.
     pub(super) fn file_errors(&self) -> u64 {
         self.capture.as_ref().map_or(0, |capture| capture.counters().errors)
     }
 
-    /// Writes what of the capture is kept in memory.
+    /// Writes the buffered part of the capture.
     pub(super) fn flush(&mut self) {
         if let Some(capture) = &mut self.capture {
             capture.flush();

@@ -20,43 +20,44 @@ use super::observation::Observation;
 use crate::control::Owner;
 use crate::face::{Channel, Face, FaceSlot, UdpPeer};
 
-/// What the incomplete packets of a face may take whatever those of others do, bytes: more than one of the largest.
+/// Memory that every face may use for incomplete packets, whatever other faces use, bytes: more than one packet of the largest
+/// size.
 const ROOM_OF_ONE: u64 = 16 << 10;
 
-/// Frames that wait for acknowledgements may take one part in so many of what a face may have in front of its socket. They do not
-/// stop other packets.
+/// Frames that wait for acknowledgements may use one part in this many of a face's share of the send buffers. They do not stop
+/// other packets.
 const KEPT: u64 = 2;
 
-/// Reused between packets.
+/// Buffers that are reused between packets.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     packet: Vec<u8>,
     frame: Vec<u8>,
 }
 
-/// Parts of packets that are at least so long leave by UDP from where they are, others are copied. Assumed: to copy less costs no
-/// more than to hold the packet until the batch is sent.
+/// Parts of packets of at least this length are sent by UDP without a copy; others are copied. Assumed: copying a shorter part
+/// costs no more than holding the packet until the batch is sent.
 const LEAST_SHARED: usize = 2048;
 
-/// What takes the frames of one packet: a face's channel, with the capture beside it.
+/// Writes the frames of one packet to a face's channel and to the capture.
 struct FrameWriter<'a> {
-    /// The packet, if its bytes leave as they are.
+    /// The packet, if its bytes can be sent without a copy.
     packet: Option<&'a Bytes>,
     channel: &'a mut Channel,
     buffer: &'a mut Vec<u8>,
     observation: &'a mut Observation,
     now: Time,
     face: FaceNumber,
-    /// Bytes that the channel took.
+    /// Bytes that the channel accepted.
     bytes: u64,
-    /// Whether it had no room for a frame.
+    /// Whether the channel had no room for a frame.
     is_full: bool,
-    /// Whether a frame is longer than it carries.
+    /// Whether a frame is longer than the channel carries.
     is_too_long: bool,
     failure: Option<io::Error>,
 }
 
-/// The bytes of a frame's fragment as a part of the packet's, if it is long.
+/// A frame's fragment as a part of the packet's bytes, if it is long.
 #[inline]
 fn shared_part(packet: Option<&Bytes>, frame: &LpPacket<'_>) -> Option<Bytes> {
     let fragment = frame.fragment.filter(|fragment| fragment.len() >= LEAST_SHARED)?;
@@ -107,7 +108,7 @@ impl<'a> FrameWriter<'a> {
 }
 
 impl Engine {
-    /// A frame came by a face.
+    /// Handles a frame that arrived on a face.
     #[inline]
     pub(super) fn receive(&mut self, slot: FaceSlot, peer: u64, frame: &[u8]) {
         let Some((face, numbers)) = self.faces.get_mut_and_numbers(slot) else { return };
@@ -120,13 +121,13 @@ impl Engine {
         link.limit_fragments(room as usize);
         let mut malformed = 0;
         let taken = link.receive(now, peer, frame, &mut |header, packet| {
-            // Whose Interest one of several neighbours means, nobody can say; NFD has it so too.
+            // A Nack from a group is ambiguous: it does not say which neighbour's Interest it answers. NFD ignores it too.
             if header.nack().is_some() && *link_type != LinkType::PointToPoint {
                 malformed += 1;
                 return;
             }
             let mut header = trusted(*header, *local_fields);
-            // From here on it is what the core calls the face; one that does not exist stays one.
+            // From here on it is the core's number of the face. A face that does not exist remains one.
             let chosen = |number| numbers.core(number).map_or(u64::MAX, |core| u64::from(core.0));
             header.set_next_hop_face_id(header.next_hop_face_id().map(chosen));
             match node.receive(now, *core, &header, packet) {
@@ -141,8 +142,8 @@ impl Engine {
         self.note_deadline(slot);
     }
 
-    /// The face of a UDP peer, made if it is new and sends a packet; `None` if it does not, or if there are
-    /// too many.
+    /// The face of a UDP peer, which is created if the peer is new and sends a packet. Returns `None` if it sends none, or if
+    /// there are too many faces.
     pub(super) fn udp_face(
         &mut self,
         socket: usize,
@@ -154,7 +155,7 @@ impl Engine {
         if known.is_some() {
             return known;
         }
-        // Nothing can be sent to port 0.
+        // Port 0 cannot receive answers.
         if !carries_packet(frame) || source.from.port() == 0 {
             self.observation.count_malformed();
             return None;
@@ -162,14 +163,14 @@ impl Engine {
         self.add_udp_peer(socket, local, source)
     }
 
-    /// Gives a packet of management's to the core.
+    /// Passes a packet of management to the core.
     pub fn inject(&mut self, packet: &[u8]) {
         let taken = self.node.receive(self.now, self.management, &LpHeader::NONE, packet);
         debug_assert!(taken.is_ok(), "{taken:?}");
         self.perform();
     }
 
-    /// Does what the core wants done.
+    /// Performs the core's actions.
     pub(crate) fn perform(&mut self) {
         loop {
             let actions = self.node.take_actions();
@@ -197,7 +198,7 @@ impl Engine {
         }
     }
 
-    /// A packet is dropped, on its way out by this face or where it arrived.
+    /// Counts a dropped packet, at its outgoing face or at the face where it arrived.
     fn count_drop(&mut self, core: FaceId, packet: PacketId, reason: DropReason) {
         let dropped = self.node.packet(packet);
         self.observation.count_drop(reason, dropped.flow.class, dropped.is_data());
@@ -207,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// A packet was queued for so long: counts where a face has a rate, others queue nothing.
+    /// Counts the queueing delay of a packet, if the face has a rate. Other faces have no queue.
     #[inline]
     fn note_delay(&mut self, core: FaceId, id: PacketId, waited: Span) {
         let slot = self.faces.of_core(core);
@@ -268,8 +269,8 @@ impl Engine {
         self.note_sent(slot, failure);
     }
 
-    /// Whether so many bytes more may wait in front of a face's socket. If they may not, what waits there leaves first, as far
-    /// as the socket takes it: so a peer that reads gets a packet whatever others keep.
+    /// Whether a face may buffer this many bytes more. If not, its buffered frames are sent first, as far as the socket accepts
+    /// them. So a peer that reads gets its packets whatever others leave unread.
     #[inline]
     fn has_memory(&mut self, slot: FaceSlot, bytes: u32) -> bool {
         let is_admitted = |engine: &Engine| {
@@ -283,7 +284,7 @@ impl Engine {
         }
     }
 
-    /// Frames were given to a face: they leave at the end of the round, or its socket has failed.
+    /// Notes that frames were passed to a face: they leave at the end of the round, or its socket has failed.
     #[inline]
     fn note_sent(&mut self, slot: FaceSlot, failure: Option<io::Error>) {
         self.note_unsent_bytes(slot);
@@ -310,7 +311,7 @@ impl Engine {
         }
     }
 
-    /// Writes what has gathered in front of sockets.
+    /// Sends the buffered frames of all faces.
     pub(super) fn send_batches(&mut self) {
         for slot in self.round.take_unsent() {
             if let Some(face) = self.faces.get_mut(slot) {
@@ -320,7 +321,7 @@ impl Engine {
         }
     }
 
-    /// The same for one face.
+    /// Sends the buffered frames of one face.
     fn send_batch(&mut self, slot: FaceSlot) {
         let Some(face) = self.faces.get_mut(slot) else { return };
         match &mut face.channel {
@@ -341,7 +342,7 @@ impl Engine {
         self.note_unsent_bytes(slot);
     }
 
-    /// Sends what the link service of a face has to send by now: acknowledgements, and frames that were lost.
+    /// Sends the due frames of a face's link service: acknowledgements and retransmissions.
     pub(super) fn run_link(&mut self, slot: FaceSlot) {
         let Some(face) = self.faces.get_mut(slot) else { return };
         let Face { number, link, channel, counters, .. } = face;
@@ -354,7 +355,7 @@ impl Engine {
     }
 }
 
-/// Whether a frame carries a packet, or a piece of one.
+/// Whether a frame carries a packet or a fragment.
 fn carries_packet(frame: &[u8]) -> bool {
     let Ok(LpPacket { link, fragment: Some(packet), .. }) = LpPacket::decode(frame) else { return false };
     link.is_piece() || Interest::decode(packet).is_ok() || Data::decode(packet).is_ok()

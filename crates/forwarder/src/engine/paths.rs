@@ -1,10 +1,11 @@
-//! The largest frames that the paths of datagrams carry.
+//! The largest frames that the paths of datagrams carry (path MTU).
 //!
-//! The host knows the MTU of a path by the route's network interface and by what routers say of it, and refuses what is
-//! longer. It is asked for when a face is made, when it refuses a frame, and now and then, because a path's MTU also grows.
-//! What was refused is lost, as on any link; the next packets go in frames that fit.
+//! The host derives a path's MTU from the route's interface and from routers' messages, and refuses longer datagrams. The engine
+//! queries it when a face is created, when the host refuses a frame, and periodically, because it can also grow. A refused frame
+//! is lost, as on any link; the next packets use frames that fit.
 //!
-//! What routers say can be forged. So frames are never shorter than [`BASE_MTU`] for it; where less fits, IP may split them.
+//! Routers' messages can be forged. So frames never become shorter than [`BASE_MTU`] because of them; on smaller paths IP may
+//! split them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -18,23 +19,21 @@ use super::Engine;
 use super::sockets::udp_uri;
 use crate::face::{Channel, FaceSlot, UdpPeer};
 
-/// The largest packet: where the path carries it whole, nothing is split.
+/// The largest packet: a path that carries it needs no fragments.
 pub(super) const LARGEST_FRAME: usize = MAX_PACKET_SIZE;
-/// The largest frame where the host knows no path: with the headers of UDP and IP less than an Ethernet with the usual
-/// tunnels carries.
+/// The largest frame without a known path. With UDP and IP headers it fits an Ethernet with the usual tunnels.
 const UNKNOWN_MTU: usize = 1400;
-/// Frames are no shorter, whatever the host says of the path: BASE_PLPMTU (RFC 8899, 5.1.2), which nearly all paths carry.
+/// Frames never become shorter, whatever the host reports: BASE_PLPMTU (RFC 8899, 5.1.2), which nearly all paths carry.
 const BASE_MTU: usize = 1200;
-/// Faces of which one sweep asks: each costs four system calls.
+/// Number of faces whose paths one sweep queries: each costs four system calls.
 const ASKED_A_SWEEP: usize = 64;
 
-/// What is known of the MTU of the path to a UDP peer, in bytes of frames.
+/// The MTU of the path to a UDP peer, in bytes of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathMtu {
-    /// What the host says that the path carries; `None`: it knows no path.
+    /// The host's value; `None`: no path is known.
     said: Option<usize>,
-    /// What it carries at most, if the host has refused what fits what it says: then frames take another path than the one
-    /// that it was asked for.
+    /// A lower limit, if the host refused a frame that fits its value: then frames take another path than the one queried.
     most: usize,
 }
 
@@ -43,39 +42,39 @@ impl PathMtu {
         PathMtu { said, most: usize::MAX }
     }
 
-    /// IP need not split frames up to this one.
+    /// The largest frame that IP need not split.
     pub(super) fn whole(&self) -> usize {
         self.said.unwrap_or(UNKNOWN_MTU).min(self.most)
     }
 
-    /// The largest frame that is sent, unless another is asked for.
+    /// The largest frame that is sent, unless an MTU is configured.
     pub(super) fn frame(&self) -> usize {
         self.whole().clamp(BASE_MTU, LARGEST_FRAME)
     }
 
-    /// What the host says now. A change ends what was concluded from refused frames.
+    /// Stores the host's value. A new value ends conclusions from refused frames.
     fn hear(&mut self, said: Option<usize>) {
         if said != self.said {
             *self = PathMtu::new(said);
         }
     }
 
-    /// The host has refused a frame of so many bytes. Where it says that such a frame fits, the next that may fit is taken,
-    /// and in the end IP may split all of them.
+    /// Notes that the host refused a frame of this length. If the host's value allows it, the next smaller candidate is tried; in
+    /// the end IP may split all frames.
     fn refuse(&mut self, len: usize) {
         if len <= self.whole() {
             self.most = [UNKNOWN_MTU, BASE_MTU].into_iter().find(|mtu| *mtu < len).unwrap_or(0);
         }
     }
 
-    /// Whether the host has refused what fits what it says.
+    /// Whether the host refused a frame that fits its value.
     fn is_in_doubt(&self) -> bool {
         self.most < usize::MAX
     }
 }
 
-/// What the host says of the path to a peer. If it has lost the address of ours that the peer knows, the route chooses another from
-/// now on.
+/// Queries the host for the path to a peer. If the host has lost our address that the peer knows, the route selects another
+/// address from now on.
 fn ask_for_path(outside: &dyn Outside, udp: &mut UdpPeer) -> Option<usize> {
     let said = outside.path_mtu(udp.local, udp.peer);
     if said.is_some() || udp.from.is_none() {
@@ -94,7 +93,7 @@ fn ask_for_path(outside: &dyn Outside, udp: &mut UdpPeer) -> Option<usize> {
 }
 
 impl Engine {
-    /// A peer on a UDP socket that is bound to `local`; `from`: our address that it knows, where the socket has several.
+    /// A peer on a UDP socket bound to `local`. `from`: our address that the peer knows, if the socket has several.
     pub(super) fn udp_peer(
         &self,
         socket: usize,
@@ -112,8 +111,7 @@ impl Engine {
         udp
     }
 
-    /// Asks for the MTU of a face's path again; frames that it sends from now on fit. `refused`: the bytes of a datagram that
-    /// the host did not take.
+    /// Queries the MTU of a face's path again, so that further frames fit. `refused`: the length of a refused datagram, bytes.
     fn follow_path(&mut self, slot: FaceSlot, refused: Option<usize>) {
         let first_sequence = self.first_sequence();
         let Some(face) = self.faces.get_mut(slot) else { return };
@@ -161,14 +159,14 @@ impl Engine {
         }
     }
 
-    /// Asks for the MTU of the paths on which a frame was refused.
+    /// Queries the MTU of the paths on which a frame was refused.
     pub(super) fn follow_links(&mut self) {
         for (slot, refused) in self.round.take_too_long() {
             self.follow_path(slot, refused);
         }
     }
 
-    /// Asks for the MTU of some paths, and of others next time.
+    /// Queries the MTU of some paths; the next call continues with others.
     pub(super) fn follow_paths(&mut self) {
         let may_change = |slot: &FaceSlot| {
             self.faces.get(*slot).is_some_and(|face| match &face.channel {
@@ -217,7 +215,7 @@ mod tests {
             assert!(path.is_in_doubt());
         }
         path.hear(Some(1300));
-        assert_eq!(path, PathMtu::new(Some(1300)), "the host says something else: it is believed again");
+        assert_eq!(path, PathMtu::new(Some(1300)), "a new value of the host is accepted again");
         path.refuse(1250);
         assert_eq!(path.whole(), 1200);
         let mut short = PathMtu::new(Some(1000));

@@ -12,12 +12,12 @@ use crate::face::{Face, FaceSlot};
 pub(super) struct Round {
     /// Faces with frames to send at the end.
     unsent: Vec<FaceSlot>,
-    /// Sockets that may have more to read: they go on in the next round.
+    /// Sockets that may have more to read in the next round.
     unread: BTreeSet<Token>,
-    /// Faces that were given frames longer than their links carry, and the bytes of the shortest such datagram; a face may be
-    /// in here more than once.
+    /// Faces with frames that their links refused as too long, and the bytes of the shortest such datagram. A face can occur more
+    /// than once.
     too_long: Vec<(FaceSlot, Option<usize>)>,
-    /// Faces whose sockets failed, and why; a face may be in here more than once.
+    /// Faces with failed sockets, and the errors. A face can occur more than once.
     failed: Vec<(FaceSlot, io::Error)>,
 }
 
@@ -34,7 +34,7 @@ impl Round {
         core::mem::take(&mut self.unread)
     }
 
-    /// A face has frames to send; it is noted once.
+    /// Notes once that a face has frames to send.
     #[inline]
     pub(super) fn note_unsent(&mut self, slot: FaceSlot, face: &mut Face) {
         if !core::mem::replace(&mut face.is_unsent, true) {
@@ -62,7 +62,7 @@ impl Round {
         self.failed.pop()
     }
 
-    /// A face is closed: what failed of it, or was too long for it, is not the next one's in its slot.
+    /// Forgets the notes on a closed face, so that they do not affect the next face in its slot.
     pub(super) fn forget(&mut self, slot: FaceSlot) {
         self.too_long.retain(|(too_long, _)| *too_long != slot);
         self.failed.retain(|(failed, _)| *failed != slot);

@@ -12,24 +12,24 @@ use weir_net::uri::{Endpoint, FaceUri};
 use crate::control::ControlError;
 use crate::face::FaceSlot;
 
-/// The engine's tokens are from this number on.
+/// The first token of the engine.
 pub(crate) const FIRST_TOKEN: usize = 1 << 16;
 const FIRST_LISTENER: usize = 1 << 17;
 const FIRST_FACE: usize = 1 << 20;
 
-/// What an event of the loop is about.
+/// The source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventSource {
     /// A UDP socket, by its index.
     Udp(usize),
     /// A listener, by its index.
     Listener(usize),
-    /// A face with a socket of its own.
+    /// A face with its own socket.
     Face(FaceSlot),
 }
 
 impl EventSource {
-    /// `None`: the token is not the engine's.
+    /// The source of a token; `None` if the token is not the engine's.
     pub(super) fn of(token: Token) -> Option<EventSource> {
         match token.0 {
             at if at >= FIRST_FACE => Some(EventSource::Face((at - FIRST_FACE) as FaceSlot)),
@@ -56,10 +56,10 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Listens for connections from now on; says where, as a face URI.
+    /// Begins to listen for connections. Returns the address as a face URI.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub(crate) fn listen(&mut self, outside: &mut dyn Outside, at: Place<'_>) -> io::Result<&str> {
         let token = EventSource::Listener(self.listeners.len()).token();
         let listener = outside.listen(at, token)?;
@@ -67,14 +67,14 @@ impl Sockets {
         Ok(self.listener_uri(self.listeners.len() - 1))
     }
 
-    /// Has a listener of a test; its token.
+    /// Adds a test's listener. Returns its token.
     #[cfg(test)]
     pub(super) fn add_listener(&mut self, listener: Box<dyn Listener>) -> Token {
         self.listeners.push(listener);
         EventSource::Listener(self.listeners.len() - 1).token()
     }
 
-    /// The next peer that has connected to a listener, if there is one more.
+    /// The next peer that connected to a listener, if any.
     pub(super) fn accept(&mut self, listener: usize) -> io::Result<Option<Box<dyn Transport>>> {
         self.listeners[listener].accept()
     }
@@ -83,10 +83,10 @@ impl Sockets {
         self.listeners[listener].uri()
     }
 
-    /// Binds a UDP socket; its index. It keeps `kernel_buffer` bytes in the kernel each way.
+    /// Binds a UDP socket with `kernel_buffer` bytes in the kernel in each direction. Returns its index.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub(crate) fn bind_udp(
         &mut self,
         outside: &mut dyn Outside,
@@ -99,8 +99,8 @@ impl Sockets {
         Ok(at)
     }
 
-    /// The UDP socket that reaches a peer from `local`, a face URI: one that listens, or one for all that we connect
-    /// to ourselves, which is bound if it is not there yet.
+    /// The UDP socket that reaches a peer from `local`, a face URI: a listening one, or the shared socket of outgoing faces,
+    /// which is bound at first use.
     pub(super) fn udp_towards(
         &mut self,
         outside: &mut dyn Outside,
@@ -119,7 +119,7 @@ impl Sockets {
         bound.map_err(|error| ControlError::Failed(format!("{local}: {error}")))
     }
 
-    /// A socket that is bound and reaches a peer.
+    /// A bound socket that reaches a peer.
     fn bound_towards(&self, outside: &dyn Outside, peer: SocketAddr, local: Option<&str>) -> Option<usize> {
         let reaches = |socket: &dyn Datagrams| {
             let ours = socket.local();
@@ -127,7 +127,7 @@ impl Sockets {
             let may = ours.ip().is_unspecified() || ours.ip().is_loopback() == peer.ip().is_loopback();
             is_named && may && ours.is_ipv4() == peer.is_ipv4()
         };
-        // Of several, the one with the address that we have towards the peer: it answers to that.
+        // Of several sockets, the one with our address towards the peer, because the peer sends to that address.
         let here = outside.address_towards(peer);
         let is_on_the_way = |socket: &dyn Datagrams| {
             let ip = socket.local().ip();
@@ -147,8 +147,8 @@ impl Sockets {
         self.udp[at].local()
     }
 
-    /// Sends a batch of frames; what of them the operating system refused. While the sockets are [taken](Self::take_udp),
-    /// the frames stay in the batch.
+    /// Sends a batch of frames. Returns the frames that the operating system refused. While the sockets are
+    /// [taken](Self::take_udp), the frames stay in the batch.
     pub(super) fn send_udp(
         &mut self,
         at: usize,
@@ -159,17 +159,17 @@ impl Sockets {
         self.udp.get_mut(at).map_or_else(Refused::default, |socket| socket.send(batch, to, from))
     }
 
-    /// Datagrams that found no room in the receive buffers of the UDP sockets.
+    /// Number of datagrams lost because a receive buffer of a UDP socket was full.
     pub(super) fn dropped(&self) -> u64 {
         self.udp.iter().map(|socket| socket.dropped()).sum()
     }
 
-    /// The UDP sockets, apart from the rest: what comes in may make faces meanwhile.
+    /// Takes the UDP sockets, because received packets can create faces meanwhile.
     pub(super) fn take_udp(&mut self) -> Vec<Box<dyn Datagrams>> {
         core::mem::take(&mut self.udp)
     }
 
-    /// Puts back what [`Sockets::take_udp`] took.
+    /// Puts back the sockets from [`Sockets::take_udp`].
     pub(super) fn restore_udp(&mut self, sockets: Vec<Box<dyn Datagrams>>) {
         self.udp = sockets;
     }
@@ -179,7 +179,7 @@ impl Sockets {
         self.udp.iter().map(|socket| socket.local()).collect()
     }
 
-    /// Face URIs of what listens for new faces.
+    /// Face URIs of the listeners.
     pub(super) fn uris(&self) -> Vec<String> {
         let udp = self.udp.iter().map(|socket| udp_uri(socket.local()));
         udp.chain(self.listeners.iter().map(|listener| listener.uri().to_owned())).collect()
@@ -191,7 +191,7 @@ pub(super) fn udp_uri(address: SocketAddr) -> String {
     FaceUri::Udp(Endpoint::from(address)).to_string()
 }
 
-/// The address that a face URI of UDP gives.
+/// The address in a UDP face URI.
 fn udp_address(local: &str) -> Result<SocketAddr, ControlError> {
     match local.parse::<FaceUri>() {
         Ok(FaceUri::Udp(end)) => end.socket_addr().map_err(|error| ControlError::BadUri(error.to_string())),
@@ -199,7 +199,7 @@ fn udp_address(local: &str) -> Result<SocketAddr, ControlError> {
     }
 }
 
-/// Any address of ours and any port, of the version of a peer's.
+/// The unspecified address and port 0, of the peer's IP version.
 fn any_address(peer: SocketAddr) -> SocketAddr {
     if peer.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() }
 }

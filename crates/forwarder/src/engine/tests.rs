@@ -1,4 +1,4 @@
-//! The engine between scripted sockets.
+//! Tests of the engine with scripted sockets.
 
 mod next_hops;
 
@@ -29,18 +29,18 @@ use weir_net::transport::{Listener, Peer, Sent, Transport, Uris};
 use weir_net::uri::FaceUri;
 use weir_net::user::{Rights, User};
 
-/// What a scripted socket is to do, and what it was given.
+/// The behaviour of a scripted socket, and the frames written to it.
 struct Script {
     incoming: VecDeque<Vec<u8>>,
     sent: Vec<Vec<u8>>,
     link_type: LinkType,
     scope: FaceScope,
     user: Option<User>,
-    /// Nothing can be sent.
+    /// Sending fails.
     fails: bool,
     /// The peer does not read.
     is_stuck: bool,
-    /// The transport answers each frame by itself, as WebSocket does a ping.
+    /// The transport answers each frame, as WebSocket answers a ping.
     answers: bool,
     is_connected: bool,
 }
@@ -147,7 +147,7 @@ fn add(engine: &mut Engine, script: Script) -> (FaceSlot, Rc<RefCell<Script>>) {
     (slot, script)
 }
 
-/// A frame comes, and what follows from it is done.
+/// Delivers a frame, and runs all actions that follow.
 fn come(engine: &mut Engine, slot: FaceSlot, script: &Rc<RefCell<Script>>, frame: Vec<u8>) {
     script.borrow_mut().incoming.push_back(frame);
     engine.ready(EventSource::Face(slot).token());
@@ -179,7 +179,7 @@ fn a_full_table_of_strategies_takes_another_one_for_a_prefix_that_is_in_it() {
     let mut engine = engine("");
     let strategy = engine.strategies()[0].strategy.clone();
     let most = engine.limits.fib_entries;
-    // One is that of the empty prefix.
+    // One entry is that of the empty prefix.
     for number in 1..most {
         engine.set_strategy(&name(&format!("/{number}")), &strategy).unwrap();
     }
@@ -199,7 +199,7 @@ fn nacks_neither_come_nor_go_on_links_with_several_neighbours() {
         let (group, heard) = add(&mut engine, Script { link_type, ..Script::default() });
         let hop = face(&engine, group).number;
         engine.add_next_hop(&name("/a"), hop, 0).unwrap();
-        // One of the group says that it has no route: another may have the Data.
+        // One member of the group has no route, but another may have the Data.
         let asked = interest("/a/1", 1);
         come(&mut engine, consumer, &asks, asked.clone());
         assert_eq!(heard.borrow().sent.len(), 1);
@@ -207,7 +207,7 @@ fn nacks_neither_come_nor_go_on_links_with_several_neighbours() {
         assert_eq!(asks.borrow().sent.iter().any(|frame| is_nack(frame)), passes);
         let counters = face(&engine, group).counters;
         assert_eq!((counters.in_nacks, counters.in_malformed), if passes { (1, 0) } else { (0, 1) });
-        // Nor does the group hear that we have none.
+        // The group gets no Nack from us either.
         come(&mut engine, group, &heard, interest("/b/1", 2));
         assert_eq!(heard.borrow().sent.iter().any(|frame| is_nack(frame)), passes);
         let counters = face(&engine, group).counters;
@@ -227,7 +227,7 @@ fn what_the_queue_of_a_face_drops_is_counted_at_the_face_and_what_is_refused_is_
     }
     // One leaves and one waits.
     assert_eq!(face(&engine, producer).counters.out_dropped, 2);
-    // Unsolicited: nothing was to leave by this face.
+    // Unsolicited Data: no Interest left by this face.
     let (name, info) = (name("/a/9"), SignatureInfo::new(SignatureType::DigestSha256));
     come(&mut engine, consumer, &asks, Data::new(name.view(), b"", info).to_vec());
     assert_eq!(face(&engine, consumer).counters.out_dropped, 0);
@@ -243,7 +243,7 @@ fn what_is_due_soon_after_a_round_waits_for_more_and_what_is_due_later_does_not(
     for nonce in 1..=2 {
         come(&mut engine, consumer, &asks, interest(&format!("/a/{nonce}"), nonce));
     }
-    // The second one leaves when the first is out.
+    // The second one leaves after the first.
     let due = engine.node.next_deadline();
     for (before, late) in [(1000, 0), (51, 0), (50, 0), (30, 20), (1, 49)].map(|(a, b)| (us(a), us(b))) {
         engine.clock = due - before;
@@ -300,7 +300,7 @@ fn what_becomes_due_during_a_round_leaves_at_its_end() {
     assert_eq!(asked.borrow().sent.len(), 2);
 }
 
-/// A datagram from an address of somebody else's.
+/// A datagram from a stranger's address.
 fn datagram(engine: &mut Engine, host: u8, frame: &[u8]) -> Option<FaceSlot> {
     let source = Source { from: ([192, 0, 2, host], 6363).into(), to: None };
     let slot = engine.udp_face(0, ([192, 0, 2, 1], 6363).into(), source, frame);
@@ -311,7 +311,7 @@ fn datagram(engine: &mut Engine, host: u8, frame: &[u8]) -> Option<FaceSlot> {
     slot
 }
 
-/// The class in which an Interest that names EF leaves, and whether what only routers say leaves with it.
+/// The class of the forwarded Interest of an Interest in EF, and whether it keeps signals that only routers set.
 fn believed(engine: &mut Engine, slot: FaceSlot, nonce: u32) -> (ServiceClass, bool) {
     let (upstream, sent) = add(engine, Script::default());
     let hop = face(engine, upstream).number;
@@ -339,7 +339,7 @@ fn a_neighbour_that_sends_every_signal_keeps_out_none_of_the_nodes_own() {
     let (upstream, sent) = add(&mut engine, Script::default());
     let hop = face(&engine, upstream).number;
     engine.add_next_hop(&name("/full"), hop, 0).unwrap();
-    // An LpPacket with a byte of each signal, and an Interest: encoding has no room for so many.
+    // An LpPacket with a byte of each signal, and an Interest: the encoder has no room for so many.
     let interest = interest("/full", 1);
     let fields = types().flat_map(|typ| [0xFD, (typ >> 8) as u8, typ as u8, 1, 0]);
     let value: Vec<u8> = fields.chain([80, interest.len() as u8]).chain(interest).collect();
@@ -384,7 +384,7 @@ fn neighbours_of_the_file_and_applications_with_rights_are_believed_and_others_a
     let neighbour: FaceUri = "udp4://192.0.2.77:6363".parse().unwrap();
     let slot = engine.open(&neighbour, None, FacePersistency::Permanent, options, false, None).unwrap();
     assert_eq!(believed(&mut engine, slot, 12), yes);
-    // The file now has a peer that spoke first.
+    // The file now contains a peer that sent packets before.
     let number = face(&engine, peer).number;
     engine.change_options(number, FacePersistency::Permanent, &options);
     assert_eq!(believed(&mut engine, peer, 13), yes);
@@ -426,7 +426,7 @@ fn peers_of_a_network_of_the_file_get_frames_as_long_as_it_says() {
     let [inside, outside] =
         [9, 12].map(|host| datagram(&mut engine, host, &interest("/a", host.into())).unwrap());
     assert_eq!([inside, outside].map(|slot| face(&engine, slot).mtu()), [Some(8800), Some(1300)]);
-    // Faces that are asked for have a key of their own.
+    // Requested faces have their own key.
     let options = engine.config.options(crate::config::FaceKind::Udp);
     let neighbour: FaceUri = "udp4://192.0.2.10:6363".parse().unwrap();
     let slot = engine.open(&neighbour, None, FacePersistency::Permanent, options, false, None).unwrap();
@@ -472,11 +472,11 @@ fn strangers_neither_lock_others_out_nor_each_other() {
     engine.now = at(0);
     let made = (1..=20).filter(|host| datagram(&mut engine, *host, &interest("/a", 1)).is_some()).count();
     assert_eq!((made, engine.faces.len()), (13, 14), "management has a face too");
-    // This host's have the rest, and a neighbour that is asked for.
+    // The rest is for applications of this host, and for a requested neighbour.
     engine.now = at(1);
     let (slot, _) = add(&mut engine, Script { scope: FaceScope::Local, ..Script::default() });
     assert_eq!(face(&engine, slot).scope, FaceScope::Local);
-    // Who speaks stays; who has been silent for long makes room.
+    // An active peer stays; a peer that has been silent for long is replaced.
     engine.now = at(3);
     let first = datagram(&mut engine, 1, &interest("/a", 2)).expect("it has a face");
     let number = face(&engine, first).number;
@@ -497,7 +497,7 @@ fn connections_of_one_address_that_say_nothing_shut_nobody_out() {
     assert_eq!(engine.faces.len(), none + 4, "a quarter is for one origin");
     let made = (1..=8).filter(|host| datagram(&mut engine, *host, &interest("/a", 1)).is_some()).count();
     assert_eq!(made, 8, "others have theirs");
-    // Who comes later from that address takes the place of one that came before.
+    // A later peer from that address replaces an earlier one.
     engine.now = Time::ZERO + Span::from_secs(100);
     let numbers =
         |engine: &Engine| -> Vec<FaceNumber> { engine.faces.iter().map(|(_, face)| face.number).collect() };
@@ -532,7 +532,7 @@ fn applications_without_rights_shut_nobody_out() {
     let (connections, from, why) = engine.refused.take().expect("some were refused");
     assert_eq!((connections, from.unwrap().to_string().as_str()), (2, "user 5"));
     assert_eq!(why, "applications without rights may have 16 of 32 faces");
-    // Neighbours have a quarter of the rest, and who has rights all that is left.
+    // Neighbours may have a quarter of the rest, and applications with rights all that is left.
     let made = (1..=30).filter(|host| datagram(&mut engine, *host, &interest("/a", 1)).is_some()).count();
     assert_eq!(made, 32 - 32 / 8 - 16 - none);
     let rights = Some(User { uid: 0, gid: 0 });
@@ -749,7 +749,7 @@ fn a_group_has_no_link_reliability() {
             |result| matches!(result, Err(ControlError::BadProperties(why)) if why.contains("group"));
         assert_eq!(is_group(engine.update_face(number, &change)), !may);
         assert_eq!(face(&engine, slot).link.options().repair == Repair::On, may);
-        // The options of its kind may have it, for the kind's faces with one peer.
+        // The options of the kind may enable it, for the kind's faces with one peer.
         let options = crate::config::FaceOptions { reliability: Switching::On, ..Default::default() };
         engine.change_options(number, FacePersistency::Permanent, &options);
         assert_eq!(face(&engine, slot).link.options().repair == Repair::On, may);
@@ -789,12 +789,12 @@ fn repair_turns_itself_on_only_for_datagrams_between_hosts_and_not_if_it_is_swit
     };
     let usual = crate::config::FaceOptions::default();
     assert_eq!(repair("udp4://127.0.0.1:9", usual), Repair::Auto { marks: true });
-    // The queue of a face with a rate is here: its losses are not of congestion.
+    // The queue of a face with a rate is in this forwarder, so its losses are not due to congestion.
     let paced = crate::config::FaceOptions { rate: Some(Rate::from_bps(1_000_000)), ..usual };
     assert_eq!(repair("udp4://127.0.0.1:10", paced), Repair::Auto { marks: false });
     let off = crate::config::FaceOptions { reliability: Switching::Off, ..usual };
     assert_eq!(repair("udp4://127.0.0.1:11", off), Repair::Off);
-    // A stream loses nothing.
+    // A stream loses no frames.
     let (slot, _) = add(&mut engine, Script::default());
     assert_eq!(face(&engine, slot).link.options().repair, Repair::Off);
 
@@ -827,12 +827,12 @@ fn only_faces_that_wait_for_something_are_looked_at() {
     let (hop, script) = &faces[1];
     let number = face(&engine, *hop).number;
     engine.add_next_hop(&name("/a"), number, 0).unwrap();
-    // As from an application: what comes by a reliable face is acknowledged.
+    // As from an application: frames on a reliable face are acknowledged.
     let (consumer, asks) = add(&mut engine, Script::default());
     come(&mut engine, consumer, &asks, interest("/a/1", 1));
     let due = face(&engine, *hop).link.next_deadline();
     assert_eq!(engine.timers.faces(), [(due, *hop)]);
-    // Nobody acknowledges it: it is sent again, once each time.
+    // Without an acknowledgement it is sent again, once each time.
     for times in 2..4 {
         assert!(engine.next_deadline() <= face(&engine, *hop).link.next_deadline());
         engine.now = face(&engine, *hop).link.next_deadline();
@@ -843,8 +843,8 @@ fn only_faces_that_wait_for_something_are_looked_at() {
     assert_eq!(engine.timers.faces(), []);
 }
 
-/// A stranger sees the nonces that the forwarder makes, in the Nacks of Interests that came without one. They do not
-/// follow from the seed of the node's random choices.
+/// A stranger sees the nonces that the forwarder generates, in the Nacks of Interests that came without one. They must not follow
+/// from the seed of the node's random choices.
 #[test]
 fn what_a_stranger_sees_does_not_follow_from_the_seed() {
     let nonces = |secrets: Secrets| {
@@ -896,7 +896,7 @@ fn frames_for_peers_that_do_not_read_are_bounded_together_and_others_get_theirs(
     let waiting_now = waiting(&stuck);
     assert!(waiting_now.iter().all(|bytes| bytes.abs_diff(share) < 4200), "{waiting_now:?}");
     assert!(stuck.iter().all(|(slot, _)| face(&engine, *slot).counters.out_dropped > 50));
-    // Another gets its Data, also one that does not read until its share is there.
+    // Another peer gets its Data, also one that does not read until its share is full.
     let (reads, late) =
         [false, true].map(|is_stuck| add(&mut engine, Script { is_stuck, ..Script::default() })).into();
     for round in 0..4 {
@@ -906,9 +906,9 @@ fn frames_for_peers_that_do_not_read_are_bounded_together_and_others_get_theirs(
             &format!("/a/late/{round}"),
         );
     }
-    // What was left is another share, and the one that comes late has half of it: three Data.
+    // The rest is another share. The late peer gets half of it: three Data.
     assert_eq!((reads.1.borrow().sent.len(), late.1.borrow().sent.len()), (4, 3));
-    // Those that read again have nothing before them, and faces that go leave nothing.
+    // Peers that read again have an empty buffer, and removed faces release theirs.
     for (slot, script) in &stuck[..20] {
         script.borrow_mut().sent.clear();
         engine.ready(EventSource::Face(*slot).token());
@@ -926,7 +926,7 @@ fn what_a_transport_writes_while_it_is_read_counts_at_once() {
     let (slot, script) = add(&mut engine, Script { is_stuck: true, answers: true, ..Script::default() });
     let info = SignatureInfo::new(SignatureType::Null);
     for answers in 1..4 {
-        // Nobody has asked for it, so nothing else is sent.
+        // No Interest asks for it, so nothing else is sent.
         let data = Data::new(name("/a").view(), &[7], info).to_vec();
         script.borrow_mut().incoming.push_back(data);
         engine.ready(EventSource::Face(slot).token());
@@ -947,14 +947,14 @@ fn who_reads_gets_its_frames_though_others_keep_all_memory_of_frames_for_ever() 
     assert_eq!(asks.borrow().sent.len(), 200);
 }
 
-/// A datagram, and the port that it comes from.
+/// A datagram with its source port.
 type FromPort = (u16, Vec<u8>);
 
 /// A scripted UDP socket: datagrams come from ports of one host.
 #[derive(Clone, Default)]
 struct Port {
     incoming: Rc<RefCell<VecDeque<FromPort>>>,
-    /// To which ports frames were sent.
+    /// Destination ports of sent frames.
     sent: Rc<RefCell<Vec<u16>>>,
 }
 
@@ -982,14 +982,14 @@ impl Datagrams for Port {
 }
 
 impl Port {
-    /// As the engine's only UDP socket.
+    /// Makes it the engine's only UDP socket.
     fn of(engine: &mut Engine) -> Port {
         let port = Port::default();
         engine.sockets.restore_udp(vec![Box::new(port.clone())]);
         port
     }
 
-    /// These come together, and what follows from them is done.
+    /// Delivers these datagrams together, and runs all actions that follow.
     fn come<const N: usize>(&self, engine: &mut Engine, frames: [FromPort; N]) {
         self.incoming.borrow_mut().extend(frames);
         engine.ready(EventSource::Udp(0).token());
@@ -997,7 +997,7 @@ impl Port {
     }
 }
 
-/// Peers that do not read take all memory of frames. The next hop of `/a` gives what is asked for.
+/// Peers that do not read use all memory of frames. The next hop of `/a` answers its Interests.
 fn keep_all_memory_of_frames(engine: &mut Engine) -> (FaceSlot, Rc<RefCell<Script>>) {
     let (hop, gives) = add(engine, Script::default());
     let number = face(engine, hop).number;
@@ -1043,7 +1043,7 @@ fn a_new_peer_may_come_beside_one_that_is_answered_at_once_without_memory_of_fra
     for from in 1..=128 {
         port.come(&mut engine, [ask(from, 0)]);
     }
-    // One more takes the place of the one that has been silent longest, while answers for another gather.
+    // A further peer replaces the one that has been silent longest, while answers for another are buffered.
     engine.now += Span::from_secs(60);
     port.sent.borrow_mut().clear();
     port.come(&mut engine, [ask(2, 1), ask(2, 2), ask(2, 3), ask(200, 1)]);
@@ -1092,7 +1092,7 @@ fn fragments_of_all_faces_are_bounded_together() {
     for (slot, _) in &faces[1..] {
         engine.close(*slot);
     }
-    // One alone has half.
+    // A single face may use half.
     let held = engine.fragments.held();
     assert!(held > 0 && held <= 1 << 19);
     engine.now += Span::from_secs(60);

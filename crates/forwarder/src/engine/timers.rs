@@ -6,20 +6,20 @@ use weir_core::units::{Span, Time};
 
 use crate::face::FaceSlot;
 
-/// How often idle faces, and packets that are not complete, are looked for.
+/// Interval of sweeps, which close idle faces and discard incomplete packets.
 pub(super) const SWEEP: Span = Span::from_secs(5);
-/// How often capture and recording are written: so much of them is lost when the process is killed.
+/// Interval of writes to capture and recording: this much of them is lost if the process is killed.
 const FLUSH: Span = Span::from_secs(1);
 
 /// Deadlines of the engine and of its faces.
 #[derive(Debug)]
 pub(super) struct Timers {
     next_sweep: Time,
-    /// [`Time::NEVER`] without capture and recording.
+    /// Next write; [`Time::NEVER`] without capture and recording.
     next_flush: Time,
-    /// Faces with deadlines of their own, for link reliability or to be connected again.
+    /// Faces with their own deadlines, for link reliability or a new connection.
     faces: BTreeSet<(Time, FaceSlot)>,
-    /// The deadline in `faces` of each slot; [`Time::NEVER`] where it has none.
+    /// The entry of each slot in `faces`; [`Time::NEVER`] without one.
     noted: Vec<Time>,
 }
 
@@ -33,8 +33,7 @@ impl Timers {
         self.next_sweep.min(self.next_flush).min(face)
     }
 
-    /// Takes note of when a face wants to be called. What was noted before and comes earlier stays: then the face
-    /// is asked again.
+    /// Sets a face's deadline. An earlier entry stays: then the face's deadline is checked again.
     #[inline]
     pub(super) fn note_face(&mut self, slot: FaceSlot, due: Time) {
         let noted = self.noted(slot);
@@ -46,30 +45,30 @@ impl Timers {
         }
     }
 
-    /// Takes out the deadline of a face that is closed.
+    /// Removes the deadline of a closed face.
     pub(super) fn forget_face(&mut self, slot: FaceSlot) {
         let due = core::mem::replace(self.noted(slot), Time::NEVER);
         self.faces.remove(&(due, slot));
     }
 
-    /// The next face whose deadline has come; it is noted no more.
+    /// Removes and returns the next face whose deadline has passed.
     pub(super) fn next_due_face(&mut self, now: Time) -> Option<FaceSlot> {
         let (_, slot) = self.faces.first().copied().filter(|(due, _)| *due <= now)?;
         self.forget_face(slot);
         Some(slot)
     }
 
-    /// Whether it is time to sweep; then the next sweep is a while away.
+    /// Whether a sweep is due. If so, schedules the next one.
     pub(super) fn is_sweep_due(&mut self, now: Time) -> bool {
         is_due(&mut self.next_sweep, now, SWEEP)
     }
 
-    /// Whether capture and recording are to be written; then the next time is a while away.
+    /// Whether a write of capture and recording is due. If so, schedules the next one.
     pub(super) fn is_flush_due(&mut self, now: Time) -> bool {
         is_due(&mut self.next_flush, now, FLUSH)
     }
 
-    /// There is a capture or a recording from now on.
+    /// Starts the writes of capture and recording.
     pub(super) fn begin_flushing(&mut self, now: Time) {
         self.next_flush = now;
     }

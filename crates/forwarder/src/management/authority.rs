@@ -1,17 +1,16 @@
-//! Authorisation of commands: signatures, keys, and protection against repetition.
+//! Authorisation of commands: signatures, keys, and protection against replay.
 //!
-//! A command is signed in one of two formats: as a Signed Interest (packet format v0.3: time, nonce
-//! and sequence number in InterestSignatureInfo), or as the older Command Interest (timestamp, nonce,
-//! SignatureInfo and SignatureValue as the last four components of the name).
+//! A command is signed in one of two formats: as a Signed Interest (packet format v0.3: time, nonce and sequence number in
+//! InterestSignatureInfo), or as the older Command Interest (timestamp, nonce, SignatureInfo and SignatureValue as the last four
+//! components of the name).
 //!
-//! Commands may come many in one millisecond and in any order, so it is not enough to demand that
-//! time goes up. What was signed is remembered as a digest; what is remembered already is refused. The
-//! memory is bounded: when it is full, the oldest is forgotten, and from then on nothing as old as that
-//! is taken. Nothing is forgotten only because its time is out of the window: when a clock that was wrong
-//! is set right, the time comes back.
+//! Many commands can arrive within one millisecond and in any order, so increasing times are not enough. The digest of the signed
+//! part is remembered, and a command with a remembered digest is refused. The memory is bounded. When it is full, the oldest
+//! digest is forgotten, and commands as old as that one are refused from then on. A digest is not forgotten only because its time
+//! is outside the window: when a wrong clock is corrected, the time returns.
 //!
-//! Only commands that have rights are remembered. An application without rights may sign any command
-//! that it may give, so to give one again gains it nothing; and the memory of others is not its to fill.
+//! Only commands with rights are remembered. An application without rights can sign any command that it may send, so a replay
+//! gains nothing; and it must not fill the memory of others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,61 +22,61 @@ use weir_packet::{
     Verifier, component_type,
 };
 
-/// Components that a Command Interest has behind its parameters.
+/// Number of components after the parameters of a Command Interest.
 pub(super) const COMMAND_INTEREST_COMPONENTS: usize = 4;
 
-/// Who may command.
+/// Which signatures are accepted for commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Whoever signs well: a signature by a key that is not known is taken as it is. A digest, and
-    /// signatures by known keys, must be right.
+    /// Any valid signature. A signature by an unknown key is accepted unverified. Digests, and signatures by known keys, are
+    /// verified.
     AnySignature,
-    /// Only known keys.
+    /// Signatures by known keys only.
     KnownKeys,
 }
 
-/// What applications of this host may do that have no rights.
+/// Permissions of this host's applications without rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applications {
-    /// Ask for datasets and notifications.
+    /// They may request datasets and notifications.
     Show,
-    /// Also register and unregister prefixes for their own faces that nobody else has.
+    /// They may also register and unregister prefixes for their own faces, if the prefixes belong to no other.
     Register,
-    /// All that those with rights may.
+    /// They may send all commands.
     All,
 }
 
-/// A key, and what it may command.
+/// A key and its permissions.
 #[derive(Debug)]
 pub struct KnownKey {
-    /// Name of the key: that in KeyLocators, or a prefix of it.
+    /// Name of the key, as in KeyLocators, or a prefix of it.
     pub name: Name,
-    /// Verifies what was signed with it.
+    /// Verifies its signatures.
     pub verifier: Verifier,
-    /// The modules that it may command.
+    /// The modules whose commands it may sign.
     pub modules: Vec<Module>,
 }
 
-/// Who may command, and how old commands may be.
+/// Rules for commands: signatures, keys and age.
 #[derive(Debug)]
 pub struct Policy {
-    /// Who may command under `/localhost/nfd`, from this host.
+    /// Accepted signatures under `/localhost/nfd`, from this host.
     pub local: Trust,
-    /// What applications without rights may do. A command that a known key has signed has rights.
+    /// Permissions of applications without rights. A command signed by a known key has rights.
     pub applications: Applications,
-    /// Routes at most to the faces of one user without rights; all without a known user count as one.
+    /// Largest number of routes to the faces of one user without rights. All unknown users count as one.
     pub max_registrations: usize,
-    /// Who may register routes under `/localhop/nfd`, from neighbours too; `None`: nobody.
+    /// Accepted signatures for registrations under `/localhop/nfd`, also from neighbours; `None`: refused.
     pub localhop: Option<Trust>,
-    /// Whose commands are obeyed where [`Trust::KnownKeys`] is wanted.
+    /// The keys that [`Trust::KnownKeys`] accepts.
     pub keys: Vec<KnownKey>,
-    /// How far the time of a command may be from the forwarder's, either way, ms.
+    /// Largest difference between the time of a command and the forwarder's clock, either way, ms.
     pub clock_tolerance_ms: u64,
-    /// Commands that are remembered for each known key, and for all others with rights together.
+    /// Number of remembered commands for each known key, and for all others with rights together.
     pub max_remembered: usize,
 }
 
-/// As NFD has it, local commands with any signature, within 120 s; but applications without rights may only register.
+/// As in NFD: local commands with any signature, within 120 s. But applications without rights may only register.
 impl Default for Policy {
     fn default() -> Policy {
         Policy {
@@ -92,22 +91,22 @@ impl Default for Policy {
     }
 }
 
-/// Why a command is refused.
+/// The reason why a command is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It has no signature.
     Unsigned,
     /// Its signature or digest is wrong.
     BadSignature,
-    /// Its key is not known, or may not command this.
+    /// Its key is unknown, or may not sign this command.
     NotTrusted,
-    /// A known key has signed it, and it has no time.
+    /// A known key signed it, but it has no time.
     NoTime,
-    /// It has nothing that sets it apart from the same command at another time.
+    /// It has no field that makes it unique.
     NothingSingle,
     /// Its time is too far from the forwarder's.
     Untimely,
-    /// It was there before.
+    /// It was received before.
     Replayed,
 }
 
@@ -127,30 +126,30 @@ impl core::fmt::Display for Refusal {
     }
 }
 
-/// What a signature says of itself, in either format.
+/// The fields of a signature, in either format.
 struct Claim<'a> {
     info: SignatureInfo<'a>,
     is_command_interest: bool,
     time_ms: Option<u64>,
     has_nonce: bool,
-    /// Digest of what is signed.
+    /// Digest of the signed part.
     identity: [u8; 32],
 }
 
-/// A command whose signature is right, as far as that can be known.
+/// A command with a valid signature, as far as it can be verified.
 pub(super) struct Signed<'a> {
     claim: Claim<'a>,
-    /// The known key that has signed it.
+    /// The known key that signed it.
     key: Option<usize>,
-    /// Whether this key may give it.
+    /// Whether this key may sign it.
     pub(super) has_rights: bool,
 }
 
-/// Says whether a command may be given: its signature, its time, and that it is not an old one again.
+/// Checks commands: signature, time, and replay.
 #[derive(Debug)]
 pub(super) struct Authority {
     policy: Policy,
-    /// One for each known key, and one for all others with rights.
+    /// One memory for each known key, and one for all others with rights.
     memories: Vec<Memory>,
 }
 
@@ -160,17 +159,17 @@ impl Authority {
         Authority { policy, memories }
     }
 
-    /// Who may register from neighbours.
+    /// Accepted signatures for registrations from neighbours.
     pub(super) const fn localhop(&self) -> Option<Trust> {
         self.policy.localhop
     }
 
-    /// Who may command from this host.
+    /// Accepted signatures for commands from this host.
     pub(super) const fn local(&self) -> Trust {
         self.policy.local
     }
 
-    /// What applications without rights may do, and how many routes each of their users may have.
+    /// Permissions of applications without rights, and the route limit of each of their users.
     pub(super) const fn of_applications(&self) -> (Applications, usize) {
         (self.policy.applications, self.policy.max_registrations)
     }
@@ -194,11 +193,11 @@ impl Authority {
         Ok(Signed { claim, key, has_rights })
     }
 
-    /// Whether the time of a command is about that of the forwarder.
+    /// Checks that the time of a command is close to the forwarder's clock.
     pub(super) fn check_time(&self, signed: &Signed<'_>, wall_ms: u64) -> Result<(), Refusal> {
         let Signed { claim, key, .. } = signed;
         match claim.time_ms {
-            // What was given before the forwarder started is not remembered: its time has to say so.
+            // Commands from before the start are not remembered, so a command needs a time.
             None if key.is_some() => Err(Refusal::NoTime),
             None if !claim.has_nonce && claim.info.seq_num.is_none() => Err(Refusal::NothingSingle),
             Some(time) if time.abs_diff(wall_ms) > self.policy.clock_tolerance_ms => Err(Refusal::Untimely),
@@ -206,7 +205,7 @@ impl Authority {
         }
     }
 
-    /// Remembers a command, unless it was given before or may have been.
+    /// Remembers a command. Refuses it if it was received before, or may have been.
     pub(super) fn remember(&mut self, signed: &Signed<'_>, wall_ms: u64) -> Result<(), Refusal> {
         let room = self.policy.max_remembered;
         let memory = self.memories.get_mut(signed.key.unwrap_or(self.policy.keys.len()));
@@ -214,7 +213,7 @@ impl Authority {
         memory.admit(signed, wall_ms, room)
     }
 
-    /// Whether the signature of a Data, such as a prefix announcement, may be trusted.
+    /// Whether the signature of a Data, such as a prefix announcement, is trusted.
     pub(super) fn admit_data(&self, trust: Trust, data: &Data<'_>, wire: &[u8]) -> Result<(), Refusal> {
         let key = self.known_key(&data.signature.info);
         let verify = |verifier: &Verifier| verifier.verify_data(wire).is_ok();
@@ -245,7 +244,7 @@ impl Authority {
         }
     }
 
-    /// The known key that made a signature, as it says.
+    /// The known key named by a signature.
     fn known_key(&self, info: &SignatureInfo<'_>) -> Option<usize> {
         let Some(KeyLocator::Name(name)) = info.key_locator else { return None };
         let is_it =
@@ -254,7 +253,7 @@ impl Authority {
     }
 }
 
-/// What an Interest's signature says, whatever its format; its parameters digest must be right.
+/// The signature fields of an Interest in either format. Its parameters digest must be valid.
 fn claim<'a>(interest: &Interest<'a>, layout: &InterestLayout, wire: &'a [u8]) -> Result<Claim<'a>, Refusal> {
     if !parameters_digest_is_valid(interest, layout, wire) {
         return Err(Refusal::BadSignature);
@@ -274,7 +273,7 @@ fn claim<'a>(interest: &Interest<'a>, layout: &InterestLayout, wire: &'a [u8]) -
     }
 }
 
-/// Digest of what a Signed Interest's signature covers.
+/// Digest of the part that a Signed Interest's signature covers.
 fn identity(name: NameRef<'_>, covered: &[u8]) -> [u8; 32] {
     let mut signed = Vec::with_capacity(name.value().len() + covered.len());
     let is_digest = |c: &Component<'_>| c.typ == component_type::PARAMETERS_SHA256_DIGEST;
@@ -283,7 +282,7 @@ fn identity(name: NameRef<'_>, covered: &[u8]) -> [u8; 32] {
     sha256(&signed)
 }
 
-/// Reads a Command Interest's last four components.
+/// Parses the last four components of a Command Interest.
 fn command_interest(name: NameRef<'_>) -> Option<Claim<'_>> {
     let first = name.len().checked_sub(COMMAND_INTEREST_COMPONENTS)?;
     let mut last = name.suffix(first).components();
@@ -299,12 +298,12 @@ fn command_interest(name: NameRef<'_>) -> Option<Claim<'_>> {
     })
 }
 
-/// The commands of one key, or of all others that have rights.
+/// The remembered commands of one key, or of all others with rights.
 #[derive(Debug, Default)]
 struct Memory {
     by_identity: BTreeMap<[u8; 32], u64>,
     by_time: BTreeSet<(u64, [u8; 32])>,
-    /// Commands of this time and before may have been forgotten.
+    /// Commands with this time or an earlier one may have been forgotten.
     forgotten_ms: Option<u64>,
     /// The highest sequence number.
     seq_num: Option<u64>,
@@ -313,7 +312,7 @@ struct Memory {
 impl Memory {
     fn admit(&mut self, signed: &Signed<'_>, wall_ms: u64, room: usize) -> Result<(), Refusal> {
         let Signed { claim, key, .. } = signed;
-        // Sequence numbers of unknown keys have nothing to do with each other.
+        // Sequence numbers of different unknown keys are unrelated.
         let seq_num = claim.info.seq_num.filter(|_| key.is_some());
         if claim.time_ms.zip(self.forgotten_ms).is_some_and(|(time, forgotten)| time <= forgotten) {
             return Err(Refusal::Untimely);
@@ -339,7 +338,7 @@ impl Memory {
     }
 }
 
-/// Signs what management says: a digest, which clients check.
+/// Signs Data of management with a digest, which clients check.
 pub(super) fn sign(data: &Data<'_>) -> Option<Vec<u8>> {
     let mut wire = Vec::with_capacity(data.wire_len() + 40);
     data.sign(&Signer::digest(), &mut wire).ok()?;

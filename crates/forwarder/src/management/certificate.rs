@@ -7,11 +7,11 @@ use weir_management::Module;
 
 use super::authority::KnownKey;
 
-/// The keys of a file's certificates, in any form that the key chain reads. They are trusted with everything; neither
-/// their validity period nor their issuer counts, since the operator names them.
+/// Reads the keys of the certificates in a file, in any form that the key chain reads. They may sign every command. Their
+/// validity periods and issuers are not checked, because the operator names the file.
 ///
 /// # Errors
-/// What is wrong with the file, in words.
+/// Returns a description of the file's error.
 pub fn known_keys(path: &Path) -> Result<Vec<KnownKey>, String> {
     let file = path.display();
     let bytes = std::fs::read(path).map_err(|error| format!("{file}: {error}"))?;

@@ -4,27 +4,27 @@
 //!   faces/create, face down -> waits -> connected: 200     failed, or too late: 504
 //! ```
 //!
-//! A connection over TCP or WebSocket takes a while. The command is answered when the outcome is known, and before its
-//! Interest ends. A permanent face needs no connection, so nobody waits for it.
+//! A connection over TCP or WebSocket takes a while. The command is answered when the outcome is known, and before its Interest
+//! ends. A permanent face exists without a connection, so its command is answered at once.
 
 use weir_core::units::{Span, Time};
 use weir_packet::{Interest, Name, NameRef};
 
 use weir_management::status::{FaceNumber, FacePersistency, FaceStatus};
 
-/// A command waits so long at most. NFD waits as long for a connection.
+/// Longest wait of a command, ms. NFD waits as long for a connection.
 const LONGEST_WAIT_MS: u64 = 8000;
 
 /// A command that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// Its name, which its answer has too.
+    /// Its name, which is also the name of the answer.
     pub(super) command: Name,
     /// The face that is connecting.
     pub(super) face: FaceNumber,
     /// Whether the command created the face. If not, the face was connecting already.
     pub(super) is_creator: bool,
-    /// How long it waits.
+    /// Its remaining time.
     pub(super) wait: Span,
     until: Time,
 }
@@ -35,11 +35,11 @@ pub(super) struct Connecting {
     waiting: Vec<Waiting>,
 }
 
-/// Commands that wait at most.
+/// Largest number of waiting commands.
 const MOST: usize = 1024;
 
 impl Connecting {
-    /// Whether a face is going to connect, or to be closed.
+    /// Whether a face is connecting or about to be closed.
     pub(super) fn is_connecting(face: &FaceStatus) -> bool {
         !face.up && face.persistency == FacePersistency::Persistent
     }
@@ -49,12 +49,12 @@ impl Connecting {
         self.waiting.len() < MOST
     }
 
-    /// Whether this command waits already: its Interest came once more.
+    /// Whether this command waits already, because its Interest arrived again.
     pub(super) fn has(&self, command: NameRef<'_>) -> bool {
         self.waiting.iter().any(|waiting| waiting.command.view() == command)
     }
 
-    /// A command waits from now on.
+    /// Adds a waiting command.
     pub(super) fn wait(&mut self, now: Time, command: &Interest<'_>, face: FaceNumber, is_creator: bool) {
         // The answer has time to travel before the Interest ends.
         let lifetime_ms = command.lifetime_ms();
@@ -63,17 +63,17 @@ impl Connecting {
         self.waiting.push(Waiting { command, face, is_creator, wait, until: now + wait });
     }
 
-    /// The commands that wait for a face wait no more.
+    /// Removes the commands that wait for a face.
     pub(super) fn take_of(&mut self, face: FaceNumber) -> Vec<Waiting> {
         self.waiting.extract_if(.., |waiting| waiting.face == face).collect()
     }
 
-    /// The commands whose time is over wait no more.
+    /// Removes the commands whose time is over.
     pub(super) fn take_due(&mut self, now: Time) -> Vec<Waiting> {
         self.waiting.extract_if(.., |waiting| waiting.until <= now).collect()
     }
 
-    /// When the first one's time is over; [`Time::NEVER`] if none waits.
+    /// Deadline of the first command; [`Time::NEVER`] if none waits.
     pub(super) fn next_deadline(&self) -> Time {
         self.waiting.iter().map(|waiting| waiting.until).min().unwrap_or(Time::NEVER)
     }

@@ -1,7 +1,7 @@
-//! The notification stream `faces/events`: a Data for every event, named by a sequence number.
+//! The notification stream `faces/events`: one Data for every event, named by a sequence number.
 //!
-//! Who listens asks for the next number and waits; an Interest without a number asks for what comes
-//! next, or for what has just come.
+//! A client asks for the next number and waits. An Interest without a number gets the next event, or the one that has just
+//! happened.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,25 +12,25 @@ use super::authority::sign;
 use weir_management::dataset::encode_face_event;
 use weir_management::status::{FaceEventKind, FaceStatus};
 
-/// Notifications that are kept for who asks late.
+/// Number of notifications kept for late Interests.
 const MAX_KEPT: usize = 256;
-/// Sequence numbers that are waited for at once: they are those that come next.
+/// Largest number of sequence numbers that clients wait for. These are the next ones.
 const MAX_AHEAD: u64 = 16;
-/// How long a notification counts as fresh.
+/// Freshness of a notification, ms.
 const FRESHNESS_MS: u64 = 1000;
 
-/// The notifications of faces that were sent, by their numbers, and who waits for the next.
+/// Recent notifications by number, and the Interests that wait for the next ones.
 #[derive(Debug)]
 pub(super) struct Events {
     prefix: Name,
     kept: VecDeque<Vec<u8>>,
     /// Number of the next notification.
     next: u64,
-    /// When the last one came.
+    /// Time of the last notification.
     last: Time,
-    /// Until when somebody waits for a number.
+    /// Expiry of the Interests that wait for a number.
     waiting: BTreeMap<u64, Time>,
-    /// Until when somebody waits for whatever comes next.
+    /// Expiry of the Interest that waits for the next event, whatever its number.
     waiting_for_any: Option<Time>,
 }
 
@@ -46,7 +46,7 @@ impl Events {
         }
     }
 
-    /// Something happened: gives the notification if somebody waits for it.
+    /// Adds an event. Returns the notification if an Interest waits for it.
     pub(super) fn push(&mut self, now: Time, kind: FaceEventKind, face: &FaceStatus) -> Option<Vec<u8>> {
         let mut content = Vec::new();
         encode_face_event(kind, face, &mut content);
@@ -54,7 +54,7 @@ impl Events {
         name.push_number(component_type::SEQUENCE_NUM, self.next);
         let mut data = Data::new(name.view(), &content, SignatureInfo::new(SignatureType::DigestSha256));
         data.meta = MetaInfo { freshness_period: Some(FRESHNESS_MS), ..MetaInfo::NONE };
-        // A notification is small, whatever the URIs: the kernel bounds paths.
+        // A notification is small, even with long URIs: the kernel limits paths.
         let wire = sign(&data)?;
         let until = self.waiting.remove(&self.next).max(self.waiting_for_any.take());
         self.next += 1;
@@ -66,8 +66,8 @@ impl Events {
         until.is_some_and(|until| now <= until).then_some(wire)
     }
 
-    /// Somebody asks: gives the notification if it is there, else the Interest waits. `suffix` is what
-    /// follows the stream's name.
+    /// Handles an Interest: returns the notification if it exists; otherwise the Interest waits. `suffix` follows the stream's
+    /// name.
     pub(super) fn ask(&mut self, now: Time, interest: &Interest<'_>, suffix: NameRef<'_>) -> Option<Vec<u8>> {
         let until = now + Span::from_nanos(interest.lifetime_ms().saturating_mul(1_000_000));
         let Some(component) = suffix.component(0) else {

@@ -1,11 +1,13 @@
-//! Lists that may be long are made in parts, with packets in between: a million routes take a fifth of a second.
+//! Long lists are made in parts, and packets are forwarded between the parts: a list of a million routes takes a fifth of a
+//! second.
 //!
 //! ```text
 //!   asked for, and short -> answered
 //!   asked for, and long  -> its first part -> packets -> the next part ... -> answered
 //! ```
 //!
-//! What is there all the time is in the list once. What comes or goes meanwhile may be in it or not.
+//! An entry that exists all the time is in the list exactly once. An entry that is added or removed meanwhile may be in it or
+//! not.
 
 use weir_core::units::{Span, Time};
 use weir_packet::Name;
@@ -14,28 +16,28 @@ use super::rib::Rib;
 use super::segments::{List, Pieces};
 use crate::control::{Control, Owner};
 
-/// Bytes of a part, and one entry more at most.
+/// Size of a part, bytes. A part may exceed it by one entry.
 const PART_BYTES: usize = 1 << 16;
-/// Entries of a part that are looked at, at most: a millisecond or so.
+/// Largest number of entries examined for a part: about a millisecond of work.
 const PART_ENTRIES: usize = 2048;
-/// The time from one part to the next, for packets.
+/// Pause between two parts, for packets.
 const PAUSE: Span = Span::from_millis(1);
-/// Names under which somebody waits for the same list at most. Whoever asks by the same name is one.
+/// Largest number of names that wait for the same list. Interests with the same name count once.
 const MOST_WAITING: usize = 64;
 
-/// The last entry that was looked at.
+/// The last examined entry.
 #[derive(Clone, Debug)]
 pub(super) enum Mark {
-    /// By its prefix: the value of the Name element.
+    /// By prefix: the value of the Name element.
     Prefix(Vec<u8>),
-    /// By its number.
+    /// By number.
     Number(u32),
 }
 
-/// Appends the next part of a list, which begins behind a mark; its end, if there may be more.
+/// Appends the part of a list after a mark. Returns the mark of its end, if there may be more.
 pub(super) type Part = fn(&Rib, &dyn Control, Time, Option<&Mark>, &mut Vec<u8>) -> Option<Mark>;
 
-/// Appends entries until a part is full; the last one, if there may be more.
+/// Appends entries until a part is full. Returns the last one, if there may be more.
 pub(super) fn fill<T: Copy>(
     entries: impl Iterator<Item = T>,
     out: &mut Vec<u8>,
@@ -52,12 +54,12 @@ pub(super) fn fill<T: Copy>(
     None
 }
 
-/// Somebody who waits for a list.
+/// An Interest that waits for a list.
 #[derive(Debug)]
 pub(super) struct Asked {
     /// The name of the Interest.
     pub(super) name: Name,
-    /// The time since 1970 when it came, ms.
+    /// Its arrival, ms since 1970.
     pub(super) wall_ms: u64,
     pub(super) owner: Owner,
 }
@@ -69,14 +71,14 @@ struct Unfinished {
     part: Part,
     mark: Option<Mark>,
     pieces: Pieces,
-    /// Who gets it.
+    /// Interests that get this list.
     waiting: Vec<Asked>,
-    /// Who gets the next one, since they asked after this one had begun: what they have just changed may be missing.
+    /// Interests that get the next list. They arrived after this list had begun, so it may miss their latest changes.
     later: Vec<Asked>,
 }
 
 impl Unfinished {
-    /// Makes the next part. Whether it was the last.
+    /// Makes the next part. Returns whether it was the last.
     fn go_on(&mut self, now: Time, rib: &Rib, control: &dyn Control) -> bool {
         let mut bytes = Vec::new();
         self.mark = (self.part)(rib, control, now, self.mark.as_ref(), &mut bytes);
@@ -85,7 +87,7 @@ impl Unfinished {
     }
 }
 
-/// A list that is whole, and who gets it.
+/// A complete list, and the Interests that it answers.
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) list: List,
@@ -93,7 +95,7 @@ pub(super) struct Finished {
     pub(super) waiting: Vec<Asked>,
 }
 
-/// A list is not made for somebody, since too many wait for it.
+/// Error: too many Interests wait for the list.
 #[derive(Debug)]
 pub(super) struct TooMany;
 
@@ -101,7 +103,7 @@ pub(super) struct TooMany;
 #[derive(Debug)]
 pub(super) struct Lists {
     unfinished: Vec<Unfinished>,
-    /// When the next part is made.
+    /// The time of the next part.
     resume: Time,
 }
 
@@ -115,10 +117,10 @@ impl Lists {
         self.unfinished.iter().any(|other| other.list == list)
     }
 
-    /// Waits for a list that is being made. `is_patient`: it need not have what was changed since it was begun.
+    /// Waits for a list that is being made. `is_patient`: the list may miss changes that were made since it began.
     ///
     /// # Errors
-    /// [`TooMany`] wait.
+    /// Returns [`TooMany`] if too many Interests wait.
     pub(super) fn wait(&mut self, list: List, asked: Asked, is_patient: bool) -> Result<(), TooMany> {
         let Some(unfinished) = self.unfinished.iter_mut().find(|other| other.list == list) else {
             return Ok(());
@@ -134,7 +136,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Makes a list: gives it if it is short, and else the rest is made by and by.
+    /// Begins a list. Returns it if it is short; the rest of a long one is made in parts.
     pub(super) fn begin(
         &mut self,
         now: Time,
@@ -149,17 +151,17 @@ impl Lists {
             return Some(Finished { list, pieces: begun.pieces, waiting: begun.waiting });
         }
         self.unfinished.push(begun);
-        // As soon as packets had their turn.
+        // The next part follows as soon as packets have had their turn.
         self.resume = self.resume.min(now);
         None
     }
 
-    /// Makes the next part of one of them; gives it if it is whole.
+    /// Makes the next part of one list. Returns the list if it is complete.
     pub(super) fn go_on(&mut self, now: Time, rib: &Rib, control: &dyn Control) -> Option<Finished> {
         if now < self.resume || self.unfinished.is_empty() {
             return None;
         }
-        // They take turns.
+        // Lists take turns.
         let mut first = self.unfinished.remove(0);
         let is_whole = first.go_on(now, rib, control);
         let finished = is_whole.then(|| Finished {
@@ -174,7 +176,7 @@ impl Lists {
         finished
     }
 
-    /// When the next part is made; [`Time::NEVER`] if there is none.
+    /// The time of the next part; [`Time::NEVER`] if there is none.
     pub(super) const fn next_deadline(&self) -> Time {
         self.resume
     }

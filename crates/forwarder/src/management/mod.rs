@@ -6,9 +6,8 @@
 //!   /localhost/nfd/faces/events/seq=…                                      stream     -> FaceEventNotification
 //! ```
 //!
-//! [`Management`] keeps the RIB, knows who may command, and asks the forwarder for the rest by
-//! [`Control`]. The numbers and rules are those of the NFD management protocol as NFD and ndnd have
-//! them.
+//! [`Management`] keeps the RIB and the rules for commands, and requests the rest from the forwarder by [`Control`]. Numbers and
+//! rules follow the NFD management protocol, as in NFD and ndnd.
 
 mod authority;
 mod certificate;
@@ -45,20 +44,20 @@ use verbs::{
 };
 use weir_management::status::{FaceEventKind, FaceNumber, FaceScope, FaceStatus};
 
-/// First component of what only this host may ask.
+/// First component of names that only this host may request.
 const LOCALHOST: Component<'static> = Component::generic(b"localhost");
-/// First component of what neighbours may ask.
+/// First component of names that neighbours may request.
 const LOCALHOP: Component<'static> = Component::generic(b"localhop");
 const NFD: Component<'static> = Component::generic(b"nfd");
 
-/// How management is set up.
+/// Settings of management.
 #[derive(Debug)]
 pub struct ManagementConfig {
-    /// Who may command.
+    /// Rules for commands.
     pub policy: Policy,
-    /// Routes at most.
+    /// Largest number of routes.
     pub max_routes: usize,
-    /// How datasets are kept.
+    /// Limits of stored datasets.
     pub datasets: DatasetConfig,
 }
 
@@ -73,20 +72,20 @@ impl Default for ManagementConfig {
     }
 }
 
-/// What management was asked.
+/// Counters of requests to management.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ManagementCounters {
-    /// Commands that were done.
+    /// Executed commands.
     pub commands: u64,
-    /// Commands that failed, or were not understood.
+    /// Commands that failed or were not understood.
     pub failed: u64,
-    /// Commands that were refused: signature, key, replay.
+    /// Refused commands: signature, key, replay.
     pub refused: u64,
-    /// Datasets that were made.
+    /// Datasets made.
     pub datasets: u64,
-    /// Interests by faces that may not ask; they are not answered.
+    /// Interests from faces without permission; they are not answered.
     pub out_of_scope: u64,
-    /// What is no Interest, and is not answered.
+    /// Malformed packets and packets other than Interests; they are not answered.
     pub malformed: u64,
 }
 
@@ -98,16 +97,16 @@ struct Request<'a> {
     layout: InterestLayout,
     wire: &'a [u8],
     incoming: &'a FaceStatus,
-    /// Under `/localhost`, from this host.
+    /// Whether it is under `/localhost`, from this host.
     is_local: bool,
-    /// Who asks.
+    /// The owner of its face.
     owner: Owner,
-    /// Whether it is an application that has no rights, nor a known key.
+    /// Whether it comes from an application without rights and without a known key.
     is_restricted: bool,
     trust: Trust,
     module: Option<Component<'a>>,
     verb: Option<Component<'a>>,
-    /// What follows the verb.
+    /// The name after the verb.
     suffix: NameRef<'a>,
 }
 
@@ -133,7 +132,7 @@ pub struct Management {
 }
 
 impl Management {
-    /// With nothing in it.
+    /// Creates management without routes.
     pub fn new(config: ManagementConfig) -> Management {
         let stream = [b"localhost", &b"nfd"[..], b"faces", b"events"];
         let stream = stream.into_iter().fold(Name::new(), |name, part| name.with(Component::generic(part)));
@@ -149,11 +148,10 @@ impl Management {
         }
     }
 
-    /// An Interest under `/localhost/nfd` or `/localhop/nfd` arrived on a face: appends Data that answer
-    /// it, at most one. An answer that takes time comes from [`Management::face_event`], [`Management::face_gone`] or
-    /// [`Management::handle_deadline`].
+    /// Handles an Interest under `/localhost/nfd` or `/localhop/nfd`: appends at most one Data as its answer. A delayed answer
+    /// comes from [`Management::face_event`], [`Management::face_gone`] or [`Management::handle_deadline`].
     ///
-    /// `wall_ms` is the time since 1970, ms: commands carry theirs. `interest` is the packet, without a
+    /// `wall_ms` is the time since 1970, ms, which is compared with the times in commands. `interest` is the packet without a
     /// link header.
     pub fn handle_interest(
         &mut self,
@@ -179,7 +177,7 @@ impl Management {
         let owner = control.owner(incoming.number);
         let is_application = owner != Owner::Neighbour;
         if is_application != (incoming.scope == FaceScope::Local) {
-            // Its face is gone, and nobody knows any more what it may do.
+            // The face is closed, so its permissions are no longer known.
             return;
         }
         let (applications, _) = self.authority.of_applications();
@@ -202,8 +200,8 @@ impl Management {
         replies.extend(self.answer(&mut request, control));
     }
 
-    /// Something happened to a face: appends the notification if somebody waits for it. If the face came up, appends the
-    /// answers to commands that waited for its connection.
+    /// Handles an event of a face: appends the notification if an Interest waits for it. If the face came up, appends the answers
+    /// to commands that waited for its connection.
     pub fn face_event(
         &mut self,
         now: Time,
@@ -219,8 +217,8 @@ impl Management {
         }
     }
 
-    /// A face is gone: so are its routes. Appends the answers to commands that waited for its connection. `why`: the
-    /// error of the face, if it had one.
+    /// Handles a closed face: removes its routes, and appends the answers to commands that waited for its connection. `why`: the
+    /// error of the face, if any.
     pub fn face_gone(
         &mut self,
         face: FaceNumber,
@@ -235,18 +233,18 @@ impl Management {
         }
     }
 
-    /// Adds a route, or changes the one with this prefix, face and origin.
+    /// Adds a route, or replaces the one with this prefix, face and origin.
     ///
     /// # Errors
-    /// [`ControlError::NoSuchFace`], [`ControlError::Full`]; then everything is as before.
+    /// Returns [`ControlError::NoSuchFace`] or [`ControlError::Full`]; then nothing has changed.
     pub fn add_route(&mut self, route: &Route, control: &mut dyn Control) -> Result<(), ControlError> {
         self.rib.add(route, control)
     }
 
-    /// Adds a route of the configuration. It goes with its face.
+    /// Adds a route of the configuration. It is removed with its face.
     ///
     /// # Errors
-    /// [`ControlError::NoSuchFace`], [`ControlError::Full`]; then everything is as before.
+    /// Returns [`ControlError::NoSuchFace`] or [`ControlError::Full`]; then nothing has changed.
     pub fn add_static(
         &mut self,
         prefix: &Name,
@@ -259,23 +257,23 @@ impl Management {
         self.rib.add(&Route { prefix, face, origin, cost, flags, expires }, control)
     }
 
-    /// Removes a route, if it is there.
+    /// Removes a route, if it exists.
     pub fn remove_route(&mut self, prefix: &Name, face: FaceNumber, origin: u64, control: &mut dyn Control) {
         self.rib.remove(prefix, face, origin, control);
     }
 
-    /// The routes of all origins, of which the FIB has the best.
+    /// The routes of all origins. The FIB has the best of them.
     pub const fn rib(&self) -> &Rib {
         &self.rib
     }
 
-    /// When to call [`Management::handle_deadline`]; [`Time::NEVER`] if there is nothing to wait for.
+    /// The time of the next [`Management::handle_deadline`]; [`Time::NEVER`] if there is none.
     pub fn next_deadline(&self) -> Time {
         self.rib.next_deadline().min(self.lists.next_deadline()).min(self.connecting.next_deadline())
     }
 
-    /// Removes routes that have expired, or whose faces are gone, and goes on with lists that are long. Appends lists that
-    /// are whole, and the answers to commands that have waited too long for a connection.
+    /// Removes expired routes and the routes of removed faces, and continues long lists. Appends complete lists, and the answers
+    /// to commands that waited too long for a connection.
     pub fn handle_deadline(&mut self, now: Time, control: &mut dyn Control, replies: &mut Vec<Vec<u8>>) {
         self.rib.expire(now, control);
         if let Some(finished) = self.lists.go_on(now, &self.rib, control) {
@@ -287,7 +285,7 @@ impl Management {
         }
     }
 
-    /// The answer to a command that has waited too long. The face that it created is closed, unless it has become permanent
+    /// The answer to a command that waited too long. Closes the face that it created, unless the face has become permanent
     /// meanwhile.
     fn give_up(&mut self, waiting: &Waiting, control: &mut dyn Control) -> Outcome {
         let face = control.face(waiting.face).ok_or_else(|| refused(504, "the face is gone"))?;
@@ -302,15 +300,16 @@ impl Management {
         Err(refused(504, format!("cannot connect to {}: no answer within {seconds} s", face.remote)))
     }
 
-    /// What it was asked.
+    /// Counters of its requests.
     pub const fn counters(&self) -> ManagementCounters {
         self.counters
     }
 
-    /// Whether a name is for management and its face may ask: whether as this host, and who is trusted.
+    /// Whether a name belongs to management and its face may request it; if so, whether as this host, and which signatures are
+    /// accepted.
     ///
-    /// Under `/localhop` an application of this host may do what neighbours may, as trusted as it is under
-    /// `/localhost`: over TCP, UDP or WebSocket some libraries ask there wherever the forwarder is.
+    /// Under `/localhop` an application of this host may do what neighbours may, with the signatures accepted under `/localhost`:
+    /// over TCP, UDP or WebSocket some libraries use this prefix wherever the forwarder runs.
     fn admits(&self, name: NameRef<'_>, incoming: &FaceStatus) -> Option<(bool, Trust)> {
         let mut components = name.components();
         let (first, second) = (components.next()?, components.next()?);
@@ -342,7 +341,7 @@ impl Management {
         self.reply(request.interest.name, outcome)
     }
 
-    /// The Data that answers a command. The command is counted.
+    /// The Data that answers a command. Counts the command.
     fn reply(&mut self, command: NameRef<'_>, outcome: Outcome) -> Option<Vec<u8>> {
         let response = match outcome {
             Ok(body) => {
@@ -360,13 +359,13 @@ impl Management {
         respond(command, response, None)
     }
 
-    /// Does what is asked; `None` if it takes time, and the answer comes later.
+    /// Executes a command; `None` if the answer comes later.
     fn command(
         &mut self,
         request: &mut Request<'_>,
         control: &mut dyn Control,
     ) -> Result<Option<ControlParameters>, Refused> {
-        // It is the same command, by the digest in its name, and no replay: it gets the answer that it waits for.
+        // The digest in its name shows that this is the same command, and not a replay: it gets the pending answer.
         if self.connecting.has(request.interest.name) {
             return Ok(None);
         }
@@ -402,7 +401,7 @@ impl Management {
         }
     }
 
-    /// Creates a face; `None` if its connection takes time.
+    /// Creates a face; `None` if the answer comes after its connection.
     fn create_face(
         &mut self,
         request: &Request<'_>,
@@ -420,13 +419,13 @@ impl Management {
         is_there(&face, is_new).map(Some)
     }
 
-    /// Whether applications without rights may give a command: only those that are about their own routes.
+    /// Whether applications without rights may send commands of this module: only those about their own routes.
     fn is_for_everybody(&self, module: Module) -> bool {
         let (applications, _) = self.authority.of_applications();
         module == Module::Rib && applications == Applications::Register
     }
 
-    /// The first segment of a dataset; `None` if it takes time.
+    /// The first segment of a dataset; `None` if the answer comes later.
     fn dataset(
         &mut self,
         request: &Request<'_>,
@@ -436,7 +435,7 @@ impl Management {
     ) -> Option<Vec<u8>> {
         let (now, name) = (request.now, request.interest.name);
         let list = Some(list).filter(|list| list.1 != QUERY);
-        // Who has rights sees what was just changed; the others may ask without end.
+        // A user with rights sees the latest changes; others may send endless requests.
         let recent = request.is_restricted.then(|| self.datasets.recent(now, list)).flatten();
         let content = match (request.interest.can_be_prefix, recent, make) {
             (false, ..) => Err(refused(400, "a query of a dataset needs CanBePrefix")),
@@ -462,7 +461,7 @@ impl Management {
         }
     }
 
-    /// A list that may be long; `None` if it takes time.
+    /// A list that may be long; `None` if the answer comes later.
     fn long_list(
         &mut self,
         request: &Request<'_>,
@@ -474,13 +473,13 @@ impl Management {
         let asked = Asked { name: request.interest.name.to_name(), wall_ms, owner };
         if self.lists.has(list) {
             let waits = self.lists.wait(list, asked, is_restricted);
-            return waits.map(|()| None).map_err(|_| refused(503, "too many wait for this list"));
+            return waits.map(|()| None).map_err(|_| refused(503, "too many Interests wait for this list"));
         }
         let finished = self.lists.begin(now, (list, part), asked, &self.rib, control);
         Ok(finished.map(|finished| Content::new(now, Some(list), finished.pieces)))
     }
 
-    /// Answers those who wait for a list that is whole.
+    /// Answers the Interests that wait for a complete list.
     fn publish(&mut self, now: Time, finished: Finished, replies: &mut Vec<Vec<u8>>) {
         let content = Content::new(now, Some(finished.list), finished.pieces);
         for Asked { name, wall_ms, owner } in finished.waiting {
@@ -494,7 +493,7 @@ fn unknown(request: &Request<'_>) -> Refused {
     refused(501, if is_known { "there is no such verb" } else { "there is no such module" })
 }
 
-/// The Data that answers with a response: without its body where that is too long.
+/// The Data with a response, without the response's body if it is too long.
 fn respond(
     name: NameRef<'_>,
     mut response: ControlResponse,

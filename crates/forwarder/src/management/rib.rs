@@ -1,17 +1,16 @@
-//! The routing information base: routes, and the FIB that follows from them.
+//! The routing information base (RIB): routes, and the FIB that is computed from them.
 //!
-//! An entry of the FIB has the next hops of the routes to its prefix. Of routes to shorter prefixes it
-//! has those that are child-inherit, unless a route to it, or to a prefix between, is a capture. Of
-//! several routes to one face, those to the longest prefix count, and of these the cheapest. Next hops of
-//! equal cost stand in the order of their prefixes, the longest first, then in that of their faces. Only
-//! prefixes that have routes have FIB entries: what is longer finds the longest of them.
+//! A FIB entry has the next hops of the routes to its prefix. It also inherits routes of shorter prefixes that are child-inherit,
+//! unless it, or a prefix between, has a capture route. Among several routes to one face, the longest prefix counts, and then the
+//! lowest cost. Next hops of equal cost are in the order of their prefixes, the longest first, and then of their faces. Only
+//! prefixes with routes have FIB entries: longer names match the longest of them.
 //!
-//! Entries have places, as small as they can be: a million routes are no rarity. An index has the places by name, in the
-//! order of the bytes: the prefixes below one stand right behind it. An entry has no allocation of its own, since packets
-//! would wait while the allocator joins those of a million that have gone.
+//! Entries are as small as possible, because a million routes are common. An index lists them by name, in byte order, so the
+//! prefixes below another one follow it directly. An entry has no allocation of its own: freeing a million of them would delay
+//! packets.
 //!
-//! What concerns many prefixes is done in parts, with packets in between: the routes of a face that is gone, and whatever
-//! changes below a prefix.
+//! Work on many prefixes is done in parts, with packets between them. Examples are the routes of a removed face, and any change
+//! that affects the entries below a prefix.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,17 +29,17 @@ use weir_management::status::FaceNumber;
 /// A route to a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Names that begin with it take this route.
+    /// Names with this prefix take the route.
     pub prefix: Name,
-    /// The face by which their Interests leave.
+    /// The outgoing face.
     pub face: FaceNumber,
-    /// Who made it: see [`weir_management::origin`].
+    /// Origin of the route: see [`weir_management::origin`].
     pub origin: u64,
-    /// Cost: less is better.
+    /// Cost; a lower cost is better.
     pub cost: u64,
-    /// What it means for longer prefixes.
+    /// Flags for longer prefixes.
     pub flags: RouteFlags,
-    /// When it is removed; [`Time::NEVER`] if it stays.
+    /// Expiry time; [`Time::NEVER`] if it does not expire.
     pub expires: Time,
 }
 
@@ -54,24 +53,24 @@ struct Hop {
     expires: Time,
 }
 
-/// Where an entry is in the table; used again after a removal.
+/// Index of an entry in the table. It is reused after a removal.
 pub(super) type Place = u32;
 
-/// Prefixes up to this long, bytes, are kept in place.
+/// Prefixes of up to this many bytes are stored in the entry itself.
 const IN_PLACE: usize = 40;
 
-/// A prefix with routes. Most have one.
+/// A prefix with routes. Most prefixes have one route.
 #[derive(Debug, Default)]
 struct Entry {
-    /// The value of its Name element.
+    /// The value of the Name element.
     prefix: Run<u8, IN_PLACE>,
-    /// By face and origin.
+    /// Routes by face and origin.
     routes: Run<Hop, 1>,
-    /// What the FIB was last told, in this order: faces and costs. Those of equal cost are in this order there, too.
+    /// The next hops last passed to the FIB: faces and costs. Those of equal cost have the same order in the FIB.
     next_hops: Run<(FaceNumber, u64), 1>,
 }
 
-/// Entries by place, with those of their lists that are long.
+/// Entries by place, with the overflow of their lists.
 #[derive(Debug, Default)]
 struct Entries {
     entries: Slab<Entry>,
@@ -130,7 +129,7 @@ impl Entries {
         self.entries[place].next_hops.values(&self.next_hops)
     }
 
-    /// Puts a route behind those that are less.
+    /// Inserts a route in its order.
     fn add_route(&mut self, place: Place, hop: Hop) {
         let key = (hop.face, hop.origin);
         let at = self.routes(place).partition_point(|other| (other.face, other.origin) < key);
@@ -145,7 +144,7 @@ impl Entries {
         Some(hop)
     }
 
-    /// The FIB has these.
+    /// Stores the next hops that the FIB has.
     fn set_next_hops(&mut self, place: Place, told: &[(FaceNumber, u64)]) {
         let entry = &mut self.entries[place];
         entry.next_hops.clear(&mut self.next_hops);
@@ -170,51 +169,51 @@ impl Entries {
 #[derive(Debug)]
 pub struct Rib {
     entries: Entries,
-    /// All places, in the order of the names.
+    /// All places in the order of names.
     index: Blocks,
     /// Entries that have routes to a face.
     by_face: BTreeMap<FaceNumber, Blocks>,
-    /// Routes that expire, by when.
+    /// Expiring routes by time.
     expiring: BTreeSet<(Time, Place, FaceNumber, u64)>,
     routes: usize,
     max_routes: usize,
-    /// Faces that are gone, whose routes are being removed.
+    /// Removed faces whose routes are still being removed.
     leaving: BTreeSet<FaceNumber>,
-    /// Where the FIB has yet to follow.
+    /// Subtrees where the FIB must still be updated.
     below: VecDeque<Below>,
-    /// The roots of those that have not begun.
+    /// The roots of subtrees that have not begun.
     waiting: BTreeSet<Vec<u8>>,
-    /// What is left of this part, in prefixes with one next hop.
+    /// Remaining work of this part, in prefixes with one next hop.
     left: usize,
-    /// When the next part is done.
+    /// The time of the next part.
     resume: Time,
-    /// Nothing expires before, so that packets have their turn.
+    /// No route expires before this time, so that packets have their turn.
     may_expire: Time,
 }
 
-/// The prefixes below one, at which the FIB has yet to follow.
+/// A subtree in which the FIB must still be updated.
 #[derive(Debug)]
 struct Below {
     root: Vec<u8>,
-    /// It followed up to this one.
+    /// The FIB is updated up to this prefix.
     after: Vec<u8>,
 }
 
-/// The work in a part, in prefixes with one next hop at which routes are removed or the FIB follows: see [`work`]. Packets wait
-/// for that, a millisecond or so, and for the one prefix that is more than there was room for.
+/// Work in one part, in prefixes with one next hop at which routes are removed or the FIB is updated: see [`work`]. Packets wait
+/// for one part, which takes about a millisecond, plus one prefix that exceeds it.
 const AT_ONCE: usize = 256;
 
-/// What it costs to tell the FIB of a prefix, in prefixes with one next hop: so many shorter ones were looked up for it, so many
-/// next hops were found, and so many were removed or added.
+/// Cost of a FIB update at a prefix, in prefixes with one next hop: the number of shorter prefixes that were examined, of next
+/// hops found, and of next hops removed or added.
 const fn work(looked_up: usize, found: usize, changes: usize) -> usize {
     1 + (looked_up + changes) / 4 + found / 16
 }
 
-/// The time from one part to the next, for packets.
+/// Pause between two parts, for packets.
 const PAUSE: Span = Span::from_millis(1);
 
 impl Rib {
-    /// An empty one that has room for so many routes.
+    /// An empty RIB with room for this many routes.
     pub const fn new(max_routes: usize) -> Rib {
         Rib {
             entries: Entries::new(),
@@ -242,12 +241,12 @@ impl Rib {
         self.routes == 0
     }
 
-    /// All entries in the order of their names' bytes; `now` is for what expires.
+    /// All entries in byte order of names; `now` is used for expiry times.
     pub fn list(&self, now: Time) -> impl Iterator<Item = RibStatus> + '_ {
         self.entries_after(None).filter_map(move |place| self.status(place, now))
     }
 
-    /// The places of the entries behind a prefix, which need not be there, in the order of their names' bytes.
+    /// The places of the entries after a prefix, in byte order of names. The prefix itself need not have an entry.
     pub(super) fn entries_after<'a>(&'a self, after: Option<&'a [u8]>) -> impl Iterator<Item = Place> + 'a {
         let order =
             move |place| after.map_or(Ordering::Greater, |prefix| self.entries.prefix(place).cmp(prefix));
@@ -259,7 +258,7 @@ impl Rib {
         self.entries.prefix(place)
     }
 
-    /// What is to be told of an entry; nothing if its faces are gone.
+    /// The status of an entry; nothing if its faces are removed.
     pub(super) fn status(&self, place: Place, now: Time) -> Option<RibStatus> {
         let routes = self.entries.routes(place).iter().filter(|hop| self.is_there(hop));
         let routes: Vec<RouteStatus> = routes.map(|hop| hop.status(now)).collect();
@@ -267,16 +266,16 @@ impl Rib {
         (!routes.is_empty()).then(|| RibStatus { prefix: prefix(), routes })
     }
 
-    /// Whether a route's face is not gone.
+    /// Whether a route's face still exists.
     fn is_there(&self, hop: &Hop) -> bool {
         !self.leaving.contains(&hop.face)
     }
 
-    /// Adds a route, or changes the one with this prefix, face and origin; the FIB follows. At many longer prefixes it
-    /// follows in parts, the next ones at deadlines.
+    /// Adds a route, or replaces the one with this prefix, face and origin, and updates the FIB. If many longer prefixes are
+    /// affected, they are updated in parts, at deadlines.
     ///
     /// # Errors
-    /// [`ControlError::NoSuchFace`], [`ControlError::Full`]; then everything is as before.
+    /// Returns [`ControlError::NoSuchFace`] or [`ControlError::Full`]; then nothing has changed.
     pub fn add(&mut self, route: &Route, control: &mut dyn Control) -> Result<(), ControlError> {
         if control.face(route.face).is_none() {
             return Err(ControlError::NoSuchFace);
@@ -305,14 +304,14 @@ impl Rib {
                     Some(old) => self.put(place, old),
                     None => self.take(place, face, origin),
                 }
-                // What was there before had room.
+                // The old next hops had room, so restoring them cannot fail.
                 let _ = self.update_one(place, control);
                 Err(error)
             }
         }
     }
 
-    /// Removes a route, if it is there; the FIB follows, as after [`Rib::add`].
+    /// Removes a route, if it exists, and updates the FIB as [`Rib::add`] does.
     pub fn remove(&mut self, prefix: &Name, face: FaceNumber, origin: u64, control: &mut dyn Control) {
         if let Some(place) =
             self.place(prefix.view()).filter(|place| self.route(*place, face, origin).is_some())
@@ -328,22 +327,22 @@ impl Rib {
         for &(face, origin) in routes {
             self.take(place, face, origin);
         }
-        // Where a capture ends, entries inherit again. If the FIB has no room for that, they do without.
+        // Entries inherit again where a capture ends. If the FIB has no room, they stay without these next hops.
         let _ = self.update_one(place, control);
         if let Some(root) = root {
             self.update_below(&root, control);
         }
     }
 
-    /// A face is gone: removes all routes to it, and the FIB follows. Many are removed in parts, the next ones at deadlines;
-    /// meanwhile no Interest leaves by the face anyway.
+    /// Removes all routes to a removed face, and updates the FIB. Many routes are removed in parts, at deadlines. Meanwhile no
+    /// Interest leaves by the face.
     pub fn remove_face(&mut self, face: FaceNumber, control: &mut dyn Control) {
         if self.by_face.contains_key(&face) && self.leaving.insert(face) {
             self.begin(control);
         }
     }
 
-    /// Has the FIB follow below a prefix: at what inherits from it, or did.
+    /// Updates the FIB below a prefix, at entries that inherit from it, or did.
     fn update_below(&mut self, root: &[u8], control: &mut dyn Control) {
         if self.waiting.contains(root) || self.from(root, root, 1).is_empty() {
             return;
@@ -353,10 +352,10 @@ impl Rib {
         self.begin(control);
     }
 
-    /// Begins what there is to do, as far as this part has room for it.
+    /// Begins the pending work, as far as this part has room.
     fn begin(&mut self, control: &mut dyn Control) {
         if self.resume == Time::NEVER {
-            // What is left goes on as soon as packets had their turn. What this part finds to do does not begin another one.
+            // The rest continues after packets have had their turn. Work found in this part does not begin another part.
             self.resume = Time::ZERO;
             self.do_part(control);
             if !self.is_behind() {
@@ -372,14 +371,15 @@ impl Rib {
         self.resume = if self.is_behind() { now + PAUSE } else { Time::NEVER };
     }
 
-    /// Whether there is more to do.
+    /// Whether work is pending.
     fn is_behind(&self) -> bool {
         !self.below.is_empty() || !self.leaving.is_empty()
     }
 
     fn do_part(&mut self, control: &mut dyn Control) {
         while self.left > 0 {
-            // Routes of faces that are gone have half of each part: what is changed again and again would keep them else.
+            // Half of each part is reserved for the routes of removed faces, because constant changes would otherwise keep them
+            // forever.
             let rest = if self.leaving.is_empty() { 0 } else { AT_ONCE / 2 };
             if self.left > rest
                 && let Some(below) = self.below.pop_front()
@@ -393,7 +393,7 @@ impl Rib {
         }
     }
 
-    /// Whether there is room for a route. Routes of faces that are gone make room.
+    /// Whether there is room for a route. Routes of removed faces are removed if needed.
     fn make_room(&mut self, control: &mut dyn Control) -> bool {
         while self.routes >= self.max_routes
             && let Some(&face) = self.leaving.first()
@@ -403,9 +403,9 @@ impl Rib {
         self.routes < self.max_routes
     }
 
-    /// Removes the routes of one entry to a face that is gone; forgets the face if there is none.
+    /// Removes the routes of one entry to a removed face. Forgets the face if it has no entry left.
     fn take_last(&mut self, face: FaceNumber, control: &mut dyn Control) {
-        // The last place first: it is more often than not below the others, and then they have less below them.
+        // The last place comes first. It is usually below the others, which then have fewer entries below them.
         match self.by_face.get(&face).and_then(Blocks::last) {
             Some(place) => self.take_all(place, face, control),
             None => {
@@ -421,14 +421,14 @@ impl Rib {
         self.remove_at(place, &all, control);
     }
 
-    /// Has the FIB follow at the next prefixes below one, until no more than the rest is left of the part.
+    /// Updates the FIB at the next prefixes of a subtree, until only `rest` of the part is left.
     fn follow(&mut self, mut below: Below, rest: usize, control: &mut dyn Control) {
         if below.after == below.root {
             self.waiting.remove(&below.root);
         }
         let most = self.left - rest;
         let places = self.from(&below.after, &below.root, most);
-        // To look costs something too.
+        // The search has a cost too.
         self.left -= usize::from(places.is_empty());
         let has_more = places.len() == most;
         let mut places = places.into_iter();
@@ -444,18 +444,18 @@ impl Rib {
         }
     }
 
-    /// The places of at most so many prefixes below a root, after this one, in the order of their bytes.
+    /// The places of at most `most` prefixes below `root` and after `after`, in byte order.
     fn from(&self, after: &[u8], root: &[u8], most: usize) -> Vec<Place> {
         let from_here = self.index.after(self.entries.order(after));
         from_here.take_while(|place| self.entries.prefix(*place).starts_with(root)).take(most).collect()
     }
 
-    /// A prefix whose names somebody else gets, in part or in all, if this owner does not register this one: the prefix itself
-    /// or a longer one with a route to another's face, or a shorter one of another application. What leads from a shorter
-    /// prefix to a neighbour is in nobody's way.
+    /// A prefix that prevents this owner from registering `prefix`, because others already receive some of its names: the prefix
+    /// itself, or a longer one, with a route to another owner's face; or a shorter one of another application. A shorter prefix
+    /// that leads to a neighbour prevents nothing.
     ///
-    /// What many routes of faces that are gone are below counts as held, until they are removed: packets would wait for a look
-    /// at all of them.
+    /// A prefix above many routes of removed faces counts as held until they are removed, because examining all of them would
+    /// delay packets.
     pub(super) fn held_by_others(&self, prefix: &Name, owner: Owner, control: &dyn Control) -> Option<Name> {
         let is_others = |hop: &Hop| self.is_there(hop) && control.owner(hop.face) != owner;
         let mut gone = 0;
@@ -476,7 +476,7 @@ impl Rib {
         above.map(|place| self.entries.name(place).to_name())
     }
 
-    /// How many routes lead to the faces of an owner.
+    /// Number of routes to the faces of an owner.
     pub(super) fn routes_of(&self, owner: Owner, control: &dyn Control) -> usize {
         let faces = self.by_face.iter().filter(|(face, _)| control.owner(**face) == owner);
         let to = |face: FaceNumber, place: Place| {
@@ -485,20 +485,19 @@ impl Rib {
         faces.map(|(face, places)| places.iter().map(|place| to(*face, place)).sum::<usize>()).sum()
     }
 
-    /// Whether there is a route of this prefix, face and origin.
+    /// Whether a route with this prefix, face and origin exists.
     pub(super) fn has(&self, prefix: &Name, face: FaceNumber, origin: u64) -> bool {
         self.place(prefix.view()).is_some_and(|place| self.route(place, face, origin).is_some())
     }
 
-    /// When the next route expires, or the next part is done: of the routes of faces that are gone, or of what the FIB has to
-    /// follow below a prefix.
+    /// The time when the next route expires, or the next part of pending work is due.
     pub fn next_deadline(&self) -> Time {
         let expires = self.expiring.first().map_or(Time::NEVER, |(time, ..)| *time);
         expires.max(self.may_expire).min(self.resume)
     }
 
-    /// Removes routes that have expired, and does the next part if it is time: removes routes of faces that are gone, and has
-    /// the FIB follow below prefixes.
+    /// Removes expired routes. If the next part is due, it also removes routes of removed faces and updates the FIB below
+    /// prefixes.
     pub fn expire(&mut self, now: Time, control: &mut dyn Control) {
         if self.resume <= now {
             self.go_on(now, control);
@@ -509,8 +508,8 @@ impl Rib {
         }
     }
 
-    /// Removes routes that have expired, as many as a part has room for: the others wait for packets, too. Fewer if the FIB has
-    /// much to follow already, but one in any case.
+    /// Removes expired routes, as many as a part has room for; the others wait for packets too. At least one is removed, even if
+    /// the FIB has much pending work.
     fn expire_some(&mut self, now: Time, control: &mut dyn Control) {
         while let Some(&(_, place, face, origin)) = self.expiring.first().filter(|first| first.0 <= now) {
             self.remove_at(place, &[(face, origin)], control);
@@ -521,7 +520,7 @@ impl Rib {
         }
     }
 
-    /// Where the entry of a prefix is.
+    /// The place of a prefix's entry.
     fn place(&self, prefix: NameRef<'_>) -> Option<Place> {
         self.index.find(self.entries.order(prefix.value()))
     }
@@ -537,7 +536,7 @@ impl Rib {
         place
     }
 
-    /// Puts a route into an entry, in the place of the one with the same key.
+    /// Inserts a route into an entry, or replaces the one with the same key.
     fn put(&mut self, place: Place, hop: Hop) {
         let Hop { face, origin, expires, .. } = hop;
         self.take(place, face, origin);
@@ -549,7 +548,7 @@ impl Rib {
         self.routes += 1;
     }
 
-    /// Takes a route out of the tables. Its entry stays, until the FIB has followed.
+    /// Removes a route from the tables. Its entry stays until the FIB is updated.
     fn take(&mut self, place: Place, face: FaceNumber, origin: u64) {
         let Some(hop) = self.entries.take_route(place, face, origin) else { return };
         self.routes -= 1;
@@ -566,7 +565,7 @@ impl Rib {
         }
     }
 
-    /// Tells the FIB what is different at one prefix. Goes on after an error, and gives the first.
+    /// Updates the FIB at one prefix. Continues after an error, and returns the first one.
     fn update_one(&mut self, place: Place, control: &mut dyn Control) -> Result<(), ControlError> {
         let (wanted, looked_up) = self.next_hops(place);
         let prefix = self.entries.name(place).to_name();
@@ -596,7 +595,8 @@ impl Rib {
         result
     }
 
-    /// The next hops of a prefix's FIB entry: none without routes of its own. And how many shorter prefixes were looked up.
+    /// The next hops of a prefix's FIB entry, empty if the prefix has no routes of its own; and the number of shorter prefixes
+    /// that were examined.
     fn next_hops(&self, place: Place) -> (NextHops, usize) {
         let (mut hops, mut place) = (NextHops::new(), place);
         let is_there = |hop: &&Hop| self.is_there(hop);
@@ -619,7 +619,7 @@ impl Rib {
     }
 }
 
-/// The prefix's own by face, then inherited ones, those of the longest prefix first.
+/// Next hops by face: the prefix's own, then inherited ones, the longest prefix first.
 type NextHops = SmallVec<[(FaceNumber, u64); 4]>;
 
 impl Hop {
@@ -635,7 +635,7 @@ impl Hop {
     }
 }
 
-/// Adds the cheapest route of each face, those of one prefix. Routes are in the order of their faces.
+/// Adds the cheapest route of each face for one prefix. Routes are in the order of their faces.
 fn take_cheapest<'a>(hops: &mut NextHops, routes: impl Iterator<Item = &'a Hop>) {
     let nearer = hops.len();
     for route in routes {
@@ -646,7 +646,7 @@ fn take_cheapest<'a>(hops: &mut NextHops, routes: impl Iterator<Item = &'a Hop>)
     }
 }
 
-/// Of several next hops by one face keeps the first. The order stays.
+/// Keeps the first next hop of each face. The order does not change.
 fn keep_first_of_each_face(hops: &mut NextHops) {
     let mut first = sorted(hops.iter().enumerate().map(|(at, hop)| (hop.0, at)));
     first.dedup_by_key(|hop| hop.0);
@@ -662,16 +662,16 @@ fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> SmallVec<[T; 4]> {
     values
 }
 
-/// What a FIB entry needs to become what is wanted.
+/// The changes from a FIB entry to the wanted next hops.
 struct Difference {
-    /// Faces that it has no more.
+    /// Faces to remove.
     gone: SmallVec<[FaceNumber; 4]>,
-    /// What is to be added, in this order, be it only to stand behind others of its cost.
+    /// Next hops to add, in this order. Some are added again only to move them behind others of equal cost.
     new: NextHops,
 }
 
-/// The FIB sorts by cost, and adds a next hop behind those of equal cost. Among these, all behind the first difference are added
-/// again.
+/// The FIB sorts by cost, and adds a next hop after those of equal cost. So all next hops of that cost after the first difference
+/// are added again.
 fn difference(told: &[(FaceNumber, u64)], wanted: &NextHops) -> Difference {
     let by_face = sorted(wanted.iter().copied());
     let is_wanted = |face: FaceNumber| by_face.binary_search_by_key(&face, |hop| hop.0).is_ok();
@@ -688,7 +688,7 @@ fn difference(told: &[(FaceNumber, u64)], wanted: &NextHops) -> Difference {
     Difference { gone, new }
 }
 
-/// Next hops by cost, those of equal cost as they were.
+/// Next hops by cost; those of equal cost keep their order.
 fn by_cost<'a>(hops: impl Iterator<Item = &'a (FaceNumber, u64)>) -> NextHops {
     let mut hops: NextHops = hops.copied().collect();
     hops.sort_by_key(|hop| hop.1);

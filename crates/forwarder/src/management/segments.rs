@@ -1,4 +1,4 @@
-//! Datasets as segmented Data: a name with version and segment number, and a bounded store of recent ones.
+//! Datasets as segmented Data: names with version and segment number, and a bounded store of recent datasets.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -10,57 +10,57 @@ use weir_packet::{Component, Data, MetaInfo, Name, NameRef, SignatureInfo, Signa
 use super::authority::sign;
 use crate::control::Owner;
 
-/// Largest Data that management makes, bytes: the rest up to 8800 is for a link header.
+/// Largest Data of management, bytes. The rest up to 8800 is for a link header.
 pub(super) const MAX_DATA: usize = 8500;
-/// Of a Data all but name and content, bytes: at most this.
+/// Largest size of a Data without name and content, bytes.
 const OVERHEAD: usize = 100;
-/// Smallest content of a segment, bytes: names that leave less are too long for a dataset.
+/// Smallest content of a segment, bytes. A name that leaves less is too long for a dataset.
 const MIN_CONTENT: usize = 500;
 
-/// How long applications without rights get the same list again, whatever its length.
+/// Time for which applications without rights get the same list again, whatever its length.
 const REUSED_FOR: Span = Span::from_millis(10);
-/// How much longer for each byte: some ten times what it takes to make one, so that those who ask without end take a
-/// small part of the time. Assumed.
+/// Additional time for each byte: about ten times the time to make one, so that endless requests take a small part of the time.
+/// Assumed.
 pub(super) const REUSED_FOR_A_BYTE: Span = Span::from_nanos(100);
 
-/// How much of recent datasets is kept.
+/// Limits of the store of recent datasets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatasetConfig {
-    /// How long the first segment counts as fresh in content stores, ms.
+    /// Freshness of the first segment in content stores, ms.
     pub freshness_ms: u64,
-    /// How long a dataset is kept after it was last asked for.
+    /// A dataset is kept for this time after its last request.
     pub kept_for: Span,
-    /// Bytes of all that are kept, of which each counts at least one of `MAX_SNAPSHOTS`; the newest is kept whatever
-    /// its size, and so is each list while it is given again to applications without rights.
+    /// Largest size of all stored datasets, bytes. Each counts at least a `MAX_SNAPSHOTS`th of it. The newest is always kept, and
+    /// so is each list while it is given again to applications without rights.
     pub max_bytes: usize,
 }
 
-/// Fresh for 1 ms, so that a list shows what was just changed; kept for 10 s, 16 MiB at most.
+/// Freshness 1 ms, so that a list shows recent changes; kept for 10 s, at most 16 MiB.
 impl Default for DatasetConfig {
     fn default() -> DatasetConfig {
         DatasetConfig { freshness_ms: 1, kept_for: Span::from_secs(10), max_bytes: 16 << 20 }
     }
 }
 
-/// What a dataset was at a moment.
+/// The content of a dataset at one moment.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
-    /// The list that it is; `None`: the answer to a question, which others do not ask.
+    /// The list; `None`: the answer to a query, which others do not share.
     list: Option<List>,
     made: Time,
     pieces: Arc<Pieces>,
 }
 
-/// The bytes of a dataset, as they were made: they are never copied as a whole.
+/// The bytes of a dataset, in pieces as they were made. They are never copied as a whole.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// None is empty; with where each begins.
+    /// Pieces with their offsets; no piece is empty.
     pieces: Vec<(usize, Vec<u8>)>,
     len: usize,
 }
 
 impl Pieces {
-    /// Puts bytes behind the others.
+    /// Appends bytes.
     pub(super) fn push(&mut self, mut bytes: Vec<u8>) {
         let begin = self.len;
         self.len += bytes.len();
@@ -70,7 +70,7 @@ impl Pieces {
         }
     }
 
-    /// At most so many bytes from there on.
+    /// Copies at most `most` bytes from an offset.
     fn copy(&self, from: usize, most: usize) -> Vec<u8> {
         let first = self.pieces.partition_point(|(begin, bytes)| begin + bytes.len() <= from);
         let mut copied = Vec::with_capacity(most);
@@ -93,7 +93,7 @@ impl From<Vec<u8>> for Pieces {
     }
 }
 
-/// A list, by its module and verb. Whoever asks for it gets the same.
+/// A list, by its module and verb. It is the same for all requests.
 pub(super) type List = (Module, &'static str);
 
 impl Content {
@@ -105,7 +105,7 @@ impl Content {
         self.pieces.len
     }
 
-    /// Whether it may be given again.
+    /// Whether the list may be given again.
     fn is_recent(&self, now: Time) -> bool {
         now.since(self.made) < REUSED_FOR + REUSED_FOR_A_BYTE * self.len() as u64
     }
@@ -114,11 +114,11 @@ impl Content {
 /// A dataset under a name.
 #[derive(Debug)]
 struct Snapshot {
-    /// With its version.
+    /// Name with version.
     name: Name,
     content: Content,
     asked: Time,
-    /// For whom it was made.
+    /// The owner of the request.
     owner: Owner,
 }
 
@@ -155,7 +155,7 @@ impl Snapshot {
 pub(super) struct Datasets {
     config: DatasetConfig,
     kept: VecDeque<Snapshot>,
-    /// Each list as it was made last, while it may be given again: whatever else is asked for.
+    /// The last version of each list, while it may be given again.
     lists: Vec<Content>,
     last_version: u64,
 }
@@ -165,8 +165,8 @@ impl Datasets {
         Datasets { config, kept: VecDeque::new(), lists: Vec::new(), last_version: 0 }
     }
 
-    /// Takes a dataset and gives its first segment; `None` if the name is too long. The version is the
-    /// time in microseconds, and goes up.
+    /// Stores a dataset and returns its first segment; `None` if the name is too long. The version is the time in microseconds,
+    /// and always increases.
     pub(super) fn publish(
         &mut self,
         now: Time,
@@ -175,7 +175,7 @@ impl Datasets {
         content: Content,
         owner: Owner,
     ) -> Option<Vec<u8>> {
-        // Also if the name is too long: it was made.
+        // This applies also if the name is too long, because the list was made.
         if content.list.is_some() {
             self.lists.retain(|other| other.list != content.list);
             self.lists.push(content.clone());
@@ -192,13 +192,13 @@ impl Datasets {
         first
     }
 
-    /// A list that was made so recently that it may be given again.
+    /// A list that was made recently enough to be given again.
     pub(super) fn recent(&self, now: Time, list: Option<List>) -> Option<Content> {
         let is_it = |content: &&Content| list.is_some() && content.list == list && content.is_recent(now);
         self.lists.iter().find(is_it).cloned()
     }
 
-    /// The segment that a name with version asks for, the first if it has no segment number.
+    /// The segment of a name with version, the first one without a segment number.
     pub(super) fn find(&mut self, now: Time, name: NameRef<'_>) -> Option<Vec<u8>> {
         self.forget(now);
         let (number, name) = match name.last()?.segment() {
@@ -221,14 +221,14 @@ impl Datasets {
         }
     }
 
-    /// What a snapshot counts, bytes.
+    /// The counted size of a snapshot, bytes.
     fn counts(&self, snapshot: &Snapshot) -> usize {
         snapshot.content.len().max(self.config.max_bytes / MAX_SNAPSHOTS)
     }
 
-    /// The snapshot that goes first when there are too many: the oldest of the owner without rights that has most of
-    /// them, and only else one of those with rights. So who asks for many takes nothing from an administrator, nor from
-    /// one that asks for less. The newest stays.
+    /// The snapshot to remove when there are too many: the oldest of the owner without rights that has the most, or, if there is
+    /// none, the oldest of an owner with rights. So an owner with many requests takes nothing from an administrator, nor from
+    /// owners with fewer. The newest stays.
     fn first_to_go(&self) -> Option<usize> {
         let mut owners: BTreeMap<Owner, (usize, usize)> = BTreeMap::new();
         for (at, snapshot) in self.kept.iter().enumerate() {
@@ -242,5 +242,5 @@ impl Datasets {
     }
 }
 
-/// Datasets that are kept at most, however small.
+/// Largest number of datasets, however small.
 const MAX_SNAPSHOTS: usize = 256;

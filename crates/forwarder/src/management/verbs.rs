@@ -21,27 +21,27 @@ use weir_management::parameters::{ControlParameters, ControlResponse};
 use weir_management::status::{FaceNumber, FacePersistency, FaceRequest, FaceStatus};
 use weir_management::tlv::EXPIRATION_PERIOD;
 
-/// A command that was not done: why.
+/// The response of a refused command.
 pub(super) type Refused = Box<ControlResponse>;
 pub(super) type Outcome = Result<ControlParameters, Refused>;
 type Command = fn(&mut Management, &Request<'_>, ControlParameters, &mut dyn Control) -> Outcome;
-/// What makes a dataset.
+/// The function that makes a dataset.
 #[derive(Clone, Copy)]
 pub(super) enum Dataset {
-    /// One that is never long.
+    /// A dataset that is always short.
     AtOnce(fn(&Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>),
     /// A list that may have a million entries.
     InParts(Part),
-    /// The one that depends on the question.
+    /// A dataset that depends on the query.
     Query(MakeAnswer),
 }
 
-/// Makes the answer to a query, if its user may have one.
+/// Answers a query, if its user may send one.
 type MakeAnswer = fn(&mut Queries, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>;
 
 use Dataset::{AtOnce, InParts, Query};
 
-/// Commands whose parameters are a component of the name.
+/// Commands whose parameters are a name component.
 pub(super) const COMMANDS: [(Module, &str, Command); 10] = [
     (Module::Rib, "register", register),
     (Module::Rib, "unregister", unregister),
@@ -58,13 +58,13 @@ pub(super) const COMMANDS: [(Module, &str, Command); 10] = [
 /// The command whose parameters are a prefix announcement.
 pub(super) const ANNOUNCE: (Module, &str) = (Module::Rib, "announce");
 
-/// The command whose answer may take time.
+/// The command whose answer may be delayed.
 pub(super) const CREATE: (Module, &str) = (Module::Faces, "create");
 
-/// What is asked for to be notified of what happens to faces.
+/// The name of the notification stream for faces.
 pub(super) const EVENTS: (Module, &str) = (Module::Faces, "events");
 
-/// The dataset that depends on the question.
+/// The verb of the dataset that depends on the query.
 pub(super) const QUERY: &str = "query";
 
 pub(super) const DATASETS: [(Module, &str, Dataset); 9] = [
@@ -79,11 +79,11 @@ pub(super) const DATASETS: [(Module, &str, Dataset); 9] = [
     (Module::Status, overview::VERB, AtOnce(status_overview)),
 ];
 
-/// Components of a prefix at most, as NFD has it.
+/// Largest number of components of a prefix, as in NFD.
 const MAX_DEPTH: usize = 32;
-/// Data that one `cs/erase` erases at most: what it does must not hold up forwarding.
+/// Largest number of Data that one `cs/erase` erases, so that it does not delay forwarding.
 const ERASE_LIMIT: u64 = 256;
-/// Cost of a route by a prefix announcement, as NFD has it.
+/// Cost of a route from a prefix announcement, as in NFD.
 const ANNOUNCED_COST: u64 = 2048;
 
 pub(super) fn refused(code: u64, text: impl Into<String>) -> Refused {
@@ -94,8 +94,7 @@ fn absent(field: &str) -> Refused {
     refused(400, format!("{field} is missing"))
 }
 
-/// The response to what the forwarder did not do. Codes for an unknown face and for properties that do
-/// not fit depend on the command.
+/// The response to a failed command. The codes for an unknown face and for unsuitable properties depend on the command.
 fn failed(error: ControlError, no_face: u64, bad_properties: u64) -> Refused {
     let text = error.to_string();
     match error {
@@ -120,7 +119,7 @@ fn prefix(parameters: &ControlParameters) -> Result<Name, Refused> {
     parameters.name.clone().ok_or_else(|| absent("Name"))
 }
 
-/// A prefix that a table is to have an entry for.
+/// The prefix of a new table entry, checked for its length.
 fn short_prefix(parameters: &ControlParameters) -> Result<Name, Refused> {
     let prefix = prefix(parameters)?;
     match prefix.len() {
@@ -129,11 +128,11 @@ fn short_prefix(parameters: &ControlParameters) -> Result<Name, Refused> {
     }
 }
 
-/// A prefix whose Interests a request may lead to a face, or away from it. Those of the forwarder's own management are
-/// reserved: who answered them would answer the commands of others. An application with rights may lead `/localhop/nfd`
-/// to a neighbour whose management it looks for; the forwarder's own stays a next hop. An application without rights may
-/// have no shorter prefix either, whose route the entry could inherit. Names under `/localhost` do not leave the host, so
-/// a neighbour has no say over either.
+/// A prefix that a request may route to a face, or remove from it. The prefixes of the forwarder's own management are reserved: a
+/// face behind them could answer other users' commands. An application with rights may route `/localhop/nfd` to a neighbour whose
+/// management it uses; the forwarder's own management stays a next hop. An application without rights may not register a shorter
+/// prefix either, because the reserved entry could inherit its route. Names under `/localhost` do not leave the host, so a
+/// neighbour may not change either.
 fn free_prefix(request: &Request<'_>, prefix: Name) -> Result<Name, Refused> {
     let (first, second) = (prefix.view().component(0), prefix.view().component(1));
     let is_reserved = match (first == Some(LOCALHOST), first == Some(LOCALHOP)) {
@@ -151,7 +150,7 @@ fn free_prefix(request: &Request<'_>, prefix: Name) -> Result<Name, Refused> {
     }
 }
 
-/// Flags mean something only with the mask that says which.
+/// Flags need the mask that says which of them are valid.
 fn with_mask(parameters: &ControlParameters) -> Result<(), Refused> {
     match parameters.flags.is_some() == parameters.mask.is_some() {
         true => Ok(()),
@@ -164,8 +163,8 @@ fn until(now: Time, period_ms: Option<u64>) -> Time {
 }
 
 impl Request<'_> {
-    /// The face that parameters name; the one that the command arrived on for none and for 0. A neighbour, or an
-    /// application without rights, has no say over other faces than its own.
+    /// The face that the parameters name. If there is none, or 0, it is the face on which the command arrived. A neighbour, or an
+    /// application without rights, may only change its own faces.
     fn face(&self, parameters: &ControlParameters) -> Result<FaceNumber, Refused> {
         match parameters.face.filter(|face| *face != 0) {
             None => Ok(self.incoming.number),
@@ -196,7 +195,7 @@ fn register(
     add_route(management, request, route, parameters.expiration_period_ms, control)
 }
 
-/// Whether an application without rights may have a route: nobody else's names take it, and it does not have too many.
+/// Checks a route of an application without rights: its names must not belong to others, and it must not have too many routes.
 fn check_registration(
     management: &Management,
     owner: Owner,
@@ -260,7 +259,7 @@ fn unregister(
     })
 }
 
-/// Registers what a prefix announcement says, for the face that it arrived on.
+/// Registers the prefix of a prefix announcement for the face on which it arrived.
 pub(super) fn announce(
     management: &mut Management,
     request: &Request<'_>,
@@ -297,8 +296,7 @@ pub(super) fn announce(
     add_route(management, request, route, period, control)
 }
 
-/// A prefix announcement: `<prefix>/32=PA/v=…/seg=0`, whose content has an ExpirationPeriod and
-/// perhaps a ValidityPeriod.
+/// A prefix announcement: `<prefix>/32=PA/v=…/seg=0`, with an ExpirationPeriod and perhaps a ValidityPeriod as its content.
 struct Announcement {
     prefix: Name,
     expiration_period_ms: u64,
@@ -333,7 +331,7 @@ impl Announcement {
     }
 
     fn is_valid_at(&self, wall_ms: u64) -> bool {
-        // Such texts compare like times.
+        // These texts compare like times.
         let now = Moment::from_unix_ms(wall_ms).text();
         self.validity.is_none_or(|(first, last)| first <= now && now <= last)
     }
@@ -363,7 +361,7 @@ pub(super) fn create_face(
         Err(ControlError::FaceExists(face)) => return Ok((*face, false)),
         Err(error) => return Err(failed(error, 404, 406)),
     };
-    // What the mask leaves out is the kind's own, which is known only now.
+    // Flags outside the mask have the defaults of the kind, which is known only now.
     let flags = parameters.merged_flags(created.flags).filter(|flags| *flags != created.flags);
     let reliability = parameters.asked_reliability();
     if flags.is_none() && reliability.is_none() {
@@ -379,7 +377,7 @@ pub(super) fn create_face(
     }
 }
 
-/// The answer to a command to create a face that is there now.
+/// The answer to a command that creates a face, when the face exists.
 pub(super) fn is_there(face: &FaceStatus, is_new: bool) -> Outcome {
     match is_new {
         true => Ok(ControlParameters::of_face(face)),
@@ -511,7 +509,7 @@ fn erase_cs(
         return Err(refused(400, "Count must not be 0"));
     }
     let erased = control.erase_cs(&prefix, wanted.min(ERASE_LIMIT));
-    // A capacity says that there may be more, and how much one command can do.
+    // A capacity in the answer means that there may be more; it is the limit of one command.
     let more = erased == ERASE_LIMIT && wanted > ERASE_LIMIT;
     Ok(ControlParameters {
         name: Some(prefix),
@@ -555,7 +553,7 @@ fn query_faces(
     let filter = request.suffix.component(0).ok_or_else(|| absent("FaceQueryFilter"))?;
     let filter = FaceQueryFilter::decode(filter.value)
         .map_err(|error| refused(400, format!("FaceQueryFilter: {error}")))?;
-    // One face is not searched for.
+    // A single face needs no search.
     if let Some(number) = filter.face {
         return list(control.face(number).filter(|face| filter.matches(face)), encode_face);
     }
@@ -611,8 +609,7 @@ fn status_overview(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Re
     serde_json::to_vec(&control.overview()).map_err(|error| refused(500, error.to_string()))
 }
 
-/// Whether a name ends as a name of a dataset that was made does: with a version, or a version and a
-/// segment number.
+/// Whether a name ends like the name of an existing dataset: with a version, or with a version and a segment number.
 pub(super) fn asks_for_version(suffix: NameRef<'_>) -> bool {
     let is_version = |name: NameRef<'_>| name.last().is_some_and(|last| last.version().is_some());
     let has_segment = suffix.last().is_some_and(|last| last.segment().is_some());

@@ -1,4 +1,4 @@
-//! What each service class sent and lost.
+//! Counters by service class.
 
 use weir_core::packet::Kind;
 use weir_packet::ServiceClass;
@@ -9,13 +9,13 @@ const CLASSES: usize = ServiceClass::ALL.len();
 /// Counters of one service class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounters {
-    /// Interests that left.
+    /// Sent Interests.
     pub out_interests: u64,
-    /// Data that left.
+    /// Sent Data.
     pub out_data: u64,
-    /// Bytes of frames that left.
+    /// Bytes of sent frames.
     pub out_bytes: u64,
-    /// Packets that were dropped.
+    /// Dropped packets.
     pub dropped: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct ClassCounters {
 pub struct ByClass([ClassCounters; CLASSES]);
 
 impl ByClass {
-    /// Counts a packet that left in frames of so many bytes. Nacks count in bytes only.
+    /// Counts a sent packet with the bytes of its frames. Nacks count in bytes only.
     #[inline]
     pub fn count_sent(&mut self, class: ServiceClass, kind: Kind, bytes: u64) {
         let counters = &mut self.0[class as usize];
@@ -36,13 +36,13 @@ impl ByClass {
         }
     }
 
-    /// Counts a packet that was dropped.
+    /// Counts a dropped packet.
     #[inline]
     pub fn count_dropped(&mut self, class: ServiceClass) {
         self.0[class as usize].dropped += 1;
     }
 
-    /// The classes that counted anything, the most urgent first.
+    /// The classes with counts, the most urgent first.
     pub fn used(&self) -> impl Iterator<Item = (ServiceClass, ClassCounters)> + Clone + '_ {
         let each = ServiceClass::ALL.into_iter().zip(self.0);
         each.filter(|(_, counters)| *counters != ClassCounters::default())

@@ -8,10 +8,10 @@
 //!   /metrics       OpenMetrics text
 //! ```
 
-/// Longest request, bytes: line and header fields.
+/// Longest request, bytes: request line and header fields.
 pub const MAX_REQUEST: usize = 8192;
 
-/// What the port serves.
+/// A document of the metrics port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Document {
     /// The status page as HTML. It is always the same text.
@@ -49,21 +49,21 @@ pub struct Request {
     answered: bool,
 }
 
-/// What a request is answered with.
+/// The reply to a request.
 enum Reply {
-    /// A document; the head only, or with its body.
+    /// A document: with its body, or the head only.
     Document { document: Document, with_body: bool },
-    /// Something that is not there, or cannot be done.
+    /// An error: status code and text.
     Error(u16, &'static str),
 }
 
 impl Request {
-    /// More of it has arrived. Gives the response once it is whole or wrong, and nothing after that.
+    /// Adds received bytes. Returns the response when the request is complete or invalid, and nothing after that.
     pub fn receive(&mut self, bytes: &[u8], text: impl FnOnce(Document) -> String) -> Option<Vec<u8>> {
         if self.answered {
             return None;
         }
-        // The end may begin in what was there.
+        // The end marker may begin in the bytes received before.
         let from = self.received.len().saturating_sub(3);
         let room = MAX_REQUEST - self.received.len();
         self.received.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -86,7 +86,7 @@ impl Request {
     }
 }
 
-/// The end of the request's line and header fields: an empty line.
+/// Position of the empty line that ends the request line and header fields.
 fn end_of_head(received: &[u8], from: usize) -> Option<usize> {
     received[from..].windows(4).position(|four| four == b"\r\n\r\n").map(|at| from + at)
 }

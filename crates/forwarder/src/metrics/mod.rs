@@ -1,7 +1,7 @@
-//! What the forwarder tells about itself: a [`Snapshot`], taken on demand, as OpenMetrics text for Prometheus and as an
-//! [`Overview`] for a status page; the part of HTTP that serves them ([`http`]); and its sockets ([`Server`]).
+//! The forwarder's metrics: a [`Snapshot`], taken on demand, as OpenMetrics text for Prometheus and as an [`Overview`] for a
+//! status page; the part of HTTP that serves them ([`http`]); and its sockets ([`Server`]).
 //!
-//! For each packet only [`Delays::add`] and the counters of [`ByClass`] run.
+//! Only [`Delays::add`] and the counters of [`ByClass`] run for each packet.
 
 mod classes;
 pub mod http;
@@ -31,38 +31,38 @@ pub use server::Server;
 
 use weir_management::status::{CsInfo, FaceCounters, FaceNumber, FaceStatus, GeneralStatus};
 
-/// How many faces have figures of their own. Peers make faces, and each would be new time series: those
-/// beyond are added up as the face `others`.
+/// Largest number of faces with their own time series, because peers create faces. The sum of all further faces is the face
+/// `others`.
 pub const MAX_FACES: usize = 512;
 
-/// The forwarder at a moment.
+/// The state of the forwarder at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The forwarder as a whole.
     pub general: GeneralStatus,
-    /// Interests that made room for others in a full PIT.
+    /// Interests evicted from a full PIT.
     pub evicted_interests: u64,
-    /// How often a next hop was left because it answers nothing and another one does.
+    /// How often strategies stopped using a next hop because it did not answer and another one did.
     pub left_next_hops: u64,
     /// Use and settings of the content store.
     pub cs: CsInfo,
-    /// What its stores did.
+    /// Counters of the content stores.
     pub cache: CacheCounters,
     /// Its faces, by ascending number.
     pub faces: Vec<FaceStatus>,
-    /// How long packets were queued in front of each face with a rate, with its number and remote URI.
+    /// Queueing delays of each face with a rate, with the face's number and remote URI.
     pub face_delays: Vec<(FaceNumber, String, Delays)>,
-    /// What each service class sent by each face, with the face's number and remote URI.
+    /// Counters by service class of each face, with the face's number and remote URI.
     pub face_classes: Vec<(FaceNumber, String, ByClass)>,
-    /// Packets dropped, in the order of [`DropReason::ALL`]; Data, and all other packets.
+    /// Dropped packets in the order of [`DropReason::ALL`]: Data, and all other packets.
     pub drops: [[u64; 2]; DropReason::ALL.len()],
-    /// How long packets were queued in front of faces with a rate; empty if nobody has measured.
+    /// Queueing delays of all faces with a rate, by class; empty without measurements.
     pub delays: Vec<(ServiceClass, Delays)>,
-    /// What each service class sent and lost, on all faces since the start.
+    /// Counters by service class of all faces since the start.
     pub classes: ByClass,
 }
 
-/// How long packets were queued: how many for at most 15.6 us, twice that, and so on to 1 s and more.
+/// A histogram of queueing delays. The upper bounds are 15.6 us, twice that, and so on to 1 s, and then no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
     counts: [u64; Delays::BOUNDS + 1],
@@ -71,10 +71,10 @@ pub struct Delays {
 
 impl Delays {
     const BOUNDS: usize = 17;
-    /// 1 s, halved for each bound below.
+    /// The first bound: 1 s, halved for each further bound.
     const FIRST_NS: u64 = 1_000_000_000 >> (Delays::BOUNDS - 1);
 
-    /// A packet was queued for so long.
+    /// Adds the queueing delay of a packet.
     #[inline]
     pub fn add(&mut self, queued: Span) {
         let ns = queued.as_nanos();
@@ -83,7 +83,7 @@ impl Delays {
         self.sum_ns = self.sum_ns.saturating_add(ns);
     }
 
-    /// How many packets were added.
+    /// Number of packets.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
@@ -97,7 +97,7 @@ impl Delays {
         Delays::FIRST_NS << at
     }
 
-    /// Upper bounds in seconds, each with the packets above the one before.
+    /// Upper bounds in seconds, each with its number of packets above the previous bound.
     fn buckets(&self) -> Vec<(f64, u64)> {
         let bound = |at| if at < Delays::BOUNDS { Delays::bound_ns(at) as f64 / 1e9 } else { f64::MAX };
         self.counts.iter().enumerate().map(|(at, count)| (bound(at), *count)).collect()
@@ -105,7 +105,7 @@ impl Delays {
 }
 
 impl Snapshot {
-    /// As OpenMetrics text.
+    /// Writes OpenMetrics text.
     pub fn text(self) -> String {
         let mut registry = Registry::with_prefix("weir");
         registry.register_collector(Box::new(self));
@@ -186,7 +186,7 @@ impl Out<'_> {
     }
 }
 
-/// A label's value, in which the encoder takes nothing for its own.
+/// Escapes the characters in a label's value that have a meaning in the text format.
 fn label(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -197,13 +197,14 @@ impl Snapshot {
         let mut build = out.0.encode_descriptor("build", "The software", None, MetricType::Info)?;
         build.encode_info(&[("version", label(&general.version))])?;
         let seconds = |ms: u64| ms as f64 / 1000.0;
-        out.gauge("start_time_seconds", "When it started, since 1970", seconds(general.started_ms))?;
+        out.gauge("start_time_seconds", "Start time, since 1970", seconds(general.started_ms))?;
         let up = general.now_ms.saturating_sub(general.started_ms);
-        out.gauge("uptime_seconds", "Time since it started", seconds(up))?;
+        out.gauge("uptime_seconds", "Time since the start", seconds(up))?;
         out.counter("satisfied_interests", "PIT entries that were answered", general.satisfied_interests)?;
         out.counter("expired_interests", "PIT entries that expired", general.unsatisfied_interests)?;
-        out.counter("evicted_interests", "Interests that made room in a full PIT", self.evicted_interests)?;
-        let help = "How often a next hop was left because it answers nothing and another one does";
+        out.counter("evicted_interests", "Interests evicted from a full PIT", self.evicted_interests)?;
+        let help =
+            "How often strategies stopped using a next hop because it did not answer and another one did";
         out.counter("left_next_hops", help, self.left_next_hops)?;
         let losses = &general.losses;
         out.counter("lost_datagrams", "Datagrams without room in receive buffers", losses.datagrams)?;
@@ -219,11 +220,11 @@ impl Snapshot {
         out.gauge("pit_entries", "Pending Interests", self.general.pit_entries)?;
         out.gauge("fib_entries", "Prefixes with routes", self.general.fib_entries)?;
         out.gauge("cs_packets", "Data in the content store", self.cs.entries)?;
-        out.gauge("cs_capacity_packets", "The most that it holds", self.cs.capacity)?;
+        out.gauge("cs_capacity_packets", "Capacity of the content store", self.cs.capacity)?;
         out.counter("cs_hits", "Interests that the content store answered", self.cs.hits)?;
-        out.counter("cs_misses", "Interests that it did not", self.cs.misses)?;
-        out.counter("cs_insertions", "Data that it took in", self.cache.insertions)?;
-        out.counter("cs_evictions", "Data that made room for others", self.cache.evictions)
+        out.counter("cs_misses", "Interests that the content store did not answer", self.cs.misses)?;
+        out.counter("cs_insertions", "Data stored in the content store", self.cache.insertions)?;
+        out.counter("cs_evictions", "Data evicted to make room for others", self.cache.evictions)
     }
 
     fn drops(&self, out: &mut Out<'_>) -> fmt::Result {
@@ -239,7 +240,7 @@ impl Snapshot {
         let known = &self.faces[..self.faces.len().min(MAX_FACES)];
         let others = &self.faces[known.len()..];
         out.gauge("faces", "Faces", self.faces.len())?;
-        // What `of` gives for each face, and its sum over the others.
+        // The value of `of` for each face, and its sum over the others.
         let per_face = |of: &dyn Fn(&FaceStatus) -> u64| -> Vec<(FaceLabels, u64)> {
             let own =
                 known.iter().map(|face| (face_labels(&face.number.to_string(), &face.remote), of(face)));
@@ -260,8 +261,8 @@ impl Snapshot {
             |name: &str, help: &str, of: &dyn Fn(&FaceStatus) -> u64| out.counters(name, help, per_face(of));
         counter("face_received_bytes", "Bytes of frames that arrived", &|face| face.counters.in_bytes)?;
         counter("face_sent_bytes", "Bytes of frames that left", &|face| face.counters.out_bytes)?;
-        counter("face_malformed_frames", "Frames not understood", &|face| face.counters.in_malformed)?;
-        counter("face_dropped_packets", "Packets that were to leave and did not", &|face| {
+        counter("face_malformed_frames", "Malformed frames", &|face| face.counters.in_malformed)?;
+        counter("face_dropped_packets", "Outgoing packets that were dropped", &|face| {
             face.counters.out_dropped
         })?;
         counter("face_remarked_interests", "Interests that got another service class", &|face| {
@@ -275,9 +276,9 @@ impl Snapshot {
         })?;
         let mut gauge =
             |name: &str, help: &str, of: &dyn Fn(&FaceStatus) -> u64| out.gauges(name, help, per_face(of));
-        gauge("face_up", "Whether a face is up; of the others, how many", &|face| u64::from(face.up))?;
-        gauge("face_queue_packets", "Packets queued in front of a face", &|face| face.queued_packets)?;
-        gauge("face_queue_bytes", "Bytes queued in front of a face", &|face| face.queued_bytes)?;
+        gauge("face_up", "Whether a face is up; for `others`, how many are up", &|face| u64::from(face.up))?;
+        gauge("face_queue_packets", "Packets in the queue of a face", &|face| face.queued_packets)?;
+        gauge("face_queue_bytes", "Bytes in the queue of a face", &|face| face.queued_bytes)?;
         let rates = known.iter().filter_map(|face| {
             Some((face_labels(&face.number.to_string(), &face.remote), face.send_rate_bps?))
         });
@@ -307,14 +308,14 @@ impl Snapshot {
     }
 
     fn delays(&self, out: &mut Out<'_>) -> fmt::Result {
-        let help = "How long packets were queued in front of a face with a rate";
+        let help = "Queueing delay of packets at a face with a rate";
         let faces = self
             .face_delays
             .iter()
             .take(MAX_FACES)
             .map(|(number, remote, delays)| (face_labels(&number.to_string(), remote), delays));
         out.histograms("face_queue_delay_seconds", help, faces)?;
-        let help = "How long packets were queued in front of faces, by service class";
+        let help = "Queueing delay of packets, by service class";
         let classes = self.delays.iter().map(|(class, delays)| ([("class", class.name())], delays));
         out.histograms("queue_delay_seconds", help, classes)
     }
@@ -324,7 +325,7 @@ fn face_labels(number: &str, remote: &str) -> FaceLabels {
     [("face", number.to_owned()), ("remote", label(remote))]
 }
 
-/// What kind of packet.
+/// The kind of a packet.
 #[derive(Clone, Copy)]
 enum Kind {
     Interest,

@@ -9,7 +9,7 @@ use weir_management::status::{FaceStatus, FibStatus};
 
 use super::{Delays, MAX_FACES, Snapshot};
 
-/// How many prefixes an overview lists.
+/// Largest number of prefixes in an overview.
 pub const MAX_ROUTES: usize = 200;
 
 impl Snapshot {
@@ -73,7 +73,7 @@ impl Snapshot {
     }
 }
 
-/// Upper bounds, s, each with its number of packets; no bucket if there are no packets.
+/// Upper bounds, s, each with its number of packets; empty without packets.
 fn queue_delays(delays: &Delays) -> Vec<(Option<f64>, u64)> {
     if delays.count() == 0 {
         return Vec::new();

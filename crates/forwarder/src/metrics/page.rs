@@ -1,4 +1,4 @@
-//! The status page: a script that reads `/status.json` again and again and draws it. `web/src/status.ts` is its source.
+//! The status page: a script that reads `/status.json` repeatedly and draws it. `web/src/status.ts` is its source.
 
 const SCRIPT: &str = include_str!("../../../../web/dist/status.js");
 const STYLE: &str = include_str!("../../../../web/dist/status.css");

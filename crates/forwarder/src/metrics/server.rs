@@ -9,32 +9,32 @@ use weir_core::units::{Span, Time};
 
 use super::http::{Document, Request};
 
-/// How many may ask at a time. When one more comes, the oldest of the address with most of them has to go: who opens many
-/// and says nothing loses its own.
+/// Largest number of connections. A further connection replaces the oldest one of the address with the most, so a client that
+/// opens many connections loses its own.
 const CONNECTIONS: usize = 8;
-/// Peers that are taken in one go, before the event loop has its turn.
+/// Largest number of accepted connections before the event loop has its turn.
 const PEERS_AT_ONCE: usize = 64;
-/// The time until those that wait are tried again after one could not be taken: too many files are open, for one.
+/// After a failed accept, for example with too many open files, the time until the next try.
 const RETRY: Span = Span::from_secs(1);
-/// How long one may take.
+/// Longest duration of a connection.
 const PATIENCE: Span = Span::from_secs(10);
-/// How much is read at a time: a request is small.
+/// Bytes per read: a request is small.
 const CHUNK: usize = 2048;
-/// How much is read of somebody who does not stop sending, in one go.
+/// Largest number of bytes that are read at once from a client that does not stop sending.
 const MOST_DRAINED: usize = 1 << 16;
 
 /// Serves the documents of the metrics port.
 ///
-/// It has [`Server::TOKENS`] tokens of the event loop, from the one on that it was registered with.
+/// It uses [`Server::TOKENS`] tokens of the event loop, beginning with the one at registration.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     first: Token,
     connections: [Option<Connection>; CONNECTIONS],
-    /// Connections that had to go for others.
+    /// Number of connections closed for others.
     replaced: u64,
-    /// When those that wait are tried again, because one could not be taken: the event loop does not tell of them twice.
+    /// Time of the next try after a failed accept: the event loop does not report waiting connections twice.
     retry_at: Time,
 }
 
@@ -48,7 +48,7 @@ struct Connection {
     until: Time,
 }
 
-/// What becomes of a connection.
+/// The state of a connection after an event.
 #[derive(PartialEq)]
 enum After {
     Wait,
@@ -56,13 +56,13 @@ enum After {
 }
 
 impl Server {
-    /// How many tokens it uses.
+    /// Number of tokens of the event loop.
     pub const TOKENS: usize = 1 + CONNECTIONS;
 
-    /// Listens at an address.
+    /// Listens on an address.
     ///
     /// # Errors
-    /// Of the operating system: the port is in use, for one.
+    /// Returns the operating system's error, for example if the port is in use.
     pub fn bind(address: SocketAddr) -> io::Result<Server> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
@@ -70,25 +70,25 @@ impl Server {
         Ok(Server { listener, address, first, connections, replaced, retry_at: Time::NEVER })
     }
 
-    /// Where it listens.
+    /// The address of its socket.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Has the event loop told of its sockets: `first` and the tokens after it are its own.
+    /// Registers the sockets with the event loop: the server owns `first` and the tokens after it.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub fn register(&mut self, registry: &Registry, first: Token) -> io::Result<()> {
         self.first = first;
         registry.register(&mut self.listener, first, Interest::READABLE)
     }
 
-    /// One of its sockets has something; `text` makes a document if a client wants it.
+    /// Handles an event of one of its sockets; `text` writes the document that a client requests.
     ///
     /// # Errors
-    /// A connection could not be taken: too many open files, for one. Those that wait are tried again later, without another
-    /// error until one was taken.
+    /// Returns an error if a connection cannot be accepted, for example with too many open files. Waiting connections are tried
+    /// again later. Until one is accepted, further failures return no error.
     pub fn ready(
         &mut self,
         registry: &Registry,
@@ -110,7 +110,7 @@ impl Server {
         }
     }
 
-    /// Takes those that wait, by `accept`. An error is told once, and again after one was taken.
+    /// Accepts waiting connections with `accept`. An error is returned once, and again only after a connection was accepted.
     pub(super) fn take_waiting(
         &mut self,
         registry: &Registry,
@@ -126,7 +126,7 @@ impl Server {
         if is_told && taken == 0 { Ok(()) } else { all }
     }
 
-    /// How many it took, and why not the next one.
+    /// The number of accepted connections, and the error of the next one.
     fn take_some(
         &mut self,
         registry: &Registry,
@@ -140,11 +140,11 @@ impl Server {
                 Err(error) => return (taken, Err(error)),
             }
         }
-        // Others have their turn, and then the event loop tells of those that still wait.
+        // Other sources have their turn; then the event loop reports the connections that still wait.
         (PEERS_AT_ONCE, registry.reregister(&mut self.listener, self.first, Interest::READABLE))
     }
 
-    /// Whether one waited, who may have gone again.
+    /// Returns whether a connection waited; it may be closed already.
     fn take_one(
         &mut self,
         registry: &Registry,
@@ -155,7 +155,7 @@ impl Server {
             Ok((stream, address)) => (stream, address.ip()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
-            // The one who asked has gone again.
+            // The client has closed the connection already.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => return Ok(true),
             Err(error) => return Err(error),
         };
@@ -168,7 +168,7 @@ impl Server {
         Ok(true)
     }
 
-    /// The place for one more connection; another may have to go for it.
+    /// The slot for one more connection. If all are used, one connection is closed.
     fn place(&mut self) -> usize {
         if let Some(free) = self.connections.iter().position(Option::is_none) {
             return free;
@@ -179,26 +179,26 @@ impl Server {
         let most = (0..CONNECTIONS).max_by_key(|&at| (of_address(at), core::cmp::Reverse(until(at))));
         self.replaced += 1;
         let at = most.unwrap_or(0);
-        // Its place is registered anew.
+        // The slot is registered again.
         self.connections[at] = None;
         at
     }
 
-    /// Connections that had to go for others since the last call.
+    /// Number of connections closed for others since the last call.
     pub fn take_replaced(&mut self) -> u64 {
         core::mem::take(&mut self.replaced)
     }
 
-    /// When [`Server::handle_deadline`] wants to be called.
+    /// The time of the next [`Server::handle_deadline`].
     pub fn next_deadline(&self) -> Time {
         let until = self.connections.iter().flatten().map(|connection| connection.until).min();
         until.unwrap_or(Time::NEVER).min(self.retry_at)
     }
 
-    /// Sends away those who take too long, and tries again to take those that wait.
+    /// Closes connections that take too long, and tries again to accept waiting ones.
     ///
     /// # Errors
-    /// As [`Server::ready`].
+    /// Returns the errors of [`Server::ready`].
     pub fn handle_deadline(&mut self, registry: &Registry, now: Time) -> io::Result<()> {
         self.close_late(now);
         if self.retry_at > now {

@@ -65,7 +65,7 @@ fn snapshot() -> Snapshot {
     }
 }
 
-/// The value of a line of the text.
+/// The value of the metric in a line of the text.
 #[track_caller]
 fn value<'a>(text: &'a str, name: &str) -> &'a str {
     let line = text.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
@@ -221,7 +221,7 @@ fn the_overview_has_what_the_snapshot_has() {
     assert_eq!((many.faces.len(), many.face_count), (MAX_FACES, 2 * MAX_FACES));
 }
 
-/// Each panel of the dashboard in `packaging/` asks for metrics that there are, and each label is one that they have.
+/// Each panel of the dashboard in `packaging/` uses existing metrics and existing labels.
 #[test]
 fn the_dashboard_names_metrics_that_there_are() {
     let text = snapshot().text();
@@ -369,13 +369,13 @@ fn who_could_not_be_taken_is_taken_later_though_nobody_else_comes() {
     run(&mut poll, &mut server, retry, "", |server| server.next_deadline() == Time::NEVER);
 }
 
-/// Who gets the last free file descriptor hides from nobody that there is none for the next one.
+/// A connection that gets the last free file descriptor does not hide that the next one gets none.
 #[test]
 fn an_error_is_told_again_after_one_was_taken() {
     let (poll, mut server) = server();
     let address = server.address();
     let mut clients = Vec::new();
-    // Takes so many, then no file descriptor is free.
+    // Accepts this many connections; then no file descriptor is free.
     let mut take = |server: &mut Server, mut free: usize| {
         clients.extend((0..free).map(|_| TcpStream::connect(address).unwrap()));
         let mut accept = |listener: &mio::net::TcpListener| {
@@ -405,7 +405,7 @@ fn those_who_open_many_connections_and_never_ask_lose_their_own() {
         socket.bind(&from).unwrap();
         socket.connect(&address.into()).unwrap();
         let mut stream = TcpStream::from(socket);
-        // Meanwhile others come.
+        // Meanwhile other clients connect.
         let more: Vec<_> = (0..CONNECTIONS_TRIED).map(|_| TcpStream::connect(address).unwrap()).collect();
         stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
         let mut all = String::new();
@@ -426,7 +426,7 @@ fn so_many_who_come_at_once_are_taken_in_turn_with_other_work() {
     let address = server.address();
     let mut events = Events::with_capacity(64);
     poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
-    // The kernel has so many in its queue at once.
+    // The kernel queues this many connections at once.
     let waiting: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
     let mut rounds = Vec::new();
     while rounds.iter().sum::<u64>() < waiting.len() as u64 - 8 {
@@ -441,5 +441,5 @@ fn so_many_who_come_at_once_are_taken_in_turn_with_other_work() {
     assert!(rounds.len() > 1, "{rounds:?}");
 }
 
-/// More than are served at a time.
+/// More connections than are served at the same time.
 const CONNECTIONS_TRIED: usize = 20;

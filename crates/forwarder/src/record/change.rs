@@ -1,4 +1,4 @@
-//! The changes of a node on the file: here an input of the core gets its kind and its fields.
+//! Encodes and decodes changes of a node: the kind and the fields of each input of the core.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use weir_packet::ServiceClass;
 use super::decode::Fields;
 use super::encode::{bytes, face, number, optional, size};
 
-/// Kinds of changes. Those below 32 are of other entries.
+/// Kinds of changes. Kinds below 32 belong to other entries.
 mod kind {
     pub(super) const ADD_APPLICATION: u8 = 32;
     pub(super) const REMOVE_FACE: u8 = 33;
@@ -54,7 +54,7 @@ pub(super) fn kind_of(change: &Change<'_>) -> u8 {
 }
 
 pub(super) fn write(change: &Change<'_>, out: &mut Vec<u8>) {
-    // Most changes name a face, and it comes first.
+    // Most changes name a face, which comes first.
     change.face().into_iter().for_each(|named| face(named, out));
     match change {
         Change::AddApplication | Change::RemoveFace(_) | Change::Fail => {}
@@ -92,7 +92,7 @@ pub(super) fn write(change: &Change<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The change of this kind; `None` if there is none, or its fields are damaged.
+/// Decodes the change of this kind; `None` if the kind is unknown, or if its fields are damaged.
 pub(super) fn read(kind: u8, fields: &mut Fields<'_>) -> Option<Change<'static>> {
     Some(match kind {
         kind::ADD_APPLICATION => Change::AddApplication,

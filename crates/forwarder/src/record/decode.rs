@@ -1,4 +1,4 @@
-//! Bytes to entries.
+//! Decodes entries.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -54,15 +54,15 @@ pub struct Recording<'a> {
 pub struct Recorded<'a> {
     /// The node's time.
     pub at: Time,
-    /// What it was told.
+    /// The input.
     pub entry: Entry<'a>,
 }
 
 impl<'a> Recording<'a> {
-    /// Reads the bytes of a file.
+    /// Decodes the bytes of a file.
     ///
     /// # Errors
-    /// The file is not a recording, or its header is damaged.
+    /// Returns an error if the file is not a recording, or if its header is damaged.
     pub fn read(file: &'a [u8]) -> Result<Recording<'a>, RecordError> {
         let rest = file.strip_prefix(MAGIC).ok_or(RecordError::NoRecording)?;
         let (version, rest) = rest.split_first_chunk().ok_or(RecordError::NoRecording)?;
@@ -127,7 +127,7 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// A length, what it is the length of, and the rest; `None` if that is cut or empty.
+/// Splits a length-prefixed block from the rest; `None` if it is incomplete or empty.
 fn block(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;
@@ -190,7 +190,7 @@ fn read_entry<'a>(fields: &mut Fields<'a>, last: Time) -> Option<Recorded<'a>> {
     fields.rest.is_empty().then_some(Recorded { at, entry })
 }
 
-/// The fields of an entry, one after another; `None` where there is none, or another.
+/// Reads the fields of an entry one by one; `None` if a field is missing or invalid.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
     hasher: NameHasher,

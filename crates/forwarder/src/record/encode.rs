@@ -1,4 +1,4 @@
-//! Entries to bytes.
+//! Encodes entries.
 
 use weir_core::ids::FaceId;
 use weir_core::seam::QueueLimit;
@@ -7,7 +7,7 @@ use weir_core::units::{Rate, Time};
 
 use super::{Entry, Header, LinkPlan, MAGIC, VERSION, change};
 
-/// Kinds of entries on the file. Changes have those from 32 on.
+/// Kinds of entries in the file. Changes have the kinds from 32 on.
 pub(super) mod kind {
     pub const PACKET: u8 = 1;
     pub const DEADLINE: u8 = 2;
@@ -19,7 +19,7 @@ pub(super) mod kind {
     pub const END: u8 = 17;
 }
 
-/// Appends an entry: `last` is the time of the one before, 0 for the first.
+/// Appends an entry. `last` is the time of the previous entry, 0 for the first.
 pub fn encode(entry: &Entry<'_>, last: Time, now: Time, out: &mut Vec<u8>) {
     let from = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -29,7 +29,7 @@ pub fn encode(entry: &Entry<'_>, last: Time, now: Time, out: &mut Vec<u8>) {
     set_length(from, out);
 }
 
-/// Appends what every recording begins with, and the header.
+/// Appends the magic bytes, the version and the header.
 pub(super) fn header(header: &Header, out: &mut Vec<u8>) {
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
@@ -58,7 +58,7 @@ pub(super) fn header(header: &Header, out: &mut Vec<u8>) {
     set_length(from, out);
 }
 
-/// Writes how much follows the length that stands at `from`.
+/// Writes the number of following bytes into the length at `from`.
 fn set_length(from: usize, out: &mut [u8]) {
     let length = (out.len() - from - 4) as u32;
     out[from..from + 4].copy_from_slice(&length.to_le_bytes());
@@ -149,7 +149,7 @@ pub(super) fn bytes(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// LEB128: seven bits a byte, the lowest first.
+/// LEB128: seven bits in each byte, the lowest first.
 pub(super) fn number(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

@@ -40,9 +40,9 @@ use crate::config::Config;
 use crate::output::Output;
 use crate::wire_node::LinkConfig;
 
-/// What every recording begins with.
+/// The first bytes of every recording.
 pub const MAGIC: &[u8; 8] = b"weir-rec";
-/// The version of the format; another one is not read.
+/// The version of the format; other versions are not read.
 pub const VERSION: u16 = 8;
 
 /// The configuration of the node.
@@ -56,29 +56,30 @@ pub struct Header {
     pub seed: u64,
     /// The scheme that runs.
     pub scheme: String,
-    /// Parameters that were given, by scheme.
+    /// The given parameters by scheme.
     pub schemes: Vec<(String, Vec<(String, Value)>)>,
-    /// Bound of pending Interests, bytes.
+    /// Memory of pending Interests, bytes.
     pub pit_bytes: u64,
-    /// How long an Interest that comes by a link is pending at most, ns.
+    /// Longest lifetime of a pending Interest from a link, ns.
     pub longest_lifetime_ns: u64,
-    /// Bound of dead nonces.
+    /// Limit of dead nonces.
     pub dead_nonces: u64,
-    /// Bound of the packets in queues, bytes.
+    /// Memory of queued packets, bytes.
     pub queue_bytes: u64,
-    /// Bound of the prefixes of flows, bytes.
+    /// Memory of the prefixes of flows, bytes.
     pub flow_bytes: u64,
-    /// The time after which an Interest for a pending one is forwarded again, ns; 0: those of other downstreams never are.
+    /// A repeated Interest is forwarded again if the last transmission was at least this time ago, ns; 0: never for other
+    /// downstreams.
     pub reforward_after_ns: u64,
-    /// The time after which strategies do not see a next hop that answers nothing, ns; 0: they always do.
+    /// Strategies ignore a next hop that has not answered for this time, ns; 0: they never do.
     pub next_hop_timeout_ns: u64,
-    /// Bound of the content store, packets.
+    /// Limit of the content store, packets.
     pub store_packets: u64,
-    /// Bound of the content store, bytes.
+    /// Limit of the content store, bytes.
     pub store_bytes: u64,
     /// Replacement policy of the content store.
     pub store_policy: CsPolicy,
-    /// Which of the Data that pass the content store keeps.
+    /// Placement policy of the content store.
     pub store_placement: CsPlacement,
 }
 
@@ -133,14 +134,14 @@ pub enum Entry<'a> {
     AddStrategy(&'a str),
     /// A change of tables or settings.
     Change(Change<'a>),
-    /// The hash of all that the node has answered so far.
+    /// The hash of all answers of the node so far.
     ActionsHash(u64),
     /// The regular end of the recording: the forwarder ended, or the file is full.
     End,
 }
 
 impl Entry<'_> {
-    /// The face that it names, which the node must have.
+    /// The face that the entry names, which must exist.
     pub fn face(&self) -> Option<FaceId> {
         match self {
             Entry::Packet { face, .. } | Entry::FaceUp(face) | Entry::FaceDown(face) => Some(*face),
@@ -154,15 +155,15 @@ impl Entry<'_> {
     }
 }
 
-/// A scheme by name, with the parameters that were given.
+/// A scheme by name, with its given parameters.
 pub type GivenScheme<'a> = (&'a str, Cow<'a, [(String, Value)]>);
 
-/// What a link is made from.
+/// The plan of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkPlan<'a> {
-    /// What it is like.
+    /// Settings of the link.
     pub config: LinkConfig,
-    /// The scheme of its queue with the given parameters; `None`: that of the node.
+    /// The scheme of its queue with the given parameters; `None`: the node's scheme.
     pub scheme: Option<GivenScheme<'a>>,
 }
 
@@ -188,20 +189,20 @@ pub struct Recorder {
     last: Time,
     entries: u64,
     hash: ActionsHash,
-    /// Inputs since a hash was written.
+    /// Number of inputs since the last hash.
     unhashed: u32,
-    /// Reused between packets.
+    /// A buffer that is reused between packets.
     frame: Vec<u8>,
 }
 
-/// A hash of the actions is written after so many inputs: a difference is known to lie between two.
+/// A hash of the actions is written after this many inputs, so a difference is located between two hashes.
 const INPUTS_A_HASH: u32 = 64;
 
 impl Recorder {
     /// Begins a recording; it overwrites the file.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// Returns the operating system's error.
     pub fn create(path: &Path, limit: u64, header: &Header) -> io::Result<Recorder> {
         let mut output = Output::create(path)?;
         output.append(|out| encode::header(header, out));
@@ -216,7 +217,7 @@ impl Recorder {
         })
     }
 
-    /// A packet enters the core.
+    /// Records a packet that enters the core.
     pub fn packet(&mut self, now: Time, face: FaceId, header: &LpHeader, wire: &[u8]) {
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
@@ -225,7 +226,7 @@ impl Recorder {
         self.frame = frame;
     }
 
-    /// Adds the actions with which the node answered its inputs since the last call.
+    /// Adds the actions that answer the inputs since the last call.
     pub fn actions(&mut self, actions: &[Action], pool: &PacketPool) {
         actions.iter().for_each(|action| self.hash.add(action, pool));
         if self.unhashed >= INPUTS_A_HASH {
@@ -233,7 +234,7 @@ impl Recorder {
         }
     }
 
-    /// Adds what an input has done beside the actions.
+    /// Adds the effect of an input that is not an action.
     pub fn effect(&mut self, effect: Effect) {
         self.hash.add_effect(effect);
     }
@@ -243,7 +244,7 @@ impl Recorder {
         self.unhashed = 0;
     }
 
-    /// Ends the recording with the hash of all that was answered: [`Recorder::actions`] has been told.
+    /// Ends the recording with the hash of all answers. All actions must have been passed to [`Recorder::actions`].
     pub fn finish_whole(&mut self) {
         if self.is_on() {
             self.write_hash();
@@ -270,7 +271,7 @@ impl Recorder {
         self.last
     }
 
-    /// Writes the buffered entries: call it from time to time.
+    /// Writes the buffered entries. Call it from time to time.
     pub fn flush(&mut self) {
         self.output.flush();
     }
@@ -302,15 +303,15 @@ impl Drop for Recorder {
     }
 }
 
-/// A running hash of what a node answers: equal for equal answers, whatever key a node has for its names' hashes.
+/// A running hash of a node's answers. Equal answers give equal hashes, whatever the key of the node's name hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActionsHash {
     actions: u64,
-    /// Beside the actions, which are taken later: of the faces, strategies and erased Data that inputs have made.
+    /// Effects of inputs apart from actions, which are taken later: created faces and strategies, and erased Data.
     effects: u64,
 }
 
-/// What each hash begins with.
+/// The initial value of each hash.
 const START: u64 = 0xCBF2_9CE4_8422_2325;
 
 impl Default for ActionsHash {
@@ -325,7 +326,7 @@ impl ActionsHash {
         mixed(self.actions, self.effects)
     }
 
-    /// What an input has done.
+    /// Adds the effect of an input.
     pub fn add_effect(&mut self, effect: Effect) {
         let (kind, number) = match effect {
             Effect::Done => return,
@@ -337,7 +338,7 @@ impl ActionsHash {
         self.effects = mixed(mixed(self.effects, kind), number);
     }
 
-    /// An action that is going to be done.
+    /// Adds an action before it is performed.
     pub fn add(&mut self, action: &Action, pool: &PacketPool) {
         match *action {
             Action::Transmit { face, packet, until, waited } => {
@@ -355,11 +356,11 @@ impl ActionsHash {
         }
     }
 
-    /// The packet: what came, and all that the core may write into it.
+    /// Adds a packet: its received bytes, and all fields that the core may write.
     fn packet(&mut self, packet: &Packet) {
         let header = packet.header();
         self.words([packet.kind as u64, u64::from(packet.nonce)]);
-        // Not the hash of the name, which depends on a key.
+        // The hash of the name depends on a key, so the name itself is added.
         self.bytes(packet.name.wire());
         self.words([u64::from(packet.net_len), packet.hop_limit.map_or(256, u64::from)]);
         self.words([header.congestion_mark, u64::from(header.non_discovery)]);
@@ -372,7 +373,7 @@ impl ActionsHash {
         for (typ, value) in header.signals.iter() {
             self.words([u64::from(typ), value]);
         }
-        // The end of the signals, of which there may be any number.
+        // Marks the end of the signals, whose number varies.
         self.words([0]);
         self.bytes(&packet.wire);
     }
@@ -400,6 +401,6 @@ impl ActionsHash {
 
 #[inline]
 const fn mixed(hash: u64, word: u64) -> u64 {
-    // Odd, so that no two states become one.
+    // The factor is odd, so that different states stay different.
     (hash.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -39,7 +39,7 @@ fn header() -> Header {
     }
 }
 
-/// Every class is another case.
+/// A policy in which every class has a different rule.
 fn policy() -> IngressPolicy {
     let rule = |class: ServiceClass| ClassRule {
         class: (class != ServiceClass::Ef).then_some(ServiceClass::ALL[7 - class as usize]),
@@ -48,13 +48,13 @@ fn policy() -> IngressPolicy {
     IngressPolicy { is_believed: false, classes: ServiceClass::ALL.map(rule) }
 }
 
-/// As [`Recording::read`] hashes names.
+/// Hashes a name as [`Recording::read`] does.
 fn hashed(uri: &str) -> HashedName {
     let name: Name = uri.parse().unwrap();
     HashedName::parse(&NameHasher::new(0), name.value()).unwrap()
 }
 
-/// One of every kind of entry.
+/// One entry of every kind.
 fn all(name: &HashedName) -> Vec<Entry<'_>> {
     let prefix = Cow::Borrowed(name);
     let face = FaceId(1);
@@ -145,7 +145,7 @@ fn a_cut_recording_gives_its_whole_entries() {
         assert_eq!(read, entries[..read.len()]);
         assert!(read.len() >= seen, "at {cut}");
         seen = read.len();
-        // Zeros that a crash of the machine has left are no entries.
+        // Zeros left by a crash of the machine are not entries.
         let zeros = [&whole[..cut], &[0; 100]].concat();
         let recording = Recording::read(&zeros).unwrap();
         let with_zeros = recording.entries.take_while(Result::is_ok).count();
@@ -335,7 +335,7 @@ proptest! {
                     }),
                     kind => all(&name).swap_remove(*kind),
                 };
-                // Times may run backwards: they are what they were.
+                // Times may run backwards: they are kept as recorded.
                 (Time::from_nanos(*at), entry)
             })
             .collect();

@@ -1,4 +1,4 @@
-//! A forwarder without packets: what management needs, with tables that tests can look into.
+//! A forwarder without packets: the operations that management needs, with tables that tests can inspect.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use weir_management::status::{
 };
 use weir_packet::Name;
 
-/// A face as others are made of.
+/// A face with typical properties.
 pub fn face(number: FaceNumber, remote: &str, scope: FaceScope) -> FaceStatus {
     FaceStatus {
         number,
@@ -33,7 +33,7 @@ pub fn face(number: FaceNumber, remote: &str, scope: FaceScope) -> FaceStatus {
     }
 }
 
-/// The MTU of a face of which this one is asked for.
+/// The MTU that a face gets for a requested one.
 fn mtu(asked: u64) -> Option<u64> {
     Some(asked.min(8800))
 }
@@ -43,26 +43,26 @@ fn mtu(asked: u64) -> Option<u64> {
 pub struct Mock {
     /// Its faces, by number.
     pub faces: BTreeMap<FaceNumber, FaceStatus>,
-    /// Who is behind them; the others are neighbours'.
+    /// Owners of faces; all other faces belong to neighbours.
     pub owners: BTreeMap<FaceNumber, Owner>,
     /// Its FIB.
     pub fib: BTreeMap<Name, BTreeMap<FaceNumber, u64>>,
-    /// The faces of each prefix, the one that was added last at the end.
+    /// The faces of each prefix in the order in which they were added.
     pub added: BTreeMap<Name, Vec<FaceNumber>>,
-    /// FIB entries at most.
+    /// Largest number of FIB entries.
     pub max_fib: usize,
-    /// What was chosen.
+    /// The chosen strategies.
     pub strategies: BTreeMap<Name, Name>,
     /// Its content store.
     pub cs: CsInfo,
     /// How often the FIB was changed.
     pub changes: u64,
-    /// Whether the connections of faces over TCP take time.
+    /// Whether connections over TCP take time.
     pub is_far: bool,
 }
 
 impl Mock {
-    /// Faces 1 (this host), 2 and 3 (others), and best route everywhere.
+    /// Faces 1 (this host), 2 and 3 (others), and best route for all prefixes.
     pub fn new() -> Mock {
         let faces = [
             face(1, "fd://7", FaceScope::Local),
@@ -93,7 +93,7 @@ impl Mock {
         entry.into_iter().flatten().map(|(face, cost)| (*face, *cost)).collect()
     }
 
-    /// The faces of a prefix in the order of the FIB: by cost, those of equal cost as they were added.
+    /// The faces of a prefix in the order of the FIB: by cost; those of equal cost as they were added.
     pub fn in_order(&self, prefix: &Name) -> Vec<FaceNumber> {
         let (costs, mut faces) = (&self.fib[prefix], self.added[prefix].clone());
         faces.sort_by_key(|face| costs[face]);

@@ -14,7 +14,7 @@ use weir_packet::{LpHeader, LpPacket, NetPacket, Payload, PitToken, decode_frame
 
 use crate::mock::Mock;
 
-/// A forwarder that has management and nothing else.
+/// A forwarder with management only.
 pub struct Server {
     /// Its socket.
     pub path: PathBuf,
@@ -37,7 +37,7 @@ impl Server {
         Server { path, state }
     }
 
-    /// Where it listens, as `NDN_CLIENT_TRANSPORT` has it.
+    /// Its address in the form of `NDN_CLIENT_TRANSPORT`.
     pub fn uri(&self) -> String {
         format!("unix://{}", self.path.display())
     }

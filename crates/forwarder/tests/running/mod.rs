@@ -32,7 +32,7 @@ pub fn pause(span: Duration) {
     thread::sleep(span);
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed at the end of the test.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -55,7 +55,7 @@ impl Drop for Folder {
     }
 }
 
-/// A forwarder with a Unix socket and a UDP socket; stops when it is dropped.
+/// A forwarder with a Unix socket and a UDP socket. It stops when it is dropped.
 pub struct Running {
     pub unix: PathBuf,
     pub udp: SocketAddr,
@@ -64,12 +64,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts it in a folder; `more` is what the file says besides its sockets.
+    /// Starts it in a folder; `more` is the file apart from its sockets.
     pub fn start(folder: &Folder, more: &str) -> Running {
         Running::start_with(folder, more, |text| text)
     }
 
-    /// The same with a file that is changed before.
+    /// Starts it in a folder with a changed file.
     pub fn start_with(folder: &Folder, more: &str, change: impl Fn(String) -> String) -> Running {
         let unix = folder.path("nfd.sock");
         let text = format!(
@@ -95,17 +95,17 @@ impl Running {
         Peer::unix(&self.unix)
     }
 
-    /// Who manages it.
+    /// A management client.
     pub fn client(&self) -> Client {
         Client::connect(&Endpoint::Unix(self.unix.clone()), 10 * SECOND).unwrap()
     }
 
-    /// As [`Running::client`], where it may be refused.
+    /// Like [`Running::client`], but `None` if the connection is refused.
     pub fn try_client(&self) -> Option<Client> {
         Client::connect(&Endpoint::Unix(self.unix.clone()), SECOND).ok()
     }
 
-    /// Stops it, and waits until it has.
+    /// Stops it, and waits until it has stopped.
     pub fn stop(mut self) {
         self.end().expect("it has not panicked");
     }
@@ -122,7 +122,7 @@ impl Drop for Running {
     }
 }
 
-/// What came.
+/// A received frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     pub header: LpHeader,
@@ -173,7 +173,7 @@ impl Peer {
         Peer { socket: Socket::Unix(stream), received: Vec::new(), nonce: 0, is_closed: false }
     }
 
-    /// A neighbour that has a port and does not know the forwarder yet.
+    /// A neighbour with a port, which the forwarder does not know yet.
     pub fn udp() -> (Peer, SocketAddr) {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
@@ -191,7 +191,7 @@ impl Peer {
         self.is_closed
     }
 
-    /// Sends bytes as they are; says whether they were taken.
+    /// Sends bytes unchanged. Returns whether the socket accepted them.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         match &mut self.socket {
             Socket::Unix(stream) => stream.write_all(bytes).is_ok(),
@@ -199,7 +199,7 @@ impl Peer {
         }
     }
 
-    /// Sends an Interest with a nonce of its own.
+    /// Sends an Interest with a new nonce.
     pub fn ask(&mut self, name: &Name, lifetime_ms: u64, class: Option<ServiceClass>) -> u32 {
         self.nonce = self.nonce.wrapping_mul(0x9E37_79B9).wrapping_add(0x7F4A_7C15);
         let nonce = Some(self.nonce);
@@ -209,7 +209,7 @@ impl Peer {
         self.nonce
     }
 
-    /// Answers an Interest with so many bytes.
+    /// Answers an Interest with a content of this many bytes.
     pub fn answer(&mut self, interest: &Frame, length: usize) {
         let name = Interest::decode(&interest.packet).unwrap().name.to_name();
         let mut header = interest.header;
@@ -217,7 +217,7 @@ impl Peer {
         self.send(&LpPacket::new(header, &data(&name, length)).to_vec());
     }
 
-    /// What comes next, if it comes in time.
+    /// The next frame, if it arrives in time.
     pub fn receive(&mut self, timeout: Duration) -> Option<Frame> {
         let until = now() + timeout;
         loop {
@@ -256,9 +256,9 @@ impl Peer {
                 self.is_closed = true;
                 false
             }
-            // A neighbour is told that nobody listens where the forwarder was.
+            // A neighbour gets this error after the forwarder has stopped.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => true,
-            // A signal came, such as that of a debugger or of a host that was halted.
+            // A signal interrupted the call, for example of a debugger or after a suspended host.
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
             Err(error) => {
                 assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
@@ -294,13 +294,13 @@ pub fn with_class(class: Option<ServiceClass>) -> LpHeader {
     header
 }
 
-/// A Data with so many bytes.
+/// A Data with a content of this many bytes.
 pub fn data(name: &Name, length: usize) -> Vec<u8> {
     let content = vec![0xDA; length];
     Data::new(name.view(), &content, SignatureInfo::new(SignatureType::Null)).to_vec()
 }
 
-/// A producer in a thread: answers what comes, but every `deaf`-th Interest; gives back how many came.
+/// A producer in a thread. It answers all Interests except every `deaf`-th one, and returns their number.
 pub struct Producer {
     stop: Arc<AtomicBool>,
     answered: Arc<AtomicU64>,

@@ -1,5 +1,5 @@
-//! Strangers that name classes of others, under QSCCP and Sluice, in simulated time: a node with a link of 10 Mb/s to a producer,
-//! a consumer that the file has as a neighbour, and a stranger that asks for more than the link carries.
+//! Strangers that use the classes of others, under QSCCP and Sluice, in simulated time: a node with a link of 10 Mb/s to a
+//! producer, a consumer that is a neighbour in the file, and a stranger that requests more than the link carries.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use weir_net::secrets::Secrets;
 use weir_packet::{Data, Interest, LpHeader, PitToken, ServiceClass, Signal};
 use weir_schemes::registry;
 
-/// Of a Data, bytes of content.
+/// Content of a Data, bytes.
 const CONTENT: usize = 1000;
-/// From the Interest's last bit to the arrival of its Data.
+/// Time from the Interest's last bit to the arrival of its Data.
 const ROUND_TRIP: Span = Span::from_millis(20);
 const SECONDS: u64 = 20;
 /// The rate of the link to the producer.
 const RATE: Rate = Rate::from_mbps(10);
 
 enum Event {
-    /// A consumer asks: which, in which class, how often.
+    /// A consumer sends an Interest: its face, class, and interval.
     Ask { face: FaceId, class: ServiceClass, every: Span },
-    /// A Data is back at the node.
+    /// A Data arrives at the node.
     Answer { token: PitToken, wire: Vec<u8> },
 }
 
@@ -52,7 +52,7 @@ impl World {
         self.node.add_link(Time::ZERO, link(Rate::from_mbps(100)), None)
     }
 
-    /// Asks for Data of these classes, of each at this rate.
+    /// Requests Data of these classes, each at this rate.
     fn consume(&mut self, face: FaceId, classes: &[ServiceClass], rate: Rate) {
         let every = Span::from_nanos(8 * CONTENT as u64 * 1_000_000_000 / rate.as_bps());
         for (number, &class) in (1..).zip(classes) {
@@ -97,7 +97,7 @@ impl World {
             }
             Event::Answer { token, wire } => {
                 let mut header = LpHeader::with_token(token);
-                // QSCCP knows it of the face. Sluice is told by who sends the Data.
+                // QSCCP knows the rate from the face. Under Sluice the sender of the Data signals it.
                 header.signals.set(&link_rate(), RATE.as_bps());
                 self.node.receive(now, self.upstream, &header, &wire).unwrap();
             }
@@ -130,7 +130,7 @@ impl World {
     }
 }
 
-/// The field in which Sluice tells the rate of a link; others ignore it.
+/// The field in which Sluice signals the rate of a link; other schemes ignore it.
 fn link_rate() -> Signal {
     let mut all = registry::signals().into_iter().map(|(signal, _)| signal);
     all.find(|signal| signal.name == "LinkRate").unwrap()
@@ -140,7 +140,7 @@ fn link(rate: Rate) -> LinkConfig {
     LinkConfig { send_rate: Some(rate), receive_rate: Some(rate), limit: QueueLimit::Packets(1000) }
 }
 
-/// What an AF2 consumer of 7 Mb/s gets beside one that asks for 10 Mb/s in each of these classes, Mb/s.
+/// Goodput of an AF2 consumer of 7 Mb/s beside one with 10 Mb/s in each of these classes, Mb/s.
 fn beside(scheme: &str, classes: &[ServiceClass], is_believed: bool) -> f64 {
     let mut world = World::new(scheme);
     let (consumer, stranger) = (world.neighbour(), world.neighbour());
@@ -152,7 +152,7 @@ fn beside(scheme: &str, classes: &[ServiceClass], is_believed: bool) -> f64 {
     world.run(consumer)
 }
 
-/// AF2 has three quarters of the link beside best effort.
+/// AF2 gets three quarters of the link beside best effort.
 #[test]
 fn a_stranger_takes_nothing_from_a_class_by_naming_others() {
     check("qsccp");

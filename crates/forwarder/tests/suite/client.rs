@@ -76,7 +76,7 @@ fn what_the_forwarder_refuses_is_an_error_with_its_code_and_words() {
     assert!(matches!(error, ClientError::TooLong));
 }
 
-/// What a client says to a server that sends these bytes whatever it is asked.
+/// The client's error with a server that always sends these bytes.
 fn against(label: &str, bytes: Vec<u8>, hold: bool) -> ClientError {
     let path = std::env::temp_dir().join(format!("weir-{label}-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);

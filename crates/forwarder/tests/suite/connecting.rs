@@ -14,7 +14,7 @@ fn wanted(uri: &str) -> ControlParameters {
     ControlParameters { uri: Some(uri.to_owned()), ..ControlParameters::default() }
 }
 
-/// What the forwarder says that does not create a face.
+/// The forwarder's response when it does not create a face.
 fn refused(client: &mut Client, asked: &ControlParameters) -> ControlResponse {
     match client.command(Module::Faces, "create", asked) {
         Err(ClientError::Refused(response)) => *response,
@@ -22,12 +22,12 @@ fn refused(client: &mut Client, asked: &ControlParameters) -> ControlResponse {
     }
 }
 
-/// An address of this host where nothing listens.
+/// An address of this host without a listener.
 fn nobody() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// A listener that has no room for connections: whoever connects hears nothing.
+/// A listener without room for connections, so a connecting client gets no answer.
 fn silent() -> (Socket, Vec<TcpStream>, SocketAddr) {
     let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();

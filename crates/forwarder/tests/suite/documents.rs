@@ -1,4 +1,4 @@
-//! The default file of the forwarder says the defaults, and its examples are right.
+//! The forwarder's default file has the defaults, and its examples are valid.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn parse(text: &str) -> Config {
     Config::parse(text, "weir.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The text with the lines that begin so as lines of the file.
+/// The text with its commented keys as lines of the file.
 fn uncomment(text: &str, is_key: impl Fn(&str) -> bool) -> String {
     let line = |line: &str| match line.strip_prefix('#') {
         Some(rest) if is_key(rest) => rest.trim_start().to_owned(),

@@ -1,5 +1,5 @@
-//! Strangers and bad neighbours, on real sockets: what they send is counted and answered as the protocol says,
-//! and others' traffic goes on.
+//! Strangers and bad neighbours on real sockets: their packets are counted and answered according to the protocol, and other
+//! traffic continues.
 
 use std::fs;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use weir_packet::{
     SignatureType, Signer,
 };
 
-/// A forwarder with two neighbours, `/a` by the first and `/b` by the second.
+/// A forwarder with two neighbours: `/a` leads to the first and `/b` to the second.
 struct World {
     forwarder: Running,
     a: Peer,
@@ -41,7 +41,7 @@ fn world(label: &str, more: &str, face: &str) -> World {
     World { forwarder, a, b, _folder: folder }
 }
 
-/// Of the neighbours: the first faces that were made.
+/// The faces of the neighbours, which were created first.
 fn neighbours(forwarder: &Running) -> [FaceStatus; 2] {
     let faces = forwarder.client().faces().unwrap();
     let mut udp = faces.into_iter().map(|face| face.status).filter(|face| face.remote.starts_with("udp4://"));
@@ -60,8 +60,8 @@ fn check_traffic(world: &mut World, text: &str) {
     assert!(got.is_data() && got.name() == asked);
 }
 
-/// Nothing that a peer sent before reaches another: what it asks now is the next that comes there. Frames of a face are
-/// handled in their order.
+/// Checks that no earlier packet of a peer reaches another one: its next Interest is the next packet there. The frames of a face
+/// are handled in order.
 fn nothing_else_comes(from: &mut Peer, to: &mut Peer, who: &str) {
     let asked = name(&format!("/b/nothing-else/{who}"));
     from.ask(&asked, 1000, None);
@@ -84,7 +84,7 @@ fn random_cut_and_oversized_frames_are_counted_and_nothing_else() {
     let mut send = |world: &mut World, bytes: &[u8]| {
         world.a.send(bytes);
         sent += 1;
-        // The socket's buffer is finite, and this is no test of it.
+        // The socket's buffer is finite, and this test must not fill it.
         if sent % 50 == 0 {
             pause(Duration::from_millis(2));
         }
@@ -92,13 +92,13 @@ fn random_cut_and_oversized_frames_are_counted_and_nothing_else() {
     for _ in 0..500 {
         let length = random.below(200) as usize + 1;
         let mut bytes: Vec<u8> = (0..length).map(|_| random.next_u32() as u8).collect();
-        // Not by chance something that is right.
+        // The bytes must not be valid by chance.
         bytes[0] |= 0x80;
         send(&mut world, &bytes);
     }
     for length in 1..whole.len() {
         send(&mut world, &whole[..length]);
-        // A link frame whose fragment is a part of an Interest.
+        // A link frame with a part of an Interest as its fragment.
         send(
             &mut world,
             &LpPacket::new(running::with_class(Some(ServiceClass::Ef)), &whole[..length]).to_vec(),
@@ -119,9 +119,9 @@ fn a_stream_that_is_no_stream_of_packets_is_closed_and_others_are_not() {
     let mut world = world("stream", "", "");
     let nonsense: [&[u8]; 4] = [
         &[0xFF; 300],
-        // A frame of 4 GB.
+        // A frame with a length of 4 GB.
         &[0x64, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0x00],
-        // 2⁶⁴ − 1 bytes.
+        // A length of 2⁶⁴ − 1 bytes.
         &[0x05, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
         &[0x00, 0x00],
     ];
@@ -135,7 +135,7 @@ fn a_stream_that_is_no_stream_of_packets_is_closed_and_others_are_not() {
         });
         assert!(closed, "{bytes:?}");
     }
-    // A frame that never ends is waited for, and costs nobody else anything.
+    // The forwarder waits for the end of an endless frame, without cost for others.
     let mut slow = world.forwarder.connect();
     slow.send(&interest(&name("/b/slow"), 7, 1000)[..5]);
     check_traffic(&mut world, "slow");
@@ -149,7 +149,7 @@ fn fragments_that_never_complete_do_not_keep_whole_packets_out() {
     for round in 0..3000 {
         let pieces: Vec<_> = fragmenter.split(LpPacket::new(LpHeader::NONE, &long), 0).unwrap().collect();
         assert!(pieces.len() > 5);
-        // Another one is missing each time, or all but one.
+        // Each time another fragment is missing, or all but one.
         for (place, piece) in pieces.iter().enumerate() {
             if place == round % pieces.len() {
                 world.a.send(&piece.to_vec());
@@ -160,7 +160,7 @@ fn fragments_that_never_complete_do_not_keep_whole_packets_out() {
         }
     }
     check_traffic(&mut world, "incomplete");
-    // The same neighbour's own packets still come together.
+    // The same neighbour's valid packets are still reassembled.
     let mut application = world.forwarder.connect();
     application.ask(&name("/a/fragments"), 4000, None);
     let asked = world.a.receive(5 * SECOND).unwrap();
@@ -194,7 +194,7 @@ fn a_looping_interest_is_answered_with_a_nack_while_it_is_pending_and_after() {
     pause(Duration::from_millis(500));
     nack_of_loop(&mut world.b, "after it has expired");
     nack_of_loop(&mut world.a, "where it came from");
-    // No hops are left, or none after this node: neither goes on.
+    // The hop limit is 0, or becomes 0 at this node: neither Interest is forwarded.
     for (hops, path) in [(0, "/b/hops/0"), (1, "/b/hops/1")] {
         let asked = name(path);
         let last = Interest { hop_limit: Some(hops), nonce: Some(5), ..Interest::new(asked.view()) };
@@ -204,7 +204,7 @@ fn a_looping_interest_is_answered_with_a_nack_while_it_is_pending_and_after() {
     check_traffic(&mut world, "loop");
 }
 
-/// A command to register a prefix for the face that asks; signed unless told otherwise.
+/// A command to register a prefix for the face on which it arrives, signed unless `is_signed` is false.
 fn register(root: &str, prefix: &str, nonce: u32, is_signed: bool) -> Vec<u8> {
     let mut parameters = Vec::new();
     ControlParameters { name: Some(name(prefix)), ..ControlParameters::default() }.encode(&mut parameters);
@@ -229,7 +229,7 @@ fn wall_ms() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64
 }
 
-/// The code of an answer to a command: that of its ControlResponse.
+/// The code in the ControlResponse of an answer to a command.
 fn code(answer: &Frame) -> u64 {
     let data = Data::decode(&answer.packet).unwrap();
     weir_management::ControlResponse::decode(data.payload()).unwrap().code
@@ -255,7 +255,7 @@ fn unsigned_and_replayed_commands_are_refused_and_change_nothing() {
     let mut other = world.forwarder.connect();
     other.send(&signed);
     assert_eq!(code(&other.receive(5 * SECOND).unwrap()), 403);
-    // A signature over something else.
+    // A signature of something else.
     let mut forged = register("/localhost/nfd", "/forged", 3, true);
     let at = forged.windows(6).position(|window| window == b"forged").unwrap();
     forged[at] = b'g';
@@ -290,7 +290,7 @@ fn where_only_trusted_keys_count_others_of_this_host_are_refused() {
     assert!(has_route(&forwarder, "/own") && !has_route(&forwarder, "/anybody"));
 }
 
-/// A page of anybody may have the browser of this host send its bytes to a port of this host.
+/// Any web page can make a browser on this host send its bytes to a port of this host.
 #[test]
 fn what_a_web_page_posts_is_no_command() {
     let world = world("page", "", "");
@@ -299,7 +299,7 @@ fn what_a_web_page_posts_is_no_command() {
     assert_eq!(code(&application.receive(5 * SECOND).unwrap()), 200);
     let mut browser = world.forwarder.connect();
     let mut head = b"POST / HTTP/1.1\r\nHost: 127.0.0.1:6363\r\nContent-Type: text/plain\r\n".to_vec();
-    // With this length the head reads as elements to its end.
+    // With this length the head parses as elements to its end.
     let rest = |head: &[u8]| {
         (0..400).find(|more| {
             let padded = [head, b"X: ", &vec![b'y'; *more], b"\r\n\r\n"].concat();
@@ -322,17 +322,17 @@ fn commands_of_neighbours_are_dropped_or_refused() {
     for (number, root) in ["/localhost/nfd", "/localhop/nfd"].iter().enumerate() {
         world.a.send(&register(root, "/stolen", number as u32 + 1, true));
     }
-    // What is for this host is not answered; for a hop, who may not is told so.
+    // A request under `/localhost` is not answered; a refused one under `/localhop` gets a response.
     let answer = world.a.receive(5 * SECOND).unwrap();
     assert!(answer.is_data() && code(&answer) == 403);
     assert!(answer.name().to_string().starts_with("/localhop/nfd"), "{}", answer.name());
-    // Nor is it answered later: the next answer is that to the next command.
+    // There is no later answer either: the next answer is for the next command.
     let again = register("/localhop/nfd", "/stolen", 3, true);
     world.a.send(&again);
     let answer = world.a.receive(5 * SECOND).unwrap();
     assert_eq!(answer.name(), Interest::decode(&again).unwrap().name.to_name());
     assert!(!has_route(&world.forwarder, "/stolen"));
-    // Nor do Data of that kind come in.
+    // Data with such names are not accepted either.
     world.a.send(&data(&name("/localhost/nfd/status/general"), 10));
     check_traffic(&mut world, "remote");
 }
@@ -351,7 +351,7 @@ fn names_of_200_components_are_refused_and_counted() {
     check_traffic(&mut world, "names");
     let [a, _] = neighbours(&world.forwarder);
     assert_eq!(a.counters.in_malformed, 2);
-    // A route for it is refused, with words.
+    // The response to a refused route has a text.
     let mut client = world.forwarder.client();
     let asked = ControlParameters { name: Some(long), ..ControlParameters::default() };
     let refused = client.command(weir_management::Module::Rib, "register", &asked).unwrap_err();
@@ -372,7 +372,7 @@ fn faces_are_bounded_and_go_with_their_connections() {
         .collect();
     pause(Duration::from_millis(300));
     drop(many);
-    // The room of those that left is there again, and there are never more.
+    // Closed connections make room again, and the limit is never exceeded.
     let client = (0..200).find_map(|_| {
         pause(Duration::from_millis(20));
         world.forwarder.try_client()?.faces().ok()
@@ -383,7 +383,7 @@ fn faces_are_bounded_and_go_with_their_connections() {
     check_traffic(&mut world, "faces");
 }
 
-/// Asks at a steady rate for so long; gives back how many Data came.
+/// Sends Interests at a steady rate for a time. Returns the number of received Data.
 fn steady(peer: &mut Peer, prefix: &str, per_second: u64, lasts: Duration, class: ServiceClass) -> u64 {
     let (start, mut sent, mut got) = (now(), 0, 0);
     while start.elapsed() < lasts {
@@ -400,29 +400,29 @@ fn steady(peer: &mut Peer, prefix: &str, per_second: u64, lasts: Duration, class
     got
 }
 
-/// A link of 8 Mb/s takes 1000 Data of 1 kB a second. Another prefix of the same class has 300 of them a second,
-/// less than half: the share that is its own. 10 000 Interests a second ask for names that nobody has.
+/// A link of 8 Mb/s carries 1000 Data of 1 kB a second. Another prefix of the same class has 300 of them a second, less than
+/// half, which is its own share. A flood of 10 000 Interests a second requests names without Data.
 #[test]
 fn a_flood_of_interests_leaves_another_prefix_its_rate_and_tables_their_bounds() {
     let (alone, beside) = beside_a_flood("flood", "qsccp", "", &["/video", "/flood"], (10_000, ""));
     assert!(beside * 10 >= alone * 9, "{beside} Data beside the flood, {alone} without");
 }
 
-/// The same where both are one flow: what tells them apart are their faces.
+/// The same flood if both prefixes are one flow, which only their faces distinguish.
 #[test]
 fn a_flood_over_the_only_route_leaves_another_application_its_answers() {
     let (alone, beside) = beside_a_flood("one-route", "qsccp", "", &["/"], (10_000, ""));
     assert!(beside * 20 >= alone * 19, "{beside} Data beside the flood, {alone} without");
 }
 
-/// The same under Sluice. No node tells it the rate of the link that brings the Data.
+/// The same under Sluice. No node signals the rate of the link that brings the Data.
 #[test]
 fn a_flood_over_the_only_route_leaves_another_application_its_answers_under_sluice() {
     let (alone, beside) = beside_a_flood("one-route-sluice", "sluice", "", &["/"], (10_000, ""));
     assert!(beside * 20 >= alone * 19, "{beside} Data beside the flood, {alone} without");
 }
 
-/// The same with 3000 new flows a second.
+/// The same flood with 3000 new flows a second.
 #[test]
 fn flows_without_end_leave_another_application_its_answers() {
     let (alone, beside) =
@@ -430,8 +430,8 @@ fn flows_without_end_leave_another_application_its_answers() {
     assert!(beside * 20 >= alone * 19, "{beside} Data beside the flood, {alone} without");
 }
 
-/// The Data that an application has in three seconds of 300 Interests each without a flood by another one, and beside
-/// it. Both go to the second neighbour, by these routes.
+/// The number of Data that an application gets in three seconds of 300 Interests each, first alone and then beside another
+/// application's flood. Both use these routes to the second neighbour.
 fn beside_a_flood(label: &str, scheme: &str, more: &str, routes: &[&str], flood: (u64, &str)) -> (u64, u64) {
     let tables = format!(
         "[scheme]\nname = \"{scheme}\"\n{more}[tables]\npit_bytes = \"6 MB\"\ncontent_store_packets = 0\n"
@@ -439,7 +439,7 @@ fn beside_a_flood(label: &str, scheme: &str, more: &str, routes: &[&str], flood:
     let world = world(label, &tables, "rate = \"8 Mb/s\"");
     let World { forwarder, b, a: _a, _folder } = world;
     let mut client = forwarder.client();
-    // `/video` it has, `/flood` not.
+    // The neighbour has `/video`, but not `/flood`.
     let face = neighbours(&forwarder)[1].number;
     for prefix in routes {
         let route =
@@ -465,7 +465,7 @@ fn beside_a_flood(label: &str, scheme: &str, more: &str, routes: &[&str], flood:
     (alone, beside)
 }
 
-/// Nobody answers what the stranger asks for, so its Interests would be pending for five minutes.
+/// The stranger's Interests are not answered, so they would be pending for five minutes.
 #[test]
 fn interests_of_long_lifetimes_fill_the_share_of_their_face_and_no_other() {
     let (_sink, address) = Peer::udp();
@@ -475,7 +475,7 @@ fn interests_of_long_lifetimes_fill_the_share_of_their_face_and_no_other() {
     );
     let World { forwarder, mut a, mut b, _folder } = world("lifetimes", &sink, "");
     let mut client = forwarder.client();
-    // 1358 with short names fit. What they wait for goes with their face. Of long names some 150 fit.
+    // The share has room for 1358 Interests with short names, or some 150 with long ones. They are removed with their face.
     let ends = [(0, String::new(), 1300..1400), (1, "/long".repeat(6) + &"g".repeat(1000), 100..200)];
     for (round, end, room) in ends {
         let flood = Flood::start(forwarder.connect(), 20_000, 300_000, &end);
@@ -495,7 +495,7 @@ fn interests_of_long_lifetimes_fill_the_share_of_their_face_and_no_other() {
     }
 }
 
-/// A producer that has `/video`, and hears of `/flood`.
+/// A producer of `/video` that also receives Interests for `/flood`.
 struct Video {
     stop: Arc<AtomicBool>,
     flooded: Arc<AtomicU64>,
@@ -519,7 +519,7 @@ impl Video {
     }
 }
 
-/// An application that asks for random names that end in the same text.
+/// An application that requests random names with the same last component.
 struct Flood {
     stop: Arc<AtomicBool>,
     thread: thread::JoinHandle<u64>,
@@ -539,7 +539,7 @@ impl Flood {
                     peer.ask(&asked, lifetime_ms, Some(ServiceClass::Be));
                     sent += 1;
                 }
-                // What is refused comes back, and has to be taken.
+                // Nacks come back, and must be read.
                 while peer.receive(Duration::from_millis(1)).is_some() {}
             }
             sent
@@ -553,8 +553,8 @@ impl Flood {
     }
 }
 
-/// Names that hash alike would make every look-up a search: the hashes' key is random, and differs from start to
-/// start; so do the tokens and nonces that come of it.
+/// Names with equal hashes would make every look-up a search. The key of the hash is random, and differs from start to start; so
+/// do the tokens and nonces.
 #[test]
 fn the_key_of_names_hashes_differs_from_start_to_start() {
     let seed = |label: &str| {
@@ -575,7 +575,7 @@ fn a_face_that_goes_down_and_comes_back_has_its_traffic_again() {
     let mut client = world.forwarder.client();
     let mut lists = Vec::new();
     for round in 0..3 {
-        // An application with a route that goes in the middle of its traffic, and comes back.
+        // An application whose route is removed during its traffic and registered again.
         let application = world.forwarder.connect();
         let producer = Producer::start(registered(application, round), 100, 0);
         let mut consumer = world.forwarder.connect();
@@ -597,7 +597,7 @@ fn registered(mut application: Peer, round: u32) -> Peer {
     application
 }
 
-/// A neighbour that is nobody's next hop, an application and a downstream may send what they want.
+/// A neighbour that is not a next hop, an application and a downstream may send any Data.
 #[test]
 fn data_count_only_from_whom_was_asked_and_others_reach_neither_consumer_nor_store() {
     let mut world = world("unasked", "", "");
@@ -609,14 +609,14 @@ fn data_count_only_from_whom_was_asked_and_others_reach_neither_consumer_nor_sto
         consumer.ask(&asked, 4000, None);
         let interest = world.b.receive(5 * SECOND).expect("it goes on to the next hop");
         let forged = data(&asked, 666);
-        // With the token of the next hop's Interest too, if somebody could guess it.
+        // The header also has the token of the next hop's Interest, in case it could be guessed.
         let mut header = interest.header;
         header.set_nack(None);
         for from in [&mut stranger, &mut application, &mut world.a] {
             from.send(&forged);
             from.send(&LpPacket::new(header, &forged).to_vec());
         }
-        // Frames of a face are handled in their order, and those of faces before the answer of the next hop.
+        // Frames of a face are handled in order, and these are handled before the answer of the next hop.
         for (who, from) in [("application", &mut application), ("a", &mut world.a)] {
             nothing_else_comes(from, &mut world.b, &format!("{who}/{round}"));
             assert!(from.receive(5 * SECOND).expect("it is answered").is_data());
@@ -624,7 +624,7 @@ fn data_count_only_from_whom_was_asked_and_others_reach_neither_consumer_nor_sto
         world.b.answer(&interest, 100);
         let got = consumer.receive(5 * SECOND).expect("the true Data come");
         assert_eq!((got.name(), got.packet.len()), (asked.clone(), data(&asked, 100).len()));
-        // From the store.
+        // From the content store.
         application.ask(&asked, 4000, None);
         assert_eq!(application.receive(5 * SECOND).expect("it is stored").packet, got.packet);
     }
@@ -632,7 +632,7 @@ fn data_count_only_from_whom_was_asked_and_others_reach_neither_consumer_nor_sto
     assert_eq!((a.counters.in_data, b.counters.in_data), (40, 60), "what came is counted, taken or not");
 }
 
-/// QSCCP tells a consumer what its next hops give together.
+/// QSCCP reports to a consumer the total rate of its next hops.
 #[test]
 fn rates_are_not_learned_from_data_that_nobody_asked_for() {
     const TARGET_RATE: Signal = Signal::new(908, "TargetRate", 64, "bit/s");
@@ -657,7 +657,7 @@ fn rates_are_not_learned_from_data_that_nobody_asked_for() {
         let got = consumer.receive(5 * SECOND).expect("Data come");
         got.header.signals.value(&TARGET_RATE).expect("QSCCP tells the consumer its rate")
     };
-    // What a new flow is told grows with the periods of 100 ms.
+    // The rate for a new flow grows every 100 ms.
     let mut first = (0..500).map(|round| {
         pause(Duration::from_millis(5));
         told(false, 1000 + round)
@@ -670,7 +670,7 @@ fn rates_are_not_learned_from_data_that_nobody_asked_for() {
     }
 }
 
-/// An application on UDP is of nobody whom the forwarder knows.
+/// The forwarder does not know the user of an application on UDP.
 #[test]
 fn an_application_on_the_loopback_address_may_register_and_nothing_else() {
     let world = world("loopback", "", "");
@@ -699,7 +699,7 @@ fn an_application_on_the_loopback_address_may_register_and_nothing_else() {
     assert!(client.cs_info().unwrap().capacity > 0);
     assert!(client.faces().unwrap().iter().any(|face| face.status.number == a.number));
     assert!(has_route(&world.forwarder, "/stranger"));
-    // The same user as the forwarder's, by the Unix socket, has rights.
+    // The forwarder's own user has rights on the Unix socket.
     let destroyed = ControlParameters { face: Some(a.number), ..none() };
     client.command(weir_management::Module::Faces, "destroy", &destroyed).unwrap();
     assert!(client.faces().unwrap().iter().all(|face| face.status.number != a.number));

@@ -1,4 +1,4 @@
-//! Arbitrary frames and nearly right ones, through link service, decoder and core and out again.
+//! Arbitrary frames and slightly wrong ones, through link service, decoder and core and out again.
 #[path = "../../../../fuzz/src/forwarder.rs"]
 mod harness;
 
@@ -57,7 +57,7 @@ fn header() -> impl Strategy<Value = LpHeader> {
     )
 }
 
-/// A frame: whole, or a piece of one with numbers that may or may not fit to others.
+/// A frame: a whole packet, or a fragment with numbers that may or may not match others.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
     let numbers = prop::option::weighted(0.3, (0..4u64, 0..4u64, 0..5u64));
     (header(), packet(), numbers).prop_map(|(header, packet, numbers)| {
@@ -75,7 +75,7 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// What the harness reads: steps with frames, some with wrong bytes.
+/// The harness's input: steps with frames, some with wrong bytes.
 fn steps() -> impl Strategy<Value = Vec<u8>> {
     let wrong = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3);
     let right = (any::<u8>(), frame(), prop::bool::weighted(0.2), wrong);

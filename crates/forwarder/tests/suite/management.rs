@@ -1,4 +1,4 @@
-//! Management by its Interests and Data, over a forwarder without packets.
+//! Management by its Interests and Data, with a forwarder without packets.
 
 use crate::mock::{Mock, face};
 use weir_core::units::{Span, Time};
@@ -22,7 +22,7 @@ use weir_packet::{
     Signer, Verifier, component_type, decode_frame,
 };
 
-/// 2026-11-21, when the live packets were recorded.
+/// 2026-11-21, the date of the recorded packets.
 const WALL_MS: u64 = 1_795_253_330_000;
 
 fn name(uri: &str) -> Name {
@@ -56,7 +56,7 @@ impl World {
         World::with(ManagementConfig { policy, ..ManagementConfig::default() })
     }
 
-    /// What an Interest that arrives on a face is answered.
+    /// The answer to an Interest that arrives on a face.
     fn ask_on(&mut self, number: FaceNumber, interest: &[u8]) -> Option<Vec<u8>> {
         let incoming = self.mock.face(number).unwrap();
         let mut replies = Vec::new();
@@ -70,7 +70,7 @@ impl World {
         self.ask_on(1, interest)
     }
 
-    /// A command on face 1, signed with a digest and a nonce of its own.
+    /// A command on face 1, signed with a digest and a new nonce.
     fn command(&mut self, verb: &str, parameters: &ControlParameters) -> ControlResponse {
         self.nonce += 1;
         let interest = signed(verb, parameters, &Signer::digest(), None, self.wall_ms, self.nonce);
@@ -87,7 +87,7 @@ impl World {
         interest
     }
 
-    /// A face is gone.
+    /// Closes a face.
     fn close(&mut self, face: FaceNumber) -> Vec<Vec<u8>> {
         let mut replies = Vec::new();
         let why = Some("nothing listens there");
@@ -95,7 +95,7 @@ impl World {
         replies
     }
 
-    /// The whole of a dataset.
+    /// The complete content of a dataset.
     fn dataset(&mut self, interest: &Interest<'_>) -> Vec<u8> {
         let first = self.ask(&interest.to_vec()).expect("a dataset");
         let data = Data::decode(&first).unwrap();
@@ -104,7 +104,7 @@ impl World {
         self.segments_of(&first)
     }
 
-    /// The whole of a dataset that has this first segment.
+    /// The complete content of a dataset with this first segment.
     fn segments_of(&mut self, first: &[u8]) -> Vec<u8> {
         Verifier::digest().verify_data(first).unwrap();
         let data = Data::decode(first).unwrap();
@@ -170,7 +170,7 @@ fn command_interest(verb: &str, parameters: &ControlParameters, time_ms: u64, no
     Interest { nonce: Some(1), ..Interest::new(name.view()) }.to_vec()
 }
 
-/// What a Data says that answers a command: it has the command's name, and a right digest.
+/// The response in a Data that answers a command. The Data must have the command's name and a valid digest.
 fn response(interest: &[u8], wire: &[u8]) -> ControlResponse {
     Verifier::digest().verify_data(wire).unwrap();
     let data = Data::decode(wire).unwrap();
@@ -525,7 +525,7 @@ fn a_permanent_face_is_created_though_its_peer_is_away() {
     let asked = ControlParameters { persistency, ..with_uri("tcp4://10.0.0.9:6363") };
     assert_eq!(world.command("faces/create", &asked).code, 200);
     assert_eq!(world.command("faces/create", &asked).code, 409, "it is there, and down");
-    // One that becomes permanent while a command waits for it stays.
+    // A face that becomes permanent while a command waits for it stays.
     world.command("faces/destroy", &ControlParameters { face: Some(4), ..ControlParameters::default() });
     let waiting = world.connect();
     world.command("faces/update", &ControlParameters { face: Some(4), persistency, ..asked });
@@ -812,7 +812,7 @@ fn a_dataset_that_could_not_be_matched_is_not_sent() {
     assert_eq!(response(&interest, &world.ask(&interest).unwrap()).code, 400);
 }
 
-// Who may command.
+// Permissions of commands.
 
 #[test]
 fn both_formats_of_signatures_are_taken_and_each_command_once() {
@@ -839,7 +839,7 @@ fn ten_thousand_commands_of_one_millisecond_are_taken_and_none_of_them_twice() {
     let commands: Vec<Vec<u8>> = (0..10_000)
         .map(|nonce| signed("rib/register", &parameters("/a"), &Signer::digest(), None, WALL_MS, nonce))
         .collect();
-    // In any order: every third, then the rest backwards.
+    // In arbitrary order: every third, then the rest backwards.
     let order = (0..10_000).step_by(3).chain((0..10_000).rev().filter(|i| i % 3 != 0));
     for i in order {
         assert_eq!(response(&commands[i], &world.ask(&commands[i]).unwrap()).code, 200);
@@ -975,7 +975,7 @@ fn a_known_key_has_a_time_and_one_that_counts_must_count_up() {
         Interest::new(command.view()).sign(&Signer::hmac(b"secret"), info, &mut wire).unwrap();
         response(&wire, &world.ask(&wire).unwrap()).code
     };
-    // A forwarder that has started again knows no sequence numbers: somebody may repeat an old command.
+    // A restarted forwarder knows no sequence numbers, so an old command could be replayed.
     assert_eq!(give(None, Some(3), None), 403, "a sequence number says nothing of when");
     assert_eq!(give(None, None, Some(b"12345678")), 403, "nor does a nonce");
     let codes = [5, 5, 4, 6].map(|seq_num| give(Some(WALL_MS + seq_num), Some(seq_num), None));
@@ -983,7 +983,7 @@ fn a_known_key_has_a_time_and_one_that_counts_must_count_up() {
     assert_eq!(give(Some(WALL_MS), None, None), 200);
 }
 
-/// The bytes of a command are seen by others of this host: they may not give it again after a restart.
+/// Other users of this host can see the bytes of a command. They must not be able to repeat it after a restart.
 #[test]
 fn a_known_key_has_a_time_also_where_any_signature_counts() {
     let key = name("/op/KEY/1");
@@ -1014,26 +1014,26 @@ fn a_command_is_done_once_though_the_clock_was_wrong_for_a_while() {
     let mut world = World::with_policy(Policy { keys: vec![known], ..Policy::default() });
     let secret = Signer::hmac(b"secret");
     let asked = ControlParameters { capacity: Some(7), ..ControlParameters::default() };
-    // The clock shows this when a command of this time comes.
+    // The clock's value when a command with this time arrives.
     let mut give = |wall_ms, time_ms| {
         world.wall_ms = wall_ms;
         let wire = signed("cs/config", &asked, &secret, Some(&key), time_ms, 1);
         response(&wire, &world.ask(&wire).unwrap()).code
     };
     assert_eq!(give(WALL_MS, WALL_MS), 200);
-    // An hour too late, for ten minutes.
+    // The clock is an hour late for ten minutes.
     for late in (HOUR..HOUR + 600_000).step_by(10_000) {
         assert_eq!(give(WALL_MS + late, WALL_MS + late), 200);
     }
-    // It is right again: what was given before comes no more, and others do as if nothing had been.
+    // The clock is correct again: earlier commands are refused, and others work as before.
     assert_eq!(give(WALL_MS + 60_000, WALL_MS), 403, "the clock was set forward and back");
     for later in (60_000..600_000).step_by(60_000) {
         assert_eq!(give(WALL_MS + later, WALL_MS + later), 200, "nobody is shut out");
     }
-    // What was given while it was wrong has its time again.
+    // The commands given while it was wrong have a valid time again.
     assert_eq!([HOUR, HOUR + 590_000].map(|late| give(WALL_MS + late, WALL_MS + late)), [403, 403]);
     assert_eq!(give(WALL_MS + HOUR, WALL_MS + HOUR + 1), 200);
-    // And a day too early.
+    // The clock is a day early.
     assert_eq!(give(WALL_MS - 24 * HOUR, WALL_MS - 24 * HOUR), 200);
     assert_eq!(give(WALL_MS, WALL_MS), 403);
 }
@@ -1062,7 +1062,7 @@ fn an_application_may_register_its_own_face_under_localhop_too() {
     assert_eq!(world.mock.next_hops("/a"), [(1, 0)]);
 }
 
-/// Who had a route for them would answer the commands of others.
+/// An application with a route for these names could answer the commands of others.
 #[test]
 fn nobody_registers_the_names_of_management() {
     let mut world = World::with_policy(Policy { localhop: Some(Trust::AnySignature), ..Policy::default() });
@@ -1085,7 +1085,7 @@ fn nobody_registers_the_names_of_management() {
     }
     assert!(world.mock.fib.is_empty());
     assert_eq!(world.register_on(ALICE, "/localhop/x"), 200);
-    // A host may look for a neighbour's management, and its applications may talk to each other.
+    // A host may use a neighbour's management, and its applications may communicate.
     for prefix in ["/localhop/nfd", "/localhost/x"] {
         assert_eq!(world.command("rib/register", &parameters(prefix)).code, 200, "{prefix}");
     }
@@ -1230,7 +1230,7 @@ fn every_dataset_that_ndnd_was_recorded_sending_is_understood() {
 
 // Applications without rights.
 
-/// Applications of two users and of nobody that is known, beside a privileged one and the neighbours 2 and 3.
+/// Applications of two users and of an unknown one, beside a privileged one and the neighbours 2 and 3.
 const ALICE: FaceNumber = 10;
 const ALICES_OTHER: FaceNumber = 11;
 const BOB: FaceNumber = 20;
@@ -1300,7 +1300,7 @@ fn an_application_without_rights_changes_nothing_but_its_own_routes() {
         let after =
             (world.mock.faces.clone(), world.mock.fib.clone(), world.mock.strategies.clone(), world.mock.cs);
         assert_eq!(before, after);
-        // What it needs, it may.
+        // An application may send the commands that it needs.
         for verb in ["rib/register", "rib/register", "rib/unregister", "rib/register"] {
             assert_eq!(world.code_on(who, &format!("{root}/{verb}"), &parameters("/own")), 200);
         }
@@ -1317,7 +1317,7 @@ fn applications_without_rights_stop_nobodys_commands() {
         let wire = signed(verb, &parameters("/x"), &Signer::digest(), None, time_ms, nonce);
         response(&wire, &world.ask_on(face, &wire).unwrap()).code
     };
-    // Of the future, so that they would be the last to be forgotten.
+    // These have future times, so they would be forgotten last.
     for nonce in 0..100 {
         assert_eq!(give(ALICE, "cs/erase", WALL_MS + 119_000, nonce), 403);
         assert_eq!(give(UNKNOWN, "rib/register", WALL_MS + 119_000, nonce), 200);
@@ -1344,7 +1344,7 @@ fn an_application_without_rights_gets_a_list_again_that_was_just_made() {
     assert_eq!(routes(&mut world, ALICE, ""), 1);
     world.command("rib/register", &parameters("/b"));
     assert_eq!(routes(&mut world, 1, ""), 2, "who has rights sees what was just changed");
-    // What depends on the question is not given again.
+    // Datasets that depend on the query are not given again.
     let faces = |world: &mut World, filter| {
         let mut encoded = Vec::new();
         FaceQueryFilter { face: Some(filter), ..FaceQueryFilter::default() }.encode(&mut encoded);
@@ -1370,7 +1370,7 @@ fn a_list_is_given_again_whatever_else_was_asked_for_meanwhile() {
     }
     assert_eq!(count(&mut world), before);
     world.now += Span::from_millis(11);
-    // A name that is too long for an answer: the list was made, and is what there is for a while.
+    // The name is too long for an answer. The list was made, and is given again for a while.
     let long = faces.clone().with(Component::generic(&[b'x'; 8300]));
     assert!(world.ask_on(ALICE, &query(&long).to_vec()).is_none());
     world.mock.faces.remove(&2);
@@ -1389,7 +1389,7 @@ fn queries_of_applications_without_rights_take_a_small_part_of_the_time() {
         ..FaceQueryFilter::default()
     };
     let by_number = |number: FaceNumber| FaceQueryFilter { face: Some(number), ..FaceQueryFilter::default() };
-    // Whether faces are found; else they are not looked for.
+    // Whether faces are found; otherwise the query is refused.
     let ask = |world: &mut World, who, filter: &FaceQueryFilter| {
         let mut encoded = Vec::new();
         filter.encode(&mut encoded);
@@ -1403,11 +1403,11 @@ fn queries_of_applications_without_rights_take_a_small_part_of_the_time() {
         assert_eq!(ControlResponse::decode(data.payload()).unwrap().code, 503);
         false
     };
-    // Each looks at a thousand faces: so the tools of others ask, one at a time.
+    // Each query examines a thousand faces. Other tools send such queries one at a time.
     assert!((0..5).all(|number| ask(&mut world, ALICE, &by_uri(1000 + number))));
     let more = (5..1000).filter(|number| ask(&mut world, ALICE, &by_uri(1000 + number))).count();
     assert!((1..10).contains(&more), "{more} at once");
-    // Nobody else waits for this user, and the number of a face is no search.
+    // Other users are not delayed, and a face number needs no search.
     for who in [BOB, UNKNOWN, 1] {
         assert!(ask(&mut world, who, &by_uri(1999)), "{who}");
     }
@@ -1427,13 +1427,13 @@ fn queries_of_applications_without_rights_take_a_small_part_of_the_time() {
     };
     let few = in_a_second(&mut world, &by_uri);
     assert!((150..=201).contains(&few), "{few} that find one of a thousand faces");
-    // Long answers take longer.
+    // Long answers cost more.
     let everything = |_| FaceQueryFilter { scope: Some(FaceScope::NonLocal), ..FaceQueryFilter::default() };
     let many = in_a_second(&mut world, &everything);
     assert!((20..100).contains(&many), "{many} that find all");
 }
 
-/// A world with so many routes that their list takes several parts.
+/// A world with enough routes for a list in several parts.
 fn with_many_routes() -> World {
     let mut world = with_applications(Policy::default());
     for number in 0..5000 {
@@ -1448,7 +1448,7 @@ fn add_route(world: &mut World, prefix: &str) {
     world.management.add_route(&route, &mut world.mock).unwrap();
 }
 
-/// The lists that are whole after the next part.
+/// The lists that are complete after the next part.
 fn next_part(world: &mut World) -> Vec<Vec<u8>> {
     let mut replies = Vec::new();
     world.now = world.management.next_deadline().max(world.now);
@@ -1456,7 +1456,7 @@ fn next_part(world: &mut World) -> Vec<Vec<u8>> {
     replies
 }
 
-/// How many routes a list has.
+/// The number of routes in a list.
 fn routes_of(world: &mut World, first: &[u8]) -> usize {
     let content = world.segments_of(first);
     let routes = decode_rib(&content).unwrap();
@@ -1474,7 +1474,7 @@ fn a_long_list_is_made_in_parts_with_packets_in_between() {
         assert!(next_part(&mut world).is_empty());
         let resumes = world.management.next_deadline();
         assert_eq!(resumes, world.now + Span::from_millis(1));
-        // The question comes again, and a route.
+        // The Interest arrives again, and a route is added.
         assert!(world.ask_on(ALICE, &asked).is_none());
         add_route(&mut world, "/many/9999");
         let replies = next_part(&mut world);
@@ -1500,7 +1500,7 @@ fn who_has_rights_sees_in_a_long_list_what_was_changed_before_it_asked() {
     let asked = query(&name("/localhost/nfd/rib/list")).to_vec();
     assert!(world.ask(&asked).is_none());
     add_route(&mut world, "/a");
-    // Another name, so that both answers come.
+    // Another name, so that both Interests are answered.
     let again = name("/localhost/nfd/rib/list/again");
     assert!(world.ask(&query(&again).to_vec()).is_none());
     let mut lists = Vec::new();
@@ -1584,7 +1584,7 @@ fn an_application_without_rights_gets_no_names_that_others_have() {
     ] {
         assert_eq!(world.register_on(BOB, prefix), 403, "{prefix} is {why}");
     }
-    // Below a neighbour's everybody may, and beside others; a user's applications share.
+    // Prefixes below or beside a neighbour's are free; a user's applications share prefixes.
     for (who, prefix) in [
         (BOB, "/far/away/here"),
         (BOB, "/alic"),
@@ -1594,9 +1594,9 @@ fn an_application_without_rights_gets_no_names_that_others_have() {
     ] {
         assert_eq!(world.register_on(who, prefix), 200, "{who} {prefix}");
     }
-    // Who has rights may take anything.
+    // A user with rights may register any prefix.
     assert_eq!(world.command("rib/register", &parameters("/alice/app/below")).code, 200);
-    // What its owner gives up is free.
+    // A prefix is free after its owner has given it up.
     world.close(UNKNOWN);
     assert_eq!(world.register_on(BOB, "/unknown"), 403, "the other has it still");
     world.close(OTHER_UNKNOWN);

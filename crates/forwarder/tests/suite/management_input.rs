@@ -1,4 +1,4 @@
-//! No Interest makes management fall over.
+//! No Interest makes management panic.
 #[path = "../../../management/tests/values/mod.rs"]
 mod values;
 
@@ -16,8 +16,7 @@ use weir_packet::{Component, Data, Interest, Name, SignatureInfo, SignatureType,
 use values::{control_parameters, encoded, filter};
 
 proptest! {
-    /// Whatever comes, by whomever: at most one reply, that is a Data under the Interest's name; and
-    /// another host changes nothing.
+    /// Any packet from any face gets at most one reply, a Data under the Interest's name; and another host changes nothing.
     #[test]
     fn no_interest_makes_management_panic(
         asked in vec((verb(), parameters(), any::<bool>(), 1..4_u64, 0..200_u64), 1..12),

@@ -1,4 +1,4 @@
-//! What a route takes: this allocator counts the bytes of each thread.
+//! Memory of a route: this allocator counts the bytes of each thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -20,12 +20,12 @@ thread_local! {
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What an allocation takes: the GNU C library's has a word before it, and is a multiple of 16 bytes.
+/// Size of an allocation: the GNU C library adds a word before it, and rounds up to a multiple of 16 bytes.
 fn taken(size: usize) -> usize {
     (size + 8).next_multiple_of(16).max(32)
 }
 
-/// What one thread allocates and another frees makes the count wrap around.
+/// The count wraps around if one thread allocates and another frees.
 fn count(more: usize, less: usize) {
     let _ = ALLOCATED.try_with(|all| all.set(all.get().wrapping_add(more).wrapping_sub(less)));
 }
@@ -55,21 +55,21 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// As many as fill the tables' vectors, whose room doubles.
+/// This many routes fill the tables' vectors, whose capacities double.
 const ROUTES: usize = 1 << 17;
 
 fn prefixes() -> impl Iterator<Item = Name> {
     (0..ROUTES).map(|n| format!("/example/site{n}/data").parse().unwrap())
 }
 
-/// The bytes for each route of what `make` makes.
+/// The bytes that `make` allocates, for each route.
 fn bytes<T>(make: impl FnOnce() -> T) -> (usize, T) {
     let before = ALLOCATED.get();
     let made = make();
     (ALLOCATED.get().wrapping_sub(before) / ROUTES, made)
 }
 
-/// With these two a million routes take 240 MB.
+/// With both tables, a million routes take 240 MB.
 #[test]
 fn a_route_takes_110_bytes_of_the_fib_and_130_of_the_rib() {
     let (fib, _) = bytes(|| {

@@ -1,5 +1,5 @@
-//! Replays the corpus of the fuzz targets for what is read beside packets, whole and changed, and gives the
-//! same harnesses random bytes.
+//! Replays the corpus of the fuzz targets for input other than packets, whole and changed, and passes random bytes to the same
+//! harnesses.
 #[path = "../../../../fuzz/src/observation.rs"]
 mod harness;
 
@@ -31,7 +31,7 @@ fn the_corpus_of_requests_breaks_no_promise() {
     corpus("forwarder_request", 4).iter().for_each(|bytes| harness::request(bytes));
 }
 
-/// The corpus holds recordings that are read to their end, or nothing of them would be tried.
+/// The corpus must contain recordings that decode completely; otherwise it would test nothing.
 #[test]
 fn the_corpus_has_whole_recordings() {
     let files = corpus("forwarder_recording", 5);

@@ -1,4 +1,4 @@
-//! Two worlds: what a running forwarder was told, told to the core again, gives the same actions.
+//! Two worlds: the recorded inputs of a running forwarder give the same actions in the core again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,8 +17,8 @@ use weir_packet::{Data, Interest, LpPacket, ServiceClass};
 
 const INTERESTS: u64 = 600;
 
-/// What a forwarder with these options records of busy traffic: consumers of several classes, one of which
-/// goes away in the middle of it, a producer that leaves Interests unanswered, a route that changes.
+/// The recording of a forwarder with these options under busy traffic: consumers of several classes, one of which leaves in the
+/// middle, a producer that does not answer some Interests, and a route that changes.
 fn recording(label: &str, scheme: &str, face: &str) -> Vec<u8> {
     let folder = Folder::new(label);
     let file = folder.path("inputs.record");
@@ -43,7 +43,7 @@ fn recording(label: &str, scheme: &str, face: &str) -> Vec<u8> {
     let mut got = 0;
     for number in 0..INTERESTS {
         let prefix = if number % 3 == 0 { "/b" } else { "/a" };
-        // Some names twice: from the content store, aggregated, or sent again.
+        // Some names occur twice: answered from the content store, aggregated, or sent again.
         let asked = name(&format!("{prefix}/{}", number - number % 4 / 3));
         staying.ask(&asked, 150, Some(classes[number as usize % 3]));
         if number < INTERESTS / 2 {
@@ -55,7 +55,7 @@ fn recording(label: &str, scheme: &str, face: &str) -> Vec<u8> {
             staying.ask(&name("/nowhere"), 100, None);
         }
         if number == INTERESTS / 2 {
-            // Its Interests are pending, and Data come for them.
+            // Its Interests are pending when its face is closed, and their Data arrive later.
             drop(std::mem::replace(&mut leaving, forwarder.connect()));
             let faces = client.faces().unwrap();
             let face = faces.iter().find(|face| face.status.remote.ends_with(&b.to_string()));
@@ -104,7 +104,7 @@ fn qsccp() -> &'static [u8] {
     FILE.get_or_init(|| recording("replay-qsccp", "[scheme]\nname = \"qsccp\"\n", rate))
 }
 
-/// The file has no rate. The forwarder paces by what it measures.
+/// The file has no rate. The forwarder paces by its measured rate.
 fn sluice() -> &'static [u8] {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     FILE.get_or_init(|| recording("replay-sluice", "[scheme]\nname = \"sluice\"\n", ""))
@@ -156,8 +156,7 @@ fn what_chose_at_random_chooses_the_same_again() {
     check_identical(omcc_rf());
 }
 
-/// Whoever has a recording has the seed of random choices. The nonces that the forwarder made do not follow from it: they
-/// are in the recording.
+/// A recording contains the seed of random choices. The generated nonces must not follow from it: they are recorded themselves.
 #[test]
 fn an_interest_without_a_nonce_is_recorded_with_one_that_does_not_follow_from_the_seed() {
     let file = best_route();
@@ -175,7 +174,7 @@ fn an_interest_without_a_nonce_is_recorded_with_one_that_does_not_follow_from_th
     assert!((0..1000).all(|_| !nonces.contains(&random.next_u32())));
 }
 
-/// Where the entries of a recording begin.
+/// The offsets of a recording's entries.
 fn entries(file: &[u8]) -> Vec<(usize, Entry<'_>)> {
     let mut entries = Recording::read(file).unwrap().entries;
     let mut all = Vec::new();
@@ -199,7 +198,7 @@ fn a_recording_that_was_cut_replays_to_its_last_whole_entry() {
     }
 }
 
-/// Every Data that somebody waits for leaves, and one that nobody waits for is dropped: its content counts.
+/// A requested Data is forwarded, and an unsolicited one is dropped, so changed content changes the actions.
 #[test]
 fn a_packet_with_another_byte_is_found_to_differ() {
     let file = best_route();
@@ -208,7 +207,7 @@ fn a_packet_with_another_byte_is_found_to_differ() {
     for pair in all.windows(2) {
         let [(from, Entry::Packet { frame, .. }), (to, _)] = pair else { continue };
         let packet = LpPacket::decode(frame).unwrap().fragment.unwrap();
-        // Who asked for the others has gone.
+        // The consumers of the other Data have left.
         let Some(data) = Data::decode(packet).ok().filter(|data| data.name.len() == 2) else { continue };
         if data.payload().len() < 100 || tried > 60 {
             continue;
@@ -252,7 +251,7 @@ fn another_seed_another_scheme_and_a_face_that_is_missing_are_found() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever is wrong with a file, there is an answer.
+    /// A damaged file always gives a result or an error.
     #[test]
     fn a_damaged_recording_breaks_nothing(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),

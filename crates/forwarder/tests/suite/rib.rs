@@ -1,4 +1,4 @@
-//! The FIB that follows from the RIB, against a model that computes all of it from the rules.
+//! The FIB that follows from the RIB, compared with a model that computes it from the rules.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,7 @@ use weir_packet::Name;
 type Key = (String, FaceNumber, u64);
 type Model = BTreeMap<Key, (u64, RouteFlags, Time)>;
 
-/// The next hops of a prefix by the rules, without any table: its own routes, then those of shorter
-/// prefixes one after the other, in this order.
+/// The next hops of a prefix by the rules, without tables: its own routes, then those of shorter prefixes one by one.
 fn next_hops(model: &Model, prefix: &str) -> Vec<(FaceNumber, u64)> {
     let mut hops: Vec<(FaceNumber, u64)> = Vec::new();
     let mut here = prefix.to_owned();
@@ -114,7 +113,7 @@ proptest! {
                     model.retain(|_, route| route.2 > now);
                 }
             }
-            // What is too much for a part is left to the next one.
+            // Work that does not fit a part is left to the next one.
             while rib.next_deadline() == Time::ZERO {
                 rib.expire(now, &mut mock);
             }
@@ -128,7 +127,7 @@ proptest! {
         }
     }
 
-    /// Whatever a full FIB refuses: a route that is refused leaves everything as it was.
+    /// If a full FIB refuses a route, nothing changes.
     #[test]
     fn a_full_fib_leaves_what_was_there(keys in prop::collection::vec(key(), 1..30), room in 1..5_usize) {
         let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(100), Model::new());
@@ -193,7 +192,7 @@ fn of_equal_cost_the_routes_of_the_prefix_itself_come_first() {
     assert_eq!(mock.in_order(&ping), [2, 1, 3], "the cost counts more");
 }
 
-/// Has the FIB follow to the end; in how many parts, none of them with more than 256 prefixes.
+/// Runs all parts until the FIB is up to date. Returns their number; none has more than 256 prefixes.
 fn follow(rib: &mut Rib, mock: &mut Mock, now: &mut Time) -> usize {
     let mut parts = 0;
     while rib.next_deadline() != Time::NEVER {
@@ -245,7 +244,7 @@ fn at_the_many_prefixes_below_one_the_fib_follows_in_parts() {
     }
     assert_eq!(rib.next_deadline(), Time::NEVER, "nothing is below them");
     let changes = mock.changes;
-    // The second one is no more work while the first is not done.
+    // A second change adds no work while the first is not done.
     for face in [2, 3] {
         add(&mut rib, &mut mock, &mut model, "/", face, true);
         assert!(mock.fib[&"/".parse::<Name>().unwrap()].contains_key(&face), "there it follows at once");
@@ -254,7 +253,7 @@ fn at_the_many_prefixes_below_one_the_fib_follows_in_parts() {
     let parts = follow(&mut rib, &mut mock, &mut now);
     assert!((7..=16).contains(&parts), "{parts}");
     assert_eq!(mock.fib, fib(&model));
-    // What comes and goes again before it was followed leaves nothing.
+    // A route that is added and removed before the update leaves nothing.
     for _ in 0..100 {
         rib.remove(&"/".parse().unwrap(), 2, 0, &mut mock);
         add(&mut rib, &mut mock, &mut model, "/", 2, true);
@@ -317,7 +316,7 @@ fn no_more_expires_than_the_fib_can_follow() {
     assert_eq!((rib.len(), &mock.fib), (model.len(), &fib(&model)));
 }
 
-/// A mock with so many faces, each with a route to a prefix that has so many below it.
+/// A mock with this many faces, each with a route to a prefix with this many prefixes below it.
 fn many_faces(faces: u64, below: u64) -> (Mock, Rib, Model, Time) {
     let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(100_000), Model::new());
     for n in 1..=faces {
@@ -342,7 +341,7 @@ fn change(rib: &mut Rib, mock: &mut Mock, model: &mut Model, face: FaceNumber, c
 fn a_part_changes_the_fib_as_often_however_many_faces_there_are() {
     for faces in [2, 50, 250, 500] {
         let (mut mock, mut rib, mut model, mut now) = many_faces(faces, 300);
-        // Its place among those of equal cost is before all others: these have to be added again behind it.
+        // The route comes first among those of equal cost, so all others are added again after it.
         for cost in [7, 1] {
             change(&mut rib, &mut mock, &mut model, 2, cost);
             while rib.next_deadline() != Time::NEVER {
@@ -365,7 +364,7 @@ fn a_change_of_cost_leaves_next_hops_of_other_costs_alone() {
         change(&mut rib, &mut mock, &mut model, n, 10 * n);
     }
     follow(&mut rib, &mut mock, &mut now);
-    // It takes the last place, the first, and its own.
+    // The route takes the last place, the first, and its own.
     for cost in [9999, 0, 20] {
         let before = mock.changes;
         change(&mut rib, &mut mock, &mut model, 2, cost);
@@ -411,7 +410,7 @@ fn the_routes_of_a_face_that_is_gone_leave_room_for_others() {
     assert_eq!((rib.len(), &mock.fib), (most, &fib(&model)));
 }
 
-/// A prefix of 10 + 10 * 10 + 10 * 10 * 9 on three levels: many have others below them, and all together are several parts.
+/// A prefix of 10 + 10 * 10 + 10 * 10 * 9 on three levels. Many have others below them, and all together are several parts.
 fn one_of_a_thousand() -> impl Strategy<Value = String> {
     let first = || 0..10_u8;
     prop_oneof![
@@ -421,7 +420,7 @@ fn one_of_a_thousand() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A face is one of three: which number it has depends on how many were lost.
+/// Chooses one of three faces. Its number depends on how many faces were removed before.
 fn step_between_parts() -> impl Strategy<Value = Step> {
     let key = || (one_of_a_thousand(), 0..3_u64, 0..2_u64);
     let flags = (prop::bool::weighted(0.3), prop::bool::weighted(0.05));
@@ -435,18 +434,18 @@ fn step_between_parts() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A RIB to which anything may happen between two parts.
+/// A RIB with arbitrary changes between two parts.
 struct Between {
     mock: Mock,
     rib: Rib,
     model: Model,
     now: Time,
-    /// The numbers of the faces that are there.
+    /// The numbers of the existing faces.
     faces: [FaceNumber; 3],
 }
 
 impl Between {
-    /// With a route to each of the thousand prefixes, by the faces in turn.
+    /// Creates a route to each of the thousand prefixes, by the faces in turn.
     fn new() -> Between {
         let faces = [1, 2, 3];
         let mut all =
@@ -486,7 +485,7 @@ impl Between {
         }
     }
 
-    /// A face goes: the core forgets it, and its number is never used again.
+    /// Removes a face: the core forgets it, and its number is never used again.
     fn lose(&mut self, which: usize) {
         let Between { mock, rib, model, faces, .. } = self;
         let (lost, next) = (faces[which], faces.iter().max().unwrap() + 1);

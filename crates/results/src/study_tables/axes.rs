@@ -1,13 +1,12 @@
-//! The columns of a study's axes: each value as it was given and, if all of an axis are quantities of one kind, as a
-//! number.
+//! The columns of a study's axes: each value as given, and as a number if all values of an axis are quantities of one kind.
 
 use super::rows::Value;
 use crate::quantity::Unit;
 use crate::schema::{self, Column};
 use std::fmt;
 
-/// An axis of a study: a parameter with a value in each run. Its column has its name, with the values as they were
-/// given. If all of them are quantities of one kind, a second column `NAME.UNIT` has them as numbers:
+/// An axis of a study: a parameter with a value in each run. Its column has the axis's name and the values as given. If all
+/// values are quantities of one kind, a second column `NAME.UNIT` has them as numbers:
 ///
 /// | values | unit |
 /// |---|---|
@@ -23,7 +22,7 @@ pub struct Axis {
     unit: Option<Unit>,
 }
 
-/// Two columns of a table would have the same name.
+/// Error: two columns of a table would have the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameTaken {
     /// The name.
@@ -40,18 +39,18 @@ impl fmt::Display for NameTaken {
 impl std::error::Error for NameTaken {}
 
 impl Axis {
-    /// The axis with that name, such as `link.R2-R3.rate` or `axis.delay`, and all values that it has in the study.
+    /// The axis with this name, such as `link.R2-R3.rate` or `axis.delay`, and all of its values in the study.
     pub fn new<S: AsRef<str>>(name: impl Into<String>, values: &[S]) -> Axis {
         Axis { name: name.into(), unit: Unit::of(values) }
     }
 
-    /// Its columns: of the text and of the number.
+    /// Its columns: the text and the number.
     pub(super) fn columns(&self) -> (Column, Option<Column>) {
         let number = self.unit.as_ref().map(|unit| schema::axis_number(&self.name, unit.suffix()));
         (schema::axis(&self.name), number)
     }
 
-    /// What its columns have for a run with this value.
+    /// The values of its columns for a run with this value.
     pub(super) fn values(&self, value: Option<&str>) -> Vec<Value> {
         let text = value.map_or(Value::Null, Value::from);
         let number = self.unit.as_ref().map(|unit| value.and_then(|text| unit.number(text)).into());

@@ -1,4 +1,4 @@
-//! The figures of a run, one after the other.
+//! The figures of a run, one by one.
 
 use crate::schema::{Metric, Object, metric};
 use std::borrow::Cow;
@@ -12,11 +12,11 @@ use weir_measure::{
 /// One figure of a run: a row of the results of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure<'a> {
-    /// The part of the run that it is about; `None` for an expectation, whose `object` says it.
+    /// The part of the run; `None` for an expectation, whose `object` contains it.
     pub window: Option<Window>,
     /// The kind of the object.
     pub kind: Object,
-    /// The object, such as `C1 /A`, `EF` or `R2->R3`. Several of the same name have their numbers behind it.
+    /// The object, such as `C1 /A`, `EF` or `R2->R3`. Objects with the same name are numbered.
     pub object: Cow<'a, str>,
     /// The service class of a flow.
     pub class: Option<&'a str>,
@@ -47,14 +47,14 @@ impl fmt::Display for Window {
     }
 }
 
-/// Every figure of a run: of the whole run, then of each window, then the expectations.
+/// Every figure of a run: for the whole run, then for each window, then the expectations.
 pub fn figures_of(document: &RunDocument) -> impl Iterator<Item = Figure<'_>> {
     let windows = document.windows.iter().map(Part::of_window);
     let parts = std::iter::once(Part::of_run(document)).chain(windows);
     parts.flat_map(Part::figures).chain(expectations(&document.expectations))
 }
 
-/// What a document has for the whole run and for each window.
+/// The figures of a document for the whole run or for a window.
 struct Part<'a> {
     window: Window,
     flows: &'a [FlowRow],
@@ -64,7 +64,7 @@ struct Part<'a> {
     nodes: &'a [NodeRow],
     requests: &'a [RequestRow],
     optimum: Option<&'a OptimumRow>,
-    /// The part of the Data that was thrown away; of the whole run only.
+    /// The part of the Data that was thrown away; only for the whole run.
     thrown_away: Option<f64>,
 }
 
@@ -197,7 +197,7 @@ fn of_flow(flow: &FlowRow) -> Values {
     values
 }
 
-/// Those of a group or a class.
+/// The metrics of a group or a class.
 fn traffic(figures: &TrafficFigures) -> Values {
     let mut values = vec![(metric::GOODPUT, Some(figures.goodput_bps))];
     values.extend(of_delay(&figures.delay_ms));
@@ -287,7 +287,7 @@ fn expectations(rows: &[ExpectationRow]) -> impl Iterator<Item = Figure<'_>> {
     })
 }
 
-/// The names, with a number behind each that is not the only one: `A #1`, `A #2`.
+/// The names, with a number after each that occurs several times: `A #1`, `A #2`.
 fn numbered(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = names.collect();
     let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! The tables of a study: `results`, one row a figure of each run, and `runs`, one row a run, each as Parquet and as
-//! CSV.
+//! The tables of a study: `results`, one row for each figure of each run, and `runs`, one row for each run, both as Parquet and
+//! as CSV.
 //!
-//! A study is a list of runs. They are read one after the other, and a part of the rows is in memory at a time, so that
-//! a study may be larger than the memory. The same runs in the same order give the same bytes.
+//! A study is a list of runs. They are read one by one, and only a part of the rows is in memory, so a study may be larger than
+//! the memory. The same runs in the same order give the same bytes.
 
 mod axes;
 mod figures;
@@ -31,10 +31,10 @@ pub struct StudyTables {
     axes: Vec<Axis>,
 }
 
-/// A run of a study, with its document as a `D`, such as `RunDocument`, `&RunDocument` or `Arc<RunDocument>`.
+/// A run of a study. Its document is a `D`, such as `RunDocument`, `&RunDocument` or `Arc<RunDocument>`.
 #[derive(Clone, Debug)]
 pub struct StudyRun<D> {
-    /// Its digest, hexadecimal.
+    /// Its digest in hexadecimal.
     pub key: String,
     /// The scenario's name or path.
     pub scenario: String,
@@ -42,21 +42,21 @@ pub struct StudyRun<D> {
     pub scheme: String,
     /// The variant of the scheme's parameters; `None` for the default.
     pub variant: Option<String>,
-    /// The value of each axis of the study, in their order; `None`, or no element, where the run has none.
+    /// The value of each axis of the study, in order; `None`, or no element, if the run has none.
     pub point: Vec<Option<String>>,
     /// The seed of all random streams.
     pub seed: u64,
-    /// The command that makes it alone.
+    /// The command that repeats this run alone.
     pub command: String,
-    /// The commit that the program which made it was built from, if it is known.
+    /// The commit of the program that made it, if known.
     pub commit: Option<String>,
-    /// Processor time that it took, s, if it was measured.
+    /// Its processor time, s, if measured.
     pub cpu_s: Option<f64>,
-    /// What it gave, or why it failed.
+    /// Its document, or why it failed.
     pub outcome: Result<D, String>,
 }
 
-/// Tables of a study that could not be written.
+/// An error while writing the tables of a study.
 #[derive(Debug)]
 pub enum StudyTablesError<E> {
     /// A run could not be read.
@@ -90,7 +90,10 @@ impl<E: std::error::Error + 'static> std::error::Error for StudyTablesError<E> {
 }
 
 impl StudyTables {
-    /// The tables of the study with this name and these axes. The columns of the axes need names of their own.
+    /// The tables of the study with this name and these axes.
+    ///
+    /// # Errors
+    /// Returns an error if two columns would have the same name.
     pub fn new(study: impl Into<String>, axes: Vec<Axis>) -> Result<StudyTables, NameTaken> {
         let tables = StudyTables { study: study.into(), axes };
         for table in schema::STUDY_TABLES {
@@ -104,16 +107,15 @@ impl StudyTables {
         Ok(tables)
     }
 
-    /// The columns of one of [`schema::STUDY_TABLES`] with those of the axes.
+    /// The columns of one of [`schema::STUDY_TABLES`], with those of the axes.
     pub fn columns(&self, table: Table) -> Vec<Column> {
         let axes = self.axes.iter().map(Axis::columns);
         let axes: Vec<Column> = axes.flat_map(|(text, number)| [Some(text), number]).flatten().collect();
         table.with_axes(&axes)
     }
 
-    /// Writes `results.parquet`, `results.csv`, `runs.parquet` and `runs.csv` into the folder `dir`, which is made if it
-    /// is not there. Files that are there are replaced when the new ones are complete, and stay if a run or a file has
-    /// an error.
+    /// Writes `results.parquet`, `results.csv`, `runs.parquet` and `runs.csv` into the folder `dir`, which is created if it does
+    /// not exist. Existing files are replaced when the new ones are complete, and stay if a run or a file has an error.
     pub fn write<D: Borrow<RunDocument>, E>(
         &self,
         dir: impl AsRef<Path>,
@@ -149,7 +151,7 @@ impl StudyTables {
         serde_json::Value::from_iter(self.axes.iter().map(of)).to_string()
     }
 
-    /// What both tables have of a run: study, scenario, scheme, variant, the axes and the seed.
+    /// The values of a run that both tables have: study, scenario, scheme, variant, the axes and the seed.
     fn identity<D>(&self, run: &StudyRun<D>) -> Vec<Value> {
         let mut values: Vec<Value> = vec![
             self.study.as_str().into(),
@@ -164,12 +166,12 @@ impl StudyTables {
         values
     }
 
-    /// What stands before and after the figures of a run, in [`RESULTS`].
+    /// The values of a run before and after those of a figure, in [`RESULTS`].
     fn around_figure<D>(&self, run: &StudyRun<D>) -> [Vec<Value>; 2] {
         [self.identity(run), vec![run.key.as_str().into()]]
     }
 
-    /// The rows of a run in [`RESULTS`], a value for each of [`StudyTables::columns`]; none if it failed.
+    /// The rows of a run in [`RESULTS`], with a value for each of [`StudyTables::columns`]; none if the run failed.
     pub fn figures<'a, D: Borrow<RunDocument>>(
         &self,
         run: &'a StudyRun<D>,
@@ -180,12 +182,12 @@ impl StudyTables {
         figures.map(move |figure| [&before[..], &of_figure(&figure), &after].concat())
     }
 
-    /// The bytes of the rows of a run in `results.csv`, nearly all that the tables take.
+    /// Size of a run's rows in `results.csv`, bytes: nearly all of the tables' size.
     pub fn csv_bytes<D: Borrow<RunDocument>>(&self, run: &StudyRun<D>) -> u64 {
         self.figures(run).map(|row| row.iter().map(Value::csv_bytes).sum::<u64>()).sum()
     }
 
-    /// The row of a run in [`RUNS`], a value for each of [`StudyTables::columns`].
+    /// The row of a run in [`RUNS`], with a value for each of [`StudyTables::columns`].
     pub fn row<D: Borrow<RunDocument>>(&self, run: &StudyRun<D>) -> Vec<Value> {
         let (document, error) = match &run.outcome {
             Ok(document) => (Some(document.borrow()), None),
@@ -216,7 +218,7 @@ impl StudyTables {
     }
 }
 
-/// What a figure has from `window` to `value`, in [`RESULTS`].
+/// The values of a figure from `window` to `value`, in [`RESULTS`].
 fn of_figure(figure: &Figure<'_>) -> [Value; 10] {
     let window = figure.window;
     [

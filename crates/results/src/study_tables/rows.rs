@@ -9,26 +9,26 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Rows of a row group, which are in memory until it is written.
+/// Rows of a row group, which is in memory until it is written.
 pub(super) const GROUP: usize = 1 << 15;
 
-/// What a column has in a row.
+/// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing.
+    /// Null.
     Null,
     /// A number.
     F64(f64),
     /// A whole number.
     U64(u64),
-    /// Yes or no.
+    /// A Boolean.
     Bool(bool),
-    /// UTF-8.
+    /// UTF-8 text.
     Text(ByteArray),
 }
 
 impl From<f64> for Value {
-    /// What is no number is null.
+    /// NaN and infinity are null.
     fn from(value: f64) -> Value {
         if value.is_finite() { Value::F64(value) } else { Value::Null }
     }
@@ -59,22 +59,22 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 }
 
 impl Value {
-    /// A number; `None` if it is something else.
+    /// The float; `None` for another kind.
     pub fn f64(&self) -> Option<f64> {
         if let Value::F64(value) = self { Some(*value) } else { None }
     }
 
-    /// A whole number; `None` if it is something else.
+    /// The whole number; `None` for another kind.
     pub fn u64(&self) -> Option<u64> {
         if let Value::U64(value) = self { Some(*value) } else { None }
     }
 
-    /// Yes or no; `None` if it is something else.
+    /// The Boolean; `None` for another kind.
     pub fn bool(&self) -> Option<bool> {
         if let Value::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// A text; `None` if it is something else.
+    /// The text; `None` for another kind.
     pub fn str(&self) -> Option<&str> {
         if let Value::Text(value) = self { value.as_utf8().ok() } else { None }
     }
@@ -83,7 +83,7 @@ impl Value {
         if let Value::Text(value) = self { Some(value.clone()) } else { None }
     }
 
-    /// Whether a column of this kind can have it.
+    /// Whether a column of this kind can contain it.
     fn fits(&self, column: &Column) -> bool {
         match self {
             Value::Null => column.nullable,
@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// About how many bytes it has in CSV, with what parts it from the next one.
+    /// Its approximate size in CSV with a separator, bytes.
     pub(super) fn csv_bytes(&self) -> u64 {
         let field = match self {
             Value::Null => 0,
@@ -106,8 +106,8 @@ impl Value {
         field as u64 + 1
     }
 
-    /// Itself in CSV: null is empty, and a float always has a point or an exponent, so that no reader takes a column
-    /// of them for integers.
+    /// Writes the value as CSV. Null is empty. A float always has a point or an exponent, so that readers do not take its column
+    /// for integers.
     fn write_csv<W: Write>(&self, csv: &mut csv::Writer<W>) -> csv::Result<()> {
         match self {
             Value::Null => csv.write_field(""),
@@ -122,7 +122,7 @@ impl Value {
 /// The files of one table: as Parquet, as CSV, or both.
 pub(crate) struct TableFiles {
     columns: Vec<Column>,
-    /// The rows of the present row group, column by column.
+    /// The rows of the current row group, by column.
     group: Vec<Vec<Value>>,
     parquet: Option<(SerializedFileWriter<NewFile>, PathBuf)>,
     csv: Option<(csv::Writer<NewFile>, PathBuf)>,
@@ -142,7 +142,7 @@ impl TableFiles {
         Ok(files)
     }
 
-    /// Begins one file, `path`, as CSV if that is its extension, or else as Parquet.
+    /// Begins one file, `path`: CSV if that is its extension, otherwise Parquet.
     pub(crate) fn create_one(
         path: &Path,
         name: &str,
@@ -182,7 +182,7 @@ impl TableFiles {
         Ok(())
     }
 
-    /// Appends a row: a value for each column, in their order.
+    /// Appends a row with a value for each column, in order.
     pub(crate) fn push(&mut self, row: Vec<Value>) -> Result<(), WriteError> {
         self.check(&row).map_err(WriteError::table(self.path()))?;
         if let Some((csv, path)) = &mut self.csv {
@@ -195,7 +195,7 @@ impl TableFiles {
             return Ok(());
         }
         for (column, value) in self.group.iter_mut().zip(row) {
-            // Rows are alike: what a row has in common with the one before is in memory once.
+            // Adjacent rows are similar, so an equal value is stored once.
             let same = column.last().filter(|last| **last == value).cloned();
             column.push(same.unwrap_or(value));
         }
@@ -205,7 +205,7 @@ impl TableFiles {
         Ok(())
     }
 
-    /// What messages call the table.
+    /// The table's path in messages.
     fn path(&self) -> &Path {
         let parquet = self.parquet.as_ref().map(|(_, path)| path);
         parquet.or(self.csv.as_ref().map(|(_, path)| path)).map_or(Path::new(""), PathBuf::as_path)
@@ -240,7 +240,7 @@ impl TableFiles {
         Ok(())
     }
 
-    /// Completes the files and puts them in their places.
+    /// Completes the files and moves them to their final names.
     pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         if !self.group[0].is_empty() {
             self.write_group()?;
@@ -258,7 +258,7 @@ impl TableFiles {
     }
 }
 
-/// Integers are stored with the bits of signed ones; the logical type says that they have no sign.
+/// Unsigned integers are stored with the bits of signed ones; the logical type marks them as unsigned.
 fn write_column(
     writer: &mut SerializedColumnWriter<'_>,
     column: &Column,

@@ -11,7 +11,7 @@ use weir_measure::{DelayMs, ExpectationRow, TargetRow, WindowRow};
 
 type Row = BTreeMap<String, Field>;
 
-/// A folder of a test, which is removed at its end.
+/// A test's folder, which is removed at its end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -89,7 +89,7 @@ fn text(text: &str) -> Field {
     Field::Str(text.to_owned())
 }
 
-/// How the CSV file should have a value.
+/// The expected text of a value in CSV.
 fn in_csv(field: &Field) -> String {
     match field {
         Field::Null => String::new(),

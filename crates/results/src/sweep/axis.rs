@@ -4,8 +4,8 @@ use super::SweepAxis;
 use crate::quantity::Unit;
 
 impl SweepAxis {
-    /// An axis with these values. It has a unit if all of them are rates, times, sizes, or numbers with the same word
-    /// behind them, or none.
+    /// An axis with these values. It has a unit if all values are rates, times, sizes, or numbers with the same word after them,
+    /// or with none.
     pub fn new(name: impl Into<String>, values: Vec<String>) -> SweepAxis {
         let unit = Unit::of(&values);
         let number = |value: &String| unit.as_ref()?.number(value);

@@ -1,5 +1,5 @@
-//! A sweep: schemes at each point of some axes, as means over the seeds. Its rows are made one by one, so that no more than
-//! the runs of one row are in memory.
+//! A sweep: schemes at each point of some axes, as means over the seeds. Its rows are made one by one, so only the runs of one
+//! row are in memory.
 
 mod axis;
 mod model;
@@ -15,21 +15,21 @@ use crate::summary;
 use std::collections::BTreeMap;
 use weir_measure::{RunDocument, TrafficFigures};
 
-/// Groups of flows in a row at most.
+/// Largest number of groups of flows in a row.
 const GROUPS: usize = 100;
-/// Links in a row at most, until those of the document are known.
+/// Largest number of links in a row, until those of the document are known.
 const LINKS_OF_ROW: usize = 100;
-/// Links in the document at most.
+/// Largest number of links in the document.
 const LINKS: usize = 30;
-/// A link is in the document if this part of it is used somewhere.
+/// A link is in the document if its utilisation is at least this somewhere.
 const USED: f64 = 0.5;
 
 impl SweepDocument {
-    /// The shape of the document that this code writes.
+    /// The version of the document that this code writes.
     pub const SCHEMA: u64 = 1;
 
-    /// The document with these rows, each from [`SweepRow::of`]; `head` has all the rest. Values that its axes lack are added
-    /// to them.
+    /// The document with these rows, each from [`SweepRow::of`]; `head` has all other fields. Missing values of its axes are
+    /// added.
     pub fn of(head: SweepDocument, rows: impl IntoIterator<Item = SweepRow>) -> SweepDocument {
         let mut document = SweepDocument { schema: SweepDocument::SCHEMA, ..head };
         document.rows.extend(rows);
@@ -53,12 +53,12 @@ impl SweepDocument {
         }
     }
 
-    /// How many parts the runs have: the whole run and its windows.
+    /// The number of parts of the runs: the whole run and its windows.
     fn parts(&self) -> usize {
         self.rows.iter().map(|row| row.periods.len()).max().unwrap_or(0)
     }
 
-    /// A part in words; its times only where all rows have the same.
+    /// The name of a part, with its times only if they are the same in all rows.
     fn part_name(&self, at: usize) -> String {
         if at == 0 {
             return "Whole run".to_owned();
@@ -74,7 +74,8 @@ impl SweepDocument {
 }
 
 impl SweepRow {
-    /// Summarises the runs of a scheme at a point, one a seed. The caller adds why the scheme is left out, or its failures.
+    /// Summarises the runs of a scheme at a point, one for each seed. The caller adds failures, or the reason why the scheme is
+    /// left out.
     pub fn of(set: Vec<String>, values: Vec<String>, scheme: &str, runs: &[RunDocument]) -> SweepRow {
         let parts = runs.first().map_or(0, |run| 1 + run.windows.len());
         let period = |at: usize| {
@@ -93,12 +94,12 @@ impl SweepRow {
         }
     }
 
-    /// Its scheme with its variant: `pcon (qsccp)`.
+    /// The scheme with its variant: `pcon (qsccp)`.
     fn name(&self) -> String {
         format::named(&self.scheme, self.variant.as_deref())
     }
 
-    /// Why some of its figures are missing, in words.
+    /// Why some figures are missing, in words.
     fn trouble(&self) -> Option<String> {
         let failure = || {
             let said = self.failure.as_deref().unwrap_or("for an unknown reason");
@@ -125,8 +126,8 @@ fn period(scheme: &str, parts: Vec<Part<'_>>) -> SweepPeriod {
     SweepPeriod { from_s, to_s, all, classes, groups, links, distances }
 }
 
-/// How many different outcomes runs have. Where a seed only decides which of several equal flows comes first, they trade
-/// places and the outcome is the same: it is that of classes, groups and links.
+/// The number of different outcomes of runs. The outcome is that of classes, groups and links: a seed that only exchanges equal
+/// flows does not change it.
 fn distinct(runs: &[RunDocument]) -> u64 {
     let is_same = |a: &RunDocument, b: &RunDocument| {
         let parts = a.windows.len().max(b.windows.len());
@@ -143,7 +144,7 @@ fn used(link: &LinkComparison) -> f64 {
     link.utilisation.map_or(0.0, |utilisation| utilisation.mean)
 }
 
-/// Leaves the same links in all rows, the most used of all, in the same order.
+/// Keeps the same links in all rows: the most used ones, in the same order.
 fn keep_used_links(rows: &mut [SweepRow]) {
     let key = |link: &LinkComparison| (link.from.clone(), link.to.clone());
     let mut most: BTreeMap<(String, String), f64> = BTreeMap::new();
@@ -198,7 +199,7 @@ mod tests {
         SweepDocument::of(head, rows)
     }
 
-    /// The line of a table that has these words, with one blank between all of its words.
+    /// The line of a table that contains these words, with single blanks between words.
     fn line(text: &str, words: &str) -> String {
         let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
         lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("no {words} in {text}"))
@@ -278,7 +279,7 @@ mod tests {
         assert!(text.contains(&format!("\n{}\n", format::period(last.from_s, last.to_s))), "{text}");
         assert!(text.contains("Other parts are in sweep.html and sweep.json: whole run"), "{text}");
         assert!(text.contains("\nGoodput of each class\n"), "{text}");
-        // A row a point and scheme in each of the two tables, the values only in the first of a point.
+        // Each of the two tables has a row for each point and scheme, with the values only in the first row of a point.
         let of_second = |line: &&str| line.split_whitespace().skip(1).take(3).eq(["Mb/s", "50", "ms"]);
         assert_eq!(text.lines().filter(of_second).count(), 2 * 5, "{text}");
         assert_eq!(
@@ -323,7 +324,7 @@ mod tests {
             let links: Vec<_> = period.links.iter().map(|link| (&link.from, &link.to)).collect();
             assert_eq!(links, [(&used.from, &used.to)]);
         }
-        // The axis gained the value that only a row has.
+        // The axis got the value that only a row has.
         assert_eq!(document.axes[0].values, ["5 Mb/s", "10 Mb/s"]);
         assert_eq!(document.axes[0].positions, [5e6, 10e6]);
     }

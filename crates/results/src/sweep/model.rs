@@ -1,6 +1,6 @@
 //! The document of a sweep.
 //!
-//! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
+//! Keys and their order are those of the fields below. A value without samples is `null`, never NaN.
 
 use crate::model::{DistanceComparison, LinkComparison, StyleRow, TrafficComparison};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub struct SweepDocument {
 pub struct SweepAxis {
     /// Its name, or the path that it sets, such as `link.R2-R3.rate`.
     pub name: String,
-    /// Its values, as `--set` takes them.
+    /// Its values, in the form of `--set`.
     pub values: Vec<String>,
     /// The unit of `positions`: `bit/s`, `s`, `B`, the word that follows each number, or `1`. `None` if not all values are
     /// numbers with the same kind of unit.
@@ -66,12 +66,12 @@ pub struct SweepRow {
     pub left_out: Option<String>,
     /// The number of seeds with a completed run.
     pub runs: u64,
-    /// The number of different outcomes of these runs: of the figures of their classes, groups and links. Equal flows that
-    /// trade places make no difference.
+    /// The number of different outcomes of these runs, compared by the figures of their classes, groups and links. Equal flows
+    /// with exchanged results make no difference.
     pub distinct: u64,
     /// The number of seeds whose run failed.
     pub failures: u64,
-    /// What the first of these said; `None` without failures.
+    /// The error of the first of these; `None` without failures.
     pub failure: Option<String>,
     /// Figures: over the whole run first, then over each measuring window; empty without runs.
     pub periods: Vec<SweepPeriod>,
@@ -84,15 +84,15 @@ pub struct SweepPeriod {
     pub from_s: f64,
     /// Its end, s.
     pub to_s: f64,
-    /// All flows together. The mean delay is over the classes, weighted by their goodputs; the 99th percentile is that of
-    /// the class with the largest.
+    /// All flows together. The mean delay is over the classes, weighted by their goodputs; the 99th percentile is that of the
+    /// class with the largest.
     pub all: TrafficComparison,
-    /// For each class.
+    /// Classes.
     pub classes: Vec<TrafficComparison>,
-    /// For each of the first 100 groups of flows, those of one `[[flow]]` table.
+    /// The first 100 groups of flows; a group is the flows of one `[[flow]]` table.
     pub groups: Vec<TrafficComparison>,
-    /// For the most used directions of links, at most 30: those with a utilisation of at least 0.5 under some scheme, at some
-    /// point and over some period.
+    /// The most used directions of links, at most 30: those with a utilisation of at least 0.5 under some scheme, at some point
+    /// and over some period.
     pub links: Vec<LinkComparison>,
     /// The distance from the optimum; empty if the optimum is not known.
     pub distances: Vec<DistanceComparison>,

@@ -1,6 +1,6 @@
-//! What the plots of a sweep's page are drawn from.
+//! The data of the plots on a sweep's page.
 //!
-//! Of many groups of flows the page has the first, as many as [`VALUES`] allows. The document has more.
+//! The page contains only the first groups of flows, as many as [`VALUES`] allows. The document contains all.
 
 use super::{SweepDocument, SweepPeriod, SweepRow};
 use crate::comparison::is_one_group_each;
@@ -10,10 +10,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use weir_measure::Estimate;
 
-/// Figures in a page at most, besides those of all flows and of classes.
+/// Largest number of figures in a page, besides those of all flows and of classes.
 const VALUES: usize = 150_000;
 
-/// What the page knows; `web/src/sweep.ts` has the same shape.
+/// The page's data; `web/src/sweep.ts` has the same shape.
 #[derive(Serialize)]
 struct Page<'a> {
     axes: Vec<Axis<'a>>,
@@ -24,7 +24,7 @@ struct Page<'a> {
     parts: Vec<String>,
     rows: Vec<Row>,
     metrics: Vec<Metric>,
-    /// How many groups are left out.
+    /// Number of groups left out.
     groups_left_out: usize,
 }
 
@@ -39,11 +39,11 @@ struct Axis<'a> {
 /// A point and a scheme.
 #[derive(Serialize)]
 struct Row {
-    /// For each axis the place of its value.
+    /// The index of its value on each axis.
     at: Vec<usize>,
-    /// The place of its scheme.
+    /// The index of its scheme.
     scheme: usize,
-    /// Why it has no figures, or not of all seeds.
+    /// The reason why figures are missing, entirely or for some seeds.
     trouble: Option<String>,
 }
 
@@ -56,11 +56,11 @@ struct Metric {
     figures: Vec<Figure>,
 }
 
-/// A figure of one thing.
+/// A figure of one object.
 #[derive(Serialize)]
 struct Figure {
     of: String,
-    /// For each part of the runs the values, beside the rows; empty if it has none.
+    /// For each part of the runs, the values in the order of rows; empty if it has none.
     parts: Vec<Vec<Option<Value>>>,
 }
 
@@ -98,7 +98,7 @@ const DISTANCES: [Kind<DistanceComparison>; 2] = [
     ("near", "Flows within 5 % of the optimum", "%", |row| row.distance.within_5_percent),
 ];
 
-/// The page's data as JSON that may stand between script tags.
+/// The page's data as JSON that is safe between script tags.
 pub(super) fn data(document: &SweepDocument) -> String {
     let parts = document.parts();
     let each = TRAFFIC.len() * parts.max(1) * document.rows.len().max(1);
@@ -145,7 +145,7 @@ pub(super) fn data(document: &SweepDocument) -> String {
     })
 }
 
-/// The axes; of a sweep without any, the scenario as the only point of one.
+/// The axes. For a sweep without axes, the scenario is the only point of one.
 fn axes(document: &SweepDocument) -> Vec<Axis<'_>> {
     let axes = document.axes.iter().map(|axis| Axis {
         name: &axis.name,
@@ -167,7 +167,7 @@ fn schemes(document: &SweepDocument) -> Vec<String> {
     every_scheme(document).iter().map(name).collect()
 }
 
-/// Those of the document, then any other of its rows.
+/// The schemes of the document, then any others in its rows.
 fn every_scheme(document: &SweepDocument) -> Vec<String> {
     let mut schemes = document.schemes.clone();
     for row in &document.rows {
@@ -196,7 +196,7 @@ fn rows(document: &SweepDocument) -> Vec<Row> {
     document.rows.iter().map(row).collect()
 }
 
-/// What rows are about.
+/// The objects of the rows.
 #[derive(Default)]
 struct Names {
     classes: Vec<String>,
@@ -205,7 +205,7 @@ struct Names {
     groups_left_out: usize,
 }
 
-/// Everything that some row is about, but at most so many groups, and none if they are the classes.
+/// The objects of all rows, but at most this many groups, and no groups if they equal the classes.
 fn names(document: &SweepDocument, most: usize) -> Names {
     let periods = || document.rows.iter().flat_map(|row| &row.periods);
     let mut names = Names {
@@ -223,7 +223,7 @@ fn names(document: &SweepDocument, most: usize) -> Names {
     names
 }
 
-/// Each once, in the order in which they come.
+/// Removes repeated names; the order stays.
 fn unique<Name: Ord + Clone>(names: impl Iterator<Item = Name>) -> Vec<Name> {
     let mut places: BTreeMap<Name, usize> = BTreeMap::new();
     for name in names {
@@ -239,7 +239,7 @@ fn named<'a>(rows: &'a [TrafficComparison], name: &str) -> Option<&'a TrafficCom
     rows.iter().find(|row| row.name == name)
 }
 
-/// A figure of one thing in all rows, over each part of the runs.
+/// A figure of one object in all rows, over each part of the runs.
 fn figure(of: &str, document: &SweepDocument, value: impl Fn(&SweepPeriod) -> Option<Estimate>) -> Figure {
     let part = |at: usize| {
         let values = document.rows.iter().map(|row| row.periods.get(at).and_then(&value).map(Value::from));

@@ -8,27 +8,27 @@ use crate::sheet::{Cell, Column, Form, Grid, Plots, Section, Sheet, numbers, wor
 use std::collections::BTreeSet;
 use weir_measure::Estimate;
 
-/// Rows that a terminal shows; the page has more.
+/// Rows on a terminal; the page has more.
 const ROWS_IN_TEXT: usize = 100;
-/// Rows in a table of the page at most; the document has all.
+/// Largest number of rows in a table of the page; the document has all.
 const MOST: usize = 1000;
-/// Reasons that a terminal and the page show.
+/// Number of reasons on a terminal and on the page.
 const TROUBLES: usize = 10;
-/// Values of an axis that the head names; of more it has the first and the last.
+/// Number of an axis's values in the head; of more, it has the first and the last.
 const VALUES: usize = 6;
-/// Classes that have a column each at most.
+/// Largest number of classes with their own columns.
 const CLASSES: usize = 4;
 
-/// What the last column is, in words.
+/// A description of the last column.
 const DISTINCT: &str = "Distinct is the number of different outcomes of classes, groups and links, out of the number of runs. \
      Where it is 1 of several, more seeds tell nothing more. The delay of all flows is the mean over the classes by their \
      goodputs, and its 99th percentile is that of the class with the largest.";
 
-/// What some flows got.
+/// Selects a figure of some flows.
 type Of = fn(&TrafficComparison) -> Option<Estimate>;
 /// A figure of some flows.
 type Figure = (&'static str, Quantity, Of);
-/// A column with its cells, beside the rows.
+/// A column with its cells, one for each row.
 type Filled = (Column, Vec<Cell>);
 
 const FIGURES: [Figure; 5] = [
@@ -38,15 +38,15 @@ const FIGURES: [Figure; 5] = [
     ("lost", Quantity::Count, |row| row.lost),
     ("Jain", Quantity::Plain, |row| row.jain),
 ];
-/// What a table has besides if flows complete.
+/// Additional columns of a table if flows complete.
 const COMPLETIONS: [Figure; 2] = [
     ("completion mean", Quantity::Seconds, |row| row.completion_mean_s),
     ("last", Quantity::Seconds, |row| row.completion_s),
 ];
 
 impl SweepDocument {
-    /// For a terminal of so many columns, if that is given: what was run, and the tables of the last window, or of the whole
-    /// run without windows.
+    /// The text for a terminal with `width` columns, or of any width: the runs, and the tables of the last window, or of the
+    /// whole run without windows.
     pub fn text(&self, width: Option<u16>) -> String {
         let last = self.parts().saturating_sub(1);
         let mut section = self.section(last);
@@ -59,7 +59,7 @@ impl SweepDocument {
         Sheet { sections: vec![section], notes, ..self.sheet() }.text(width)
     }
 
-    /// The page, one file, with plots over the axes.
+    /// The page as one HTML file, with plots over the axes.
     pub fn html(&self) -> String {
         let plots = (!self.rows.is_empty()).then(|| Plots {
             bundle: &crate::page::SWEEP,
@@ -97,7 +97,7 @@ impl SweepDocument {
         }
     }
 
-    /// What is missing, and why.
+    /// Missing figures, with the reasons.
     fn troubles(&self) -> Vec<String> {
         let place = |row: &SweepRow| match row.values.is_empty() {
             true => row.name(),
@@ -113,7 +113,7 @@ impl SweepDocument {
         troubles
     }
 
-    /// What the tables are.
+    /// A description of the tables.
     fn about(&self) -> Vec<String> {
         let all = [INTERVALS, DISTINCT].map(str::to_owned);
         if self.seeds.len() > 1 { all.into() } else { Vec::new() }
@@ -139,7 +139,7 @@ impl SweepDocument {
         self.grid("All flows", columns)
     }
 
-    /// The goodput of each class, where they are few.
+    /// The goodput of each class, if there are few.
     fn by_class(&self, at: usize) -> Option<Grid> {
         let mut classes: Vec<&str> = Vec::new();
         let periods = || self.rows.iter().filter_map(|row| row.periods.get(at));
@@ -157,7 +157,7 @@ impl SweepDocument {
             .then(|| self.grid("Goodput of each class", classes.iter().map(column).collect()))
     }
 
-    /// A column of a figure, in one unit, which its heading has.
+    /// A column of a figure, with its unit in the heading.
     fn figure(&self, title: &str, quantity: Quantity, of: impl Fn(&SweepRow) -> Option<Estimate>) -> Filled {
         let estimates: Vec<Option<Estimate>> = self.rows.iter().map(of).collect();
         let largest = estimates.iter().flatten().map(|estimate| estimate.mean).fold(0.0, f64::max);
@@ -168,7 +168,7 @@ impl SweepDocument {
             ci95: estimate.ci95.map(|ci95| ci95 / scale),
             ..*estimate
         };
-        // It may be known of fewer than the runs.
+        // Fewer values than runs may be known.
         let cell = |(row, estimate): (&SweepRow, &Option<Estimate>)| {
             number.over_seeds(estimate.as_ref().map(scaled).as_ref(), row.runs as usize).into()
         };
@@ -178,8 +178,8 @@ impl SweepDocument {
         )
     }
 
-    /// A table with a row for each point and scheme: these columns, after those that say which. Only the first row of a point
-    /// has its values.
+    /// A table with a row for each point and scheme: these columns after those of the point. Only the first row of a point has
+    /// its values.
     fn grid(&self, title: &str, columns: Vec<Filled>) -> Grid {
         let axes = self.short_names().into_iter().map(words);
         let (heads, mut cells): (Vec<Column>, Vec<Vec<Cell>>) = columns.into_iter().unzip();
@@ -208,7 +208,7 @@ impl SweepDocument {
         }
     }
 
-    /// The names of the axes, of paths the last parts if these differ: the head has the whole paths.
+    /// The names of the axes. For paths these are the last parts, if they differ; the head has the whole paths.
     fn short_names(&self) -> Vec<String> {
         let last = |axis: &SweepAxis| axis.name.rsplit('.').next().unwrap_or_default().to_owned();
         let short: BTreeSet<String> = self.axes.iter().map(last).collect();
@@ -217,7 +217,7 @@ impl SweepDocument {
         self.axes.iter().map(|axis| if are_different { last(axis) } else { whole(axis) }).collect()
     }
 
-    /// The number of different outcomes, of how many runs, and of how many seeds if not all have a run.
+    /// The number of different outcomes and of runs, and the number of seeds if some have no run.
     fn distinct(&self, row: &SweepRow) -> String {
         let (runs, seeds) = (row.runs, self.seeds.len() as u64);
         match runs {

@@ -1,4 +1,4 @@
-//! What the log says of next hops that are left.
+//! Tests of log messages about next hops that do not answer.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use super::*;
 
-/// Keeps the lines of the log.
+/// Collects the lines of the log.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
 
@@ -46,7 +46,7 @@ impl Subscriber for Lines {
 }
 
 impl Lines {
-    /// Those that are about a next hop, and are taken.
+    /// Takes the lines about next hops.
     fn take(&self) -> Vec<String> {
         let lines = core::mem::take(&mut *self.0.lock().unwrap());
         lines.into_iter().filter(|line| line.contains("next hop")).collect()
@@ -58,7 +58,7 @@ fn data(uri: &str) -> Vec<u8> {
     Data::new(name(uri).view(), b"", info).to_vec()
 }
 
-/// An engine with a consumer and two next hops of `/a%0A`, of which the cheaper answers nothing.
+/// An engine with a consumer and two next hops of `/a%0A`. The cheaper one does not answer.
 struct World {
     engine: Engine,
     consumer: (FaceSlot, Rc<RefCell<Script>>),
@@ -80,7 +80,7 @@ fn world() -> World {
 }
 
 impl World {
-    /// Asks for one more name, and lets the time of next hops pass.
+    /// Requests one more name, and lets the next-hop timeout pass.
     fn ask(&mut self) {
         self.asked += 1;
         let (slot, script) = &self.consumer;
@@ -89,27 +89,27 @@ impl World {
         while self.engine.outside.now() < later {}
     }
 
-    /// A next hop answers an Interest.
+    /// Sends the answer of a next hop.
     fn answer(&mut self, hop: usize, n: u32) {
         let (slot, script) = &self.hops[hop];
         come(&mut self.engine, *slot, script, data(&format!("{PREFIX}/{n}")));
     }
 
-    /// The first next hop refuses the Interest before the last one: an answer without a round-trip time, which would have the
-    /// next one wait longer.
+    /// The first next hop sends a Nack for the previous Interest. This is an answer without a round-trip time, which would delay
+    /// the next timeout.
     fn refuse(&mut self) {
         let n = self.asked - 1;
         let (slot, script) = &self.hops[0];
         come(&mut self.engine, *slot, script, nack(&interest(&format!("{PREFIX}/{n}"), n)));
     }
 
-    /// Removes one of the next hops; no round ends.
+    /// Removes a next hop without ending the round.
     fn remove(&mut self, hop: usize) {
         let number = face(&self.engine, self.hops[hop].0).number;
         self.engine.remove_next_hop(&name(PREFIX), number);
     }
 
-    /// The first next hop is left.
+    /// Makes strategies stop using the first next hop.
     fn leave(&mut self) {
         (0..2).for_each(|_| self.ask());
         self.answer(1, self.asked);
@@ -123,12 +123,12 @@ fn the_log_says_which_next_hop_is_left_and_when_it_answers_again() {
     let subject = format!("prefix={PREFIX} face={number} remote=tcp4://192.0.2.9:6363");
     tracing::subscriber::with_default(lines.clone(), || {
         world.leave();
-        let left = "message=left a next hop: it answers nothing, and another one does";
+        let left = "message=stopped using a next hop: it does not answer, and another one does";
         assert_eq!(lines.take(), [format!("WARN {left} {subject}")]);
         world.ask();
         assert_eq!(lines.take(), Vec::<String>::new());
         world.answer(0, 1);
-        let back = "message=a next hop that was left answers again";
+        let back = "message=a next hop answers again, and is used again";
         assert_eq!(lines.take(), [format!("INFO {back} {subject}")]);
     });
     assert_eq!(world.engine.snapshot().left_next_hops, 1);
@@ -160,7 +160,7 @@ fn the_log_says_that_a_next_hop_that_was_left_is_used_again_because_the_others_a
         assert_eq!(lines.take().len(), 1);
         world.remove(1);
         world.engine.end();
-        let back = "message=a next hop that was left is used again: there is no other one";
+        let back = "message=a next hop that does not answer is used again: there is no other one";
         let subject = format!("prefix={PREFIX} face={number} remote=tcp4://192.0.2.9:6363");
         assert_eq!(lines.take(), [format!("INFO {back} {subject}")]);
     });

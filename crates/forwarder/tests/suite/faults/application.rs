@@ -1,4 +1,4 @@
-//! Applications: one registers its host's prefix and answers, one fetches everybody's content, some flood.
+//! Applications: one registers its host's prefix and answers, one fetches content of all hosts, some flood.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -13,13 +13,13 @@ use weir_packet::{
 
 use super::net::{Net, Shared};
 
-/// A file has fewer segments than this.
+/// Upper bound of the segments of a file.
 pub const SEGMENTS: u32 = 50;
-/// Interests of one fetch that are pending at a time.
+/// Number of pending Interests of one fetch.
 const WINDOW: usize = 8;
-/// When a consumer asks again.
+/// Time until a consumer repeats an Interest.
 const PATIENCE: Span = Span::from_millis(1000);
-/// When a connection that broke is made again, and a command is given again.
+/// Time until a broken connection is opened again, and until a command is repeated.
 const AGAIN: Span = Span::from_millis(500);
 
 /// The prefix of a host's producer.
@@ -34,13 +34,13 @@ fn content(host: usize, segment: u64) -> Vec<u8> {
     (0..length).map(|_| random.next_u32() as u8).collect()
 }
 
-/// What of a file is there.
+/// The received part of a file.
 #[derive(Debug)]
 pub struct Fetch {
     host: usize,
     segments: u64,
     next: u64,
-    /// When to ask again, and whether past the content stores.
+    /// Time of the next request, and whether it bypasses content stores.
     pending: BTreeMap<u64, (Time, bool)>,
     done: BTreeSet<u64>,
 }
@@ -55,7 +55,7 @@ pub enum Role {
         fetches: Vec<Fetch>,
         asked: BTreeSet<Name>,
     },
-    /// Asks for this many Interests more, some at each time.
+    /// Sends this many more Interests, some at each time.
     Flood {
         left: u32,
         at: Time,
@@ -67,13 +67,13 @@ pub struct Application {
     pub host: usize,
     pub role: Role,
     pub conn: Option<usize>,
-    /// It reads nothing until then.
+    /// It does not read until this time.
     pub slow_until: Time,
     connect_at: Time,
     received: Vec<u8>,
     unsent: VecDeque<u8>,
     random: Random,
-    /// How often its Data was wrong.
+    /// Number of wrong Data.
     pub damaged: u64,
 }
 
@@ -104,7 +104,7 @@ impl Application {
         Application::new(host, role, random)
     }
 
-    /// Whether it has what it wanted.
+    /// Whether it has completed its task.
     pub fn is_done(&self) -> bool {
         match &self.role {
             Role::Producer { is_registered, .. } => *is_registered,
@@ -115,7 +115,7 @@ impl Application {
         }
     }
 
-    /// What it lacks, for who reads of a failure.
+    /// The missing parts, for the message of a failure.
     pub fn lacks(&self) -> String {
         match &self.role {
             Role::Consumer { fetches, .. } => {
@@ -129,7 +129,7 @@ impl Application {
         }
     }
 
-    /// When it wants to be called.
+    /// The time of its next work.
     pub fn next(&self, net: &Net) -> Time {
         let Some(conn) = self.conn else {
             let has_ended = matches!(self.role, Role::Flood { left: 0, .. });
@@ -187,7 +187,7 @@ impl Application {
         }
     }
 
-    /// Writes what waits, and reads what has come.
+    /// Writes pending bytes, and reads.
     fn exchange(&mut self, net: &mut Net, conn: usize) -> io::Result<()> {
         while !self.unsent.is_empty() {
             match net.write(conn, 0, self.unsent.make_contiguous()) {
@@ -221,13 +221,13 @@ impl Application {
     }
 
     fn send(&mut self, packet: &[u8]) {
-        // What the forwarder does not take is lost, so that the test bounds its memory too.
+        // Bytes that the forwarder does not accept are dropped, to bound the test's memory.
         if self.unsent.len() < 1 << 20 {
             self.unsent.extend(packet);
         }
     }
 
-    /// A packet has come.
+    /// Handles a packet.
     fn take(&mut self, net: &Net, packet: &[u8]) {
         if let Ok(interest) = Interest::decode(packet) {
             let own = prefix(self.host);
@@ -261,7 +261,8 @@ impl Application {
                     return;
                 }
                 if !is_whole {
-                    // The links have damaged it, and content stores may have it: only past them is another.
+                    // Links have damaged it, and content stores may have stored it. Only a request that bypasses them gets
+                    // another copy.
                     self.damaged += 1;
                     fetch.pending.insert(segment, (net.now + AGAIN, true));
                     return;
@@ -274,7 +275,7 @@ impl Application {
         }
     }
 
-    /// Asks, registers or floods.
+    /// Sends Interests, registers or floods.
     fn act(&mut self, net: &mut Net) {
         let now = net.now;
         let mut out = Vec::new();
@@ -318,12 +319,12 @@ impl Application {
     }
 }
 
-/// The segment that a name ends in, if it is a producer's prefix and a segment.
+/// The segment in a name, if it is a producer's prefix and a segment.
 fn segment(name: NameRef<'_>) -> Option<u64> {
     if name.len() == 2 { name.component(1)?.segment() } else { None }
 }
 
-/// An Interest that nobody answers, for a prefix that exists or not.
+/// An Interest that is not answered, for a prefix that exists or not.
 pub fn nonsense(random: &mut Random) -> Vec<u8> {
     let number = random.next_u64().to_be_bytes();
     let name = prefix(random.below(6) as usize).with(Component::generic(&number));
@@ -331,7 +332,7 @@ pub fn nonsense(random: &mut Random) -> Vec<u8> {
     Interest { nonce: Some(random.next_u32()), lifetime, ..Interest::new(name.view()) }.to_vec()
 }
 
-/// A Data with a right digest and false content, for a segment that somebody may have asked another for.
+/// A Data with a valid digest and wrong content, for a segment that may be pending.
 pub fn forged(random: &mut Random) -> Vec<u8> {
     let name = prefix(random.below(5) as usize).with_segment(u64::from(random.below(SEGMENTS)));
     let info = SignatureInfo::new(SignatureType::DigestSha256);

@@ -1,9 +1,8 @@
 //! Whole forwarders under faults, on simulated sockets and time: everything follows from a seed.
 //!
-//! A seed draws a network of forwarders, with datagrams and streams between them, applications, and faults: loss,
-//! reordering, repeated and damaged frames, partitions, slow readers, resets, crashes, floods, clocks that are set. While
-//! they last, nothing breaks and every table keeps its bounds. When they are over, every fetch completes, and nothing
-//! is left.
+//! A seed draws a network of forwarders, with datagrams and streams between them, applications, and faults: loss, reordering,
+//! repeated and damaged frames, partitions, slow readers, resets, crashes, floods, clocks that are set. During the faults,
+//! nothing breaks and every table keeps its limits. After them, every fetch completes, and nothing is left.
 
 mod application;
 mod net;
@@ -15,7 +14,7 @@ use std::panic;
 use weir_core::name::NameHasher;
 use world::World;
 
-/// Runs a seed; if it fails, says how to repeat it.
+/// Runs a seed. A failure prints how to repeat it.
 fn run(seed: u64) -> u64 {
     panic::catch_unwind(|| World::new(seed).run()).unwrap_or_else(|failure| {
         eprintln!(
@@ -25,7 +24,7 @@ fn run(seed: u64) -> u64 {
     })
 }
 
-/// The seeds: one, `WEIR_SEED`; or so many, `WEIR_SEEDS`.
+/// The seeds: `WEIR_SEED` alone, or the first `WEIR_SEEDS` ones.
 fn seeds() -> Vec<u64> {
     let number = |variable| env::var(variable).ok().map(|text| text.parse::<u64>().expect("a number"));
     match number("WEIR_SEED") {
@@ -52,7 +51,7 @@ fn a_seed_gives_the_same_bits_again() {
     assert_ne!(run(3), run(8));
 }
 
-/// All that forwarders send, and when, is the same under another key: so nobody learns anything of the key from it.
+/// All sent packets and their times are the same under another key, so they reveal nothing about the key.
 #[test]
 fn nothing_that_is_sent_depends_on_the_key_of_the_hash_of_names() {
     for seed in [1, 2, 5] {

@@ -21,11 +21,11 @@ use weir_packet::{Data, Interest, LpPacket, Name, NameRef};
 
 pub type Shared = Rc<RefCell<Net>>;
 
-/// What one direction of a stream holds, unread and on its way, bytes.
+/// Capacity of one direction of a stream, unread or in transit, bytes.
 const WINDOW: usize = 32 << 10;
 /// The port of every forwarder, on UDP and on TCP.
 pub const PORT: u16 = 6363;
-/// The time of day when a world begins, ms since 1970.
+/// Wall-clock time at the beginning of a world, ms since 1970.
 const DAWN_MS: u64 = 1_795_000_000_000;
 
 /// The address of a host.
@@ -47,13 +47,13 @@ pub struct Link {
     pub mtu: usize,
     pub loss: f64,
     pub duplicate: f64,
-    /// How many datagrams are held up, for up to 50 ms.
+    /// The part of the datagrams that are delayed, by up to 50 ms.
     pub reorder: f64,
     pub corrupt: f64,
     pub is_down: bool,
 }
 
-/// What a forwarder has outside of it.
+/// The surroundings of a forwarder.
 #[derive(Default)]
 pub struct HostSide {
     pub is_up: bool,
@@ -63,7 +63,7 @@ pub struct HostSide {
     udp: Option<Token>,
     inbox: VecDeque<(SocketAddr, Vec<u8>)>,
     listeners: BTreeMap<String, (Token, VecDeque<usize>)>,
-    /// What it was asked over datagrams, by the neighbour that asked: names, and names of which a prefix is enough.
+    /// Interests that it got in datagrams, by neighbour: names, and names with CanBePrefix.
     heard: BTreeMap<SocketAddr, (BTreeSet<Name>, Vec<Name>)>,
 }
 
@@ -80,12 +80,12 @@ struct Conn {
 }
 
 struct End {
-    /// `None`: an application of the test.
+    /// The host; `None`: an application of the test.
     host: Option<usize>,
     addresses: FaceAddresses,
     token: Option<Token>,
     inbox: VecDeque<u8>,
-    /// What is on its way here, `None` for the end of the stream.
+    /// Bytes in transit to this end; `None` is the end of the stream.
     coming: VecDeque<(Time, Option<Vec<u8>>)>,
     on_way: usize,
     has_ended: bool,
@@ -100,24 +100,24 @@ enum Flight {
     Connection { conn: usize, place: String, attempts: u32 },
 }
 
-/// All that is between the forwarders.
+/// All connections between the forwarders.
 pub struct Net {
     pub now: Time,
     pub hosts: Vec<HostSide>,
     pub links: BTreeMap<(usize, usize), Link>,
-    /// What is written is given to the peer as a reset and not as an end.
+    /// Whether closed connections appear to the peer as a reset instead of an end.
     pub is_crash: bool,
     conns: Vec<Conn>,
     flying: BTreeMap<(Time, u64), Flight>,
     numbers: u64,
     random: Random,
     digest: u64,
-    /// Puts fragments together, to see what is in them; by host and peer.
+    /// Reassembles fragments to inspect the packets, by host and peer.
     observers: BTreeMap<(usize, SocketAddr), LinkService>,
-    /// Datagrams that the links lost, and that arrived.
+    /// Numbers of datagrams that the links lost, and that arrived.
     pub lost: u64,
     pub arrived: u64,
-    /// Datagrams that were longer than their link carries, of which the host did not know yet.
+    /// Number of datagrams longer than their link carries, before the host knew of it.
     pub refused: u64,
 }
 
@@ -141,12 +141,12 @@ impl Net {
         }))
     }
 
-    /// Of all that has happened.
+    /// The digest of all events.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Takes note of what happened now (FNV-1a).
+    /// Adds an event to the digest (FNV-1a).
     pub fn note(&mut self, what: &[u8]) {
         let now = self.now.as_nanos().to_le_bytes();
         for byte in now.iter().chain(what) {
@@ -177,7 +177,7 @@ impl Net {
         Some(self.link(from, host_of(to.ip())?)?.mtu)
     }
 
-    /// Everything arrives that is due.
+    /// Delivers everything that is due.
     pub fn advance(&mut self) {
         while self.next() <= self.now
             && let Some((_, flight)) = self.flying.pop_first()
@@ -190,7 +190,7 @@ impl Net {
         }
     }
 
-    /// A datagram from anywhere comes to a host.
+    /// Delivers a datagram from any address to a host.
     pub fn arrive(&mut self, to: usize, from: SocketAddr, frame: Vec<u8>) {
         let host = &mut self.hosts[to];
         let Some(token) = host.udp.filter(|_| host.is_up && host.inbox.len() < 4096) else { return };
@@ -210,7 +210,7 @@ impl Net {
         host.ready.insert(token);
     }
 
-    /// A host sends a datagram.
+    /// Sends a datagram of a host.
     fn send_datagram(&mut self, from: usize, to: SocketAddr, frame: &[u8]) {
         self.note(frame);
         self.observe(from, to, frame);
@@ -235,7 +235,7 @@ impl Net {
         }
     }
 
-    /// Nobody gets Data that he has not asked for, and nothing of one host leaves it.
+    /// Checks that a host gets only requested Data, and that no packet under `/localhost` leaves its host.
     fn observe(&mut self, from: usize, to: SocketAddr, frame: &[u8]) {
         let options =
             LinkOptions { mtu: None, reassembly_bytes: 1 << 20, repair: Repair::Off, marking: None };
@@ -282,7 +282,7 @@ impl Net {
         self.conns.len() - 1
     }
 
-    /// An application connects to its host; `None` if nobody listens.
+    /// Connects an application to its host; `None` without a listener.
     pub fn connect_application(&mut self, host: usize) -> Option<usize> {
         let uri = unix_uri(host);
         self.hosts[host].listeners.get(&uri).filter(|_| self.hosts[host].is_up)?;
@@ -327,7 +327,7 @@ impl Net {
         self.wake(conn, 0);
     }
 
-    /// The event loop of an end hears that there is something to do.
+    /// Notifies the event loop of an end.
     fn wake(&mut self, conn: usize, end: usize) {
         let end = &self.conns[conn].ends[end];
         if let (Some(host), Some(token)) = (end.host, end.token) {
@@ -377,7 +377,7 @@ impl Net {
         self.fly(at, Flight::Arrival { conn, end: to });
     }
 
-    /// Reads by pieces of any length.
+    /// Reads pieces of any length.
     pub fn read(&mut self, conn: usize, end: usize, buffer: &mut [u8]) -> io::Result<usize> {
         let most = self.random.below(8000) as usize + 1;
         let from = &mut self.conns[conn].ends[end];
@@ -397,7 +397,7 @@ impl Net {
         Ok(count)
     }
 
-    /// Takes pieces of any length.
+    /// Accepts pieces of any length.
     pub fn write(&mut self, conn: usize, end: usize, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
@@ -421,13 +421,13 @@ impl Net {
         Ok(count)
     }
 
-    /// Whether an end has something to read, or hears of the end.
+    /// Whether an end has bytes to read, or the end of the stream.
     pub fn has_news(&self, conn: usize, end: usize) -> bool {
         let end = &self.conns[conn].ends[end];
         !end.inbox.is_empty() || end.has_ended || end.is_reset
     }
 
-    /// An end closes its socket.
+    /// Closes the socket of an end.
     pub fn close(&mut self, conn: usize, end: usize) {
         self.conns[conn].ends[end].is_gone = true;
         self.conns[conn].ends[end].inbox.clear();
@@ -437,7 +437,7 @@ impl Net {
         }
     }
 
-    /// A connection breaks.
+    /// Breaks a connection.
     pub fn reset(&mut self, conn: usize) {
         for end in 0..2 {
             self.conns[conn].ends[end].is_reset = true;
@@ -445,7 +445,7 @@ impl Net {
         }
     }
 
-    /// Connections between two hosts that are there.
+    /// The open connections between two hosts.
     pub fn connections(&self, one: usize, other: usize) -> Vec<usize> {
         let is_between = |conn: &Conn| {
             let hosts = [conn.ends[0].host, conn.ends[1].host];
@@ -456,10 +456,10 @@ impl Net {
         (0..self.conns.len()).filter(|at| is_between(&self.conns[*at])).collect()
     }
 
-    /// The process of a host is gone, and with it its sockets.
+    /// Ends the process of a host, with its sockets.
     pub fn stop(&mut self, host: usize) {
         let wall_offset_ms = self.hosts[host].wall_offset_ms;
-        // Who has connected and was not accepted yet is told too.
+        // Peers with connections that were not accepted yet are notified too.
         let listeners = core::mem::take(&mut self.hosts[host].listeners);
         for conn in listeners.into_values().flat_map(|(_, waiting)| waiting) {
             self.reset(conn);
@@ -473,7 +473,7 @@ fn unix_uri(host: usize) -> String {
     format!("unix:///run/h{host}.sock")
 }
 
-/// The outside of one forwarder.
+/// The surroundings of one forwarder.
 pub struct Simulated {
     pub net: Shared,
     pub host: usize,
@@ -483,7 +483,7 @@ impl Simulated {
     fn stream(&self, conn: usize, end: usize, is_connected: bool) -> Box<dyn Transport> {
         let addresses = self.net.borrow().conns[conn].ends[end].addresses.clone();
         let socket = Socket { net: Rc::clone(&self.net), conn, end };
-        // Applications are the superuser's.
+        // Applications run as the superuser.
         let user = (addresses.scope == FaceScope::Local).then_some(User { uid: 0, gid: 0 });
         Box::new(Stream::new(socket, is_connected, Options::default(), addresses).of_user(user))
     }
@@ -595,7 +595,7 @@ impl Datagrams for UdpSocket {
         let carries = net.path_mtu(self.host, to).unwrap_or(usize::MAX);
         let mut refused = Refused::default();
         for frame in batch.frames() {
-            // What the forwarder knows to be longer is split on the way.
+            // A frame that the forwarder knows to be longer is split on the path.
             if frame.len() > carries && frame.len() <= batch.path_mtu() {
                 refused.frames += 1;
                 refused.note_too_long(frame.len());
@@ -655,7 +655,7 @@ impl Write for Socket {
         self.net.borrow_mut().write(self.conn, self.end, bytes)
     }
 
-    /// As one, wherever the caller's buffer is cut.
+    /// Writes the slices as one, wherever the caller's buffer is divided.
     fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
         let bytes: Vec<u8> = bytes.iter().flat_map(|part| part.iter().copied()).collect();
         self.write(&bytes)

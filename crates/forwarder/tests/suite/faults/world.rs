@@ -1,4 +1,4 @@
-//! A network of forwarders, its applications and its faults, and what must hold.
+//! A network of forwarders with applications and faults, and its invariants.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -15,21 +15,21 @@ use weir_net::secrets::Secrets;
 use super::application::{Application, Role, SEGMENTS, forged, nonsense, prefix};
 use super::net::{Link, Net, PORT, Shared, Simulated, address};
 
-/// Faults happen until then.
+/// End of the faults.
 const FAULTS_END: Time = Time::from_nanos(12_000_000_000);
-/// Every fetch completes by then. The longest wait is that of a face that connects again: doubled at each attempt,
+/// Every fetch completes by this time. The longest wait is that of a face that connects again: it doubles with each attempt, to
 /// some 16 s after 12 s of faults.
 const DONE_BY: Time = Time::from_nanos(72_000_000_000);
-/// So long after the last packet nothing is left: Interests live for 4 s, damaged ones for 5 s, faces of strangers for 10 s, which are looked for
-/// every 5 s.
+/// This long after the last packet nothing is left: Interests live for 4 s, damaged ones for 5 s, and faces of strangers for 10
+/// s, with a check every 5 s.
 const LIFETIMES: Span = Span::from_secs(20);
-/// Bounds of tables.
+/// Limits of tables.
 const PIT_BYTES: usize = 256_000;
-/// No entry takes less than 256 B.
+/// An entry takes at least 256 B.
 const PIT_ENTRIES: usize = PIT_BYTES / 256;
 const FACES: usize = 32;
 const STORED: usize = 40;
-/// Rounds that a forwarder may have without that time passes.
+/// Largest number of rounds of a forwarder without progress of time.
 const ROUNDS: u32 = 10_000;
 
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ struct Host {
 
 pub struct World {
     seed: u64,
-    /// The hash of names of all forwarders; `None`: that of the seed.
+    /// The name hash of all forwarders; `None`: derived from the seed.
     names: Option<NameHasher>,
     net: Shared,
     hosts: Vec<Host>,
@@ -72,7 +72,7 @@ impl World {
         let mut random = Random::named(seed, "world");
         let count = 2 + random.below(4) as usize;
         let net = Net::new(count, seed);
-        // A tree, and perhaps one link more.
+        // A tree, and perhaps one more link.
         let mut links: Vec<(usize, usize)> =
             (1..count).map(|host| (random.below(host as u32) as usize, host)).collect();
         if count > 2 && !links.contains(&(0, count - 1)) && random.chance(0.5) {
@@ -95,7 +95,7 @@ impl World {
         world
     }
 
-    /// The same with another hash of names.
+    /// Uses another name hash.
     pub fn with_names(mut self, names: NameHasher) -> World {
         self.names = Some(names);
         self
@@ -126,7 +126,7 @@ impl World {
                     let ms = i64::from(self.random.below(200_000_000)) - 100_000_000;
                     script.push((begin, Fault::Wall(host, ms)));
                 }
-                // Less than any link of datagrams has, and then what it had.
+                // First a smaller MTU than any link of datagrams, and later the old one.
                 7 => {
                     let mtu = self.net.borrow().links[&self.links[link]].mtu;
                     script.extend([(begin, Fault::Mtu(link, 450)), (end, Fault::Mtu(link, mtu))]);
@@ -140,7 +140,7 @@ impl World {
         self.script = script.into();
     }
 
-    /// Runs until nothing is to be left; the digest of all that happened.
+    /// Runs until nothing should be left. Returns the digest of all events.
     pub fn run(mut self) -> u64 {
         (0..self.hosts.len()).for_each(|host| self.start(host));
         let is_done = |world: &World| world.applications.iter().all(Application::is_done);
@@ -166,7 +166,7 @@ impl World {
         each.collect::<Vec<_>>().join("; ")
     }
 
-    /// What happens next, happens.
+    /// Runs the next event.
     fn step(&mut self, until: Time) {
         let now = self.now();
         let mut next = self.net.borrow().next().min(until);
@@ -196,7 +196,7 @@ impl World {
         self.applications.iter_mut().for_each(|application| application.run(&net));
     }
 
-    /// A round of a forwarder's event loop, if there is something to do.
+    /// Runs a round of a forwarder's event loop, if there is work.
     fn round(&mut self, at: usize) {
         let host = &mut self.hosts[at];
         let Some(instance) = &mut host.instance else { return };
@@ -292,7 +292,7 @@ impl World {
         }
     }
 
-    /// Everything is as the file and the living applications say, and nothing waits for anything.
+    /// Checks that the state follows from the file and the living applications, and that nothing is pending.
     fn check_end(&mut self, at: usize) {
         let host = &self.hosts[at];
         let Some(instance) = &host.instance else { panic!("host {at} is not up") };
@@ -333,7 +333,7 @@ impl World {
     }
 }
 
-/// What holds at all times.
+/// Checks the invariants.
 fn check(at: usize, instance: &Instance) {
     let core = instance.engine().node().core();
     let (pit, stored) = (core.pit().len(), core.content_store().len());
@@ -341,7 +341,7 @@ fn check(at: usize, instance: &Instance) {
     assert!(core.fib().len() <= 16, "host {at}: {} prefixes", core.fib().len());
     let faces = instance.engine().face_count();
     assert!(faces <= FACES, "host {at}: {faces} faces");
-    // What is held is stored, or waits in a queue, or is the Interest of an entry.
+    // A held packet is stored, queued, or the Interest of an entry.
     let held = instance.engine().node().packets_held();
     let queued = instance.engine().queued_packets();
     assert!(
@@ -356,9 +356,9 @@ fn configs(count: usize, links: &[(usize, usize)], net: &Shared, random: &mut Ra
     for &(one, other) in links {
         let is_datagrams = random.chance(0.65);
         let mtu = [500, 1400, 8800][random.below(3) as usize];
-        // By the file, or by what the host knows.
+        // The MTU comes from the file, or from the host.
         let asked = if mtu == 1400 { String::new() } else { format!("mtu = \"{mtu} B\"\n") };
-        // Each end by itself.
+        // Each end has its own setting.
         let mut repair = || ["true", "\"auto\"", "\"auto\"", "false"][random.below(4) as usize];
         let repair = [repair(), repair()];
         let rate = [None, Some(20), Some(100)][random.below(3) as usize];
@@ -403,7 +403,7 @@ fn configs(count: usize, links: &[(usize, usize)], net: &Shared, random: &mut Ra
         .collect()
 }
 
-/// The neighbour on a shortest path.
+/// The next neighbour on a shortest path.
 fn next_hop(count: usize, links: &[(usize, usize)], from: usize, to: usize) -> usize {
     let mut distance = vec![usize::MAX; count];
     distance[to] = 0;
