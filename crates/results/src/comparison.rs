@@ -320,7 +320,7 @@ impl ComparisonDocument {
         let named: Vec<String> = named.collect();
         (!named.is_empty()).then(|| {
             format!(
-                "Data thrown away, for whatever reason: {}. Each run's document has the reasons.",
+                "Data thrown away, for any reason: {}. Each run's document has the reasons.",
                 named.join(", ")
             )
         })

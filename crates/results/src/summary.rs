@@ -390,7 +390,7 @@ impl SummaryDocument {
             (most > thrown::NOTEWORTHY).then(|| format!("{scheme} {}", Quantity::Percent.format(most)))
         };
         let named: Vec<String> = self.schemes.iter().filter_map(most).collect();
-        (!named.is_empty()).then(|| format!("Data thrown away, for whatever reason: {}.", named.join(", ")))
+        (!named.is_empty()).then(|| format!("Data thrown away, for any reason: {}.", named.join(", ")))
     }
 
     fn name_of(&self, scenario: &SummaryScenario, point: &SummaryPoint) -> String {
