@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What an entry with a short name takes of the half of the PIT that such entries may have, bytes.
+/// Size of an entry with a short name in the half of the PIT for such entries, bytes.
 const ENTRY: u64 = 368;
 
 /// With a PIT for so many short names.
