@@ -137,7 +137,7 @@ impl Face {
     }
 }
 
-/// The downstreams that a Data goes to, and its entry.
+/// The strategy and the flow of the entry whose Data goes to a downstream.
 #[derive(Clone, Copy)]
 struct Answerer {
     flow: FlowKey,

@@ -5,7 +5,7 @@ use super::*;
 /// Size of an entry with a short name in the half of the PIT for such entries, bytes.
 const ENTRY: u64 = 368;
 
-/// With a PIT for so many short names.
+/// A node with a PIT for this many short names.
 fn full_at(entries: u64) -> Bench {
     let limits = TableLimits { pit_bytes: 2 * ENTRY * entries, ..TableLimits::default() };
     Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed()

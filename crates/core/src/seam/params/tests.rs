@@ -204,7 +204,7 @@ fn the_bounds_themselves_are_within() {
     }
 }
 
-/// In a declaration these are errors of compilation.
+/// In a declaration these are compile errors.
 #[test]
 #[should_panic = "a key is declared twice"]
 fn a_key_is_declared_once() {
