@@ -527,7 +527,7 @@ impl HashedName {
         if tlv[0] == TYPE_IMPLICIT_DIGEST as u8 && tlv[1] == 32 { tlv.last_chunk() } else { None }
     }
 
-    /// Returns whether `prefix` is a prefix of it, or equal.
+    /// Returns whether `other` is a prefix of it, or equal.
     #[inline]
     pub fn starts_with(&self, other: &HashedName) -> bool {
         other.len() <= self.len()
@@ -718,7 +718,7 @@ impl LengthCounts {
         self.only = if present.count_ones() == 1 { present.trailing_zeros() as u8 } else { SEVERAL };
     }
 
-    /// The length of all entries, if they have the same.
+    /// The length of all entries, if all have the same length.
     #[inline]
     pub(crate) fn only(&self) -> Option<usize> {
         (self.only != SEVERAL).then_some(usize::from(self.only))

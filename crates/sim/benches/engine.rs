@@ -1,4 +1,4 @@
-//! How fast the simulator is, and how much memory it takes.
+//! Speed and memory of the simulator.
 //!
 //! 1. Packet-hops per second, nanoseconds per packet-hop and peak memory: on the dumbbell, on generated
 //!    networks, and for 4 to 100 000 flows. `read s` is the time to read the scenario with its routes, and

@@ -267,8 +267,8 @@ impl<'e> Builder<'e> {
         Some((medium as u32, channel - self.media[medium].first_channel))
     }
 
-    /// Adds the end of a link that sends in a direction. Its channel is the next to be made, apart from
-    /// `direction`.
+    /// Adds the end of a link that sends in a direction. Its channel number is the present number of channels
+    /// plus `direction`.
     fn add_link_face(&mut self, link: &scenario::Link, ends: [NodeId; 2], direction: usize) -> FaceId {
         let (from, to) = (ends[direction], ends[1 - direction]);
         let face = self.nodes[from.index()].forwarder.next_face(Time::ZERO);

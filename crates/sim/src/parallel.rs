@@ -83,7 +83,7 @@ impl World {
             Some(cut) => self.divided(&cut),
             None => alone(
                 self,
-                Some("no link can be cut: each has no delay, fails, or shares its time with others"),
+                Some("no link can be cut: each link has no delay, fails, or shares its time with others"),
             ),
         }
     }
@@ -94,12 +94,12 @@ impl World {
             matches!(change, Change::NodeUp(..) | Change::Produce(_) | Change::Learn(_) | Change::Reroute)
         };
         match () {
-            () if self.event_count > 0 => Some("it has begun"),
-            () if self.trace.is_some() => Some("a trace is in the order of all events"),
-            () if self.wire_check.is_some() => Some("the check of the codec stops at the first packet"),
-            () if self.experiment.scheme().is_own() => Some("its scheme is not one of the list"),
+            () if self.event_count > 0 => Some("the run has already started"),
+            () if self.trace.is_some() => Some("a trace needs the order of all events"),
+            () if self.wire_check.is_some() => Some("the wire check stops at the first wrong packet"),
+            () if self.experiment.scheme().is_own() => Some("its scheme is not a built-in one"),
             () if self.script.iter().any(|(_, change)| is_of_all(change)) => {
-                Some("nodes fail, producers move or next hops change, which concerns the whole network")
+                Some("nodes fail, producers move or next hops change, which affects the whole network")
             }
             () => None,
         }
@@ -151,7 +151,7 @@ impl World {
         let node_at =
             |node: u32| parts[part_of(node)].nodes.place(node).expect("a node is in its part") as u32;
         let flow_at =
-            |flow: u32| parts[home[flow as usize] as usize].flows.place(flow).expect("likewise") as u32;
+            |flow: u32| parts[home[flow as usize] as usize].flows.place(flow).expect("a flow is in its part") as u32;
         let channel_at = |part: usize, channel: u32| {
             let link = parts[part].links.place(channel / 2).expect("the parts of both ends have a link");
             2 * link as u32 + channel % 2

@@ -28,7 +28,7 @@ impl Numbers {
         }
     }
 
-    /// All numbers; `all` is the scenario's count.
+    /// All numbers. A world that has everything has `all` of them.
     pub(crate) fn of(&self, all: usize) -> impl Iterator<Item = usize> + '_ {
         let count = self.0.as_ref().map_or(all, |some| some.len());
         (0..count as u32).map(|place| self.number(place))

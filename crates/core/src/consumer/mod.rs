@@ -86,7 +86,7 @@ pub struct ConsumerConfig {
     pub source_jitter: f64,
     /// Lifetime of its Interests.
     pub lifetime: Span,
-    /// Whether cached Data must be fresh.
+    /// `true` if cached Data must be fresh.
     pub must_be_fresh: bool,
     /// The forwarding hint of its Interests.
     pub hint: Option<Hint>,

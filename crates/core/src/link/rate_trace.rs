@@ -48,21 +48,21 @@ impl RateTrace {
         for (at, line) in text.trim_end().lines().enumerate() {
             let wrong = |what| RateTraceError { line: at + 1, what };
             let time: u64 =
-                line.trim().parse().map_err(|_| wrong("a line is one whole number of milliseconds"))?;
+                line.trim().parse().map_err(|_| wrong("a line must be one whole number of milliseconds"))?;
             if time < last {
-                return Err(wrong("it is before the line above: times ascend"));
+                return Err(wrong("the time is earlier than on the line above; times must ascend"));
             }
             if time > LONGEST {
-                return Err(wrong("a trace is at most a year long"));
+                return Err(wrong("the trace is longer than a year"));
             }
             times.push(time);
             last = time;
         }
         match (times.is_empty(), last) {
-            (true, _) => Err(RateTraceError { line: 1, what: "the file has no line" }),
+            (true, _) => Err(RateTraceError { line: 1, what: "the file is empty" }),
             (_, 0) => Err(RateTraceError {
                 line: times.len(),
-                what: "the last time, the length of the trace, is 0",
+                what: "the last time, which is the length of the trace, is 0",
             }),
             _ => Ok(RateTrace { times }),
         }
@@ -198,8 +198,8 @@ mod tests {
     fn wrong_traces_say_where() {
         let wrong = |text: &str| RateTrace::parse(text).unwrap_err();
         for (text, line, what) in [
-            ("", 1, "no line"),
-            ("\n\n", 1, "no line"),
+            ("", 1, "empty"),
+            ("\n\n", 1, "empty"),
             ("1\nx\n", 2, "whole number"),
             ("1\n-2\n", 2, "whole number"),
             ("5\n4\n", 2, "ascend"),

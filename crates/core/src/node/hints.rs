@@ -25,8 +25,8 @@ use crate::tables::fib::FibId;
 const MOST_HINTED: usize = 8;
 
 impl Node {
-    /// Makes room for one more entry with a hint. If the name has too many, the oldest one that nobody waits
-    /// for ends. If there is none, the downstream with most of them loses its oldest.
+    /// Makes room for one more entry with a hint. If the name has too many, the oldest one without a waiting
+    /// downstream ends. If there is none, the downstream with most of them loses its oldest.
     #[cold]
     pub(super) fn make_room_among_hints(&mut self, from: FaceId, id: PacketId, out: &mut Out<'_>) {
         let interest = &out.pool[id];

@@ -84,7 +84,7 @@ pub enum Action {
         packet: PacketId,
         /// When its last bit leaves; [`Time::NEVER`] on a shared medium.
         until: Time,
-        /// How long it waited at this node: in the queue of the link, and before that if a strategy held it.
+        /// Its waiting time at this node: in the queue of the link, and before that if a strategy held it.
         waited: Span,
     },
     /// Give it to the application behind a local face.

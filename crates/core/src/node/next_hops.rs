@@ -35,15 +35,15 @@ impl Node {
         has_left(next_hop) && self.fib.next_hops(prefix).iter().any(is_used)
     }
 
-    /// Takes the oldest waiting change: which next hop was left, or is used again. If nobody takes them, only
-    /// the first ones are kept; [`Node::next_hops_left_and_back`] counts all. Changes of removed next hops
-    /// are discarded.
+    /// Takes the oldest waiting change: a next hop was left, or is used again. If the changes are not taken,
+    /// only the first ones are kept; [`Node::next_hops_left_and_back`] counts all. Changes of removed next
+    /// hops are discarded.
     pub fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
         self.guard.as_mut()?.liveness.take_change()
     }
 
-    /// How often a next hop was left because it answers nothing and another one does, and how often a left
-    /// one was used again.
+    /// Number of times that a next hop was left because it answers nothing and another one does, and number
+    /// of times that a left one was used again.
     pub fn next_hops_left_and_back(&self) -> (u64, u64) {
         self.guard.as_ref().map_or((0, 0), |guard| guard.liveness.left_and_back())
     }
@@ -170,7 +170,7 @@ impl Node {
         }
     }
 
-    /// Handles a Data for which nobody waits: it still counts as an answer if its face was asked.
+    /// Handles a Data that satisfies no entry: it still counts as an answer if its face was asked.
     pub(super) fn on_late_data(&mut self, face: FaceId, id: PacketId, out: &Out<'_>) {
         let name = &out.pool[id].name;
         let Some(guard) = self.guard.as_mut().filter(|guard| guard.liveness.is_on()) else { return };

@@ -82,7 +82,7 @@ pub enum WireError {
 impl core::fmt::Display for WireError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            WireError::Decode(error) => write!(f, "it does not decode: {error}"),
+            WireError::Decode(error) => write!(f, "it cannot be decoded: {error}"),
             WireError::Length { encoded, said } => {
                 write!(f, "it is {encoded} bytes long, but its stated length is {said}")
             }

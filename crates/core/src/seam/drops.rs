@@ -18,7 +18,7 @@ pub enum DropReason {
     PushedOut,
     /// Active queue management dropped it, because packets waited too long.
     QueueManagement,
-    /// It was queued for longer than its Interest lifetime, so nobody waits for its Data.
+    /// It was queued for longer than its Interest lifetime, so its Data would be useless.
     Expired,
     /// The link lost it.
     LinkLoss,

@@ -162,7 +162,7 @@ impl<T> PrefixTable<T> {
         self.entries.len()
     }
 
-    /// Returns whether all prefixes have the same length, so that a look-up tries no length in vain.
+    /// Returns whether no length is counted, so that a look-up tries none.
     #[cfg(test)]
     pub(crate) fn has_no_lengths(&self) -> bool {
         self.lengths.is_empty()

@@ -157,8 +157,8 @@ fn an_honest_flow_keeps_its_rate_beside_interests_that_are_not_answered() {
     assert!(beside > 0.95 * before, "{beside:.0} of {before:.0}");
 }
 
-/// Flows with heavy-tailed sizes arrive at random, with this load of 20 Mb/s. Returns the mean of their
-/// slowdowns, and how many do not end. A slowdown is the completion time divided by the time alone.
+/// Flows with heavy-tailed sizes arrive at random on a link of 20 Mb/s, with this load. Returns the mean of
+/// their slowdowns, and how many do not end. A slowdown is the completion time divided by the time alone.
 fn slowdown(load: f64, seed: u64) -> (f64, usize) {
     const SECONDS: f64 = 8.0;
     let mut random = Random::named(seed, "short flows");

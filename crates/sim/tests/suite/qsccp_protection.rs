@@ -58,8 +58,9 @@ fn a_flow_gets_what_many_sparse_flows_leave() {
     }
 }
 
-/// One greedy-sized flow beside limited flows of a class that request a fraction of their share of 10 Mb/s by
-/// the classes' weights. Returns the fraction of the unused capacity that the first flow gets.
+/// One elastic flow of a class beside `count` flows of another class. Each of these requests the fraction
+/// `part` of its share of 10 Mb/s by the classes' weights. Returns the fraction of the unused capacity that
+/// the elastic flow gets.
 fn part_of_what_is_left(elastic: &'static str, limited: &'static str, count: u32, part: f64) -> f64 {
     let weight = |class| if class == "AF4" { 5.0 } else { 1.0 };
     let others = if elastic == limited { f64::from(count) } else { weight(limited) };

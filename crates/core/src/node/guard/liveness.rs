@@ -104,8 +104,8 @@ pub enum NextHopNews {
 /// Changes of next hops, for observers. No decision depends on them.
 #[derive(Debug, Default)]
 struct Changes {
-    /// Changes that nobody has taken, oldest first, with the time since when the next hop is known. It may be
-    /// gone by now.
+    /// Changes that were not taken yet, oldest first, with the time since when the next hop is known. It may
+    /// be gone by now.
     waiting: VecDeque<(NextHopChange, Time)>,
     left: u64,
     back: u64,
@@ -151,7 +151,7 @@ struct Asked {
     prefix: FibId,
     face: FaceId,
     sent: Time,
-    /// The downstream that requested it; `None` if nobody waits any more.
+    /// The downstream that requested it; `None` if no downstream waits any more.
     by: Option<Downstream>,
 }
 
@@ -189,7 +189,7 @@ struct Watched {
     is_dead: bool,
     /// Smoothed round-trip time, gain 1/8; zero before the first sample.
     rtt: Span,
-    /// Comparisons in this doubt that were made at once, before they were due.
+    /// Number of comparisons that may still be made at once in this doubt, before they are due.
     at_once: u16,
     /// When it was last compared or declared dead, and the downstream of that Interest.
     compared: Time,
@@ -456,7 +456,7 @@ impl Liveness {
         }
     }
 
-    /// How often a next hop was left, and how often a left one was used again.
+    /// Number of times that a next hop was left, and that a left one was used again.
     pub(in crate::node) fn left_and_back(&self) -> (u64, u64) {
         (self.changes.left, self.changes.back)
     }

@@ -1,4 +1,4 @@
-//! What happens when the PIT is full, and how long an Interest may stay in it.
+//! A full PIT, and the longest time that an Interest may stay in it.
 
 use super::*;
 

@@ -362,7 +362,7 @@ pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
             check_variants(&rows, variants);
         }
         if let Some(least) = rows[at].at_least {
-            assert!(place(&rows, least).is_some(), "`at_least` has a key that is not declared");
+            assert!(place(&rows, least).is_some(), "`at_least` names a key that is not declared");
         }
         at += 1;
     }
@@ -376,7 +376,7 @@ const fn check_variants(rows: &[Parameter], variants: &[Variant]) {
         let defaults = variants[variant].defaults;
         let mut at = 0;
         while at < defaults.len() {
-            assert!(place(rows, defaults[at].0).is_some(), "a variant has a key that is not declared");
+            assert!(place(rows, defaults[at].0).is_some(), "a variant names a key that is not declared");
             at += 1;
         }
         variant += 1;

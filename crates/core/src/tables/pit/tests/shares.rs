@@ -203,7 +203,7 @@ impl Model {
         {
             known.since = since;
         } else {
-            // An entry that nobody waits for passes to the face that asks for it.
+            // An entry without a waiting downstream passes to the face that asks for it.
             self.held.retain(|held| held.entry != entry || waiting > 0);
             self.held.push(Held { entry, face, owns: is_new || waiting == 0, since });
         }
