@@ -150,8 +150,9 @@ impl World {
         let part_of = |node: u32| cut.part_of[node as usize] as usize;
         let node_at =
             |node: u32| parts[part_of(node)].nodes.place(node).expect("a node is in its part") as u32;
-        let flow_at =
-            |flow: u32| parts[home[flow as usize] as usize].flows.place(flow).expect("a flow is in its part") as u32;
+        let flow_at = |flow: u32| {
+            parts[home[flow as usize] as usize].flows.place(flow).expect("a flow is in its part") as u32
+        };
         let channel_at = |part: usize, channel: u32| {
             let link = parts[part].links.place(channel / 2).expect("the parts of both ends have a link");
             2 * link as u32 + channel % 2

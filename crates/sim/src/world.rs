@@ -175,8 +175,8 @@ impl std::error::Error for RunError {}
 const SCRIPT_EVENT: u32 = 0;
 pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 
-/// With fewer packets, they and the state of nodes for them are in the processor's caches anyway. Assumed: 2
-/// MiB.
+/// With fewer packets, they and the state of nodes for them are in the processor's caches anyway. Assumed:
+/// 2 MiB.
 const FEW_PACKETS: usize = 4096;
 
 /// A simulated network, or a part of one.

@@ -40,8 +40,8 @@ const LONGEST_PAUSE: Span = Span::from_secs(1);
 /// Pause after a Nack if no round-trip time is known.
 const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
 
-/// How much the application requests. Rates count all bits of the requested Data, as in the QSCCP paper: 10
-/// Mb/s of packets of 1078 B are 1160 Interests a second.
+/// How much the application requests. Rates count all bits of the requested Data, as in the QSCCP paper:
+/// 10 Mb/s of packets of 1078 B are 1160 Interests a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// As much as the flow control permits.

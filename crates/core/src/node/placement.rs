@@ -36,8 +36,8 @@ use crate::ids::PitId;
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Random;
 
-/// ProbCache's time window T_tw, s: the time for which a path should store what passes it. The paper uses 10
-/// s.
+/// ProbCache's time window T_tw, s: the time for which a path should store what passes it. The paper uses
+/// 10 s.
 const TIME_WINDOW: f64 = 10.0;
 
 /// Which nodes on its path store a Data.

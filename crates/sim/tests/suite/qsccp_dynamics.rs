@@ -347,8 +347,8 @@ fn long_data_one_way_do_not_hold_up_the_other() {
 #[test]
 fn data_that_leave_by_the_slow_side_of_a_link_are_not_starved_by_interests() {
     let flows = flow("a", "") + &flow_between("B", "A", "c", "");
-    // From R to S, which carries the Interests of a and the Data of c, 1 Mb/s; in the other direction 100
-    // Mb/s.
+    // From R to S, which carries the Interests of a and the Data of c, 1 Mb/s; in the other direction
+    // 100 Mb/s.
     let text = line("100 Mb/s", &flows).replace("rate = \"100 Mb/s\"", "rate = [\"1 Mb/s\", \"100 Mb/s\"]");
     let report = measured(&text, &[(10, 60)]);
     let window = &report.document.windows[0];
@@ -381,8 +381,8 @@ fn a_consumer_that_finds_the_beginning_in_a_cache_does_not_overload_the_link_whe
     let report = measured(&text, &[(20, 30)]);
     let [first, second] = &report.document.flows[..] else { panic!("two flows") };
     assert_eq!((first.timeouts, lost(&report)), (0, 0));
-    // When the cache ends, the Interests of 1.25 round-trip times of the near path go upstream: 1 Gb/s for 20
-    // ms. Interests without room at R come a lifetime later.
+    // When the cache ends, the Interests of 1.25 round-trip times of the near path go upstream: 1 Gb/s for
+    // 20 ms. Interests without room at R come a lifetime later.
     assert!(f64::from(second.timeouts as u32) < 1.25 * 20e6 / (8.0 * 1100.0), "{}", second.timeouts);
     let after = report.document.windows[0].flows[1].goodput_bps;
     assert!(after > 0.97 * ETA * 10e6 * CONTENT, "{after:.0}");

@@ -49,8 +49,8 @@ fn bottleneck(report: &Report) -> (f64, f64) {
 }
 
 /// CoDel first drops when packets have waited for at least 5 ms for 100 ms. The path holds 20 ms. A single
-/// flow's window is therefore at least 25 ms of the link when it is halved. It then grows from 12.5 ms to 20
-/// ms without a queue and further, which gives a mean of at least 81 % of the link. Several flows do not
+/// flow's window is therefore at least 25 ms of the link when it is halved. It then grows from 12.5 ms to
+/// 20 ms without a queue and further, which gives a mean of at least 81 % of the link. Several flows do not
 /// halve all at once. Each of 16 flows has 17 segments at the target, enough for three duplicate ACKs.
 #[test]
 fn codel_keeps_the_queue_short_and_the_link_in_use() {
