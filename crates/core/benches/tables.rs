@@ -1,4 +1,4 @@
-//! What a lookup in FIB, PIT and content store costs as they grow, and what an entry takes in memory.
+//! Cost of a lookup in the FIB, the PIT and the content store as they grow, and the memory of an entry.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
@@ -47,7 +47,7 @@ fn main() {
     }
 }
 
-/// Names of three components, as files and their segments have.
+/// Names of three components, like the names of files and their segments.
 fn names(count: usize) -> Vec<HashedName> {
     let hasher = NameHasher::new(1);
     let name = |number: usize| {
@@ -78,7 +78,7 @@ fn report<L: FnMut(&HashedName) -> bool>(
     println!("{entries:>9} {table:>6} {nanos:>14.1} {bytes:>14}");
 }
 
-/// Memory of this process that is in use, as the operating system counts it; 0 where it does not say.
+/// Memory of this process in use, bytes, as the operating system reports it; 0 if it reports nothing.
 fn resident_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096

@@ -1,17 +1,17 @@
-//! Deadlines of a fixed set of entities, with the entity whose deadline is next.
+//! Deadlines of a fixed set of entities, with fast access to the next one.
 //!
-//! An 8-ary tournament tree. Every entity has one deadline; an inner node holds the earliest
-//! deadline of each of its eight children, so a node is one cache line and a change of a deadline
-//! touches one line a level: three levels for 512 entities, six for 100 000. There is no removal
-//! and no insertion, hence no allocation: an entity without a deadline is never due.
+//! The structure is an 8-ary tournament tree. Every entity has one deadline. An inner node holds the earliest
+//! deadline of each of its eight children. A node is one cache line, so changing a deadline touches one line
+//! per level: three levels for 512 entities, six for 100 000. There is no removal and no insertion, so
+//! nothing is allocated. An entity without a deadline is never due.
 //!
-//! A key is `time << 3 | place in its line`, so that the minimum of a line names its winner, the
-//! lowest place among equal times. Times from 2^61 ns on (73 years) therefore count as never.
+//! A key is `time << 3 | place in its line`. The minimum of a line therefore names its winner: the lowest
+//! place among equal times. Times from 2^61 ns on (73 years) count as never.
 
 use crate::Time;
 use crate::prefetch::prefetch;
 
-/// Eight keys: the children of a node.
+/// Eight keys, one for each child of a node.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Line([u64; 8]);
@@ -24,7 +24,7 @@ impl Line {
     const NEVER: Line =
         Line([NEVER, NEVER | 1, NEVER | 2, NEVER | 3, NEVER | 4, NEVER | 5, NEVER | 6, NEVER | 7]);
 
-    /// The least key, as a tree of comparisons without branches.
+    /// The smallest key, found by a tree of comparisons without branches.
     #[inline]
     fn min(&self) -> u64 {
         let [a, b, c, d, e, f, g, h] = self.0;
@@ -37,27 +37,27 @@ impl Line {
 /// Among equal times the lowest id comes first, so the order never depends on history.
 #[derive(Clone, Debug)]
 pub struct Deadlines {
-    /// The nodes, root first: the children of node `i` are nodes `8 i + 1` to `8 i + 8`. The last
-    /// level holds the entities' own keys, and only as many lines as there are entities.
+    /// The nodes, root first. The children of node `i` are nodes `8 i + 1` to `8 i + 8`. The last level holds
+    /// the entities' own keys, in only as many lines as the entities need.
     lines: Vec<Line>,
     /// The first line of the last level.
     base: usize,
-    /// How many lines the last level can have: a power of eight.
+    /// Number of lines that the last level can have: a power of eight.
     wide: usize,
     len: u32,
-    /// The least key of the root.
+    /// The smallest key of the root.
     root: u64,
 }
 
 impl Deadlines {
-    /// `n` entities, none of them due.
+    /// Makes deadlines for `n` entities; none is due.
     pub fn new(n: usize) -> Deadlines {
         let mut new = Deadlines { lines: Vec::new(), base: 0, wide: 1, len: 0, root: NEVER };
         new.resize(n);
         new
     }
 
-    /// Adds an entity that is not due; says its id.
+    /// Adds an entity that is not due and returns its id.
     pub fn push(&mut self) -> u32 {
         let id = self.len;
         if (id as usize) < (self.lines.len() - self.base) * 8 {
@@ -71,7 +71,7 @@ impl Deadlines {
         id
     }
 
-    /// Rebuilds the tree for `n` entities, at least as many as before; deadlines do not change.
+    /// Rebuilds the tree for `n` entities, at least as many as before. Deadlines do not change.
     fn resize(&mut self, n: usize) {
         let leaves: Vec<Line> = self.lines.drain(self.base..).collect();
         let leaf_lines = n.div_ceil(8).max(1);
@@ -98,16 +98,16 @@ impl Deadlines {
         self.len as usize
     }
 
-    /// Whether there are no entities.
+    /// Returns whether there are no entities.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Sets the deadline of an entity; [`Time::NEVER`] for none.
+    /// Sets the deadline of an entity; [`Time::NEVER`] removes it.
     ///
     /// # Panics
-    /// If there is no such entity.
+    /// Panics if there is no such entity.
     #[inline]
     pub fn set(&mut self, id: u32, at: Time) {
         assert!(id < self.len, "entity {id} of {}", self.len);
@@ -117,7 +117,7 @@ impl Deadlines {
         loop {
             let node = &mut self.lines[line];
             let key = &mut node.0[place as usize];
-            // What is above depends on the times of this node alone.
+            // The levels above depend only on the times of this node.
             if *key == time | place {
                 return;
             }
@@ -140,7 +140,7 @@ impl Deadlines {
         line.map_or(Time::NEVER, |line| time_of(line.0[id as usize & 7]))
     }
 
-    /// Has the processor fetch the root.
+    /// Prefetches the root.
     #[inline]
     pub(crate) fn prefetch_root(&self) {
         if let Some(line) = self.lines.first() {
@@ -148,7 +148,8 @@ impl Deadlines {
         }
     }
 
-    /// Appends deadlines before a time, in no order, until there are about so many: to know what will be wanted soon.
+    /// Appends the deadlines before `end`, in no order, until there are about `most`. They show what is
+    /// needed soon.
     pub fn before(&self, end: Time, most: usize, out: &mut Vec<(Time, u32)>) {
         self.before_in(0, end.as_nanos().min(NEVER >> 3) << 3, most, out);
     }
@@ -174,7 +175,7 @@ impl Deadlines {
         time_of(self.root)
     }
 
-    /// The earliest deadline and the entity that has it, the lowest id among equals: on the way down from the root, each
+    /// The earliest deadline and its entity, the lowest id among equals. On the way down from the root, each
     /// node names the child.
     #[inline]
     pub fn next_id(&self) -> Option<(Time, u32)> {

@@ -1,4 +1,4 @@
-//! Small identifiers that the tables share.
+//! Small identifiers that tables share.
 
 use core::fmt;
 
@@ -14,20 +14,20 @@ impl fmt::Display for FaceId {
     }
 }
 
-/// A prefix that flows have, at one node: small numbers, so that tables are indexed by them.
+/// A prefix of flows at one node. Numbers are small, so tables are indexed by them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrefixId(pub u32);
 
-/// The prefix of what matches no FIB entry.
+/// The prefix of names that match no FIB entry.
 pub const NO_PREFIX: PrefixId = PrefixId(u32::MAX);
 
-/// Faces of a node that share as one: the flows of a group have together what one flow outside of groups has. A small
-/// number, given by the world.
+/// A group of faces of a node whose flows share as one: together they get as much as one flow outside of
+/// groups. The world assigns this small number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u16);
 
 impl GroupId {
-    /// Of faces whose flows share each for itself.
+    /// The group of faces outside of groups: each of their flows shares for itself.
     pub const NONE: GroupId = GroupId(0);
 }
 
@@ -35,7 +35,7 @@ impl GroupId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StrategyId(pub u8);
 
-/// The handle of a PIT entry: it names that entry as long as it lives, and nothing afterwards.
+/// Handle of a PIT entry. It names the entry while the entry lives, and nothing afterwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PitId {
     pub(crate) index: u32,
@@ -43,13 +43,14 @@ pub struct PitId {
 }
 
 impl PitId {
-    /// Both parts: place and generation.
+    /// Place and generation in one number.
     #[inline]
     pub const fn bits(self) -> u64 {
         (self.generation as u64) << 32 | self.index as u64
     }
 
-    /// Its place in the slab: below [`Pit::id_bound`](crate::tables::pit::Pit::id_bound), used again after the entry is gone.
+    /// The place in the slab, below [`Pit::id_bound`](crate::tables::pit::Pit::id_bound). It is reused after
+    /// the entry is gone.
     #[inline]
     pub const fn index(self) -> usize {
         self.index as usize
@@ -63,13 +64,13 @@ impl PitId {
         [a, b, c, d, e, f]
     }
 
-    /// As an NDNLPv2 PitToken.
+    /// The handle as an NDNLPv2 PitToken.
     #[inline]
     pub fn token(self) -> PitToken {
         PitToken::from_u48(u64::from(self.index) << 16 | u64::from(self.generation))
     }
 
-    /// The inverse of [`PitId::to_token`]; none if the token has another length.
+    /// The inverse of [`PitId::to_token`]; `None` if the token has another length.
     #[inline]
     pub const fn from_token(token: &[u8]) -> Option<PitId> {
         match *token {

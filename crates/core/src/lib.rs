@@ -1,18 +1,18 @@
 //! The NDN protocol, sans-IO: no sockets, clocks, threads or files.
 //!
-//! In layers, each of which uses only those before it:
+//! The modules form layers. Each layer uses only the layers before it:
 //!
-//! 1. [`units`]: time, rates and sizes as types; [`random`]: random streams by name; [`ids`]: small identifiers;
-//!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times;
-//!    [`responders`]: those of the nodes that answer a flow;
-//!    [`meter`]: token buckets; [`shared_bound`]: one bound for what several hold; [`words`]: which word was meant; `siphash`:
-//!    a keyed hash; `prefetch`: memory is fetched ahead of its use.
-//! 2. [`packet`]: packets, their pool, and their way to and from bytes.
-//! 3. [`tables`]: FIB, PIT, content store, dead nonces, faces that were asked, and which prefix
-//!    makes a flow.
-//! 4. [`seam`]: what a congestion-control scheme is, with its parameters and its defaults.
-//! 5. [`link`]: the sending end of a link; [`node`]: a node, inputs in and actions out;
-//!    [`consumer`] and [`producer`]: the applications.
+//! 1. [`units`]: types for time, rates and sizes; [`random`]: named random streams; [`ids`]: small
+//!    identifiers; [`name`]: names that carry the hashes of their prefixes; [`deadline`]: the next deadline;
+//!    [`rtt`]: round-trip times; [`responders`]: round-trip times of each node that answers a flow;
+//!    [`meter`]: token buckets; [`shared_bound`]: one bound that several holders share; [`words`]:
+//!    suggestions for misspelt words; `siphash`: a keyed hash; `prefetch`: prefetching of memory.
+//! 2. [`packet`]: packets, their pool, and their conversion to and from bytes.
+//! 3. [`tables`]: FIB, PIT, content store, dead nonces, faces that were asked, and the prefix that identifies
+//!    a flow.
+//! 4. [`seam`]: the interface of congestion-control schemes, with parameters and defaults.
+//! 5. [`link`]: the sending end of a link; [`node`]: a node, with inputs in and actions out; [`consumer`] and
+//!    [`producer`]: the applications.
 
 pub mod consumer;
 pub mod deadline;

@@ -1,8 +1,8 @@
-//! Token buckets, as the generic cell rate algorithm.
+//! Token buckets, implemented as the generic cell rate algorithm.
 //!
-//! A bucket of depth D that fills at rate r is one timestamp, the *theoretical arrival time*. From that time on the bucket
-//! is full. Before, it lacks r times the remaining time. No timer fills it. Rounding loses nothing, because fractions of a
-//! nanosecond are carried over.
+//! A bucket of depth D that fills at rate r is one timestamp, the *theoretical arrival time*. From that time
+//! on the bucket is full. Before it, the bucket lacks r times the remaining time. No timer is needed.
+//! Rounding loses nothing, because fractions of a nanosecond are carried over.
 
 use crate::units::{Rate, Span, Time};
 
@@ -14,12 +14,12 @@ pub struct Meter {
     rate: Rate,
     depth_bits: u64,
     full_at: Time,
-    /// Of a nanosecond, in units of 1/rate.
+    /// Carried fraction of a nanosecond, in units of 1/rate.
     carried: u64,
 }
 
 impl Meter {
-    /// A full bucket of this depth that fills at `rate`.
+    /// Makes a full bucket of this depth that fills at `rate`.
     pub fn new(rate: Rate, depth_bits: u64) -> Meter {
         Meter { rate, depth_bits, full_at: Time::ZERO, carried: 0 }
     }
@@ -29,8 +29,7 @@ impl Meter {
         self.rate.as_bps_f64()
     }
 
-    /// Changes the rate; what the bucket lacks, in bits, stays. At a rate of zero it would stay for
-    /// ever.
+    /// Changes the rate. The missing amount, in bits, stays; at a rate of zero it stays for ever.
     pub fn set_rate(&mut self, now: Time, rate: Rate) {
         let rate = rate.max(Rate::from_bps(1));
         if rate == self.rate {
@@ -44,12 +43,13 @@ impl Meter {
         }
     }
 
-    /// Changes the depth; what the bucket lacks stays.
+    /// Changes the depth. The missing amount stays.
     pub fn set_depth(&mut self, depth_bits: u64) {
         self.depth_bits = depth_bits;
     }
 
-    /// From when on `bits` may pass. What is larger than the bucket passes when it is full.
+    /// The earliest time at which `bits` may pass. A packet larger than the bucket passes when the bucket is
+    /// full.
     #[inline]
     pub fn passes_at(&self, bits: u64) -> Time {
         self.full_at
@@ -69,7 +69,8 @@ impl Meter {
         self.carried = scaled % rate;
     }
 
-    /// Takes the tokens for `bits` that have passed already. It does not come to be full later than in `most` for that.
+    /// Takes the tokens for `bits` that have already passed. This delays the time when the bucket is full to
+    /// at most `most` from now.
     pub fn owe(&mut self, now: Time, bits: u64, most: Span) {
         let before = *self;
         self.take(now, bits);
@@ -78,7 +79,7 @@ impl Meter {
         }
     }
 
-    /// Puts back tokens that were taken for more than what passed.
+    /// Returns tokens that were taken for more bits than have passed.
     pub fn give_back(&mut self, bits: u64) {
         let rate = self.rate.as_bps().max(1);
         let scaled = bits.saturating_mul(NS_PER_S);
@@ -173,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_kept_to_the_bit_over_many_packets() {
-        // 3 bits at 7 Gb/s are no whole number of nanoseconds.
+        // 3 bits at 7 Gb/s are not a whole number of nanoseconds.
         let mut meter = Meter::new(Rate::from_bps(7_000_000_000), 3);
         let mut now = Time::ZERO;
         for _ in 0..7_000_000 {

@@ -1,29 +1,29 @@
-//! Names that carry their prefix hashes.
+//! Names that carry the hashes of their prefixes.
 //!
-//! Every table is keyed by a name or by one of its prefixes, so a name is hashed once, where the
-//! packet enters, and the hash of each of its prefixes goes along with it. The hash of a prefix is
-//! that of the shorter prefix folded with one more component: all of them cost one pass.
+//! Every table is keyed by a name or by one of its prefixes. A name is therefore hashed once, when the packet
+//! enters, and carries the hash of each of its prefixes. The hash of a prefix combines the hash of the next
+//! shorter prefix with one more component, so all hashes cost one pass.
 //!
 //! The hash H of a name without components is 0. The hash of a prefix p with one more component c is
-//! SipHash-1-3 of H(p) and the TLV of c, with a key of 128 bits. Names come from strangers. SipHash is
-//! built as a pseudorandom function: without its key, names collide by chance only. Among n prefixes,
-//! two have the same hash with a probability of n²/2⁶⁵, whoever chooses them.
+//! SipHash-1-3 of H(p) and the TLV of c, with a key of 128 bits. Names come from strangers, so the hash must
+//! resist chosen input: SipHash is a pseudorandom function, and without its key names collide only by chance.
+//! Among n prefixes, two have the same hash with a probability of n²/2⁶⁵, regardless of who chooses them.
 //!
-//! A node that talks to strangers draws its key at random and shows it to nobody. The simulator has a
-//! fixed key, so that runs repeat.
+//! A node that talks to strangers draws its key at random and keeps it secret. The simulator has a fixed key,
+//! so that runs repeat.
 
 use crate::siphash::Key;
 use core::fmt;
 use weir_packet::tlv::{nni_len, var_len};
 
-/// Most components that a name may have; a longer one is an error and not a loop.
+/// Largest number of components of a name. The limit bounds loops over components.
 pub const MAX_COMPONENTS: usize = 64;
 
-/// Longest name, bytes of component TLVs: that of the largest NDN packet.
+/// Longest name, bytes of component TLVs: the name in the largest NDN packet.
 pub const MAX_NAME_BYTES: usize = 8800;
 
-/// Buffers larger than this are given back by [`HashedName::release`], so that hostile names leave
-/// no lasting mark on tables that keep their buffers.
+/// [`HashedName::release`] frees buffers larger than this, so hostile names do not permanently enlarge tables
+/// that keep their buffers.
 const RETAINED_BYTES: usize = 1024;
 
 /// TLV-TYPE of an ImplicitSha256DigestComponent.
@@ -33,7 +33,7 @@ pub const TYPE_GENERIC: u32 = 8;
 /// TLV-TYPE of a SegmentNameComponent (NDN naming conventions).
 pub const TYPE_SEGMENT: u32 = 50;
 
-/// The hash of the name without components, whatever the seed.
+/// The hash of the name without components, for every key.
 const EMPTY_HASH: u64 = 0;
 
 /// The keyed hash of names.
@@ -41,38 +41,38 @@ const EMPTY_HASH: u64 = 0;
 pub struct NameHasher(Key);
 
 impl NameHasher {
-    /// The hash with a key that is no secret: of a simulated node, a replay or a test.
+    /// Makes a hasher with a public key, for a simulated node, a replay or a test.
     pub const fn new(seed: u64) -> NameHasher {
         NameHasher(Key::new(seed, 0))
     }
 
-    /// The hash with this key, drawn at random: of a node that talks to strangers.
+    /// Makes a hasher with a random key, for a node that talks to strangers.
     pub const fn with_key(key: [u64; 2]) -> NameHasher {
         NameHasher(Key::new(key[0], key[1]))
     }
 
-    /// The hash of a prefix that is one component longer than the prefix with hash `prefix`;
-    /// `tlv` is that component, with its TYPE and LENGTH.
+    /// The hash of the prefix with hash `prefix` and one more component. `tlv` is that component, with its
+    /// TYPE and LENGTH.
     #[inline]
     pub fn extend(&self, prefix: u64, tlv: &[u8]) -> u64 {
         self.0.hash(prefix, tlv)
     }
 
-    /// The hash of a nonce of the name with hash `name`.
+    /// The hash of a nonce together with the name whose hash is `name`.
     #[inline]
     pub(crate) fn with_nonce(&self, name: u64, nonce: u32) -> u64 {
         self.0.hash(name, &nonce.to_le_bytes())
     }
 }
 
-/// Without the key.
+/// Does not print the key.
 impl fmt::Debug for NameHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NameHasher").finish_non_exhaustive()
     }
 }
 
-/// Why bytes are no name.
+/// Why bytes are not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameError {
     /// A component extends beyond the end of the name; the offset is that of the component.
@@ -108,26 +108,26 @@ impl fmt::Display for NameError {
 
 impl core::error::Error for NameError {}
 
-/// Names up to this long, and with up to [`SHORT_COMPONENTS`] components, are kept in place.
+/// Names of up to this length and up to [`SHORT_COMPONENTS`] components are stored inline.
 const SHORT_BYTES: usize = 40;
 const SHORT_COMPONENTS: usize = 4;
-/// Prefixes of a short name, but for the empty one and the name itself.
+/// Number of stored prefixes of a short name: all but the empty one and the name itself.
 const SHORT_PREFIXES: usize = SHORT_COMPONENTS - 1;
 
 /// A name with the hash of each of its prefixes.
 ///
-/// Names are compared only with names of the same [`NameHasher`]. All `assign` methods keep the
-/// buffers, so a name that is used again allocates nothing. A short name is copied as a block of
-/// fixed size.
+/// Compare only names of the same [`NameHasher`]. All `assign` methods keep the buffers, so reusing a name
+/// allocates nothing. A short name is copied as a block of fixed size.
 #[derive(Default)]
 #[repr(C)]
 pub struct HashedName {
     short: Short,
-    /// The bytes and prefixes of a long name; kept for the next one while the name is short.
+    /// The bytes and prefixes of a long name. The buffer is kept for the next long name while the name is
+    /// short.
     long: Option<Box<Long>>,
 }
 
-/// What is compared comes first: tables hold names by the ten thousand, and each cache line counts.
+/// The compared fields come first: tables hold tens of thousands of names, and each cache line counts.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Short {
@@ -135,16 +135,16 @@ struct Short {
     hash: u64,
     wire_len: u16,
     len: u8,
-    /// Whether the name is in `HashedName::long`.
+    /// `true` if the name is in `HashedName::long`.
     is_long: bool,
-    /// Where each component of a short name ends, but for the last one, and the hash up to there.
+    /// End and hash of each prefix of a short name, except the whole name.
     ends: [u8; SHORT_PREFIXES],
-    /// The bytes of a short name, and zeros: short names are compared as blocks.
+    /// The bytes of a short name, padded with zeros: short names are compared as blocks.
     wire: [u8; SHORT_BYTES],
     hashes: [u64; SHORT_PREFIXES],
 }
 
-/// As in [`Short`].
+/// A long name; the fields are as in [`Short`].
 #[derive(Clone, Default)]
 struct Long {
     wire: Vec<u8>,
@@ -168,26 +168,26 @@ impl Default for Short {
 
 impl Clone for HashedName {
     fn clone(&self) -> HashedName {
-        // An unused buffer is not worth a copy.
+        // Do not copy an unused buffer.
         HashedName { short: self.short, long: if self.short.is_long { self.long.clone() } else { None } }
     }
 }
 
 impl HashedName {
-    /// The name without components.
+    /// Makes the name without components.
     #[inline]
     pub fn new() -> HashedName {
         HashedName::default()
     }
 
-    /// Reads the component TLVs of a name (the VALUE of a Name TLV).
+    /// Parses the component TLVs of a name (the VALUE of a Name TLV).
     pub fn parse(hasher: &NameHasher, wire: &[u8]) -> Result<HashedName, NameError> {
         let mut name = HashedName::new();
         name.assign_wire(hasher, wire)?;
         Ok(name)
     }
 
-    /// Like [`HashedName::parse`], into this name; after an error it is empty.
+    /// Like [`HashedName::parse`], but overwrites this name. After an error it is empty.
     #[inline]
     pub fn assign_wire(&mut self, hasher: &NameHasher, wire: &[u8]) -> Result<(), NameError> {
         self.clear();
@@ -198,7 +198,7 @@ impl HashedName {
         read
     }
 
-    /// Appends the components of `wire` until one is wrong.
+    /// Appends the components of `wire` until one is invalid.
     #[inline]
     fn walk(&mut self, hasher: &NameHasher, wire: &[u8]) -> Result<(), NameError> {
         if wire.len() > MAX_NAME_BYTES {
@@ -217,7 +217,7 @@ impl HashedName {
         Ok(())
     }
 
-    /// Appends a component TLV, with the hash of the name that results; the bounds were checked.
+    /// Appends a component TLV. `hash` is the hash of the resulting name; the caller has checked the bounds.
     #[inline]
     fn append(&mut self, tlv: &[u8], hash: u64) {
         let short = &mut self.short;
@@ -253,7 +253,7 @@ impl HashedName {
         }
     }
 
-    /// Appends a component. After an error the name is as before.
+    /// Appends a component. After an error the name is unchanged.
     pub fn push(&mut self, hasher: &NameHasher, typ: u32, value: &[u8]) -> Result<(), NameError> {
         let start = self.wire().len();
         if typ == 0 || typ > 0xFFFF {
@@ -281,7 +281,7 @@ impl HashedName {
         Ok(())
     }
 
-    /// Becomes a copy of `other`.
+    /// Sets the name to a copy of `other`.
     #[inline]
     pub fn assign(&mut self, other: &HashedName) {
         self.short = other.short;
@@ -306,7 +306,7 @@ impl HashedName {
         self.truncate(n);
     }
 
-    /// Becomes `prefix` and a SegmentNameComponent (TYPE 50, NonNegativeInteger in its shortest
+    /// Sets the name to `prefix` and a SegmentNameComponent (TYPE 50, NonNegativeInteger in its shortest
     /// form). After an error the name is `prefix`.
     #[inline]
     pub fn assign_segment(
@@ -324,7 +324,7 @@ impl HashedName {
         if count == MAX_COMPONENTS {
             return Err(NameError::TooManyComponents);
         }
-        // The number's bytes, first to last, are the high ones of `value`.
+        // The bytes of the number, first to last, are the high bytes of `value`.
         let value = segment << (64 - 8 * len);
         let mut tlv = [0; 10];
         tlv[0] = TYPE_SEGMENT as u8;
@@ -336,7 +336,7 @@ impl HashedName {
             && count < SHORT_COMPONENTS
             && let Some(place) = short.wire.get_mut(start..start + 10)
         {
-            // Room for ten bytes: a copy of fixed size, whose surplus is zero.
+            // There is room for ten bytes: the copy has a fixed size, and the surplus bytes are zero.
             place.copy_from_slice(&tlv);
             short.note_prefix();
             short.hash = hash;
@@ -380,7 +380,7 @@ impl HashedName {
         self.short.wire = [0; SHORT_BYTES];
     }
 
-    /// Removes all components, and gives back buffers of more than 1 KiB.
+    /// Removes all components and frees buffers of more than 1 KiB.
     #[inline]
     pub fn release(&mut self) {
         if self.short.is_long && self.long.as_ref().is_some_and(|long| long.wire.capacity() > RETAINED_BYTES)
@@ -390,23 +390,23 @@ impl HashedName {
         self.clear();
     }
 
-    /// Whether it needs a buffer.
+    /// Returns whether it needs a buffer.
     #[inline]
     pub(crate) fn is_long(&self) -> bool {
         self.short.is_long
     }
 
-    /// Whether it is neither empty nor long, has no digest and is for everywhere.
+    /// Returns whether it is neither empty nor long, has no implicit digest and has no limited scope.
     #[inline]
     pub(crate) fn is_usual(&self) -> bool {
-        // A name with a digest has 34 bytes at least.
+        // A name with a digest has at least 34 bytes.
         !self.short.is_long
             && self.short.len > 0
             && !matches!(self.short.wire, [8, 8 | 9, b'l', ..])
             && (self.short.wire_len < 34 || self.implicit_digest().is_none())
     }
 
-    /// Bytes of its buffers, used or kept, with what an allocator adds (16 to each).
+    /// Size of its buffers, used or kept, bytes, with the allocator's overhead (16 for each).
     pub(crate) fn buffer_bytes(&self) -> usize {
         let bytes = |long: &Long| {
             let (wire, hashes, ends) = (long.wire.capacity(), long.hashes.capacity(), long.ends.capacity());
@@ -415,7 +415,7 @@ impl HashedName {
         self.long.as_deref().map_or(0, bytes)
     }
 
-    /// Bytes of the buffers of a copy, with what an allocator adds (16 to each).
+    /// Size of the buffers of a copy, bytes, with the allocator's overhead (16 for each).
     pub(crate) fn copy_bytes(&self) -> usize {
         let bytes = |long: &Long| {
             size_of::<Long>() + long.wire.len() + 8 * long.hashes.len() + 2 * long.ends.len() + 4 * 16
@@ -423,7 +423,8 @@ impl HashedName {
         self.long().map_or(0, bytes)
     }
 
-    /// Position of a long name. For a short name, bytes after its end are not read.
+    /// The bytes and prefixes of a long name; `None` for a short name. Bytes after the end of a short name
+    /// are not read.
     #[inline]
     fn long(&self) -> Option<&Long> {
         if self.short.is_long { self.long.as_deref() } else { None }
@@ -435,7 +436,7 @@ impl HashedName {
         usize::from(self.short.len)
     }
 
-    /// Whether it has no components.
+    /// Returns whether it has no components.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.short.len == 0
@@ -457,7 +458,7 @@ impl HashedName {
         &self.wire()[..self.end_of(n)]
     }
 
-    /// Its hash.
+    /// The hash of the whole name.
     #[inline]
     pub fn hash(&self) -> u64 {
         self.short.hash
@@ -507,8 +508,8 @@ impl HashedName {
         }
     }
 
-    /// The number in the last component if that is one of the numbered ones of the NDN naming
-    /// conventions: segment 50, byte offset 52, version 54, timestamp 56, sequence number 58.
+    /// The number in the last component, if that is one of the numbered types of the NDN naming conventions:
+    /// segment 50, byte offset 52, version 54, timestamp 56, sequence number 58.
     #[inline]
     pub fn last_number(&self) -> Option<u64> {
         match self.last()? {
@@ -520,13 +521,13 @@ impl HashedName {
     /// The digest, if the last component is an ImplicitSha256DigestComponent.
     #[inline]
     pub fn implicit_digest(&self) -> Option<&[u8; 32]> {
-        // Cheap for the names that have none: TYPE and LENGTH are the two bytes before the digest.
+        // This is cheap for names without a digest: TYPE and LENGTH are the two bytes before the digest.
         let start = self.end_of(self.len().checked_sub(1)?);
         let tlv: &[u8; 34] = self.wire()[start..].try_into().ok()?;
         if tlv[0] == TYPE_IMPLICIT_DIGEST as u8 && tlv[1] == 32 { tlv.last_chunk() } else { None }
     }
 
-    /// Whether `other` is a prefix of it, or equal.
+    /// Returns whether `other` is a prefix of it, or equal.
     #[inline]
     pub fn starts_with(&self, other: &HashedName) -> bool {
         other.len() <= self.len()
@@ -556,7 +557,8 @@ impl HashedName {
 }
 
 impl Short {
-    /// The name, which is short and has room for a component, becomes a prefix of what it is to be.
+    /// Stores the prefix that the current name becomes when a component is appended. The name is short and
+    /// has room for one.
     #[inline]
     fn note_prefix(&mut self) {
         if let Some(last) = usize::from(self.len).checked_sub(1) {
@@ -614,7 +616,7 @@ impl fmt::Debug for HashedName {
     }
 }
 
-/// Writes a VAR-NUMBER below 65536 at `at`, where there is room for it; says where it ends.
+/// Writes a VAR-NUMBER below 65536 at `at`, where there is room for it. Returns where it ends.
 #[inline]
 fn write_var(to: &mut [u8], at: usize, number: u16) -> usize {
     if number < 253 {
@@ -627,7 +629,7 @@ fn write_var(to: &mut [u8], at: usize, number: u16) -> usize {
     }
 }
 
-/// TYPE, start of VALUE and end of the component at `at`; the end may lie beyond the name.
+/// TYPE, start of VALUE and end of the component at `at`. The end may lie beyond the name.
 #[inline]
 fn component_at(wire: &[u8], at: usize) -> Result<(u32, usize, usize), NameError> {
     if let Some(&[typ @ 1..=252, len @ 0..=252]) = wire.get(at..at + 2) {
@@ -638,7 +640,7 @@ fn component_at(wire: &[u8], at: usize) -> Result<(u32, usize, usize), NameError
         return Err(NameError::BadType(at));
     }
     let (len, value_at) = var_at(wire, len_at, at)?;
-    // A length of the size of memory must not wrap.
+    // A very large length must not overflow.
     let end = usize::try_from(len)
         .ok()
         .and_then(|len| value_at.checked_add(len))
@@ -646,7 +648,7 @@ fn component_at(wire: &[u8], at: usize) -> Result<(u32, usize, usize), NameError
     Ok((typ as u32, value_at, end))
 }
 
-/// The VAR-NUMBER at `at`, and where it ends; errors name the component's offset.
+/// Reads the VAR-NUMBER at `at`. Returns it and where it ends. Errors name the component's offset.
 fn var_at(wire: &[u8], at: usize, component: usize) -> Result<(u64, usize), NameError> {
     let truncated = NameError::Truncated(component);
     let rest = wire.get(at..).ok_or(truncated)?;
@@ -663,7 +665,7 @@ fn var_at(wire: &[u8], at: usize, component: usize) -> Result<(u64, usize), Name
     Ok((number, at + len))
 }
 
-/// A NonNegativeInteger: 1, 2, 4 or 8 bytes.
+/// Reads a NonNegativeInteger of 1, 2, 4 or 8 bytes.
 #[inline]
 fn number(value: &[u8]) -> Option<u64> {
     match *value {
@@ -674,18 +676,17 @@ fn number(value: &[u8]) -> Option<u64> {
     }
 }
 
-/// How many entries of a table have a name of each length, so that a lookup skips the lengths
-/// without any.
+/// Number of a table's entries for each name length. A lookup skips the lengths without entries.
 #[derive(Clone, Debug)]
 pub(crate) struct LengthCounts {
     present: u128,
-    /// The only length with entries; [`SEVERAL`] for several, and for none.
+    /// The only length with entries; [`SEVERAL`] if there are several or none.
     only: u8,
-    /// The number of entries of each length, up to the longest so far.
+    /// The number of entries of each length, up to the longest seen so far.
     counts: Vec<u32>,
 }
 
-/// Of [`LengthCounts`] with several lengths, or none.
+/// Value of [`LengthCounts`]'s `only` with several lengths, or none.
 const SEVERAL: u8 = u8::MAX;
 
 impl LengthCounts {
@@ -717,7 +718,7 @@ impl LengthCounts {
         self.only = if present.count_ones() == 1 { present.trailing_zeros() as u8 } else { SEVERAL };
     }
 
-    /// The length of all entries, if they have the same.
+    /// The length of all entries, if all have the same length.
     #[inline]
     pub(crate) fn only(&self) -> Option<usize> {
         (self.only != SEVERAL).then_some(usize::from(self.only))
@@ -763,7 +764,7 @@ pub(crate) mod testing {
         name
     }
 
-    /// Names from a pool so small that they meet: up to `longest` components of two kinds.
+    /// Names from a pool so small that they often collide: up to `longest` components of two kinds.
     pub(crate) fn few_names(longest: usize) -> impl Strategy<Value = HashedName> {
         prop::collection::vec(0u8..2, 0..=longest).prop_map(|parts| {
             let mut name = HashedName::new();
@@ -833,7 +834,7 @@ mod tests {
             hashes.push(segment.hash());
             buckets[(segment.hash() >> 57) as usize] += 1;
         }
-        // The top seven bits are the tags of the hash tables, the low ones choose the bucket.
+        // The top seven bits are the tags of the hash tables; the low bits choose the bucket.
         assert!(buckets.iter().all(|&n| (600..1000).contains(&n)), "{buckets:?}");
         let mut low: Vec<u64> = hashes.iter().map(|h| h & 0xFFFF_FFFF).collect();
         low.sort_unstable();
@@ -969,7 +970,7 @@ mod tests {
             reused.assign(&name("/x/y"));
             assert_eq!(reused, name("/x/y"));
         }
-        // A segment where fewer than ten bytes are left in place, and where none are.
+        // Segments of names with fewer than ten inline bytes left, or none.
         for len in 20..60 {
             let mut prefix = HashedName::new();
             prefix.push(&HASHER, 8, &vec![1; len]).unwrap();

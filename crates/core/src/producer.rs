@@ -10,7 +10,7 @@ use crate::units::{Bytes, Span};
 pub struct Producer {
     /// Content size of each Data.
     pub payload: Bytes,
-    /// How long caches may consider its Data fresh; zero is never.
+    /// How long caches may consider its Data fresh; zero: never.
     pub freshness: Span,
     /// Length of the signature's value, bytes.
     pub signature: u16,
@@ -19,8 +19,8 @@ pub struct Producer {
 /// Length of the value of a DigestSha256 signature, bytes.
 pub const DIGEST: u16 = 32;
 
-/// The header of the Data that answers an Interest with this header: its PIT token and its service class; no other
-/// signal.
+/// The header of the Data that answers an Interest with this header: its PIT token and its service class,
+/// without other signals.
 pub fn answer_header(interest: &LpHeader) -> LpHeader {
     let mut header = LpHeader::with_token(interest.pit_token);
     if let Some(class) = interest.signals.value(&Signal::SERVICE_CLASS) {

@@ -6,21 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand_core::RngCore;
 use rand_pcg::Pcg32;
 
-/// Whether anything in a run has depended on its seed. If nothing has, every seed gives the same run.
+/// Record of whether a run depends on its seed. If not, every seed gives the same run.
 #[derive(Clone, Debug, Default)]
 pub struct SeedUse(Arc<AtomicBool>);
 
 impl SeedUse {
-    /// Notes that the seed has decided something.
+    /// Notes that a decision depends on the seed.
     #[inline]
     pub fn note(&self) {
-        // Threads share it: one that only reads takes it from no other.
+        // Threads share it. A thread that only reads does not take the cache line from another.
         if !self.0.load(Ordering::Relaxed) {
             self.0.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether the seed has decided anything so far.
+    /// Returns whether any decision so far depends on the seed.
     pub fn is_noted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -30,21 +30,21 @@ impl SeedUse {
 #[derive(Clone, Debug)]
 pub struct Random {
     generator: Pcg32,
-    /// Where a draw is noted, if anybody asks.
+    /// Where draws are noted, if requested.
     seed_use: Option<SeedUse>,
 }
 
 impl Random {
     /// The stream of the component `name` in a run with this seed. Equal names give equal streams.
     pub fn named(seed: u64, name: &str) -> Random {
-        // FNV-1a: short, and fixed for ever, so a seed means the same run on every machine.
+        // FNV-1a: short and fixed for ever, so a seed means the same run on every machine.
         let stream = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
         });
         Random { generator: Pcg32::new(seed ^ stream.rotate_left(32), stream), seed_use: None }
     }
 
-    /// The same stream, each draw from which is noted as a use of the seed.
+    /// The same stream, but each draw is noted as a use of the seed.
     #[must_use]
     pub fn noting(self, seed_use: &SeedUse) -> Random {
         Random { seed_use: Some(seed_use.clone()), ..self }
@@ -64,8 +64,8 @@ impl Random {
         self.generator.next_u64()
     }
 
-    /// A nonce. It decides nothing, because nonces are only tested for equality: it is not noted as a use of the seed.
-    /// Two equal nonces of the same name would, once in 2³² pairs.
+    /// Draws a nonce. This is not noted as a use of the seed, because nonces are only tested for equality.
+    /// Two nonces of the same name are equal once in 2³² pairs.
     #[inline]
     pub fn nonce(&mut self) -> u32 {
         self.generator.next_u32()
@@ -90,7 +90,7 @@ impl Random {
         ((u64::from(self.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
-    /// True with this probability.
+    /// Returns `true` with this probability.
     #[inline]
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability

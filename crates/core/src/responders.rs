@@ -1,9 +1,11 @@
-//! Round trips of a flow whose Data come from several responders: its producer, and caches on the way to it.
+//! Round-trip times of a flow whose Data come from several responders: its producer, and caches on the path
+//! to it.
 //!
-//! A round trip belongs to a responder. A cache 2 ms away says nothing about the round trip to a producer 300 ms away, nor
-//! about when an Interest to the producer is lost. Data do not say where they come from: forwarders of others carry
-//! no hop count, and a cache may answer any segment. Round trips tell it well enough. On one way they change from a Data to
-//! the next as a queue does, little by little. Between two responders they jump.
+//! A round-trip time belongs to a responder. A cache 2 ms away says nothing about the round-trip time to a
+//! producer 300 ms away, or about when an Interest to the producer is lost. Data do not name their responder:
+//! other forwarders carry no hop count, and a cache may answer any segment. But round-trip times identify it
+//! well enough. For one responder they change gradually from one Data to the next, as a queue does. Between
+//! two responders they jump.
 //!
 //! ```text
 //!   round trip r --> the responder whose last round trip is nearest to r, by ratio
@@ -12,43 +14,45 @@
 //!   two responders whose shortest round trips are as near to each other --> one
 //! ```
 //!
-//! A queue makes round trips jump too: others fill it between two Interests, and it drains while nothing is sent. But it
-//! keeps the order. So *overtaken* responders are certain: a Data came that was asked for before another one that had
-//! come. A certain responder is forgotten when it has not answered for 10 s, one that is not certain after
-//! two of its round trips. If it was farther than the one that answers now, its queue has drained: its shortest round
-//! trip is the other's.
+//! A queue also makes round-trip times jump: others fill it between two Interests, and it drains while
+//! nothing is sent. But a queue keeps the order. So *overtaken* responders are certain: a Data came although
+//! it was requested before another Data that had already come. A certain responder is forgotten when it has
+//! not answered for 10 s, an uncertain one after two of its round-trip times. If the forgotten responder was
+//! farther than the one that answers now, its queue has drained: the two are one responder, with the smaller
+//! of their shortest round-trip times.
 //!
-//! Two responders that are nearer to each other than a factor of two count as one. What follows from a round trip, a timeout
-//! or a window, has room for as much.
+//! Two responders within a factor of two count as one. The results of a round-trip time, a timeout or a
+//! window, tolerate such a difference.
 
 use crate::rtt::{Backoff, RtoConfig, Smoothed};
 use crate::units::{Span, Time};
 
-/// Round trips of one responder differ by no more from one to the next; and what a host's own timing makes of it.
+/// Round-trip times of one responder differ by at most this factor from one to the next. The factor includes
+/// the timing of hosts.
 const APART: u64 = 2;
 const LEAST_APART: Span = Span::from_millis(1);
-/// A certain responder that answered nothing for so long is gone; and so long is the shortest round trip good
-/// (RTpropFilterLen of BBR).
+/// A certain responder that has not answered for this long is gone. This is also the validity of a shortest
+/// round-trip time (RTpropFilterLen of BBR).
 const LASTS: Span = Span::from_secs(10);
-/// No more are told apart.
+/// Largest number of distinguished responders.
 const MOST: usize = 4;
-/// Gain of the part of the Data that come from each.
+/// Gain of each responder's share of the Data.
 const SHARE_GAIN: f64 = 1.0 / 64.0;
-/// A flow is no more patient than so many timeouts.
+/// Largest factor of a flow's timeouts.
 const MOST_PATIENT: u64 = 64;
 
 /// One responder.
 #[derive(Clone, Copy, Debug)]
 struct Responder {
-    /// The latest round trip, and the shortest one with the time of its sample.
+    /// The latest round-trip time, and the shortest one with the time of its sample.
     last: Span,
     least: (Span, Time),
     heard_at: Time,
     smoothed: Smoothed,
-    /// It is certain, for Data of a nearer one have overtaken its own: the shortest round trip of those, and when the latest
-    /// came.
+    /// Set if the responder is certain, because Data of a nearer one have overtaken its own: the shortest
+    /// round-trip time of the overtaken Data, and when the latest of them came.
     overtaken: Option<(Span, Time)>,
-    /// The part of the latest Data that it has sent, if those of all together are one.
+    /// Its share of the latest Data; all shares add up to one.
     share: f64,
 }
 
@@ -64,44 +68,44 @@ impl Responder {
         }
     }
 
-    /// Whether it answers no more.
+    /// Returns whether it no longer answers.
     fn is_gone(&self, now: Time) -> bool {
         let lasts = if self.overtaken.is_some() { LASTS } else { (self.last * 2).min(LASTS) };
         now.since(self.heard_at) > lasts
     }
 
-    /// Whether it may have answered what was sent so long ago.
+    /// Returns whether it may have answered an Interest with this round-trip time.
     fn explains(&self, rtt: Span) -> bool {
         let Smoothed { srtt, var } = self.smoothed;
         self.least.0 / APART <= rtt && rtt <= srtt + (var * 4).max(srtt)
     }
 }
 
-/// The responder that a round trip is attributed to.
+/// The responder to which a round-trip time is attributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribution {
-    /// Whether it has not answered before.
+    /// `true` if it has not answered before.
     pub is_new: bool,
-    /// Its shortest round trip.
+    /// Its shortest round-trip time.
     pub base: Span,
-    /// Whether the shortest round trip before was out of date.
+    /// `true` if the previous shortest round-trip time had expired.
     pub was_old: bool,
 }
 
-/// What the shortest round trips of a flow's responders are when a Data comes.
+/// The shortest round-trip times of a flow's responders when a Data comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bases {
-    /// The shortest round trip of the farthest responder whose Data others have overtaken; `None` if no Data were overtaken.
+    /// That of the farthest responder whose Data were overtaken; `None` if no Data were overtaken.
     pub farthest: Option<Span>,
-    /// The shortest round trip of the responder that has sent the most Data lately.
+    /// That of the responder that has sent the most Data lately.
     pub usual: Span,
-    /// Whether this Data comes from nearer than `farthest`: its own round trip is shorter, or its responder's shortest one
-    /// is less than half.
+    /// `true` if this Data comes from nearer than `farthest`: its own round-trip time is shorter, or its
+    /// responder's shortest one is less than half.
     pub is_near: bool,
 }
 
 impl Bases {
-    /// Those of a flow with one responder.
+    /// The values for a flow with one responder.
     pub fn of_one(base: Span) -> Bases {
         Bases { farthest: None, usual: base, is_near: false }
     }
@@ -111,7 +115,7 @@ impl Bases {
 #[derive(Clone, Debug)]
 pub struct Responders {
     known: Vec<Responder>,
-    /// When the newest Interest was sent that was answered.
+    /// The latest sending time of an answered Interest.
     answered_sent: Time,
     are_told_apart: bool,
     base_lasts: Span,
@@ -122,17 +126,18 @@ impl Responders {
         Responders { known: Vec::with_capacity(MOST), answered_sent: Time::ZERO, are_told_apart, base_lasts }
     }
 
-    /// Shortest round trips are those of the last 10 s: for one that lets queues drain.
+    /// Shortest round-trip times are those of the last 10 s. Use it for a flow control that lets queues
+    /// drain.
     pub fn of_late() -> Responders {
         Responders::new(true, LASTS)
     }
 
-    /// Shortest round trips are those of all time: a queue may never drain.
+    /// Shortest round-trip times are those of all time. Use it if queues may never drain.
     pub fn of_all_time() -> Responders {
         Responders::new(true, Span::from_nanos(u64::MAX))
     }
 
-    /// All are one, and the shortest round trip is that of all time.
+    /// All responders count as one, and the shortest round-trip time is that of all time.
     pub fn as_one() -> Responders {
         Responders::new(false, Span::from_nanos(u64::MAX))
     }
@@ -183,7 +188,7 @@ impl Responders {
         Attribution { is_new, base: of.least.0, was_old }
     }
 
-    /// The responder that has answered with nearly this round trip.
+    /// The responder that has answered with nearly this round-trip time.
     fn nearest(&self, rtt: Span) -> Option<usize> {
         if !self.are_told_apart {
             return self.known.first().map(|_| 0);
@@ -197,17 +202,18 @@ impl Responders {
         (0..self.known.len()).filter(near).min_by(by_ratio)
     }
 
-    /// The mean of the shortest round trips of all Data: of each responder as often as it has answered lately. So long are
-    /// the Interests of a flow on their way without queues, on average. So a rate times this is what a flow
-    /// has to have pending for the rate (J. D. C. Little, A Proof for the Queuing Formula L = λW, 1961).
+    /// Mean of the shortest round-trip times of all Data, weighted by each responder's recent share. This is
+    /// the mean time for which the flow's Interests are pending without queues. A rate times this time is the
+    /// number of Interests that must be pending for the rate (J. D. C. Little, A Proof for the Queuing
+    /// Formula L = λW, 1961).
     pub fn mean_base(&self) -> Option<Span> {
         let share: f64 = self.known.iter().map(|of| of.share).sum();
         let sum: f64 = self.known.iter().map(|of| of.share * of.least.0.as_nanos() as f64).sum();
         (!self.known.is_empty()).then(|| Span::from_nanos((sum / share + 0.5) as u64))
     }
 
-    /// The bases when a Data comes. `own` is the round trip of this Data and the shortest one of its responder; `None` if its
-    /// Interest was sent more than once.
+    /// The bases when a Data comes. `own` is the round-trip time of this Data and the shortest one of its
+    /// responder; `None` if its Interest was sent more than once.
     fn bases(&self, own: Option<(Span, Span)>) -> Option<Bases> {
         let farthest = self.known.iter().filter_map(|of| of.overtaken).map(|(least, _)| least).max();
         let is_near = own
@@ -217,7 +223,7 @@ impl Responders {
         Some(Bases { farthest, usual, is_near })
     }
 
-    /// The shortest round trips of all have just been measured.
+    /// Notes that the shortest round-trip times of all responders have just been measured.
     pub fn renew_bases(&mut self, now: Time) {
         self.known.iter_mut().for_each(|of| of.least.1 = now);
     }
@@ -228,14 +234,17 @@ fn are_near(a: Span, b: Span) -> bool {
     more <= less * APART || more - less <= LEAST_APART
 }
 
-/// Round-trip time and retransmission timeout of a consumer's Interests: RFC 6298 for each responder, and the longest
-/// timeout of them for all Interests: a consumer does not know which responder will answer an Interest.
+/// Round-trip time and retransmission timeout of a consumer's Interests: RFC 6298 for each responder. The
+/// longest of their timeouts applies to all Interests, because a consumer does not know which responder will
+/// answer.
 ///
-/// *A responder of which there is no sample yet*, far behind a near cache, answers after the timeout. Its Interests are sent
-/// again, and give no sample (Karn). Forwarders absorb the repetition while the first Interest is pending. So the Data
-/// come sooner after the last sending, or later, than from any responder that is known. Then the timeout was too short, not the
-/// Interest lost. If the first and the last sending were close together, the time since the first one is the sample.
-/// Otherwise timeouts are twice as long from then on, until there is a sample of a new farthest responder, or for 10 s.
+/// *A responder without a sample*, such as a producer far behind a near cache, answers after the timeout. Its
+/// Interests are sent again and give no sample (Karn's algorithm). Forwarders absorb the repetition while the
+/// first Interest is pending. So the time from the last sending to the Data is shorter or longer than the
+/// round-trip time of any known responder. This shows that the timeout was too short and the Interest was not
+/// lost. If the first and the last sending were close together, the time since the first one is the sample.
+/// Otherwise timeouts are doubled from then on, until there is a sample of a new farthest responder, or for
+/// 10 s.
 #[derive(Clone, Debug)]
 pub struct FlowRtt {
     config: RtoConfig,
@@ -243,11 +252,11 @@ pub struct FlowRtt {
     smoothed: Option<Smoothed>,
     responders: Responders,
     backoff: Backoff,
-    /// The factor of all timeouts while there is a responder without a sample, and since when.
+    /// Factor of all timeouts while there is a responder without a sample, and since when.
     patience: (u64, Time),
 }
 
-/// The values of a consumer.
+/// Uses the bounds for consumers.
 impl Default for FlowRtt {
     fn default() -> FlowRtt {
         FlowRtt::new(RtoConfig::CONSUMER)
@@ -255,7 +264,7 @@ impl Default for FlowRtt {
 }
 
 impl FlowRtt {
-    /// One without a sample.
+    /// Makes an estimate without a sample.
     pub fn new(config: RtoConfig) -> FlowRtt {
         FlowRtt {
             config,
@@ -277,10 +286,11 @@ impl FlowRtt {
         self.responders.bases(Some((rtt, base)))
     }
 
-    /// The Data came of an Interest that was sent more than once, at these times first and last.
+    /// Handles the Data of an Interest that was sent more than once; `first` and `last` are its first and
+    /// last sending times.
     pub fn repeated(&mut self, now: Time, first: Time, last: Time) -> Option<Bases> {
         let (longest, shortest) = (now.since(first), now.since(last));
-        // The queue that many repetitions make is no other responder.
+        // A queue filled by many repetitions is not another responder.
         if let Some(index) = self.responders.nearest(shortest) {
             let of = &mut self.responders.known[index];
             (of.last, of.heard_at) = (shortest, now);
@@ -294,14 +304,14 @@ impl FlowRtt {
             let base = self.learn(now, longest);
             return self.responders.bases(Some((longest, base)));
         }
-        // What was sent before is of the same timeout.
+        // Interests that were sent before belong to the same timeout.
         if first >= self.patience.1 {
             self.patience = ((2 * self.patience.0).min(MOST_PATIENT), now);
         }
         self.responders.bases(None)
     }
 
-    /// Takes a round trip of a responder; its shortest one.
+    /// Adds a round-trip time to its responder. Returns the responder's shortest one.
     fn learn(&mut self, now: Time, rtt: Span) -> Span {
         let answer = self.responders.sample(now, rtt);
         let is_farthest = self.responders.known.iter().all(|of| of.least.0 <= answer.base);
@@ -311,23 +321,23 @@ impl FlowRtt {
         answer.base
     }
 
-    /// An Interest timed out.
+    /// Doubles the timeouts, because an Interest timed out.
     pub fn back_off(&mut self) {
         self.backoff.double(&self.config);
     }
 
-    /// The smoothed round-trip time of all Data, once there is a sample.
+    /// Smoothed round-trip time of all Data; `None` before the first sample.
     #[inline]
     pub fn srtt(&self) -> Option<Span> {
         self.smoothed.map(|smoothed| smoothed.srtt)
     }
 
-    /// The mean of the shortest round trips of all Data, once there is a sample.
+    /// Mean of the shortest round-trip times of all Data; `None` before the first sample.
     pub fn mean_base(&self) -> Option<Span> {
         self.responders.mean_base()
     }
 
-    /// The longest of all responders.
+    /// The longest value of all responders.
     fn longest(&self, of_one: impl Fn(Smoothed) -> Span) -> Span {
         let all = self.responders.known.iter().map(|of| of_one(of.smoothed));
         all.max().map_or(self.config.initial, |longest| longest * self.patience.0)
@@ -339,18 +349,18 @@ impl FlowRtt {
         self.backoff.rto(self.base(), &self.config)
     }
 
-    /// How long an answer may be late after the answer to a later Interest: Data arrive out of order by no more than
-    /// round-trip times vary (RFC 8985 waits a quarter of a round trip, RFC 9002 an eighth).
+    /// How much later than the answer to a later Interest an answer may come. Data arrive out of order by at
+    /// most the variation of round-trip times (RFC 8985 waits a quarter of a round trip, RFC 9002 an eighth).
     pub fn overtaken(&self) -> Span {
         self.longest(Smoothed::overtaken)
     }
 
-    /// How long no Data may come before all pending Interests may be lost: RFC 8985 waits two round trips.
+    /// How long no Data may come before all pending Interests may be lost. RFC 8985 waits two round trips.
     pub fn silence(&self) -> Span {
         self.longest(|smoothed| (smoothed.srtt * 2).max(smoothed.overtaken()))
     }
 
-    /// Whether an Interest has timed out since the last sample.
+    /// Returns whether an Interest has timed out since the last sample.
     pub fn is_backed_off(&self) -> bool {
         self.backoff.is_some()
     }
@@ -378,8 +388,8 @@ mod tests {
         Time::ZERO + MS * ms
     }
 
-    /// Interests each millisecond until a time, every `nth` answered by a producer 300 ms away, the others by a cache 4 ms
-    /// away; in the order in which their Data come.
+    /// One Interest per millisecond until a time. Every `nth` is answered by a producer 300 ms away, the
+    /// others by a cache 4 ms away. The list has the order in which their Data come.
     fn mixed(until: u64, nth: u64) -> Vec<(Time, Span)> {
         let one = |sent: u64| {
             let rtt = if sent.is_multiple_of(nth) { 300 } else { 4 };
@@ -427,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_no_other_responder() {
-        // It fills as fast as the window doubles, drains while nothing is sent, and fills again.
+        // The queue fills as fast as the window doubles, drains while nothing is sent, and fills again.
         let mut all = Responders::of_late();
         let mut sent = 0;
         for filling in [3, 100, 3, 40] {
@@ -462,7 +472,7 @@ mod tests {
             rtt.sample(at(n + 4), MS * 4);
         });
         let (timeout, soon) = (rtt.rto(), rtt.overtaken());
-        // Sent again after 200 ms, which the first Interest for 300 ms does not need.
+        // The Interest was repeated after 200 ms, in vain: the first one takes 300 ms.
         rtt.repeated(at(500), at(200), at(400));
         assert_eq!((rtt.rto(), rtt.overtaken()), (timeout * 2, soon * 2));
         rtt.repeated(at(501), at(201), at(401));

@@ -1,26 +1,28 @@
-//! Round-trip time and retransmission timeout (RFC 6298): of a consumer's Interests, and of the frames of a link.
+//! Round-trip time and retransmission timeout (RFC 6298): of a consumer's Interests, and of the frames of a
+//! link.
 //!
-//! SRTT gain 1/8, variance gain 1/4; first sample m: SRTT = m, RTTVAR = m/2;
-//! RTO = min(max, k · max(min, SRTT + max(G, 4 RTTVAR))); k doubles at each timeout up to a bound and
-//! returns to 1 at the next sample. [`RtoConfig`] has the constants.
+//! The SRTT gain is 1/8 and the variance gain 1/4. After the first sample m: SRTT = m, RTTVAR = m/2. RTO =
+//! min(max, k · max(min, SRTT + max(G, 4 RTTVAR))). k doubles at each timeout up to a bound, and returns to 1
+//! at the next sample. [`RtoConfig`] has the constants.
 //!
-//! For consumers they are those of the NDN consumers that the papers use. G = 50 ms is how often these look at
-//! their timers: without it, on a path of a constant 200 ms or more, RTO would come to be the round trip itself, and
-//! every Interest would time out as its Data comes.
+//! The constants for consumers are those of the NDN consumers in the papers. G = 50 ms is the period at which
+//! those consumers check their timers. Without it, on a path with a constant round-trip time of 200 ms or
+//! more, RTO would converge to the round-trip time itself, and every Interest would time out as its Data
+//! comes.
 //!
-//! Each Interest has its own timer, as with ndncatchunks, where RFC 6298 has one: what is pending when an
-//! Interest times out keeps the timeout that it was sent with, and does not double it again. Else a burst
-//! that was lost would time out piece by piece, each piece after twice the time.
+//! Each Interest has its own timer, as in ndncatchunks; RFC 6298 has one timer. When an Interest times out,
+//! the other pending ones keep the timeout with which they were sent, and do not double it again. Otherwise a
+//! lost burst would time out piece by piece, each piece after twice the time.
 //!
-//! Samples of Interests that were sent more than once are not taken (Karn): in NDN either sending may have been answered,
-//! and by different nodes.
+//! Interests that were sent more than once give no samples (Karn's algorithm): in NDN either sending may have
+//! been answered, and by different nodes.
 //!
-//! Several nodes answer the Interests of a consumer: `responders.rs`.
+//! Several nodes may answer the Interests of a consumer: see `responders.rs`.
 
 use crate::ids::{NO_PREFIX, PrefixId};
 use crate::units::Span;
 
-/// What a host's own timing puts out of order.
+/// Smallest assumed disorder of answers, caused by the timing of hosts.
 const LEAST_DISORDER: Span = Span::from_millis(1);
 
 /// Bounds of a retransmission timeout.
@@ -28,11 +30,11 @@ const LEAST_DISORDER: Span = Span::from_millis(1);
 pub struct RtoConfig {
     /// RTO before the first sample.
     pub initial: Span,
-    /// The least RTO once there is a sample.
+    /// Smallest RTO once there is a sample.
     pub min: Span,
-    /// The longest RTO, also after timeouts.
+    /// Longest RTO, including backoff.
     pub max: Span,
-    /// The timer granularity: the smallest difference between RTO and SRTT (G of RFC 6298).
+    /// Timer granularity: the smallest difference between RTO and SRTT (G of RFC 6298).
     pub granularity: Span,
     /// The largest factor by which timeouts raise the RTO; a power of two.
     pub max_backoff: u64,
@@ -80,7 +82,7 @@ impl Smoothed {
         self.var = Span::from_nanos((3 * var.as_nanos() + error.as_nanos()) / 4);
     }
 
-    /// How long an answer may be late after the answer to a later Interest.
+    /// How much later than the answer to a later Interest an answer may come.
     pub(crate) fn overtaken(self) -> Span {
         self.srtt + (self.var * 4).max(self.srtt / 4).max(LEAST_DISORDER)
     }
@@ -90,47 +92,47 @@ impl Smoothed {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Backoff {
     now: u64,
-    /// What it was before it was doubled last.
+    /// The factor before it was last doubled.
     earlier: u64,
 }
 
 impl Backoff {
-    /// 1, as after each sample.
+    /// Factor 1, as after each sample.
     pub(crate) const NONE: Backoff = Backoff { now: 1, earlier: 1 };
 
-    /// Doubles it, after a timeout.
+    /// Doubles the factor after a timeout.
     pub(crate) fn double(&mut self, config: &RtoConfig) {
         *self = Backoff { now: (2 * self.now).min(config.max_backoff), earlier: self.now };
     }
 
-    /// Whether there was a timeout since the last sample.
+    /// Returns whether there was a timeout since the last sample.
     pub(crate) fn is_some(self) -> bool {
         self.now > 1
     }
 
-    /// The RTO, for one without a backoff.
+    /// The RTO, given the RTO without backoff.
     #[inline]
     pub(crate) fn rto(self, base: Span, config: &RtoConfig) -> Span {
         (base * self.now).min(config.max)
     }
 
-    /// The RTO of what was sent before the last timeout.
+    /// The RTO of Interests that were sent before the last timeout.
     #[inline]
     pub(crate) fn earlier_rto(self, base: Span, config: &RtoConfig) -> Span {
         (base * self.earlier).min(config.max)
     }
 }
 
-/// The estimate of one link, or of one way.
+/// The estimate of one link or one path.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimate {
     config: RtoConfig,
-    /// Once there is a sample.
+    /// SRTT and RTTVAR; `None` before the first sample.
     smoothed: Option<Smoothed>,
     backoff: Backoff,
 }
 
-/// That of a consumer.
+/// Uses the bounds for consumers.
 impl Default for RttEstimate {
     fn default() -> RttEstimate {
         RttEstimate::new(RtoConfig::CONSUMER)
@@ -138,7 +140,7 @@ impl Default for RttEstimate {
 }
 
 impl RttEstimate {
-    /// One without a sample.
+    /// Makes an estimate without a sample.
     pub const fn new(config: RtoConfig) -> RttEstimate {
         RttEstimate { config, smoothed: None, backoff: Backoff::NONE }
     }
@@ -153,12 +155,12 @@ impl RttEstimate {
         }
     }
 
-    /// An Interest, or a frame, timed out.
+    /// Doubles the timeout, because an Interest or a frame timed out.
     pub fn back_off(&mut self) {
         self.backoff.double(&self.config);
     }
 
-    /// The smoothed round-trip time, once there is a sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     #[inline]
     pub fn srtt(&self) -> Option<Span> {
         self.smoothed.map(|smoothed| smoothed.srtt)
@@ -170,7 +172,7 @@ impl RttEstimate {
         self.backoff.rto(self.base(), &self.config)
     }
 
-    /// Whether an Interest has timed out since the last sample.
+    /// Returns whether an Interest has timed out since the last sample.
     pub fn is_backed_off(&self) -> bool {
         self.backoff.is_some()
     }
@@ -188,10 +190,10 @@ impl RttEstimate {
     }
 }
 
-/// The smoothed round-trip times of a node's prefixes: from an Interest's sending to its Data, gain 1/8.
+/// Smoothed round-trip times of a node's prefixes, from the sending of an Interest to its Data; gain 1/8.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrips {
-    /// By prefix; zero where there was no sample.
+    /// The value of each prefix; zero without a sample.
     smoothed: Vec<Span>,
 }
 
@@ -210,13 +212,13 @@ impl RoundTrips {
         *smoothed = if *smoothed == Span::ZERO { rtt } else { *smoothed - *smoothed / 8 + rtt / 8 };
     }
 
-    /// That of a prefix, once there is a sample.
+    /// The value of a prefix; `None` before the first sample.
     #[inline]
     pub(crate) fn get(&self, prefix: PrefixId) -> Option<Span> {
         self.smoothed.get(prefix.0 as usize).copied().filter(|rtt| *rtt > Span::ZERO)
     }
 
-    /// The prefix's number comes to mean another.
+    /// Forgets the value of a prefix, because its number will be reused.
     pub(crate) fn forget(&mut self, prefix: PrefixId) {
         if let Some(smoothed) = self.smoothed.get_mut(prefix.0 as usize) {
             *smoothed = Span::ZERO;

@@ -1,11 +1,12 @@
-//! One bound for what several hold together.
+//! One bound that several holders share.
 //!
-//! Each may hold as much as it leaves free: dynamic thresholds with α = 1 (A. K. Choudhury and E. L. Hahne, Dynamic Queue
-//! Length Thresholds for Shared-Memory Packet Switches, IEEE/ACM Transactions on Networking 6(2), 1998). One holder alone
-//! has half of the bound at most, and each of n that want all has its (n + 1)th part. As much stays free: whoever comes
-//! while others keep theirs has half of that, and more when they hold less.
+//! Each holder may hold as much as is left free: dynamic thresholds with α = 1 (A. K. Choudhury and E. L.
+//! Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, IEEE/ACM Transactions on
+//! Networking 6(2), 1998). A single holder gets at most half of the bound. If n holders want as much as
+//! possible, each gets 1/(n + 1) of it, and the same amount stays free. A holder that comes later, while the
+//! others keep theirs, gets half of the free amount, and more when they hold less.
 
-/// A bound with what is held of it, in bytes or any other unit.
+/// A bound and the amount held of it, in bytes or any other unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedBound {
     bound: u64,
@@ -16,7 +17,7 @@ impl SharedBound {
     /// No bound.
     pub const NONE: SharedBound = SharedBound::new(u64::MAX);
 
-    /// A bound of which nothing is held.
+    /// Makes a bound of which nothing is held.
     pub const fn new(bound: u64) -> SharedBound {
         SharedBound { bound, held: 0 }
     }
@@ -27,26 +28,26 @@ impl SharedBound {
         self.bound
     }
 
-    /// What all hold.
+    /// The amount that all holders hold.
     #[inline]
     pub const fn held(&self) -> u64 {
         self.held
     }
 
-    /// The most that one may hold that holds `own` now: half of what others do not.
+    /// The most that a holder may hold that holds `own` now: half of what the others leave.
     #[inline]
     pub const fn share(&self, own: u64) -> u64 {
         self.bound.saturating_sub(self.held - own) / 2
     }
 
-    /// Whether one that holds `own` may hold so much more. One that holds nothing may always: others that keep what they
-    /// have for ever do not stop it.
+    /// Returns whether a holder of `own` may hold `more` in addition. A holder of nothing always may, so
+    /// others that keep their share for ever do not block it.
     #[inline]
     pub const fn admits(&self, own: u64, more: u64) -> bool {
         own == 0 || own.saturating_add(more) <= self.share(own)
     }
 
-    /// One holds `after` from now on, and held `before`.
+    /// Changes what one holder holds, from `before` to `after`.
     #[inline]
     pub const fn replace(&mut self, before: u64, after: u64) {
         self.held = self.held + after - before;
@@ -57,7 +58,7 @@ impl SharedBound {
 mod tests {
     use super::*;
 
-    /// `holders` in turn take one unit each, until nobody gets more.
+    /// The holders take one unit each in turn, until none gets more.
     fn fill(bound: &mut SharedBound, held: &mut [u64]) {
         let mut is_admitted = true;
         while is_admitted {

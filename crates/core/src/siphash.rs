@@ -3,12 +3,12 @@
 //!
 //! SipHash-c-d runs c rounds for each word of eight bytes and d rounds at the end. [`Key::hash`] is SipHash-1-3.
 
-/// A key of 128 bits, as the state that it starts from.
+/// A key of 128 bits, as the initial state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key([u64; 4]);
 
 impl Key {
-    /// The key of these two words (k0 and k1 of the paper).
+    /// Makes the key of these two words (k0 and k1 of the paper).
     pub(crate) const fn new(k0: u64, k1: u64) -> Key {
         Key([
             k0 ^ 0x736f_6d65_7073_6575,
@@ -18,7 +18,7 @@ impl Key {
         ])
     }
 
-    /// SipHash-1-3 of the eight bytes of `first`, the lowest first, and of `bytes`.
+    /// SipHash-1-3 of the eight bytes of `first`, lowest first, followed by `bytes`.
     #[inline]
     pub(crate) fn hash(&self, first: u64, bytes: &[u8]) -> u64 {
         self.rounds::<1, 3>(first, bytes)
@@ -32,7 +32,7 @@ impl Key {
         for word in words {
             state.absorb::<C>(u64::from_le_bytes(*word));
         }
-        // The last word has the length of all, modulo 256, in its highest byte.
+        // The highest byte of the last word is the total length modulo 256.
         state.absorb::<C>(rest(bytes) | (bytes.len() as u64 + 8) << 56);
         state.0[2] ^= 0xFF;
         for _ in 0..D {
@@ -43,7 +43,7 @@ impl Key {
     }
 }
 
-/// The bytes that fill no word of eight, the first in the lowest byte.
+/// The remaining bytes that do not fill a word of eight, first byte lowest.
 #[inline]
 fn rest(bytes: &[u8]) -> u64 {
     let (len, rest) = (bytes.len(), bytes.len() % 8);
@@ -53,7 +53,7 @@ fn rest(bytes: &[u8]) -> u64 {
     if let Some(last) = bytes.last_chunk::<8>() {
         return u64::from_le_bytes(*last) >> (64 - 8 * rest);
     }
-    // Two reads that may overlap, of the same bytes at the same places.
+    // Two reads that may overlap: the same bytes at the same positions.
     if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         return u64::from(first) | u64::from(last) << (8 * (len - 4));
@@ -74,7 +74,7 @@ impl State {
         self.0[0] ^= word;
     }
 
-    /// SipRound.
+    /// SipRound of the paper.
     #[inline]
     fn round(&mut self) {
         let [mut v0, mut v1, mut v2, mut v3] = self.0;
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use std::hash::{DefaultHasher, Hasher};
 
-    /// The bytes 0, 1, 2 and so on: of the reference vectors the message, and the key by their first 16.
+    /// The bytes 0, 1, 2 and so on: the message of the reference vectors, and the first 16 as the key.
     fn counting<const N: usize>() -> [u8; N] {
         core::array::from_fn(|i| i as u8)
     }
@@ -117,8 +117,8 @@ mod tests {
         assert_eq!(reference_key().rounds::<2, 4>(word(&bytes), &bytes[8..]), 0xa129_ca61_49be_45e5);
     }
 
-    /// The reference vectors of SipHash-1-3, as the tests of Rust's standard library have them: all rests modulo 8, and
-    /// the longest.
+    /// The reference vectors of SipHash-1-3 from the tests of Rust's standard library: all lengths modulo 8,
+    /// and the longest.
     #[test]
     fn siphash_1_3_has_the_reference_values() {
         let vectors = [
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// At every length, beyond 255 too, it is the standard library's SipHash-1-3, which has a key of zeros.
+    /// At every length, also beyond 255, it equals SipHash-1-3 of the standard library, whose key is zero.
     #[test]
     fn siphash_1_3_of_all_lengths_is_that_of_the_standard_library() {
         let key = Key::new(0, 0);

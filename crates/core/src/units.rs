@@ -1,8 +1,7 @@
-//! Units as types: [`Time`], [`Span`], [`Rate`], [`Bytes`]. Integers, so that the same inputs give
+//! Units as types: [`Time`], [`Span`], [`Rate`], [`Bytes`]. They are integers, so that the same inputs give
 //! the same bits on every machine.
 //!
-//! Each of them but `Time` is read from and written as text with its unit: `"10 ms"`,
-//! `"10 Mb/s"`, `"1024 B"`.
+//! All except `Time` are read from and written as text with their unit: `"10 ms"`, `"10 Mb/s"`, `"1024 B"`.
 
 use core::fmt;
 use core::iter::Sum;
@@ -11,7 +10,7 @@ use core::str::FromStr;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A point in time: nanoseconds since the world began.
+/// A point in time: nanoseconds since the beginning of the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -19,7 +18,7 @@ pub struct Time(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(u64);
 
-/// A rate, bit/s. 64 bits wide: 100 Gb/s links fit, and [`Rate::MAX`] means "no bound".
+/// A rate, bit/s, in 64 bits. 100 Gb/s links fit, and [`Rate::MAX`] means "no bound".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
@@ -30,10 +29,10 @@ pub struct Bytes(u64);
 impl Time {
     /// The beginning.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens.
+    /// Later than every event.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// The point that many nanoseconds after the beginning.
+    /// The point this many nanoseconds after the beginning.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Time {
         Time(ns)
@@ -59,37 +58,37 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Span = Span(0);
     /// The longest span.
     pub const MAX: Span = Span(u64::MAX);
 
-    /// A span of that many nanoseconds.
+    /// A span of this many nanoseconds.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Span {
         Span(ns)
     }
 
-    /// A span of that many microseconds.
+    /// A span of this many microseconds.
     #[inline]
     pub const fn from_micros(us: u64) -> Span {
         Span(us * 1_000)
     }
 
-    /// A span of that many milliseconds.
+    /// A span of this many milliseconds.
     #[inline]
     pub const fn from_millis(ms: u64) -> Span {
         Span(ms * 1_000_000)
     }
 
-    /// A span of that many seconds.
+    /// A span of this many seconds.
     #[inline]
     pub const fn from_secs(s: u64) -> Span {
         Span(s * NS_PER_S)
     }
 
-    /// A span of that many seconds, to the nearest nanosecond; negative and NaN give zero, and too large values give
-    /// [`Span::MAX`].
+    /// A span of this many seconds, to the nearest nanosecond. Negative values and NaN give zero; too large
+    /// values give [`Span::MAX`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Span {
         Span((s * NS_PER_S as f64 + 0.5) as u64)
@@ -119,7 +118,7 @@ impl Span {
         Span(self.0.saturating_sub(other.0))
     }
 
-    /// Itself times a factor, to the nearest nanosecond.
+    /// The span times a factor, to the nearest nanosecond.
     #[inline]
     pub fn scale(self, factor: f64) -> Span {
         Span((self.0 as f64 * factor + 0.5) as u64)
@@ -144,7 +143,7 @@ impl Rate {
         Rate(mbps * 1_000_000)
     }
 
-    /// A rate in bit/s, rounded; negative and NaN give zero, and too large values give [`Rate::MAX`].
+    /// A rate in bit/s, rounded. Negative values and NaN give zero; too large values give [`Rate::MAX`].
     #[inline]
     pub fn from_bps_f64(bps: f64) -> Rate {
         Rate((bps + 0.5) as u64)
@@ -190,7 +189,7 @@ impl Rate {
         if bits > u64::MAX as u128 { u64::MAX } else { bits as u64 }
     }
 
-    /// Itself times a factor.
+    /// The rate times a factor.
     #[inline]
     pub fn scale(self, factor: f64) -> Rate {
         Rate::from_bps_f64(self.0 as f64 * factor)
@@ -198,7 +197,7 @@ impl Rate {
 }
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
 
     /// A number of bytes.
@@ -335,7 +334,7 @@ impl SubAssign for Bytes {
     }
 }
 
-/// A text that is not a quantity of the wanted kind, with the correct form.
+/// The text is not a quantity of the wanted kind. The message shows the correct form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     given: String,
@@ -343,7 +342,7 @@ pub struct UnitError {
     wanted: &'static Wanted,
 }
 
-/// What is wrong with the text of a quantity.
+/// The error in the text of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
     NoQuantity,
@@ -368,11 +367,11 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// How the texts of one kind of quantity look.
+/// The form of a kind of quantity.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
     units: &'static [(&'static str, u64)],
-    /// What would be right.
+    /// An example of the correct form.
     right: &'static str,
     /// The largest value.
     most: &'static str,
@@ -415,7 +414,7 @@ const BYTES: &Wanted = &Wanted {
     most: "18446744073 GB",
 };
 
-/// Reads `<number> <unit>` into a whole number of the smallest unit.
+/// Parses `<number> <unit>` into a whole number of the smallest unit.
 fn quantity(text: &str, wanted: &'static Wanted) -> Result<u64, UnitError> {
     exact(text, wanted.units).ok_or_else(|| UnitError {
         given: text.to_owned(),
@@ -436,7 +435,7 @@ fn exact(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     if fraction.len() > 12 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    // Exact: the fraction is an integer over a power of ten.
+    // This is exact: the fraction is an integer over a power of ten.
     let below = if fraction.is_empty() {
         0
     } else {
@@ -446,7 +445,7 @@ fn exact(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     whole.checked_mul(scale).and_then(|n| n.checked_add(below))
 }
 
-/// The error of a text that [`exact`] cannot read.
+/// The error of a text that [`exact`] cannot parse.
 fn why(text: &str, units: &[(&str, u64)]) -> Why {
     let read = |(name, scale): &(&str, u64)| {
         let number = text.strip_suffix(name)?.trim_end().replace('_', "");
@@ -585,7 +584,7 @@ mod tests {
         assert_eq!(rate, "`1e9Tb/s` is too large: the largest value is 18446744 Tb/s");
         let size = "99999999999 GB".parse::<Bytes>().unwrap_err().to_string();
         assert_eq!(size, "`99999999999 GB` is too large: the largest value is 18446744073 GB");
-        // What is said to be the most can be written.
+        // The stated maximum can be written.
         for wanted in [SPAN, RATE, BYTES] {
             assert!(quantity(wanted.most, wanted).is_ok());
         }

@@ -1,6 +1,6 @@
-//! Which word was probably meant by one that is not known: for error messages.
+//! Suggestions for misspelt words in error messages.
 
-/// The one of `known` that was probably meant; none if several are as near.
+/// The most similar one of `known`; `None` if none is similar or several are equally similar.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = |text: &str| text.chars().take(64).flat_map(char::to_lowercase).collect::<String>();
     let given = letters(given);

@@ -1,14 +1,16 @@
-//! How fast the simulator is, and how much memory it takes.
+//! Speed and memory of the simulator.
 //!
-//! 1. Packet-hops a second, nanoseconds per packet-hop and peak memory: on the dumbbell, on generated networks, and as flows
-//!    grow from 4 to 100 000. `read s` is the time to read the scenario, with its routes, and `build s` that to build the world.
-//! 2. How the time of a packet-hop grows from 100 to 20 000 nodes.
-//! 3. Bytes on the heap for a node, a flow and a pending Interest: differences between worlds that differ in their number,
-//!    by an allocator that counts.
+//! 1. Packet-hops per second, nanoseconds per packet-hop and peak memory: on the dumbbell, on generated
+//!    networks, and for 4 to 100 000 flows. `read s` is the time to read the scenario with its routes, and
+//!    `build s` is the time to build the world.
+//! 2. Growth of the time of a packet-hop from 100 to 20 000 nodes.
+//! 3. Bytes on the heap for a node, a flow and a pending Interest, measured by a counting allocator as
+//!    differences between worlds with different numbers of them.
 //!
-//! Each case runs in a process of its own, so that its peak memory is its own. Machines differ and are shared, so a
-//! yardstick runs beside each case: a fixed amount of work on a table of the size of a cache. Compare the column
-//! `hops/yard` between two versions. WEIR_BENCH=growth has the cases with this in their names only.
+//! Each case runs in a separate process, so that its peak memory is measured alone. Machines differ and are
+//! shared, so a yardstick runs beside each case: a fixed amount of work on a table of the size of a cache.
+//! Compare the column `hops/yard` between two versions. WEIR_BENCH=growth selects the cases with this text in
+//! their names.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
@@ -31,7 +33,7 @@ static LIVE: AtomicUsize = AtomicUsize::new(0);
 struct Counting;
 
 #[expect(unsafe_code, reason = "an allocator is unsafe by its interface")]
-// SAFETY: every call goes to the system's allocator as it is.
+// SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Ordering::Relaxed);
@@ -56,7 +58,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A generated network with a flow a node; a packet-hop of all of them is about as much of a duration.
+/// A generated network with one flow per node. The durations are chosen so that all cases have about the same
+/// number of packet-hops.
 macro_rules! growth {
     ($name:literal, $nodes:literal, $duration:literal, $scheme:literal) => {
         (
@@ -76,7 +79,7 @@ macro_rules! growth {
 const LARGE: &[&str] =
     &["generate.nodes=2000", "generate.flows.count=2000", "duration=600ms", "scheme.default=fixed"];
 
-/// Name, built-in scenario or random-200, and what is set in it.
+/// Name, built-in scenario or random-200, and overrides.
 const CASES: &[(&str, &str, &[&str])] = &[
     ("dumbbell, qsccp", "qsccp/dumbbell", &[]),
     ("dumbbell, fixed", "qsccp/dumbbell", &["scheme.default=fixed"]),
@@ -152,13 +155,13 @@ const CASES: &[(&str, &str, &[&str])] = &[
     growth!("growth, qsccp, 20 000 nodes", "20000", "25ms", "qsccp"),
 ];
 
-/// Two worlds, of which the second has more of something.
+/// Two worlds; the second has more of the weighed thing.
 struct Weighed {
     what: &'static str,
     more: u32,
     text: &'static str,
     worlds: [&'static [&'static str]; 2],
-    /// How much of their time they run.
+    /// How long they run.
     until: Time,
 }
 
@@ -213,14 +216,14 @@ prefix = \"/a{}\"
 lifetime = \"60 s\"
 ";
 
-/// What a case took.
+/// The measurements of a case.
 struct Figures {
     flows: usize,
     hops: u64,
     read_s: f64,
     build_s: f64,
     run_s: f64,
-    /// Of the yardstick.
+    /// Time of the yardstick.
     yard_s: f64,
     peak_mb: f64,
 }
@@ -306,7 +309,7 @@ fn main() {
     }
 }
 
-/// What this program prints as a process of its own.
+/// Runs this program as a process of its own and returns its output.
 fn own_process(variable: &str, index: usize) -> String {
     let me = std::env::current_exe().expect("this program has a path");
     let output =
@@ -333,7 +336,7 @@ fn run_case(index: usize) -> Figures {
     let scenario = Arc::new(scenario(base, builtin(base).unwrap_or(RANDOM_200), set));
     let read_s = begun.elapsed().as_secs_f64();
     let threads = if name.ends_with("2 threads") { 2 } else { 1 };
-    // The median of three: what shares the machine comes and goes.
+    // The median of three runs, because other load on the machine varies.
     let mut runs: Vec<Figures> = (0..3)
         .map(|_| {
             let yard = yardstick();
@@ -358,7 +361,7 @@ fn run_case(index: usize) -> Figures {
     runs.swap_remove(1)
 }
 
-/// The bytes that one more of something takes.
+/// Bytes for each additional thing.
 fn weigh(weighed: &Weighed) -> i64 {
     let bytes = weighed.worlds.map(|set| {
         let scenario = Arc::new(scenario("weighed", weighed.text, set));
@@ -384,7 +387,7 @@ fn yardstick() -> Duration {
     begun.elapsed()
 }
 
-/// Peak resident memory of this process; 0 where the system does not say.
+/// Peak resident memory of this process; 0 if the system does not report it.
 fn peak_megabytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,8 +1,10 @@
-//! What the next events need is fetched while others are handled. In a network of a thousand nodes each packet comes to
-//! a node that the processor has forgotten, and waits for some fifty lines of memory. It decides nothing: an event that is not
-//! foreseen, or does not come, only costs time.
+//! Prefetches the memory that the next events need while others are handled. In a network of a thousand
+//! nodes, each packet reaches a node that is no longer in the processor's cache, and waits for some fifty
+//! cache lines. Prefetching affects no result: an event that is not foreseen, or does not come, only costs
+//! time.
 //!
-//! An event passes five steps before its turn, two events apart: each reads what the one before it has had fetched.
+//! An event passes five steps before its turn, two events apart. Each step reads what the step before has
+//! prefetched.
 
 use weir_core::ids::FaceId;
 use weir_core::prefetch::prefetch;
@@ -10,22 +12,23 @@ use weir_core::units::{Span, Time};
 
 use crate::world::{FIRST_CHANNEL_EVENT, FaceKind, SimNode, World};
 
-/// How many events before it each step of an event is made.
+/// Number of events by which each step of an event comes before it.
 const STEPS: [usize; 5] = [10, 8, 6, 4, 2];
-/// With fewer entities everything is in the caches all the same. Assumed: some 2 kB for each, and caches of a few megabytes.
+/// With fewer entities, everything is in the caches anyway. Assumed: some 2 kB for each, and caches of a few
+/// megabytes.
 const FEW: usize = 2_000;
-/// So many events are looked up at once, if the span allows it.
+/// Number of events that are looked up at once, if the span permits it.
 const WANTED: core::ops::Range<usize> = 64..256;
 const MOST: usize = 1024;
 
 /// The next events, as far as they are known.
 pub(crate) struct Ahead {
     events: Vec<(Time, u32)>,
-    /// The first that is not over.
+    /// Index of the first event that is not over.
     at: usize,
-    /// How far each step has come.
+    /// The progress of each step.
     steps: [usize; STEPS.len()],
-    /// How far to look, ns.
+    /// How far to look ahead, ns.
     span: u64,
 }
 
@@ -36,12 +39,12 @@ impl Default for Ahead {
 }
 
 impl World {
-    /// Whether it pays to look ahead.
+    /// Returns whether the world is large enough for looking ahead to pay.
     pub(crate) fn is_large(&self) -> bool {
         self.events.len() > FEW
     }
 
-    /// An event is about to be handled: makes the next step for the events after it.
+    /// Makes the next step for the events after the one that is about to be handled.
     #[inline]
     pub(crate) fn look_ahead(&mut self) {
         while self.ahead.events.get(self.ahead.at).is_some_and(|(at, _)| *at <= self.now) {
@@ -138,7 +141,7 @@ impl World {
         }
     }
 
-    /// What a packet needs that leaves by a face.
+    /// Prefetches the memory for a packet that leaves by a face.
     #[inline]
     fn fetch_way(&self, node: &SimNode, face: Option<FaceId>) {
         match face.and_then(|face| node.faces.get(face.0 as usize)) {

@@ -27,10 +27,10 @@ use crate::requests::{FlowSchemes, RequestSource};
 use crate::world::{Channel, FaceKind, FlowApp, Parts, SimNode, World};
 
 impl World {
-    /// The world of an experiment, before anything has happened.
+    /// Builds the world of an experiment, before anything has happened.
     ///
     /// # Errors
-    /// What the simulator does not do, or cannot measure.
+    /// Returns an error if the simulator does not support or cannot measure part of the experiment.
     pub fn build(experiment: impl Into<Arc<Experiment>>) -> Result<World, ExperimentError> {
         let experiment = experiment.into();
         refuse_long_data(&experiment)?;
@@ -60,19 +60,19 @@ pub(crate) struct Produced {
     pub(crate) face: FaceId,
     /// A flow that fetches the prefix.
     pub(crate) flow: FlowId,
-    /// Whether the node still produces it.
+    /// `true` if the node still produces it.
     pub(crate) is_here: bool,
 }
 
-/// A link that is to be made for a face.
+/// A link to be made for a face.
 pub(crate) struct LinkFace<'s> {
     pub(crate) link: &'s scenario::Link,
-    /// The node at which it is, and the other end.
+    /// Its node, and the node at the other end.
     pub(crate) ends: [NodeId; 2],
     pub(crate) face: FaceId,
-    /// By which it sends, and receives.
+    /// Its sending rate and its receiving rate.
     pub(crate) rates: [Rate; 2],
-    /// Names its random stream.
+    /// Name of its random stream.
     pub(crate) stream: String,
 }
 
@@ -81,7 +81,7 @@ impl<'e> Builder<'e> {
         Builder::noting(experiment, SeedUse::default())
     }
 
-    /// A builder for parts of an existing world: draws are noted in its `seed_use`.
+    /// Makes a builder for parts of an existing world. Draws are noted in its `seed_use`.
     pub(crate) fn noting(experiment: &'e Experiment, seed_use: SeedUse) -> Builder<'e> {
         Builder {
             experiment,
@@ -132,7 +132,7 @@ impl<'e> Builder<'e> {
         Random::named(self.experiment.seed(), name).noting(&self.seed_use)
     }
 
-    /// The stream of the `number`th flow of this consumer and prefix.
+    /// The random stream of the `number`th flow of this consumer and prefix.
     fn flow_random(&self, flow: &scenario::Flow, number: u32) -> Random {
         let name = format!("flow {} of {}", flow.prefix, self.experiment.node_name(flow.consumer));
         if number == 1 { self.random(&name) } else { self.random(&format!("{name}, number {number}")) }
@@ -160,7 +160,7 @@ impl<'e> Builder<'e> {
         }
     }
 
-    /// A node without faces and routes, and whether its strategy keeps to one next hop.
+    /// Makes a node without faces and routes. Returns also whether its strategy keeps to one next hop.
     pub(crate) fn forwarder(&self, index: usize, stream: &str) -> (Node, bool) {
         let node = &self.scenario.nodes[index];
         let strategy = self.scheme_of(index).strategy();
@@ -210,7 +210,7 @@ impl<'e> Builder<'e> {
             });
             self.media.push(SharedMedium {
                 medium: Medium::new(streams.collect(), links().map(pair).collect()),
-                // The links of a medium follow each other.
+                // The links of a medium have consecutive numbers.
                 first_channel: 2 * links().next().expect("a medium has stations").0 as u32,
             });
         }
@@ -245,11 +245,11 @@ impl<'e> Builder<'e> {
         }
     }
 
-    /// The way from one end of a link to the other.
+    /// Makes the path from one end of a link to the other.
     fn way(&self, link: &scenario::Link, direction: usize) -> Way {
         let ends = [link.a, link.b];
         let (from, to) = (ends[direction], ends[1 - direction]);
-        // On a medium it is the frames that are lost.
+        // On a medium, loss applies to frames.
         let loss = if link.medium.is_some() { 0.0 } else { link.loss };
         let mut way = Way::new(link.delay[direction], loss, self.link_random(link, [from, to]));
         way.set_burst(link.loss_burst);
@@ -261,13 +261,14 @@ impl<'e> Builder<'e> {
         way.with_jitter(link.jitter, link.reorder, random)
     }
 
-    /// The medium and direction of a channel, if it is one.
+    /// The medium of a channel and its direction there, if it is on a medium.
     fn on_medium(&self, link: &scenario::Link, channel: u32) -> Option<(u32, u32)> {
         let medium = link.medium?.index();
         Some((medium as u32, channel - self.media[medium].first_channel))
     }
 
-    /// The end of a link that sends in a direction; its channel is the next but `direction` to be made.
+    /// Adds the end of a link that sends in a direction. Its channel number is the present number of channels
+    /// plus `direction`.
     fn add_link_face(&mut self, link: &scenario::Link, ends: [NodeId; 2], direction: usize) -> FaceId {
         let (from, to) = (ends[direction], ends[1 - direction]);
         let face = self.nodes[from.index()].forwarder.next_face(Time::ZERO);
@@ -294,7 +295,7 @@ impl<'e> Builder<'e> {
         face
     }
 
-    /// The sending end of a link.
+    /// Makes the sending end of a link.
     pub(crate) fn link(&self, of: &LinkFace<'_>) -> Link {
         let [send_rate, receive_rate] = of.rates.map(Some);
         let (face, limit) = (of.face, self.experiment.queue_limit(of.link));
@@ -311,7 +312,7 @@ impl<'e> Builder<'e> {
         }
     }
 
-    /// One application for each node and prefix, however many consumers fetch it.
+    /// Adds one application for each node and prefix, however many consumers fetch it.
     fn add_producers(&mut self) {
         let mut known = BTreeSet::new();
         for (index, flow) in self.scenario.flows.iter().enumerate() {
@@ -358,7 +359,7 @@ impl<'e> Builder<'e> {
         flows
     }
 
-    /// The sources of requests, none if no flow is one, and what makes their flow controls.
+    /// The sources of requests (none if no flow is one), and the factory of their flow controls.
     fn request_sources(&mut self) -> (Vec<Option<Box<RequestSource>>>, FlowSchemes) {
         let streams = self.experiment.request_streams();
         let has_any = streams.iter().any(Option::is_some);
@@ -373,7 +374,8 @@ impl<'e> Builder<'e> {
         (sources, schemes)
     }
 
-    /// Who is first among flows that do something at the same instant. The world notes where that decides something.
+    /// A random order of flows, for flows that act at the same instant. The world notes when this order
+    /// decides something.
     fn shuffled(&self, n: usize) -> Vec<u32> {
         let mut random = Random::named(self.experiment.seed(), "order of flows");
         let mut order: Vec<u32> = (0..n as u32).collect();
@@ -383,7 +385,7 @@ impl<'e> Builder<'e> {
         order
     }
 
-    /// Where faces share, each is a group.
+    /// Makes each face a group, if faces share.
     fn set_groups(&mut self) {
         let nodes = self.nodes.iter_mut().zip(&self.scenario.nodes);
         for (node, _) in nodes.filter(|(_, scenario)| scenario.share_by_face) {
@@ -391,7 +393,7 @@ impl<'e> Builder<'e> {
         }
     }
 
-    /// Nodes that are not Weir's drop signals.
+    /// Makes nodes that do not run Weir drop signals.
     fn set_foreign(&mut self) {
         for (node, scenario) in self.nodes.iter_mut().zip(&self.scenario.nodes) {
             if scenario.software != Software::Weir {
@@ -412,12 +414,12 @@ impl<'e> Builder<'e> {
     }
 }
 
-/// Tells the random streams of links between the same nodes apart.
+/// Distinguishes the random streams of links between the same nodes.
 pub(crate) fn suffix(link: &scenario::Link) -> String {
     link.name.as_ref().map_or(String::new(), |name| format!(":{name}"))
 }
 
-/// Tells a node what it answers with no action: it is not about packets.
+/// Gives a node an input that concerns no packets, so it causes no action.
 pub(crate) fn tell(forwarder: &mut Node, now: Time, input: Input<'_>) -> Effect {
     let (mut pool, mut actions) = (PacketPool::new(), Vec::new());
     let effect = forwarder.handle(now, input, &mut pool, &mut actions);
@@ -437,24 +439,25 @@ pub(crate) fn add_next_hop(forwarder: &mut Node, now: Time, prefix: &HashedName,
     tell(forwarder, now, Input::Change(&Change::AddRoute { prefix, face, cost }));
 }
 
-/// Each face is a group of its own.
+/// Makes each face a group of its own.
 pub(crate) fn set_groups(forwarder: &mut Node, now: Time, faces: usize) {
     (0..faces as u32).for_each(|face| set_group(forwarder, now, FaceId(face)));
 }
 
-/// This face is a group of its own.
+/// Makes this face a group of its own.
 pub(crate) fn set_group(forwarder: &mut Node, now: Time, face: FaceId) {
     let group = GroupId((face.0 % u32::from(u16::MAX)) as u16 + 1);
     tell(forwarder, now, Input::Change(&Change::SetGroup { face, group }));
 }
 
-/// No signal of packets that arrive by this face goes further, and all are best effort: the forwarder is not Weir's.
+/// Removes the signals of packets that arrive by this face, and makes all packets best effort: the forwarder
+/// does not run Weir.
 pub(crate) fn drop_signals(forwarder: &mut Node, now: Time, face: FaceId) {
     let policy = IngressPolicy::without_signals();
     tell(forwarder, now, Input::Change(&Change::SetIngress { face, policy }));
 }
 
-/// Gives a node the next hops of an entry, those of equal cost in the order of their faces.
+/// Gives a node the next hops of an entry; those of equal cost in the order of their faces.
 pub(crate) fn add_route(
     forwarder: &mut Node,
     now: Time,
@@ -465,7 +468,7 @@ pub(crate) fn add_route(
 ) {
     let single = route.single.filter(|_| keeps_to_one);
     let next_hops = route.next_hops.iter().map(|hop| {
-        // Those of a given route cost 1, 2, …
+        // The next hops of a given route cost 1, 2, …
         let cost = if single == Some(hop.link) { 0 } else { hop.cost };
         (face_of(channels, hop.link), cost)
     });
@@ -480,10 +483,10 @@ pub(crate) fn face_of(channels: &[Channel], link: DirectedLink) -> FaceId {
     channels[2 * link.link.index() + link.direction].from.1
 }
 
-/// Headers of a link that a Data may have beside its own length, bytes: more than any scheme's.
+/// Assumed length of the link headers of a Data, bytes: more than in any scheme.
 const LINK_HEADER: u64 = 200;
 
-/// A frame on a medium has an end, and there are no fragments.
+/// Refuses Data that are too long for a frame of a medium, because there are no fragments.
 fn refuse_long_data(experiment: &Experiment) -> Result<(), ExperimentError> {
     let scenario = experiment.scenario();
     let longest = MAX_PACKET.as_u64() - LINK_HEADER;

@@ -1,4 +1,4 @@
-//! Nodes and links that fail and return, producers that move, and next hops that follow.
+//! Failures and recoveries of nodes and links, producers that move, and changes of next hops.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,14 +18,14 @@ use crate::build::{
 };
 use crate::world::{FaceKind, SimNode, World, channels_of};
 
-/// What a world knows of its links, producers and routes beside the nodes.
+/// State of links, producers and routes that is not in the nodes.
 pub(crate) struct Failures {
-    /// Whether each link works, apart from its ends.
+    /// `true` for each link that works, apart from its ends.
     link_up: Vec<bool>,
     produced: Vec<Produced>,
-    /// What routing knows, if it has learned something.
+    /// The network as routing knows it, if routing has learned of an event.
     view: Option<NetworkView>,
-    /// The entries that routing has computed and that nodes have now, in the order of prefixes and nodes.
+    /// The computed entries that nodes have now, in the order of prefixes and nodes.
     routes: Vec<Route>,
 }
 
@@ -60,7 +60,7 @@ impl World {
         } else {
             self.fail(node);
         }
-        // Its neighbours see it by their faces.
+        // Its neighbours notice it by their faces.
         for channel in 0..self.channels.len() as u32 {
             let ends = [self.channels[channel as usize].from, self.channels[channel as usize].to];
             let is_down = !self.channels[channel as usize].up;
@@ -70,7 +70,7 @@ impl World {
         }
     }
 
-    /// Everything that a node has is lost.
+    /// A node fails and loses everything.
     fn fail(&mut self, node: u32) {
         let counted = self.nodes[node as usize].forwarder.cache_counters();
         self.nodes[node as usize].cache_before = self.nodes[node as usize].cache_before + counted;
@@ -83,8 +83,8 @@ impl World {
         self.failures.routes.retain(|route| route.node.index() != node as usize);
     }
 
-    /// A node begins anew, with the same faces. Its next hops are there at once where they never change, and else when routing
-    /// installs the next ones.
+    /// A node starts again with the same faces. Next hops that never change are restored at once; others when
+    /// routing installs the next ones.
     fn start(&mut self, node: u32) {
         let (now, index) = (self.now, node as usize);
         self.nodes[index].up = true;
@@ -152,7 +152,7 @@ impl World {
         self.settle(node);
     }
 
-    /// What a consumer sends at a node that has failed is lost.
+    /// Drops the Interests of a consumer at a failed node.
     #[cold]
     pub(crate) fn lose_interests(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
@@ -163,12 +163,12 @@ impl World {
         self.schedule_flow(index);
     }
 
-    /// Producers move as an event says.
+    /// Moves producers at an event.
     pub(crate) fn produce(&mut self, event: usize) {
         let experiment = self.experiment.clone();
         let scenario = experiment.scenario();
         let Event::FlowProducers { flows } = &scenario.events[event].what else { return };
-        // One flow for each prefix is enough.
+        // One flow for each prefix suffices.
         let mut of_prefix: BTreeMap<&str, (FlowId, &[NodeId])> = BTreeMap::new();
         for (flow, producers) in flows {
             of_prefix.insert(&scenario.flows[flow.index()].prefix, (*flow, producers));
@@ -203,7 +203,7 @@ impl World {
         }
     }
 
-    /// A producer registers its prefix at a node, or withdraws it.
+    /// Registers or withdraws a producer's prefix at a node.
     fn set_produced(&mut self, node: u32, prefix: &HashedName, face: FaceId, is_here: bool) {
         let prefix = Cow::Borrowed(prefix);
         let change = match is_here {
@@ -214,7 +214,7 @@ impl World {
         self.settle(node);
     }
 
-    /// Routing takes note of an event.
+    /// Routing learns of an event.
     pub(crate) fn learn(&mut self, event: usize) {
         let scenario = self.experiment.scenario();
         let view = self.failures.view.get_or_insert_with(|| NetworkView::new(scenario));
@@ -227,7 +227,7 @@ impl World {
         let scenario = experiment.scenario();
         let Some(view) = &self.failures.view else { return };
         let mut new = view.routes(scenario, &self.failures.routes);
-        // A node that has failed meanwhile takes none.
+        // A node that has failed meanwhile gets none.
         new.retain(|route| self.nodes[route.node.index()].up);
         let old = core::mem::take(&mut self.failures.routes);
         let key = |route: &Route| (route.node, route.prefix.clone());
@@ -250,7 +250,7 @@ impl World {
             }
             self.settle(route.node.index() as u32);
         }
-        // A node that has failed since has none of them.
+        // A node that has failed since then has none of them.
         for route in gone.into_values() {
             let prefix = name_of(&route.prefix);
             for hop in &route.next_hops {

@@ -1,4 +1,4 @@
-//! Half-duplex links in a world: the packets that they are offered, and when these have left.
+//! Half-duplex links of a world: the packets that they are offered, and when these have left.
 
 use weir_core::ids::FaceId;
 use weir_core::link::HalfDuplex;
@@ -13,12 +13,12 @@ use crate::world::World;
 /// A half-duplex link with its two directions as channels.
 pub(crate) struct Wire {
     pub(crate) link: HalfDuplex,
-    /// The channel of its first direction; the other one follows.
+    /// The channel of its first direction. The other one follows.
     pub(crate) first_channel: u32,
 }
 
 impl World {
-    /// A node has a packet for one end of a half-duplex link.
+    /// Offers a node's packet to one end of a half-duplex link.
     pub(crate) fn offer_wire(
         &mut self,
         node: u32,
@@ -39,7 +39,7 @@ impl World {
         self.begin_on_wire(wire);
     }
 
-    /// The next packet begins to leave, if the link is free.
+    /// Starts the next packet, if the link is free.
     pub(crate) fn begin_on_wire(&mut self, wire: u32) {
         let Wire { link, first_channel } = &mut self.wires[wire as usize];
         if let Some(sending) = link.begin(self.now) {
@@ -59,7 +59,7 @@ impl World {
         self.events.set(self.wire_event(wire), deadline);
     }
 
-    /// A packet has left: the other direction is next, and this one gives another packet.
+    /// Handles a packet that has left: the other direction is next, and this one offers another packet.
     pub(crate) fn wire_deadline(&mut self, wire: u32) {
         let Wire { link, first_channel } = &mut self.wires[wire as usize];
         let Some(sent) = link.end(self.now) else { return self.schedule_wire(wire) };
@@ -71,7 +71,7 @@ impl World {
         self.settle(node);
     }
 
-    /// One direction fails: what it has is lost, and its node is free to give more.
+    /// Handles the failure of one direction: its packets are lost, and its node may offer more.
     pub(crate) fn clear_wire(&mut self, wire: u32, direction: u32) {
         let Wire { link, first_channel } = &mut self.wires[wire as usize];
         let (node, face) = self.channels[(*first_channel + direction) as usize].from;

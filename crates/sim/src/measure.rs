@@ -1,4 +1,5 @@
-//! The measurements of a run: counters of flows and links, observations for expectations, and reasons of drops.
+//! The measurements of a run: counters of flows and links, observations for expectations, and reasons of
+//! drops.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::part::Part;
 use crate::requests::{RequestSource, add};
 use crate::world::{FlowApp, SimNode};
 
-/// All accounts of a run, or those of a part of its network. A channel's place is that of its direction among the links.
+/// All accounts of a run or of a part of its network. A channel's index is that of its direction among the
+/// links.
 #[derive(Debug)]
 pub(crate) struct Measurements {
     part: Arc<Part>,
@@ -29,9 +31,9 @@ pub(crate) struct Measurements {
     requests: RequestAccounts,
     drops: DroppedByReason,
     packet_hops: u64,
-    /// The flows that prefixes stand for, by the scenario's numbers.
+    /// The flow of each prefix, by the scenario's numbers.
     flow_of_prefix: HashTable<(u64, u32)>,
-    /// The flows of other parts that lost a packet here, each as often.
+    /// The flows of other parts that lost a packet here; each occurs once per loss.
     pub(crate) lost_elsewhere: Vec<u32>,
 }
 
@@ -72,8 +74,8 @@ impl Measurements {
         })
     }
 
-    /// Takes in those of a part of the network, where these are of all of it. `owns` says whether the part sends by a channel, by
-    /// its place there.
+    /// Adds the measurements of a part of the network to those of the whole. `owns` tells whether the part
+    /// sends by a channel, by its index there.
     pub(crate) fn take_in(&mut self, part: Measurements, owns: impl Fn(usize) -> bool) {
         let Measurements { part: of, flows, links, nodes, observers, requests, drops, packet_hops, .. } =
             part;
@@ -98,13 +100,13 @@ impl Measurements {
 
     // ---- Hooks
 
-    /// A channel is used from now until then.
+    /// Notes that a channel is in use from `now` until `until`.
     #[inline]
     pub(crate) fn on_use(&mut self, channel: u32, now: Time, until: Time) {
         self.links.on_use(channel as usize, now, until);
     }
 
-    /// Has the processor fetch what a packet of a channel changes.
+    /// Prefetches the memory that a packet of a channel changes.
     #[inline]
     pub(crate) fn prefetch(&self, channel: u32) {
         self.links.prefetch(channel as usize);
@@ -122,7 +124,7 @@ impl Measurements {
         }
     }
 
-    /// A packet leaves by a channel from now until then, after it has waited.
+    /// Notes that a packet leaves by a channel from `now` until `until`, after it has waited.
     #[inline]
     pub(crate) fn on_transmit(
         &mut self,
@@ -149,7 +151,7 @@ impl Measurements {
 
     /// A segment of a request arrived.
     pub(crate) fn on_request_delivery(&mut self, flow: u32, delivery: &Delivery, links: u8, now: Time) {
-        // The flow goes on when a request is complete.
+        // The flow continues when a request is complete.
         self.on_delivery(flow, &Delivery { complete: false, ..*delivery }, links, now);
     }
 
@@ -158,7 +160,7 @@ impl Measurements {
         self.requests.on_request(self.part.flows.number(flow), now, amount);
     }
 
-    /// A request was complete; `alone` is the time that it would take alone.
+    /// Notes that a request was completed. `alone` is the time that it would take alone.
     pub(crate) fn on_request_end(
         &mut self,
         flow: u32,
@@ -170,7 +172,7 @@ impl Measurements {
         self.requests.on_end(self.part.flows.number(flow), came, amount, took, alone);
     }
 
-    /// A node dropped a packet; `channel` is that of its face.
+    /// Notes that a node dropped a packet. `channel` is the channel of its face.
     pub(crate) fn on_drop(&mut self, node: u32, packet: &Packet, channel: Option<u32>, reason: DropReason) {
         self.nodes.on_drop(node as usize, packet.is_data(), reason);
         let dropped = &mut self.drops[reason as usize];
@@ -200,8 +202,8 @@ impl Measurements {
         self.links.set_rate(channel as usize, rate);
     }
 
-    /// The scenario's flow that a Data belongs to; the first one, where several consumers share a prefix. Names of requests have an object
-    /// between prefix and segment.
+    /// The scenario's flow of a Data; the first one if several consumers share a prefix. Names of requests
+    /// have an object between prefix and segment.
     fn flow_of(&self, data: &Packet) -> Option<u32> {
         let flow_of = |behind: usize| {
             let hash = data.name.hash_of(data.name.len().checked_sub(behind)?);
@@ -212,12 +214,12 @@ impl Measurements {
 
     // ---- Time
 
-    /// When [`Measurements::step`] is to be called.
+    /// When to call [`Measurements::step`].
     pub(crate) fn next_step(&self) -> Time {
         self.flows.next_step()
     }
 
-    /// The end of a step, or an end of an interval.
+    /// Handles the end of a step or of an interval.
     pub(crate) fn step(
         &mut self,
         apps: &[FlowApp],
@@ -235,7 +237,7 @@ impl Measurements {
                     most_pending: forwarder.take_most_pending() as u64,
                 }
             } else {
-                // A node that has failed has nothing.
+                // A failed node has nothing.
                 NodeState { cache: *cache_before, ..NodeState::default() }
             };
             self.nodes.set_state(index, state);
@@ -252,7 +254,7 @@ impl Measurements {
             self.flows.set_counters(index, sum);
         }
         if self.flows.wants_control() {
-            // A source of requests has no window: its consumers have.
+            // A source of requests has no window, but its consumers have.
             let is_source = |flow: usize| sources.get(flow).is_some_and(Option::is_some);
             let flows = apps[..self.flows.flows()].iter().enumerate();
             for (index, app) in flows.filter(|(flow, _)| !is_source(*flow)) {
@@ -267,7 +269,7 @@ impl Measurements {
         }
     }
 
-    /// The end of the run: what would have happened at `until`.
+    /// Ends the run. Events at `until` are not included.
     pub(crate) fn finish(
         &mut self,
         until: Time,
@@ -283,7 +285,7 @@ impl Measurements {
         self.step(apps, sources, nodes);
     }
 
-    /// The report, after [`Measurements::finish`].
+    /// Makes the report, after [`Measurements::finish`].
     pub(crate) fn report(self, experiment: &Experiment, events: u64) -> Report {
         let Measurements { flows, links, nodes, observers, requests, drops, packet_hops, .. } = self;
         experiment.report(Measured {

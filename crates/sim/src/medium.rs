@@ -1,4 +1,4 @@
-//! Shared media in a world: their offered frames, and the results.
+//! Shared media of a world: their offered frames, and the results.
 
 use weir_core::ids::FaceId;
 use weir_core::node::{Change, Input};
@@ -9,15 +9,15 @@ use weir_medium::{Medium, MediumAction};
 
 use crate::world::{Channel, FIRST_CHANNEL_EVENT, World};
 
-/// A shared medium with its directions, from a station to another, as channels: for the packets that were received.
+/// A shared medium. Each direction from one station to another is a channel for the received packets.
 pub(crate) struct SharedMedium {
     pub(crate) medium: Medium,
-    /// The channel of its first direction; those of the others follow.
+    /// The channel of its first direction. The others follow.
     pub(crate) first_channel: u32,
 }
 
 impl World {
-    /// A node has a packet for a station of a medium.
+    /// Offers a node's packet to a station of a medium.
     pub(crate) fn offer(&mut self, node: u32, face: FaceId, packet: PacketId, medium: u32, direction: u32) {
         let SharedMedium { medium: state, first_channel } = &mut self.media[medium as usize];
         if !self.channels[(*first_channel + direction) as usize].up {
@@ -58,7 +58,7 @@ impl World {
                     return self.drop_packet(node, face, packet, DropReason::FaceDown);
                 }
                 self.channels[channel as usize].in_flight.push_back((at, packet));
-                // One frame at a time is received, and has arrived before the next begins.
+                // One frame at a time is received. It has arrived before the next one starts.
                 self.events.set(FIRST_CHANNEL_EVENT + channel, at);
             }
             MediumAction::Release { link, lost } => {
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// What a packet waited for on a medium was its turn too.
+    /// Handles a packet that was sent on a medium. Its waiting time includes the wait for its turn.
     fn sent_on_medium(&mut self, channel: u32, packet: PacketId) {
         if self.trace.is_some() {
             let (node, face) = self.channels[channel as usize].from;

@@ -1,14 +1,15 @@
 //! One run on several threads.
 //!
-//! The network is cut into parts ([`crate::partition`]), each of which is a world of its own: with its nodes, its flows, a pool
-//! of packets, events and measurements. Parts act on each other by packets on links alone, and a packet needs at least the
-//! delay of its link. So each part may do all events of a **window** of the least delay between parts before it hears of the
-//! others (K. M. Chandy and J. Misra, Distributed Simulation, 1979; windows as in D. Nicol, The Cost of Conservative
-//! Synchronization in Parallel Discrete Event Simulations, 1993). Then the parts meet and exchange what has crossed.
+//! The network is cut into parts ([`crate::partition`]). Each part is a world of its own, with nodes, flows,
+//! a packet pool, events and measurements. Parts affect each other only by packets on links, and a packet
+//! takes at least the delay of its link. So each part may handle all events of a **window**, as long as the
+//! smallest delay between parts, before it exchanges packets with the others (K. M. Chandy and J. Misra,
+//! Distributed Simulation, 1979; windows as in D. Nicol, The Cost of Conservative Synchronization in Parallel
+//! Discrete Event Simulations, 1993). Then the parts meet and exchange the packets that have crossed.
 //!
-//! The sender of a link between parts does all up to the arrival, which it computes with the link's random stream; the receiver
-//! takes it from there. The events of a part are in the order in which they are in the whole. So the results are the same to
-//! the bit, whatever the number of threads.
+//! The sending part of a link between parts handles everything up to the arrival time, which it computes with
+//! the link's random stream. The receiving part handles the rest. The events of a part have the same order as
+//! in the whole network. So the results are the same to the bit for any number of threads.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -30,11 +31,11 @@ use crate::partition::{self, Cut, parts_of_link};
 use crate::requests::FlowSchemes;
 use crate::world::{Channel, FIRST_CHANNEL_EVENT, FaceKind, Outcome, Parts, RunError, World};
 
-/// What leaves a part.
+/// Packets and losses that leave a part.
 #[derive(Default)]
 pub(crate) struct Outbox {
     exits: Vec<Exit>,
-    /// For each part, until the parts meet.
+    /// One parcel for each part, until the parts meet.
     parcels: Vec<Parcel>,
     /// The part of each flow of the scenario.
     home: Arc<[u32]>,
@@ -44,14 +45,14 @@ pub(crate) struct Outbox {
 #[derive(Clone, Copy)]
 struct Exit {
     part: u32,
-    /// Its place there.
+    /// Its index there.
     channel: u32,
 }
 
-/// What goes from one part to another when they meet.
+/// The contents that go from one part to another when they meet.
 #[derive(Default)]
 struct Parcel {
-    /// Packets with their arrivals, and the channels by which they come.
+    /// Packets with their arrival times, and the channels by which they come.
     packets: Vec<(Time, u32, Packet)>,
     /// The scenario's flows that have lost a packet.
     lost: Vec<u32>,
@@ -61,13 +62,13 @@ struct Parcel {
 pub struct Worlds {
     parts: Vec<World>,
     lookahead: Span,
-    /// The times of changes that two parts make, and the whole would once.
+    /// The times of changes that two parts make, and that the whole would make once.
     twice: Vec<Time>,
     reason: Option<&'static str>,
 }
 
 impl World {
-    /// Has it run on so many threads, on fewer if the network has fewer parts, or on one if it cannot be divided
+    /// Runs on this many threads, on fewer if the network has fewer parts, or on one if it cannot be divided
     /// ([`Worlds::reason`]). The results are the same.
     pub fn on_threads(self, threads: usize) -> Worlds {
         let alone =
@@ -82,23 +83,23 @@ impl World {
             Some(cut) => self.divided(&cut),
             None => alone(
                 self,
-                Some("no link can be cut: each has no delay, fails, or shares its time with others"),
+                Some("no link can be cut: each link has no delay, fails, or shares its time with others"),
             ),
         }
     }
 
-    /// Why one thread must do it.
+    /// The reason why the run needs a single thread, if there is one.
     fn cannot_be_divided(&self) -> Option<&'static str> {
         let is_of_all = |change: &Change| {
             matches!(change, Change::NodeUp(..) | Change::Produce(_) | Change::Learn(_) | Change::Reroute)
         };
         match () {
-            () if self.event_count > 0 => Some("it has begun"),
-            () if self.trace.is_some() => Some("a trace is in the order of all events"),
-            () if self.wire_check.is_some() => Some("the check of the codec stops at the first packet"),
-            () if self.experiment.scheme().is_own() => Some("its scheme is not one of the list"),
+            () if self.event_count > 0 => Some("the run has already started"),
+            () if self.trace.is_some() => Some("a trace needs the order of all events"),
+            () if self.wire_check.is_some() => Some("the wire check stops at the first wrong packet"),
+            () if self.experiment.scheme().is_own() => Some("its scheme is not a built-in one"),
             () if self.script.iter().any(|(_, change)| is_of_all(change)) => {
-                Some("nodes fail, producers move or next hops change, which concerns the whole network")
+                Some("nodes fail, producers move or next hops change, which affects the whole network")
             }
             () => None,
         }
@@ -139,7 +140,7 @@ impl World {
                 flows: Vec::new(),
                 sources: Vec::new(),
                 schemes: FlowSchemes::new(of_run, &experiment, some.map(FlowId)),
-                // Only what is never divided asks for them.
+                // Only undivided networks use this.
                 produced: Vec::new(),
                 measure: Measurements::new(&experiment, Arc::clone(part))
                     .expect("the whole has been measured"),
@@ -149,8 +150,9 @@ impl World {
         let part_of = |node: u32| cut.part_of[node as usize] as usize;
         let node_at =
             |node: u32| parts[part_of(node)].nodes.place(node).expect("a node is in its part") as u32;
-        let flow_at =
-            |flow: u32| parts[home[flow as usize] as usize].flows.place(flow).expect("likewise") as u32;
+        let flow_at = |flow: u32| {
+            parts[home[flow as usize] as usize].flows.place(flow).expect("a flow is in its part") as u32
+        };
         let channel_at = |part: usize, channel: u32| {
             let link = parts[part].links.place(channel / 2).expect("the parts of both ends have a link");
             2 * link as u32 + channel % 2
@@ -236,7 +238,7 @@ impl World {
         Worlds { parts, lookahead: cut.lookahead, twice, reason: None }
     }
 
-    /// What each part has.
+    /// The nodes, links and flows of each part.
     fn parts(&self, cut: &Cut) -> Vec<Arc<Part>> {
         let of = |part: u32| {
             let is_own = |node: u32| cut.part_of[node as usize] == part;
@@ -253,7 +255,7 @@ impl World {
         (0..cut.parts as u32).map(of).collect()
     }
 
-    /// What each part does of the script; `twice`: when two parts do the same.
+    /// The script of each part; `twice` gets the times at which two parts do the same.
     fn scripts(
         &self,
         cut: &Cut,
@@ -312,7 +314,7 @@ impl World {
         scripts
     }
 
-    /// A node sends by a channel to another part. Such a channel never fails.
+    /// Sends a node's packet by a channel to another part. Such a channel never fails.
     pub(crate) fn transmit_away(
         &mut self,
         node: u32,
@@ -333,13 +335,13 @@ impl World {
         }
     }
 
-    /// When it, or a part that gets something of it, has its next event.
+    /// When it, or a part that gets something from it, has its next event.
     fn next_of_own(&self) -> Time {
         let sent = self.outbox.parcels.iter().flat_map(|parcel| &parcel.packets);
         sent.fold(self.events.next(), |first, (arrival, ..)| first.min(*arrival))
     }
 
-    /// Hands over what leaves, each parcel in exchange for an empty one.
+    /// Hands over the outgoing parcels, each in exchange for an empty one.
     fn send_parcels(&mut self, boxes: &[Mutex<Parcel>]) {
         for flow in self.measure.lost_elsewhere.drain(..) {
             self.outbox.parcels[self.outbox.home[flow as usize] as usize].lost.push(flow);
@@ -349,7 +351,7 @@ impl World {
         }
     }
 
-    /// Takes what has come from another part.
+    /// Takes the parcel that has come from another part.
     fn take_parcel(&mut self, parcel: &mut Parcel) {
         for (arrival, channel, packet) in parcel.packets.drain(..) {
             let packet = self.pool.put_in(packet);
@@ -361,10 +363,10 @@ impl World {
     }
 }
 
-/// In place of a node that is in another part.
+/// Stands for a node that is in another part.
 const ELSEWHERE: u32 = u32::MAX;
 
-/// A channel from another part: packets come with their arrivals.
+/// Makes a channel from another part. Packets come with their arrival times.
 fn arriving(channel: &Channel) -> Channel {
     let random = || Random::named(0, "");
     let mut way = Way::new(channel.way.delay(), 0.0, random());
@@ -378,11 +380,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Exchange {
-    /// When something is next in each part, in turns: a part that is ahead does not write what another still reads.
+    /// Time of the next event of each part, in two alternating sets: a part that is ahead does not write a
+    /// set that another still reads.
     next: [Vec<AtomicU64>; 2],
-    /// What goes from each part to each, likewise.
+    /// The parcels from each part to each, in two alternating sets.
     boxes: [Vec<Vec<Mutex<Parcel>>>; 2],
     meeting: Meeting,
 }
@@ -411,7 +414,7 @@ impl Exchange {
             if start >= end {
                 return Ok(());
             }
-            // Before a step of measurement, losses must have come to their flows. The step is a window of its own.
+            // Losses must reach their flows before a measurement step, so the step is a window of its own.
             let step = part.measure.next_step();
             let stop = if start < step { step.min(start + lookahead) } else { start + Span::from_nanos(1) };
             part.run_until(stop.min(end), &mut |_| ())?;
@@ -428,10 +431,10 @@ impl Exchange {
     }
 }
 
-/// Where threads wait for each other.
+/// A barrier at which threads wait for each other.
 struct Meeting {
     all: usize,
-    /// How many have met, as often.
+    /// Number of completed meetings.
     round: AtomicUsize,
     state: Mutex<Waiting>,
     wake: Condvar,
@@ -439,11 +442,11 @@ struct Meeting {
 
 struct Waiting {
     here: usize,
-    /// One does not come any more, so nobody waits.
+    /// `true` if a thread will not come any more, so no thread waits.
     is_over: bool,
 }
 
-/// How often a thread looks before it sleeps: some microseconds, about what it takes to wake up.
+/// How often a thread polls before it sleeps: some microseconds, about the time to wake up.
 const LOOKS: usize = 2_000;
 
 impl Meeting {
@@ -452,7 +455,7 @@ impl Meeting {
         Meeting { all, round: AtomicUsize::new(0), state, wake: Condvar::new() }
     }
 
-    /// Waits for all others; whether they come.
+    /// Waits for all others. Returns whether they come.
     fn meet(&self) -> bool {
         let mut state = lock(&self.state);
         let round = self.round.load(Ordering::Acquire);
@@ -478,7 +481,8 @@ impl Meeting {
     }
 }
 
-/// Lets the others go when a thread ends: at the end they all do, and before it none may wait for one that has panicked.
+/// Releases the others when a thread ends. At the end of a run all end. Before that, none may wait for one
+/// that has panicked.
 struct Guard<'m>(&'m Meeting);
 
 impl Drop for Guard<'_> {
@@ -489,17 +493,17 @@ impl Drop for Guard<'_> {
 }
 
 impl Worlds {
-    /// How many threads it takes.
+    /// Number of threads in use.
     pub fn threads(&self) -> usize {
         self.parts.len()
     }
 
-    /// Why one thread does it where several were wanted.
+    /// The reason why one thread runs although several were requested.
     pub fn reason(&self) -> Option<&'static str> {
         self.reason
     }
 
-    /// Runs what happens before `end`.
+    /// Runs the events before `end`.
     ///
     /// # Errors
     /// As [`World::run`].
@@ -532,15 +536,15 @@ impl Worlds {
         self.parts.iter().map(World::packet_hops).sum()
     }
 
-    /// Ends the trace, before [`Worlds::finish`].
+    /// Ends the trace. Call it before [`Worlds::finish`].
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if the trace cannot be written.
     pub fn end_trace(&mut self) -> Result<(), RunError> {
         self.parts.iter_mut().try_for_each(World::end_trace)
     }
 
-    /// Ends the run and makes up the accounts.
+    /// Ends the run and completes the accounts.
     pub fn finish(mut self) -> Outcome {
         if self.parts.len() == 1
             && let Some(one) = self.parts.pop()
@@ -562,7 +566,7 @@ impl Worlds {
 }
 
 impl World {
-    /// What it has measured, and by which channels it sends.
+    /// The channels by which it sends, and its measurements.
     fn finished(mut self) -> (Vec<bool>, Measurements) {
         self.measure.finish(self.until, &self.flows, &self.sources, &mut self.nodes);
         (self.channels.iter().map(|channel| channel.from.0 != ELSEWHERE).collect(), self.measure)

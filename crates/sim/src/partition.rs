@@ -1,10 +1,11 @@
 //! Cuts a network into parts for threads.
 //!
-//! Parts meet each time that the least delay of a link between them is over. So the cut is made at long delays: what shorter
-//! ones connect stays together in a clump, the longest such delay being taken with which clumps are small. Clumps are then
-//! gathered as in G. Karypis and V. Kumar, A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs (1998),
-//! section 3: a part grows from a clump at the edge by the neighbour with the most traffic to it (greedy graph growing), and
-//! clumps at the borders change sides as long as less is cut. Traffic is estimated from the paths of the flows.
+//! Parts meet each time that the smallest delay of a link between them is over. So the cut is made at long
+//! delays. Nodes that are connected by shorter delays stay together in a clump; the limit is the longest
+//! delay with which clumps are small. Clumps are then gathered as in G. Karypis and V. Kumar, A Fast and High
+//! Quality Multilevel Scheme for Partitioning Irregular Graphs (1998), section 3. A part grows from a clump
+//! at the edge by the neighbour with the most traffic to it (greedy graph growing). Clumps at the borders
+//! change sides as long as this reduces the cut traffic. Traffic is estimated from the paths of the flows.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,35 +15,35 @@ use weir_experiment::{Change, name_of};
 
 use crate::world::{FaceKind, World, channels_of};
 
-/// How a network is cut.
+/// A division of a network.
 #[derive(Debug)]
 pub(crate) struct Cut {
     /// The part of each node; none is empty.
     pub(crate) part_of: Vec<u32>,
     pub(crate) parts: usize,
-    /// The least delay of a link between parts, during all of the run.
+    /// The smallest delay of a link between parts during the whole run.
     pub(crate) lookahead: Span,
 }
 
-/// A link, as the cut sees it.
+/// A link, with the properties that the cut needs.
 struct Edge {
     ends: [u32; 2],
-    /// Its least delay in the run; zero if it cannot be cut.
+    /// Its smallest delay in the run; zero if it cannot be cut.
     delay: Span,
-    /// Flows that use it.
+    /// Number of flows that use it.
     flows: u64,
 }
 
-/// A clump may have one of so many parts of what a thread has to do.
+/// A clump may have at most this fraction (one in so many) of a thread's work.
 const FINENESS: u64 = 8;
-/// A part may have so much more than its share, percent.
+/// Permitted excess of a part over its share, percent.
 const UNEVEN: u64 = 3;
-/// Given routes may lead in a circle.
+/// Given routes may form a loop.
 const MOST_HOPS: usize = 255;
-/// How often the borders are looked at.
+/// Number of passes over the borders.
 const PASSES: usize = 16;
 
-/// Cuts a network into as many parts, or fewer if it is too small; `None` if it cannot be cut.
+/// Cuts a network into `parts` parts, or fewer if it is too small; `None` if it cannot be cut.
 pub(crate) fn cut(world: &World, parts: usize) -> Option<Cut> {
     let mut edges = edges(world);
     let weights = estimate(world, &mut edges);
@@ -53,13 +54,13 @@ pub(crate) fn cut(world: &World, parts: usize) -> Option<Cut> {
     graph.refine(&mut side, parts);
     let part_of: Vec<u32> = clumps.iter().map(|clump| side[*clump as usize]).collect();
     let is_cut = |edge: &&Edge| part_of[edge.ends[0] as usize] != part_of[edge.ends[1] as usize];
-    // Parts without any link between them never meet but for the steps of measurement.
+    // Parts without any link between them meet only for measurement steps.
     let lookahead = edges.iter().filter(is_cut).map(|edge| edge.delay).min();
     let lookahead = lookahead.unwrap_or(Span::from_secs(1));
     (parts > 1).then_some(Cut { part_of, parts, lookahead })
 }
 
-/// The links of a world: those that cannot be cut have no delay.
+/// The links of a world. Links that cannot be cut have delay zero.
 fn edges(world: &World) -> Vec<Edge> {
     let channels = world.channels.chunks_exact(2);
     let mut edges: Vec<Edge> = channels
@@ -78,7 +79,7 @@ fn edges(world: &World) -> Vec<Edge> {
                 let edge = &mut edges[link.index()];
                 edge.delay = delays.iter().fold(edge.delay, |least, delay| least.min(*delay));
             }
-            // What is on its way is the receiver's, and its loss the sender's.
+            // Packets under way belong to the receiver, but their loss belongs to the sender.
             Change::Up(link, _) => edges[link.index()].delay = Span::ZERO,
             _ => {}
         }
@@ -86,7 +87,8 @@ fn edges(world: &World) -> Vec<Edge> {
     edges
 }
 
-/// What is to be done at each node, from the paths of flows by the first next hops; notes the flows of each link.
+/// Estimates the work at each node from the paths of flows by the first next hops, and notes the flows of
+/// each link.
 fn estimate(world: &World, edges: &mut [Edge]) -> Vec<u64> {
     let mut weights = vec![1; world.nodes.len()];
     let scenario = world.experiment.scenario();
@@ -114,7 +116,7 @@ fn estimate(world: &World, edges: &mut [Edge]) -> Vec<u64> {
     weights
 }
 
-/// The clump of each node, numbered by their first nodes.
+/// The clump of each node. Clumps are numbered by their first nodes.
 fn clumps(weights: &[u64], edges: &[Edge], parts: u64) -> Vec<u32> {
     let most = weights.iter().sum::<u64>() / (parts * FINENESS);
     let mut delays: Vec<Span> = edges.iter().map(|edge| edge.delay).filter(|d| *d > Span::ZERO).collect();
@@ -178,7 +180,7 @@ impl Sets {
 /// Clumps and the traffic between them.
 struct Graph {
     weights: Vec<u64>,
-    /// The neighbours of each with the flows between them.
+    /// The neighbours of each clump, with the flows between them.
     neighbours: Vec<Vec<(u32, i64)>>,
 }
 
@@ -201,7 +203,7 @@ impl Graph {
         graph
     }
 
-    /// The part of each clump: one part grows after the other, and the last has what is left.
+    /// The part of each clump. The parts grow one after the other, and the last one gets the rest.
     fn grow(&self, parts: usize) -> Vec<u32> {
         let last = parts.saturating_sub(1) as u32;
         let mut side = vec![last; self.weights.len()];
@@ -214,7 +216,7 @@ impl Graph {
             while clumps > others && own < share {
                 let nearest = loop {
                     match near.pop() {
-                        // It has joined, or has come nearer since and is there again.
+                        // It has joined, or has come nearer since then and is in the queue again.
                         Some((gain, Reverse(clump)))
                             if side[clump as usize] != last || gain != gains[clump as usize] => {}
                         nearest => break nearest.map(|(_, Reverse(clump))| clump),
@@ -223,14 +225,14 @@ impl Graph {
                 let clump = match nearest {
                     Some(clump) => clump,
                     None if own == 0 => self.at_the_edge(last, &side),
-                    // What it began with has no more neighbours.
+                    // The start clump has no more neighbours.
                     None => {
                         first_left += side[first_left..].iter().take_while(|part| **part != last).count();
                         first_left as u32
                     }
                 };
                 let weight = self.weights[clump as usize];
-                // What is nearer to the share: with it, or without it.
+                // Choose what is nearer to the share: with it, or without it.
                 if own > 0 && own + weight / 2 > share {
                     break;
                 }
@@ -247,7 +249,8 @@ impl Graph {
         side
     }
 
-    /// How much less is cut when a clump leaves the rest for a part that it is not near to: less than nothing.
+    /// By how much the cut shrinks when a clump leaves the rest for a part that is not its neighbour; this is
+    /// negative.
     fn losses(&self, rest: u32, side: &[u32]) -> Vec<i64> {
         let loss = |near: &Vec<(u32, i64)>| {
             let in_rest = near.iter().filter(|(other, _)| side[*other as usize] == rest);
@@ -256,7 +259,7 @@ impl Graph {
         self.neighbours.iter().map(loss).collect()
     }
 
-    /// A clump of the rest at its edge: the last that a search reaches.
+    /// A clump of the rest at its edge: the last one that a search reaches.
     fn at_the_edge(&self, rest: u32, side: &[u32]) -> u32 {
         let mut last = side.iter().position(|part| *part == rest).unwrap_or(0) as u32;
         for _ in 0..2 {
@@ -276,7 +279,7 @@ impl Graph {
         last
     }
 
-    /// Clumps change sides while less is cut, and no part gets too much.
+    /// Moves clumps to other parts while this reduces the cut and no part gets too much.
     fn refine(&self, side: &mut [u32], parts: usize) {
         let (mut weights, mut clumps) = (vec![0; parts], vec![0_usize; parts]);
         for (clump, part) in side.iter().enumerate() {
@@ -303,7 +306,7 @@ impl Graph {
                     match gain(*part) {
                         _ if *part == own || towards[*part] == 0 => false,
                         gain if gain > 0 => after <= most,
-                        // Evener: always if there is too much here, and else if it costs nothing.
+                        // Balance: always if there is too much here, otherwise only if it costs nothing.
                         gain => after < weights[own] && (gain == 0 || weights[own] > most),
                     }
                 };

@@ -1,7 +1,7 @@
-//! Requests of random traffic: consumers that come, fetch one object and go.
+//! Requests of random traffic: consumers that come, fetch one object and leave.
 //!
-//! A consumer of a request has a face of its own, as an application has. The face serves the next request after this one has
-//! ended. So memory follows the requests that are live at a time, and not all that come.
+//! A consumer of a request has a face of its own, like an application. The face serves the next request after
+//! this one has ended. So memory grows with the number of live requests, not with the total number.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -25,9 +25,9 @@ pub(crate) struct RequestSource {
     idle: Vec<u32>,
     /// All its consumers, in the order in which they got their faces.
     apps: Vec<u32>,
-    /// What the consumers of ended requests have counted.
+    /// Counters of the consumers of ended requests.
     pub(crate) ended: ConsumerCounters,
-    /// What the application asks for, if an event has changed it.
+    /// How much the application requests, if an event has changed it.
     source: Option<Source>,
     number: u64,
 }
@@ -55,7 +55,7 @@ impl RequestSource {
     }
 }
 
-/// The request that a consumer is for.
+/// The request that a consumer serves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LiveRequest {
     came: Time,
@@ -87,7 +87,7 @@ impl FlowSchemes {
 }
 
 impl World {
-    /// Whether a flow is a source of requests.
+    /// Returns whether a flow is a source of requests.
     #[inline]
     pub(crate) fn is_source(&self, flow: u32) -> bool {
         self.sources.get(flow as usize).is_some_and(Option::is_some)
@@ -102,7 +102,7 @@ impl World {
         self.events.set(self.flows[flow as usize].event, at);
     }
 
-    /// The next request of a source is due.
+    /// Starts the next request of a source.
     pub(crate) fn request_comes(&mut self, flow: u32) {
         let source = self.source(flow);
         let Some(Arrival { at, object, amount }) = source.stream.next() else { return };
@@ -136,7 +136,7 @@ impl World {
         let at = &mut self.nodes[node as usize];
         let face = FaceId(at.faces.len() as u32);
         at.faces.push(FaceKind::Consumer(app));
-        // A node that has failed gets all its faces when it starts again.
+        // A failed node gets all its faces when it starts again.
         if at.up {
             let added = add_application(&mut at.forwarder, self.now);
             debug_assert_eq!(face, added, "faces follow each other, since none is removed");
@@ -150,7 +150,7 @@ impl World {
         }
         let event = self.events.push();
         let id = FlowId(self.part.flows.number(flow));
-        // A consumer that the request replaces at once.
+        // A placeholder, which the request replaces at once.
         let consumer = Consumer::new(
             self.experiment.consumer(id),
             self.schemes.flow_control(&self.experiment, id),
@@ -161,7 +161,7 @@ impl World {
         app
     }
 
-    /// The last Data of a request has come.
+    /// Handles the last Data of a request.
     pub(crate) fn request_ends(&mut self, app: u32, request: LiveRequest) {
         let FlowApp { consumer, flow, .. } = &self.flows[app as usize];
         let (counters, flow) = (*consumer.counters(), *flow);
@@ -175,7 +175,7 @@ impl World {
         self.events.set(self.flows[app as usize].event, Time::NEVER);
     }
 
-    /// A source stops: what its consumers wait for may still come.
+    /// Stops a source. Data that its consumers wait for may still come.
     pub(crate) fn stop_requests(&mut self, flow: u32) {
         self.events.set(self.flows[flow as usize].event, Time::NEVER);
         for at in 0..self.source(flow).apps.len() {
@@ -185,7 +185,7 @@ impl World {
         }
     }
 
-    /// The application of a source asks for something else, for its live requests and those that come.
+    /// Changes how much the application of a source requests, for its live requests and later ones.
     pub(crate) fn set_request_source(&mut self, flow: u32, source: Source) {
         self.source(flow).source = Some(source);
         for at in 0..self.source(flow).apps.len() {

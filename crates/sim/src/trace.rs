@@ -1,4 +1,4 @@
-//! Tells a trace what happens to packets. Nothing here runs without one.
+//! Writes events of packets to a trace. Nothing here runs without a trace.
 
 use weir_core::ids::FaceId;
 use weir_core::node::Input;
@@ -8,7 +8,7 @@ use weir_measure::{TraceEvent, TraceWhat};
 use crate::world::{FaceKind, World};
 
 impl World {
-    /// Something happens to a packet at a face of a node.
+    /// Traces an event of a packet at a face of a node.
     #[inline]
     pub(crate) fn trace(&mut self, node: u32, face: FaceId, what: TraceWhat, packet: PacketId) {
         if self.trace.is_some() {
@@ -23,7 +23,7 @@ impl World {
         trace.on_event(&TraceEvent { at: self.now, node, neighbour, what, packet: &self.pool[packet] });
     }
 
-    /// The node at the other end of a face; `None` of an application.
+    /// The node at the other end of a face; `None` for an application.
     fn neighbour(&self, node: u32, face: FaceId) -> Option<u32> {
         let channel = match self.nodes[node as usize].faces[face.0 as usize] {
             FaceKind::Channel(channel) | FaceKind::Away { channel, .. } => channel,
@@ -34,7 +34,7 @@ impl World {
         Some(self.channels[channel as usize].to.0)
     }
 
-    /// An input, with what becomes of an Interest that is not forwarded.
+    /// Handles an input and traces the fate of an Interest that is not forwarded.
     #[cold]
     pub(crate) fn traced_input(&mut self, node: u32, input: Input<'_>) {
         let interest = match input {
@@ -68,7 +68,7 @@ impl World {
         }
     }
 
-    /// A consumer has taken Interests for lost, if it had fewer timeouts before.
+    /// Traces the Interests that a consumer has declared lost; `before` is its earlier number of timeouts.
     #[cold]
     pub(crate) fn trace_timeouts(&mut self, index: u32, before: u64) {
         let flow = &self.flows[index as usize];

@@ -30,25 +30,25 @@ use crate::parallel::Outbox;
 use crate::part::Part;
 use crate::requests::{FlowSchemes, LiveRequest, RequestSource};
 
-/// One direction of a link. What each packet needs comes first.
+/// One direction of a link. The fields that each packet needs come first.
 #[repr(C, align(64))]
 pub(crate) struct Channel {
     /// The packets in flight, oldest first.
     pub(crate) in_flight: VecDeque<(Time, PacketId)>,
-    /// The node that receives, and its face.
+    /// The receiving node and its face.
     pub(crate) to: (u32, FaceId),
     pub(crate) up: bool,
     pub(crate) way: Way,
-    /// The node that sends, and its face.
+    /// The sending node and its face.
     pub(crate) from: (u32, FaceId),
     /// The medium that it is on, and its direction there.
     pub(crate) medium: Option<(u32, u32)>,
-    /// What the file or an event says; on a medium, that of its frames.
+    /// The rate in the file or of the last event; on a medium, the rate of its frames.
     pub(crate) rate: Rate,
 }
 
 impl Channel {
-    /// A packet is on its way; whether it is the next to arrive.
+    /// Adds a packet in flight. Returns whether it is the next to arrive.
     #[inline]
     pub(crate) fn put_in_flight(&mut self, packet: PacketId, arrival: Time) -> bool {
         if self.way.reorders() {
@@ -59,7 +59,7 @@ impl Channel {
         is_first
     }
 
-    /// It may arrive before others that left earlier.
+    /// Adds a packet that may arrive before others that left earlier.
     #[cold]
     fn put_in_order(&mut self, packet: PacketId, arrival: Time) -> bool {
         let place = self.in_flight.partition_point(|(at, _)| *at <= arrival);
@@ -93,42 +93,42 @@ pub(crate) enum FaceKind {
 #[repr(C)]
 pub(crate) struct SimNode {
     pub(crate) faces: Vec<FaceKind>,
-    /// When its event is.
+    /// The time of its event.
     pub(crate) scheduled: Time,
-    /// When one of its flows had an event last, and which one.
+    /// When one of its flows last had an event, and which one.
     pub(crate) last_turn: (Time, u32),
-    /// Whether its strategy keeps to one next hop of a prefix.
+    /// `true` if its strategy keeps to one next hop of a prefix.
     pub(crate) keeps_to_one: bool,
-    /// Whether it works. The forwarder of a node that has failed is not used any more.
+    /// `true` if it works. The forwarder of a failed node is not used any more.
     pub(crate) up: bool,
-    /// What its stores did before it started last.
+    /// Counters of its stores before its last start.
     pub(crate) cache_before: CacheCounters,
-    /// How often it has started.
+    /// Number of its starts.
     pub(crate) starts: u32,
     /// The hit ratio of its simulated cache, 0 to 1.
     pub(crate) cache_ratio: f64,
     pub(crate) forwarder: Node,
 }
 
-/// A consumer and the face it is behind: that of a flow, or of a request.
+/// A consumer of a flow or of a request, and its face.
 pub(crate) struct FlowApp {
     pub(crate) consumer: Consumer,
     pub(crate) node: u32,
     pub(crate) face: FaceId,
-    /// Its event. Those of flows are in an order that the seed shuffles.
+    /// Its event. The events of flows have an order that the seed shuffles.
     pub(crate) event: u32,
     /// The scenario's flow.
     pub(crate) flow: u32,
-    /// The request that it is for.
+    /// The request that it serves.
     pub(crate) request: Option<LiveRequest>,
 }
 
-/// Reported now and then while a run goes on.
+/// A progress report during a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Simulated so far.
+    /// Simulated time so far.
     pub now: Time,
-    /// To be simulated.
+    /// End of the simulation.
     pub until: Time,
     /// Events so far.
     pub events: u64,
@@ -136,24 +136,23 @@ pub struct Progress {
     pub packet_hops: u64,
 }
 
-/// What a run is: the measurements, and the counts of the engine.
+/// The result of a run: the measurements, and the counts of the engine.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Everything measured, as the report wants it; its `wall_s` is zero, since no clock is read
-    /// here.
+    /// All measurements, for the report. Its `wall_s` is zero, because no clock is read here.
     pub report: weir_measure::Report,
-    /// Packets that were checked against the codec.
+    /// Number of packets that were checked against the codec.
     pub wire_checks: u64,
 }
 
-/// Why a run ended early.
+/// The reason why a run ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
-    /// A packet is not what the codec makes of it.
+    /// A packet differs from its encoded and decoded form.
     Wire {
         /// When it was put on a link.
         at: Time,
-        /// What is wrong.
+        /// The difference.
         error: WireError,
     },
     /// A trace cannot be written.
@@ -171,20 +170,21 @@ impl core::fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// The event of the script and the samples comes first, so that what happens at the end of a step
-/// belongs to the next.
+/// The event of the script and the samples comes first, so that events at the end of a step belong to the
+/// next step.
 const SCRIPT_EVENT: u32 = 0;
 pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 
-/// So many packets and what nodes know of them are in the processor's caches all the same. Assumed: 2 MiB of them.
+/// With fewer packets, they and the state of nodes for them are in the processor's caches anyway. Assumed:
+/// 2 MiB.
 const FEW_PACKETS: usize = 4096;
 
 /// A simulated network, or a part of one.
 pub struct World {
     pub(crate) experiment: Arc<Experiment>,
-    /// What it has of the scenario's network.
+    /// The part of the scenario's network that it simulates.
     pub(crate) part: Arc<Part>,
-    /// What leaves for other parts.
+    /// Packets and losses that leave for other parts.
     pub(crate) outbox: Outbox,
     pub(crate) now: Time,
     pub(crate) until: Time,
@@ -211,12 +211,13 @@ pub struct World {
     pub(crate) trace: Option<Box<dyn Trace>>,
     pub(crate) actions: Vec<Action>,
     pub(crate) ahead: Ahead,
-    /// Whether few nodes have many packets: what a link brings next is fetched, and not what the next events need.
+    /// `true` if few nodes have many packets. Then the packets that come next on a link are prefetched,
+    /// instead of the memory for the next events.
     pub(crate) looks_along: bool,
     pub(crate) medium_actions: Vec<MediumAction>,
 }
 
-/// Sends every packet through the codec.
+/// Encodes and decodes every packet.
 #[derive(Default)]
 pub(crate) struct WireCheck {
     buffer: Vec<u8>,
@@ -224,7 +225,7 @@ pub(crate) struct WireCheck {
     failed: Option<RunError>,
 }
 
-/// The parts that [`World::new`] puts together.
+/// The parts from which [`World::new`] makes a world.
 pub(crate) struct Parts {
     pub(crate) part: Arc<Part>,
     pub(crate) script: VecDeque<(Time, Change)>,
@@ -284,14 +285,14 @@ impl World {
         world
     }
 
-    /// Sends every packet through the codec from now on, and compares.
+    /// Encodes and decodes every packet from now on, and compares the result.
     #[must_use]
     pub fn checking_wire(mut self) -> World {
         self.wire_check = Some(WireCheck::default());
         self
     }
 
-    /// Tells what happens to each packet from now on.
+    /// Traces the events of each packet from now on.
     #[must_use]
     pub fn tracing(mut self, trace: Box<dyn Trace>) -> World {
         self.trace = Some(trace);
@@ -319,15 +320,15 @@ impl World {
         self.events.set(SCRIPT_EVENT, scripted.min(self.measure.next_step()));
     }
 
-    /// Runs to the end, or until something is wrong; `progress` is called at each sample.
+    /// Runs to the end, or until an error; `progress` is called at each sample.
     ///
     /// # Errors
-    /// A packet that fails the wire check, or a trace that cannot be written.
+    /// Returns an error if a packet fails the wire check or a trace cannot be written.
     pub fn run(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
         self.run_until(self.until, progress)
     }
 
-    /// Runs what happens before `end`.
+    /// Runs the events before `end`.
     ///
     /// # Errors
     /// As [`World::run`].
@@ -344,7 +345,7 @@ impl World {
             }
             debug_assert!(at >= self.now, "time goes forward: {at} after {}", self.now);
             self.now = at;
-            // The steps of measurement are no events of the network: what is measured does not change their number.
+            // Measurement steps are not events of the network: measuring does not change their number.
             self.event_count += u64::from(event != SCRIPT_EVENT);
             if !self.looks_along {
                 self.look_ahead();
@@ -372,7 +373,7 @@ impl World {
         self.failed()
     }
 
-    /// What went wrong with the codec or a trace.
+    /// Returns an error of the codec or of a trace.
     fn failed(&mut self) -> Result<(), RunError> {
         if let Some(failed) = self.wire_check.as_mut().and_then(|check| check.failed.take()) {
             return Err(failed);
@@ -383,10 +384,10 @@ impl World {
         }
     }
 
-    /// Ends the trace, before [`World::finish`].
+    /// Ends the trace. Call it before [`World::finish`].
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if the trace cannot be written.
     pub fn end_trace(&mut self) -> Result<(), RunError> {
         self.trace.take().map_or(Ok(()), |mut trace| trace.finish()).map_err(RunError::Trace)
     }
@@ -406,12 +407,12 @@ impl World {
         self.event_count
     }
 
-    /// Packets that exist now: queued, in flight, held or stored.
+    /// Number of packets that exist now: queued, in flight, held or stored.
     pub fn packets_in_use(&self) -> usize {
         self.pool.in_use()
     }
 
-    /// Ends the run and makes up the accounts.
+    /// Ends the run and completes the accounts.
     pub fn finish(mut self) -> Outcome {
         self.measure.finish(self.until, &self.flows, &self.sources, &mut self.nodes);
         let wire_checks = self.wire_check.map_or(0, |check| check.checked);
@@ -453,8 +454,8 @@ impl World {
         self.settle(node);
     }
 
-    /// The seed decides who is first among flows of one node at the same instant. Those of other nodes do not meet then:
-    /// a packet needs time to cross a link.
+    /// Notes that the seed decides the order of flows of one node that act at the same instant. Flows of
+    /// other nodes do not interact then, because a packet needs time to cross a link.
     fn note_turn(&mut self, node: u32, flow: u32) {
         let (last, other) = replace(&mut self.nodes[node as usize].last_turn, (self.now, flow));
         if last == self.now && other != flow {
@@ -545,7 +546,7 @@ impl World {
         if let Some(FaceKind::HalfDuplex { wire, direction }) = kind {
             self.set_wire_rate(wire, direction, rate);
         }
-        // An end may be in another part, which has the same change.
+        // An end may be in another part, which makes the same change.
         let is_up = |world: &World, node: u32| world.nodes.get(node as usize).is_some_and(|node| node.up);
         if is_up(self, node) {
             self.input(node, Input::Change(&node::Change::SetSendRate { face, rate: Some(rate) }));
@@ -606,7 +607,7 @@ impl World {
         self.nodes[node as usize].forwarder.handle(self.now, input, &mut self.pool, &mut self.actions);
     }
 
-    /// Does what a node asked for, including what its applications ask of it in turn.
+    /// Carries out the actions of a node, including those that its applications cause in turn.
     pub(crate) fn settle(&mut self, node: u32) {
         let mut done = 0;
         while let Some(&action) = self.actions.get(done) {
@@ -621,7 +622,7 @@ impl World {
         }
         self.actions.clear();
         let SimNode { forwarder, up, .. } = &self.nodes[node as usize];
-        // A node that has failed does nothing more.
+        // A failed node does nothing more.
         let deadline = if *up { forwarder.next_deadline().max(self.now) } else { Time::NEVER };
         let event = self.node_event(node);
         let scheduled = &mut self.nodes[node as usize].scheduled;
@@ -668,7 +669,7 @@ impl World {
         }
     }
 
-    /// A packet has left by a channel, unless it is lost.
+    /// Handles a packet that has left by a channel. It arrives unless it is lost.
     pub(crate) fn carry(&mut self, index: u32, packet: PacketId, until: Time) {
         let channel = &mut self.channels[index as usize];
         let (node, face) = channel.from;
@@ -742,7 +743,7 @@ impl World {
         self.schedule_flow(index);
     }
 
-    /// A timeout that shrank may have been over before now: then it is over now.
+    /// A shortened timeout may already have expired: then it expires now.
     #[inline]
     pub(crate) fn schedule_flow(&mut self, index: u32) {
         let flow = &self.flows[index as usize];

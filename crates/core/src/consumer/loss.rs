@@ -1,5 +1,5 @@
-//! Detection of lost Interests: by timeout, by answers to later Interests (early loss), by silence, and by the flow
-//! control.
+//! Detection of lost Interests: by timeout, by answers to later Interests (early loss), by silence, and by
+//! the flow control.
 
 use core::ops::Range;
 
@@ -9,14 +9,15 @@ use crate::random::Random;
 use crate::seam::{FlowDeadline, LossEvent};
 use crate::units::{Span, Time};
 
-/// After so many probes, or repetitions, the next one waits no longer than that one: RTO is over before.
+/// The wait before a probe or a repetition stops doubling after this many. RTO expires before that.
 pub(super) const MOST_DOUBLINGS: u32 = 16;
 
 impl Consumer {
     /// Declares timed-out Interests lost.
     pub fn handle_deadline(&mut self, now: Time) {
         while let Some((segment, sent)) = self.take_due(now) {
-            // What was sent before belongs to the same loss: it is not reprieved, and does not count twice.
+            // An Interest that was sent before the last backoff belongs to the same loss: it gets no reprieve
+            // and is not counted twice.
             if self.time_out(now, segment) && sent >= self.backed_off_at && !self.is_overtaken(sent) {
                 self.rtt.back_off();
                 self.backed_off_at = now;
@@ -32,20 +33,21 @@ impl Consumer {
         }
     }
 
-    /// A timer of the flow control's own is over.
+    /// Handles an expired timer of the flow control.
     fn own_deadline(&mut self, now: Time) {
         let mut ev = FlowDeadline { now, pending: self.segments.pending(), lost: 0..0 };
         self.control.on_deadline(&mut ev);
         self.counters.timeouts += self.give_up(ev.lost);
     }
 
-    /// The flow control takes these segments for lost. Says how many of them were pending.
+    /// Declares the segments lost that the flow control regards as lost. Returns how many of them were
+    /// pending.
     pub(super) fn give_up(&mut self, lost: Range<u64>) -> u64 {
         let known = lost.start.max(self.segments.base())..lost.end.min(self.segments.next());
         known.map(|segment| u64::from(self.segments.lose(segment).is_some())).sum()
     }
 
-    /// The first sending that has timed out.
+    /// Takes the first sending that has timed out.
     fn take_due(&mut self, now: Time) -> Option<(u64, Time)> {
         let is_due = |sending: &&(u64, Time)| self.timeout_of(Some(*sending)) <= now;
         if self.sendings.front().filter(is_due).is_some() {
@@ -55,7 +57,7 @@ impl Consumer {
         self.repeats.pop_front()
     }
 
-    /// Gives up a segment; whether it was pending.
+    /// Declares a segment lost. Returns whether it was pending.
     fn time_out(&mut self, now: Time, segment: u64) -> bool {
         let Some(tag) = self.segments.lose(segment) else { return false };
         self.counters.timeouts += 1;
@@ -63,8 +65,9 @@ impl Consumer {
         true
     }
 
-    /// When a probe is due: nothing came since the last Data or Interest for a while, which is twice as long after each
-    /// probe, and nothing may leave before something comes. After a timeout RTO does it, as in RFC 8985.
+    /// When a probe is due: no Data has come for a while since the last Data or Interest, and nothing may
+    /// leave before something comes. The wait doubles with each probe. After a timeout, RTO takes over, as in
+    /// RFC 8985.
     pub(super) fn probe_at(&self) -> Time {
         let may_be = self.config.early_loss
             && self.active
@@ -78,7 +81,7 @@ impl Consumer {
         (quiet_since + silence).max(self.paused_until)
     }
 
-    /// Has an Interest leave: of a lost segment, or of a new one, or, if there is neither, of the oldest missing one.
+    /// Sends one Interest: for a lost segment, else for a new one, else for the oldest missing one.
     fn probe(&mut self, now: Time) {
         if !self.has_work() {
             self.time_out(now, self.segments.base());
@@ -88,7 +91,7 @@ impl Consumer {
         self.is_probing = self.has_work();
     }
 
-    /// Drops sendings from the front that were answered, lost or repeated since.
+    /// Removes sendings from the front that were answered, lost or repeated since.
     pub(super) fn forget_answered(&mut self) {
         while self.sendings.front().is_some_and(|sending| !self.segments.is_pending(sending)) {
             self.sendings.pop_front();
@@ -106,27 +109,27 @@ impl Consumer {
         sending.map_or(Time::NEVER, |&(segment, sent)| sent + self.timeout(segment, sent))
     }
 
-    /// Only of Interests that were sent at that time.
+    /// The timeout of the Interest for `segment` that was sent at `sent`.
     fn timeout(&self, segment: u64, sent: Time) -> Span {
         let rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
         let timeout = self.control.timeout(rto, self.config.lifetime);
         if !self.is_overtaken(sent) {
             return timeout;
         }
-        // Twice as long each time from the third sending on: forwarders absorb what is repeated, NFD in
-        // the first 10 ms and ndnd in the first half of a second.
+        // The wait doubles with each sending from the third on, because forwarders absorb repeated Interests:
+        // NFD in the first 10 ms, ndnd in the first half second.
         let earlier = self.segments.get(segment).map_or(0, |known| known.times_sent.saturating_sub(2));
         let disorder = self.rtt.overtaken() * (1 << earlier.min(MOST_DOUBLINGS));
         timeout.min(disorder.max(self.control.longest_wait()))
     }
 
-    /// Whether Data have come for later Interests: this shows that the path works.
+    /// Returns whether Data have come for later Interests, which shows that the path works.
     fn is_overtaken(&self, sent: Time) -> bool {
         self.config.early_loss && sent < self.answered_sent
     }
 }
 
-/// What the flow control is told of a lost Interest.
+/// The event that reports a lost Interest to the flow control.
 pub(super) fn loss_event<'a>(
     now: Time,
     segment: u64,

@@ -1,5 +1,5 @@
-//! One consumer flow. It requests the segments of a prefix in order, as fast as its application wants and its flow
-//! control permits, and retransmits lost Interests.
+//! One consumer flow. It requests the segments of a prefix in order, as fast as its application and its flow
+//! control permit, and retransmits lost Interests.
 //!
 //! ```text
 //!   new ----send----> pending ----Data----> done
@@ -28,28 +28,29 @@ use crate::units::{Bytes, Rate, Span, Time};
 use loss::{MOST_DOUBLINGS, loss_event};
 use segments::{Segment, Segments, State};
 
-/// How far the newest segment asked for may be ahead of the oldest missing one at most: two seconds of a flow
-/// of 4 Gb/s that waits for one lost Interest, and at most some 40 MB of its memory.
+/// Largest permitted distance between the oldest missing segment and the newest requested one. It covers two
+/// seconds of a 4 Gb/s flow that waits for one lost Interest, and takes at most about 40 MB of memory.
 pub const REORDER_BOUND: u64 = 1 << 20;
 
-/// Who is refused within microseconds does not ask a million times before its application gives up, and asks soon enough
-/// when there is a route again.
+/// Shortest pause after a Nack. A consumer whose Interests are refused within microseconds must not ask a
+/// million times before its application gives up. The pause is short enough to notice a new route soon.
 const LEAST_PAUSE: Span = Span::from_millis(10);
 const LONGEST_PAUSE: Span = Span::from_secs(1);
 
-/// How long a consumer that knows no round-trip time waits after a Nack.
+/// Pause after a Nack if no round-trip time is known.
 const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
 
-/// How much the application wants. Rates count all bits of the Data asked for, as QSCCP's authors do: 10 Mb/s of packets
-/// of 1078 B are 1160 Interests a second.
+/// How much the application requests. Rates count all bits of the requested Data, as in the QSCCP paper:
+/// 10 Mb/s of packets of 1078 B are 1160 Interests a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// As much as it can get.
+    /// As much as the flow control permits.
     #[default]
     Elastic,
-    /// At most this rate of Data on the wire, but for probes, and what the flow control permits.
+    /// At most this rate of Data on the wire, and at most what the flow control permits. Probes are not
+    /// counted.
     Limited(Rate),
-    /// This rate of Data on the wire, whatever the flow control says: a greedy consumer.
+    /// This rate of Data on the wire; the flow control is ignored. This is a greedy consumer.
     Unresponsive(Rate),
 }
 
@@ -62,58 +63,60 @@ impl Source {
     }
 }
 
-/// What a consumer is to do.
+/// Settings of a consumer.
 #[derive(Clone, Debug)]
 pub struct ConsumerConfig {
-    /// The prefix; segment numbers are appended to it.
+    /// The prefix. The consumer appends segment numbers to it.
     pub prefix: HashedName,
-    /// Hashes names the way the node does.
+    /// The hasher of names; the node must use the same.
     pub hasher: NameHasher,
     /// The service class of its Interests.
     pub class: ServiceClass,
-    /// The first segment that it wants.
+    /// The first segment to fetch.
     pub first: u64,
-    /// The segment that it ends before; `None` for no end, or one that is not known yet.
+    /// The number after the last segment to fetch. `None`: there is no end, or it is not known yet.
     pub amount: Option<u64>,
-    /// How far the newest segment asked for may be ahead of the oldest missing one, segments: what its application
-    /// has room for. At most [`REORDER_BOUND`].
+    /// Largest distance between the oldest missing segment and the newest requested one, segments: the room
+    /// of the application's reorder buffer. At most [`REORDER_BOUND`].
     pub reorder: u64,
-    /// How much the application wants.
+    /// How much the application requests.
     pub source: Source,
-    /// The time between two Interests of a source with a rate is drawn, at most this part from its mean; 0 to 1.
+    /// Jitter of a source with a rate: each time between two Interests deviates from the mean by at most this
+    /// fraction; 0 to 1.
     pub source_jitter: f64,
     /// Lifetime of its Interests.
     pub lifetime: Span,
-    /// Whether cached Data must be fresh.
+    /// `true` if cached Data must be fresh.
     pub must_be_fresh: bool,
     /// The forwarding hint of its Interests.
     pub hint: Option<Hint>,
-    /// Size of the Data to expect, on the wire; followed by what comes.
+    /// Expected size of a Data on the wire. It follows the sizes of the Data that arrive.
     pub expected_size: Bytes,
-    /// Whether an Interest that a later one has overtaken is lost after [`FlowRtt::overtaken`] instead of RTO, whose
-    /// least 200 ms are hundreds of round trips on short paths; and whether, where nothing has come for
-    /// [`FlowRtt::silence`] and nothing may leave, one Interest leaves all the same, which can overtake them all,
-    /// if it is of a new segment (RFC 8985, tail loss probe). The papers' consumers wait for RTO.
+    /// Enables early loss detection (RFC 8985). An Interest that a later one has overtaken is lost after
+    /// [`FlowRtt::overtaken`] instead of RTO, because the smallest RTO of 200 ms is hundreds of round trips
+    /// on short paths. If no Data has come for [`FlowRtt::silence`] and nothing may leave, one Interest is
+    /// sent as a probe (tail loss probe). If the probe requests a new segment, its Data can show that earlier
+    /// Interests were overtaken. The papers' consumers wait for RTO.
     pub early_loss: bool,
 }
 
-/// A segment that came for the first time.
+/// A segment that arrived for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its place in the object, from 0.
+    /// Segment number, from 0.
     pub segment: u64,
     /// Time since the first sending of its Interest.
     pub delay: Span,
     /// Bytes of content.
     pub content: u64,
-    /// Whether it was the last one wanted.
+    /// `true` if it is the last segment to fetch.
     pub complete: bool,
 }
 
-/// Counts of one consumer.
+/// Counters of one consumer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConsumerCounters {
-    /// Interests sent, retransmissions included.
+    /// Interests sent, including retransmissions.
     pub sent: u64,
     /// Segments delivered.
     pub delivered: u64,
@@ -123,7 +126,7 @@ pub struct ConsumerCounters {
     pub timeouts: u64,
     /// Interests that came back as Nacks.
     pub nacks: u64,
-    /// Data that nothing was waiting for.
+    /// Data for which no Interest was pending.
     pub duplicates: u64,
 }
 
@@ -136,29 +139,30 @@ pub struct Consumer {
     random: Random,
     rtt: FlowRtt,
     segments: Segments,
-    /// Sendings in order of time: the first live one is the next to time out.
+    /// Sendings in order of time. The first live one times out next.
     sendings: VecDeque<(u64, Time)>,
-    /// Early loss: those of segments that were sent more than once before, in order of time too. They wait for longer and
-    /// would hold up the others; among themselves some do, for no longer than RTO.
+    /// With early loss: sendings of segments that were sent more than once, in order of time. They wait
+    /// longer and would delay the detection of other losses. Some delay each other, but no longer than RTO.
     repeats: VecDeque<(u64, Time)>,
-    /// When RTO was backed off last.
+    /// When RTO was last backed off.
     backed_off_at: Time,
-    /// When the newest Interest was sent that was answered, of those that were sent once.
+    /// The latest sending time of an answered Interest that was sent once.
     answered_sent: Time,
     last_sent: Option<Time>,
-    /// The factor of the time until the next Interest of a source with a rate.
+    /// Factor of the time until the next Interest of a source with a rate.
     gap: f64,
     /// When the last Data came.
     heard_at: Time,
     send_at: Time,
     /// Probes since the last Data.
     probes: u32,
-    /// The next Interest is a probe: nobody is asked for leave.
+    /// The next Interest is a probe: it needs no permit of the flow control.
     is_probing: bool,
-    /// After a Nack: nothing is sent before, lest one that comes back at once is sent at once.
+    /// Nothing is sent before this time after a Nack. Otherwise an Interest that is refused at once would be
+    /// sent again at once.
     paused_until: Time,
-    /// When the last such pause began; and how many there were in a row, each for what was sent after the one before it
-    /// began, and no Data.
+    /// When the last such pause began, and how many pauses there were in a row. A pause continues the row if
+    /// it is for an Interest sent after the previous pause began and no Data has come since.
     refused_at: Option<Time>,
     refusals: u32,
     active: bool,
@@ -193,20 +197,20 @@ impl Consumer {
         }
     }
 
-    /// Starts, or goes on after [`Consumer::stop`].
+    /// Starts, or continues after [`Consumer::stop`].
     pub fn start(&mut self, now: Time) {
         self.active = true;
         self.send_at = now;
     }
 
-    /// Sends no more; what is pending may still come.
+    /// Stops sending. Data of pending Interests may still come.
     pub fn stop(&mut self) {
         self.active = false;
         self.send_at = Time::NEVER;
         self.is_probing = false;
     }
 
-    /// Changes what the application wants.
+    /// Changes how much the application requests.
     pub fn set_source(&mut self, now: Time, source: Source) {
         self.config.source = source;
         if self.active {
@@ -214,8 +218,8 @@ impl Consumer {
         }
     }
 
-    /// The end has become known: wants no segment from `amount` on, and forgets those that it has asked for. Says
-    /// whether it has all.
+    /// Sets the end: the consumer fetches no segment from `amount` on, and forgets those that it has already
+    /// requested. Returns whether all segments have arrived.
     pub fn set_amount(&mut self, now: Time, amount: u64) -> bool {
         self.config.amount = Some(amount);
         self.segments.truncate(amount);
@@ -223,31 +227,32 @@ impl Consumer {
         self.is_complete()
     }
 
-    /// Changes how far the newest segment asked for may be ahead of the oldest missing one; what was asked for
-    /// already is waited for.
+    /// Changes the largest distance between the oldest missing segment and the newest requested one. Segments
+    /// that are already requested stay pending.
     pub fn set_reorder(&mut self, now: Time, segments: u64) {
         self.config.reorder = segments;
         self.reconsider(now);
     }
 
-    /// The oldest segment that was asked for and did not come, and when it was first asked for.
+    /// The oldest requested segment that has not arrived, and when it was first requested.
     pub fn oldest_missing(&self) -> Option<(u64, Time)> {
         self.segments.oldest().map(|oldest| (self.segments.base(), oldest.first_sent))
     }
 
-    /// Whether it has all that it wants.
+    /// Returns whether all segments have arrived.
     pub fn is_complete(&self) -> bool {
         self.config.amount.is_some_and(|amount| self.segments.base() >= amount)
     }
 
-    /// When to call [`Consumer::handle_deadline`], and then [`Consumer::poll_send`]; at once if that is
-    /// past, as it is when a shorter timeout turns out to be over for what was sent before.
+    /// When to call [`Consumer::handle_deadline`] and then [`Consumer::poll_send`]. The time may be in the
+    /// past: for example, a shorter timeout may already have expired for Interests sent earlier. Then call at
+    /// once.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.send_at.min(self.timeout_at()).min(self.probe_at()).min(self.control.next_deadline())
     }
 
-    /// Has the processor fetch what each of its events needs.
+    /// Prefetches the memory that each of its events needs.
     #[inline]
     pub fn prefetch(&self) {
         prefetch(&self.segments);
@@ -260,32 +265,32 @@ impl Consumer {
         prefetch(&self.send_at);
     }
 
-    /// What it sent and got since it was made.
+    /// What it has sent and received since it was made.
     pub fn counters(&self) -> &ConsumerCounters {
         &self.counters
     }
 
-    /// The prefix of what it fetches.
+    /// The prefix of its segments.
     pub fn prefix(&self) -> &HashedName {
         &self.config.prefix
     }
 
-    /// Window or rate.
+    /// The window or the rate of the flow control.
     pub fn gauge(&self) -> Gauge {
         self.control.gauge()
     }
 
-    /// What the user should know of the state of its flow control ([`FlowControl::notice`]).
+    /// A notice for the user about the state of the flow control ([`FlowControl::notice`]).
     pub fn notice(&self) -> Option<&'static str> {
         self.control.notice()
     }
 
-    /// Pending Interests.
+    /// Number of pending Interests.
     pub fn pending(&self) -> u32 {
         self.segments.pending()
     }
 
-    /// The smoothed round-trip time, once there is a sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     pub fn srtt(&self) -> Option<Span> {
         self.rtt.srtt()
     }
@@ -295,13 +300,13 @@ impl Consumer {
         self.rtt.rto()
     }
 
-    /// The mean of the shortest round trips of its responders, each as often as it has answered lately, once there is a
-    /// sample.
+    /// Mean of the shortest round-trip times of its responders, weighted by how often each has answered
+    /// lately; `None` before the first sample.
     pub fn base_rtt(&self) -> Option<Span> {
         self.rtt.mean_base()
     }
 
-    /// A Data came. `None` if nothing was waiting for it.
+    /// Handles a Data. Returns `None` if no Interest was pending for it.
     pub fn handle_data(&mut self, now: Time, data: &Packet) -> Option<Delivery> {
         let segment = data.name.segment().filter(|_| self.is_own(&data.name));
         let found = segment.and_then(|segment| Some((segment, self.segments.finish(segment)?)));
@@ -345,15 +350,15 @@ impl Consumer {
         Some(Delivery { segment, delay, content, complete })
     }
 
-    /// Whether a name is that of one of its segments.
+    /// Returns whether `name` is the name of one of its segments.
     #[inline]
     fn is_own(&self, name: &HashedName) -> bool {
         let len = self.config.prefix.len();
         name.len() == len + 1 && name.hash_of(len) == self.config.prefix.hash()
     }
 
-    /// An Interest came back as a Nack: it is lost, and will be sent again after a round trip, and 10 ms at least; after
-    /// twice as long, up to a second, each time that this comes back too.
+    /// Handles a Nack. The Interest is lost. It is sent again after a round-trip time, but not before 10 ms.
+    /// Each further Nack doubles this pause, up to one second.
     pub fn handle_nack(&mut self, now: Time, nack: &Packet) {
         let Some(segment) = nack.name.segment().filter(|_| self.is_own(&nack.name)) else { return };
         self.counters.nacks += 1;
@@ -365,7 +370,8 @@ impl Consumer {
         }
     }
 
-    /// For an Interest of that time: of those that left together the first that comes back makes one pause.
+    /// Pauses because of a Nack for an Interest that was sent at `sent`. Among Interests that left together,
+    /// only the first Nack makes a pause.
     fn pause(&mut self, now: Time, sent: Time) {
         if self.refused_at.is_some_and(|before| sent <= before) {
             return;
@@ -377,7 +383,7 @@ impl Consumer {
         self.refusals += 1;
     }
 
-    /// The next Interest to send at `now`, if there is one; call it until it answers `None`.
+    /// The next Interest to send at `now`. Call it until it returns `None`.
     pub fn poll_send(&mut self, now: Time, pool: &mut PacketPool) -> Option<PacketId> {
         let is_probe = core::mem::take(&mut self.is_probing) && self.has_work();
         if !is_probe && !self.may_send(now) {
@@ -420,7 +426,8 @@ impl Consumer {
         if self.config.class != ServiceClass::Be {
             interest.header_mut().signals.set(&Signal::SERVICE_CLASS, self.config.class as u64);
         }
-        // The Data comes back with it: as long as on the links, so its size tells what a link carries.
+        // The Data brings the token back. It is as long as tokens on links, so the size of the Data shows the
+        // load of a link.
         interest.header_mut().pit_token = PitToken::from_u48(segment & 0xFFFF_FFFF_FFFF);
         interest.net_len = crate::packet::wire::interest_len(interest);
     }
@@ -438,14 +445,14 @@ impl Consumer {
         }
     }
 
-    /// When the next Interest may leave: now, later, or at an event.
+    /// When the next Interest may leave: now, later, or only after an event ([`Time::NEVER`]).
     fn permitted_at(&mut self, now: Time) -> Time {
         if !self.active || !self.has_work() {
             return Time::NEVER;
         }
         let wanted = match (self.config.source.rate(), self.last_sent) {
             (Some(Rate::ZERO), _) => return Time::NEVER,
-            // Only a Data tells how many make up the rate: the first goes alone.
+            // The rate needs the size of a Data, which only a Data can tell: the first Interest goes alone.
             (Some(_), Some(_)) if self.config.expected_size == Bytes::ZERO && self.segments.pending() > 0 => {
                 return Time::NEVER;
             }
@@ -469,7 +476,7 @@ impl Consumer {
         }
     }
 
-    /// The time between two Interests of a source with this rate.
+    /// Time between two Interests of a source with this rate.
     fn gap_at(&self, rate: Rate) -> Span {
         let mean = rate.time_for(self.config.expected_size);
         if self.gap == 1.0 { mean } else { Span::from_nanos((mean.as_nanos() as f64 * self.gap) as u64) }
@@ -483,14 +490,14 @@ impl Consumer {
         is_new || self.segments.has_lost()
     }
 
-    /// Something changed: ask for a permit again.
+    /// Requests a new permit, because something has changed.
     fn reconsider(&mut self, now: Time) {
         self.forget_answered();
         self.send_at = self.permitted_at(now);
     }
 
-    /// The expected size follows what comes with a gain of 1/8; kept in 256ths of a byte, since
-    /// whole bytes would stick some bytes short of it.
+    /// Moves the expected size towards the size of the arrived Data, with a gain of 1/8. The value is kept in
+    /// 1/256 of a byte; with whole bytes it would stop some bytes short.
     fn learn_size(&mut self, wire_len: u64) {
         let came = wire_len << 8;
         self.size_256 = if self.size_256 == 0 { came } else { (7 * self.size_256 + came) / 8 };

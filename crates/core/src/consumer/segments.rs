@@ -1,19 +1,19 @@
-//! The segments of a flow between the oldest that is missing and the newest that was asked for.
+//! The segments of a flow between the oldest missing one and the newest requested one.
 
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::units::Time;
 
-/// A segment that was asked for.
+/// A requested segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub state: State,
     pub first_sent: Time,
-    /// When its Interest was sent last.
+    /// When its Interest was last sent.
     pub sent: Time,
     pub times_sent: u32,
-    /// The flow control's, of its last sending.
+    /// Tag that the flow control gave to its last sending.
     pub tag: u32,
 }
 
@@ -24,39 +24,39 @@ pub(super) enum State {
     Done,
 }
 
-/// A ring of segments from the oldest missing one on; everything before it is done.
+/// A ring of segments from the oldest missing one on. All earlier segments have arrived.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     ring: VecDeque<Segment>,
     base: u64,
     pending: u32,
-    /// Segments to send again, smallest first. Those whose Data came late stay until they are the
-    /// first; the first is lost indeed.
+    /// Segments to send again, smallest first. A segment whose Data came late stays until it is the first.
+    /// The first one is always lost.
     lost: BinaryHeap<Reverse<u64>>,
 }
 
 impl Segments {
-    /// Starts at this segment; no segment has been requested yet.
+    /// Starts at segment `first`; no segment has been requested yet.
     pub fn new(first: u64) -> Segments {
         Segments { base: first, ..Segments::default() }
     }
 
-    /// The oldest missing one.
+    /// The oldest missing segment.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// The one after the newest that was asked for.
+    /// The number after the newest requested segment.
     pub fn next(&self) -> u64 {
         self.base + self.ring.len() as u64
     }
 
-    /// Pending Interests.
+    /// Number of pending Interests.
     pub fn pending(&self) -> u32 {
         self.pending
     }
 
-    /// The number of lost segments, including some whose Data came later.
+    /// Number of lost segments, including some whose Data came later.
     pub fn lost(&self) -> usize {
         self.lost.len()
     }
@@ -73,7 +73,8 @@ impl Segments {
         self.ring.get(number.checked_sub(self.base)? as usize)
     }
 
-    /// Which Interest leaves next, and whether it was sent before: the smallest that is lost, or a new one.
+    /// Takes the segment to send next: the smallest lost one, else a new one. Returns also whether it was
+    /// sent before.
     pub fn take_next(&mut self) -> (u64, bool) {
         match self.lost.pop() {
             Some(Reverse(number)) => (number, true),
@@ -81,7 +82,7 @@ impl Segments {
         }
     }
 
-    /// Its Interest is sent, the first or another. Says how often that was.
+    /// Notes that the Interest of a segment is sent. Returns how often it has been sent.
     pub fn send(&mut self, number: u64, now: Time, tag: u32) -> u32 {
         let index = (number - self.base) as usize;
         if index == self.ring.len() {
@@ -98,7 +99,8 @@ impl Segments {
         times_sent
     }
 
-    /// Its Data came: the segment as it was before. `None` if nothing was waiting for it.
+    /// Notes that the Data of a segment has come. Returns the segment's state before; `None` if it was not
+    /// awaited.
     pub fn finish(&mut self, number: u64) -> Option<Segment> {
         let index = number.checked_sub(self.base)? as usize;
         let segment = self.ring.get_mut(index).filter(|segment| segment.state != State::Done)?;
@@ -116,7 +118,7 @@ impl Segments {
         Some(before)
     }
 
-    /// Turns a pending segment into a lost one, and answers its tag; `None` if it is not pending.
+    /// Marks a pending segment as lost and returns its tag; `None` if it is not pending.
     pub fn lose(&mut self, number: u64) -> Option<u32> {
         let index = number.checked_sub(self.base)? as usize;
         let segment = self.ring.get_mut(index).filter(|segment| segment.state == State::Pending)?;
@@ -126,7 +128,7 @@ impl Segments {
         Some(segment.tag)
     }
 
-    /// Forgets those from `end` on.
+    /// Forgets the segments from `end` on.
     pub fn truncate(&mut self, end: u64) {
         while !self.ring.is_empty() && self.next() > end {
             let beyond = self.ring.pop_back();
@@ -135,7 +137,7 @@ impl Segments {
         self.forget_found();
     }
 
-    /// Whether the Interest that was sent then is pending.
+    /// Returns whether the Interest that was sent at this time is pending.
     pub fn is_pending(&self, (number, sent): &(u64, Time)) -> bool {
         self.get(*number).is_some_and(|segment| segment.state == State::Pending && segment.sent == *sent)
     }

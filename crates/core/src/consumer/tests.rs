@@ -3,7 +3,7 @@ use crate::name::testing::{HASHER, name};
 use crate::seam::{FlowDeadline, LossEvent};
 use std::sync::{Arc, Mutex};
 
-/// A fixed window, and a record of what it was told.
+/// A fixed window that records its events.
 #[derive(Default)]
 struct Window {
     size: u32,
@@ -45,7 +45,8 @@ impl FlowControl for Window {
     }
 }
 
-/// Takes the oldest missing segment for lost with each Data that is not it, and all of them when its timer is over.
+/// Declares the oldest missing segment lost with each Data of another segment, and all missing ones when its
+/// timer expires.
 #[derive(Default)]
 struct Deciding {
     window: Window,
@@ -124,7 +125,7 @@ impl Bench {
         Bench { consumer, pool: PacketPool::new(), now: Time::ZERO, told }
     }
 
-    /// Fifty, of 20 ms.
+    /// Fifty round trips of 20 ms.
     fn a_second_of_round_trips(&mut self) {
         for turn in 0..50 {
             let sent = self.sent();
@@ -135,7 +136,7 @@ impl Bench {
         }
     }
 
-    /// Segments of the Interests that leave now.
+    /// The segments of the Interests that leave now.
     fn sent(&mut self) -> Vec<u64> {
         let mut segments = Vec::new();
         while let Some(id) = self.consumer.poll_send(self.now, &mut self.pool) {
@@ -245,7 +246,7 @@ fn what_is_pending_when_others_time_out_keeps_its_own_timeout() {
     bench.now = Time::ZERO + Span::from_millis(100);
     bench.data(1);
     assert_eq!(bench.sent(), [4]);
-    // RTO is 300 ms; what is sent from now on has twice that, and then four times.
+    // RTO is 300 ms. It is doubled for Interests sent from now on, and doubled again later.
     assert_eq!(bench.at(300), [0, 2, 3]);
     let due = |bench: &Bench| bench.consumer.next_deadline().since(Time::ZERO).as_millis_f64();
     assert_eq!(due(&bench), 400.0);
@@ -260,7 +261,7 @@ fn what_is_pending_when_others_time_out_keeps_its_own_timeout() {
     assert_eq!(bench.sent(), [5]);
     bench.data(5);
     bench.sent();
-    // SRTT 87.5 ms and RTTVAR 62.5 ms, for what was sent at 900 ms too.
+    // SRTT is 87.5 ms and RTTVAR 62.5 ms, also for Interests sent at 900 ms.
     assert_eq!(due(&bench), 1237.5, "a sample ends it for all that is pending");
 }
 
@@ -276,7 +277,7 @@ fn an_overtaken_interest_is_lost_after_a_round_trip_where_that_is_wanted() {
         others.into_iter().for_each(|segment| {
             bench.data(segment);
         });
-        // Sent at the same time, it is not overtaken.
+        // Both were sent at the same time, so it is not overtaken.
         let due = |bench: &Bench| bench.consumer.timeout_at().since(Time::ZERO).as_millis_f64();
         assert!(due(&bench) >= 1200.0);
         assert_eq!(bench.sent(), [204, 205, 206]);
@@ -309,7 +310,7 @@ fn what_waits_by_the_schemes_own_doing_is_not_lost_though_it_is_overtaken() {
     assert!(bench.at(1150).contains(&200));
 }
 
-/// A second of round trips of 20 ms with a window of 4; then 200 to 203 are sent.
+/// One second of round trips of 20 ms with a window of 4; then 200 to 203 are sent.
 fn on_a_short_path(amount: Option<u64>) -> Bench {
     let mut bench = Bench::new(4, amount, Source::Elastic);
     bench.consumer.config.early_loss = true;
@@ -404,7 +405,7 @@ fn what_is_absorbed_on_its_way_is_repeated_after_twice_as_long_each_time_and_hol
     let mut bench = on_a_short_path(None);
     let mut sent: Vec<(u64, u64)> = [200, 201, 202, 203].map(|segment| (1000, segment)).to_vec();
     let mut repeated = vec![1000];
-    // 200 is never answered, nor 230 the first time.
+    // The Interests for 200 are never answered, nor is the first one for 230.
     for millis in 1001..1700 {
         bench.now = Time::ZERO + Span::from_millis(millis);
         for &(_, segment) in sent.iter().filter(|(at, _)| *at + 20 == millis) {
@@ -422,7 +423,7 @@ fn what_is_absorbed_on_its_way_is_repeated_after_twice_as_long_each_time_and_hol
         }
     }
     let waits: Vec<u64> = repeated.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // 25 ms are over, but the Data of a later Interest come after 40; then 50, 100 and what RTO is.
+    // 25 ms have passed, but the Data of a later Interest comes after 40; then 50, 100 and RTO.
     assert_eq!(waits, [40, 40, 50, 100, 200, 200]);
     let again =
         |of: u64| sent.iter().filter(|(_, segment)| *segment == of).map(|(at, _)| *at).collect::<Vec<_>>();
@@ -486,7 +487,7 @@ fn who_is_refused_again_and_again_asks_after_twice_as_long_each_time_up_to_a_sec
         if !segments.is_empty() {
             asked.push(millis);
         }
-        // Both come back together.
+        // Both Nacks come together.
         segments.into_iter().for_each(|segment| bench.nack(segment));
     }
     assert_eq!(asked, [0, 100, 300, 700, 1500, 2500, 3500]);
@@ -558,7 +559,7 @@ fn of_several_lost_segments_those_found_late_are_not_asked_for_again_wherever_th
     assert_eq!((bench.sent(), bench.consumer.next_deadline()), (vec![], Time::NEVER));
 }
 
-/// Runs a consumer whose Data comes 20 ms after its Interest; answers how many Interests left.
+/// Runs a consumer whose Data comes 20 ms after its Interest. Returns how many Interests left.
 fn run(bench: &mut Bench, seconds: u64) -> u64 {
     let end = Time::ZERO + Span::from_secs(seconds);
     let mut under_way: VecDeque<(Time, u64)> = VecDeque::new();
@@ -582,10 +583,10 @@ fn run(bench: &mut Bench, seconds: u64) -> u64 {
 
 #[test]
 fn a_limited_source_sends_exactly_its_rate() {
-    // 1000 bytes at 1 Mb/s are one Interest each 8 ms.
+    // 1000 bytes at 1 Mb/s are one Interest every 8 ms.
     let mut bench = Bench::new(100, None, Source::Limited(Rate::from_mbps(1)));
     assert_eq!(run(&mut bench, 10), 1250);
-    // The window of one permits one Interest each 20 ms.
+    // A window of one permits one Interest every 20 ms.
     let mut bench = Bench::new(1, None, Source::Limited(Rate::from_mbps(1)));
     assert_eq!(run(&mut bench, 10), 500);
 }

@@ -1,22 +1,23 @@
-//! A half-duplex link: its two directions share its time, a packet at a time.
+//! A half-duplex link: its two directions share its time, one packet at a time.
 //!
-//! Each direction gives its next packet ([`HalfDuplex::offer`]) and waits until it has left. When both wait they take
-//! turns. No time is lost between packets: there are no collisions and no gaps.
+//! Each direction offers its next packet ([`HalfDuplex::offer`]) and waits until that packet has left. If
+//! both directions wait, they take turns. No time is lost between packets: there are no collisions and no
+//! gaps.
 
 use crate::packet::PacketId;
 use crate::units::{Bytes, Rate, Time};
 
-/// The time of a half-duplex link.
+/// The state of a half-duplex link.
 #[derive(Clone, Debug)]
 pub struct HalfDuplex {
     rate: [Rate; 2],
     waiting: [Option<(PacketId, Bytes)>; 2],
     sending: Option<Sending>,
-    /// The direction that is first if both wait.
+    /// The direction that sends first if both wait.
     turn: usize,
 }
 
-/// A packet that is on the link.
+/// A packet in transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
     /// Its direction, 0 or 1.
@@ -33,18 +34,18 @@ impl HalfDuplex {
         HalfDuplex { rate, waiting: [None; 2], sending: None, turn: 0 }
     }
 
-    /// Changes the rate of a direction, from the next packet on; at rate 0 it sends nothing.
+    /// Changes the rate of a direction, from the next packet on. At rate 0 the direction sends nothing.
     pub fn set_rate(&mut self, direction: usize, rate: Rate) {
         self.rate[direction] = rate;
     }
 
-    /// A direction has a packet of this length; it offers the next one when this one has left.
+    /// Offers the next packet of a direction and its length. Call it again when this packet has left.
     pub fn offer(&mut self, direction: usize, packet: PacketId, len: Bytes) {
         debug_assert!(self.waiting[direction].is_none());
         self.waiting[direction] = Some((packet, len));
     }
 
-    /// The packet that begins to leave at `now`, if the link is free and one waits.
+    /// Starts the next packet at `now`, if the link is free and one waits.
     pub fn begin(&mut self, now: Time) -> Option<Sending> {
         if self.sending.is_some() {
             return None;
@@ -59,12 +60,12 @@ impl HalfDuplex {
         self.sending
     }
 
-    /// When the packet on the link has left.
+    /// When the current packet has left.
     pub fn next_deadline(&self) -> Time {
         self.sending.map_or(Time::NEVER, |sending| sending.until)
     }
 
-    /// The packet that has left by `now`.
+    /// Takes the packet that has left by `now`.
     pub fn end(&mut self, now: Time) -> Option<Sending> {
         if self.next_deadline() > now {
             return None;
@@ -72,7 +73,7 @@ impl HalfDuplex {
         self.sending.take()
     }
 
-    /// Gives up what a direction has on the link and what waits for it.
+    /// Removes the packet that a direction is sending and the one that it offers.
     pub fn clear(&mut self, direction: usize) -> [Option<PacketId>; 2] {
         let sending = self.sending.filter(|sending| sending.direction == direction);
         if sending.is_some() {

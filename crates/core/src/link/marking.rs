@@ -1,31 +1,34 @@
-//! NFD's congestion marks: when packets are marked for the bytes that wait in front of a face.
+//! NFD's congestion marks: a face marks packets when too many bytes wait in front of it.
 //!
-//! As `GenericLinkService::checkCongestionLevel` of NFD 0.7, after CoDel (RFC 8289): once more than a
-//! threshold has waited for an interval, the packet that comes is marked; the (n + 1)-th mark is due
-//! interval/√(n + 1) after the n-th *was due*, whenever it was made, until less waits.
+//! The algorithm follows `GenericLinkService::checkCongestionLevel` of NFD 0.7, after CoDel (RFC 8289). When
+//! more than a threshold has waited for an interval, the next arriving packet is marked. The (n + 1)-th mark
+//! is due interval/√(n + 1) after the n-th mark *was due*, regardless of when that was made. Marking ends
+//! when the queue is at the threshold or below.
 
 use crate::units::{Span, Time};
 
-/// When packets are marked.
+/// Parameters of the marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marking {
-    /// More waiting than this is congestion, bytes.
+    /// Threshold: a longer queue is congested, bytes.
     pub threshold: u64,
-    /// How long the queue must stay above the threshold before the first mark. The times between marks derive from it.
+    /// How long the queue must stay above the threshold before the first mark. The times between marks derive
+    /// from it.
     pub interval: Span,
 }
 
-/// The marks of one face.
+/// The marking state of one face.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marker {
-    /// When the next packet is to be marked; `None` while little waits.
+    /// When the next packet is to be marked; `None` while the queue is at the threshold or below.
     next: Option<Time>,
-    /// Marks since more than the threshold waits.
+    /// Number of marks since the queue rose above the threshold.
     marks: u32,
 }
 
 impl Marker {
-    /// Whether to mark the arriving packet, given the bytes that wait, without this packet.
+    /// Returns whether to mark the arriving packet. `waiting` counts the bytes in the queue without this
+    /// packet.
     pub fn marks(&mut self, now: Time, waiting: u64, marking: Marking) -> bool {
         if waiting <= marking.threshold {
             *self = Marker::default();
@@ -52,13 +55,13 @@ mod tests {
         Time::ZERO + MS * ms
     }
 
-    /// Times, ms, at which packets that come in this spacing are marked.
+    /// Times, ms, at which packets with this spacing are marked.
     fn marked(spacing_ms: usize, until_ms: u64) -> Vec<u64> {
         let mut marker = Marker::default();
         (0..until_ms).step_by(spacing_ms).filter(|&ms| marker.marks(at(ms), 1001, MARKING)).collect()
     }
 
-    /// When marks are due, ms: the first after an interval, the n-th followed by the next after
+    /// When marks are due, ms: the first after an interval; the n-th is followed by the next after
     /// interval/√(n + 1).
     fn due(until_ms: u64) -> Vec<f64> {
         let spacing = (2..).map(|n: u32| 100.0 / f64::from(n).sqrt());
@@ -76,13 +79,14 @@ mod tests {
         assert!(due.len() > 500, "{}", due.len());
         assert_eq!(marked.len(), due.len());
         for (marked, due) in marked.iter().zip(due) {
-            // Times are whole nanoseconds; a mark that is due at a packet's very time may be its neighbour's.
+            // Times are whole nanoseconds. If a mark is due exactly at a packet's arrival, its neighbour may
+            // get it.
             assert!((-0.001..1.001).contains(&(*marked as f64 - due)), "{marked} ms, due at {due} ms");
         }
     }
 
-    /// Where packets come more seldom than marks are due, each is marked, and what was missed is not
-    /// forgotten: NFD counts from when a mark was due.
+    /// If packets come less often than marks are due, each is marked, and missed marks are made up for: NFD
+    /// counts from the time when a mark was due.
     #[test]
     fn marks_that_no_packet_came_for_are_made_up_for() {
         let seldom = marked(9, 2000);

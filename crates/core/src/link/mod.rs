@@ -7,9 +7,9 @@
 //!                          +--------------------+
 //! ```
 //!
-//! The transmitter knows only when it is free again, so an idle link has no timer: a packet that
-//! finds it free is on the link at once. Where a medium is shared (802.11) nobody knows that
-//! beforehand: the world says so when the packet has left.
+//! The transmitter stores only the time when it is free again, so an idle link has no timer: a packet that
+//! finds it free is sent at once. On a shared medium (802.11) this time is not known in advance: the world
+//! reports when the packet has left.
 
 mod half_duplex;
 pub mod marking;
@@ -38,17 +38,18 @@ pub struct Link {
     queue: Discipline,
     pace: Pace,
     busy_until: Time,
-    /// On a shared medium: the packet that is leaving, since when, and its length.
+    /// On a shared medium: the packet that is leaving, when it began, and its length.
     leaving: Option<(Time, Bytes)>,
-    /// When the queue may have something for the free transmitter.
+    /// When the queue may have a packet for the free transmitter.
     serve_at: Time,
-    /// The queue's periodic work is not done before: so that time passes, whatever it answers.
+    /// The queue's periodic work runs no earlier than this, so that time advances whatever deadline the queue
+    /// returns.
     rests_until: Time,
     random: Random,
 }
 
-/// The queue of a link. Most are drop-tail queues: these look at no packet that arrives or leaves and have no periodic work, so a
-/// link knows them and asks nothing of them in vain.
+/// The queue of a link. Most are drop-tail queues. These need no hook for arriving or leaving packets and
+/// have no periodic work, so the link treats them specially and makes no useless calls.
 enum Discipline {
     DropTail(DropTail),
     Scheme(Box<dyn Queue>),
@@ -66,7 +67,7 @@ impl Discipline {
         }
     }
 
-    /// The queue as any other.
+    /// The queue as a trait object.
     #[inline]
     fn any(&mut self) -> &mut dyn Queue {
         match self {
@@ -100,7 +101,7 @@ impl Discipline {
         }
     }
 
-    /// Tells a scheme's queue how long the link is busy with a packet.
+    /// Tells a scheme's queue how long a packet keeps the link busy.
     #[inline]
     fn on_sent(&mut self, now: Time, wire_len: Bytes, took: Span) {
         if let Discipline::Scheme(queue) = self {
@@ -109,50 +110,49 @@ impl Discipline {
     }
 }
 
-/// How long a packet keeps the transmitter.
+/// How long a packet keeps the transmitter busy.
 #[derive(Clone, Debug)]
 enum Pace {
-    /// As long as it takes at this rate; `None`: no time.
+    /// The time that it takes at this rate; `None`: no time.
     Rate(Option<Rate>),
     /// Until [`Link::release`].
     Shared,
-    /// Until a trace of rates has delivered it.
+    /// Until a rate trace has delivered the packet.
     Trace(Box<Opportunities>),
 }
 
-/// A packet that begins to leave.
+/// A packet that starts to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// The packet.
     pub packet: PacketId,
-    /// When its last bit is on the link; [`Time::NEVER`] where the world will say.
+    /// When its last bit is on the link; [`Time::NEVER`] if the world will report it.
     pub until: Time,
     /// The packet's waiting time at this node.
     pub waited: Span,
-    /// The number that the queue gave it.
+    /// The note that the queue attached to it.
     pub note: Option<u32>,
 }
 
 impl Link {
-    /// A free link; `rate` `None` means that sending takes no time.
+    /// Makes a free link. If `rate` is `None`, sending takes no time.
     pub fn new(queue: Box<dyn Queue>, rate: Option<Rate>, random: Random) -> Link {
         let mut link = Link::with_pace(queue, Pace::Rate(rate), random);
         link.start_or_stop(Time::ZERO, rate);
         link
     }
 
-    /// A free link to a medium that it shares with others: after a packet it waits for
-    /// [`Link::release`].
+    /// Makes a free link on a shared medium: after each packet it waits for [`Link::release`].
     pub fn shared(queue: Box<dyn Queue>, random: Random) -> Link {
         Link::with_pace(queue, Pace::Shared, random)
     }
 
-    /// A free link whose rate changes as a trace says. Its queue is told the mean rate.
+    /// Makes a free link whose rate follows a trace. Its queue gets the mean rate.
     pub fn traced(queue: Box<dyn Queue>, trace: Arc<RateTrace>, random: Random) -> Link {
         Link::with_pace(queue, Pace::Trace(Box::new(Opportunities::new(trace))), random)
     }
 
-    /// A link that takes nothing: what is left of one that was removed.
+    /// A link that sends nothing; it takes the place of a removed link.
     pub(crate) fn closed() -> Link {
         let nothing = DropTail::new(QueueLimit::Packets(0));
         Link::with_pace(Box::new(nothing), Pace::Shared, Random::named(0, "closed"))
@@ -164,8 +164,9 @@ impl Link {
         Link { queue, pace, busy_until, leaving: None, serve_at, rests_until, random }
     }
 
-    /// Changes the rate, from the next packet on. At rate 0 nothing leaves until the rate changes again. On a shared
-    /// medium this is the rate that the queue may expect; it does not pace packets. It takes the place of a trace.
+    /// Changes the rate, from the next packet on. At rate 0 nothing leaves until the rate changes again. On a
+    /// shared medium this is the rate that the queue may expect; it does not pace packets. The rate replaces
+    /// a trace.
     pub fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         if !matches!(self.pace, Pace::Shared) {
             self.pace = Pace::Rate(rate);
@@ -174,7 +175,7 @@ impl Link {
         self.queue.any().on_send_rate(rate, now);
     }
 
-    /// On a shared medium: the packet that left last has left, or is lost. The next one may go.
+    /// On a shared medium: notes that the last packet has left or is lost. The next one may go.
     pub fn release(&mut self, now: Time) {
         if matches!(self.pace, Pace::Shared) {
             self.busy_until = now;
@@ -185,7 +186,7 @@ impl Link {
         }
     }
 
-    /// The other end sends at another rate from now on.
+    /// Notes a new sending rate of the other end.
     pub fn set_receive_rate(&mut self, now: Time, rate: Option<Rate>) {
         self.queue.any().on_receive_rate(rate, now);
         if self.queue.backlog().packets > 0 {
@@ -193,8 +194,8 @@ impl Link {
         }
     }
 
-    /// On a shared medium: the rate that the face could have ([`Queue::on_fair_rate`]). It comes before the matching
-    /// rate.
+    /// On a shared medium: sets the rate that the face could have ([`Queue::on_fair_rate`]). Call it before
+    /// the matching rate is set.
     pub fn set_fair_rate(&mut self, now: Time, rate: Rate) {
         self.queue.any().on_fair_rate(rate, now);
     }
@@ -209,14 +210,14 @@ impl Link {
         }
     }
 
-    /// A packet is to leave.
+    /// Enqueues a packet.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: PacketId, pool: &mut PacketPool, dropped: &mut Drops) {
         self.enqueue_since(now, now, packet, pool, dropped);
     }
 
-    /// A packet is to leave that has waited at this node since an earlier time. Whether the queue keeps state of its prefix
-    /// from now on.
+    /// Enqueues a packet that has waited at this node since `since`. Returns whether the queue keeps state of
+    /// its prefix from now on.
     #[inline]
     pub fn enqueue_since(
         &mut self,
@@ -237,8 +238,9 @@ impl Link {
         ev.keeps_prefix
     }
 
-    /// Sends a packet past the queue if it need not wait: the transmitter is free, its rate is known, and the queue is an
-    /// empty drop-tail one that would take the packet. When its last bit is on the link; `None` if it has to be enqueued.
+    /// Sends a packet past the queue if it need not wait: the transmitter is free, its rate is known, and the
+    /// queue is an empty drop-tail queue that would accept the packet. Returns when its last bit is on the
+    /// link; `None` if the packet must be enqueued.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) -> Option<Time> {
         let (Discipline::DropTail(queue), Pace::Rate(rate)) = (&self.queue, &self.pace) else {
@@ -257,8 +259,8 @@ impl Link {
         Some(self.busy_until)
     }
 
-    /// The next packet to leave at `now`, if the transmitter is free and the queue gives one. Call
-    /// it until it answers `None`.
+    /// Takes the next packet to leave at `now`, if the transmitter is free and the queue gives one. Call it
+    /// until it returns `None`.
     #[inline]
     pub fn serve(&mut self, now: Time, pool: &mut PacketPool, dropped: &mut Drops) -> Option<Departure> {
         if now < self.busy_until || now < self.serve_at {
@@ -293,7 +295,7 @@ impl Link {
                 Some(Departure { packet, until: self.busy_until, waited, note })
             }
             Next::At(time) => {
-                // A queue that asks to be called now again would spin: a nanosecond is progress.
+                // A queue that asks to be called again now would spin: advance by one nanosecond.
                 self.serve_at = time.max(now + Span::from_nanos(1));
                 None
             }
@@ -304,8 +306,8 @@ impl Link {
         }
     }
 
-    /// A packet arrived by this link from the other end. Whether a packet may leave because of it: then call
-    /// [`Link::serve`].
+    /// Handles a packet that arrived on this link from the other end. Returns whether a packet may leave
+    /// because of it: then call [`Link::serve`].
     #[inline]
     pub fn on_receive(
         &mut self,
@@ -326,7 +328,8 @@ impl Link {
         may_send
     }
 
-    /// The queue's periodic work. It may let packets go earlier than it said, so it is asked again.
+    /// Runs the queue's periodic work. It may release packets earlier than it announced, so it is asked
+    /// again.
     pub fn on_deadline(&mut self, now: Time) {
         if self.periodic_work_at() <= now {
             self.rests_until = now + Span::from_nanos(1);
@@ -337,17 +340,17 @@ impl Link {
         }
     }
 
-    /// A FIB entry is gone.
+    /// Handles the removal of a FIB entry.
     pub fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
         self.queue.any().on_prefix_removed(ev);
     }
 
-    /// The face is gone: gives up everything that waits.
+    /// Handles the removal of the face: drops all waiting packets.
     pub fn clear(&mut self, now: Time, pool: &mut PacketPool, cleared: &mut Vec<PacketId>) {
         self.queue.any().clear(&mut ClearEvent { now, pool, cleared });
     }
 
-    /// When to call again.
+    /// When to call [`Link::on_deadline`] and [`Link::serve`] again.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.serve_at.min(self.periodic_work_at())
@@ -361,20 +364,20 @@ impl Link {
         }
     }
 
-    /// Whether its queue looks at what arrives.
+    /// Returns whether its queue looks at arriving packets.
     #[inline]
     pub(crate) fn listens(&self) -> bool {
         matches!(self.queue, Discipline::Scheme(_))
     }
 
-    /// Has the processor fetch it; reads nothing of it.
+    /// Prefetches the link, without reading it.
     #[inline]
     pub(crate) fn prefetch(&self) {
         prefetch(&self.queue);
         prefetch(&self.busy_until);
     }
 
-    /// The packets and bytes in the queue.
+    /// Packets and bytes in the queue.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         self.queue.backlog()

@@ -1,15 +1,15 @@
-//! The rate of a link from a file, in the format of Mahimahi (R. Netravali et al., Mahimahi: Accurate Record-and-Replay for
-//! HTTP, USENIX ATC 2015): each line is a time in milliseconds, at which the link can deliver [`OPPORTUNITY`] bytes. The
-//! last line is the length of the trace, which then begins again.
+//! Link rate from a trace file, in the format of Mahimahi (R. Netravali et al., Mahimahi: Accurate
+//! Record-and-Replay for HTTP, USENIX ATC 2015). Each line is a time in milliseconds at which the link can
+//! deliver [`OPPORTUNITY`] bytes. The last line is the length of the trace, which then repeats.
 //!
-//! Packets that wait share an opportunity, and a long packet takes several. An opportunity without a waiting
+//! Waiting packets share an opportunity, and a long packet takes several. An opportunity without a waiting
 //! packet is lost.
 
 use std::sync::Arc;
 
 use crate::units::{Bytes, Rate, Span, Time};
 
-/// What can be delivered at each time of a trace: a packet of 1500 bytes with Mahimahi's header.
+/// Bytes that can be delivered at each time of a trace: a packet of 1500 bytes with Mahimahi's header.
 pub const OPPORTUNITY: u64 = 1504;
 /// The longest trace, ms: a year.
 const LONGEST: u64 = 366 * 86_400_000;
@@ -18,16 +18,16 @@ const MILLI: u64 = 1_000_000;
 /// The times of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateTrace {
-    /// In ms, ascending; the last is the length of the trace.
+    /// Times in ms, ascending. The last one is the length of the trace.
     times: Vec<u64>,
 }
 
-/// What is wrong with the text of a trace.
+/// An error in the text of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateTraceError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong in it, and what would be right.
+    /// The error and what would be right.
     pub what: &'static str,
 }
 
@@ -38,31 +38,31 @@ impl core::fmt::Display for RateTraceError {
 }
 
 impl RateTrace {
-    /// From its text.
+    /// Parses the text of a trace.
     ///
     /// # Errors
-    /// The first line that is wrong.
+    /// Returns the first invalid line.
     pub fn parse(text: &str) -> Result<RateTrace, RateTraceError> {
         let mut times = Vec::new();
         let mut last = 0;
         for (at, line) in text.trim_end().lines().enumerate() {
             let wrong = |what| RateTraceError { line: at + 1, what };
             let time: u64 =
-                line.trim().parse().map_err(|_| wrong("a line is one whole number of milliseconds"))?;
+                line.trim().parse().map_err(|_| wrong("a line must be one whole number of milliseconds"))?;
             if time < last {
-                return Err(wrong("it is before the line above: times ascend"));
+                return Err(wrong("the time is earlier than on the line above; times must ascend"));
             }
             if time > LONGEST {
-                return Err(wrong("a trace is at most a year long"));
+                return Err(wrong("the trace is longer than a year"));
             }
             times.push(time);
             last = time;
         }
         match (times.is_empty(), last) {
-            (true, _) => Err(RateTraceError { line: 1, what: "the file has no line" }),
+            (true, _) => Err(RateTraceError { line: 1, what: "the file is empty" }),
             (_, 0) => Err(RateTraceError {
                 line: times.len(),
-                what: "the last time, the length of the trace, is 0",
+                what: "the last time, which is the length of the trace, is 0",
             }),
             _ => Ok(RateTrace { times }),
         }
@@ -87,7 +87,7 @@ impl RateTrace {
         Rate::from_bps_f64(8.0 * self.bytes().as_u64() as f64 / self.length().as_secs_f64())
     }
 
-    /// When an opportunity is, by its number from the beginning of the run; [`Time::NEVER`] beyond all time.
+    /// Time of an opportunity, by its number from the beginning of the run; [`Time::NEVER`] beyond all time.
     fn time(&self, number: u64) -> Time {
         let many = self.times.len() as u64;
         let (round, at) = (number / many, (number % many) as usize);
@@ -95,32 +95,32 @@ impl RateTrace {
         millis.and_then(|millis| millis.checked_mul(MILLI)).map_or(Time::NEVER, Time::from_nanos)
     }
 
-    /// The number of the first opportunity that is not before `now`.
+    /// Number of the first opportunity that is not before `now`.
     fn first_from(&self, now: Time) -> u64 {
         let millis = now.as_nanos().div_ceil(MILLI);
-        // What is at the end of a round is before the beginning of the next.
+        // The opportunities at the end of a round come before the beginning of the next one.
         let round = millis.saturating_sub(1) / self.last();
         let within = millis - round * self.last();
         round * self.times.len() as u64 + self.times.partition_point(|time| *time < within) as u64
     }
 }
 
-/// Where a link is in its trace.
+/// The position of a link in its trace.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     trace: Arc<RateTrace>,
-    /// The number of the next opportunity, and what is left of it, bytes.
+    /// Number of the next opportunity, and its remaining bytes.
     next: u64,
     left: u64,
 }
 
 impl Opportunities {
-    /// At the beginning of a trace, which begins with the run.
+    /// Starts at the beginning of the trace, which is the beginning of the run.
     pub fn new(trace: Arc<RateTrace>) -> Opportunities {
         Opportunities { trace, next: 0, left: OPPORTUNITY }
     }
 
-    /// When a packet is delivered that is the next from `now` on.
+    /// Sends the next packet, at `now` or later. Returns when it is delivered.
     pub fn send(&mut self, now: Time, bytes: Bytes) -> Time {
         if self.trace.time(self.next) < now {
             (self.next, self.left) = (self.trace.first_from(now), OPPORTUNITY);
@@ -165,14 +165,14 @@ mod tests {
         let mut link = trace("1\n2\n3\n4\n5\n");
         let sizes = [500, 1004, 1504, 100, 4000];
         assert_eq!(sizes.map(|size| link.send(at(0), Bytes::new(size))), [1, 1, 2, 3, 5].map(at));
-        // 412 bytes of that of 5 ms are left, for who comes in time.
+        // 412 bytes of the opportunity at 5 ms are left for a packet that comes in time.
         assert_eq!(link.clone().send(at(5), Bytes::new(412)), at(5));
         assert_eq!(link.send(at(6), Bytes::new(412)), at(6));
     }
 
     #[test]
     fn as_many_bytes_are_delivered_as_the_trace_has() {
-        // A second at 12 Mb/s, a second of nothing, and a second at 24 Mb/s.
+        // One second at 12 Mb/s, one second of nothing, and one second at 24 Mb/s.
         let text: String =
             (1..=1000).chain((2001..=3000).flat_map(|ms| [ms, ms])).map(|ms| format!("{ms}\n")).collect();
         let rates = RateTrace::parse(&text).unwrap();
@@ -189,7 +189,7 @@ mod tests {
         }
         for (second, expected) in [1000, 0, 2000, 1000, 0, 2000].into_iter().enumerate() {
             let expected = expected * OPPORTUNITY;
-            // What is under way at the ends of the second.
+            // The tolerance covers packets under way at the ends of the second.
             assert!(delivered[second].abs_diff(expected) <= 2000, "{second}: {delivered:?}");
         }
     }
@@ -198,8 +198,8 @@ mod tests {
     fn wrong_traces_say_where() {
         let wrong = |text: &str| RateTrace::parse(text).unwrap_err();
         for (text, line, what) in [
-            ("", 1, "no line"),
-            ("\n\n", 1, "no line"),
+            ("", 1, "empty"),
+            ("\n\n", 1, "empty"),
             ("1\nx\n", 2, "whole number"),
             ("1\n-2\n", 2, "whole number"),
             ("5\n4\n", 2, "ascend"),

@@ -71,7 +71,7 @@ fn a_link_without_a_rate_sends_everything_at_once() {
     }
 }
 
-/// Gives each packet 10 ms after it was asked for it first, or claims that now is later.
+/// Gives each packet 10 ms after the first request for it, or claims that now is later.
 struct Reluctant {
     packets: Vec<PacketId>,
     ready: Option<Time>,
@@ -237,7 +237,7 @@ fn to_release_a_link_that_has_its_own_rate_does_nothing() {
     assert_eq!(link.next_deadline(), at(8));
 }
 
-/// Packets leave once something has arrived.
+/// Lets packets leave once something has arrived.
 struct Answering {
     packets: DropTail,
     opens: Time,
@@ -285,7 +285,7 @@ fn a_queue_that_may_send_because_of_a_packet_is_asked_at_once_or_when_its_link_i
     assert_eq!(link.next_deadline(), Time::NEVER);
 }
 
-/// Keeps what it is told of its link.
+/// Records what it is told about its link.
 struct Measuring(DropTail, Arc<Mutex<Vec<SentEvent>>>);
 
 impl Queue for Measuring {
@@ -320,16 +320,16 @@ fn a_queue_hears_how_long_its_link_took_where_the_link_knows() {
     };
     let sent =
         |now, bytes, millis| SentEvent { now, wire_len: Bytes::new(bytes), took: Span::from_millis(millis) };
-    // At its rate: when the packet begins to leave. The next rate counts from the next packet on.
+    // At its rate: when the packet starts to leave. A new rate counts from the next packet on.
     let mut serial = link(queue());
     assert_eq!(send(&mut serial, at(5), 1000), [sent(at(5), 1000, 8)]);
     serial.set_rate(at(6), Some(Rate::from_mbps(2)));
     assert_eq!(send(&mut serial, at(20), 500), [sent(at(20), 500, 2)]);
-    // A link without a rate never says how long it took.
+    // A link without a rate never reports the duration.
     let mut unknown = Link::new(queue(), None, random());
     assert_eq!(send(&mut unknown, at(5), 1000), []);
     unknown.release(at(6));
-    // On a shared medium: when the packet has left, once.
+    // On a shared medium: once, when the packet has left.
     let mut shared = Link::shared(queue(), random());
     assert_eq!(send(&mut shared, at(10), 1000), []);
     shared.release(at(17));

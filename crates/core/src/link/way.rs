@@ -1,8 +1,9 @@
-//! The way from one end of a link to the other: propagation, loss, jitter.
+//! The path of packets from one end of a link to the other: propagation, loss, jitter.
 //!
-//! - **Loss** is independent for each packet, or in bursts by the model of Gilbert and Elliott (E. N. Gilbert, Capacity of a
-//!   Burst-Noise Channel, 1960; E. O. Elliott, 1963) in its simplest form: in the good state nothing is lost, in the bad
-//!   state everything. The state changes from packet to packet:
+//! - **Loss** is independent for each packet, or comes in bursts. Bursts follow the model of Gilbert and
+//!   Elliott (E. N. Gilbert, Capacity of a Burst-Noise Channel, 1960; E. O. Elliott, 1963) in its simplest
+//!   form: the good state loses nothing, the bad state loses everything. The state changes from packet to
+//!   packet:
 //!
 //!   ```text
 //!          begin              begin = p / (b (1 - p))     p: mean loss ratio
@@ -11,13 +12,13 @@
 //!            end
 //!   ```
 //!
-//! - **Jitter** is a further delay of each packet, uniform from 0 up to a bound. Without reordering a packet never arrives
-//!   before one that left earlier: it then arrives together with it.
+//! - **Jitter** is an additional delay of each packet, uniform from 0 up to a bound. Without reordering, a
+//!   packet that would overtake an earlier one arrives together with it.
 
 use crate::random::Random;
 use crate::units::{Span, Time};
 
-/// The way of packets from one end of a link to the other. What each packet needs comes first.
+/// The path of packets from one end of a link to the other. The fields that each packet needs come first.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Way {
@@ -26,7 +27,7 @@ pub struct Way {
     latest: Time,
     loss: f64,
     jitter: Option<Box<Jitter>>,
-    /// Whether packets may overtake each other because of it.
+    /// `true` if jitter may reorder packets.
     reorders: bool,
     random: Random,
     burst: Option<Burst>,
@@ -47,24 +48,26 @@ struct Jitter {
     random: Random,
 }
 
-/// The least mean length of bursts, packets, with which this loss ratio, 0 to 1, can be reached.
+/// The smallest mean length of bursts, packets, that permits this loss ratio, 0 to 1.
 pub fn least_burst(loss: f64) -> f64 {
     (loss / (1.0 - loss)).max(1.0)
 }
 
 impl Way {
-    /// A way with this propagation delay and independent losses. `random` decides about losses.
+    /// Makes a path with this propagation delay and independent losses. `random` decides about losses.
     pub fn new(delay: Span, loss: f64, random: Random) -> Way {
         Way { delay, loss, random, burst: None, jitter: None, reorders: false, latest: Time::ZERO }
     }
 
-    /// Has losses come in bursts of this mean length, packets; at least [`least_burst`]. `None`: they are independent.
+    /// Makes losses come in bursts of this mean length, packets; at least [`least_burst`]. `None`: losses are
+    /// independent.
     pub fn set_burst(&mut self, length: Option<f64>) {
         let is_bad = self.burst.and_then(|burst| burst.is_bad);
         self.burst = length.map(|length| Burst { length, is_bad });
     }
 
-    /// Adds a delay, uniform from 0 up to `bound`, which `random` draws. With `reorder` packets may overtake each other.
+    /// Adds a delay, uniform from 0 up to `bound`, drawn from `random`. With `reorder`, packets may overtake
+    /// each other.
     #[must_use]
     pub fn with_jitter(mut self, bound: Span, reorder: bool, random: Random) -> Way {
         self.jitter = Some(Box::new(Jitter { bound, random }));
@@ -72,19 +75,19 @@ impl Way {
         self
     }
 
-    /// Changes the bound of the jitter; a way that was made without [`Way::with_jitter`] is left as it is.
+    /// Changes the bound of the jitter. It has no effect if the path was made without [`Way::with_jitter`].
     pub fn set_jitter(&mut self, bound: Span) {
         if let Some(jitter) = &mut self.jitter {
             jitter.bound = bound;
         }
     }
 
-    /// Changes the propagation delay, for packets that leave from now on.
+    /// Changes the propagation delay for packets that leave from now on.
     pub fn set_delay(&mut self, delay: Span) {
         self.delay = delay;
     }
 
-    /// The propagation delay: no packet arrives earlier than this after it has left.
+    /// The propagation delay: the least time between a packet's departure and its arrival.
     pub fn delay(&self) -> Span {
         self.delay
     }
@@ -94,18 +97,18 @@ impl Way {
         self.loss = loss;
     }
 
-    /// Whether a packet may arrive before one that left earlier.
+    /// Returns whether a packet may arrive before one that left earlier.
     #[inline]
     pub fn reorders(&self) -> bool {
         self.reorders
     }
 
-    /// All that is on the way is lost.
+    /// Drops all packets on the path.
     pub fn clear(&mut self) {
         self.latest = Time::ZERO;
     }
 
-    /// When the packet whose last bit leaves at `until` arrives; `None` if it is lost.
+    /// Arrival time of the packet whose last bit leaves at `until`; `None` if it is lost.
     #[inline]
     pub fn pass(&mut self, until: Time) -> Option<Time> {
         if self.loss > 0.0 && self.is_lost() {
@@ -118,7 +121,7 @@ impl Way {
                 return Some(arrival);
             }
         }
-        // Neither jitter nor a delay that was cut makes packets overtake each other.
+        // Neither jitter nor a shortened delay makes packets overtake each other.
         self.latest = arrival.max(self.latest);
         Some(self.latest)
     }
@@ -133,10 +136,10 @@ impl Way {
 }
 
 impl Burst {
-    /// The state of the next packet, which is lost in the bad one.
+    /// Draws the state for the next packet, which is lost in the bad state.
     fn is_lost(&mut self, loss: f64, random: &mut Random) -> bool {
         let is_bad = match self.is_bad {
-            // As if it had been so for ever.
+            // The first state has the stationary distribution.
             None => random.chance(loss),
             Some(true) => loss >= 1.0 || !random.chance(1.0 / self.length),
             Some(false) => random.chance((loss / (self.length * (1.0 - loss))).min(1.0)),
@@ -166,7 +169,7 @@ mod tests {
         Time::from_nanos(1000 * micros)
     }
 
-    /// Loss ratio, and mean length of bursts, over a million packets.
+    /// Loss ratio and mean length of bursts over a million packets.
     fn losses(loss: f64, burst: Option<f64>) -> (f64, f64) {
         let mut way = way(loss, burst, 7);
         let (mut lost, mut bursts, mut before) = (0, 0, false);
@@ -183,7 +186,7 @@ mod tests {
     fn bursts_have_the_stated_mean_loss_and_mean_length() {
         for (loss, burst) in [(0.01, 5.0), (0.001, 2.0), (0.2, 20.0), (0.5, 1.0), (0.3, 3.0)] {
             let (ratio, length) = losses(loss, Some(burst));
-            // Five times the standard error: bursts of b packets make that of the ratio √(2b) times as large.
+            // Five standard errors. Bursts of b packets make the standard error √(2b) times as large.
             let error = 5.0 * (loss * 2.0 * burst / 1e6).sqrt();
             assert!((ratio - loss).abs() < error, "{ratio} is not {loss}");
             let error = 5.0 * burst * (burst / (loss * 1e6)).sqrt();
@@ -195,7 +198,7 @@ mod tests {
     fn independent_losses_come_in_bursts_of_chance() {
         let (ratio, length) = losses(0.2, None);
         assert!((ratio - 0.2).abs() < 0.002 && (length - 1.25).abs() < 0.01, "{ratio}, {length}");
-        // The same model with the length of chance.
+        // The same model with the mean burst length of independent losses.
         let (ratio, length) = losses(0.2, Some(1.25));
         assert!((ratio - 0.2).abs() < 0.002 && (length - 1.25).abs() < 0.01, "{ratio}, {length}");
     }
@@ -218,7 +221,7 @@ mod tests {
         let mut delays: Vec<u64> =
             (0..100_000).map(|k| way.pass(at(k)).expect("nothing is lost").since(at(k)).as_nanos()).collect();
         delays.sort_unstable();
-        // Kolmogorov and Smirnov: less than 1.95 / √n apart with a probability of 0.999.
+        // Kolmogorov–Smirnov test: the distance is below 1.95 / √n with a probability of 0.999.
         for (k, delay) in delays.iter().enumerate() {
             let (part, expected) = (k as f64 / 1e5, (*delay as f64 / 1e6 - 10.0) / 2.0);
             assert!((part - expected).abs() < 1.95 / 1e5_f64.sqrt(), "{delay} ns at {part}");

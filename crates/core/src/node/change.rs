@@ -1,10 +1,11 @@
-//! All that a node is told: packets, deadlines, faces, and every change of its tables. [`Node::handle`] is the one door.
+//! The inputs of a node: packets, deadlines, faces, and every change of its tables. All of them pass through
+//! [`Node::handle`].
 //!
-//! A [`Change`] is plain data, so a world can record it and make it again. What is not data, a link with its queue and a
-//! strategy, is made by the world and comes as a [`Part`].
+//! A [`Change`] is plain data, so a world can record and repeat it. Parts that are not data (a link with its
+//! queue, a strategy) are made by the world and arrive as a [`Part`].
 //!
-//! A new input needs three parts: a variant of [`Change`], an arm in `Node::change`, and its fields in the forwarder's codec
-//! (`record`).
+//! A new input needs three parts: a variant of [`Change`], an arm in `Node::change`, and its fields in the
+//! forwarder's codec (`record`).
 
 use std::borrow::Cow;
 
@@ -16,14 +17,14 @@ use crate::packet::PacketId;
 use crate::seam::Strategy;
 use crate::units::Rate;
 
-/// Something happens to a node.
+/// An input of a node.
 #[derive(Debug)]
 pub enum Input<'a> {
     /// A packet arrived on a face.
     Packet {
-        /// Where it arrived.
+        /// The face on which it arrived.
         face: FaceId,
-        /// The node owns it from now on.
+        /// The packet. The node owns it from now on.
         packet: PacketId,
     },
     /// [`Node::next_deadline`] is reached.
@@ -32,19 +33,19 @@ pub enum Input<'a> {
     FaceUp(FaceId),
     /// A face went down.
     FaceDown(FaceId),
-    /// The last packet of a face on a shared medium has left, or is lost: the next one may go.
+    /// The last packet of a face on a shared medium has left or is lost: the next one may go.
     Sent(FaceId),
     /// A table or a setting changes.
     Change(&'a Change<'a>),
-    /// The node gets a part, which the world has made.
+    /// Adds a part, which the world has made.
     Add(Box<Part>),
 }
 
 /// A part of a node that is not data.
 pub enum Part {
-    /// The link of a new face. [`Effect::Face`] is its number.
+    /// The link of a new face. [`Effect::Face`] returns the face's number.
     Link(Link),
-    /// A strategy that may be chosen. [`Effect::Strategy`] is its number; none is added beyond
+    /// A strategy that may be chosen. [`Effect::Strategy`] returns its number. A node has at most
     /// [`MOST_STRATEGIES`](super::MOST_STRATEGIES).
     Strategy(Box<dyn Strategy>),
 }
@@ -52,44 +53,44 @@ pub enum Part {
 /// A change of a node's tables and settings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change<'a> {
-    /// A new face leads to an application on this node. [`Effect::Face`] is its number.
+    /// Adds a face to an application on this node. [`Effect::Face`] returns its number.
     AddApplication,
-    /// A face is removed, with its routes, the packets in its queue, and what it waits for. Many routes and pending Interests
-    /// end in parts, the next ones at deadlines.
+    /// Removes a face with its routes, its queued packets and its pending Interests. If there are many routes
+    /// and pending Interests, they end in parts at later deadlines.
     RemoveFace(FaceId),
-    /// A face joins a group: the flows of all faces of a group share as one. [`GroupId::NONE`], the default: each of the face's
-    /// flows shares for itself.
+    /// Puts a face into a group: the flows of all faces of a group share as one. With [`GroupId::NONE`], the
+    /// default, each of the face's flows shares for itself.
     SetGroup {
         /// The face.
         face: FaceId,
-        /// Its group from now on.
+        /// Its new group.
         group: GroupId,
     },
-    /// The flows of a group that has no faces any more are forgotten: its number may mean another one.
+    /// Forgets the flows of a group that has no faces any more, because its number may be used for another
+    /// group.
     ForgetGroup(GroupId),
-    /// What is believed of the packets that arrive by a face, in place of what was said before; counters stay. Without it,
-    /// all is.
+    /// Replaces the ingress policy of a face; counters stay. A face without a policy is trusted fully.
     SetIngress {
         /// The face.
         face: FaceId,
-        /// What is believed.
+        /// The new policy.
         policy: IngressPolicy,
     },
-    /// The rate of a face's link, from its next packet on ([`Link::set_rate`]).
+    /// Sets the rate of a face's link, from its next packet on ([`Link::set_rate`]).
     SetSendRate {
         /// The face.
         face: FaceId,
-        /// The rate; `None`: packets leave as they come.
+        /// The rate; `None`: sending takes no time.
         rate: Option<Rate>,
     },
-    /// The rate at which the other end of a face's link sends, for its queue.
+    /// Tells the queue of a face the sending rate of the link's other end.
     SetReceiveRate {
         /// The face.
         face: FaceId,
-        /// The rate; `None` if it is not known.
+        /// The rate; `None` if it is unknown.
         rate: Option<Rate>,
     },
-    /// The rate that a face on a shared medium could have, for its queue. The matching rate comes afterwards
+    /// Tells the queue of a face on a shared medium which rate the face could have. The matching rate follows
     /// ([`Change::SetReceiveRate`]).
     SetFairRate {
         /// The face.
@@ -97,61 +98,62 @@ pub enum Change<'a> {
         /// The rate.
         rate: Rate,
     },
-    /// A next hop of a prefix is added, or its cost changed.
+    /// Adds a next hop of a prefix, or changes its cost.
     AddRoute {
         /// The prefix.
         prefix: Cow<'a, HashedName>,
         /// The next hop.
         face: FaceId,
-        /// The next hop with the lowest cost comes first.
+        /// The cost. The next hop with the lowest cost comes first.
         cost: u64,
     },
-    /// A next hop of a prefix is removed. The last one removes the prefix and the state of its flows. [`Effect::Nothing`] if it
-    /// was not there.
+    /// Removes a next hop of a prefix. Removing the last one removes the prefix and the state of its flows.
+    /// Returns [`Effect::Nothing`] if there was no such next hop.
     RemoveRoute {
         /// The prefix.
         prefix: Cow<'a, HashedName>,
         /// The next hop.
         face: FaceId,
     },
-    /// A strategy forwards the names under a prefix. What is pending stays with the one that began. [`Effect::Nothing`] if
-    /// there is no such strategy.
+    /// Chooses the strategy for the names under a prefix. Pending Interests stay with their strategy. Returns
+    /// [`Effect::Nothing`] if there is no such strategy.
     ChooseStrategy {
         /// The prefix.
         prefix: Cow<'a, HashedName>,
-        /// The strategy, by its place in [`NodeConfig::strategies`](super::NodeConfig::strategies) or as its
-        /// [`Effect::Strategy`] says.
+        /// The strategy: its index in [`NodeConfig::strategies`](super::NodeConfig::strategies), or the
+        /// number returned by [`Effect::Strategy`].
         strategy: StrategyId,
     },
-    /// The choice for a prefix is taken back.
+    /// Removes the choice for a prefix.
     UnchooseStrategy {
         /// The prefix.
         prefix: Cow<'a, HashedName>,
     },
-    /// Bounds of the content store; either bound 0 means none.
+    /// Sets the bounds of the content store. If either bound is 0, nothing is stored.
     SetStoreLimits {
-        /// The most Data.
+        /// Largest number of Data.
         packets: usize,
-        /// The most bytes.
+        /// Largest number of bytes.
         bytes: u64,
     },
-    /// Whether the content store stores Data and answers Interests.
+    /// Sets whether the content store stores Data and whether it answers Interests.
     SetStoreUse(CsUse),
-    /// Data under a prefix are erased from the content store. [`Effect::Erased`] is their number.
+    /// Erases Data under a prefix from the content store. [`Effect::Erased`] returns their number.
     EraseStored {
         /// The prefix.
         prefix: Cow<'a, HashedName>,
-        /// The most that are erased.
+        /// Largest number of Data to erase.
         limit: usize,
     },
-    /// The hit ratio of the simulated cache, 0 to 1; a node without one is left as it is.
+    /// Sets the hit ratio of the simulated cache, 0 to 1. It has no effect on a node without a simulated
+    /// cache.
     SetCacheRatio(f64),
     /// The node fails and drops all its packets. The world replaces it with a new node before the next input.
     Fail,
 }
 
 impl Change<'_> {
-    /// The face that it names, which the node must have.
+    /// The face that the change names. The node must have it.
     pub fn face(&self) -> Option<FaceId> {
         match *self {
             Change::RemoveFace(face)
@@ -175,23 +177,24 @@ impl Change<'_> {
     }
 }
 
-/// What an input has done beside the actions.
+/// The result of an input, apart from the actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// What it says.
+    /// The change is done.
     Done,
-    /// Nothing, because what it names is not there, or there is no room for it.
+    /// Nothing changed: the named object does not exist, or there is no room.
     Nothing,
-    /// There is a new face.
+    /// The number of the new face.
     Face(FaceId),
-    /// There is a new strategy.
+    /// The number of the new strategy.
     Strategy(StrategyId),
-    /// So many Data were erased.
+    /// The number of Data that were erased.
     Erased(usize),
 }
 
 impl Node {
-    /// The timer of the strategy stays: where its deadline is later from now on, it is called once in vain.
+    /// Handles a change. The timer of the strategy stays. If the strategy's deadline moves to a later time,
+    /// it is called once too early.
     #[cold]
     pub(super) fn on_change(&mut self, input: Input<'_>, out: &mut Out<'_>) -> Effect {
         let effect = match input {

@@ -1,4 +1,4 @@
-//! All that a node is made of.
+//! The settings of a node.
 
 use weir_packet::SignalSet;
 
@@ -14,38 +14,41 @@ use crate::units::Span;
 
 /// The parts and settings of a node. [`NodeConfig::new`] has the defaults.
 pub struct NodeConfig {
-    /// The first one forwards what no other is chosen for. At most [`MOST_STRATEGIES`](super::MOST_STRATEGIES) are used.
+    /// The strategies. The first one forwards names for which no other is chosen. At most
+    /// [`MOST_STRATEGIES`](super::MOST_STRATEGIES) are used.
     pub strategies: Vec<Box<dyn Strategy>>,
     /// Bounds of its tables.
     pub limits: TableLimits,
-    /// The hasher of the names that it gets.
+    /// The hasher of the names that it receives.
     pub hasher: NameHasher,
     /// Its random stream.
     pub random: Random,
-    /// What a flow is at this node. Default: a FIB entry.
+    /// How flows are identified at this node. Default: by FIB entry.
     pub flow_prefix: FlowPrefix,
-    /// Its content store, empty. Default: none, a store without room.
+    /// Its content store, empty. Default: a store without room.
     pub content_store: ContentStore<PacketId>,
-    /// Which Data it stores. Default: all that pass.
+    /// Which Data it stores. Default: all Data that pass.
     pub placing: Option<Placing>,
-    /// Asked for what the content store does not have. Default: none.
+    /// A simulated cache, asked when the content store has no Data. Default: none.
     pub simulated_cache: Option<SimulatedCache>,
     /// The node forwards a repeated Interest again if the last transmission was at least this long ago. The time doubles with
     /// each transmission, up to 250 ms, as in NFD. Zero, the default: other downstreams wait for the Data, and the strategy
     /// decides when the same downstream may repeat its Interest.
     pub reforward_after: Span,
-    /// A prefix's next hop that has answered nothing for so long is compared with another one, by copies of Interests.
-    /// Strategies see it no more while others answer what it does not. Zero, the default: strategies see all next hops.
+    /// A next hop of a prefix that has answered nothing for this long is compared with another one, by copies
+    /// of Interests. If another next hop answers what this one does not, strategies no longer see it. Zero,
+    /// the default: strategies see all next hops.
     pub next_hop_timeout: Span,
-    /// Believed of Interests by faces that are not believed in all ([`IngressPolicy`](super::IngressPolicy)). Default: none.
+    /// Signals of Interests that are accepted from faces that are not fully trusted
+    /// ([`IngressPolicy`](super::IngressPolicy)). Default: none.
     pub signals_of_consumers: SignalSet,
-    /// Makes the implicit digest of a Data from its bytes, where an Interest asks for a Data of that name by its digest.
-    /// Default: such Interests are not answered.
+    /// Computes the implicit digest of a Data from its bytes. It is called when an Interest asks for a Data
+    /// by digest. Default: such Interests are not answered.
     pub digest: Option<ImplicitDigest>,
 }
 
 impl NodeConfig {
-    /// A node of one strategy, without content store.
+    /// Makes a node with one strategy and without a content store.
     pub fn new(strategy: Box<dyn Strategy>, hasher: NameHasher, random: Random) -> NodeConfig {
         NodeConfig {
             strategies: vec![strategy],
@@ -64,27 +67,27 @@ impl NodeConfig {
     }
 }
 
-/// SHA-256 of a bare Data.
+/// Function that computes the SHA-256 digest of a bare Data.
 pub type ImplicitDigest = fn(&[u8]) -> [u8; 32];
 
 /// Bounds of a node's tables.
 #[derive(Clone, Debug)]
 pub struct TableLimits {
-    /// Pending Interests, bytes, all included.
+    /// Memory of pending Interests, bytes, including all their state.
     pub pit_bytes: u64,
-    /// How long an Interest that comes by a link is pending at most. Whoever uses the node's own applications may ask for
-    /// up to 300 s.
+    /// Longest time for which an Interest that arrives on a link is pending. The node's own applications may
+    /// use up to 300 s.
     pub longest_lifetime: Span,
-    /// Dead nonces, and as many upstreams of entries that are gone.
+    /// Number of dead nonces, and number of upstreams of ended entries.
     pub dead_nonces: usize,
-    /// Packets in the queues of all links, bytes, all included.
+    /// Memory of the packets in the queues of all links, bytes, including all their state.
     pub queue_bytes: u64,
-    /// Prefixes of flows that are not the FIB's, bytes, all included.
+    /// Memory of the flow prefixes that are not FIB entries, bytes, including all their state.
     pub flow_bytes: u64,
 }
 
 impl Default for TableLimits {
-    /// Queues have only their own bounds, and prefixes of flows one in number.
+    /// The default bounds: queues have only their own bounds, and flow prefixes are bounded only in number.
     fn default() -> TableLimits {
         TableLimits {
             pit_bytes: 512_000_000,

@@ -1,9 +1,9 @@
 //! Handling of a Data: the PIT entries that it satisfies, and its copies to the downstreams.
 //!
-//! A Data satisfies only entries whose upstreams it comes from: this node sent an Interest of the entry's name by the face
-//! on which the Data arrives, for this entry or for an earlier one of the same hint that ended less than six seconds ago.
-//! The members of a multicast group are behind one face. Any other Data is unsolicited: it is dropped before a queue, a strategy or the
-//! content store sees it.
+//! A Data satisfies only entries of which its face is an upstream. That is: this node sent an Interest of the
+//! entry's name by the face on which the Data arrives, for this entry or for an earlier one of the same hint
+//! that ended less than six seconds ago. The members of a multicast group share one face. Any other Data is
+//! unsolicited. It is dropped before a queue, a strategy or the content store sees it.
 
 use super::{Answerer, FaceKind, Node, Out};
 use crate::ids::{FaceId, PitId};
@@ -20,7 +20,8 @@ impl Node {
         let data = &mut out.pool[id];
         let digest = self.pit.wants_digest(&data.name).then(|| self.digest_of(data)).flatten();
         self.pit.matches(&data.name, token, digest.as_ref(), &mut matches);
-        // Only an upstream that was asked may answer: anybody else would be believed, stored and learned from.
+        // Only an upstream that was asked may answer. Otherwise any face could have its Data believed, stored
+        // and measured.
         matches.retain(|&mut pit| self.was_asked(pit, face, out.now));
         if matches.is_empty() {
             self.on_late_data(face, id, out);
@@ -33,7 +34,8 @@ impl Node {
         self.matches = matches;
     }
 
-    /// Whether a face was asked for what an entry waits for, by this entry or by an earlier one of its name and hint.
+    /// Returns whether a face was sent the Interest of an entry: by this entry or by an earlier one of its
+    /// name and hint.
     #[inline]
     fn was_asked(&self, pit: PitId, face: FaceId, now: Time) -> bool {
         self.pit.entry(pit).is_some_and(|entry| {
@@ -89,7 +91,7 @@ impl Node {
         }
     }
 
-    /// Sends a copy to each downstream of one of the entries; the packet itself to the last one of all.
+    /// Sends a copy to each downstream of the entries; the last downstream gets the packet itself.
     pub(super) fn answer_downstreams(
         &mut self,
         from: FaceId,
@@ -123,8 +125,8 @@ impl Node {
         }
     }
 
-    /// Whether a downstream gets the Data for this entry: a neighbour gets it once. An application gets it for
-    /// each of its Interests: it may know them by their tokens.
+    /// Returns whether a downstream gets the Data for this entry. A neighbour gets it once. An application
+    /// gets it for each of its Interests, because it may distinguish them by their tokens.
     #[inline]
     pub(super) fn is_to_be_answered(&mut self, face: FaceId) -> bool {
         let state = &mut self.faces[face.0 as usize];
@@ -173,9 +175,9 @@ impl Node {
     }
 }
 
-/// The entry whose Interest a Data answers; `None` if unknown. The Data gives no RTT sample for other entries that it
-/// satisfies, because it may have been sent before their Interests. If the entry of its token is gone, it answers none
-/// of them.
+/// The entry whose Interest a Data answers; `None` if unknown. The Data gives no RTT sample for the other
+/// entries that it satisfies, because it may have been sent before their Interests. If the entry of its token
+/// is gone, it answers none of them.
 fn answered_entry(data: &Packet, matches: &[PitId]) -> Option<PitId> {
     match (data.header().pit_token.bytes(), matches) {
         ([], [one]) => Some(*one),

@@ -8,17 +8,19 @@ use crate::seam::{ExpiredEvent, StrategyDeadline};
 use crate::tables::pit::{Fact, PitEntry};
 use crate::units::{Span, Time};
 
-/// So many pending Interests, and routes of faces that are gone, end in a call, and the others later: else who lets half a
-/// PIT expire at once, or closes a face with many routes, stops the node for as long as it takes. Assumed: about a
-/// millisecond of work.
+/// Largest number of pending Interests and of routes of removed faces that end in one call; the others end
+/// later. Without this bound, a neighbour that lets half a PIT expire at once, or the removal of a face with
+/// many routes, would block the node. Assumed: about a millisecond of work.
 pub(super) const ENDED_AT_ONCE: usize = 1024;
 
-/// A call looks at so many pending Interests to find those that have expired. It passes over those that are in the same slot
-/// of the PIT's wheel for a later round: else a stranger with lifetimes that fill one slot stops the node in every round.
-/// Assumed: about a millisecond of work too, if they are in no cache of the processor.
+/// Largest number of pending Interests that one call examines to find expired ones. Some Interests are in the
+/// same slot of the PIT's wheel but belong to a later round, and are skipped. Without this bound, a stranger
+/// whose lifetimes fill one slot would block the node in every round. Assumed: about a millisecond of work,
+/// even if no Interest is in the processor's cache.
 pub(super) const LOOKED_AT_ONCE: usize = 4096;
 
-/// Then the node has so much time for packets. Assumed: more end in a second than can come in one.
+/// Time that the node then reserves for packets. Assumed: more Interests can end in a second than can arrive
+/// in one.
 const REST: Span = Span::from_millis(1);
 
 impl Node {
@@ -39,7 +41,7 @@ impl Node {
         }
     }
 
-    /// Ends Interests that have expired, then routes and Interests of faces that are gone.
+    /// Ends expired Interests, then routes and Interests of removed faces.
     fn expire(&mut self, out: &mut Out<'_>) {
         let (mut left, mut looks) = (ENDED_AT_ONCE, LOOKED_AT_ONCE);
         while left > 0
@@ -59,7 +61,8 @@ impl Node {
         self.rest_from_ending(left.min(looks), out.now);
     }
 
-    /// Sets the timer for what ends next. If the call had to stop, because `left` is 0, the node rests from ending first.
+    /// Sets the timer for the next end of an entry. If the call had to stop because `left` is 0, the node
+    /// first rests.
     pub(super) fn rest_from_ending(&mut self, left: usize, now: Time) {
         if left == 0 {
             self.ending_rests_until = now + REST;
@@ -69,8 +72,8 @@ impl Node {
         self.deadlines.set(PIT_TIMER, self.pit_timer);
     }
 
-    /// A face is gone: ends its routes and what it waits for, as far as so many may end. Whether those were all. Until
-    /// then, no Interest leaves by the face.
+    /// Ends the routes and the pending Interests of a removed face, up to the number `left`. Returns whether
+    /// all have ended. Until then no Interest leaves by the face.
     pub(super) fn end_for(&mut self, face: FaceId, left: &mut usize, out: &mut Out<'_>) -> bool {
         *left -= self.remove_routes_of(face, *left, out);
         while *left > 0
@@ -115,8 +118,8 @@ impl Node {
         self.set_strategy_timer();
     }
 
-    /// Sends a held Interest, if its entry exists and a downstream still waits for it. If all lifetimes are over, or
-    /// every downstream was refused, the entry ends soon, and nobody would receive its Data.
+    /// Sends a held Interest if its entry exists and a downstream still waits for it. If all lifetimes are
+    /// over, or every downstream was refused, the entry ends soon and its Data would have no receiver.
     fn release(&mut self, pit: PitId, face: FaceId, out: &mut Out<'_>) {
         let Some(entry) = self.pit.entry_mut(pit) else { return };
         let Some(id) = entry.held.take() else { return };
@@ -128,9 +131,10 @@ impl Node {
         }
     }
 
-    /// Forgets an entry, but not the upstreams that may still answer: all but the one that answered what it was asked
-    /// once. Nor the nonces that may still be on their way: those sent to others than who answered. From a content store
-    /// they would be answered, unless they ask for fresh Data.
+    /// Removes an entry, but remembers the upstreams that may still answer: all except the one that was asked
+    /// once and has answered. It also remembers the nonces that may still be on their way: those sent to
+    /// other next hops than the one that answered. If the node has a content store, such Interests would be
+    /// answered from it, unless they ask for fresh Data.
     pub(super) fn forget(&mut self, pit: PitId, answered_by: Option<FaceId>, out: &mut Out<'_>) {
         if self.pit.entry(pit).is_some_and(|entry| entry.hint() != 0) {
             self.note_hinted_end(pit, answered_by, out.now);
@@ -152,9 +156,9 @@ impl Node {
         self.pit.remove(pit);
     }
 
-    /// Takes Interests out of the PIT until it is within its bound: of the face that holds most, the oldest. Entries that
-    /// other downstreams wait for stay. The downstream is not told, for a Nack would need the whole Interest, which is
-    /// not kept, and send who floods as many packets as it sends.
+    /// Removes Interests from the PIT until it is within its bound: the oldest Interest of the face that
+    /// holds most. Entries that other downstreams wait for stay. The downstream gets no Nack: a Nack needs
+    /// the whole Interest, which is not stored, and would send as many packets to an attacker as it sends.
     #[inline]
     pub(super) fn keep_pit_bound(&mut self, out: &mut Out<'_>) {
         while let Some((pit, face)) = self.pit.first_to_lose() {
@@ -163,7 +167,7 @@ impl Node {
         }
     }
 
-    /// A downstream does not wait any longer. The entry ends with its last one.
+    /// Removes a downstream from an entry. The entry ends with its last downstream.
     #[cold]
     pub(super) fn withdraw(&mut self, pit: PitId, face: FaceId, out: &mut Out<'_>) {
         let others = |entry: &PitEntry| entry.in_records.iter().any(|record| record.face != face);
@@ -175,8 +179,8 @@ impl Node {
     }
 }
 
-/// What was sent by a face that is down now is not answered. Looked at when an entry is, so that a
-/// face that goes down costs no search.
+/// Gives up Interests that were sent by a face that is now down. This is checked when an entry is used, so
+/// that a face that goes down needs no search.
 pub(super) fn give_up_downed(entry: &mut PitEntry, faces: &[Face]) {
     let is_down = |face: FaceId| !faces[face.0 as usize].up;
     for record in entry.out_records.iter_mut().filter(|r| r.times_sent > 0 && is_down(r.face)) {

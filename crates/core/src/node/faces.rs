@@ -1,4 +1,4 @@
-//! Faces that come and go.
+//! Adding and removing faces.
 
 use super::expiry::ENDED_AT_ONCE;
 use super::{FIRST_LINK_TIMER, Face, FaceKind, LONGEST_LIFETIME, LinkFace, Node, Out};
@@ -8,12 +8,12 @@ use crate::seam::{Backlog, DropReason};
 use crate::units::{Rate, Time};
 
 impl Node {
-    /// The number that a new face gets next.
+    /// The number that the next new face gets.
     pub fn next_face(&self, now: Time) -> FaceId {
         self.reusable(now).unwrap_or(FaceId(self.faces.len() as u32))
     }
 
-    /// Adds a face with a link behind it.
+    /// Adds a face to a link.
     pub(super) fn attach(&mut self, now: Time, link: Link) -> FaceId {
         let place = self.free_links.pop().unwrap_or(self.links.len() as u32);
         let face = self.add_face(now, FaceKind::Link(place));
@@ -28,17 +28,17 @@ impl Node {
         face
     }
 
-    /// Whether a face of this number was ever added.
+    /// Returns whether a face of this number was ever added.
     pub fn has_had(&self, face: FaceId) -> bool {
         (face.0 as usize) < self.faces.len()
     }
 
-    /// How many faces there are, without those that were removed.
+    /// Number of faces, without removed ones.
     pub fn face_count(&self) -> usize {
         self.faces.len() - self.leaving.len() - self.gone.len() - self.unused.len()
     }
 
-    /// A face whose number may be reused, because no table refers to it any more.
+    /// A face number that may be reused, because no table refers to it any more.
     fn reusable(&self, now: Time) -> Option<FaceId> {
         let rested = || self.gone.front().filter(|(since, _)| now.since(*since) > LONGEST_LIFETIME);
         self.unused.last().copied().or_else(|| rested().map(|(_, face)| *face))
@@ -62,7 +62,7 @@ impl Node {
         face
     }
 
-    /// All packets that the node has are dropped.
+    /// Drops all packets of the node.
     pub(super) fn fail(&mut self, out: &mut Out<'_>) {
         let mut cleared = Vec::new();
         for LinkFace { face, link, charged, .. } in &mut self.links {
@@ -83,7 +83,7 @@ impl Node {
         self.set_store_limits(0, 0, out);
     }
 
-    /// The strategy has heard that the face is down, and may want to be called.
+    /// Detaches a face. The strategy was told that the face is down, and may need a call.
     pub(super) fn detach(&mut self, face: FaceId, out: &mut Out<'_>) {
         let (kind, now) = (self.faces[face.0 as usize].kind, out.now);
         if kind == FaceKind::Gone {
@@ -117,7 +117,8 @@ impl Node {
         self.rest_from_ending(left, now);
     }
 
-    /// Routes and pending Interests of a face that is gone have ended: its number is given again, later if tables refer to it.
+    /// Releases the number of a removed face whose routes and pending Interests have ended. The number is
+    /// reused at once, or later if tables still refer to it.
     pub(super) fn rest_number(&mut self, face: FaceId, now: Time) {
         if self.faces[face.0 as usize].asked {
             self.gone.push_back((now, face));
@@ -135,13 +136,13 @@ impl Node {
         self.strategies.each().for_each(|strategy| strategy.on_face(face, up, out.now));
     }
 
-    /// Whether an application on this node is behind a face.
+    /// Returns whether the face leads to an application on this node.
     #[inline]
     pub fn is_local(&self, face: FaceId) -> bool {
         self.faces[face.0 as usize].kind == FaceKind::Application
     }
 
-    /// The link behind a face, and its place.
+    /// The link behind a face, and its index.
     #[inline]
     pub(super) fn link_of(&mut self, face: FaceId) -> Option<(u32, &mut Link)> {
         match self.faces[face.0 as usize].kind {
@@ -170,7 +171,7 @@ impl Node {
         }
     }
 
-    /// The packets that wait at a face's link; none for an application.
+    /// The packets in the queue of a face's link; zero for an application.
     pub fn backlog(&self, face: FaceId) -> Backlog {
         match self.faces[face.0 as usize].kind {
             FaceKind::Link(place) => self.links[place as usize].link.backlog(),

@@ -1,4 +1,4 @@
-//! Which flow a packet belongs to.
+//! The flow of a packet.
 
 use super::next_hops::route;
 use super::{Node, Out};
@@ -14,7 +14,7 @@ impl Node {
         }
     }
 
-    /// The flow of an Interest that has no PIT entry.
+    /// Sets the flow of an Interest that has no PIT entry.
     pub(super) fn set_flow(&mut self, id: PacketId, out: &mut Out<'_>) {
         let group = self.group(out.pool[id].arrived_on);
         let prefix = self.flow_prefix(id, route(&self.fib, &out.pool[id]), group, out);
@@ -22,7 +22,8 @@ impl Node {
         out.pool[id].flow = FlowKey { prefix, class, group };
     }
 
-    /// The prefix of an Interest's flow. Where others are forgotten for it, so are their flows.
+    /// The prefix of an Interest's flow. If other prefixes are forgotten to make room for it, their flows are
+    /// forgotten too.
     #[inline]
     pub(super) fn flow_prefix(
         &mut self,

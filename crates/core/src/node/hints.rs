@@ -1,13 +1,14 @@
-//! Forwarding hints, without harm to those who ask by another hint or by none.
+//! Forwarding hints that cannot harm consumers with another hint or with none.
 //!
-//! A hint says which network an Interest goes to, and anybody may choose one. So who asks by a hint chooses who answers, but
-//! only for those who ask by the same hint:
+//! A hint names the network to which an Interest goes, and anybody may choose one. So a consumer that uses a
+//! hint chooses who answers, but only for consumers with the same hint:
 //!
-//! - Interests of different hints have different PIT entries. A Data satisfies an entry only if its face was asked for this
-//!   entry.
-//! - A Data that was asked for by a hint alone answers later Interests of the same hint only, unless its name has a route by
-//!   the face that it came from.
-//! - After a Nack, the hint that was sent says who else is asked, not the copy that the neighbour returns.
+//! - Interests with different hints have different PIT entries. A Data satisfies an entry only if its face
+//!   was asked for this entry.
+//! - A Data that was requested only with a hint answers later Interests of the same hint only, unless its
+//!   name has a route by the face on which it came.
+//! - After a Nack, the hint that was sent determines the next hops to try, not the hint in the neighbour's
+//!   copy.
 
 use smallvec::SmallVec;
 use weir_packet::LpHeader;
@@ -19,13 +20,13 @@ use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::tables::fib::FibId;
 
-/// Entries of one name that have a hint. Assumed: more than networks that a producer is in. A Data and a Nack look at all
-/// entries of a name.
+/// Largest number of entries of one name that have a hint. Assumed: more than the networks of a producer. A
+/// Data and a Nack look at all entries of a name.
 const MOST_HINTED: usize = 8;
 
 impl Node {
-    /// There will be one more entry with a hint. If there are too many of the name, the oldest that nobody waits for ends, or
-    /// else the downstream that has most of them loses its oldest.
+    /// Makes room for one more entry with a hint. If the name has too many, the oldest one without a waiting
+    /// downstream ends. If there is none, the downstream with most of them loses its oldest.
     #[cold]
     pub(super) fn make_room_among_hints(&mut self, from: FaceId, id: PacketId, out: &mut Out<'_>) {
         let interest = &out.pool[id];
@@ -39,7 +40,8 @@ impl Node {
                 return;
             }
             if entry.hint() != 0 {
-                // What several wait for is nobody's: one of them alone must not end it for the others.
+                // An entry that several downstreams wait for belongs to none of them: one alone must not end
+                // it for the others.
                 let mut waiting = entry.in_records.iter().map(|record| by(record.face));
                 let first = waiting.next();
                 of_nobody = of_nobody.or(first.is_none().then_some(pit));
@@ -54,7 +56,7 @@ impl Node {
         }
         let own = Some(by(from));
         let count = |of| hinted.iter().filter(|(_, by)| *by == of).count() + usize::from(of == own);
-        // The last one of those that have most is the oldest.
+        // The last of the entries of the largest holder is the oldest.
         if let Some(&(oldest, _)) = hinted.iter().rev().max_by_key(|(_, by)| count(*by)) {
             self.evicted_interests += 1;
             self.expire_entry(oldest, out);
@@ -76,7 +78,8 @@ impl Node {
         self.pit.keep(pit, copy, interest.memory());
     }
 
-    /// Whose Interests a Data that satisfies these entries may answer from the content store: those of this hint, or all (0).
+    /// Which Interests a Data that satisfies these entries may answer from the content store: those of this
+    /// hint, or all (0).
     #[inline]
     pub(super) fn may_answer(&self, face: FaceId, data: &Packet, satisfied: &[PitId]) -> u32 {
         let mut hints = satisfied.iter().filter_map(|pit| self.pit.entry(*pit)).map(|entry| entry.hint());

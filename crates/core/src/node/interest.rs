@@ -1,4 +1,4 @@
-//! An Interest: loops, PIT, content store, FIB, strategy.
+//! Handling of an Interest: loop detection, PIT, content store, FIB, strategy.
 
 use smallvec::SmallVec;
 use weir_packet::NackReason;
@@ -18,12 +18,12 @@ use crate::tables::fib::{NO_ENTRY, NextHop};
 use crate::tables::pit::{Fact, InRecord, PitEntry};
 use crate::units::{Span, Time};
 
-/// The longest time for which Interests of others wait for a sending, however long round trips are: the first timeout of
-/// consumers.
+/// Longest time for which Interests of other groups wait for an earlier sending, however long round trips
+/// are: the first timeout of consumers.
 const MOST_PATIENCE: Span = RtoConfig::CONSUMER.initial;
 
 impl Node {
-    /// An Interest arrives; `is_plain`: it is usual, and so is the node.
+    /// Handles an arriving Interest. `is_plain`: both the Interest and the node are plain.
     #[inline]
     pub(super) fn on_interest(&mut self, face: FaceId, id: PacketId, is_plain: bool, out: &mut Out<'_>) {
         let now = out.now;
@@ -45,7 +45,8 @@ impl Node {
             return;
         }
         let interest = &out.pool[id];
-        // What is stored is answered without an entry: nothing waits for it. Of an Interest that waits, the store had nothing.
+        // A stored Data answers it without an entry, because nothing waits for it. The store was already
+        // asked for an Interest that waits.
         if self.has_stores()
             && self.pit.find_exact(&interest.name, can_be_prefix, must_be_fresh, hint).is_none()
             && let Some(stored) = self.stored(id, out)
@@ -61,8 +62,8 @@ impl Node {
         if !is_new && is_loop(entry, nonce, face) {
             return self.refuse_loop(face, id, out);
         }
-        // Either the store was not asked for it, or it may have the Data by now: those that others have asked for end no entry
-        // with a hint.
+        // Either the store was not asked, or it may have the Data by now: Data requested by others do not end
+        // entries with a hint.
         if !is_new
             && (entry.facts.has(Fact::PastStores) || hint != 0)
             && let Some(stored) = self.stored(id, out)
@@ -74,7 +75,8 @@ impl Node {
             entry.facts.set(Fact::PastStores, is_past_stores(interest));
         }
         if is_new {
-            // It stays theirs while it lives, whatever is chosen meanwhile: who counts it has to hear of its end.
+            // The entry stays with its strategy while it lives, because a strategy that counts entries must
+            // see their ends.
             entry.strategy = self.strategies.of(&interest.name);
         } else {
             give_up_downed(entry, &self.faces);
@@ -100,7 +102,7 @@ impl Node {
         self.keep_pit_bound(out);
     }
 
-    /// Writes down who asked.
+    /// Records the downstream.
     pub(super) fn record_downstream(
         &mut self,
         pit: PitId,
@@ -122,7 +124,7 @@ impl Node {
         self.expect_expiry(expires, out.now);
     }
 
-    /// Asks the strategy what becomes of an Interest, and does it.
+    /// Asks the strategy for a decision about an Interest and carries it out.
     pub(super) fn forward(
         &mut self,
         pit: PitId,
@@ -133,14 +135,14 @@ impl Node {
     ) {
         let Some(fib) = route(&self.fib, &out.pool[id]) else {
             if aggregated {
-                // It waits for what another Interest asked for, which had an earlier route.
+                // It waits for the Data of another Interest, which had an earlier route.
                 self.fates.aggregated += 1;
                 return out.pool.free(id);
             }
             return self.refuse(pit, face, id, NackReason::NoRoute, out);
         };
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
-        // From a neighbour, what is for one hop goes no further than to applications.
+        // An Interest from a neighbour with link scope goes only to applications.
         let scope = match scope_of(&out.pool[id].name) {
             Scope::Hop if self.is_local(face) => Scope::Global,
             scope => scope,
@@ -161,7 +163,7 @@ impl Node {
             self.keep_hinted(pit, fib, id, out);
         }
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        // Who only waits for what another group has asked for does not take it over, however often it asks.
+        // A group that only waits for another group's Interest does not take it over, however often it asks.
         if entry.group == group || !entry.is_pending(out.now) {
             (entry.prefix, entry.group) = (prefix, group);
         }
@@ -214,8 +216,8 @@ impl Node {
         }
     }
 
-    /// An application has chosen the next hop itself (NDNLPv2, NextHopFaceId): no strategy is asked, nor
-    /// whether the face is one of the prefix's next hops.
+    /// Handles NextHopFaceId (NDNLPv2): an application has chosen the next hop itself. The strategy is not
+    /// asked, and the face need not be a next hop of the prefix.
     pub(super) fn chosen_next_hop(&self, face: u64, scope: Scope) -> Decision {
         let may = |face: &Face| face.kind != FaceKind::Gone && face.takes(scope);
         match usize::try_from(face).ok().filter(|&at| self.faces.get(at).is_some_and(may)) {
@@ -224,7 +226,7 @@ impl Node {
         }
     }
 
-    /// Does with an Interest that came, or came back, by `face` what the strategy decided.
+    /// Carries out the strategy's decision for an Interest that arrived, or came back, by `face`.
     pub(super) fn carry_out(
         &mut self,
         decision: Decision,
@@ -272,7 +274,7 @@ impl Node {
         self.send_interest_since(pit, face, id, out.now, out);
     }
 
-    /// Sends an Interest that has waited at this node since a time.
+    /// Sends an Interest that has waited at this node since `since`.
     pub(super) fn send_interest_since(
         &mut self,
         pit: PitId,
@@ -282,7 +284,7 @@ impl Node {
         out: &mut Out<'_>,
     ) {
         let interest = &mut out.pool[id];
-        // Zero hops left: applications here may still answer, the network may not.
+        // With no hops left, applications on this host may still answer, but the network may not.
         if interest.hop_limit == Some(0) && !self.is_local(face) {
             if self.pit.entry(pit).is_some_and(|entry| !entry.is_pending(out.now)) {
                 self.pit.put_first(pit);
@@ -309,8 +311,8 @@ impl Node {
     }
 }
 
-/// Whether an Interest has been here with this nonce. A link has one other end, which may repeat
-/// itself.
+/// Returns whether an Interest with this nonce has already been here. A link has one other end, which may
+/// repeat itself.
 fn is_loop(entry: &PitEntry, nonce: u32, face: FaceId) -> bool {
     let mut seen = entry.out_records.iter().any(|record| record.nonce == nonce);
     for record in entry.in_records.iter().filter(|record| record.nonce == nonce) {
@@ -322,8 +324,8 @@ fn is_loop(entry: &PitEntry, nonce: u32, face: FaceId) -> bool {
     seen
 }
 
-/// Whether an Interest of this group need not wait for what was sent for another group: that was sent long ago, or more than
-/// once, so it was not answered in time, and who has sent it may have wanted this.
+/// Returns whether an Interest of this group need not wait for what was sent for another group: it was sent
+/// long ago or more than once, so it was not answered in time, and the sender may have intended this.
 fn is_overdue(entry: &PitEntry, group: GroupId, round_trip: Option<Span>, now: Time) -> bool {
     let patience = round_trip.map_or(SUPPRESSION, |srtt| (srtt * 2).clamp(SUPPRESSION, MOST_PATIENCE));
     let is_late =
@@ -331,8 +333,8 @@ fn is_overdue(entry: &PitEntry, group: GroupId, round_trip: Option<Span>, now: T
     entry.sent_for != group && entry.held.is_none() && is_late
 }
 
-/// Leaves only the next hops that have not refused this Interest since it was sent there last, unless all have: what is
-/// asked for again would be refused again, and an answer that comes later does not come from there.
+/// Removes the next hops that have refused this Interest since it was last sent to them, unless all have.
+/// They would refuse it again, and a late answer does not come from there.
 fn leave_willing(entry: &PitEntry, next_hops: &mut SmallVec<[NextHop; 8]>) {
     let refused = |hop: &NextHop| entry.out_records.iter().any(|r| r.face == hop.face && r.nacked.is_some());
     if next_hops.iter().any(|hop| !refused(hop)) {
@@ -340,7 +342,7 @@ fn leave_willing(entry: &PitEntry, next_hops: &mut SmallVec<[NextHop; 8]>) {
     }
 }
 
-/// What is written down of the downstream that an Interest came from.
+/// Makes the record of the downstream from which an Interest came.
 pub(super) fn in_record(
     face: FaceId,
     interest: &Packet,

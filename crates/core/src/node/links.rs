@@ -11,7 +11,7 @@ use crate::tables::pit::Pit;
 use crate::units::{Bytes, Span, Time};
 
 impl Node {
-    /// Lets the queue of the face see a packet that arrived on it. What may leave because of it leaves at once.
+    /// Shows an arriving packet to the queue of its face. Packets that may leave because of it leave at once.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -43,7 +43,8 @@ impl Node {
         self.send_since(face, id, out.now, out);
     }
 
-    /// Sends a packet that has waited at this node since a time: what a strategy held waited for the link by which it leaves.
+    /// Sends a packet that has waited at this node since `since`. The time for which a strategy held it
+    /// counts as waiting for the link by which it leaves.
     #[inline]
     pub(super) fn send_since(&mut self, face: FaceId, id: PacketId, since: Time, out: &mut Out<'_>) {
         let Face { kind, up, .. } = self.faces[face.0 as usize];
@@ -95,7 +96,7 @@ impl Node {
         }
     }
 
-    /// Lets a link send what it can, and sets its timer.
+    /// Lets a link send all packets that may leave, and sets its timer.
     pub(super) fn serve(&mut self, link: u32, out: &mut Out<'_>) {
         let LinkFace { face, link: state, charged, .. } = &mut self.links[link as usize];
         while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
@@ -116,7 +117,7 @@ impl Node {
         self.set_link_timer(link);
     }
 
-    /// The queue of a link has dropped packets: they are reported later.
+    /// Collects the packets that the queue of a link has dropped. They are reported later.
     pub(super) fn take_dropped(&mut self, link: u32, out: &Out<'_>) {
         let LinkFace { face, charged, .. } = &mut self.links[link as usize];
         for dropped in self.dropped.drain(..) {
@@ -127,8 +128,8 @@ impl Node {
         }
     }
 
-    /// Reports what queues dropped: after everything else, so that no entry goes while its Interest is
-    /// being sent or answered. A Nack that this makes may be dropped in its turn, or push out others.
+    /// Reports the drops of queues. This comes last, so that no entry ends while its Interest is being sent
+    /// or answered. A resulting Nack may itself be dropped, or may push out other packets.
     #[cold]
     pub(super) fn report_drops(&mut self, out: &mut Out<'_>) {
         let mut done = 0;
@@ -142,8 +143,8 @@ impl Node {
         self.to_report.clear();
     }
 
-    /// An Interest did not leave. Tells the downstreams where the queue asks for it, unless Data may
-    /// still come by another next hop or for an earlier sending.
+    /// Handles an Interest that was dropped by a queue. Tells the downstreams if the queue requests it,
+    /// unless Data may still come by another next hop or for an earlier sending.
     pub(super) fn on_interest_dropped(
         &mut self,
         face: FaceId,
@@ -153,7 +154,7 @@ impl Node {
     ) {
         let interest = &out.pool[id];
         let (pit, nonce) = (interest.pit, interest.nonce);
-        // It may have been queued for so long that its entry's handle is another's again.
+        // It may have been queued so long that the handle of its entry belongs to another entry.
         let Some(entry) = self.pit.entry_mut(pit).filter(|entry| *entry.name() == interest.name) else {
             return;
         };
@@ -173,7 +174,7 @@ impl Node {
     }
 }
 
-/// An Interest leaves: writes down that it is marked, and what the queue notes.
+/// Records for a departing Interest that it is marked, and the queue's note.
 fn remember(pit: &mut Pit, face: FaceId, interest: &Packet, note: Option<u32>, now: Time) {
     let entry = pit.entry_mut(interest.pit);
     let Some(record) = entry.and_then(|entry| entry.out_record(face)) else { return };

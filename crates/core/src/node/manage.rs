@@ -19,7 +19,7 @@ impl Node {
         Effect::Done
     }
 
-    /// Removes routes by a face, at most so many. How many it removed.
+    /// Removes at most this many routes by a face. Returns how many it removed.
     pub(super) fn remove_routes_of(&mut self, face: FaceId, most: usize, out: &mut Out<'_>) -> usize {
         let removed = self.fib.remove_face(face, most);
         for &(id, is_last) in &removed {
@@ -31,7 +31,7 @@ impl Node {
         removed.len()
     }
 
-    /// A next hop of an entry was removed.
+    /// Forgets a removed next hop of an entry.
     fn forget_next_hop(&mut self, id: FibId, face: FaceId) {
         if let Some(guard) = &mut self.guard {
             guard.liveness.forget(id, face);
@@ -60,17 +60,17 @@ impl Node {
         Effect::Erased(erased)
     }
 
-    /// Whether the content store stores Data and answers Interests.
+    /// Returns whether the content store stores Data and whether it answers Interests.
     pub fn content_store_use(&self) -> CsUse {
         self.cs_use
     }
 
-    /// The numbers of PIT entries that were answered and that expired.
+    /// Number of PIT entries that were satisfied, and number of those that expired.
     pub fn satisfied_and_unsatisfied(&self) -> (u64, u64) {
         (self.satisfied, self.unsatisfied)
     }
 
-    /// The number of downstreams that made room for others in a full PIT.
+    /// Number of downstream records that were removed from a full PIT to make room for others.
     pub fn evicted_interests(&self) -> u64 {
         self.evicted_interests
     }

@@ -6,9 +6,9 @@
 //!             Nack:     PIT -> strategy -> another next hop, or downstreams
 //! ```
 //!
-//! The world hands in packets, deadlines, faces that come and go, and changes of tables ([`Node::handle`]); what
-//! is to be done with packets comes back in a buffer of [`Action`]s that the world reuses. The same
-//! inputs give the same actions. What is not believed of a packet is removed before anything else
+//! The world hands in packets, deadlines, faces that come and go, and changes of tables ([`Node::handle`]).
+//! The node returns the actions for packets in a buffer of [`Action`]s that the world reuses. The same inputs
+//! give the same actions. Fields of a packet that are not accepted from its face are removed first
 //! ([`IngressPolicy`]).
 
 mod change;
@@ -72,47 +72,47 @@ use crate::tables::pit::Pit;
 use crate::tables::simulated_cache::SimulatedCache;
 use crate::units::{Span, Time};
 
-/// Something is to be done with a packet, which the world owns from now on.
+/// An action on a packet, which the world owns from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Put it on the link of a face; its last bit leaves at `until`, or when the world says so
-    /// ([`Input::Sent`]) where the medium is shared.
+    /// Put it on the link of a face. Its last bit leaves at `until`, or on a shared medium when the world
+    /// reports it ([`Input::Sent`]).
     Transmit {
-        /// Whose link it leaves by.
+        /// The face by whose link it leaves.
         face: FaceId,
         /// The Interest, Data or Nack.
         packet: PacketId,
         /// When its last bit leaves; [`Time::NEVER`] on a shared medium.
         until: Time,
-        /// How long it waited at this node: in the queue of the link, and before that, if a strategy held it.
+        /// Its waiting time at this node: in the queue of the link, and before that if a strategy held it.
         waited: Span,
     },
     /// Give it to the application behind a local face.
     Deliver {
-        /// The application's.
+        /// The face of the application.
         face: FaceId,
         /// The Interest, Data or Nack.
         packet: PacketId,
     },
     /// Count it and free it.
     Drop {
-        /// The face that it was to leave by, or on which it arrived.
+        /// The face by which it was to leave, or on which it arrived.
         face: FaceId,
         /// The Interest, Data or Nack.
         packet: PacketId,
-        /// Why.
+        /// The reason.
         reason: DropReason,
     },
 }
 
-/// Where a face leads.
+/// What a face leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FaceKind {
-    /// To an application on this node.
+    /// An application on this node.
     Application,
-    /// Out by this link.
+    /// This link.
     Link(u32),
-    /// Nowhere: it was removed.
+    /// Nothing: it was removed.
     Gone,
 }
 
@@ -120,35 +120,37 @@ enum FaceKind {
 struct Face {
     kind: FaceKind,
     up: bool,
-    /// When it was added: what was sent earlier by a face of its number, another one was asked.
+    /// When it was added. Interests that were sent earlier by a face of this number were sent by another
+    /// face.
     since: Time,
-    /// Whether an Interest was sent by it: then entries of the PIT may name it as an upstream.
+    /// `true` if an Interest was sent by it: then entries of the PIT may name it as an upstream.
     asked: bool,
-    /// The last Data that it was sent, by number ([`Node::data_seen`]).
+    /// The number of the last Data that was sent to it ([`Node::data_seen`]).
     answered: u64,
 }
 
 impl Face {
-    /// Whether an Interest of this scope may leave by it.
+    /// Returns whether an Interest of this scope may leave by it.
     #[inline]
     fn takes(self, scope: Scope) -> bool {
         self.up && (scope == Scope::Global || self.kind == FaceKind::Application)
     }
 }
 
-/// On whose behalf a Data goes to a downstream.
+/// The strategy and the flow of the entry whose Data goes to a downstream.
 #[derive(Clone, Copy)]
 struct Answerer {
     flow: FlowKey,
     strategy: StrategyId,
 }
 
-/// No Interest is pending for longer, whatever lifetime it claims: an entry that never expires would
-/// take a place in the PIT for ever. Assumed: five times what applications that wait for news use (60 s,
-/// NFD's notifications); they ask again. A node can have a shorter bound for links ([`TableLimits`]).
+/// Longest time for which an Interest is pending, whatever lifetime it claims: an entry that never expires
+/// would take a place in the PIT for ever. Assumed: five times the lifetime of applications that wait for
+/// news (60 s, NFD's notifications); they ask again. A node can have a shorter bound for links
+/// ([`TableLimits`]).
 pub const LONGEST_LIFETIME: Span = Span::from_secs(300);
 
-/// A link, its face, what its timer is set to, and what the packets in its queue are charged with, bytes.
+/// A link, its face, the setting of its timer, and the charge of the packets in its queue, bytes.
 struct LinkFace {
     face: FaceId,
     link: Link,
@@ -160,24 +162,24 @@ const PIT_TIMER: u32 = 0;
 const STRATEGY_TIMER: u32 = 1;
 const FIRST_LINK_TIMER: u32 = 2;
 
-/// One NDN node. What a plain node's packets need comes first.
+/// An NDN node. The fields that a plain node's packets need come first.
 #[repr(C, align(64))]
 pub struct Node {
-    /// [`Node::is_plain`].
+    /// Cached result of [`Node::is_plain`].
     plain: bool,
     faces: Vec<Face>,
     links: Vec<LinkFace>,
-    /// What the timers of PIT and strategy are set to.
+    /// The settings of the timers of PIT and strategy.
     pit_timer: Time,
     strategy_timer: Time,
-    /// The strategy is not called before: so that time passes, whatever it answers.
+    /// The strategy is called no earlier than this, so that time advances whatever deadline it returns.
     strategy_rests_until: Time,
-    /// How long an Interest that comes by a link is pending at most.
+    /// Longest time for which an Interest that arrives on a link is pending.
     longest_lifetime_of_links: Span,
-    /// Data that satisfied something.
+    /// Number of Data that satisfied an entry.
     data_seen: u64,
     satisfied: u64,
-    /// What queues dropped during this call, and at which face.
+    /// Packets that queues dropped during this call, and the face of each.
     to_report: Vec<(FaceId, Dropped)>,
     strategies: StrategyChoice,
     random: Random,
@@ -188,71 +190,71 @@ pub struct Node {
     fib: Fib,
     pit: Pit,
     prefixes: Prefixes,
-    /// What guards it against strangers; `None`: nothing.
+    /// Protection against strangers; `None`: none is active.
     guard: Option<Box<Guard>>,
     signals_of_consumers: SignalSet,
-    /// The links that keep state of a prefix, by its number.
+    /// The links that keep state of a prefix, by prefix number.
     links_of_prefixes: Pairs,
-    /// Makes the nonces of copies that probe next hops.
+    /// Key for the nonces of copies that probe next hops.
     nonces_of_copies: Key,
     cs: ContentStore<PacketId>,
     simulated_cache: Option<Box<SimulatedCache>>,
-    /// Which Data are stored, if not all.
+    /// Which Data are stored; `None`: all.
     placing: Option<Box<Placing>>,
-    /// After how long Interests for a pending one are sent on again; never if `None`.
+    /// After how long a repeated Interest for a pending one is forwarded again; `None`: never.
     reforward_after: Option<Span>,
-    /// They may still answer.
+    /// Upstreams of ended entries that may still answer.
     asked: AskedUpstreams,
-    /// Upstreams that have not answered within the lifetime of what they were asked.
+    /// Upstreams that have not answered within the lifetime of their Interest.
     expired: AskedUpstreams,
-    /// No more pending Interests are ended before: so that packets are handled meanwhile.
+    /// No further pending Interests end before this time, so that packets are handled meanwhile.
     ending_rests_until: Time,
     /// Reused between calls.
     dropped: Drops,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
-    /// Faces that were removed, and still have routes or pending Interests.
+    /// Removed faces that still have routes or pending Interests.
     leaving: VecDeque<FaceId>,
-    /// Faces that were removed and had been sent Interests, and since when: no entry of the PIT may mean the old one when the number
-    /// is used again.
+    /// Removed faces that had been sent Interests, and when each was removed. An entry of the PIT must not
+    /// refer to the old face when the number is reused.
     gone: VecDeque<(Time, FaceId)>,
-    /// Faces that were removed, and that nothing refers to.
+    /// Removed faces that nothing refers to.
     unused: Vec<FaceId>,
-    /// Places of links that were removed.
+    /// Indices of removed links.
     free_links: Vec<u32>,
     cs_use: CsUse,
-    /// Makes the implicit digest of a Data.
+    /// Computes the implicit digest of a Data.
     digest: Option<ImplicitDigest>,
     unsatisfied: u64,
     evicted_interests: u64,
     fates: Fates,
 }
 
-/// What became of Interests that were not forwarded.
+/// Counters of Interests that were not forwarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
-    /// Those that the content store or the simulated cache answered.
+    /// Interests that the content store or the simulated cache answered.
     pub answered: u64,
-    /// Those that wait for what another one has asked for.
+    /// Interests that wait for the Data of an earlier one.
     pub aggregated: u64,
 }
 
-/// A key that follows from a random stream, and takes nothing from it.
+/// Derives a key from a random stream without advancing the stream.
 fn key_of(mut random: Random) -> Key {
     let mut word = || u64::from(random.nonce()) << 32 | u64::from(random.nonce());
     Key::new(word(), word())
 }
 
-/// What the content store is used for.
+/// Use of the content store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsUse {
-    /// Data are stored.
+    /// `true` if Data are stored.
     pub admit: bool,
-    /// Interests are answered from it.
+    /// `true` if Interests are answered from it.
     pub serve: bool,
 }
 
-/// The world's side of a call: where packets live, and what is to be done with them.
+/// The world's side of a call: the packet pool, and the actions.
 struct Out<'a> {
     now: Time,
     pool: &'a mut PacketPool,
@@ -266,7 +268,7 @@ impl Out<'_> {
 }
 
 impl Node {
-    /// A node without faces and routes.
+    /// Makes a node without faces and routes.
     pub fn new(config: NodeConfig) -> Node {
         let NodeConfig { strategies, limits, hasher, random, flow_prefix, .. } = config;
         let NodeConfig { content_store, placing, simulated_cache, digest, .. } = config;
@@ -325,8 +327,8 @@ impl Node {
         node
     }
 
-    /// Whether an Interest and its Data need no look at what few nodes have: a guard, stores, sending on again, several
-    /// strategies, flows that are not FIB entries.
+    /// Returns whether an Interest and its Data can skip the checks for rare features: a guard, stores,
+    /// forwarding repeated Interests again, several strategies, flows that are not FIB entries.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.plain
@@ -342,7 +344,7 @@ impl Node {
             && self.prefixes.are_entries()
     }
 
-    /// What became of Interests that were not forwarded.
+    /// Counters of Interests that were not forwarded.
     pub fn fates(&self) -> Fates {
         self.fates
     }
@@ -357,7 +359,7 @@ impl Node {
         &self.pit
     }
 
-    /// The most Interests that were pending at once since this was asked last.
+    /// Largest number of Interests that were pending at once since the last call.
     pub fn take_most_pending(&mut self) -> usize {
         self.pit.take_most()
     }
@@ -373,7 +375,7 @@ impl Node {
         self.deadlines.next()
     }
 
-    /// When a link is to be served next, if nothing else is due before; [`Time::NEVER`] otherwise.
+    /// When a link is to be served next, if nothing else is due earlier; [`Time::NEVER`] otherwise.
     #[inline]
     pub fn next_of_links(&self) -> Time {
         match self.deadlines.next_id() {
@@ -382,7 +384,8 @@ impl Node {
         }
     }
 
-    /// Handles one input; appends what is to be done with packets to `actions`. All that changes a node comes by here.
+    /// Handles one input and appends the actions for packets to `actions`. Every change of a node passes
+    /// through here.
     pub fn handle(
         &mut self,
         now: Time,
@@ -415,18 +418,18 @@ impl Node {
         }
     }
 
-    /// How long an Interest of a face is pending at most.
+    /// Longest time for which an Interest of a face is pending.
     #[inline]
     fn longest_lifetime(&self, face: FaceId) -> Span {
         if self.is_local(face) { LONGEST_LIFETIME } else { self.longest_lifetime_of_links }
     }
 
-    /// Answered Interests only put off the next expiry, and a call too early finds nothing to do: so
-    /// the timer is only ever set to earlier times, until it fires.
+    /// Sets the timer for the expiry of an entry. The timer is only moved to earlier times until it fires:
+    /// answered Interests only postpone the next expiry, and a call that comes too early finds nothing to do.
     #[inline]
     fn expect_expiry(&mut self, expires: Time, now: Time) {
         if expires < self.pit_timer {
-            // A wheel that was not turned since may name a slot that is over.
+            // A wheel that has not advanced since may name a past slot.
             self.pit_timer = self.pit.next_deadline().max(now).max(self.ending_rests_until);
             self.deadlines.set(PIT_TIMER, self.pit_timer);
         }

@@ -1,4 +1,4 @@
-//! Nacks: those that come back, and those that are sent.
+//! Nacks: received and sent.
 
 use smallvec::SmallVec;
 use weir_packet::{LpHeader, NackReason};
@@ -31,8 +31,8 @@ impl Node {
         let pending = entry.is_pending(out.now);
         let downstream = |f: FaceId| entry.in_records.iter().all(|r| r.face == f);
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
-        // By the hint that was sent, for the neighbour must not choose who else is asked. The route is looked up again: it may be
-        // another by now.
+        // Use the hint that was sent, because the neighbour must not choose other next hops. Look the route
+        // up again, because it may have changed.
         let fib = match entry.kept {
             Some(kept) => route(&self.fib, &out.pool[kept]),
             None if entry.hint() != 0 => None,
@@ -53,7 +53,7 @@ impl Node {
             }
         }
         entry.route = fib.unwrap_or(entry.route);
-        // The next hop that sent the Nack is alive, so none that is dead is tried.
+        // The next hop that sent the Nack is alive, so dead ones are not tried.
         if let (Some(fib), Some(guard)) = (fib.filter(|_| watched != NO_ENTRY), &mut self.guard) {
             let dead = guard.liveness.leave_alive(fib, &mut next_hops, out.now);
             next_hops.retain(|hop| !dead.contains(&hop.face));
@@ -64,8 +64,8 @@ impl Node {
         if pending {
             return out.pool.free(id);
         }
-        // The Interest again as it was sent: the neighbour has lowered its hop limit, and the signals
-        // that the Nack has are the neighbour's.
+        // Send the Interest again as it was sent: the neighbour has lowered its hop limit, and the signals in
+        // the Nack are the neighbour's.
         let id = match entry.kept {
             Some(kept) => {
                 out.pool.free(id);
@@ -85,8 +85,9 @@ impl Node {
         self.carry_out(decision, pit, face, id, out);
     }
 
-    /// The entry and the out-record that a Nack is for: those of its Interest's hint, or of any hint if the Interest has
-    /// none, for a neighbour in the producer's region may take the hint off before it refuses an Interest.
+    /// The entry and the out-record that a Nack is for: those of its Interest's hint, or of any hint if the
+    /// Interest has none. A neighbour in the producer's region may remove the hint before it refuses an
+    /// Interest.
     fn refused(&self, face: FaceId, nack: &Packet) -> Option<(PitId, usize)> {
         let (hint, since) = (nack.hint_hash(), self.faces[face.0 as usize].since);
         let is_refused = |r: &OutRecord| r.face == face && r.nonce == nack.nonce && r.sent >= since;
@@ -108,8 +109,7 @@ impl Node {
         found
     }
 
-    /// A looping Interest goes back to a neighbour, so that it need not wait; an application does
-    /// not loop.
+    /// Sends a looping Interest back to a neighbour, so that it need not wait. An application does not loop.
     pub(super) fn refuse_loop(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         match self.faces[face.0 as usize].kind {
             FaceKind::Application => out.drop(face, id, DropReason::Loop),
@@ -125,8 +125,8 @@ impl Node {
         }
     }
 
-    /// There is no way on for the Interest of a downstream. While Data may come for another, only
-    /// this downstream is told.
+    /// Handles an Interest of a downstream that cannot be forwarded. If Data may still come for another
+    /// downstream, only this one is told.
     pub(super) fn refuse(
         &mut self,
         pit: PitId,
@@ -145,7 +145,7 @@ impl Node {
         }
     }
 
-    /// Tells every downstream of an entry that there will be no Data, and forgets the entry.
+    /// Tells every downstream of an entry that no Data will come, and removes the entry.
     pub(super) fn reject(&mut self, pit: PitId, id: PacketId, reason: NackReason, out: &mut Out<'_>) {
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {

@@ -1,4 +1,4 @@
-//! The next hops that an Interest may leave by: those of its FIB entry that answer (`guard/liveness.rs`).
+//! The next hops for an Interest: those of its FIB entry that answer (`guard/liveness.rs`).
 
 use smallvec::SmallVec;
 
@@ -13,8 +13,9 @@ use crate::seam::Decision;
 use crate::tables::fib::{Fib, FibId, NO_ENTRY, NextHop};
 use crate::units::{Span, Time};
 
-/// The FIB entry by which an Interest is forwarded: that of its name; with a forwarding hint that of the first delegation
-/// that has one, as NFD does. A delegation in the scope of a host or a link is no way to anybody's network.
+/// The FIB entry by which an Interest is forwarded: the entry of its name, or with a forwarding hint, the
+/// entry of the first delegation that has one, as in NFD. A delegation in the scope of a host or a link is
+/// ignored.
 pub(super) fn route(fib: &Fib, interest: &Packet) -> Option<FibId> {
     let is_global = |delegation: &&HashedName| scope_of(delegation) == Scope::Global;
     match &interest.hint {
@@ -24,8 +25,9 @@ pub(super) fn route(fib: &Fib, interest: &Packet) -> Option<FibId> {
 }
 
 impl Node {
-    /// Whether a next hop was left because it answers nothing and another one does: strategies do not see it until it
-    /// answers a comparison. Without another one that is up and was not left, it is used.
+    /// Returns whether a next hop was left because it answers nothing and another one does. Strategies do not
+    /// see it until it answers a comparison. It is used if there is no other next hop that is up and was not
+    /// left.
     pub fn is_silent(&self, prefix: FibId, next_hop: FaceId) -> bool {
         let Some(guard) = &self.guard else { return false };
         let has_left = |face| guard.liveness.has_left(prefix, face);
@@ -33,20 +35,20 @@ impl Node {
         has_left(next_hop) && self.fib.next_hops(prefix).iter().any(is_used)
     }
 
-    /// Takes the oldest of the changes that wait: which next hop was left, or is used again. Of many that nobody takes
-    /// only the first are kept; [`Node::next_hops_left_and_back`] counts all. Those of next hops that are removed are
-    /// gone.
+    /// Takes the oldest waiting change: a next hop was left, or is used again. If the changes are not taken,
+    /// only the first ones are kept; [`Node::next_hops_left_and_back`] counts all. Changes of removed next
+    /// hops are discarded.
     pub fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
         self.guard.as_mut()?.liveness.take_change()
     }
 
-    /// How often a next hop was left because it answers nothing and another one does, and how often one that was left is
-    /// used again.
+    /// Number of times that a next hop was left because it answers nothing and another one does, and number
+    /// of times that a left one was used again.
     pub fn next_hops_left_and_back(&self) -> (u64, u64) {
         self.guard.as_ref().map_or((0, 0), |guard| guard.liveness.left_and_back())
     }
 
-    /// Whether it matters which next hops of a prefix answer: where a strategy has a choice, and makes it.
+    /// Returns whether the next hops of a prefix are watched: only if the strategy has a choice and makes it.
     #[inline]
     pub(super) fn watches(&mut self, strategy: StrategyId, prefix: FibId) -> bool {
         self.guard.as_ref().is_some_and(|guard| guard.liveness.is_on())
@@ -54,7 +56,7 @@ impl Node {
             && !self.strategies.get(strategy).asks_all()
     }
 
-    /// Leaves only the next hops that are not dead, unless all are; gives those that are dead.
+    /// Removes dead next hops, unless all are dead. Returns the removed ones.
     #[inline]
     pub(super) fn leave_alive(
         &mut self,
@@ -68,7 +70,7 @@ impl Node {
         }
     }
 
-    /// The next hop that is to be compared with others by an Interest, if any is.
+    /// The next hop to compare with others by an Interest, if there is one.
     #[inline]
     pub(super) fn in_question(
         &mut self,
@@ -87,7 +89,8 @@ impl Node {
         self.guard.as_mut()?.liveness.in_question(watched, usable, by, out.pool[id].lifetime, out.now)
     }
 
-    /// Notes that a next hop of a watched prefix is asked. Of other faces, which an application may choose, nothing is kept.
+    /// Notes that a next hop of a watched prefix is asked. Other faces, which an application may choose, are
+    /// ignored.
     #[inline]
     pub(super) fn note_asked(&mut self, watched: FibId, face: FaceId, lifetime: Span, now: Time) {
         if watched != NO_ENTRY
@@ -98,13 +101,14 @@ impl Node {
         }
     }
 
-    /// Notes that a Data of a face satisfies an entry: this next hop has answered, and others that were asked have not.
+    /// Notes that a Data of a face satisfies an entry: this next hop has answered, and the others that were
+    /// asked have not.
     #[inline]
     pub(super) fn note_answered(&mut self, pit: PitId, face: FaceId, rtt: Option<Span>, now: Time) {
         let entry = self.pit.entry(pit).expect("a live entry");
         let watched = entry.watched();
         let Some(guard) = self.guard.as_mut().filter(|_| watched != NO_ENTRY) else { return };
-        // Who was asked for an earlier entry of the name answers now.
+        // An upstream that was asked for an earlier entry of the name answers now.
         let sent =
             entry.out_records.iter().find(|record| record.face == face).map_or(now, |record| record.sent);
         guard.liveness.note_answer(watched, face, sent, rtt);
@@ -114,7 +118,8 @@ impl Node {
         }
     }
 
-    /// Makes the copies of an Interest that compare next hops, if one is in question; to be sent after the Interest.
+    /// Makes the copies of an Interest that compare next hops, if one is in question. Send them after the
+    /// Interest.
     #[cold]
     pub(super) fn comparing(
         &mut self,
@@ -128,7 +133,7 @@ impl Node {
             Decision::Forward(face) => [*face].into_iter().collect(),
             Decision::Probe(face, probed) => [*face, *probed].into_iter().collect(),
             Decision::Multicast(faces) if !faces.is_empty() => faces.clone(),
-            // It goes to one of them later, or it has been sent.
+            // The Interest is sent later, or it has been sent.
             Decision::Hold => Faces::new(),
             Decision::Multicast(_) | Decision::Suppress | Decision::Nack(_) => return SmallVec::new(),
         };
@@ -138,8 +143,9 @@ impl Node {
         asked.into_iter().map(|face| (face, self.copy_for(face, id, out))).collect()
     }
 
-    /// A copy of an Interest with a nonce of its own: where two next hops lead to the same node, the second to arrive is no
-    /// loop. The nonce follows from the Interest's, the time and the node's random stream, and is the same in a replay.
+    /// Copies an Interest with a new nonce. If two next hops lead to the same node, the second copy to arrive
+    /// is then no loop. The nonce derives from the Interest's nonce, the time and the node's random stream,
+    /// so a replay gives the same nonce.
     pub(super) fn copy_for(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) -> PacketId {
         let copy = out.pool.duplicate(id);
         let nonce = &mut out.pool[copy].nonce;
@@ -148,7 +154,7 @@ impl Node {
         copy
     }
 
-    /// An entry with a hint ends: its next hops that have not answered may answer later.
+    /// Notes that an entry with a hint ends: its next hops that have not answered may answer later.
     #[cold]
     pub(super) fn note_hinted_end(&mut self, pit: PitId, answered_by: Option<FaceId>, now: Time) {
         let entry = self.pit.entry(pit).expect("a live entry");
@@ -156,7 +162,7 @@ impl Node {
         let Some(guard) = self.guard.as_mut().filter(|_| watched != NO_ENTRY) else { return };
         let first = entry.in_records.first();
         let by = first.map(|record| Downstream::new(record.face, guard.group(record.face)));
-        // A next hop that has refused it, or that it was not sent to, does not answer it.
+        // A next hop that has refused it, or was not sent it, does not answer it.
         let asked = entry.out_records.iter().filter(|r| Some(r.face) != answered_by && r.times_sent > 0);
         for record in asked {
             let hop = (watched, record.face);
@@ -164,7 +170,7 @@ impl Node {
         }
     }
 
-    /// A Data came that nobody waits for: it is an answer all the same, if its face was asked.
+    /// Handles a Data that satisfies no entry: it still counts as an answer if its face was asked.
     pub(super) fn on_late_data(&mut self, face: FaceId, id: PacketId, out: &Out<'_>) {
         let name = &out.pool[id].name;
         let Some(guard) = self.guard.as_mut().filter(|guard| guard.liveness.is_on()) else { return };

@@ -1,27 +1,30 @@
-//! Which of the nodes that a Data passes store it.
+//! Cache placement: which nodes on the path of a Data store it.
 //!
-//! Some placements depend on where a node is on the way, and count nodes with a content store as places of it. A header field
-//! ([`Signal::CACHES_PASSED`]) has the count: of an Interest the stores that have looked it up in vain since its consumer, of a
-//! Data the stores that it has passed since the one that answered, or since its producer. So a node knows
+//! Some placements depend on the position of a node on the path, counted in nodes with a content store. A
+//! header field ([`Signal::CACHES_PASSED`]) carries the count. In an Interest it counts the stores without
+//! the Data since the consumer. In a Data it counts the stores passed since the store or producer that
+//! answered. So a node knows
 //!
 //! | number | from | meaning |
 //! |---|---|---|
 //! | k | the Interest, kept beside the PIT entry | stores between the consumer and this node |
-//! | x | the Data, plus 1 | place of this node, from where the Data comes |
-//! | c | x + k | stores on the whole way |
+//! | x | the Data, plus 1 | position of this node, counted from the sender of the Data |
+//! | c | x + k | stores on the whole path |
 //!
-//! **Sources.** Leave copy down: Laoutaris, Che, Stavrakakis, *The LCD interconnection of LRU caches and its analysis*, Performance
-//! Evaluation 63, 2006. ProbCache: Psaras, Chai, Pavlou, *In-network cache management and resource allocation for information-centric
-//! networks*, IEEE TPDS 25 (11), 2014, which raises x/c of the first version (ICN 2012) to the power of c. Edge: as in Icarus (Saino,
-//! Psaras, Pavlou, SIMUTools 2014).
+//! **Sources.** Leave copy down: Laoutaris, Che, Stavrakakis, *The LCD interconnection of LRU caches and its
+//! analysis*, Performance Evaluation 63, 2006. ProbCache: Psaras, Chai, Pavlou, *In-network cache management
+//! and resource allocation for information-centric networks*, IEEE TPDS 25 (11), 2014, which raises x/c of
+//! the first version (ICN 2012) to the power of c. Edge: as in Icarus (Saino, Psaras, Pavlou, SIMUTools
+//! 2014).
 //!
 //! **What is approximated**
 //! 1. If several consumers wait for one Data, k is that of the nearest.
-//! 2. ProbCache's sum of cache sizes on the rest of the way, over the size of this one, is the number of these caches: it is exact if
-//!    all have the same size.
-//! 3. Under `edge` every store on the way is asked, and only the first from the consumer keeps a copy. Icarus asks that one alone.
-//! 4. A neighbour that does not count passes the field on, as if it had no store. After one that removes the field the count starts
-//!    at 0.
+//! 2. ProbCache divides the sum of the cache sizes on the rest of the path by the size of this cache. Here
+//!    this ratio is the number of these caches, which is exact if all have the same size.
+//! 3. Under `edge` every store on the path is asked, and only the first one from the consumer keeps a copy.
+//!    Icarus asks only that one.
+//! 4. A neighbour that does not count forwards the field as if it had no store. If a neighbour removes the
+//!    field, the count starts at 0 again.
 
 use core::fmt;
 use core::str::FromStr;
@@ -33,35 +36,36 @@ use crate::ids::PitId;
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Random;
 
-/// ProbCache's time window T_tw, s, for which a path should hold what passes it; the paper has 10 s.
+/// ProbCache's time window T_tw, s: the time for which a path should store what passes it. The paper uses
+/// 10 s.
 const TIME_WINDOW: f64 = 10.0;
 
-/// Which nodes on its way store a Data.
+/// Which nodes on its path store a Data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CsPlacement {
     /// All of them.
     #[default]
     Everywhere,
-    /// The first one with a store from the consumer.
+    /// The first node with a store, counted from the consumer.
     Edge,
-    /// Each with this probability, 0 to 1.
+    /// Each node with this probability, 0 to 1.
     Probability(f64),
-    /// The first one with a store from where the Data comes.
+    /// The first node with a store, counted from the sender of the Data.
     LeaveCopyDown,
-    /// Each with a probability that follows from its place on the way.
+    /// Each node with a probability that depends on its position on the path.
     ProbCache,
 }
 
 impl CsPlacement {
-    /// What may be written for them.
+    /// The accepted values, as text.
     pub const FORMS: &'static str = "everywhere, edge, leave-copy-down, probcache, or probability P with P from 0 to 1, such as \"probability 0.3\"";
 
-    /// Whether it counts stores on the way, which then all have to be counted.
+    /// Returns whether it needs the count of stores on the path. Then all nodes with a store must count.
     pub const fn counts(self) -> bool {
         matches!(self, CsPlacement::Edge | CsPlacement::LeaveCopyDown | CsPlacement::ProbCache)
     }
 
-    /// Whether the node stores a Data, at these places on the way: k and x.
+    /// Returns whether the node stores a Data at this position, given by k and x.
     fn stores(self, k: u64, x: u64, random: &mut Random) -> bool {
         match self {
             CsPlacement::Everywhere => true,
@@ -80,7 +84,7 @@ fn prob_cache(k: u64, x: u64) -> f64 {
     times_in * (x as f64 / c).powf(c)
 }
 
-/// A probability is a number: nothing else is read.
+/// A parsed probability is never NaN.
 impl Eq for CsPlacement {}
 
 impl fmt::Display for CsPlacement {
@@ -95,7 +99,7 @@ impl fmt::Display for CsPlacement {
     }
 }
 
-/// A text that is no placement.
+/// The text is not a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoPlacement;
 
@@ -122,19 +126,19 @@ impl FromStr for CsPlacement {
     }
 }
 
-/// The placement of a node, and what it needs.
+/// The placement of a node, and its state.
 #[derive(Debug)]
 pub struct Placing {
     placement: CsPlacement,
     counts: bool,
     random: Random,
-    /// By PIT entry: the fewest stores that an Interest of it has passed.
+    /// The fewest stores that an Interest of each PIT entry has passed.
     passed: Vec<u8>,
 }
 
 impl Placing {
-    /// Has the content store keep the Data that this placement says; `None`: all that pass. With `counts` the node takes part
-    /// in the counts of others too, if it has a content store. Random choices are drawn from this stream.
+    /// Makes the state of a placement; `None`: the node stores all Data that pass. With `counts`, a node with
+    /// a content store also counts for the placements of others. Random choices are drawn from `random`.
     pub fn of(placement: CsPlacement, counts: bool, random: Random) -> Option<Placing> {
         let counts = counts || placement.counts();
         let is_plain = placement == CsPlacement::Everywhere && !counts;
@@ -143,19 +147,19 @@ impl Placing {
 }
 
 impl Node {
-    /// Which Data the content store keeps of those that pass.
+    /// The placement.
     pub fn placement(&self) -> CsPlacement {
         self.placing.as_ref().map_or(CsPlacement::Everywhere, |placing| placing.placement)
     }
 }
 
 fn caches_passed(packet: &Packet) -> u64 {
-    // A neighbour may write anything.
+    // A neighbour may write any value.
     packet.header().signals.value(&Signal::CACHES_PASSED).unwrap_or(0).min(u64::from(u8::MAX))
 }
 
 impl Placing {
-    /// An Interest that the store does not answer waits at an entry.
+    /// Notes that an Interest that the store does not answer waits at an entry.
     pub(super) fn on_interest(&mut self, pit: PitId, is_new: bool, interest: &mut Packet, has_store: bool) {
         if !self.counts {
             return;
@@ -171,14 +175,14 @@ impl Placing {
         }
     }
 
-    /// Whether the store keeps a Data that answers these entries.
+    /// Returns whether the store keeps a Data that answers these entries.
     pub(super) fn stores(&mut self, id: PacketId, matches: &[PitId], pool: &PacketPool) -> bool {
         let passed = |pit: &PitId| self.passed.get(pit.index()).copied().unwrap_or(0);
         let k = matches.iter().map(passed).min().unwrap_or(0);
         self.placement.stores(u64::from(k), caches_passed(&pool[id]) + 1, &mut self.random)
     }
 
-    /// A Data goes on to the downstreams.
+    /// Updates the count in a Data that goes on to the downstreams.
     pub(super) fn on_data(&self, data: &mut Packet, has_store: bool) {
         if self.counts && has_store {
             let x = caches_passed(data) + 1;

@@ -1,8 +1,10 @@
-//! The short path of a plain node: an Interest whose name is not pending, and the Data for its only downstream.
+//! The fast path of a plain node: an Interest whose name is not pending, and the Data for its only
+//! downstream.
 //!
-//! It does what the general way does ([`super::interest`], [`super::data`]), in the same order, where nothing of the rest applies:
-//! no stores, no guard against strangers, one strategy, flows by FIB entry; a packet without selectors, hint, scope, digest
-//! or rare header fields. The entry of the PIT is looked up once. A property test gives the same inputs to both.
+//! It does the same as the general path ([`super::interest`], [`super::data`]), in the same order, where no
+//! rare feature applies: no stores, no guard against strangers, one strategy, flows by FIB entry; a packet
+//! without selectors, hint, scope, digest or rare header fields. It looks the PIT entry up once. A property
+//! test gives the same inputs to both paths.
 
 use super::interest::in_record;
 use super::scope::Scope;
@@ -15,7 +17,8 @@ use crate::seam::{Answer, DataEvent, DataOutEvent, Decision, InterestEvent};
 use crate::tables::pit::Fact;
 
 impl Node {
-    /// Handles an Interest that is usual ([`Packet::is_usual`](crate::packet::Packet::is_usual)) and no loop. Whether it did.
+    /// Handles an Interest that is usual ([`Packet::is_usual`](crate::packet::Packet::is_usual)) and no loop.
+    /// Returns whether it was handled.
     #[inline]
     pub(super) fn on_plain_interest(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) -> bool {
         let now = out.now;
@@ -70,8 +73,8 @@ impl Node {
         true
     }
 
-    /// Handles a Data that names the only entry which it satisfies, and which has one downstream and one upstream. Whether it
-    /// did.
+    /// Handles a Data that names the only entry that it satisfies, if the entry has one downstream and one
+    /// upstream. Returns whether it was handled.
     #[inline]
     pub(super) fn on_plain_data(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) -> bool {
         let now = out.now;

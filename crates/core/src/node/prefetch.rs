@@ -1,4 +1,4 @@
-//! What the next packets need is fetched while others are handled.
+//! Prefetches the memory that the next packets need, while others are handled.
 
 use super::{FIRST_LINK_TIMER, Face, FaceKind, Node};
 use crate::ids::{FaceId, PitId};
@@ -6,9 +6,10 @@ use crate::packet::{Packet, PacketId, PacketPool};
 use crate::prefetch::prefetch;
 
 impl Node {
-    /// Has the processor fetch what the next packets of a link need at this node; changes nothing. `coming` are the first,
-    /// the second and the third that will arrive: of the third the packet itself is fetched, of the second, whose packet
-    /// is there by now, its PIT entry, and of the first what that entry is linked with.
+    /// Prefetches the memory that the next packets of a link need at this node; changes nothing. `coming` are
+    /// the first, second and third packet that will arrive. For the third, the packet itself is prefetched.
+    /// For the second, whose packet is in the cache by now, its PIT entry. For the first, the memory that
+    /// this entry refers to.
     #[inline]
     pub fn prefetch(&self, pool: &PacketPool, coming: [Option<PacketId>; 3]) {
         let [first, second, third] = coming.map(|id| id.map(|id| &pool[id]));
@@ -24,10 +25,10 @@ impl Node {
     }
 }
 
-/// The same in steps, for a world of many nodes that knows its next events. Each step reads what the one before it has had
-/// fetched.
+/// The same in steps, for a world of many nodes that knows its next events. Each step reads what the step
+/// before has prefetched.
 impl Node {
-    /// The fields that each packet needs.
+    /// Prefetches the fields that each packet needs.
     #[inline]
     pub fn prefetch_fields(&self) {
         prefetch(&self.plain);
@@ -43,7 +44,7 @@ impl Node {
         self.fib.prefetch_fields();
     }
 
-    /// What these fields lead to, for a packet that comes by this face.
+    /// Prefetches the memory that these fields refer to, for a packet that arrives by this face.
     #[inline]
     pub fn prefetch_behind(&self, face: FaceId) {
         if let Some(face) = self.faces.get(face.0 as usize) {
@@ -55,7 +56,7 @@ impl Node {
         self.deadlines.prefetch_root();
     }
 
-    /// The face's link, and what the tables have for the packet.
+    /// Prefetches the face's link, and the table entries for the packet.
     #[inline]
     pub fn prefetch_for(&self, face: FaceId, packet: &Packet) {
         self.prefetch_link(face);
@@ -68,7 +69,7 @@ impl Node {
         }
     }
 
-    /// The link by which the packet will leave, if it is the usual one; and its face.
+    /// Prefetches the link by which the packet will leave, in the usual case. Returns its face.
     #[inline]
     pub fn prefetch_out(&self, packet: &Packet) -> Option<FaceId> {
         let face = match answered(packet) {
@@ -82,7 +83,7 @@ impl Node {
         Some(face)
     }
 
-    /// What the node needs to find which of its deadlines is due.
+    /// Prefetches the memory needed to find which deadline is due.
     #[inline]
     pub fn prefetch_deadlines(&self) {
         prefetch(&self.plain);
@@ -91,13 +92,13 @@ impl Node {
         prefetch(&self.deadlines);
     }
 
-    /// The root of the deadlines.
+    /// Prefetches the root of the deadlines.
     #[inline]
     pub fn prefetch_due(&self) {
         self.deadlines.prefetch_root();
     }
 
-    /// The link whose deadline is due next, and its face.
+    /// Prefetches the link whose deadline is due next. Returns its face.
     #[inline]
     pub fn prefetch_due_link(&self) -> Option<FaceId> {
         let (_, timer) = self.deadlines.next_id()?;
@@ -118,7 +119,7 @@ impl Node {
     }
 }
 
-/// The entry that a Data names.
+/// The PIT entry that a Data names.
 #[inline]
 fn answered(packet: &Packet) -> Option<PitId> {
     PitId::from_token(packet.header().pit_token.bytes()).filter(|_| packet.is_data())

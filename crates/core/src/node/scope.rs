@@ -13,10 +13,10 @@ pub(crate) enum Scope {
     Host,
 }
 
-/// The scope of a name, which its first component says.
+/// The scope of a name, given by its first component.
 #[inline]
 pub(crate) fn scope_of(name: &HashedName) -> Scope {
-    // TYPE, LENGTH and first letter of the first component say it of almost all names.
+    // TYPE, LENGTH and first letter of the first component decide for almost all names.
     if !matches!(name.wire(), [8, 8 | 9, b'l', ..]) {
         return Scope::Global;
     }

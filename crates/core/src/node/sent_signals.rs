@@ -1,40 +1,41 @@
-//! The signals that pending Interests were sent with, for sending them again after a Nack.
+//! The signals with which pending Interests were sent, for sending them again after a Nack.
 //!
-//! They stand beside the PIT, by the place of the entry: only a retry reads them, and an entry stays as small
-//! as it is. Each sending writes a row, so rows are compact; the few Interests whose signals do not fit
-//! have a row in a second table.
+//! They are stored beside the PIT, by the index of the entry: only a retry reads them, so entries stay small.
+//! Each sending writes a row, so rows are compact. The few Interests whose signals do not fit have a row in a
+//! second table.
 //!
-//! Rows come in blocks, and a block when an Interest of one of its entries carries a signal: so that no
-//! packet waits until the rows of a whole PIT are there. Compact rows are part of the PIT's bound; the blocks of the second
-//! table take a thirty-second of it at most. Beyond that an Interest whose signals do not fit is sent again without.
+//! Rows are allocated in blocks. A block is allocated when an Interest of one of its entries carries a
+//! signal, so that no packet waits for the allocation of a whole table. Compact rows are part of the PIT's
+//! bound. The blocks of the second table take at most a thirty-second of the bound. Beyond that, an Interest
+//! whose signals do not fit is sent again without them.
 
 use weir_packet::{CompactSignals, Signals};
 
 use crate::ids::PitId;
 use crate::prefetch::prefetch;
 
-/// How many rows a block has.
+/// Number of rows in a block.
 const BLOCK: usize = 32;
 
 /// The signals of the latest sending, by PIT entry.
 #[derive(Debug)]
 pub(super) struct SentSignals {
     compact: Blocks<CompactSignals>,
-    /// Where the compact row is empty; none either if this is empty as well.
+    /// Rows of entries whose compact row is empty. If both are empty, there are no signals.
     large: Blocks<Signals>,
-    /// How many more blocks the second table may have.
+    /// Number of blocks that the second table may still allocate.
     large_blocks_left: u64,
 }
 
 impl SentSignals {
-    /// None, beside a PIT of at most so many bytes.
+    /// Makes an empty table for a PIT of at most this many bytes.
     pub(super) fn new(pit_bytes: u64) -> SentSignals {
         let large_blocks_left = pit_bytes / 32 / (BLOCK * size_of::<Signals>()) as u64;
         SentSignals { compact: Blocks::default(), large: Blocks::default(), large_blocks_left }
     }
 
-    /// The Interest of this entry is sent with these signals: those that the strategy has left in it, before
-    /// the queue of one face has rewritten them.
+    /// Stores the signals with which the Interest of this entry is sent: those that the strategy has left in
+    /// it, before the queue of a face rewrites them.
     #[inline]
     pub(super) fn keep(&mut self, pit: PitId, signals: &Signals) {
         let row = match self.compact.get_mut(pit.index()) {
@@ -47,7 +48,7 @@ impl SentSignals {
         }
     }
 
-    /// Has the processor fetch the row of a place in the PIT.
+    /// Prefetches the row of an index in the PIT.
     #[inline]
     pub(super) fn prefetch(&self, place: usize) {
         if let Some(row) = self.compact.get(place) {
@@ -68,7 +69,7 @@ impl SentSignals {
         }
     }
 
-    /// What the Interest of this entry, which was sent, carried.
+    /// The signals that the sent Interest of this entry carried.
     pub(super) fn of(&self, pit: PitId) -> Signals {
         match self.compact.get(pit.index()) {
             None => Signals::NONE,
@@ -78,7 +79,7 @@ impl SentSignals {
     }
 }
 
-/// A table whose rows come in blocks.
+/// A table whose rows are allocated in blocks.
 #[derive(Debug)]
 struct Blocks<T> {
     blocks: Vec<Option<Box<[T; BLOCK]>>>,

@@ -12,16 +12,17 @@ use crate::tables::cs::{CsPolicy, entry_bytes};
 use crate::tables::pit::Fact;
 use crate::units::{Span, Time};
 
-/// A Data to answer from, without signals.
+/// A stored Data that answers an Interest, without signals.
 pub(super) struct Stored {
-    /// The answer's own copy.
+    /// The copy for the answer.
     data: PacketId,
-    /// How long it has been here; of a simulated cache, which had it from the beginning, since time zero.
+    /// How long it has been stored. In a simulated cache, which has all Data from the beginning, this counts
+    /// from time zero.
     age: Span,
 }
 
-/// What a stored Data counts: all memory that it takes. One of the simulator has no bytes and counts its length, for the
-/// caches of papers hold packets and not tables.
+/// Size of a stored Data: all memory that it takes. A Data of the simulator has no bytes and counts its
+/// length, because the caches of papers hold packets and not tables.
 fn stored_bytes(data: &Packet, policy: CsPolicy) -> u64 {
     if data.wire.is_empty() {
         return u64::from(data.net_len);
@@ -29,22 +30,23 @@ fn stored_bytes(data: &Packet, policy: CsPolicy) -> u64 {
     data.memory() + entry_bytes(&data.name) + policy.entry_bytes() as u64
 }
 
-/// Whether the consumer does not want an answer from a store.
+/// Returns whether the consumer requests an answer that does not come from a store.
 #[inline]
 pub(super) fn is_past_stores(interest: &Packet) -> bool {
     interest.header().signals.value(&Signal::PAST_STORES).is_some()
 }
 
-/// What the stores of a node did: its content store and its simulated cache.
+/// Counters of a node's content store and simulated cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounters {
     /// Interests that were answered.
     pub hits: u64,
-    /// Interests that were looked up in vain. A simulated cache looks up names under its prefixes only.
+    /// Interests that were looked up without a result. A simulated cache looks up only names under its
+    /// prefixes.
     pub misses: u64,
-    /// Data that were stored and had not been there.
+    /// Data that were stored and had not been there before.
     pub insertions: u64,
-    /// Data that made room for others.
+    /// Data that were removed to make room for others.
     pub evictions: u64,
 }
 
@@ -61,11 +63,11 @@ impl core::ops::Add for CacheCounters {
 }
 
 impl Node {
-    /// What its stores did so far. An Interest that finds an equal one pending is not looked up.
+    /// Counters of its stores. An Interest that finds an equal one pending is not looked up.
     pub fn cache_counters(&self) -> CacheCounters {
         let simulated = self.simulated_cache.as_deref();
         let (hits, misses) = simulated.map_or((0, 0), |cache| (cache.hits(), cache.misses()));
-        // What the content store does not have, the simulated cache is asked for.
+        // The simulated cache is asked only for Data that the content store does not have.
         let misses = if self.cs.is_on() { self.cs.misses().saturating_sub(hits) } else { misses };
         CacheCounters {
             hits: self.cs.hits() + hits,
@@ -75,9 +77,9 @@ impl Node {
         }
     }
 
-    /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host or for one hop is not
-    /// kept: it is not for the others who would get it from here, and an answer to a command must not answer the next one.
-    /// It answers Interests of this hint; 0: all.
+    /// Stores a copy without signals, because signals belong to one hop and one moment. Data with the scope
+    /// of a host or a link are not stored: other consumers must not get them from here, and the answer to a
+    /// command must not answer the next command. The copy answers Interests of this hint; 0: all.
     pub(super) fn store(&mut self, id: PacketId, hint: u32, out: &mut Out<'_>) {
         let refused = out.pool[id].header().cache_policy() == Some(CachePolicy::NoCache);
         if !self.cs.is_on() || !self.cs_use.admit || refused || scope_of(&out.pool[id].name) != Scope::Global
@@ -99,20 +101,20 @@ impl Node {
         for evicted in self.evicted.drain(..) {
             out.pool.free(evicted);
         }
-        // The next one to go has not been touched for long either: the processor fetches it meanwhile.
+        // The next Data to be evicted has not been touched for long either, so prefetch it.
         if let Some(&oldest) = self.cs.oldest() {
             out.pool[oldest].prefetch();
         }
     }
 
-    /// Whether there is anything to answer from.
+    /// Returns whether there is a store that can answer.
     #[inline]
     pub(super) fn has_stores(&self) -> bool {
         self.cs.is_on() || self.simulated_cache.is_some()
     }
 
-    /// The Data here that answers an Interest, unless the consumer asks past the stores because the Data that it got
-    /// was not to be believed.
+    /// The stored Data that answers an Interest, unless the consumer bypasses stores because the Data that it
+    /// got was invalid.
     #[inline]
     pub(super) fn stored(&mut self, id: PacketId, out: &mut Out<'_>) -> Option<Stored> {
         if is_past_stores(&out.pool[id]) {
@@ -147,7 +149,7 @@ impl Node {
         (self.digest_of(&mut out.pool[found]) == Some(digest)).then_some(found)
     }
 
-    /// The implicit digest of a Data, which is made when it is first asked for.
+    /// The implicit digest of a Data, computed on first use.
     pub(super) fn digest_of(&self, data: &mut Packet) -> Option<[u8; 32]> {
         if data.digest.is_none() && !data.wire.is_empty() {
             data.digest = self.digest.map(|digest| Box::new(digest(&data.wire)));
@@ -167,7 +169,7 @@ impl Node {
         let interest = &mut out.pool[id];
         let flow = interest.flow;
         let local = self.is_local(face);
-        // What has no route has no flow here.
+        // A name without a route has no flow here.
         let strategy = self.strategies.of(&interest.name);
         if flow.prefix != NO_PREFIX {
             self.strategies.get(strategy).on_cached(&mut CachedEvent { now: out.now, interest, local });
@@ -177,10 +179,11 @@ impl Node {
         self.send_answer(data, &record, Answerer { flow, strategy }, Answer::Cached(age), out);
     }
 
-    /// Answers an Interest from the store while an entry of it is pending. The downstream has its Data, so it waits no longer;
-    /// but an application does if its earlier Interest has another token, by which it may know it.
+    /// Answers an Interest from the store while an entry of it is pending. The downstream has its Data and no
+    /// longer waits. An application still waits if its earlier Interest has another token, by which it may be
+    /// distinguished.
     ///
-    /// The entry stays: the strategy hears of its Data, or that none came.
+    /// The entry stays: the strategy learns of its Data, or that none came.
     #[cold]
     pub(super) fn answer_who_waits(
         &mut self,

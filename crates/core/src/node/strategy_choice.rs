@@ -1,4 +1,4 @@
-//! Which strategy forwards which prefix.
+//! The choice of a strategy for each prefix.
 
 use super::Effect;
 use crate::ids::StrategyId;
@@ -7,11 +7,11 @@ use crate::seam::Strategy;
 use crate::tables::prefix_table::PrefixTable;
 use crate::units::Time;
 
-/// The most strategies that a node has.
+/// Largest number of strategies of a node.
 pub const MOST_STRATEGIES: usize = 64;
 
-/// The strategies of a node, and the choice among them by longest prefix match. The first one forwards
-/// what nobody has chosen another for.
+/// The strategies of a node, and the choice among them by longest prefix match. The first one forwards names
+/// for which no other is chosen.
 #[repr(C)]
 pub(crate) struct StrategyChoice {
     strategies: Vec<Box<dyn Strategy>>,
@@ -19,15 +19,17 @@ pub(crate) struct StrategyChoice {
 }
 
 impl StrategyChoice {
+    /// Makes the choice among these strategies; the first one is the default.
+    ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there are no strategies.
     pub(crate) fn new(mut strategies: Vec<Box<dyn Strategy>>) -> StrategyChoice {
         assert!(!strategies.is_empty(), "a node has a strategy");
         strategies.truncate(MOST_STRATEGIES);
         StrategyChoice { strategies, chosen: PrefixTable::new() }
     }
 
-    /// Whether there is nothing to choose.
+    /// Returns whether there is only one strategy and no choice.
     pub(crate) fn is_one(&self) -> bool {
         self.strategies.len() == 1
     }
@@ -74,7 +76,7 @@ impl StrategyChoice {
         self.strategies.iter_mut()
     }
 
-    /// When the first of them wants to be called.
+    /// When the first strategy needs a call.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Time {
         self.strategies.iter().map(|strategy| strategy.next_deadline()).min().unwrap_or(Time::NEVER)

@@ -1,4 +1,4 @@
-//! Changes of a node in a word, for tests. A node that runs is changed by [`Node::handle`].
+//! Short forms of the changes of a node, for tests. Other code uses [`Node::handle`].
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::packet::PacketPool;
 use crate::seam::Strategy;
 use crate::units::{Rate, Time};
 
-/// Each is the [`Change`] or the [`Part`] of its name.
+/// Each method makes the [`Change`] or adds the [`Part`] of its name.
 #[allow(missing_docs, reason = "the changes say what they do")]
 pub trait Told {
     fn tell(
@@ -21,12 +21,12 @@ pub trait Told {
         actions: &mut Vec<Action>,
     ) -> Effect;
 
-    /// A change of a node without packets, at no time.
+    /// Makes a change that moves no packets, at time zero.
     fn set(&mut self, change: &Change<'_>) -> Effect {
         self.alone(Time::ZERO, Input::Change(change))
     }
 
-    /// An input that no action answers.
+    /// Handles an input that causes no action.
     fn alone(&mut self, now: Time, input: Input<'_>) -> Effect {
         let (mut pool, mut actions) = (PacketPool::new(), Vec::new());
         let effect = self.tell(now, input, &mut pool, &mut actions);

@@ -28,7 +28,7 @@ struct Bench {
     neighbours: [FaceId; 4],
 }
 
-/// What came of one input, in order.
+/// An action that an input caused, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
     Interest(FaceId),
@@ -54,7 +54,7 @@ impl Bench {
         Bench::made(NodeConfig { limits: limits.clone(), ..config(strategy) }, queue)
     }
 
-    /// The default, but for what is changed.
+    /// The default node, with a changed configuration.
     fn but(change: impl FnOnce(&mut NodeConfig)) -> Bench {
         let mut config = config(Box::new(BestRoute::default()));
         change(&mut config);
@@ -160,7 +160,8 @@ fn two_downstreams_ask_once_upstream_and_both_get_the_data() {
     assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
 }
 
-/// As NFD: 10 ms after the last sending, then 20, whoever asks; both the suppression of the node and that of the strategy.
+/// As in NFD: 10 ms after the last transmission, then 20 ms, from any downstream. This holds for the node's
+/// suppression and for the strategy's.
 #[test]
 fn who_wants_it_sends_interests_for_a_pending_one_on_again() {
     let mut bench = Bench::but(|config| config.reforward_after = Span::from_millis(10)).routed();
@@ -375,7 +376,7 @@ fn the_node_never_asks_to_be_called_in_the_past() {
     let down = bench.neighbours[0];
     bench.lasting(down, "/a/1", 1, Span::from_secs(4));
     bench.later(3_000);
-    // Over a round of the timing wheel away from the first, so in a slot that is over.
+    // More than a round of the timing wheel after the first one, so in a past slot.
     bench.lasting(down, "/a/2", 2, Span::from_secs(2));
     bench.lasting(down, "/a/3", 3, Span::from_millis(500));
     assert!(bench.node.next_deadline() >= bench.now, "{}", bench.node.next_deadline());
@@ -423,7 +424,7 @@ fn what_left_by_a_face_that_is_down_is_not_waited_for() {
 fn what_is_asked_for_again_after_a_round_trip_is_sent_again() {
     let mut bench = Bench::new().routed();
     let [down, _, up, other] = bench.neighbours;
-    // Unknown: a tenth of a second.
+    // Unknown round-trip time: a tenth of a second.
     bench.interest(down, "/a/0", 1);
     bench.later(99);
     assert_eq!(bench.interest(down, "/a/0", 2), []);
@@ -440,7 +441,7 @@ fn what_is_asked_for_again_after_a_round_trip_is_sent_again() {
     assert_eq!(bench.interest(down, "/a/2", 7), [Seen::Interest(other)]);
     bench.later(19);
     assert_eq!(bench.interest(down, "/a/2", 8), [], "since the last sending");
-    // A second: no longer than a tenth of it.
+    // A second: at most a tenth of it.
     for segment in 10..60 {
         let uri = format!("/a/{segment}");
         bench.interest(down, &uri, segment);
@@ -452,7 +453,7 @@ fn what_is_asked_for_again_after_a_round_trip_is_sent_again() {
     assert_eq!(bench.interest(down, "/a/3", 10), [Seen::Interest(other)]);
 }
 
-/// Goes to the first next hop, and keeps the round-trip times that Data tell.
+/// Sends to the first next hop, and records the round-trip times of Data.
 #[derive(Default)]
 struct Watch(Arc<Mutex<Vec<Option<Span>>>>);
 
@@ -488,7 +489,7 @@ fn a_round_trip_is_measured_only_if_the_interest_was_sent_once() {
     assert_eq!(*seen.lock().unwrap(), [Some(Span::from_millis(20)), None]);
 }
 
-/// An Interest; with which token it went on.
+/// Sends an Interest. Returns the token with which it was forwarded.
 fn sent_with(bench: &mut Bench, uri: &str, nonce: u32, can_be_prefix: bool, lifetime: Span) -> PitToken {
     let packet = bench.packet(Kind::Interest, uri, nonce);
     (bench.pool[packet].can_be_prefix, bench.pool[packet].lifetime) = (can_be_prefix, lifetime);
@@ -709,7 +710,7 @@ fn an_interest_that_is_sent_again_after_a_nack_has_the_hop_limit_it_was_sent_wit
 fn an_interest_that_is_sent_again_after_a_nack_carries_the_signals_it_was_sent_with() {
     let mut bench = Bench::new().routed();
     let [down, _, up, other] = bench.neighbours;
-    // The second entry has the place of the first, which carried more.
+    // The second entry reuses the place of the first, which carried more.
     for (uri, nonce, signals) in [("/a/1", 1, &[(904, 7), (916, 8)][..]), ("/a/2", 2, &[(904, 9)])] {
         let packet = bench.packet(Kind::Interest, uri, nonce);
         for (typ, value) in signals {
@@ -732,7 +733,7 @@ fn a_nack_is_of_the_flow_that_it_is_here() {
     let [down, second, ..] = bench.neighbours;
     let mut ask = |face: FaceId, uri: &str| {
         let packet = bench.packet(Kind::Interest, uri, 1);
-        // What the neighbour left in it is about the neighbour's tables.
+        // The neighbour's flow refers to the neighbour's tables.
         bench.pool[packet].flow =
             FlowKey { prefix: PrefixId(77), class: ServiceClass::Ef, ..FlowKey::default() };
         let (seen, nack) = bench.give(face, packet)[0].clone();
@@ -931,7 +932,7 @@ fn a_link_is_next_unless_something_else_is_due_before() {
     let [down, _, up, _] = bench.neighbours;
     bench.node.set_link_rate(bench.now, up, Some(Rate::from_bps(400_000)));
     assert_eq!(bench.node.next_of_links(), Time::NEVER);
-    // Each takes a millisecond, and the PIT counts in four.
+    // Each takes a millisecond, and the PIT has slots of four.
     for nonce in 1..=9 {
         bench.lasting(down, &format!("/a/{nonce}"), nonce, Span::from_millis(5));
     }
@@ -1010,7 +1011,7 @@ fn what_expires_while_it_is_held_is_forgotten_and_its_release_does_nothing() {
     let mut bench = holding();
     let [down, ..] = bench.neighbours;
     bench.lasting(down, "/a/1", 1, Span::from_millis(2));
-    // Its lifetime is over, though the PIT's wheel may not have turned.
+    // Its lifetime is over, though the PIT's wheel may not have advanced.
     bench.later(10);
     assert_eq!(bench.input(Input::Deadline), []);
     assert_eq!(bench.pool.in_use(), 0);
@@ -1087,7 +1088,7 @@ fn what_is_held_for_nobody_is_not_sent() {
 
 #[test]
 fn an_interest_that_was_refused_may_be_held_for_another_next_hop() {
-    /// Sends at once; what comes back it holds for 10 ms.
+    /// Sends at once; holds Interests that come back for 10 ms.
     #[derive(Default)]
     struct Patient(Holding);
     impl Strategy for Patient {
@@ -1117,8 +1118,8 @@ fn an_interest_that_was_refused_may_be_held_for_another_next_hop() {
     assert!(bench.node.pit().is_empty());
 }
 
-/// Marks, drops with a Nack, or passes Interests, by the last number of their nonces; the others
-/// wait until `release`.
+/// Marks, drops with a Nack, or passes Interests, by the last digit of their nonces. The others wait until
+/// `release`.
 #[derive(Default)]
 struct Moody {
     inner: Vec<PacketId>,
@@ -1188,7 +1189,7 @@ impl Strategy for Everywhere {
     }
 }
 
-/// The cheapest next hop; counts what ends without Data.
+/// Sends to the cheapest next hop; counts entries that end without Data.
 struct CountsEnds(Arc<AtomicUsize>);
 
 impl Strategy for CountsEnds {
@@ -1240,7 +1241,7 @@ fn when_queues_drop_all_copies_with_nacks_the_downstream_hears_of_it_once() {
     assert!(bench.node.pit().is_empty());
 }
 
-/// A bench whose neighbour 3, the dearer way to `/a`, is behind a [`Moody`] queue, and no other.
+/// A bench where only neighbour 3, the more expensive next hop of `/a`, is behind a [`Moody`] queue.
 fn one_moody(strategy: Box<dyn Strategy>) -> Bench {
     let made = std::cell::Cell::new(0);
     let queue = || -> Box<dyn Queue> {

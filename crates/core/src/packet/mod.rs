@@ -1,8 +1,7 @@
-//! A packet on its way through nodes, and the pool that all packets of a world live in.
+//! A packet as nodes handle it, and the pool of all packets of a world.
 //!
-//! A [`Packet`] is what the codec makes of a frame: fields, hop-by-hop signals, and the exact
-//! length on the wire. The simulator never encodes it (unless it checks itself); the forwarder
-//! keeps the bytes it came in beside it.
+//! A [`Packet`] is a decoded frame: fields, hop-by-hop signals, and the exact length on the wire. The
+//! simulator never encodes it (unless it checks itself). The forwarder keeps the received bytes beside it.
 
 mod spare;
 pub mod wire;
@@ -22,17 +21,17 @@ use crate::units::{Span, Time};
 /// The kind of packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// A request for named Data.
+    /// A request for a named Data.
     #[default]
     Interest,
     /// The named Data.
     Data,
-    /// An Interest that came back; the link header says why.
+    /// A returned Interest; the link header has the reason.
     Nack,
 }
 
-/// A flow at a node: a name prefix ([`crate::tables::flow_prefix`]) and a service class. The number of the prefix tells
-/// groups apart too; so no scheme has to.
+/// A flow at a node: a name prefix ([`crate::tables::flow_prefix`]), a service class and a group. Prefix
+/// numbers differ between groups, so schemes need not handle groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowKey {
     /// The prefix.
@@ -43,7 +42,7 @@ pub struct FlowKey {
     pub group: GroupId,
 }
 
-/// A forwarding hint: its delegations, and what tells it from others.
+/// A forwarding hint: its delegations, and a hash that identifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     delegations: Arc<[HashedName]>,
@@ -51,15 +50,16 @@ pub struct Hint {
 }
 
 impl Hint {
-    /// The delegations that a node looks at, of a hint with this value, which may have more of them: two hints that differ
-    /// anywhere are two. The hash has the node's key.
+    /// Makes a hint from its value and those of its delegations that a node uses; the value may have more.
+    /// Hints with different values are different. The hash uses the node's key.
     pub fn new(hasher: &NameHasher, value: &[u8], delegations: impl Iterator<Item = HashedName>) -> Hint {
         Hint { delegations: delegations.collect(), hash: (hasher.extend(0, value) >> 32) as u32 | 1 }
     }
 }
 
-/// Of these delegations alone, without bytes: the node makes no packets of both kinds. The multiplier is 2^64 over the golden
-/// ratio (Knuth, The Art of Computer Programming 3, 6.4); the hashes of the delegations have the node's key.
+/// Makes a hint from delegations alone, without bytes. A node makes hints in one way only, so the two kinds
+/// of hashes do not mix. The multiplier is 2^64 over the golden ratio (Knuth, The Art of Computer Programming
+/// 3, 6.4); the hashes of the delegations use the node's key.
 impl FromIterator<HashedName> for Hint {
     fn from_iter<I: IntoIterator<Item = HashedName>>(delegations: I) -> Hint {
         let delegations: Arc<[HashedName]> = delegations.into_iter().collect();
@@ -86,8 +86,8 @@ impl core::ops::Deref for Hint {
 
 /// One packet.
 ///
-/// In the order in which a hop touches it: with tens of thousands of packets on their way each
-/// cache line counts.
+/// Fields are in the order in which a hop uses them: with tens of thousands of packets under way, each cache
+/// line counts.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Packet {
@@ -97,48 +97,49 @@ pub struct Packet {
     pub can_be_prefix: bool,
     /// Interest: a cached copy must be fresh.
     pub must_be_fresh: bool,
-    /// Interest: how many more hops it may take.
+    /// Interest: the remaining number of hops.
     pub hop_limit: Option<u8>,
-    /// Whether `wire` has memory of its own: else it may keep a block of many packets.
+    /// `true` if `wire` has memory of its own. Otherwise it may keep a block of many packets alive.
     pub has_own_memory: bool,
-    /// Interest: where its hop limit is in `wire`, if it has both.
+    /// Interest: the offset of its hop limit in `wire`, if it has both.
     pub hop_limit_at: u16,
-    /// Interest: where its nonce is in `wire`; 0: nowhere.
+    /// Interest: the offset of its nonce in `wire`; 0: none.
     pub nonce_at: u16,
     /// Data without bytes of its own: length of its signature's value, bytes.
     pub signature_len: u16,
-    /// Length of the frame that it came in or goes out in, bytes; 0: to be taken anew.
+    /// Length of the frame that was received or will be sent, bytes; 0: to be computed again.
     frame_len: u32,
-    /// Length of the bare Interest or Data, bytes, exact; without the link header.
+    /// Exact length of the bare Interest or Data without the link header, bytes.
     pub net_len: u32,
     /// Interest: nonce.
     pub nonce: u32,
     /// At this node: its flow.
     pub flow: FlowKey,
-    /// At this node: the PIT entry of an Interest, or the first that a Data answers.
+    /// At this node: the PIT entry of an Interest, or the first one that a Data answers.
     pub pit: PitId,
-    /// At this node: the face by which it arrived.
+    /// At this node: the face on which it arrived.
     pub arrived_on: FaceId,
     /// The next packet in the list that holds it.
     next: Option<PacketId>,
     /// Data: length of its content, bytes.
     pub content_len: u32,
-    /// Data: the number of nodes that it has reached, counting the node whose application or store gave it. It is not a field on
-    /// the wire: it starts at 0 for a packet that a socket received.
+    /// Data: number of nodes that it has reached, including the node whose application or store sent it. This
+    /// is not a field on the wire: it starts at 0 for a packet that a socket received.
     pub hops: u8,
-    /// At this node: when it was put where it is, a queue or the content store; in a queue, if a strategy held it before, since
-    /// when it was held.
+    /// At this node: when it was put into a queue or the content store. In a queue, if a strategy held it
+    /// before: when it was first held.
     pub queued_at: Time,
     /// Interest: lifetime.
     pub lifetime: Span,
     /// Its name, with the hashes of all its prefixes.
     pub name: HashedName,
-    /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour
-    /// that it goes to or came from, the reason of a Nack.
+    /// Hop-by-hop fields: signals, congestion mark, the PIT token of the neighbour that it goes to or came
+    /// from, the reason of a Nack.
     header: LpHeader,
-    /// Data: how long a cache may call it fresh.
+    /// Data: how long caches may consider it fresh.
     pub freshness: Span,
-    /// Interest: the delegations of its forwarding hint, the first choice first. They say where it goes, in place of its name.
+    /// Interest: the delegations of its forwarding hint, in order of preference. They determine the route
+    /// instead of its name.
     pub hint: Option<Hint>,
     /// Data: SHA-256 of the whole packet, if requested
     /// ([`NodeConfig::digest`](crate::node::NodeConfig::digest)).
@@ -154,7 +155,7 @@ impl Packet {
         &self.header
     }
 
-    /// The header, to change it.
+    /// The header, mutable.
     #[inline]
     pub fn header_mut(&mut self) -> &mut LpHeader {
         self.frame_len = 0;
@@ -170,7 +171,7 @@ impl Packet {
         self.header.pit_token = token;
     }
 
-    /// Removes the signal that says something of the link by which the packet came.
+    /// Removes the signal that describes the link on which the packet arrived.
     #[inline]
     pub(crate) fn clear_signal_of_link(&mut self) {
         if self.header.signals.has_of_link() {
@@ -178,8 +179,8 @@ impl Packet {
         }
     }
 
-    /// Whether it asks nothing of a node that most packets do not: selectors, a hint, fields that few packets carry, a
-    /// name that needs a buffer, ends in a digest, or has a scope.
+    /// Returns whether it uses no rare feature: selectors, a hint, rare header fields, or a name that needs a
+    /// buffer, ends in a digest or has a scope.
     #[inline]
     pub(crate) fn is_usual(&self) -> bool {
         !self.can_be_prefix
@@ -189,8 +190,8 @@ impl Packet {
             && self.name.is_usual()
     }
 
-    /// Length of the whole frame on a link, bytes: the bare packet, or the NDNLPv2 packet around
-    /// it if there is a header field to carry.
+    /// Length of the whole frame on a link, bytes: the bare packet, or the NDNLPv2 packet around it if there
+    /// is a header field to carry.
     #[inline]
     pub fn wire_len(&self) -> u64 {
         match self.frame_len {
@@ -199,32 +200,32 @@ impl Packet {
         }
     }
 
-    /// Tells one forwarding hint from another; 0 without one.
+    /// Hash that identifies its forwarding hint; 0 without one.
     #[inline]
     pub fn hint_hash(&self) -> u32 {
         self.hint.as_ref().map_or(0, |hint| hint.hash)
     }
 
-    /// [`Packet::wire_len`], kept until the header changes.
+    /// [`Packet::wire_len`], cached until the header changes.
     #[inline]
     pub(crate) fn measure(&mut self) -> u64 {
         self.frame_len = self.wire_len() as u32;
         u64::from(self.frame_len)
     }
 
-    /// The service class that its signals name; Best Effort without one.
+    /// The service class in its signals; Best Effort without one.
     #[inline]
     pub fn class(&self) -> ServiceClass {
         self.header.signals.value(&Signal::SERVICE_CLASS).map_or(ServiceClass::Be, ServiceClass::from_value)
     }
 
-    /// Turns an Interest into the Nack of it.
+    /// Turns an Interest into its Nack.
     pub fn make_nack(&mut self, reason: NackReason) {
         self.kind = Kind::Nack;
         *self.header_mut() = LpHeader::with_nack(reason);
     }
 
-    /// Has the processor fetch the parts of it that a hop needs.
+    /// Prefetches the parts that a hop needs.
     #[inline]
     pub fn prefetch(&self) {
         prefetch(&self.kind);
@@ -234,13 +235,13 @@ impl Packet {
         prefetch(&self.wire);
     }
 
-    /// Memory that it takes, bytes, all included: also the digest that may be made of it, and what an allocator adds (16
-    /// to each buffer).
+    /// Its memory, bytes, including a digest that may be computed later and the allocator's overhead (16 for
+    /// each buffer).
     pub fn memory(&self) -> u64 {
-        // Bytes that are shared have a count of their owners and the buffer's bounds (40).
+        // Shared bytes have a count of their owners and the buffer's bounds (40).
         let slack = self.wire.len() / spare::SLACK;
         let (wire, shared, digest) = (self.wire.len() + slack + 16, 40 + 16, 32 + 16);
-        // Names that are shared have two counts (16) before them.
+        // Shared names are preceded by two counts (16).
         let hint = self.hint.as_deref().map_or(0, |names| {
             let buffers: usize = names.iter().map(HashedName::buffer_bytes).sum();
             16 + size_of_val(names) + buffers + 16
@@ -248,20 +249,20 @@ impl Packet {
         (size_of::<Packet>() + self.name.buffer_bytes() + wire + shared + digest + hint) as u64
     }
 
-    /// Whether it is an Interest.
+    /// Returns whether it is an Interest.
     #[inline]
     pub fn is_interest(&self) -> bool {
         self.kind == Kind::Interest
     }
 
-    /// Whether it is a Data.
+    /// Returns whether it is a Data.
     #[inline]
     pub fn is_data(&self) -> bool {
         self.kind == Kind::Data
     }
 }
 
-/// A packet's place in its pool.
+/// The index of a packet in its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(NonZeroU32);
 
@@ -277,26 +278,26 @@ impl PacketId {
     }
 }
 
-/// All packets of one world. Freed packets keep their buffers for the next ones, so a world in its
-/// steady state allocates nothing.
+/// All packets of one world. Freed packets keep their buffers for later ones, so a world in its steady state
+/// allocates nothing.
 #[derive(Debug, Default)]
 pub struct PacketPool {
     packets: Chunks,
     free: Vec<PacketId>,
-    /// Bytes of the names' buffers that freed packets keep.
+    /// Bytes of the name buffers that freed packets keep.
     kept: usize,
-    /// Memory that freed packets had of their own.
+    /// Separate memory of freed packets.
     spare: SpareBuffers,
 }
 
-/// Packets by number, in chunks that are full from the beginning: a packet is found by two loads.
+/// Packets by number, in chunks of fixed size: two loads find a packet.
 #[derive(Debug, Default)]
 struct Chunks {
     chunks: Vec<Box<[Packet; CHUNK]>>,
     len: u32,
 }
 
-/// Packets of a chunk.
+/// Number of packets in a chunk.
 const CHUNK: usize = 256;
 
 impl Chunks {
@@ -304,7 +305,7 @@ impl Chunks {
         self.len as usize
     }
 
-    /// One packet more, which is blank.
+    /// Adds one blank packet.
     fn grow(&mut self) {
         if self.len() == self.chunks.len() * CHUNK {
             let chunk: Box<[Packet]> = (0..CHUNK).map(|_| Packet::default()).collect();
@@ -335,16 +336,17 @@ impl core::ops::IndexMut<u32> for Chunks {
     }
 }
 
-/// Freed packets keep no more than this of the buffers of long names, bytes: enough for a thousand packets of a round.
+/// Largest size of the long-name buffers that freed packets keep, bytes: enough for a thousand packets of a
+/// round.
 const MOST_KEPT: usize = 1 << 20;
 
 impl PacketPool {
-    /// An empty pool.
+    /// Makes an empty pool.
     pub fn new() -> PacketPool {
         PacketPool::default()
     }
 
-    /// A packet with every field at its default, except retained buffers.
+    /// Takes a packet with every field at its default, except retained buffers.
     pub fn take(&mut self) -> PacketId {
         match self.free.pop() {
             Some(id) => {
@@ -363,7 +365,7 @@ impl PacketPool {
         }
     }
 
-    /// A copy of a packet, outside every list.
+    /// Copies a packet, outside every list.
     pub fn duplicate(&mut self, id: PacketId) -> PacketId {
         let copy = self.take();
         let mut name = core::mem::take(&mut self.packets[copy.place()].name);
@@ -374,12 +376,12 @@ impl PacketPool {
         copy
     }
 
-    /// A copy of a packet's bytes in memory of their own ([`Packet::has_own_memory`]).
+    /// Copies a packet's bytes into memory of their own ([`Packet::has_own_memory`]).
     pub fn copy_alone(&mut self, bytes: &[u8]) -> Buffer {
         self.spare.copy(bytes)
     }
 
-    /// Gives a packet's bytes memory of their own, if they have none: it is to be kept for long.
+    /// Gives a packet's bytes memory of their own, if they have none, because it will be stored for long.
     pub(crate) fn keep_alone(&mut self, id: PacketId) {
         let packet = &mut self.packets[id.place()];
         if !packet.has_own_memory && !packet.wire.is_empty() {
@@ -388,7 +390,7 @@ impl PacketPool {
         }
     }
 
-    /// Gives a packet back.
+    /// Frees a packet.
     pub fn free(&mut self, id: PacketId) {
         let packet = &mut self.packets[id.place()];
         let wire = core::mem::take(&mut packet.wire);
@@ -406,14 +408,14 @@ impl PacketPool {
         self.free.push(id);
     }
 
-    /// Takes a packet out, to be put into another pool.
+    /// Takes a packet out of the pool, for another pool.
     pub fn take_out(&mut self, id: PacketId) -> Packet {
         let packet = core::mem::take(&mut self.packets[id.place()]);
         self.free.push(id);
         packet
     }
 
-    /// Puts in a packet of another pool, outside every list.
+    /// Adds a packet from another pool, outside every list.
     pub fn put_in(&mut self, packet: Packet) -> PacketId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.packets.grow();
@@ -431,7 +433,7 @@ impl PacketPool {
     }
 }
 
-/// The fields of a packet that are copied bit by bit.
+/// Copies the fields of a packet that are plain values.
 fn copy_fields(from: &Packet) -> Packet {
     Packet {
         kind: from.kind,
@@ -477,8 +479,8 @@ impl core::ops::IndexMut<PacketId> for PacketPool {
     }
 }
 
-/// A first-in first-out list of packets, linked through the pool: no memory of its own, so a
-/// hundred thousand queues cost nothing while they are empty.
+/// A first-in first-out list of packets, linked through the pool. It has no memory of its own, so empty
+/// queues cost nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketList {
     ends: Option<(PacketId, PacketId)>,
@@ -492,13 +494,13 @@ impl PacketList {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Returns whether the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The packet that has been in it longest.
+    /// The oldest packet in the list.
     #[inline]
     pub fn front(&self) -> Option<PacketId> {
         self.ends.map(|(front, _)| front)
@@ -518,7 +520,7 @@ impl PacketList {
         self.len += 1;
     }
 
-    /// Takes the packet that has been in it longest.
+    /// Takes the oldest packet.
     #[inline]
     pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         let (front, back) = self.ends?;

@@ -1,24 +1,25 @@
-//! Memory that packets had of their own and have left. The next such packets take it: a content store that is full takes as much
-//! as it gives back.
+//! Separate memory of freed packets, for reuse by the next packets that need it: a full content store takes
+//! as much memory as it frees.
 
 use bytes::{Bytes, BytesMut};
 
-/// Buffers that are kept, 70 kB at most. Assumed: more than there are lengths of Data that come in turn.
+/// Number of buffers that are kept, at most 70 kB together. Assumed: more than the number of alternating Data
+/// lengths.
 const MOST: usize = 8;
 
-/// A buffer is taken for bytes that fill all of it but one part in so many: what it has more is counted
-/// ([`Packet::memory`](super::Packet::memory)), and is to be little.
+/// A buffer is reused only if the bytes fill it except for a fraction of 1 in this number. The rest is
+/// charged ([`Packet::memory`](super::Packet::memory)), so it must be small.
 pub(super) const SLACK: usize = 64;
 
-/// Shorter bytes are copied into new memory: to look for a buffer costs more.
+/// Shorter bytes are copied into new memory, because searching for a buffer costs more.
 const LEAST: usize = 1024;
 
-/// The buffers, the last to come at the end.
+/// The buffers, newest at the end.
 #[derive(Debug, Default)]
 pub(super) struct SpareBuffers(Vec<BytesMut>);
 
 impl SpareBuffers {
-    /// A copy of these bytes that shares its memory with no others.
+    /// Copies these bytes into memory that is not shared.
     pub(super) fn copy(&mut self, bytes: &[u8]) -> Bytes {
         if bytes.len() < LEAST {
             return Bytes::copy_from_slice(bytes);
@@ -27,15 +28,16 @@ impl SpareBuffers {
         let found = self.0.iter().rposition(|buffer| fitting.contains(&buffer.capacity()));
         let mut buffer = match found {
             Some(at) => self.0.remove(at),
-            // `split_off` makes the count of its owners now. A buffer without one would get it with its first copy, and lose
-            // it each time that it comes back.
+            // `split_off` creates the owner count now. A buffer without one would get it with its first copy,
+            // and lose it each time that it is returned.
             None => BytesMut::with_capacity(bytes.len()).split_off(0),
         };
         buffer.extend_from_slice(bytes);
         buffer.freeze()
     }
 
-    /// Takes the memory of bytes that nobody needs any more, in place of the oldest. What others still need stays theirs.
+    /// Takes the memory of bytes that are no longer used, in place of the oldest buffer. Memory that others
+    /// still use is not taken.
     pub(super) fn give(&mut self, bytes: Bytes) {
         if bytes.len() < LEAST {
             return;
@@ -74,7 +76,7 @@ mod tests {
         spare.give(mine);
         let next = spare.copy(&[2; 2000]);
         assert!(theirs.iter().all(|byte| *byte == 1) && next.iter().all(|byte| *byte == 2));
-        // The last of several gives the memory back.
+        // The last of several owners returns the memory.
         let (copy, at) = (next.clone(), next.as_ptr());
         drop(next);
         spare.give(copy);

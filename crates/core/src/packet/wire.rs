@@ -1,4 +1,4 @@
-//! Between a [`Packet`] and its bytes.
+//! Conversion between a [`Packet`] and its bytes.
 
 use weir_packet::tlv::{element_len, types};
 use weir_packet::{
@@ -66,23 +66,23 @@ fn meta_info(data: &Packet) -> MetaInfo<'static> {
 /// The difference between a packet and its encoded and decoded form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WireError {
-    /// It does not decode.
+    /// It cannot be decoded.
     Decode(DecodeError),
-    /// It is not as long as the packet says.
+    /// Its length differs from the packet's length field.
     Length {
-        /// Bytes encoded.
+        /// Number of encoded bytes.
         encoded: usize,
-        /// Bytes said.
+        /// Length according to the packet, bytes.
         said: u64,
     },
-    /// Decoding gives another packet.
+    /// Decoding gives a different packet; the text names the field.
     Differs(&'static str),
 }
 
 impl core::fmt::Display for WireError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            WireError::Decode(error) => write!(f, "it does not decode: {error}"),
+            WireError::Decode(error) => write!(f, "it cannot be decoded: {error}"),
             WireError::Length { encoded, said } => {
                 write!(f, "it is {encoded} bytes long, but its stated length is {said}")
             }
@@ -93,10 +93,10 @@ impl core::fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// Appends the encoded frame of a packet without its own bytes to `out`. Its content and its signature are zeros.
+/// Appends the encoded frame of a packet without bytes of its own to `out`. Content and signature are zeros.
 ///
 /// # Errors
-/// [`WireError::Decode`] if its name is malformed.
+/// Returns [`WireError::Decode`] if its name is malformed.
 pub fn encode_frame(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
     let mut bare = Vec::with_capacity(packet.net_len as usize);
     encode_packet(packet, &mut bare)?;
@@ -104,10 +104,10 @@ pub fn encode_frame(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError>
     Ok(())
 }
 
-/// The same without the link header around it.
+/// Like [`encode_frame`], without the link header.
 ///
 /// # Errors
-/// [`WireError::Decode`] if its name is malformed.
+/// Returns [`WireError::Decode`] if its name is malformed.
 pub fn encode_packet(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
     let name = NameRef::from_value(packet.name.wire()).map_err(WireError::Decode)?;
     if packet.kind == Kind::Data {
@@ -138,7 +138,7 @@ pub fn encode_packet(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError
     Ok(())
 }
 
-/// The forwarding hint with this value; none if it is empty.
+/// Parses a forwarding hint; `None` if it is empty.
 fn hint_of(value: &[u8]) -> Result<ForwardingHint<'_>, WireError> {
     match value.is_empty() {
         true => Ok(ForwardingHint::NONE),
@@ -149,7 +149,7 @@ fn hint_of(value: &[u8]) -> Result<ForwardingHint<'_>, WireError> {
 /// Encodes and decodes a packet, and checks its length and that decoding returns the same packet.
 ///
 /// # Errors
-/// What differs.
+/// Returns the first difference.
 pub fn check(packet: &Packet, hasher: &NameHasher, buffer: &mut Vec<u8>) -> Result<(), WireError> {
     buffer.clear();
     encode_frame(packet, buffer)?;

@@ -1,20 +1,21 @@
 //! ASF, Adaptive SRTT-based Forwarding: the next hop that answers fastest (V. Lehman et al., "An Experimental
-//! Investigation of Hyperbolic Routing with a Smart Forwarding Plane in NDN", IWQoS 2016; the options are those of NFD's
-//! manual page nfd-asf-strategy).
+//! Investigation of Hyperbolic Routing with a Smart Forwarding Plane in NDN", IWQoS 2016; the options are
+//! those of NFD's manual page nfd-asf-strategy).
 //!
 //! Each next hop of a prefix is in one of three groups, and the first of the first group is used:
 //!
-//! 1. next hops that answer, by their smoothed round-trip time;
-//! 2. those that were not measured, by cost;
-//! 3. those that timed out, by cost: `max_timeouts` Interests were sent since the last Data, the last of these a
-//!    retransmission timeout (RFC 6298) ago.
+//! 1. next hops that answer, ordered by smoothed round-trip time;
+//! 2. next hops without a measurement, ordered by cost;
+//! 3. next hops that timed out, ordered by cost: `max_timeouts` Interests were sent since the last Data, the
+//!    last one at least a retransmission timeout (RFC 6298) ago.
 //!
-//! Every `probing_interval` a copy of an Interest goes to another next hop: to one that was not measured, or else to one of
-//! the others by rank, the i-th of N with probability 2(N + 1 − i) / N(N + 1).
+//! Every `probing_interval` a copy of an Interest goes to another next hop: to one without a measurement,
+//! else to one of the others by rank: the i-th of N has probability 2(N + 1 − i) / N(N + 1).
 //!
-//! **Deviations from NFD's program.** (1) A timeout is noticed with the next Interest of the prefix, so the strategy needs no
-//! timers. (2) Measurements are kept by FIB entry. (3) An Interest that was refused by a Nack is tried at the next of the
-//! next hops that were not asked, as with best route. (4) Repeated Interests are suppressed as with best route.
+//! **Deviations from NFD's program.** (1) A timeout is noticed with the next Interest of the prefix, so the
+//! strategy needs no timers. (2) Measurements are kept by FIB entry. (3) After a Nack, the Interest goes to
+//! the best next hop that was not asked yet, as with best route. (4) Repeated Interests are suppressed as
+//! with best route.
 
 use smallvec::SmallVec;
 
@@ -28,13 +29,14 @@ use crate::tables::sparse::Sparse;
 use crate::units::{Span, Time};
 use weir_packet::NackReason;
 
-/// The first probe of a prefix comes after a random part of this, so that prefixes do not probe at once (NFD has 5 s).
+/// The first probe of a prefix comes after a random fraction of this time, so that prefixes do not probe at
+/// once (NFD: 5 s).
 const FIRST_PROBE: Span = Span::from_secs(5);
 
 /// The options of ASF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsfOptions {
-    /// The time between probes; at least [`AsfOptions::LEAST_INTERVAL`].
+    /// Time between probes; at least [`AsfOptions::LEAST_INTERVAL`].
     pub probing_interval: Span,
     /// Interests without Data after which a next hop has timed out; at least 1.
     pub max_timeouts: u32,
@@ -51,11 +53,11 @@ impl Default for AsfOptions {
     }
 }
 
-/// The strategy.
+/// The ASF strategy.
 #[derive(Debug, Default)]
 pub struct Asf {
     options: AsfOptions,
-    /// By the number of the FIB entry: whoever asks, and by whatever flow, gains from what others have measured.
+    /// Measurements of each prefix, by the number of the FIB entry. All consumers and flows share them.
     prefixes: Sparse<Prefix>,
 }
 
@@ -66,18 +68,18 @@ struct Prefix {
     probe: Option<Time>,
 }
 
-/// What is known of a next hop.
+/// Measurements of a next hop.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     face: FaceId,
     rtt: RttEstimate,
-    /// Interests since the last Data, at most as many as make a timeout.
+    /// Interests since the last Data; the count stops at `max_timeouts`.
     asked: u32,
     /// When the last of these was sent.
     sent: Time,
 }
 
-/// The better comes first: group, round-trip time, cost.
+/// Rank of a next hop: group, round-trip time, cost. The smallest is the best.
 type Rank = (u8, Span, u64);
 
 impl Prefix {
@@ -85,7 +87,7 @@ impl Prefix {
         self.hops.iter_mut().find(|hop| hop.face == face)
     }
 
-    /// Notes an Interest to one of the next hops. Nothing is kept of faces that are none of them.
+    /// Notes an Interest to one of the next hops. Other faces are ignored.
     fn note_sending(&mut self, face: FaceId, next_hops: &[NextHop], options: &AsfOptions, now: Time) {
         if self.find(face).is_none() {
             self.hops.retain(|known| next_hops.iter().any(|hop| hop.face == known.face));
@@ -110,7 +112,7 @@ impl Prefix {
         }
     }
 
-    /// Whether a probe is due; then the next one is due an interval later.
+    /// Returns whether a probe is due. If so, the next one is due an interval later.
     fn is_probing(&mut self, options: &AsfOptions, now: Time, random: &mut Random) -> bool {
         let at = *self.probe.get_or_insert_with(|| now + part_of(FIRST_PROBE, random));
         if now >= at {
@@ -120,12 +122,12 @@ impl Prefix {
     }
 }
 
-/// A random part of a time.
+/// A random fraction of a time.
 fn part_of(span: Span, random: &mut Random) -> Span {
     Span::from_nanos((span.as_nanos() as f64 * random.unit()) as u64)
 }
 
-/// Which of these, in order of rank, is probed.
+/// Chooses the next hop to probe among these, which are in order of rank.
 fn choose_probed(ranked: &[(Rank, FaceId)], random: &mut Random) -> Option<FaceId> {
     if let Some((_, face)) = ranked.iter().find(|((group, ..), _)| *group == 1) {
         return Some(*face);
@@ -142,7 +144,7 @@ fn choose_probed(ranked: &[(Rank, FaceId)], random: &mut Random) -> Option<FaceI
 }
 
 impl Asf {
-    /// With these options, within their bounds.
+    /// Makes the strategy with these options, limited to their bounds.
     pub fn new(options: AsfOptions) -> Asf {
         let probing_interval = options.probing_interval.max(AsfOptions::LEAST_INTERVAL);
         let max_timeouts = options.max_timeouts.max(1);
@@ -168,7 +170,8 @@ impl Strategy for Asf {
             ev.next_hops.iter().map(|hop| (prefix.rank(hop, &options, ev.now), hop.face)).collect();
         ranked.sort_unstable();
         let sent = |face| ev.entry.out_records.iter().find(|out| out.face == face).map(|out| out.sent);
-        // A repeated one goes to the best that was not tried, or else to the one tried longest ago.
+        // A repeated Interest goes to the best next hop that was not tried, else to the one tried longest
+        // ago.
         let best = ranked.iter().enumerate().min_by_key(|(_, (_, face))| sent(*face)).map_or(0, |(at, _)| at);
         let (_, chosen) = ranked.remove(best);
         prefix.note_sending(chosen, ev.next_hops, &options, ev.now);

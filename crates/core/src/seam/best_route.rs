@@ -4,25 +4,28 @@ use crate::seam::{Decision, InterestEvent, NackEvent, Strategy};
 use crate::units::Span;
 use weir_packet::NackReason;
 
-/// The longest time for which a repeated Interest is suppressed (the fixed suppression of the authors' simulators).
+/// Longest time for which a repeated Interest is suppressed (the fixed suppression of the authors'
+/// simulators).
 pub const SUPPRESSION: Span = Span::from_millis(100);
 
-/// Whether a repeated Interest comes too soon after the last sending to be sent again: by default in [`SUPPRESSION`], or
-/// in the prefix's round-trip time if that is shorter. Until then Data may be on their way; later they are late,
-/// and to absorb what is asked for again would make each loss on a path of 1 ms cost a hundred round trips.
+/// Returns whether a repeated Interest comes too soon after the last sending to be sent again: within
+/// [`SUPPRESSION`], or within the prefix's round-trip time if that is shorter. Within this time Data may be
+/// on their way; afterwards they are late. Without the round-trip time, each loss on a path of 1 ms would
+/// cost a hundred round trips.
 pub fn is_suppressed(ev: &InterestEvent<'_>) -> bool {
     was_sent_within(ev, ev.suppression)
 }
 
-/// Whether an Interest was sent upstream in this time, not for others, and may be answered still.
+/// Returns whether an Interest was sent upstream within this time, for the same group, and may still be
+/// answered.
 pub fn was_sent_within(ev: &InterestEvent<'_>, interval: Span) -> bool {
     !ev.was_sent_for_others && ev.entry.was_sent_within(interval, ev.now)
 }
 
-/// The reason to pass on when every next hop has refused: the least severe of theirs, as NFD does,
-/// since a way that is congested will be free again and one that does not exist will not.
+/// The reason to return when every next hop has refused: the least severe of their reasons, as in NFD. A
+/// congested path recovers, a path that does not exist does not.
 pub fn least_severe(ev: &NackEvent<'_>) -> NackReason {
-    // Reasons are numbered by severity; but none given may be any.
+    // Reasons are numbered by severity, but a missing reason may be any.
     let severity = |reason: u64| if reason == 0 { u64::MAX } else { reason };
     let others = ev.entry.out_records.iter().filter_map(|out| out.nacked).filter(|reason| *reason < u8::MAX);
     match others.map(u64::from).min_by_key(|reason| severity(*reason)) {
@@ -31,8 +34,8 @@ pub fn least_severe(ev: &NackEvent<'_>) -> NackReason {
     }
 }
 
-/// Sends every Interest to the cheapest next hop; a repeated one to the cheapest that has not been
-/// tried, or else to the one tried longest ago.
+/// Sends every Interest to the cheapest next hop. A repeated one goes to the cheapest that has not been
+/// tried, else to the one tried longest ago.
 #[derive(Debug, Default)]
 pub struct BestRoute {}
 
@@ -46,7 +49,7 @@ impl Strategy for BestRoute {
             return Decision::Suppress;
         }
         let sent = |face| ev.entry.out_records.iter().find(|out| out.face == face).map(|out| out.sent);
-        // `None` sorts before every time: an untried next hop comes first, and of those the cheapest.
+        // `None` sorts before every time: an untried next hop comes first, and among those the cheapest.
         match ev.next_hops.iter().min_by_key(|hop| sent(hop.face)) {
             Some(hop) => Decision::Forward(hop.face),
             None => Decision::Nack(NackReason::NoRoute),
@@ -61,7 +64,7 @@ impl Strategy for BestRoute {
     }
 }
 
-/// Sends every Interest to all next hops, a repeated one as well unless it comes too soon.
+/// Sends every Interest to all next hops, including a repeated one unless it comes too soon.
 #[derive(Debug, Default)]
 pub struct Multicast {}
 

@@ -1,4 +1,4 @@
-//! Queue disciplines that schemes build on. Here: drop-tail.
+//! The drop-tail queue, on which schemes build.
 
 use crate::packet::{PacketId, PacketList, PacketPool};
 use crate::seam::{
@@ -6,7 +6,7 @@ use crate::seam::{
 };
 use crate::units::Bytes;
 
-/// One first-in first-out queue that drops arriving packets when it is full.
+/// A first-in first-out queue that drops arriving packets when it is full.
 #[derive(Debug)]
 pub struct DropTail {
     limit: QueueLimit,
@@ -15,12 +15,12 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// An empty queue with this bound.
+    /// Makes an empty queue with this bound.
     pub fn new(limit: QueueLimit) -> DropTail {
         DropTail { limit, packets: PacketList::default(), bytes: 0 }
     }
 
-    /// Appends a packet; `false` if it does not fit.
+    /// Appends a packet. Returns `false` if it does not fit.
     #[inline]
     pub fn push(&mut self, pool: &mut PacketPool, packet: PacketId) -> bool {
         let len = pool[packet].wire_len();
@@ -35,7 +35,7 @@ impl DropTail {
         fits
     }
 
-    /// Whether it is empty and takes a packet of this length, bytes.
+    /// Returns whether it is empty and accepts a packet of this length, bytes.
     #[inline]
     pub(crate) fn lets_through(&self, wire_len: u64) -> bool {
         self.packets.is_empty()
@@ -82,7 +82,7 @@ mod tests {
     use crate::random::Random;
     use crate::units::Time;
 
-    /// Offers packets of these lengths; answers how many bytes were refused, each.
+    /// Offers packets of these lengths. Returns the lengths of those that were refused, bytes.
     fn refused(queue: &mut DropTail, pool: &mut PacketPool, lengths: &[u32]) -> Vec<u64> {
         let (mut dropped, mut random) = (Vec::new(), Random::named(1, "queue"));
         for &len in lengths {

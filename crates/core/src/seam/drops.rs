@@ -1,4 +1,4 @@
-//! Packets that are dropped, each with its reason.
+//! Dropped packets and the reasons.
 
 use weir_packet::NackReason;
 
@@ -16,35 +16,35 @@ pub enum DropReason {
     ClassQueueFull,
     /// A more urgent packet pushed it out.
     PushedOut,
-    /// Active queue management dropped it: packets wait for too long.
+    /// Active queue management dropped it, because packets waited too long.
     QueueManagement,
-    /// It was queued for longer than its Interest lifetime, so nobody waits for its Data.
+    /// It was queued for longer than its Interest lifetime, so its Data would be useless.
     Expired,
     /// The link lost it.
     LinkLoss,
     /// The link, or the face, is down.
     FaceDown,
-    /// Its nonce was seen before: it loops.
+    /// Its nonce was seen before: the Interest loops.
     Loop,
     /// Its hop limit is used up.
     HopLimit,
-    /// No Interest is pending for it that was sent by the face on which it arrived.
+    /// No Interest for it is pending that was sent by the face on which it arrived.
     Unsolicited,
     /// No route leads to its name.
     NoRoute,
     /// It is malformed: its name has no component, or too many.
     Malformed,
-    /// Its name does not reach that far: `/localhost` from another host.
+    /// Its scope ends before this node: for example, `/localhost` from another host.
     Scope,
     /// The policy of the face on which it arrived refuses its service class.
     ClassRefused,
-    /// It is beyond the rate that the face on which it arrived may have.
+    /// It exceeds the rate of the face on which it arrived.
     ClassRate,
-    /// A Data that came when the lifetime of its Interest was over.
+    /// The Data came after the lifetime of its Interest.
     OutOfLifetime,
 }
 
-/// Where a packet was dropped.
+/// The place where a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropPlace {
     /// At the queue of a link.
@@ -56,7 +56,7 @@ pub enum DropPlace {
 }
 
 impl DropPlace {
-    /// Its name in documents.
+    /// The name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             DropPlace::Queue => "queue",
@@ -88,13 +88,13 @@ impl DropReason {
         DropReason::OutOfLifetime,
     ];
 
-    /// Whether it was dropped on its way out, by the queue, the link or a failed face. Otherwise the node refused it
-    /// on arrival; it may be a redundant copy.
+    /// Returns whether it was dropped on its way out: by the queue, the link or a failed face. Otherwise the
+    /// node refused it on arrival; it may be a redundant copy.
     pub const fn is_loss(self) -> bool {
         !matches!(self.place(), DropPlace::Node)
     }
 
-    /// Where it was dropped.
+    /// The place where such packets are dropped.
     pub const fn place(self) -> DropPlace {
         match self {
             DropReason::QueueFull
@@ -116,7 +116,7 @@ impl DropReason {
         }
     }
 
-    /// A few words for people.
+    /// A short description for people.
     pub const fn words(self) -> &'static str {
         match self {
             DropReason::QueueFull => "link queue full",
@@ -143,11 +143,11 @@ impl DropReason {
 /// A packet that a queue dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// Dropped packets; the world counts and frees them.
+    /// The packet. The world counts and frees it.
     pub packet: PacketId,
-    /// Why.
+    /// The reason.
     pub reason: DropReason,
-    /// For an Interest: tell its downstreams with a Nack.
+    /// For an Interest: the reason of the Nack to send to its downstreams; `None`: no Nack.
     pub nack: Option<NackReason>,
 }
 

@@ -1,12 +1,12 @@
-//! The seam: what a congestion-control scheme is.
+//! The seam: the interface of congestion-control schemes.
 //!
-//! A scheme in NDN acts in up to three places, so it is a factory of three small state machines,
-//! each with a default: the consumer's [`FlowControl`] (when the next Interest may leave), each
-//! node's [`Strategy`] (which next hop, and what it reads from and writes into passing packets),
-//! and the [`Queue`] in front of each link (scheduling, shaping, marking, dropping, and what the
-//! face measures). A hook with more to say than the time gets it in one event struct, mostly with
-//! the component's own random stream, and answers with a value. None knows which world it runs in.
-//! All of them are [`Send`]: a world can be built on one thread and run on another.
+//! A scheme in NDN acts in up to three places, so it is a factory of three small state machines, each with a
+//! default: the consumer's [`FlowControl`] (when the next Interest may leave), each node's [`Strategy`] (the
+//! next hop, and the signals that it reads from and writes into passing packets), and the [`Queue`] in front
+//! of each link (scheduling, shaping, marking, dropping, and measurements of the face). A hook that needs
+//! more than the time gets one event struct, usually with the component's own random stream, and returns a
+//! value. A scheme does not know in which world it runs. All of them are [`Send`]: a world can be built on
+//! one thread and run on another.
 //!
 //! `docs/reference/hooks.md` shows every scheme in these hooks.
 
@@ -43,17 +43,17 @@ use crate::ids::FaceId;
 use crate::tables::flow_prefix::FlowPrefix;
 use crate::units::{Bytes, Rate, Span};
 
-/// A scheme with its parameters: makes its three state machines.
+/// A scheme with its parameters. It makes its three state machines.
 pub trait Scheme: Send {
-    /// The flow control of a consumer's flow.
+    /// Makes the flow control of a consumer's flow.
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl>;
 
-    /// The strategy of a node. Default: the cheapest next hop.
+    /// Makes the strategy of a node. Default: the cheapest next hop.
     fn strategy(&self) -> Box<dyn Strategy> {
         Box::new(BestRoute::default())
     }
 
-    /// Whether the scheme divides the rates of links, which must then be known. Default: it does not.
+    /// Returns whether the scheme needs the rates of links. Default: it does not.
     fn needs_rates(&self) -> bool {
         false
     }
@@ -63,7 +63,7 @@ pub trait Scheme: Send {
         FlowPrefix::FibEntry
     }
 
-    /// The queue in front of a link. Default: one drop-tail queue.
+    /// Makes the queue in front of a link. Default: one drop-tail queue.
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
         Box::new(DropTail::new(face.limit))
     }
@@ -74,8 +74,7 @@ pub trait Scheme: Send {
 pub struct FlowConfig {
     /// The flow's service class.
     pub class: ServiceClass,
-    /// Size of the Data to expect, as far as the application knows it before one came; 0 if it does
-    /// not.
+    /// Expected size of a Data, if the application knows it in advance; else 0.
     pub expected_size: Bytes,
     /// Lifetime of its Interests.
     pub lifetime: Span,
@@ -86,11 +85,11 @@ pub struct FlowConfig {
 pub struct FaceConfig {
     /// The face of this queue.
     pub face: FaceId,
-    /// Rate at which packets leave by the face at the beginning; `None` if unknown.
+    /// Initial rate at which packets leave by the face; `None` if unknown.
     pub send_rate: Option<Rate>,
-    /// Rate at which packets arrive on the face, likewise.
+    /// Initial rate at which packets arrive on the face; `None` if unknown.
     pub receive_rate: Option<Rate>,
-    /// Bound of its queue of packets.
+    /// Bound of the queue.
     pub limit: QueueLimit,
 }
 

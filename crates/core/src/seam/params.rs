@@ -1,5 +1,5 @@
-//! Parameters of schemes: each is declared once, in [`parameters!`](crate::parameters). Values are checked against the
-//! declaration, and the reference is written from it.
+//! Parameters of schemes. Each is declared once, in [`parameters!`](crate::parameters). Values are checked
+//! against the declaration, and the reference is generated from it.
 
 #[doc(hidden)]
 pub mod declare;
@@ -15,7 +15,7 @@ use crate::units::{Bytes, Rate, Span};
 
 pub use declare::Setting;
 
-/// A parameter's value as a file or a command line gives it.
+/// A parameter's value in a file or on a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `true` or `false`.
@@ -24,19 +24,19 @@ pub enum Value {
     Int(i64),
     /// A number with a fraction or an exponent.
     Float(f64),
-    /// A text: a quantity with its unit, or one of several words.
+    /// Text: a quantity with its unit, or a word.
     Text(String),
 }
 
 impl Value {
-    /// The value of a command-line text: `true`, `false`, a number, or else a text.
+    /// Parses the text of a command line: `true`, `false`, a number, else text.
     pub fn parse(text: &str) -> Value {
         from_text(text)
     }
 }
 
-/// A checked value of a parameter, as what its scheme has declared. Each panics if it is something
-/// else: a mistake in the scheme's code.
+/// Conversions of a checked value to its declared type. Each panics if the value has another type, which is a
+/// mistake in the scheme's code.
 impl Value {
     /// The value as a number, whole or not.
     pub fn number(&self) -> f64 {
@@ -122,33 +122,33 @@ pub enum ParameterKind {
     Switch,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// The name of one of these: a scheme as its article has it, or as some code has it.
+    /// The name of one of these variants: the scheme as in its article, or as in some published code.
     Variant(&'static [Variant]),
 }
 
-/// A scheme as its article or some published code has it: other defaults for some parameters. What is
-/// given goes before them.
+/// A scheme as in its article or in some published code: other defaults for some parameters. Values that are
+/// given override them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
     /// The name in files and in `--set`.
     pub name: &'static str,
-    /// Parameters and their defaults in it, where they differ.
+    /// Parameters whose defaults differ, with these defaults.
     pub defaults: &'static [(&'static str, &'static str)],
 }
 
 /// One parameter of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its key under `[scheme.<name>]`, dotted: `weights.AF2`. One that ends in `.*` is a family: one
+    /// Its key under `[scheme.<name>]`, dotted: `weights.AF2`. A key that ends in `.*` declares a family: one
     /// parameter for each name prefix that is given in place of the `*`.
     pub key: &'static str,
     /// The type and bounds.
     pub kind: ParameterKind,
-    /// Its default, written as in a file.
+    /// Default, written as in a file.
     pub default: &'static str,
-    /// Its default for applications, if it is another one: most defaults are of simulations with Data of one packet.
+    /// Default for applications, if it differs: most defaults are for simulations with Data of one packet.
     pub of_applications: Option<&'static str>,
-    /// The key of a parameter that this one is not below. Both are numbers.
+    /// Key of a parameter that this one must not be below. Both are numbers.
     pub at_least: Option<&'static str>,
     /// The meaning, with the paper's symbol.
     pub meaning: &'static str,
@@ -173,7 +173,7 @@ impl fmt::Display for ParameterError {
 
 impl std::error::Error for ParameterError {}
 
-/// A scheme's parameters: every declared one, with its default where none was given.
+/// A scheme's parameters: every declared one, with its given value or its default.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: BTreeMap<&'static str, Value>,
@@ -185,7 +185,7 @@ impl Params {
     /// Checks `given` against the declarations and fills in the defaults.
     ///
     /// # Errors
-    /// A key that is not declared, or a value that is not of its parameter's kind.
+    /// Returns an error if a key is not declared or a value does not fit its parameter's kind.
     pub fn resolve<'a>(
         declared: &'static [Parameter],
         given: impl IntoIterator<Item = (&'a str, &'a Value)>,
@@ -217,8 +217,8 @@ impl Params {
         self.members.iter().filter(move |(of, ..)| *of == family).map(|(_, prefix, value)| (prefix, value))
     }
 
-    /// The value of a parameter. Panics if the scheme has not declared the key, which is an error in code:
-    /// [`parameters!`](crate::parameters) reads what it declares.
+    /// The value of a parameter. Panics if the scheme has not declared the key, which is a mistake in its
+    /// code: [`parameters!`](crate::parameters) reads only what it declares.
     pub fn value(&self, key: &str) -> &Value {
         self.values.get(key).unwrap_or_else(|| panic!("parameter {key} is not declared by its scheme"))
     }
@@ -229,7 +229,7 @@ impl Params {
     }
 }
 
-/// The defaults that belong to the variant that is given, or to the default one.
+/// The defaults of the given variant, or of the default one.
 fn variant(declared: &[Parameter], given: &[(&str, &Value)]) -> &'static [(&'static str, &'static str)] {
     let of = |p: &Parameter| match p.kind {
         ParameterKind::Variant(variants) => Some((p.key, p.default, variants)),
@@ -248,7 +248,7 @@ fn member<'a>(declared: &'static [Parameter], key: &'a str) -> Option<(&'static 
     declared.iter().find_map(|p| Some((p, key.strip_prefix(p.key.strip_suffix('*')?)?)))
 }
 
-/// The error about a text that is no name prefix, with the prefix that was probably meant.
+/// The error about a text that is not a name prefix. It suggests a similar prefix.
 fn no_prefix(text: &str) -> String {
     let meant = format!("/{}", text.trim_matches('"').trim_start_matches('/'));
     match meant.parse::<Name>() {

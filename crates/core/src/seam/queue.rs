@@ -1,4 +1,4 @@
-//! The face: scheduling, shaping, marking and dropping in front of a link.
+//! The face's part of a scheme: scheduling, shaping, marking and dropping in front of a link.
 
 use core::any::Any;
 
@@ -8,69 +8,70 @@ use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Span, Time};
 
-/// The queue in front of a link: everything that leaves by the face passes it.
+/// The queue in front of a link. All packets that leave by the face pass it.
 pub trait Queue: Any + Send {
-    /// A packet is to leave by this face. What does not fit goes to `ev.dropped`.
+    /// Enqueues a packet that is to leave by this face. Packets that do not fit go to `ev.dropped`.
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId);
 
-    /// The link is free: which packet is next. Its header may be rewritten here.
+    /// The link is free: returns the next packet. The header of the packet may be rewritten here.
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next;
 
-    /// An Interest or a Data arrived on this face: count it, rewrite its signals. For a Data this is
-    /// called after its PIT entry is found, so its flow is known, and before [`Strategy::on_data`](super::Strategy::on_data);
-    /// one that nobody asked for is not shown, nor is a Nack.
+    /// An Interest or a Data arrived on this face: count it, rewrite its signals. For a Data this is called
+    /// after its PIT entry is found, so its flow is known, and before
+    /// [`Strategy::on_data`](super::Strategy::on_data). It is not called for unsolicited Data or for Nacks.
     fn on_receive(&mut self, _ev: &mut ReceiveEvent<'_>) {}
 
-    /// How long the link took for a packet that it was given, where the link knows: a serial line says so when the packet
-    /// begins to leave, a radio or a network card with completions when it has left. A queue that is told no rate
-    /// can measure its link by it. A link without a rate, such as a face of a forwarder without `rate`, never says.
+    /// Reports how long the link took for a packet, if the link knows it. A serial line reports when the
+    /// packet starts to leave. A radio, or a network card with completions, reports when the packet has left.
+    /// A queue without a configured rate can measure its link by it. A link without a rate, such as a face of
+    /// a forwarder without `rate`, never reports.
     fn on_sent(&mut self, _ev: &SentEvent) {}
 
-    /// The time for the next [`Queue::on_deadline`], except the time for which `dequeue` waits.
+    /// Time of the next [`Queue::on_deadline`]. This excludes the time for which `dequeue` waits.
     fn next_deadline(&self) -> Time {
         Time::NEVER
     }
 
-    /// The deadline is reached: periodic work.
+    /// Runs periodic work at the deadline.
     fn on_deadline(&mut self, _now: Time) {}
 
     /// The rate of outgoing packets has changed; `None`: unknown.
     fn on_send_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
 
-    /// Packets arrive on this face at another rate from now on.
+    /// The rate of arriving packets has changed; `None`: unknown.
     fn on_receive_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
 
-    /// On a shared medium the rate of [`Queue::on_receive_rate`] follows use. This is the rate that the face would
-    /// have if it asked for as much as possible: limits that are parts of a capacity are parts of this. It is not a
-    /// promise, because others may be using it.
+    /// Sets the fair rate of a shared medium: the rate that the face would have if it requested as much as
+    /// possible. The rate of [`Queue::on_receive_rate`] follows use, so limits that are fractions of a
+    /// capacity use this rate instead. It is not guaranteed, because other stations may be using it.
     fn on_fair_rate(&mut self, _rate: Rate, _now: Time) {}
 
-    /// A prefix is forgotten of which the queue keeps state ([`EnqueueEvent::keeps_prefix`]): its number comes to mean
-    /// another.
+    /// A prefix is forgotten of which the queue keeps state ([`EnqueueEvent::keeps_prefix`]). Its number will
+    /// be reused.
     fn on_prefix_removed(&mut self, _ev: &mut PrefixRemoved<'_>) {}
 
-    /// The face is gone: gives up everything that waits.
+    /// The face is removed: returns all waiting packets.
     fn clear(&mut self, ev: &mut ClearEvent<'_>);
 
     /// The packets and bytes in the queue.
     fn backlog(&self) -> Backlog;
 }
 
-/// A face is gone, and its queue with it.
+/// The removal of a face with its queue.
 #[derive(Debug)]
 pub struct ClearEvent<'a> {
-    /// When the face went.
+    /// When the face was removed.
     pub now: Time,
     /// The packet pool.
     pub pool: &'a mut PacketPool,
-    /// Everything that waited goes here.
+    /// Receives all waiting packets.
     pub cleared: &'a mut Vec<PacketId>,
 }
 
-/// A prefix is forgotten.
+/// The removal of a prefix.
 #[derive(Debug)]
 pub struct PrefixRemoved<'a> {
-    /// When it is forgotten.
+    /// When it is removed.
     pub now: Time,
     /// The number that the prefix had.
     pub prefix: PrefixId,
@@ -89,10 +90,10 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
-/// A packet is to leave by a face.
+/// A packet that is to leave by a face.
 #[derive(Debug)]
 pub struct EnqueueEvent<'a> {
-    /// When it comes to the queue.
+    /// When it reaches the queue.
     pub now: Time,
     /// The packet pool.
     pub pool: &'a mut PacketPool,
@@ -100,12 +101,12 @@ pub struct EnqueueEvent<'a> {
     pub dropped: &'a mut Drops,
     /// The face's random stream.
     pub random: &'a mut Random,
-    /// Set by a queue that begins to keep state of the prefix of the packet's flow: then it is told when the prefix is
-    /// forgotten. It need not be set again before.
+    /// Set by a queue that starts to keep state of the prefix of the packet's flow. The queue is then told
+    /// when the prefix is forgotten. It need not set this again before that.
     pub keeps_prefix: bool,
 }
 
-/// A link is free.
+/// A free link.
 #[derive(Debug)]
 pub struct DequeueEvent<'a> {
     /// When the link is free.
@@ -117,50 +118,50 @@ pub struct DequeueEvent<'a> {
     pub dropped: &'a mut Drops,
     /// The face's random stream.
     pub random: &'a mut Random,
-    /// `None`. A queue that gives an Interest may set a number of its own: it is shown with the Interest's Data
-    /// ([`ReceiveEvent::departed`]).
+    /// `None`. A queue that returns an Interest may set a note of its own, which comes back with the
+    /// Interest's Data ([`ReceiveEvent::departed`]).
     pub note: Option<u32>,
 }
 
-/// The link has been busy with a packet, or will be.
+/// The time that a link takes for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentEvent {
-    /// When the link says so.
+    /// When the link reports it.
     pub now: Time,
     /// The packet's length on the wire.
     pub wire_len: Bytes,
-    /// From when the packet was given until the link is free again. On a shared medium this includes the time in which
-    /// others sent.
+    /// Time from handing over the packet until the link is free again. On a shared medium this includes the
+    /// time in which others sent.
     pub took: Span,
 }
 
-/// An Interest that has left a queue, as that queue has noted it.
+/// An Interest that has left a queue, with the queue's note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departed {
-    /// When it left the queue, less than a microsecond too early.
+    /// When it left the queue; up to a microsecond too early.
     pub left: Time,
-    /// The number that the queue gave it then ([`DequeueEvent::note`]).
+    /// The note that the queue attached to it ([`DequeueEvent::note`]).
     pub note: u32,
 }
 
 /// An Interest or a Data arrived on a face.
 #[derive(Debug)]
 pub struct ReceiveEvent<'a> {
-    /// When it arrived, its last bit.
+    /// When its last bit arrived.
     pub now: Time,
     /// The packet; its signals may be rewritten.
     pub packet: &'a mut Packet,
     /// Its length on the wire.
     pub wire_len: Bytes,
-    /// For a Data: time since the Interest was sent by this face; `None` if it was sent more than once.
+    /// For a Data: time since this face sent the Interest; `None` if it was sent more than once.
     pub rtt: Option<Span>,
-    /// The time at which the Interest of a Data left by this face, with the queue's note of it. `None` for an Interest, if the
+    /// For a Data: when its Interest left by this face, with the queue's note. `None` for an Interest, if the
     /// queue made no note, and if `rtt` is `None`.
     pub departed: Option<Departed>,
     /// The face's random stream.
     pub random: &'a mut Random,
-    /// `false`. Set by a queue in which, because of this packet, a packet may leave earlier than the queue said: then
-    /// it is asked again, at once if the link is free.
+    /// `false`. Set by a queue if, because of this packet, a packet may leave earlier than the queue
+    /// announced. The queue is then asked again, at once if the link is free.
     pub may_send: bool,
 }
 

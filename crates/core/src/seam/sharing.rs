@@ -2,27 +2,29 @@
 
 use weir_packet::ServiceClass;
 
-/// How many classes there are.
+/// Number of classes.
 const CLASSES: usize = ServiceClass::ALL.len();
-/// How many of them, the first ones, are delay-sensitive.
+/// Number of delay-sensitive classes, which come first.
 const DELAY_SENSITIVE: usize = ServiceClass::DELAY_SENSITIVE;
 
-/// How each link is shared in the steady state. Delay-sensitive classes come first, in their order, each up to a
-/// limit. The others share the rest by weights; capacity that a class leaves goes to those that want more. The flows
-/// of a class share in the same way.
+/// How links are shared in the steady state. Delay-sensitive classes come first, in their order, each up to a
+/// limit. The other classes share the rest by weights. Capacity that a class does not use goes to the classes
+/// that want more. The flows of a class share in the same way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharingPolicy {
-    /// The largest part of a link that each of CS7, CS6, EF gets, above 0 to 1.
+    /// Largest share of a link for each of CS7, CS6, EF; above 0, at most 1.
     pub class_parts: [f64; DELAY_SENSITIVE],
-    /// The weights of AF4, AF3, AF2, AF1, BE; above 0.
+    /// Weights of AF4, AF3, AF2, AF1, BE; above 0.
     pub class_weights: [f64; CLASSES - DELAY_SENSITIVE],
-    /// The weights of the flows below a prefix, above 0; of several that cover a flow's the longest counts, of none it is 1.
+    /// Weights of the flows below a prefix, above 0. The longest prefix that covers a flow counts; without
+    /// one the weight is 1.
     pub flow_weights: Vec<(String, f64)>,
-    /// The largest rate on a link of each flow below a prefix, bit/s; as above, none without limit.
+    /// Largest rate on a link of each flow below a prefix, bit/s. The longest prefix that covers a flow
+    /// counts; without one there is no limit.
     pub flow_limits: Vec<(String, f64)>,
 }
 
-/// All classes alike, and no limits.
+/// All classes are equal, without limits.
 impl Default for SharingPolicy {
     fn default() -> SharingPolicy {
         SharingPolicy {
@@ -40,7 +42,7 @@ impl SharingPolicy {
         of_longest(&self.flow_weights, prefix).unwrap_or(1.0)
     }
 
-    /// The largest rate on a link of each flow of a prefix, bit/s.
+    /// Largest rate on a link of each flow of a prefix, bit/s.
     pub fn flow_limit(&self, prefix: &str) -> f64 {
         of_longest(&self.flow_limits, prefix).unwrap_or(f64::INFINITY)
     }

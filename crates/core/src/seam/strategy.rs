@@ -1,4 +1,5 @@
-//! The node's part of a scheme: it chooses next hops for Interests, and reads and writes fields of passing packets.
+//! The node's part of a scheme: it chooses next hops for Interests, and reads and writes fields of passing
+//! packets.
 
 use smallvec::SmallVec;
 use weir_packet::NackReason;
@@ -13,16 +14,17 @@ use crate::units::{Span, Time};
 
 /// A node's forwarding strategy.
 pub trait Strategy: Send {
-    /// An Interest needs a next hop.
+    /// An Interest needs a next hop: returns the decision.
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision;
 
-    /// Whether it uses only the cheapest next hop of a prefix while that answers. Default: it divides traffic.
+    /// Returns whether it uses only the cheapest next hop of a prefix while that answers. Default: no, it
+    /// divides traffic.
     fn keeps_to_one(&self) -> bool {
         false
     }
 
-    /// Whether it sends every Interest to all next hops, so that none needs to be left if it does not answer. Default: it
-    /// chooses.
+    /// Returns whether it sends every Interest to all next hops, so that silent ones need not be left.
+    /// Default: no, it chooses.
     fn asks_all(&self) -> bool {
         false
     }
@@ -30,44 +32,43 @@ pub trait Strategy: Send {
     /// An Interest was added to a PIT entry that is already pending for another downstream.
     fn on_aggregated(&mut self, _ev: &mut InterestEvent<'_>) {}
 
-    /// An Interest is about to be answered from the content store, through
-    /// [`Strategy::on_data_out`].
+    /// An Interest is about to be answered from the content store, through [`Strategy::on_data_out`].
     fn on_cached(&mut self, _ev: &mut CachedEvent<'_>) {}
 
-    /// A Data arrived that a PIT entry waits for; called once per entry, before any copy is sent.
+    /// A Data arrived that satisfies a PIT entry. This is called once per entry, before any copy is sent.
     fn on_data(&mut self, _ev: &mut DataEvent<'_>) {}
 
-    /// A copy of a Data is about to be sent to one downstream: the last word on its signals.
+    /// A copy of a Data is about to be sent to one downstream. This is the last chance to change its signals.
     fn on_data_out(&mut self, _ev: &mut DataOutEvent<'_>) {}
 
-    /// A Nack came back from a next hop. The return value applies if no other next hop is pending. Default: pass on
-    /// the least severe reason.
+    /// A next hop returned a Nack. The return value applies if no other next hop is pending. Default: return
+    /// the least severe reason to the downstreams.
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
         Decision::Nack(least_severe(ev))
     }
 
-    /// A PIT entry ends without Data: it has expired, or no next hop would take it.
+    /// A PIT entry ends without Data: it has expired, or every next hop refused it.
     fn on_expired(&mut self, _ev: &mut ExpiredEvent<'_>) {}
 
-    /// A face came up, or went down.
+    /// A face came up or went down.
     fn on_face(&mut self, _face: FaceId, _up: bool, _now: Time) {}
 
-    /// A prefix is forgotten: its number comes to mean another.
+    /// A prefix is forgotten: its number will be reused.
     fn on_prefix_removed(&mut self, _prefix: PrefixId) {}
 
-    /// A next hop of an entry of the FIB is removed, as are all of a face that goes: the number of the face may come to mean
-    /// another.
+    /// A next hop of a FIB entry is removed. This is also called for all next hops of a removed face. The
+    /// number of the face may be reused.
     fn on_next_hop_removed(&mut self, _route: FibId, _face: FaceId) {}
 
-    /// An entry of the FIB is removed: its number comes to mean another.
+    /// A FIB entry is removed: its number will be reused.
     fn on_route_removed(&mut self, _route: FibId) {}
 
-    /// When [`Strategy::on_deadline`] wants to be called.
+    /// Time of the next [`Strategy::on_deadline`].
     fn next_deadline(&self) -> Time {
         Time::NEVER
     }
 
-    /// The deadline is reached: periodic work, and held Interests to release.
+    /// Runs periodic work at the deadline, and releases held Interests.
     fn on_deadline(&mut self, _ev: &mut StrategyDeadline<'_>) {}
 }
 
@@ -76,7 +77,7 @@ pub trait Strategy: Send {
 pub enum Decision {
     /// Send it to this next hop.
     Forward(FaceId),
-    /// Send it to the first of these next hops, and then a copy with a nonce of its own to the second.
+    /// Send it to the first of these next hops, and a copy with a new nonce to the second.
     Probe(FaceId, FaceId),
     /// Send a copy to each of these next hops.
     Multicast(SmallVec<[FaceId; 4]>),
@@ -99,18 +100,19 @@ pub struct InterestEvent<'a> {
     pub pit: PitId,
     /// The entry itself.
     pub entry: &'a mut PitEntry,
-    /// Whether it came from an application on this node.
+    /// `true` if it came from an application on this node.
     pub local: bool,
-    /// The usable next hops of its prefix, cheapest first: up, and not where it came from.
+    /// The usable next hops of its prefix, cheapest first: next hops that are up, without the face on which
+    /// it arrived.
     pub next_hops: &'a [NextHop],
-    /// How long after the last sending a repeated Interest is absorbed, where the strategy has no rule of its own: the
-    /// smoothed time from the sending of an Interest of its prefix to the Data, and [`SUPPRESSION`] at most. Zero where
-    /// the node has let through only what it wants sent on again.
+    /// How long after the last sending a repeated Interest is absorbed, for strategies without a rule of
+    /// their own: the smoothed time from the sending of an Interest of its prefix to the Data, at most
+    /// [`SUPPRESSION`]. Zero if the node itself has already suppressed repeated Interests.
     ///
     /// [`SUPPRESSION`]: super::best_route::SUPPRESSION
     pub suppression: Span,
-    /// Whether it was sent last for another [group](crate::ids::GroupId): that may not reach who has the Data, or not wait for
-    /// them, so it absorbs no Interest that is asked again.
+    /// `true` if it was last sent for another [group](crate::ids::GroupId). The other group may not reach a
+    /// node with the Data, or may not wait for it, so its sending absorbs no repeated Interest.
     pub was_sent_for_others: bool,
     /// The node's random stream.
     pub random: &'a mut Random,
@@ -123,7 +125,7 @@ pub struct CachedEvent<'a> {
     pub now: Time,
     /// The Interest, its flow known.
     pub interest: &'a Packet,
-    /// Whether it came from an application on this node.
+    /// `true` if it came from an application on this node.
     pub local: bool,
 }
 
@@ -136,13 +138,13 @@ pub struct DataEvent<'a> {
     pub data: &'a mut Packet,
     /// The face on which it arrived.
     pub face: FaceId,
-    /// Whether that is an application on this node.
+    /// `true` if that face leads to an application on this node.
     pub local: bool,
     /// Its flow at this node.
     pub flow: FlowKey,
     /// The PIT entry that it satisfies.
     pub entry: &'a PitEntry,
-    /// Time since the Interest was sent to that face; `None` if it was not, or more than once.
+    /// Time since the Interest was sent to that face; `None` if it was not sent there, or more than once.
     pub rtt: Option<Span>,
     /// The node's random stream.
     pub random: &'a mut Random,
@@ -155,7 +157,7 @@ pub enum Answer {
     Forwarded,
     /// From upstream, for the Interest of another downstream.
     Aggregated,
-    /// From this node's content store, with its age there.
+    /// From this node's content store; the value is its age there.
     Cached(Span),
 }
 
@@ -168,7 +170,7 @@ pub struct DataOutEvent<'a> {
     pub data: &'a mut Packet,
     /// The face on which it leaves.
     pub face: FaceId,
-    /// Whether that is an application on this node.
+    /// `true` if that face leads to an application on this node.
     pub local: bool,
     /// Its flow at this node.
     pub flow: FlowKey,
@@ -185,7 +187,7 @@ pub struct DataOutEvent<'a> {
 pub struct NackEvent<'a> {
     /// When the Nack arrived.
     pub now: Time,
-    /// Why.
+    /// The reason.
     pub reason: NackReason,
     /// The face on which it arrived.
     pub face: FaceId,
@@ -193,7 +195,7 @@ pub struct NackEvent<'a> {
     pub pit: PitId,
     /// The entry itself.
     pub entry: &'a mut PitEntry,
-    /// The usable next hops that were not tried.
+    /// The usable next hops that were not tried yet.
     pub next_hops: &'a [NextHop],
     /// The node's random stream.
     pub random: &'a mut Random,
@@ -202,7 +204,7 @@ pub struct NackEvent<'a> {
 /// A PIT entry that ends without Data.
 #[derive(Debug)]
 pub struct ExpiredEvent<'a> {
-    /// When the entry ends: up to a slot of the PIT's timing wheel after its expiry.
+    /// When the entry ends: after its expiry by up to a slot of the PIT's timing wheel.
     pub now: Time,
     /// The entry, with its out-records.
     pub entry: &'a PitEntry,
@@ -211,9 +213,9 @@ pub struct ExpiredEvent<'a> {
 /// The strategy's deadline.
 #[derive(Debug)]
 pub struct StrategyDeadline<'a> {
-    /// The deadline, or later where the world is late.
+    /// The deadline, or later if the world is late.
     pub now: Time,
-    /// Held Interests to send now, and where to: filled by the strategy.
+    /// Held Interests to send now, and their next hops. The strategy fills it.
     pub releases: &'a mut SmallVec<[(PitId, FaceId); 8]>,
     /// The node's random stream.
     pub random: &'a mut Random,

@@ -1,40 +1,41 @@
-//! Numbers in an order, in blocks.
+//! Ordered numbers, in blocks.
 //!
-//! A list of blocks, each a sorted list of at most a few hundred numbers: to put one in or out moves a part of a block,
-//! and now and then a part of the list of blocks. Blocks with few numbers are joined. That is two bytes of pointers and
-//! allocator for each number where a balanced tree has ten, and as few allocations to free. Whoever calls knows the
-//! order: it may be that of names which the numbers stand for.
+//! A list of blocks, each a sorted list of at most a few hundred numbers. Inserting or removing a number
+//! moves part of a block, and sometimes part of the list of blocks. Small blocks are joined. This costs two
+//! bytes of pointers and allocator overhead for each number, where a balanced tree costs ten, and as few
+//! allocations to free. The caller defines the order, for example the order of the names that the numbers
+//! stand for.
 
 use core::cmp::Ordering;
 
-/// Numbers in a block at most.
+/// Largest number of numbers in a block.
 const BLOCK: usize = 512;
 
-/// Numbers in an order. None is there twice.
+/// Ordered numbers without duplicates.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
-    /// None is empty.
+    /// The blocks; no block is empty.
     blocks: Vec<Vec<u32>>,
 }
 
 impl Blocks {
-    /// None.
+    /// Makes an empty set.
     pub const fn new() -> Blocks {
         Blocks { blocks: Vec::new() }
     }
 
-    /// Whether there is none.
+    /// Returns whether it is empty.
     pub const fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The one that `order` says is equal to what is sought. `order` compares a number with that.
+    /// The number for which `order` returns `Equal`. `order` compares a number with the target.
     pub fn find(&self, order: impl Fn(u32) -> Ordering) -> Option<u32> {
         let (block, found) = self.place(order);
         found.ok().map(|at| self.blocks[block][at])
     }
 
-    /// Puts a number in its place, if nothing equal is there.
+    /// Inserts a number at its place, unless an equal one is there.
     pub fn insert(&mut self, number: u32, order: impl Fn(u32) -> Ordering) {
         let (block, found) = self.place(order);
         let Err(at) = found else { return };
@@ -46,7 +47,7 @@ impl Blocks {
         if numbers.len() < BLOCK {
             return numbers.insert(at, number);
         }
-        // Blocks of what comes in ascending order stay full.
+        // Blocks stay full if numbers come in ascending order.
         let middle = if is_last && at == BLOCK { BLOCK } else { BLOCK / 2 };
         let mut upper = numbers.split_off(middle);
         match at.checked_sub(middle) {
@@ -56,7 +57,7 @@ impl Blocks {
         self.blocks.insert(block + 1, upper);
     }
 
-    /// Takes out what is equal to what is sought. Whether it was there.
+    /// Removes the number that equals the target. Returns whether it was there.
     pub fn remove(&mut self, order: impl Fn(u32) -> Ordering) -> bool {
         let (block, found) = self.place(order);
         let Ok(at) = found else { return false };
@@ -69,8 +70,8 @@ impl Blocks {
         true
     }
 
-    /// Joins a block with a neighbour if both have little, and gives back what it has no use for: one number that stays would
-    /// keep the room for hundreds else.
+    /// Joins a block with a neighbour if both are small, and frees unused capacity: otherwise one remaining
+    /// number would keep the memory for hundreds.
     fn join(&mut self, block: usize) {
         let len = |at: usize| self.blocks.get(at).map_or(BLOCK, Vec::len);
         let has_room = |first: &usize| len(*first) + len(*first + 1) <= BLOCK / 2;
@@ -82,27 +83,27 @@ impl Blocks {
         }
         let numbers = &mut self.blocks[joined.unwrap_or(block)];
         if numbers.len() <= numbers.capacity() / 4 {
-            // Room for as many again, and no less than a small allocation has.
+            // Keep room for as many again, but at least for a small allocation.
             numbers.shrink_to((2 * numbers.len()).max(8));
         }
     }
 
-    /// The first.
+    /// The first number.
     pub fn first(&self) -> Option<u32> {
         self.blocks.first()?.first().copied()
     }
 
-    /// The last.
+    /// The last number.
     pub fn last(&self) -> Option<u32> {
         self.blocks.last()?.last().copied()
     }
 
-    /// All of them.
+    /// All numbers, in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.blocks.iter().flatten().copied()
     }
 
-    /// Those that are greater than what is sought.
+    /// The numbers greater than the target, in order.
     pub fn after(&self, order: impl Fn(u32) -> Ordering) -> impl Iterator<Item = u32> {
         let (block, found) = self.place(order);
         let at = found.map_or_else(|at| at, |at| at + 1);
@@ -111,7 +112,7 @@ impl Blocks {
         rest.iter().chain(others.iter().flatten()).copied()
     }
 
-    /// The block of what is sought, and where it is there or would be.
+    /// The block for the target, and its position there or where it would be inserted.
     fn place(&self, order: impl Fn(u32) -> Ordering) -> (usize, Result<usize, usize>) {
         let begun = self.blocks.partition_point(|numbers| order(numbers[0]) != Ordering::Greater);
         let block = begun.saturating_sub(1);
@@ -137,7 +138,7 @@ mod tests {
         let count = 20 * BLOCK as u32;
         let ascending = fill(0..count);
         assert_eq!(ascending.blocks.len(), 20);
-        // A multiplier without common divisor gives each number once.
+        // A multiplier without a common divisor produces each number once.
         for blocks in [ascending, fill((0..count).rev()), fill((0..count).map(|n| n * 4099 % count))] {
             assert!(blocks.blocks.iter().all(|block| block.len() <= BLOCK));
             assert!(blocks.blocks.len() <= 40, "{}", blocks.blocks.len());
@@ -173,7 +174,7 @@ mod tests {
         #[test]
         fn they_are_those_of_a_set(steps in prop::collection::vec((0..2000_u32, prop::bool::weighted(0.7)), 0..4000)) {
             let (mut blocks, mut model) = (Blocks::new(), BTreeSet::new());
-            // The order is the other way round.
+            // The order is reversed.
             let order = |sought: u32| move |number: u32| sought.cmp(&number);
             for &(number, inserts) in &steps {
                 if inserts {

@@ -1,19 +1,18 @@
 //! The dead nonce list: Interests that have left the PIT and may still be looping.
 //!
-//! A PIT entry knows the nonces of its own Interest. Once it is gone, an Interest that comes back
-//! around a loop would look new, so the forwarder remembers (name, nonce) for a while: six
-//! seconds by default, as NFD does. What is kept is a keyed 64-bit hash of the pair, so an Interest is
-//! taken for a loop by mistake once in about 2^64 / capacity, and nobody without the key finds nonces of one
-//! name whose pairs collide.
+//! A PIT entry knows the nonces of its own Interest. After it has ended, an Interest that comes back around a
+//! loop would look new. So the forwarder remembers (name, nonce) for a while: by default six seconds, as NFD
+//! does. It stores a keyed 64-bit hash of the pair. An Interest is mistaken for a loop once in about 2^64 /
+//! capacity, and without the key nobody can find nonces of one name whose pairs collide.
 //!
-//! A ring in order of expiry, and a hash table from the pair to its place in the ring.
+//! The list is a ring in order of expiry, and a hash table from the pair to its place in the ring.
 
 use crate::name::NameHasher;
 use crate::units::{Span, Time};
 use hashbrown::HashTable;
 use std::collections::VecDeque;
 
-/// The default time for which a nonce is remembered: NFD's six seconds.
+/// Default time for which a nonce is remembered: NFD's six seconds.
 pub const DEAD_NONCE_LIFETIME: Span = Span::from_secs(6);
 
 /// Nonces of Interests that have left the PIT.
@@ -37,8 +36,8 @@ struct Dead {
 }
 
 impl DeadNonceList {
-    /// A list of at most `capacity` nonces (at most 2^31), each remembered for `lifetime`; 0 turns
-    /// it off.
+    /// Makes a list of at most `capacity` nonces (at most 2^31), each remembered for `lifetime`. A capacity
+    /// of 0 turns it off.
     pub fn new(hasher: NameHasher, capacity: usize, lifetime: Span) -> DeadNonceList {
         DeadNonceList {
             hasher,
@@ -50,17 +49,17 @@ impl DeadNonceList {
         }
     }
 
-    /// The number of nonces, including expired ones until their space is needed.
+    /// The number of nonces. It includes expired ones until their space is needed.
     pub fn len(&self) -> usize {
         self.ring.len()
     }
 
-    /// Whether it holds none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// Remembers a nonce of the name with this hash. When the list is full the oldest goes.
+    /// Remembers a nonce of the name with this hash. When the list is full, the oldest is removed.
     pub fn add(&mut self, name_hash: u64, nonce: u32, now: Time) {
         if self.capacity == 0 {
             return;
@@ -83,10 +82,10 @@ impl DeadNonceList {
         self.ring.push_back(Dead { key, expires: now + self.lifetime });
     }
 
-    /// Whether this nonce was seen with the name of this hash, and not too long ago.
+    /// Returns whether this nonce was seen with the name of this hash within the remembered time.
     #[inline]
     pub fn contains(&self, name_hash: u64, nonce: u32, now: Time) -> bool {
-        // Mostly all are long past, and a look at the newest says so.
+        // Usually all entries are long expired, and the newest one shows this.
         if self.ring.back().is_none_or(|newest| newest.expires <= now) {
             return false;
         }
@@ -101,7 +100,7 @@ impl DeadNonceList {
         let Some(oldest) = self.ring.pop_front() else { return };
         let sequence = self.front;
         self.front = sequence.wrapping_add(1);
-        // A pair that was mentioned again has a later number and stays.
+        // A pair that was added again has a later number and stays.
         if let Ok(place) = self.index.find_entry(oldest.key, |&s| s == sequence) {
             place.remove();
         }
@@ -159,8 +158,8 @@ mod tests {
         assert!(list.is_empty() && !list.contains(1, 42, ms(0)));
     }
 
-    /// A stranger chooses nonces, of one name and with equal low halves. The hash table takes a place by the low bits of the
-    /// key, and tells entries there by the high ones.
+    /// A stranger chooses nonces of one name with equal low halves. The hash table chooses a place by the low
+    /// bits of the key, and compares entries there by the high bits.
     #[test]
     fn chosen_nonces_of_one_name_crowd_no_place_of_the_table() {
         let list = DeadNonceList::new(HASHER, 1 << 16, DEAD_NONCE_LIFETIME);
@@ -168,7 +167,7 @@ mod tests {
         for nonce in 0..1 << 16 {
             places[(list.hasher.with_nonce(1, nonce << 16) & 0xFFFF) as usize] += 1;
         }
-        // About 1 a place: by chance one has 16 or more in fewer than one of 10⁸ tables.
+        // About 1 per place. By chance one place has 16 or more in fewer than one of 10⁸ tables.
         assert!(places.iter().all(|&count| count < 16), "{:?}", places.iter().max());
     }
 

@@ -1,4 +1,4 @@
-//! The FIB: name prefixes and their next hops, a table of prefixes.
+//! The FIB: name prefixes and their next hops, in a prefix table.
 
 use crate::ids::FaceId;
 use crate::name::HashedName;
@@ -7,7 +7,7 @@ use crate::tables::blocks::Blocks;
 use crate::tables::prefix_table::PrefixTable;
 use crate::tables::runs::{Run, Runs};
 
-/// An entry of the FIB. Ids are small and dense, and are used again after a removal.
+/// Id of a FIB entry. Ids are small and dense, and are reused after a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FibId(pub u32);
 
@@ -17,13 +17,14 @@ pub(crate) const NO_ENTRY: FibId = FibId(u32::MAX);
 /// A next hop of a prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextHop {
-    /// Towards the next hop.
+    /// The face towards the next hop.
     pub face: FaceId,
-    /// The cost, without unit: most strategies use only the order.
+    /// The cost, without unit. Most strategies use only the order.
     pub cost: u64,
 }
 
-/// The next hops of a prefix by ascending cost; those of equal cost as they were added. Most prefixes have one.
+/// The next hops of a prefix by ascending cost; those of equal cost in order of insertion. Most prefixes have
+/// one.
 type NextHops = Run<NextHop, 1>;
 
 /// The forwarding information base.
@@ -32,7 +33,7 @@ pub struct Fib {
     table: PrefixTable<NextHops>,
     /// The next hops of entries that have several.
     hops: Runs<NextHop>,
-    /// The entries of each face, so that one that goes costs no search.
+    /// The entries of each face, so that removing a face needs no search.
     by_face: Vec<Blocks>,
 }
 
@@ -43,12 +44,12 @@ impl Default for Fib {
 }
 
 impl Fib {
-    /// An empty FIB.
+    /// Makes an empty FIB.
     pub fn new() -> Fib {
         Fib { table: PrefixTable::new(), hops: Runs::new(), by_face: Vec::new() }
     }
 
-    /// Adds a next hop to a prefix, or changes its cost. It comes after those of equal cost that are there.
+    /// Adds a next hop to a prefix, or changes its cost. It is placed after existing ones of equal cost.
     pub fn insert(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
         let id = self.table.find_or_insert(prefix, NextHops::default);
         if let Some(next_hops) = self.table.get_mut(id) {
@@ -64,20 +65,20 @@ impl Fib {
         FibId(id)
     }
 
-    /// Removes one next hop of a prefix, and the prefix with its last one; returns the remaining state.
+    /// Removes one next hop of a prefix, and the prefix together with its last one. Returns what was removed.
     pub fn remove_next_hop(&mut self, prefix: &HashedName, face: FaceId) -> Removed {
         self.exact(prefix).map_or(Removed::Nothing, |id| self.remove_hop(id, face))
     }
 
-    /// Removes next hops through a face, at most so many. Gives the entries that it removed them from, and whether the next
-    /// hop was the entry's last, which removes the prefix.
+    /// Removes at most `most` next hops through a face. Returns the entries, and whether the next hop was the
+    /// entry's last, which removes the prefix.
     pub fn remove_face(&mut self, face: FaceId, most: usize) -> Vec<(FibId, bool)> {
         let Some(entries) = self.by_face.get(face.0 as usize) else { return Vec::new() };
         let some: Vec<FibId> = entries.iter().take(most).map(FibId).collect();
         some.into_iter().map(|id| (id, matches!(self.remove_hop(id, face), Removed::Prefix(_)))).collect()
     }
 
-    /// Whether a prefix has a next hop through this face.
+    /// Returns whether a prefix has a next hop through this face.
     pub(crate) fn has_routes_of(&self, face: FaceId) -> bool {
         self.by_face.get(face.0 as usize).is_some_and(|entries| !entries.is_empty())
     }
@@ -99,33 +100,33 @@ impl Fib {
         Removed::Prefix(id)
     }
 
-    /// The entry of the longest prefix of `name` that has one.
+    /// The entry of the longest matching prefix of `name`.
     #[inline]
     pub fn lookup(&self, name: &HashedName) -> Option<FibId> {
         self.table.lookup(name).map(FibId)
     }
 
-    /// The entry of the longest prefix of `name` that has one, and its next hops.
+    /// The entry of the longest matching prefix of `name`, and its next hops.
     #[inline]
     pub(crate) fn route(&self, name: &HashedName) -> Option<(FibId, &[NextHop])> {
         let id = self.lookup(name)?;
         Some((id, self.next_hops(id)))
     }
 
-    /// Has the processor fetch where the route of a name is looked up.
+    /// Prefetches the memory for looking up the route of a name.
     #[inline]
     pub(crate) fn prefetch_for(&self, name: &HashedName) {
         self.table.prefetch_for(name);
     }
 
-    /// Has the processor fetch the fields that each packet needs.
+    /// Prefetches the fields that each packet needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
         prefetch(&self.hops);
         self.table.prefetch_fields();
     }
 
-    /// Has the processor fetch what these fields lead to.
+    /// Prefetches the memory that these fields refer to.
     #[inline]
     pub(crate) fn prefetch_behind(&self) {
         self.table.prefetch_behind();
@@ -137,8 +138,8 @@ impl Fib {
         self.table.exact(prefix).map(FibId)
     }
 
-    /// The next hops of an entry by ascending cost, those of equal cost as they were added; none if it was removed or never
-    /// existed.
+    /// The next hops of an entry by ascending cost, those of equal cost in order of insertion. Empty if the
+    /// entry was removed or never existed.
     #[inline]
     pub fn next_hops(&self, id: FibId) -> &[NextHop] {
         self.table.get(id.0).map_or(&[], |next_hops| next_hops.values(&self.hops))
@@ -161,13 +162,13 @@ impl Fib {
         self.table.len()
     }
 
-    /// Whether there are no prefixes.
+    /// Returns whether there are no prefixes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One more than the largest id ever given out: the size of a table indexed by [`FibId`].
+    /// One more than the largest id ever assigned: the size of a table indexed by [`FibId`].
     #[inline]
     pub fn id_bound(&self) -> usize {
         self.table.bound()
@@ -179,7 +180,7 @@ impl Fib {
     }
 }
 
-/// Takes out the next hop by a face. Whether there was one.
+/// Removes the next hop by a face. Returns whether there was one.
 fn take_out(next_hops: &mut NextHops, face: FaceId, hops: &mut Runs<NextHop>) -> bool {
     let found = next_hops.values(hops).iter().position(|hop| hop.face == face);
     if let Some(at) = found {
@@ -191,11 +192,11 @@ fn take_out(next_hops: &mut NextHops, face: FaceId, hops: &mut Runs<NextHop>) ->
 /// The result of a removal from the FIB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
-    /// Nothing: it was not there.
+    /// Nothing: there was no such next hop.
     Nothing,
-    /// One next hop; others are left.
+    /// One next hop; others remain.
     NextHop,
-    /// The last next hop, and with it the prefix that had this id.
+    /// The last next hop, and with it the prefix with this id.
     Prefix(FibId),
 }
 

@@ -1,7 +1,7 @@
-//! Which prefix of a name tells flows apart, and small numbers for these prefixes.
+//! The prefix of a name that identifies its flow, and small numbers for these prefixes.
 //!
-//! By default it is the prefix of the FIB entry that a name matches. An operator may want flows that
-//! are finer or coarser than routes: then it is the name's first components.
+//! By default it is the prefix of the FIB entry that the name matches. An operator may want finer or coarser
+//! flows than routes: then it is the name's first components.
 
 use crate::ids::{GroupId, NO_PREFIX, PrefixId};
 use crate::name::HashedName;
@@ -11,7 +11,7 @@ use crate::tables::pairs::Pairs;
 use crate::tables::recent::{ENTRY_BYTES, Recent};
 use smallvec::SmallVec;
 
-/// Which prefix of a name its flow has.
+/// The rule for the flow prefix of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowPrefix {
     /// The prefix of the matching FIB entry.
@@ -21,75 +21,77 @@ pub enum FlowPrefix {
     Components(u8),
 }
 
-/// How many prefixes are told apart that are not the FIB's: names come from strangers.
+/// Largest number of prefixes that are not FIB entries. The number is bounded because names come from
+/// strangers.
 const MOST_PREFIXES: usize = 1 << 16;
 
-/// How many prefixes of a group's flows are told apart at a time. Assumed: more than an application or a host fetches at
-/// once; and as many groups as the forwarder has faces by default then have no more than others may have.
+/// Largest number of prefixes of a group's flows at a time. Assumed: more than an application or a host
+/// fetches at once. With the forwarder's default number of faces, all such groups together have no more than
+/// the other prefixes may have.
 const MOST_OF_GROUP: usize = 256;
 
-/// What the prefixes of a group may take whatever those of others do, bytes: as much as eight with short names. Assumed: an
-/// application or a host fetches no more at once in most cases.
+/// Guaranteed memory for the prefixes of a group, whatever other groups use, bytes: eight prefixes with short
+/// names. Assumed: an application or a host fetches no more at once in most cases.
 const LEAST_OF_GROUP: u64 = 8 * 5 * PLACE as u64;
 
-/// FIB entries below this one have their own numbers as prefixes, for as long as there are no groups. Of more entries
-/// only those have a number whose flows have come: tables that are indexed by prefixes would else grow by a million rows
-/// at once, while packets wait. Assumed.
+/// FIB entries with numbers below this use their own numbers as prefix numbers, while there are no groups. A
+/// later entry gets a number when its first flow comes. Otherwise tables that are indexed by prefix would
+/// grow by a million rows at once, while packets wait. Assumed.
 const OWN_NUMBERS: u32 = 1 << 12;
 
-/// What a prefix takes beside its name, bytes: its place in a table; and in buffers that may be half empty its FIB entry
-/// (8) and its number there (8), the place of its number among the forgotten (4), its round-trip time (8), and a link that
-/// keeps state of it (8).
+/// Memory of a prefix beside its name, bytes: its place in a table, and, in buffers that may be half empty,
+/// its FIB entry (8) and its number there (8), the place of its number among the forgotten (4), its
+/// round-trip time (8), and a link that keeps state of it (8).
 const PLACE: usize = ENTRY_BYTES + 2 * (8 + 8 + 4 + 8 + 8);
 
-/// What a prefix is charged with, bytes. Its place stays when it is forgotten. So that places take a fifth of the bound
-/// at most, one with a short name counts as five.
+/// Charge of a prefix, bytes. Its place stays when it is forgotten. A prefix with a short name counts as five
+/// places, so that places take at most a fifth of the bound.
 fn charge(prefix: &HashedName) -> u32 {
     (PLACE + prefix.copy_bytes()).max(5 * PLACE) as u32
 }
 
-/// Prefixes that were forgotten for another.
+/// Prefixes that were forgotten to make room for another.
 pub(crate) type Forgotten = SmallVec<[PrefixId; 2]>;
 
 /// The numbers of prefixes.
 ///
-/// The flows of a [group](GroupId) have numbers of their own, for each group a bounded table. So its names push out
-/// those of no other. Of the bound in bytes one half is for the prefixes of no group. The tables of groups share the other
-/// half; one that is beyond its share forgets its own.
+/// The flows of a [group](GroupId) have numbers of their own, in a bounded table for each group, so its names
+/// never push out those of others. One half of the bound in bytes is for the prefixes outside of groups. The
+/// tables of groups share the other half. A table that exceeds its share forgets its own prefixes.
 pub(crate) struct Prefixes {
     rule: FlowPrefix,
-    /// Of several components, by use: the least recent makes room.
+    /// Prefixes of several components, by use: the least recent one makes room.
     known: Recent<PrefixId>,
-    /// Those of FIB entries, or `NO_PREFIX`. While this is empty, entries below `OWN_NUMBERS` have their own, and others
-    /// none.
+    /// Prefixes of FIB entries, or `NO_PREFIX`. While this is empty, entries below `OWN_NUMBERS` have their
+    /// own numbers, and others have none.
     of_entries: Vec<PrefixId>,
-    /// Those of each group, from the first on.
+    /// Prefixes of each group, from the first group on.
     groups: Vec<Recent<PrefixId>>,
-    /// What they take, bytes.
+    /// Memory of all groups' prefixes, bytes.
     groups_bound: SharedBound,
     numbers: Numbers,
-    /// The bound of all prefixes, bytes.
+    /// Bound of all prefixes, bytes.
     most_bytes: u64,
-    /// Which FIB entry a number of a group belongs to, by number; and the numbers of each FIB entry.
+    /// The FIB entry of each number of a group, and the numbers of each FIB entry.
     entries: Vec<Option<FibId>>,
     of_groups: Pairs,
     /// Reused between calls.
     prefix: HashedName,
 }
 
-/// Which numbers there are.
+/// The assigned numbers.
 struct Numbers {
     forgotten: Vec<PrefixId>,
     given: u32,
 }
 
 impl Prefixes {
-    /// Prefixes that take at most so many bytes.
+    /// Makes an empty set of prefixes that take at most `bytes`.
     pub(crate) fn new(rule: FlowPrefix, bytes: u64) -> Prefixes {
         Prefixes::with_room(rule, MOST_PREFIXES, bytes)
     }
 
-    /// Whether flows are FIB entries.
+    /// Returns whether flows are identified by FIB entries.
     pub(crate) fn are_entries(&self) -> bool {
         self.rule == FlowPrefix::FibEntry
     }
@@ -109,8 +111,8 @@ impl Prefixes {
         }
     }
 
-    /// The prefix of a name outside of groups that matches this FIB entry; and those that are forgotten for it, whose
-    /// numbers will come to mean others.
+    /// The prefix of a name outside of groups that matches this FIB entry, and the prefixes that are
+    /// forgotten to make room for it. Their numbers will be reused.
     #[inline]
     pub(crate) fn of(&mut self, name: &HashedName, entry: Option<FibId>) -> (PrefixId, Forgotten) {
         match self.rule {
@@ -122,7 +124,7 @@ impl Prefixes {
         }
     }
 
-    /// The same of a name that comes from a group. A FIB entry is given with the length of its prefix.
+    /// The same for a name that comes from a group. A FIB entry is given with the length of its prefix.
     pub(crate) fn of_group(
         &mut self,
         group: GroupId,
@@ -150,7 +152,7 @@ impl Prefixes {
         (id, forgotten)
     }
 
-    /// A number of a group belongs to this FIB entry from now on.
+    /// Assigns a number of a group to this FIB entry.
     #[inline]
     fn set_entry(&mut self, id: PrefixId, entry: Option<FibId>) {
         let at = id.0 as usize;
@@ -164,8 +166,8 @@ impl Prefixes {
         }
     }
 
-    /// There are going to be groups, or many entries: from now on the prefixes of FIB entries, `bound` so far, have numbers
-    /// as any other.
+    /// Gives the prefixes of FIB entries, `bound` so far, numbers like any other prefix. This is needed if
+    /// there are groups or many entries.
     pub(crate) fn number_entries(&mut self, bound: usize) {
         if self.of_entries.is_empty() && self.rule == FlowPrefix::FibEntry {
             let bound = (bound as u32).clamp(1, OWN_NUMBERS);
@@ -174,7 +176,7 @@ impl Prefixes {
         }
     }
 
-    /// The number of a FIB entry's prefix, where that is the entry's own and prefixes are those of FIB entries.
+    /// The number of a FIB entry's prefix, if it is the entry's own and prefixes are those of FIB entries.
     #[inline]
     pub(crate) fn own_number(&self, id: FibId) -> Option<PrefixId> {
         let is_own = self.rule == FlowPrefix::FibEntry && self.of_entries.is_empty() && id.0 < OWN_NUMBERS;
@@ -211,7 +213,7 @@ impl Prefixes {
         self.of_entries.get(id.0 as usize).copied().filter(|known| *known != NO_PREFIX)
     }
 
-    /// The numbers that belong to a FIB entry which is removed: its flows are over.
+    /// The numbers that belong to a removed FIB entry, whose flows have ended.
     pub(crate) fn of_removed(&mut self, id: FibId) -> Vec<PrefixId> {
         if self.rule != FlowPrefix::FibEntry {
             return Vec::new();
@@ -224,7 +226,7 @@ impl Prefixes {
         all
     }
 
-    /// Forgets a group: its numbers will come to mean others.
+    /// Forgets a group. Its numbers will be reused.
     pub(crate) fn forget_group(&mut self, group: GroupId) -> Vec<PrefixId> {
         let mut gone = Vec::new();
         if let Some(known) = self.groups.get_mut(usize::from(group.0)) {
@@ -239,7 +241,7 @@ impl Prefixes {
 }
 
 impl Numbers {
-    /// A number that nothing has.
+    /// An unused number.
     fn fresh(&mut self) -> PrefixId {
         self.forgotten.pop().unwrap_or_else(|| {
             self.given += 1;
@@ -247,7 +249,8 @@ impl Numbers {
         })
     }
 
-    /// The number of a prefix in a table of at most so many bytes, and those that were forgotten for it.
+    /// The number of a prefix in a table of at most this many bytes, and the prefixes that were forgotten to
+    /// make room for it.
     #[inline]
     fn of(&mut self, known: &mut Recent<PrefixId>, prefix: &HashedName, bytes: u64) -> (PrefixId, Forgotten) {
         match known.get(prefix) {
@@ -264,7 +267,7 @@ impl Numbers {
         bytes: u64,
     ) -> (PrefixId, Forgotten) {
         let (id, before) = (self.fresh(), self.forgotten.len());
-        // The newest prefix is known whatever the bound: a packet of its flow is here.
+        // The newest prefix is always accepted: a packet of its flow is being handled.
         known.insert(prefix, id, charge(prefix), bytes, &mut self.forgotten);
         (id, self.forgotten[before..].iter().copied().collect())
     }
@@ -302,7 +305,7 @@ mod tests {
         );
         assert_eq!(prefixes.of_removed(FibId(1 << 20)), [late[0]]);
         assert!(prefixes.of_removed(FibId((1 << 20) - 1)).is_empty());
-        // A group changes nothing of that.
+        // A group does not change this.
         prefixes.number_entries(1 << 20);
         assert_eq!([9, 1 << 19].map(|id| of(&mut prefixes, id)), [PrefixId(9), late[2]]);
     }
@@ -353,7 +356,7 @@ mod tests {
         prefixes.forget_group(strange);
         prefixes.forget_group(honest);
         assert_eq!(prefixes.groups_bound.held(), 0);
-        // One that is larger than the bound is known too.
+        // A prefix larger than the bound is accepted too.
         let mut small = Prefixes::new(FlowPrefix::Components(1), 100);
         let [a, b] = [1, 2].map(|n| small.of(&long(n), None));
         assert_eq!(b.1[..], [a.0]);

@@ -1,6 +1,6 @@
 //! The tables of a node.
 //!
-//! Each is bounded, or holds only what whoever manages the node puts in.
+//! Each is bounded, or holds only what the manager of the node inserts.
 
 pub mod asked;
 pub mod blocks;

@@ -1,34 +1,34 @@
-//! Which numbers belong to which others.
+//! Pairs of an owner and a number that belongs to it.
 //!
-//! Whatever ends takes with it what belongs to it: it costs as much as that is, and not as much as there is of all. Strangers
-//! choose how often things end.
+//! When an owner ends, the cost is proportional to what belongs to it, and not to the size of the table.
+//! Strangers choose how often owners end.
 
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
-/// Pairs of an owner and what belongs to it, each once.
+/// Pairs of an owner and a number that belongs to it, without duplicates.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs(BTreeSet<(u32, u32)>);
 
 impl Pairs {
-    /// This belongs to the owner, now or still.
+    /// Adds a number to an owner, unless it is there.
     #[cold]
     pub fn add(&mut self, owner: u32, one: u32) {
         self.0.insert((owner, one));
     }
 
-    /// This does not belong to the owner any more.
+    /// Removes a number from an owner.
     #[cold]
     pub fn remove(&mut self, owner: u32, one: u32) {
         self.0.remove(&(owner, one));
     }
 
-    /// What belongs to an owner, in ascending order.
+    /// The numbers of an owner, in ascending order.
     pub fn of(&self, owner: u32) -> impl Iterator<Item = u32> {
         self.0.range((owner, 0)..=(owner, u32::MAX)).map(|(_, one)| *one)
     }
 
-    /// The same, and nothing does from then on.
+    /// Removes and returns the numbers of an owner.
     pub fn take(&mut self, owner: u32) -> SmallVec<[u32; 4]> {
         let all: SmallVec<[u32; 4]> = self.of(owner).collect();
         all.iter().for_each(|one| self.remove(owner, *one));

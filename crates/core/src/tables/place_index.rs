@@ -1,43 +1,44 @@
-//! A hash table of places that grows a bit at a time.
+//! A hash table of places that grows in small steps.
 //!
-//! A hash table that is full moves all that it has to a larger one: with a million entries it takes 50 ms, and packets wait.
-//! Here both tables stay. Whatever is put in or taken out has a few others moved, so that the smaller table is empty before the
-//! larger one is full. Meanwhile both are searched.
+//! A usual hash table that is full moves all its contents to a larger one. With a million entries this takes
+//! 50 ms, while packets wait. Here both tables stay. Each insertion and removal moves a few other places, so
+//! that the smaller table is empty before the larger one is full. Meanwhile both are searched.
 //!
-//! A table is an array of slots with linear probing (Knuth, The Art of Computer Programming 3, 6.4, algorithms L and R). A slot
-//! has the place and the upper half of its hash. The first bits of that half say where the search begins. So a look-up reads
-//! one line of memory in most cases, can have it fetched before, and no entry is read to move its place.
+//! A table is an array of slots with linear probing (Knuth, The Art of Computer Programming 3, 6.4,
+//! algorithms L and R). A slot has the place and the upper half of its hash. The first bits of that half
+//! determine where the search begins. So a look-up usually reads one cache line, which can be prefetched, and
+//! moving a place reads no entry.
 
 use crate::prefetch::prefetch;
 
-/// Slots that are looked at, and moved, when a place is put in or taken out, and those up to the next empty one.
+/// Number of slots that each insertion or removal examines and moves, plus those up to the next empty one.
 const STEP: usize = 8;
-/// Slots of the smallest table: a line of memory.
+/// Slots of the smallest table: one cache line.
 const LEAST: usize = 8;
 const EMPTY: u64 = 0;
 
-/// Places of entries, by the hash of what the entries are found by. A place is less than 2^32 - 1.
+/// Places of entries, by the hash of the entries' key. A place is less than 2^32 - 1.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct PlaceIndex {
     now: Table,
-    /// What has yet to move.
+    /// The table whose slots are still to be moved.
     before: Table,
-    /// Slots of `before` below this one are empty.
+    /// Slots of `before` below this index are empty.
     moved: usize,
 }
 
-/// Slots, a power of two of them or none, at most three quarters full.
+/// An array of slots: a power of two of them or none, at most three quarters full.
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct Table {
     slots: Vec<u64>,
     len: u32,
-    /// The bits of a tag that do not count for where its search begins.
+    /// The low bits of a tag that do not affect where its search begins.
     shift: u32,
 }
 
-/// The part of a hash that a slot has.
+/// The part of a hash that a slot stores.
 #[inline]
 fn tag_of(hash: u64) -> u64 {
     hash >> 32
@@ -60,7 +61,7 @@ impl Table {
     }
 
     fn with_slots(count: usize) -> Table {
-        // Zeros that the system gives: nothing is written yet.
+        // The system provides zeroed memory, so nothing is written yet.
         Table { slots: vec![EMPTY; count], len: 0, shift: 32 - count.trailing_zeros() }
     }
 
@@ -74,18 +75,18 @@ impl Table {
         (at + 1) & self.slots.len().wrapping_sub(1)
     }
 
-    /// Where the search for a tag begins.
+    /// The slot at which the search for a tag begins.
     #[inline]
     fn home(&self, tag: u64) -> usize {
         (tag >> self.shift) as usize
     }
 
-    /// The slot with this hash whose place is the one, and that place.
+    /// The slot with this hash for whose place `is_it` returns `true`, and that place.
     #[inline]
     fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<(usize, u32)> {
         let mut at = self.home(tag_of(hash));
         loop {
-            // A table without slots has none here either.
+            // A table without slots returns here.
             let slot = *self.slots.get(at)?;
             if slot == EMPTY {
                 return None;
@@ -98,7 +99,7 @@ impl Table {
         }
     }
 
-    /// Fills a slot: there is an empty one.
+    /// Fills a slot. There must be an empty one.
     #[inline]
     fn put(&mut self, slot: u64) {
         let mut at = self.home(slot >> 32);
@@ -109,7 +110,7 @@ impl Table {
         self.len += 1;
     }
 
-    /// Empties a slot, and moves those behind it that are found no more otherwise.
+    /// Empties a slot, and moves the slots behind it that would otherwise no longer be found.
     #[inline]
     fn take(&mut self, mut hole: usize) {
         let mask = self.slots.len() - 1;
@@ -137,7 +138,7 @@ impl PlaceIndex {
         (self.now.len + self.before.len) as usize
     }
 
-    /// The place with this hash that is the one.
+    /// The place with this hash for which `is_it` returns `true`.
     #[inline]
     pub(crate) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let found = match self.now.find(hash, &is_it) {
@@ -147,7 +148,7 @@ impl PlaceIndex {
         found.map(|(_, place)| place)
     }
 
-    /// Puts a place in, which is not there.
+    /// Inserts a place that is not there yet.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64, place: u32) {
         if self.now.is_full() {
@@ -159,7 +160,8 @@ impl PlaceIndex {
         self.now.put(slot_of(hash, place));
     }
 
-    /// Goes on in a table twice as large. All of `before` has moved: that takes fewer insertions than a quarter of its slots.
+    /// Continues in a table twice as large. All of `before` has moved by then: that takes fewer insertions
+    /// than a quarter of its slots.
     #[cold]
     fn grow(&mut self) {
         let count = (2 * self.now.slots.len()).max(LEAST);
@@ -168,8 +170,8 @@ impl PlaceIndex {
         self.drop_empty();
     }
 
-    /// Moves a few from the table before, and then as many as there are up to an empty slot: what is behind that is found as
-    /// before.
+    /// Moves a few slots from the old table, and then all up to an empty slot, so that the slots behind it
+    /// are still found.
     #[cold]
     fn go_on(&mut self) {
         for looked in 1.. {
@@ -186,14 +188,14 @@ impl PlaceIndex {
         self.drop_empty();
     }
 
-    /// Gives back the table before, if all of it has moved or gone.
+    /// Frees the old table when all its slots have moved or been removed.
     fn drop_empty(&mut self) {
         if self.before.len == 0 && !self.before.slots.is_empty() {
             self.before = Table::new();
         }
     }
 
-    /// Puts another place in the place of this one, of the same hash. Whether it was there.
+    /// Replaces this place by another one of the same hash. Returns whether it was there.
     pub(crate) fn replace(&mut self, hash: u64, place: u32, by: u32) -> bool {
         for table in [&mut self.now, &mut self.before] {
             if let Some((at, _)) = table.find(hash, |other| other == place) {
@@ -204,7 +206,7 @@ impl PlaceIndex {
         false
     }
 
-    /// Takes a place out. Whether it was there.
+    /// Removes a place. Returns whether it was there.
     #[inline]
     pub(crate) fn remove(&mut self, hash: u64, place: u32) -> bool {
         let mut found = self.now.find(hash, |other| other == place).map(|(at, _)| self.now.take(at));
@@ -217,13 +219,13 @@ impl PlaceIndex {
         found.is_some()
     }
 
-    /// Has the processor fetch the fields that a look-up needs.
+    /// Prefetches the fields that a look-up needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
         prefetch(&self.now);
     }
 
-    /// Has the processor fetch where a hash is looked up.
+    /// Prefetches the memory for looking up a hash.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         if let Some(slot) = self.now.slots.get(self.now.home(tag_of(hash))) {
@@ -244,7 +246,7 @@ mod tests {
         (u64::from(place) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Puts a place in; says how many others have moved.
+    /// Inserts a place. Returns how many others have moved.
     fn insert(index: &mut PlaceIndex, place: u32) -> usize {
         let before = if index.now.is_full() { index.now.len } else { index.before.len };
         index.insert(hash(place), place);
@@ -299,7 +301,7 @@ mod tests {
     }
 
     proptest! {
-        /// Also where hashes are equal, crowd the same slots, and go beyond the last one.
+        /// This also holds if hashes are equal, crowd the same slots, and wrap around the end.
         #[test]
         fn it_agrees_with_a_map(steps in prop::collection::vec((0..4_u32, 0..400_u32, 0..4_u8), 0..1500)) {
             let hash_of = |kind: u32, place: u32| match kind {

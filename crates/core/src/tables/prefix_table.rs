@@ -1,11 +1,11 @@
 //! A table by name prefix with longest prefix match, used by FIB and strategy choice.
 //!
-//! A slab of entries and a hash table from prefix to entry. Longest prefix match tries the
-//! prefixes of the name from the longest down, skipping the lengths at which there is no entry at
-//! all; a name carries its prefix hashes, so each try is one probe.
+//! It has a slab of entries and a hash table from prefix to entry. Longest prefix match tries the prefixes of
+//! the name from the longest down, and skips lengths without entries. A name carries its prefix hashes, so
+//! each try is one probe.
 //!
-//! There may be a million prefixes, and packets wait while one is put in or taken out. So no part of it is ever copied as
-//! a whole, nor does a prefix have an allocation of its own.
+//! There may be a million prefixes, and packets wait during an insertion or removal. So no part of the table
+//! is ever copied as a whole, and a prefix has no allocation of its own.
 
 use super::place_index::PlaceIndex;
 use super::runs::{Run, Runs};
@@ -13,7 +13,7 @@ use super::slab::Slab;
 use crate::name::{HashedName, LengthCounts};
 use crate::prefetch::prefetch;
 
-/// Values by name prefix. Indices are small and dense, and are used again after a removal.
+/// Values by name prefix. Indices are small and dense, and are reused after a removal.
 #[derive(Clone, Debug)]
 pub(crate) struct PrefixTable<T> {
     entries: Slab<PrefixEntry<T>>,
@@ -24,10 +24,10 @@ pub(crate) struct PrefixTable<T> {
     lengths: LengthCounts,
 }
 
-/// Prefixes up to this long, bytes, are kept in place.
+/// Prefixes up to this length, bytes, are stored inline.
 const IN_PLACE: usize = 40;
 
-/// A prefix, without the hashes of shorter ones, and its value; `None` once it is removed.
+/// A prefix, without the hashes of shorter ones, and its value; `None` after its removal.
 #[derive(Clone, Debug)]
 struct PrefixEntry<T> {
     hash: u64,
@@ -45,7 +45,7 @@ impl<T> PrefixTable<T> {
         PrefixTable { entries, free, index, wires, lengths: LengthCounts::new() }
     }
 
-    /// The place of a prefix, which is given `value` if it has none.
+    /// The index of a prefix. A prefix without a value gets `value`.
     pub(crate) fn find_or_insert(&mut self, prefix: &HashedName, value: impl FnOnce() -> T) -> u32 {
         if let Some(known) = self.exact(prefix) {
             return known;
@@ -65,7 +65,7 @@ impl<T> PrefixTable<T> {
         place
     }
 
-    /// Takes out what is at this place.
+    /// Removes the value at this index.
     pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
         let entry = self.entries.get_mut(place)?;
         let value = entry.value.take()?;
@@ -76,7 +76,7 @@ impl<T> PrefixTable<T> {
         Some(value)
     }
 
-    /// The place of the longest prefix of `name`.
+    /// The index of the longest matching prefix of `name`.
     #[inline]
     pub(crate) fn lookup(&self, name: &HashedName) -> Option<u32> {
         match self.lengths.only() {
@@ -86,7 +86,7 @@ impl<T> PrefixTable<T> {
         }
     }
 
-    /// Has the processor fetch the fields that a look-up needs.
+    /// Prefetches the fields that a look-up needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
         self.entries.prefetch_fields();
@@ -94,7 +94,7 @@ impl<T> PrefixTable<T> {
         prefetch(&self.lengths);
     }
 
-    /// Has the processor fetch what these fields lead to.
+    /// Prefetches the memory that these fields refer to.
     #[inline]
     pub(crate) fn prefetch_behind(&self) {
         if let Some(entry) = self.entries.get(0) {
@@ -102,7 +102,7 @@ impl<T> PrefixTable<T> {
         }
     }
 
-    /// Has the processor fetch where the first prefix of this name that a look-up tries is looked up.
+    /// Prefetches the memory for the first prefix that a look-up of this name tries.
     #[inline]
     pub(crate) fn prefetch_for(&self, name: &HashedName) {
         if let Some(len) = self.lengths.only().filter(|len| *len <= name.len()) {
@@ -110,13 +110,13 @@ impl<T> PrefixTable<T> {
         }
     }
 
-    /// The place of exactly this prefix.
+    /// The index of exactly this prefix.
     #[inline]
     pub(crate) fn exact(&self, prefix: &HashedName) -> Option<u32> {
         self.at(prefix, prefix.len())
     }
 
-    /// The place of the first `len` components of `name`.
+    /// The index of the first `len` components of `name`.
     #[inline]
     fn at(&self, name: &HashedName, len: usize) -> Option<u32> {
         let hash = name.hash_of(len);
@@ -126,49 +126,49 @@ impl<T> PrefixTable<T> {
         })
     }
 
-    /// What is at this place.
+    /// The value at this index.
     #[inline]
     pub(crate) fn get(&self, place: u32) -> Option<&T> {
         self.entries.get(place)?.value.as_ref()
     }
 
-    /// The prefix at this place, as component TLVs.
+    /// The prefix at this index, as component TLVs.
     pub(crate) fn prefix(&self, place: u32) -> Option<&[u8]> {
         let entry = self.entries.get(place).filter(|entry| entry.value.is_some())?;
         Some(entry.wire.values(&self.wires))
     }
 
-    /// The number of components of the prefix at this place.
+    /// The number of components of the prefix at this index.
     #[inline]
     pub(crate) fn name_len(&self, place: u32) -> usize {
         usize::from(self.entries[place].len)
     }
 
-    /// What is at this place, to change it.
+    /// The value at this index, mutable.
     #[inline]
     pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.entries.get_mut(place)?.value.as_mut()
     }
 
-    /// How many prefixes there are.
+    /// The number of prefixes.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// One more than the largest place ever given out.
+    /// One more than the largest index ever assigned.
     #[inline]
     pub(crate) fn bound(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether no length is tried in vain.
+    /// Returns whether no length is counted, so that a look-up tries none.
     #[cfg(test)]
     pub(crate) fn has_no_lengths(&self) -> bool {
         self.lengths.is_empty()
     }
 
-    /// All prefixes by ascending place, as component TLVs.
+    /// All prefixes by ascending index, as component TLVs.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[u8], &T)> {
         let all = self.entries.iter().enumerate();
         all.filter_map(|(place, entry)| {

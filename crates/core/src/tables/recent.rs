@@ -1,6 +1,6 @@
-//! A bounded table of names, by use: the name that was used least recently makes room for another.
+//! A bounded table of names, by use: the least recently used name makes room for another.
 //!
-//! Entries in a vector, a hash table from name to entry, and one list of all entries by use.
+//! It has a vector of entries, a hash table from name to entry, and a list of all entries by use.
 
 use hashbrown::HashTable;
 
@@ -9,16 +9,16 @@ use crate::name::HashedName;
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// What a name takes beside its own buffers, bytes: an entry, in a vector of which up to an eighth is unused, and a place in a
-/// hash table (5 for each of at most 16/7 places).
+/// Memory of a name beside its own buffers, bytes: an entry, in a vector of which up to an eighth is unused,
+/// and a place in a hash table (5 for each of at most 16/7 places).
 pub(crate) const ENTRY_BYTES: usize = size_of::<Entry<u32>>() * 9 / 8 + 12;
 
-/// Names by use, each with a value and with what it is charged, bytes.
+/// Names by use, each with a value and a charge, bytes.
 #[derive(Debug)]
 pub(crate) struct Recent<T> {
     most: usize,
     entries: Vec<Entry<T>>,
-    /// The first free entry; the others follow by `older`.
+    /// The first free entry. The others follow by `older`.
     free: u32,
     newest: u32,
     oldest: u32,
@@ -36,19 +36,19 @@ struct Entry<T> {
 }
 
 impl<T: Copy> Recent<T> {
-    /// An empty table of at most `most` names, and at least one.
+    /// Makes an empty table of at most `most` names, and at least one.
     pub(crate) const fn new(most: usize) -> Recent<T> {
         let (free, newest, oldest) = (NONE, NONE, NONE);
         Recent { most, entries: Vec::new(), free, newest, oldest, index: HashTable::new(), bytes: 0 }
     }
 
-    /// What all names are charged, bytes.
+    /// The charges of all names, bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The value of a name, which is used now.
+    /// The value of a name, which counts as used now.
     #[inline]
     pub(crate) fn get(&mut self, name: &HashedName) -> Option<T> {
         let same = |&at: &u32| self.entries[at as usize].name == *name;
@@ -60,8 +60,8 @@ impl<T: Copy> Recent<T> {
         Some(self.entries[at as usize].value)
     }
 
-    /// Puts in a name that is not there. Those that make room are appended to `forgotten`: no more than `most_bytes` are charged
-    /// then. The new name stays, whatever it is charged.
+    /// Inserts a name that is not there yet. Names that make room for it are appended to `forgotten`;
+    /// afterwards at most `most_bytes` are charged. The new name always stays, whatever its charge is.
     pub(crate) fn insert(
         &mut self,
         name: &HashedName,
@@ -82,7 +82,7 @@ impl<T: Copy> Recent<T> {
         self.push_newest(at);
     }
 
-    /// All values, the most recent first.
+    /// All values, most recent first.
     pub(crate) fn values(&self) -> impl Iterator<Item = T> {
         let entry = |at: u32| self.entries.get(at as usize);
         let newest = entry(self.newest);
@@ -94,7 +94,7 @@ impl<T: Copy> Recent<T> {
             let older = core::mem::replace(free, entry).older;
             return core::mem::replace(&mut self.free, older);
         }
-        // By an eighth, and not twice as large: memory that is not used counts too.
+        // Grow by an eighth instead of doubling, because unused memory counts too.
         if self.entries.len() == self.entries.capacity() {
             self.entries.reserve_exact(8 + self.entries.len() / 8);
         }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// A list of names, the most recent first.
+        /// A list of names, most recent first.
         #[test]
         fn it_is_a_list_by_use(
             most in 1usize..6,

@@ -1,7 +1,7 @@
-//! Short lists of small values: the first few in place, longer ones in cells that are used again.
+//! Short lists of small values: the first few inline, longer lists in cells that are reused.
 //!
-//! A million prefixes have a million lists. If each that does not fit in place were an allocation, then what goes at once
-//! would leave the allocator with so many pieces to join, while packets wait.
+//! A million prefixes have a million lists. If each longer list were an allocation, freeing many at once
+//! would leave the allocator with many pieces to join, while packets wait.
 //!
 //! A cell has room for 2, 3, 4, 6, 8, 12, 16 values and so on. Cells of one size are in chunks, as in a
 //! [`Slab`].
@@ -10,13 +10,13 @@ use smallvec::SmallVec;
 
 use super::slab::Slab;
 
-/// Bytes of a chunk, if a cell is not larger.
+/// Size of a chunk, bytes, unless a cell is larger.
 const CHUNK_BYTES: usize = 1 << 14;
 
 /// The cells of many lists.
 #[derive(Clone, Debug)]
 pub struct Runs<T> {
-    /// By size.
+    /// The cells of each size.
     classes: Vec<Cells<T>>,
 }
 
@@ -28,7 +28,7 @@ struct Cells<T> {
     /// Values in a chunk.
     chunk: usize,
     chunks: Vec<Vec<T>>,
-    /// Cells that there are.
+    /// Number of cells made so far.
     made: u32,
     unused: Slab<u32>,
 }
@@ -40,7 +40,7 @@ impl<T: Copy + Default> Cells<T> {
         Cells { size, chunk: cells * size, chunks: Vec::new(), made: 0, unused: Slab::new() }
     }
 
-    /// Which chunk a cell is in, and where it begins there.
+    /// The chunk of a cell, and the cell's offset in it.
     #[inline]
     fn place(&self, cell: u32) -> (usize, usize) {
         let first = cell as usize * self.size;
@@ -61,13 +61,13 @@ impl<T: Copy + Default> Cells<T> {
     }
 }
 
-/// How many values cells of a class have room for: 1, 1, 2, 3, 4, 6, 8, 12 and so on.
+/// Number of values in a cell of a class: 1, 1, 2, 3, 4, 6, 8, 12 and so on.
 const fn class_size(class: usize) -> usize {
     let power = 1 << (class / 2);
     if class.is_multiple_of(2) { power } else { power + power / 2 }
 }
 
-/// The class of the smallest cells with room for so many values, at least two.
+/// The class of the smallest cells with room for this many values, at least two.
 #[inline]
 fn class_of(len: usize) -> usize {
     let power = len.next_power_of_two();
@@ -82,7 +82,7 @@ impl<T: Copy + Default> Default for Runs<T> {
 }
 
 impl<T: Copy + Default> Runs<T> {
-    /// Without cells.
+    /// Makes a store without cells.
     pub const fn new() -> Runs<T> {
         Runs { classes: Vec::new() }
     }
@@ -113,8 +113,8 @@ impl<T: Copy + Default> Runs<T> {
     }
 }
 
-/// A list, of which so many are in place: more are in cells of the [`Runs`] that all calls are given, always the same.
-/// Clear it before it goes: its cell is lost else.
+/// A list whose first `IN_PLACE` values are inline. Longer lists are in cells of the [`Runs`], which must be
+/// the same in all calls. Clear the list before it is dropped; otherwise its cell is lost.
 #[derive(Clone, Debug)]
 pub struct Run<T, const IN_PLACE: usize> {
     in_place: [T; IN_PLACE],
@@ -129,7 +129,7 @@ impl<T: Copy + Default, const IN_PLACE: usize> Default for Run<T, IN_PLACE> {
 }
 
 impl<T: Copy + Default, const IN_PLACE: usize> Run<T, IN_PLACE> {
-    /// A list of these.
+    /// Makes a list of these values.
     pub fn new(values: &[T], runs: &mut Runs<T>) -> Run<T, IN_PLACE> {
         let mut run = Run::default();
         run.resize(values.len(), runs);
@@ -137,19 +137,19 @@ impl<T: Copy + Default, const IN_PLACE: usize> Run<T, IN_PLACE> {
         run
     }
 
-    /// How many there are.
+    /// The number of values.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there is none.
+    /// Returns whether the list is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Those that there are.
+    /// The values.
     #[inline]
     pub fn values<'a>(&'a self, runs: &'a Runs<T>) -> &'a [T] {
         match class(self.len(), IN_PLACE) {
@@ -158,7 +158,7 @@ impl<T: Copy + Default, const IN_PLACE: usize> Run<T, IN_PLACE> {
         }
     }
 
-    /// The same, to change them.
+    /// The values, mutable.
     #[inline]
     pub fn values_mut<'a>(&'a mut self, runs: &'a mut Runs<T>) -> &'a mut [T] {
         let len = self.len();
@@ -168,7 +168,7 @@ impl<T: Copy + Default, const IN_PLACE: usize> Run<T, IN_PLACE> {
         }
     }
 
-    /// Puts one in, before the one that was there.
+    /// Inserts a value at index `at`, before the present one.
     pub fn insert(&mut self, at: usize, value: T, runs: &mut Runs<T>) {
         self.resize(self.len() + 1, runs);
         let values = self.values_mut(runs);
@@ -176,18 +176,18 @@ impl<T: Copy + Default, const IN_PLACE: usize> Run<T, IN_PLACE> {
         values[at] = value;
     }
 
-    /// Takes one out.
+    /// Removes the value at index `at`.
     pub fn remove(&mut self, at: usize, runs: &mut Runs<T>) {
         self.values_mut(runs)[at..].rotate_left(1);
         self.resize(self.len() - 1, runs);
     }
 
-    /// Takes all out.
+    /// Removes all values.
     pub fn clear(&mut self, runs: &mut Runs<T>) {
         self.resize(0, runs);
     }
 
-    /// Cuts the list, or appends values that are yet to be set.
+    /// Cuts the list, or appends values that the caller must set.
     fn resize(&mut self, len: usize, runs: &mut Runs<T>) {
         let (before, after) = (class(self.len(), IN_PLACE), class(len, IN_PLACE));
         if before != after {
@@ -204,7 +204,7 @@ impl<T: Copy + Default, const IN_PLACE: usize> Run<T, IN_PLACE> {
     }
 }
 
-/// The cells that a list of so many values has one of; `None`: it is in place.
+/// The class of the cell for a list of this length; `None`: it is inline.
 #[inline]
 fn class(len: usize, in_place: usize) -> Option<usize> {
     (len > in_place).then(|| class_of(len.max(2)))

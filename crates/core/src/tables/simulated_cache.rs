@@ -1,13 +1,14 @@
-//! A simulated cache: it answers a given part of the names under some prefixes, as if it had their Data from the
-//! beginning.
+//! A simulated cache: it answers a given fraction of the names under some prefixes, as if it had their Data
+//! from the beginning.
 //!
-//! Whether it has a Data is decided by name, not by Interest: a number in 0 to 1 that follows from the name and
-//! from the cache's random stream is compared with the hit ratio. So
-//! - an Interest that is sent again, and that of another consumer, finds what the first one found, as in a cache
-//!   whose content does not change. Decided by Interest, each retransmission of a miss would have another chance,
-//!   and a scheme that loses packets would see a better cache than one that loses none;
-//! - a larger ratio only adds names, a smaller one only takes some away;
-//! - it does not matter who asks first, and there is nothing to remember: the same seed gives the same hits.
+//! Whether it has a Data depends on the name, not on the Interest: a number in 0 to 1, derived from the name
+//! and from the cache's random stream, is compared with the hit ratio. Therefore
+//! - a retransmitted Interest, or the Interest of another consumer, finds what the first one found, as in a
+//!   cache with constant content. If each Interest were decided separately, each retransmission of a miss
+//!   would have another chance, and a scheme that loses packets would see a better cache than one that loses
+//!   none;
+//! - a larger ratio only adds names, a smaller one only removes some;
+//! - the order of Interests does not matter, and nothing is stored: the same seed gives the same hits.
 
 use super::prefix_table::PrefixTable;
 use crate::name::HashedName;
@@ -19,21 +20,21 @@ use crate::random::Random;
 #[derive(Clone, Debug)]
 pub struct SimulatedCache {
     ratio: f64,
-    /// Tells its names from those of another cache.
+    /// Makes its names independent of those of another cache.
     key: u64,
-    /// Who would have made the Data, by prefix.
+    /// The producer of the Data under each prefix.
     producers: PrefixTable<Producer>,
     hits: u64,
     misses: u64,
 }
 
 impl SimulatedCache {
-    /// A cache that has this part of the names, 0 to 1, but of no prefix yet.
+    /// Makes a cache that has this fraction of the names, 0 to 1. It has no prefix yet.
     pub fn new(ratio: f64, random: &mut Random) -> SimulatedCache {
         SimulatedCache { ratio, key: random.next_u64(), producers: PrefixTable::new(), hits: 0, misses: 0 }
     }
 
-    /// Has the cache answer names under this prefix, with the Data of this producer.
+    /// Makes the cache answer names under this prefix, with the Data of this producer.
     pub fn add(&mut self, prefix: &HashedName, producer: Producer) {
         self.producers.find_or_insert(prefix, || producer);
     }
@@ -53,8 +54,8 @@ impl SimulatedCache {
         self.misses
     }
 
-    /// The producer of the Data that answers an Interest, if the cache has it. An incomplete name finds nothing,
-    /// because several Data would match.
+    /// The producer of the Data that answers an Interest, if the cache has it. An incomplete name finds
+    /// nothing, because several Data would match.
     #[inline]
     pub fn lookup(&mut self, interest: &Packet) -> Option<Producer> {
         let name = &interest.name;
@@ -67,9 +68,9 @@ impl SimulatedCache {
         Some(producer)
     }
 
-    /// A number in 0 to 1, 1 excluded, that belongs to a name.
+    /// The number of a name in 0 to 1, 1 excluded.
     fn place_of(&self, name: &HashedName) -> f64 {
-        // The finalizer of SplitMix64: every bit of the key and of the name's hash moves all others.
+        // The finalizer of SplitMix64: every bit of the key and of the name's hash affects all others.
         let mut mixed = self.key ^ number_of(name);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -78,8 +79,8 @@ impl SimulatedCache {
     }
 }
 
-/// A number that follows from a name alone. It is not the hash of the tables: that one may change, and which names a
-/// cache has may not. It is fixed for ever, as random streams are.
+/// A number derived from a name alone. It is not the hash of the tables: that hash may change, but which
+/// names a cache has must not. It is fixed for ever, as random streams are.
 fn number_of(name: &HashedName) -> u64 {
     const KEYS: [u64; 3] = [0x54CB_BC18_61F1_1450, 0x3866_EEDC_4E7E_9442, 0x118E_C48B_C1F8_F379];
     let [k0, k1, k2] = KEYS;
@@ -113,7 +114,7 @@ fn number_of(name: &HashedName) -> u64 {
     number
 }
 
-/// Multiplies to 128 bits and folds the halves together.
+/// Multiplies to 128 bits and combines the halves.
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
@@ -186,7 +187,7 @@ mod tests {
         interest.name = name("/a/1");
         interest.can_be_prefix = true;
         assert!(cache.lookup(&interest).is_none());
-        // Names that it is not about count as nothing.
+        // Names outside of its prefixes are not counted.
         assert_eq!((cache.hits(), cache.misses()), (1, 1));
     }
 }

@@ -1,22 +1,24 @@
 //! Values by number, in chunks.
 //!
-//! To add one moves at most a chunk of others, and nothing is given back to the allocator. A vector that doubles would copy
-//! a hundred megabytes at once, while packets wait.
+//! Adding a value moves at most a chunk of others, and nothing is returned to the allocator. A vector that
+//! doubles would copy a hundred megabytes at once, while packets wait.
 
 use core::ops::{Index, IndexMut};
 
 use crate::prefetch::prefetch;
 
-/// Bytes of a chunk at most, if it has several values: to copy so many takes about a microsecond.
+/// Largest size of a chunk with several values, bytes. Copying it takes about a microsecond.
 const CHUNK_BYTES: usize = 1 << 14;
 
 /// Values by number, from 0 on.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Slab<T> {
-    /// The first chunk. It grows, to four times as much: many tables stay small. To read it takes one load less.
+    /// The first chunk. It grows by factors of four, because many tables stay small. Reading it takes one
+    /// load less.
     first: Vec<T>,
-    /// The other chunks. Those before the one with the last value are full. Those behind it are empty: they were in use before.
+    /// The other chunks. Chunks before the one with the last value are full. Chunks after it are empty and
+    /// were used before.
     others: Vec<Vec<T>>,
     len: u32,
 }
@@ -32,24 +34,24 @@ impl<T> Slab<T> {
     const CHUNK: usize =
         if size_of::<T>() == 0 { 1 } else { 1 << ((CHUNK_BYTES / size_of::<T>()) | 1).ilog2() };
 
-    /// With nothing in it.
+    /// Makes an empty slab.
     pub const fn new() -> Slab<T> {
         Slab { first: Vec::new(), others: Vec::new(), len: 0 }
     }
 
-    /// How many there are.
+    /// The number of values.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there is none.
+    /// Returns whether the slab is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Puts a value behind the others. Its number.
+    /// Appends a value. Returns its number.
     #[inline]
     pub fn push(&mut self, value: T) -> u32 {
         let place = (self.len as usize / Self::CHUNK).checked_sub(1);
@@ -73,7 +75,7 @@ impl<T> Slab<T> {
         &mut self.others[last]
     }
 
-    /// Takes the last value. Its chunk stays for others.
+    /// Takes the last value. Its chunk stays allocated.
     pub fn pop(&mut self) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
         match (self.len as usize / Self::CHUNK).checked_sub(1) {
@@ -92,7 +94,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The same, to change it.
+    /// The value with a number, mutable.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         let number = number as usize;
@@ -102,12 +104,12 @@ impl<T> Slab<T> {
         }
     }
 
-    /// All of them, by ascending number.
+    /// All values, by ascending number.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(self.others.iter().flatten())
     }
 
-    /// Has the processor fetch where the chunks are.
+    /// Prefetches the addresses of the chunks.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
         prefetch(&self.first);
@@ -115,7 +117,7 @@ impl<T> Slab<T> {
     }
 }
 
-/// Gives a first chunk, or the copy of one, room for four times as many values, and for `most` at most.
+/// Makes room in a first chunk, or the copy of one, for four times as many values, at most `most`.
 #[cold]
 fn grow<T>(chunk: &mut Vec<T>, most: usize) {
     let len = chunk.len();

@@ -1,12 +1,12 @@
-//! Values by number, of which most numbers have none.
+//! Values by number, where most numbers have none.
 //!
-//! Numbers of FIB entries go up to a million, and few of them may have traffic. A vector up to the highest one would be made
-//! all at once, while packets wait.
+//! FIB entries have numbers up to a million, and few of them may have traffic. A vector up to the highest
+//! number would be allocated at once, while packets wait.
 
-/// Values that are made together.
+/// Number of values that are allocated together.
 const CHUNK: usize = 64;
 
-/// Values by number; the default where none was put.
+/// Values by number; the default where none was set.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
     chunks: Vec<Option<Box<[T]>>>,
@@ -23,14 +23,14 @@ impl<T: Default> Sparse<T> {
         Sparse { chunks: Vec::new() }
     }
 
-    /// The value with a number, if it or one beside it was made.
+    /// The value with a number, if its chunk was made.
     #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         let number = number as usize;
         self.chunks.get_mut(number / CHUNK)?.as_mut()?.get_mut(number % CHUNK)
     }
 
-    /// The value with a number, made if it is not there.
+    /// The value with a number; makes it if it is not there.
     #[inline]
     pub(crate) fn make(&mut self, number: u32) -> &mut T {
         let number = number as usize;

@@ -1,10 +1,10 @@
 //! A timing wheel: expiry times of the slots of a slab.
 //!
-//! 1024 slots of 2^22 ns (4.2 ms), each a doubly linked list of indices, in groups of 64 that have memory while one of them is
-//! not empty: there are many wheels, and most have few indices that expire at about the same time. An index that expires later
-//! than in one round (4.3 s) stays in its slot for another round. Insertion, removal and change of
-//! expiry are O(1). A slot can be drained in parts, because strangers choose how many indices of later
-//! rounds are in it.
+//! It has 1024 slots of 2^22 ns (4.2 ms), each a doubly linked list of indices. Groups of 64 slots have
+//! memory only while one of them is not empty: there are many wheels, and most have few indices that expire
+//! at about the same time. An index that expires later than in one round (4.3 s) stays in its slot for
+//! another round. Insertion, removal and change of expiry are O(1). A slot can be drained in parts, because
+//! strangers choose how many indices of later rounds are in it.
 
 use super::slab::Slab;
 use crate::prefetch::prefetch;
@@ -15,12 +15,12 @@ const NONE: u32 = u32::MAX;
 /// A slot of the wheel spans 2^SLOT_SHIFT ns.
 pub(super) const SLOT_SHIFT: u32 = 22;
 pub(super) const SLOTS: usize = 1024;
-/// Slots that have memory together: those of a word of bits.
+/// Number of slots that share memory: those of a word of bits.
 const GROUP: usize = 64;
 const GROUPS: usize = SLOTS / GROUP;
 /// The place of a group without memory.
 const EMPTY: u8 = u8::MAX;
-/// The slot of an index that is in none.
+/// The slot of an index that is in no slot.
 const UNLINKED: u16 = u16::MAX;
 
 /// The place of an index in the list of its slot.
@@ -41,11 +41,11 @@ struct Slot {
 /// A wheel of the indices 0 to n - 1. A *tick* is a time in units of slots; tick `t` is in slot `t mod 1024`.
 #[derive(Clone, Debug)]
 pub(super) struct TimingWheel {
-    /// By index.
+    /// The link of each index.
     links: Slab<Link>,
-    /// Groups of slots, at the places that `place` has.
+    /// Memory of groups of slots, at the indices in `place`.
     groups: Vec<[Slot; GROUP]>,
-    /// The place of each group in which a slot is not empty, and a bit for each place that none has.
+    /// The place of each group with a slot that is not empty, and a bit for each free place.
     place: [u8; GROUPS],
     free: u16,
     /// A bit for each slot that is not empty, and a bit for each of these words that is not zero.
@@ -53,7 +53,7 @@ pub(super) struct TimingWheel {
     filled_words: u64,
     /// Every tick before this one has been drained.
     cursor: u64,
-    /// Whether the slot of `cursor` is being drained, and the first of its entries not yet seen.
+    /// `true` if the slot of `cursor` is being drained, and the first of its entries not yet examined.
     draining: bool,
     unseen: u32,
 }
@@ -73,13 +73,13 @@ impl TimingWheel {
         }
     }
 
-    /// There is one index more, which is in no slot.
+    /// Adds an index that is in no slot.
     #[inline]
     pub(super) fn add_index(&mut self) {
         self.links.push(Link { prev: NONE, next: NONE, slot: UNLINKED });
     }
 
-    /// An empty wheel need not be drained up to the present.
+    /// Advances an empty wheel to the present, because it need not be drained.
     #[inline]
     pub(super) fn catch_up(&mut self, now: Time) {
         if self.filled_words == 0 {
@@ -94,7 +94,7 @@ impl TimingWheel {
         &mut self.groups[usize::from(self.place[number / GROUP])][number % GROUP]
     }
 
-    /// Gives a group memory: that which another one had, if there is some.
+    /// Gives memory to a group, reusing that of another group if possible.
     fn take_place(&mut self, group: usize) {
         let free = self.free.trailing_zeros();
         let place = if free < u16::BITS {
@@ -108,10 +108,10 @@ impl TimingWheel {
         self.place[group] = place as u8;
     }
 
-    /// Puts an index that is in no slot into that of its expiry.
+    /// Puts an index that is in no slot into the slot of its expiry.
     #[inline]
     pub(super) fn link(&mut self, index: u32, expires: Time) {
-        // The slot that is being drained takes no more: those before `unseen` are never looked at.
+        // The slot that is being drained accepts no more indices: those before `unseen` are never examined.
         let tick = (expires.as_nanos() >> SLOT_SHIFT).max(self.cursor + u64::from(self.draining));
         let number = tick as usize % SLOTS;
         let group = number / GROUP;
@@ -131,7 +131,7 @@ impl TimingWheel {
         self.links[index] = Link { prev: tail, next: NONE, slot: number as u16 };
     }
 
-    /// Takes an index out of its slot, if it is in one.
+    /// Removes an index from its slot, if it is in one.
     #[inline]
     pub(super) fn unlink(&mut self, index: u32) {
         let Link { prev, next, slot: number } = self.links[index];
@@ -162,14 +162,14 @@ impl TimingWheel {
         }
     }
 
-    /// Has the processor fetch the fields that each packet needs.
+    /// Prefetches the fields that each packet needs.
     #[inline]
     pub(super) fn prefetch_fields(&self) {
         prefetch(&self.links);
         prefetch(&self.cursor);
     }
 
-    /// Has the processor fetch the place of an index.
+    /// Prefetches the link of an index.
     #[inline]
     pub(super) fn prefetch(&self, index: u32) {
         if let Some(link) = self.links.get(index) {
@@ -177,7 +177,7 @@ impl TimingWheel {
         }
     }
 
-    /// Has the processor fetch the places before and after that of an index.
+    /// Prefetches the links before and after an index.
     #[inline]
     pub(super) fn prefetch_neighbours(&self, index: u32) {
         if let Some(link) = self.links.get(index) {
@@ -204,7 +204,7 @@ impl TimingWheel {
         Some(tick + (found.wrapping_sub(from) % SLOTS) as u64)
     }
 
-    /// When [`TimingWheel::pop`] may have something: the end of the next slot that is not empty.
+    /// When [`TimingWheel::pop`] may return something: the end of the next slot that is not empty.
     #[inline]
     pub(super) fn next_deadline(&self) -> Time {
         let tick = if self.draining && self.unseen != NONE {
@@ -215,14 +215,15 @@ impl TimingWheel {
         tick.map_or(Time::NEVER, |tick| Time::from_nanos((tick + 1).saturating_mul(1 << SLOT_SHIFT)))
     }
 
-    /// Takes an index that has expired out of the wheel. Each index that it looks at takes one of `looks`, even if it expires
-    /// in a later round. If none is left it returns nothing, and the next call goes on from there.
+    /// Takes an expired index out of the wheel. Each index that it examines takes one of `looks`, even if it
+    /// expires in a later round. If no looks are left, it returns nothing, and the next call continues from
+    /// there.
     #[inline]
     pub(super) fn pop(&mut self, now: Time, looks: &mut usize, expires: impl Fn(u32) -> Time) -> Option<u32> {
         let present = now.as_nanos() >> SLOT_SHIFT;
         loop {
             if !self.draining {
-                // After a long sleep once around is enough.
+                // After a long pause, one round is enough.
                 self.cursor = self.cursor.max(present.saturating_sub(SLOTS as u64));
                 match self.filled_from(self.cursor) {
                     Some(tick) if tick < present => self.cursor = tick,

@@ -1,4 +1,4 @@
-//! Content stores under independent requests with Zipf's popularity, beside theory.
+//! Content stores under independent requests with Zipf popularity, compared with theory.
 //!
 //! | policy | hit ratio |
 //! |---|---|
@@ -21,8 +21,8 @@ fn zipf(exponent: f64) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / sum).collect()
 }
 
-/// The hit ratio of a store in which a name asked for with this probability is with probability `present(p t)`, where `t` is
-/// such that it is full.
+/// The hit ratio of a store where a name with request probability `p` is present with probability
+/// `present(p t)`; `t` is chosen so that the store is full.
 fn approximated(popularity: &[f64], present: fn(f64) -> f64) -> f64 {
     let held = |t: f64| popularity.iter().map(|p| present(p * t)).sum::<f64>();
     let (mut low, mut high) = (0.0, 1e9);
@@ -33,7 +33,7 @@ fn approximated(popularity: &[f64], present: fn(f64) -> f64) -> f64 {
     popularity.iter().map(|p| p * present(p * low)).sum()
 }
 
-/// The hit ratio of a store of equal Data over many requests, after as many as fill it.
+/// The hit ratio of a store of equal Data over many requests, after enough requests to fill it.
 fn measured(policy: CsPolicy, popularity: &[f64], requests: usize) -> f64 {
     let hasher = NameHasher::new(1);
     let prefix = HashedName::parse(&hasher, &[8, 1, b'a']).expect("a short name");

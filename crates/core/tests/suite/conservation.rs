@@ -1,6 +1,6 @@
-//! A node under random inputs, hostile ones too: nothing panics, no packet leaks or doubles, nothing
-//! is due in the past, tables are bounded; and its tables alone beside naive models. The harnesses are those of the fuzz
-//! targets `core_node` and `core_tables`, whose corpora are replayed here.
+//! A node under random and hostile inputs: nothing panics, packets are neither leaked nor duplicated, no
+//! deadline is in the past, and tables are bounded. Its tables alone are compared with naive models. The
+//! harnesses are those of the fuzz targets `core_node` and `core_tables`, whose corpora are replayed here.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../../fuzz/src/input.rs"]

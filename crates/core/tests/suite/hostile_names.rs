@@ -1,5 +1,5 @@
-//! The tables under names that a stranger would choose: 64 components, empty ones, 8 kB ones, a
-//! crowd of prefixes of one another. Nothing panics, bounds hold, and what goes in comes out.
+//! The tables under names that an attacker would choose: 64 components, empty components, 8 kB, a crowd of
+//! prefixes of one another. Nothing panics, bounds hold, and what is inserted is found again.
 
 use smallvec::SmallVec;
 use weir_core::ids::FaceId;
@@ -46,7 +46,7 @@ fn hostile_name(numbers: &mut Numbers) -> HashedName {
             _ => (8, 0),
         };
         let byte = numbers.below(2) as u8;
-        // A name that is full stays as it is.
+        // A full name does not change.
         let _ = name.push(&HASHER, typ, &vec![byte; len as usize]);
     }
     name
@@ -141,8 +141,8 @@ fn hostile_names_break_no_table() {
     assert!(inserted > 1_000 && cs.hits() > 100);
 }
 
-/// With the key, one finds names that fall into one place of a table. Under another key, which differs by one bit, the
-/// same names fall where chance puts them.
+/// With the key, an attacker can find names that share one place of a table. Under another key, which differs
+/// by one bit, the same names are distributed randomly.
 #[test]
 fn names_that_collide_under_one_key_are_spread_under_another() {
     let known = NameHasher::with_key([1, 2]);
@@ -158,13 +158,13 @@ fn names_that_collide_under_one_key_are_spread_under_another() {
         let other = NameHasher::with_key(key);
         let mut buckets = [0_u32; 256];
         crowd.iter().for_each(|&n| buckets[bucket(&numbered(&other, n)) as usize] += 1);
-        // About 6 each.
+        // About 6 per bucket.
         assert!(buckets.iter().all(|&count| count < 30), "{key:?}: {buckets:?}");
     }
 }
 
-/// Names that differ as strangers would have them differ: in single bits, in both words of a block, in complements, in
-/// where components end. Under a key that they do not know, the places of a table are filled as by chance.
+/// Names that differ as an attacker would choose: in single bits, in both words of a block, in complements,
+/// in the ends of components. Under an unknown key, the places of a table are filled randomly.
 #[test]
 fn chosen_differences_crowd_no_place_of_a_table() {
     let hasher = NameHasher::with_key([0x5EC2_E700_1122_3344, 0x9999_0000_8888_1111]);
@@ -176,7 +176,7 @@ fn chosen_differences_crowd_no_place_of_a_table() {
     };
     for at in 0..128 {
         for flip in 0..256_u32 {
-            // A block of sixteen bytes with two flips, and its complement.
+            // A block of sixteen bytes with two flipped bits, and its complement.
             let mut block = [0x5A_u8; 16];
             block[at / 8] ^= 1 << (at % 8);
             block[flip as usize / 16] ^= flip as u8;
@@ -191,7 +191,7 @@ fn chosen_differences_crowd_no_place_of_a_table() {
         let mut places = vec![0_u32; 1 << 16];
         names.iter().for_each(|name| places[(name.hash() >> shift & 0xFFFF) as usize] += 1);
         let most = places.iter().max().unwrap();
-        // About 1.5 a place: by chance one has 20 or more in fewer than one of 10¹⁰ tables.
+        // About 1.5 per place. By chance one place has 20 or more in fewer than one of 10¹⁰ tables.
         assert!(*most < 20, "{most} of {} names in one of 65536 places", names.len());
     }
     let mut hashes: Vec<u64> = names.iter().map(HashedName::hash).collect();

@@ -1,4 +1,4 @@
-//! What tables say that they take is what they take: this allocator counts bytes.
+//! The memory that tables report is the memory that they use: this allocator counts bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -25,7 +25,7 @@ thread_local! {
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What one thread allocates and another frees makes the count wrap around.
+/// The count wraps around if one thread allocates and another frees.
 fn count(more: usize, less: usize) {
     let _ = ALLOCATED.try_with(|all| all.set(all.get().wrapping_add(more).wrapping_sub(less)));
 }
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What an allocation takes: the GNU C library's has a word before it, and is a multiple of 16 bytes.
+/// The memory of an allocation: in the GNU C library it has a word before it and is a multiple of 16 bytes.
 fn taken(size: usize) -> usize {
     (size + 8).next_multiple_of(16).max(32)
 }
@@ -62,7 +62,7 @@ static ALLOCATOR: Counting = Counting;
 
 const HASHER: NameHasher = NameHasher::new(7);
 
-/// A node with two neighbours that ask, and one that answers everything or nothing.
+/// A node with two neighbours that request, and one that answers everything or nothing.
 struct Bench {
     node: Node,
     pool: PacketPool,
@@ -139,7 +139,7 @@ impl Bench {
     }
 }
 
-/// The `n`th of many names with so many components, all of them empty but the last two.
+/// The `n`th of many names with this many components, all empty except the last two.
 fn name(n: u32, components: usize, last: usize) -> HashedName {
     let mut name = HashedName::new();
     for _ in 2..components {
@@ -150,7 +150,7 @@ fn name(n: u32, components: usize, last: usize) -> HashedName {
     name
 }
 
-/// Names with a digest have a count of it beside the table.
+/// Names with a digest also have a count beside the table.
 fn with_digest(n: u32) -> HashedName {
     let mut name = HashedName::new();
     name.push(&HASHER, TYPE_GENERIC, &n.to_be_bytes()[1..]).unwrap();
@@ -170,7 +170,7 @@ fn a_flooded_pit_takes_what_its_bound_says_whatever_the_names() {
         ("8 kB", |n| name(n, 3, 8000)),
         ("1 kB", |n| name(n, 3, 1000)),
     ];
-    // All in one table, in both orders: what one flood leaves behind, the next one must not add to.
+    // All kinds in one table, in both orders: a flood must not add to the memory that another one has left.
     for turned in [false, true] {
         let mut bench = Bench::new(BOUND, 0);
         let mut nonce = 0;
@@ -179,7 +179,7 @@ fn a_flooded_pit_takes_what_its_bound_says_whatever_the_names() {
             for n in 0..30_000 {
                 nonce += 1;
                 bench.ask(&names(n), nonce);
-                // And from the other face: one more in-record.
+                // The same Interest from the other face: one more in-record.
                 if n % 3 == 0 {
                     bench.ask(&names(n), nonce + 1_000_001);
                 }
@@ -194,7 +194,7 @@ fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
     const BOUND: u64 = 16_000_000;
     let tiny = [("tiny, 50 components", 50, 1, 10), ("tiny", 3, 1, 10)];
     let large = [("8 kB", 3, 1, 8000), ("long names", 3, 4000, 10)];
-    // Each takes the buffers of those before it, which are a little longer.
+    // Each uses the buffers of the previous ones, which are a little longer.
     let shrinking = [("8.5 kB", 3, 1, 8500), ("8.4 kB", 3, 1, 8400), ("8 kB", 3, 1, 8002)];
     let mixed = [("8.5 kB", 3, 1, 8500), ("8 kB", 3, 1, 8002), ("4 kB and long names", 3, 4000, 3990)];
     let orders = [
@@ -204,7 +204,7 @@ fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
         [&tiny[..], &mixed].concat(),
     ];
     for kinds in orders {
-        // As the forwarder does: places take a fifth at most.
+        // As in the forwarder: places take at most a fifth.
         let mut bench = Bench::new(1_000_000, BOUND);
         let most = BOUND as usize
             / 5
@@ -216,7 +216,7 @@ fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
                 nonce += 1;
                 bench.exchange(&name(100_000 * step as u32 + n, components, last), nonce, length);
             }
-            // Whoever asks for prefixes has them sorted.
+            // Interests for prefixes make the store index them.
             for len in 1..50 {
                 let mut prefix = name(0, components, last);
                 prefix.truncate(len);
@@ -247,7 +247,7 @@ fn what_a_policy_remembers_is_part_of_the_bound_too() {
     }
 }
 
-/// Blocks that the bytes of many packets are cut from, as the forwarder has them.
+/// Blocks from which the bytes of many packets are cut, as in the forwarder.
 #[derive(Default)]
 struct Blocks(bytes::BytesMut);
 
@@ -261,7 +261,7 @@ impl Blocks {
     }
 }
 
-/// A node with links at which nothing moves, but for the last one.
+/// A node whose links are all blocked except the last one.
 struct Stuck {
     node: Node,
     links: Vec<FaceId>,
@@ -307,7 +307,8 @@ impl Stuck {
         }
     }
 
-    /// An Interest that leaves by a link; with so many delegations in its hint, of the worst names for their length.
+    /// Sends an Interest by a link. Its hint has this many delegations, with the most expensive names for
+    /// their length.
     fn ask(&mut self, link: usize, components: usize, last: usize, length: usize, delegations: usize) {
         let packet = self.pool.take();
         self.nonce += 1;
@@ -333,7 +334,7 @@ impl Stuck {
     }
 }
 
-/// The names that go to a link.
+/// The names that are routed to a link.
 fn under(link: FaceId) -> HashedName {
     let mut name = HashedName::new();
     name.push(&HASHER, TYPE_GENERIC, &link.0.to_be_bytes()).unwrap();
@@ -343,7 +344,7 @@ fn under(link: FaceId) -> HashedName {
 #[test]
 fn queues_take_what_their_bound_says_whatever_waits_in_them() {
     const BOUND: u64 = 16_000_000;
-    // How many packets go by for one that waits: then it is alone in its block.
+    // The number of packets that pass for one that waits: then it is alone in its block.
     let kinds = [
         ("tiny", 3, 1, 10, 0, 0),
         ("8 kB", 3, 1, 8000, 0, 0),
@@ -369,7 +370,7 @@ fn queues_take_what_their_bound_says_whatever_waits_in_them() {
             eprintln!("{what}: {taken} bytes, {share:.2} of the bound; {queued} are counted");
             assert!(share <= 1.25, "{what}: {share} of the bound");
             assert!((BOUND / 2..=BOUND).contains(&queued), "{what}: {queued}");
-            // The next kind has all to itself.
+            // Empty the queues for the next kind.
             stuck.set_rates(None);
             stuck.handle(Input::Deadline);
             assert_eq!(stuck.node.queued_bytes(), 0, "{what}");
@@ -377,7 +378,7 @@ fn queues_take_what_their_bound_says_whatever_waits_in_them() {
     }
 }
 
-/// Says that it keeps state of each prefix.
+/// Reports that it keeps state of each prefix.
 struct Keeps(DropTail);
 
 impl Queue for Keeps {
@@ -437,7 +438,8 @@ fn prefixes_of_flows_take_what_their_bound_says_whatever_their_names() {
             }
             let share = (ALLOCATED.get() - before) as f64 / BOUND as f64;
             eprintln!("{what}, in groups: {is_grouped}: {share:.2} of the bound");
-            // One with a short name is charged as five: 0.1, if all that a place may need is used.
+            // A prefix with a short name is charged as five: 0.1, if all memory that a place may need is
+            // used.
             assert!(
                 (0.08..=0.625).contains(&share),
                 "{what}: {share} of the bound, of which half is for these"

@@ -1,13 +1,14 @@
-//! Each scheme alone on one link does what its literature says of it: a comparison is worth what its weakest entry is.
-//! The network is that of HbHCM's first experiment with one flow: a link of 15 Mb/s, 60 ms of round trip, 200 packets of queue.
+//! Each scheme alone on one link behaves as its literature says: a comparison is only as good as its weakest
+//! entry. The network is that of HbHCM's first experiment with one flow: a link of 15 Mb/s, a round-trip time
+//! of 60 ms, and a queue of 200 packets.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{measuring, parse, run};
 
-/// Packets that fit into 15 Mb/s times 60 ms: 1024 B of content make a Data of some 1110 B.
+/// Number of packets in 15 Mb/s times 60 ms: 1024 B of content make a Data of about 1110 B.
 const BANDWIDTH_DELAY_PRODUCT: f64 = 15e6 * 0.06 / 8.0 / 1110.0;
 
-/// The part of the bottleneck that one flow uses from 10 s to 60 s, with this many packets of queue.
+/// The utilisation of the bottleneck by one flow from 10 s to 60 s, with this many packets of queue.
 fn utilisation(scheme: &str, queue: u32) -> f64 {
     let text = format!(
         "title = \"alone\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n[scheme]\ndefault = \"{scheme}\"\n\
@@ -22,8 +23,8 @@ fn utilisation(scheme: &str, queue: u32) -> f64 {
     links.iter().find(|link| link.from == "B" && link.to == "A").unwrap().utilisation
 }
 
-/// HbHCM's paper, section VI-B, measures the first two; MIRCC's promises the rate of its controller, η = 0.95 of the link.
-/// What a paper measured as a percentage may be missed by 5 % of it, as everywhere here.
+/// HbHCM's paper, section VI-B, measures the first two. MIRCC's paper promises the rate of its controller, η
+/// = 0.95 of the link. Percentages measured in a paper may be missed by 5 %, as everywhere here.
 #[test]
 fn schemes_that_other_papers_measured_use_a_link_as_those_say() {
     for (scheme, stated) in [("omcc-rf", 0.946 * 0.95), ("pcon", 0.925 * 0.95), ("mircc", 0.95 * 0.95)] {
@@ -41,8 +42,9 @@ fn window_laws_use_a_link_whose_queue_holds_what_the_path_does() {
     }
 }
 
-/// Between a loss and the next the window goes from half of what fits to all of it, in a straight line: with a queue of b
-/// products, the mean of min(1, W) for W from (1 + b)/2 to 1 + b is 0.9 for b = 0.2, and what is fetched again goes off.
+/// Between two losses the window grows linearly from half of its maximum to the maximum. With a queue of b
+/// bandwidth-delay products, the mean of min(1, W) for W from (1 + b)/2 to 1 + b is 0.9 for b = 0.2.
+/// Retransmissions reduce this further.
 #[test]
 fn reno_with_a_short_queue_leaves_a_tenth_to_a_fifth_of_a_link() {
     let used = utilisation("reno", (0.2 * BANDWIDTH_DELAY_PRODUCT).ceil() as u32);

@@ -1,4 +1,4 @@
-//! Every scenario that comes with Weir can be run.
+//! Every built-in scenario can be run.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{in_parallel, refused, run_checking_wire, scenario};
@@ -8,7 +8,7 @@ use weir_scenario::builtins;
 #[test]
 fn every_built_in_can_be_run_and_its_flows_get_data() {
     let found: Vec<Vec<String>> = in_parallel(&builtins(), |(name, _)| {
-        // Whole, for what its expectations measure; then its beginning.
+        // Check the whole scenario for its expectations, then run its beginning.
         assert!(refused(&scenario(name, &[])).is_none(), "{name}");
         let start = scenario(
             name,
@@ -16,7 +16,7 @@ fn every_built_in_can_be_run_and_its_flows_get_data() {
         );
         let setup = Setup { with_series: false, ..Setup::default() };
         let flows = run_checking_wire(&start, &setup).document.flows;
-        // Nobody answers the flood.
+        // The flood gets no answers.
         let answered = flows.iter().filter(|f| !f.prefix.starts_with("/none"));
         answered.filter(|f| f.goodput_bps == 0.0).map(|f| format!("{name}: {}", f.prefix)).collect()
     });

@@ -4,7 +4,7 @@
 use crate::common::{parse, run};
 use weir_experiment::Setup;
 
-/// Two consumers with something to fetch that fits the run, and one with too much.
+/// Two consumers that can finish within the run, and one that cannot.
 const DOWNLOADS: &str = r#"
 title = "three downloads"
 duration = "4 s"

@@ -1,11 +1,12 @@
-//! A next hop that answers nothing any more: every scheme leaves it, if the node watches its next hops.
+//! A next hop that no longer answers: every scheme leaves it, if the node watches its next hops.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{goodput, measuring, parse, run, two_ways};
 use weir_experiment::Setup;
 use weir_schemes::registry::SCHEMES;
 
-/// U, the cheaper way where a scheme has one, is silent from 20 s to 40 s: it takes everything and answers nothing.
+/// U, the cheaper path if a scheme prefers one, is silent from 20 s to 40 s: it accepts everything and
+/// answers nothing.
 fn goodputs(scheme: &str, set: &[&str]) -> [f64; 3] {
     let rest = "[[event]]\nat = \"20 s\"\nlink = \"R-U\"\nloss = 1.0\n[[event]]\nat = \"40 s\"\nlink = \"R-U\"\nloss = 0.0\n\
         [[flow]]\nname = \"f\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/f\"\nclass = \"AF2\"\npayload = \"1024 B\"\n\
@@ -21,7 +22,7 @@ fn goodputs(scheme: &str, set: &[&str]) -> [f64; 3] {
 fn every_scheme_leaves_a_next_hop_that_answers_nothing_and_comes_back_to_it() {
     for scheme in SCHEMES {
         let [before, silent, after] = goodputs(scheme.name, &["defaults.node.next_hop_timeout=1 s"]);
-        // One way carries 9.2 Mb/s of content.
+        // One path carries 9.2 Mb/s of content.
         assert!(silent > 0.85 * before.min(9.2e6), "{}: {before}, then {silent}", scheme.name);
         assert!(after > 0.85 * before, "{}: {before}, then {after}", scheme.name);
     }

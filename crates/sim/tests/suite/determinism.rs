@@ -12,7 +12,7 @@ fn with_seed(seed: u64) -> Setup {
     Setup { seed, ..Setup::default() }
 }
 
-/// Everything a run says, as text.
+/// All results of a run, as text.
 fn everything(report: &Report) -> (String, String) {
     (to_json(&report.document), format!("{:?}", report.series))
 }
@@ -52,7 +52,7 @@ fn another_seed_gives_another_trace_and_every_claim_of_the_dumbbell_holds() {
     }
 }
 
-/// How many schemes each scenario is run under; the next scenario has the next ones.
+/// Number of schemes for each scenario. The next scenario uses the next schemes.
 const SCHEMES_EACH: usize = 1;
 
 #[test]

@@ -1,4 +1,5 @@
-//! DPCCP on small topologies: several paths and sources, what changes while it runs, and networks that know nothing of it.
+//! DPCCP on small topologies: several paths and sources, changes during the run, and networks that do not
+//! support it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{measuring, parse, run, two_ways};
@@ -28,7 +29,7 @@ fn goodput(report: &Report, window: usize, flow: usize) -> f64 {
     report.document.windows[window].flows[flow].goodput_bps / 1e6
 }
 
-/// Utilisation of a link in a window, and how long packets wait there, ms.
+/// Utilisation of a link in a window, and the queueing delay there, ms.
 fn used(report: &Report, window: usize, from: &str, to: &str) -> (f64, f64) {
     let links = &report.document.windows[window].links;
     let link = links.iter().find(|link| link.from == from && link.to == to).unwrap();
@@ -44,7 +45,7 @@ fn ways(rates: [&str; 2], queue: &str, rest: &str) -> String {
     two_ways("dpccp", queue, [(rates[0], "10 ms"), (rates[1], "20 ms")], rest)
 }
 
-/// A - R - B, the second link of this rate; 40 ms there and back.
+/// A - R - B, with this rate of the second link; 40 ms round-trip time.
 fn line(rate: &str, queue: &str, nodes: &str, rest: &str) -> String {
     format!(
         "title = \"a line\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n[scheme]\ndefault = \"dpccp\"\n{nodes}\n\
@@ -59,7 +60,7 @@ const NODES: &str = "[[node]]\nname = [\"A\", \"R\", \"B\"]";
 #[test]
 fn both_ways_are_filled_and_each_flow_keeps_its_packets_waiting() {
     for (seed, rates) in [(1, ["6 Mb/s", "3 Mb/s"]), (2, ["2 Mb/s", "8 Mb/s"]), (3, ["5 Mb/s", "5 Mb/s"])] {
-        // The queues are not drained to measure base RTTs anew.
+        // The queues are not drained for new measurements of base RTTs.
         let flows =
             ["a", "b", "c"].map(|name| flow(name, "")).concat() + "[scheme.dpccp]\nbase_lifetime = \"0 s\"\n";
         let report = measured(&ways(rates, "200 packets", &flows), &[(20, 60)], seed);
@@ -68,7 +69,7 @@ fn both_ways_are_filled_and_each_flow_keeps_its_packets_waiting() {
             let (part, wait) = used(&report, 0, via, "R");
             assert!(part > 0.99, "{rates:?} {via}: {part}");
             let rate: f64 = rate.trim_end_matches(" Mb/s").parse().unwrap();
-            // Data of some 1110 bytes.
+            // Data of about 1110 bytes.
             waiting += wait * rate * 1e3 / 8880.0;
         }
         assert!((waiting / 60.0 - 1.0).abs() < 0.15, "{rates:?}: {waiting} packets of three flows");
@@ -116,7 +117,7 @@ fn the_rate_follows_that_of_the_link() {
     let rest =
         flow("a", "") + &event(20, "R-B", "rate = \"4 Mb/s\"") + &event(40, "R-B", "rate = \"20 Mb/s\"");
     let text = line("10 Mb/s", "100 packets", NODES, &rest);
-    // From 30 s to 35 s no base RTT is measured anew: draining and filling a queue takes long on 4 Mb/s.
+    // No base RTT is measured from 30 s to 35 s: draining and filling a queue takes long at 4 Mb/s.
     let report = measured(&text, &[(10, 20), (30, 35), (45, 60)], 1);
     for (window, rate) in [10.0, 4.0, 20.0].into_iter().enumerate() {
         near(goodput(&report, window, 0), rate * 1024.0 / 1110.0, 0.03);
@@ -125,7 +126,7 @@ fn the_rate_follows_that_of_the_link() {
     }
 }
 
-/// The fault of a base RTT that is measured once: α_s Data seem to wait where none does.
+/// The fault of a base RTT that is measured only once: α_s Data seem to wait although none does.
 #[test]
 fn a_path_that_becomes_longer_is_full_again_within_ten_seconds() {
     for delay in ["15 ms", "30 ms", "110 ms"] {
@@ -140,7 +141,8 @@ fn a_path_that_becomes_longer_is_full_again_within_ten_seconds() {
     }
 }
 
-/// The fault of a base RTT that every drain raises: what waits of a flow that joins becomes the base of the others.
+/// The fault of a base RTT that every drain raises: the queue of a flow that joins becomes part of the base
+/// of the others.
 #[test]
 fn flows_that_join_one_after_the_other_get_equal_shares() {
     let flows: String =
@@ -154,7 +156,7 @@ fn flows_that_join_one_after_the_other_get_equal_shares() {
     }
 }
 
-/// The fault of drains that last half a second: each that joins stopped all others.
+/// The fault of drains that last half a second: each flow that joined stopped all others.
 #[test]
 fn short_downloads_that_join_each_other_take_a_second_or_two() {
     let flows: String = (0..8)
@@ -167,7 +169,7 @@ fn short_downloads_that_join_each_other_take_a_second_or_two() {
     assert_eq!(report.document.flows.iter().map(|flow| flow.lost).sum::<u64>(), 0);
 }
 
-/// All but one of them have all their Interests aggregated at first. The cache keeps them in step.
+/// At first all Interests of all but one are aggregated. The cache keeps the consumers synchronised.
 #[test]
 fn many_consumers_of_one_prefix_all_get_the_rate_of_the_link() {
     let nodes =
@@ -190,7 +192,8 @@ fn a_cache_that_answers_a_part_is_one_more_source_on_the_path() {
     near(wait, 17.8, 0.25);
 }
 
-/// What one asked for before, the other finds in the cache of R: together they get more than the link behind it carries.
+/// Data that one consumer has requested are in the cache of R for the other: together they get more than the
+/// link behind it carries.
 #[test]
 fn who_comes_second_gains_from_the_cache_on_its_path() {
     let nodes = "[[node]]\nname = [\"A\", \"C\", \"B\"]\n[[node]]\nname = \"R\"\ncache = \"100000 packets\"";

@@ -1,6 +1,6 @@
-//! What QSCCP claims on the dumbbell, when capacity, delay, weights, limits and numbers of flows are
-//! others than the paper's: the shares of classes follow from the equations, so they are computed
-//! here and not read off a run.
+//! QSCCP's claims on the dumbbell, with other capacities, delays, weights, limits and numbers of flows than
+//! in the paper. The shares of classes follow from the equations, so they are computed here and not read from
+//! a run.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -18,17 +18,17 @@ const TO_S: u64 = 40;
 struct Dumbbell {
     mbps: f64,
     delay_ms: u64,
-    /// Class, number of flows, and what each asks for, kb/s; `None` for as much as it can get.
+    /// Class, number of flows, and demand of each, kb/s; `None`: as much as possible.
     classes: Vec<(&'static str, u32, Option<u32>)>,
     /// ω of AF4 to BE.
     weights: [f64; 5],
     /// δ of CS7, CS6, EF.
     limits: [f64; 3],
     payload: u32,
-    /// From when on nothing is lost or sent again: from the start, unless flows begin far above their
-    /// shares and the overshoot is more than a virtual queue of 20 Interests holds, or more than it
-    /// can send within three quarters of an Interest lifetime. What it drops then is sent again at
-    /// the flow's own rate, which at a few Interests per second takes its time.
+    /// The time after which nothing is lost or sent again. This is the start, with two exceptions. In both,
+    /// flows begin far above their shares. Either the overshoot exceeds a virtual queue of 20 Interests, or
+    /// the queue cannot send it within three quarters of an Interest lifetime. Dropped Interests are sent
+    /// again at the flow's own rate, which takes long at a few Interests per second.
     clean_from_s: u64,
 }
 
@@ -55,8 +55,8 @@ impl Dumbbell {
         Dumbbell { clean_from_s: OVERSHOOT_S, ..self }
     }
 
-    /// The rates of Data on the bottleneck that theory says, bit/s: delay-sensitive classes get what
-    /// they ask for up to their limits, most urgent first; the others share the rest by weight.
+    /// The theoretical rates of Data on the bottleneck, bit/s: delay-sensitive classes get their demand up to
+    /// their limits, most urgent first; the others share the rest by weight.
     fn shares(&self) -> Vec<(&'static str, f64)> {
         let capacity = ETA * self.mbps * 1e6;
         let mut left = capacity;
@@ -161,7 +161,7 @@ impl Dumbbell {
     }
 }
 
-/// What does not hold, in words.
+/// The claims that do not hold, in words.
 fn broken(name: &str, document: &RunDocument) -> Vec<String> {
     let rows = document.expectations.iter().filter(|row| row.holds == Some(false));
     rows.map(|row| format!("{name}: {}: measured {:?}, stated {:?}", row.what, row.measured, row.stated))

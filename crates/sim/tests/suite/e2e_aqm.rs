@@ -1,11 +1,11 @@
-//! End-to-end AQM where links change while it runs, and with Data of several sizes.
+//! End-to-end AQM on links that change during the run, and with Data of several sizes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{in_parallel, measuring, parse, run};
 use weir_experiment::Setup;
 use weir_measure::Report;
 
-/// A and B - R - S - P, where R - S is the bottleneck; 40 ms there and back.
+/// A and B - R - S - P, where R - S is the bottleneck; 40 ms round-trip time.
 fn line(rate: &str, rest: &str) -> String {
     format!(
         "title = \"a line\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n[scheme]\ndefault = \"e2e-aqm\"\n\
@@ -32,15 +32,16 @@ fn measured(text: &str, set: &[&str], windows: &[(u64, u64)], seed: u64) -> Repo
     run(&parse("test", text, set), &Setup { seed, ..measuring(windows) })
 }
 
-/// Utilisation of the bottleneck in a window, and how long packets wait there, ms.
+/// Utilisation of the bottleneck in a window, and the queueing delay there, ms.
 fn bottleneck(report: &Report, window: usize) -> (f64, f64) {
     let links = &report.document.windows[window].links;
     let link = links.iter().find(|link| link.from == "S" && link.to == "R").unwrap();
     (link.utilisation, link.queue_ms.mean.unwrap())
 }
 
-/// A window that is halved where the link is full is never less than half of what fills it, so it fills three quarters on the
-/// average; and of less than three flows the paper says that the queue is below the target of 5 ms (section 5.1).
+/// A window that is halved when the link is full never falls below half of what fills it, so it fills three
+/// quarters on average. For fewer than three flows the paper says that the queue is below the target of 5 ms
+/// (section 5.1).
 #[test]
 fn the_rate_follows_that_of_the_link_and_the_queue_stays_short() {
     let rest = flow("A", 1024) + &event(20, "rate = \"8 Mb/s\"") + &event(40, "rate = \"40 Mb/s\"");
@@ -54,8 +55,8 @@ fn the_rate_follows_that_of_the_link_and_the_queue_stays_short() {
     }
 }
 
-/// After 5 s without the link W is 1, and so is ssthresh. An Interest leaves again within its lifetime of 2 s; then W grows by
-/// one in 40 ms, and half of what fills 10 Mb/s is there after a second.
+/// After 5 s without the link, W is 1, and so is ssthresh. An Interest leaves within its lifetime of 2 s.
+/// Then W grows by one per 40 ms, and reaches half of what fills 10 Mb/s after a second.
 #[test]
 fn a_flow_goes_on_when_its_only_link_is_back() {
     let rest = flow("A", 1024) + "lifetime = \"2 s\"\n" + &event(20, "up = false") + &event(25, "up = true");
@@ -64,8 +65,8 @@ fn a_flow_goes_on_when_its_only_link_is_back() {
     assert!((after / before - 1.0).abs() < 0.1, "{after}, before {before}");
 }
 
-/// Signals come in proportion to bits, (3), so W·W·size is the same for both: four times the size has half the window and twice
-/// the rate. If P_m counted packets, it would be four times the rate.
+/// Signals are proportional to bits, (3), so W·W·size is the same for both: with four times the size a flow
+/// has half the window and twice the rate. If P_m counted packets, the rate would be four times as large.
 #[test]
 fn of_two_flows_that_with_data_of_four_times_the_size_has_twice_the_rate() {
     let text = line("50 Mb/s", &(flow("A", 1000) + &flow("B", 4200)));
@@ -78,7 +79,7 @@ fn of_two_flows_that_with_data_of_four_times_the_size_has_twice_the_rate() {
     assert!((1.4..2.83).contains(&mean), "{ratios:?}: between √2 and 2√2");
 }
 
-/// So many flows of A, which start within so many seconds from this one on.
+/// This many flows of A, which start within `spread` seconds from `start` on.
 fn flows(name: &str, count: u32, start: u32, spread: u32) -> String {
     format!(
         "[[flow]]\nname = \"{name}\"\nconsumer = \"A\"\nproducer = \"P\"\nprefix = \"/{name}{{}}\"\n\
@@ -86,8 +87,9 @@ fn flows(name: &str, count: u32, start: u32, spread: u32) -> String {
     )
 }
 
-/// A consumer hears of a queue with one in N of its Data, and by the paper each report is one mark at most. So a window is
-/// √(3Nn), and the queue of n flows is n·S·W/C less the round trip: ten flows at 10 Mb/s over 40 ms have 44 ms.
+/// A consumer learns of a queue by one in N of its Data, and in the paper each report is at most one mark. So
+/// a window is √(3Nn), and the queue of n flows is n·S·W/C minus the round-trip time: ten flows at 10 Mb/s
+/// over 40 ms have 44 ms.
 #[test]
 fn the_queue_grows_with_the_number_of_flows_unless_marks_are_caught_up() {
     let text = line("10 Mb/s", &flows("f", 10, 0, 2));
@@ -100,8 +102,8 @@ fn the_queue_grows_with_the_number_of_flows_unless_marks_are_caught_up() {
     assert!(caught_up < 0.5 * article, "{caught_up} of {article} ms");
 }
 
-/// The guard ends the slow start of five flows before they fill a queue of 2000 packets, in which five others keep a few
-/// milliseconds. Without it 484 Data are lost.
+/// The guard ends the slow start of five flows before they fill a queue of 2000 packets, in which five others
+/// keep a few milliseconds. Without it 484 Data are lost.
 #[test]
 fn flows_that_join_lose_nothing() {
     let text = line("100 Mb/s", &(flows("f", 5, 0, 0) + &flows("g", 5, 8, 0)));

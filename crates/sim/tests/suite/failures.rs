@@ -1,4 +1,4 @@
-//! Links and nodes that fail and return, producers that move, and next hops that follow.
+//! Failures and recoveries of links and nodes, producers that move, and changes of next hops.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use weir_experiment::Setup;
@@ -8,7 +8,8 @@ use weir_schemes::SCHEMES;
 
 use crate::common::{goodput, measuring, parse, run, run_checking_wire, world};
 
-/// C - R, and P behind R over the short side R2 or the long side R3 - R4; Q is behind R4. `rest` has what happens.
+/// C - R, and P behind R over the short side R2 or the long side R3 - R4. Q is behind R4. `rest` has the
+/// events.
 fn ring(scheme: &str, rest: &str) -> Scenario {
     let text = format!(
         "title = \"a ring\"\nsource = \"assumed: a test\"\nduration = \"20 s\"\n[scheme]\ndefault = \"{scheme}\"\n\
@@ -36,7 +37,7 @@ fn every_scheme_goes_on_when_nodes_fail_and_return_links_flap_and_the_producer_m
         event(4.0, "node = \"R2\"", "up = false"),
         event(8.0, "node = \"R2\"", "up = true"),
         event(12.0, "flow = \"f\"", "producer = \"Q\""),
-        // Shorter than routing reacts, and again.
+        // A failure shorter than the reaction time of routing, and another one.
         event(15.0, "link = \"R-R3\"", "up = false"),
         event(15.1, "link = \"R-R3\"", "up = true"),
         event(15.2, "link = \"R-R3\"", "up = false"),
@@ -48,14 +49,15 @@ fn every_scheme_goes_on_when_nodes_fail_and_return_links_flap_and_the_producer_m
         let report =
             run_checking_wire(&scenario, &measuring(&[(2, 4), (6, 8), (10, 12), (14, 15), (18, 20)]));
         let rates = of_windows(&report);
-        // Consumers with a timeout of 200 ms or more and no probe come back slowly.
+        // Consumers with a timeout of at least 200 ms and without probes recover slowly.
         assert!(rates.iter().all(|rate| *rate > 0.5 * rates[0] && *rate > 0.5), "{}: {rates:?}", scheme.name);
     }
 }
 
 #[test]
 fn next_hops_are_those_of_the_network_as_it_was_before() {
-    // The old ones stay for 2 s: nothing comes until then, neither after the failure nor from the new producer.
+    // The old routes stay for 2 s: nothing comes until then, neither after the failure nor from the new
+    // producer.
     let rest = "[routing]\nconverge = \"2 s\"\n".to_owned()
         + &event(4.0, "link = \"R2-P\"", "up = false")
         + &event(10.0, "flow = \"f\"", "producer = \"Q\"");
@@ -63,14 +65,15 @@ fn next_hops_are_those_of_the_network_as_it_was_before() {
     let rates = of_windows(&run(&ring("cubic", &rest), &windows));
     assert!(rates[1] == 0.0 && rates[3] == 0.0, "{rates:?}");
     assert!(rates[2] > 1.5 && rates[4] > 1.5, "{rates:?}");
-    // Without it nothing ever comes by another way.
+    // Without routing nothing ever comes by another path.
     let stays = event(4.0, "link = \"R2-P\"", "up = false");
     assert_eq!(of_windows(&run(&ring("cubic", &stays), &measuring(&[(6, 20)]))), [0.0]);
 }
 
 #[test]
 fn a_network_that_falls_apart_comes_together_again() {
-    // The first node of the path: no route is left, and later one comes back. The consumer's own node, too.
+    // The first node of the path: no route is left, and later one comes back. The same for the consumer's own
+    // node.
     for node in ["R", "C", "P"] {
         for routing in [CONVERGE, ""] {
             let what = format!("node = \"{node}\"");
@@ -87,7 +90,8 @@ fn a_network_that_falls_apart_comes_together_again() {
 
 #[test]
 fn a_node_that_fails_loses_its_store_and_keeps_no_packet() {
-    // A second consumer asks for the same a second later, and is answered by R's store, unless R has failed meanwhile.
+    // A second consumer requests the same a second later. R's store answers it, unless R has failed
+    // meanwhile.
     let flows = "[[flow]]\nname = \"g\"\nconsumer = \"R3\"\nproducer = \"P\"\nprefix = \"/a\"\nstart = \"8 s\"\namount = 50\n";
     let at_r = |fails: &str| {
         let rest = format!(
@@ -104,9 +108,9 @@ fn a_node_that_fails_loses_its_store_and_keeps_no_packet() {
     let (_, with_store) = at_r("");
     let fails = event(6.0, "node = \"R\"", "up = false") + &event(6.5, "node = \"R\"", "up = true");
     let (in_use, after_failure) = at_r(&fails);
-    // 60 and 50 packets instead of 60.
+    // 60 and 50 packets, instead of 60.
     assert!((after_failure / with_store - 110.0 / 60.0).abs() < 0.01, "{with_store} {after_failure}");
-    // The 50 are in the new store, and nothing is left of the old one.
+    // The 50 packets are in the new store, and nothing is left of the old one.
     assert_eq!(in_use, 50);
 }
 
@@ -153,7 +157,7 @@ fn two_links_between_the_same_nodes_are_two_ways() {
     assert_eq!(report.document.changes[0].what, "B–A:upper fails");
 }
 
-/// Its stores count on where they were, and its pending Interests are gone.
+/// The counters of its stores continue, and its pending Interests are gone.
 #[test]
 fn a_node_with_a_store_fails_while_requests_come_and_counts_on_afterwards() {
     let happens = event(4.0, "node = \"R\"", "up = false") + &event(6.0, "node = \"R\"", "up = true");
@@ -173,7 +177,7 @@ fn a_node_with_a_store_fails_while_requests_come_and_counts_on_afterwards() {
     assert!(whole.cache_hits >= at(0).cache_hits + at(2).cache_hits, "{whole:?}");
 }
 
-/// Its applications go on, and its old PIT entries must not free their packets again when they expire.
+/// Its applications continue, and its old PIT entries must not free their packets again when they expire.
 #[test]
 fn a_consumers_node_that_fails_keeps_no_packet_and_frees_none_twice() {
     for duplex in ["full", "half"] {

@@ -1,5 +1,5 @@
-//! HbHCM and PAQM on small topologies: congestion that no NDN queue shows, Interests that are aggregated or answered by
-//! a cache, Data of several sizes, and what changes while they run.
+//! HbHCM and PAQM on small topologies: congestion that no NDN queue shows, Interests that are aggregated or
+//! answered by a cache, Data of several sizes, and changes during the run.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use weir_experiment::Setup;
@@ -7,7 +7,7 @@ use weir_measure::Report;
 
 use crate::common::{self, measuring, parse, run};
 
-/// Links of 100 Mb/s and 10 ms, but for what `rest` says.
+/// Links of 100 Mb/s and 10 ms, unless `rest` changes them.
 fn network(scheme: &str, nodes: &str, rest: &str) -> String {
     format!(
         "title = \"HbHCM\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n[scheme]\ndefault = \"{scheme}\"\n{nodes}\n\
@@ -47,14 +47,14 @@ fn goodput(report: &Report, window: usize, flow: usize) -> f64 {
     report.document.windows[window].flows[flow].goodput_bps / 1e6
 }
 
-/// Utilisation of a link in a window, and how long packets wait there, ms.
+/// Utilisation of a link in a window, and the queueing delay there, ms.
 fn used(report: &Report, window: usize, from: &str, to: &str) -> (f64, f64) {
     let links = &report.document.windows[window].links;
     let link = links.iter().find(|link| link.from == from && link.to == to).unwrap();
     (link.utilisation, link.queue_ms.mean.unwrap())
 }
 
-/// C - S1 - S2 - R - P, the bottleneck of 10 Mb/s between S1 and S2, which take part or do not.
+/// C - S1 - S2 - R - P. The bottleneck of 10 Mb/s is between S1 and S2, which may or may not run the scheme.
 fn overlay(scheme: &str, keys: &str) -> String {
     let rest = links("\"C-S1\", \"S2-R\", \"R-P\"")
         + &link(["S1", "S2"], "rate = \"10 Mb/s\"")
@@ -85,9 +85,10 @@ fn where_only_the_consumer_takes_part_its_hop_reaches_to_the_source() {
     assert!(part > 0.95 && wait < 8.0, "{part} used, {wait} ms");
 }
 
-/// Two consumers of one content at different distances. What one asked for the other gets with it, or from the cache
-/// of A. The hop of the second is its own: were it shorter by the time that the Interest was there already, all
-/// its Data would look delayed, and its window would come to 32, which is 3 Mb/s here.
+/// Two consumers of one content at different distances. Data that one has requested reach the other with its
+/// own, or from the cache of A. The second consumer's hop delay must be its own. If the time for which the
+/// Interest had already been pending were subtracted, all its Data would look delayed, and its window would
+/// fall to 32, which is 3 Mb/s here.
 fn shared(cache: &str) -> String {
     let nodes = nodes("\"C1\", \"C2\", \"B\", \"P\"", "") + &nodes("\"A\"", cache);
     let rest = links("\"C1-A\", \"B-P\"")
@@ -103,14 +104,14 @@ fn who_shares_content_with_others_measures_its_own_hop() {
     for cache in ["", "cache = \"100000 packets\""] {
         let report = measured(&shared(cache), &[(20, 60)], &[]);
         let both = [0, 1].map(|flow| goodput(&report, 0, flow));
-        // 1024 of some 1100 bytes are content, of 10 Mb/s.
+        // 1024 of about 1100 bytes are content, of 10 Mb/s.
         assert!(both.iter().all(|rate| *rate > 8.8), "{cache}: {both:?}");
         assert_eq!(report.document.flows[0].timeouts, 0);
     }
 }
 
-/// 4 Mb/s: Data of 4000 bytes take 8 ms, more than the target, and those of 300 less than one. These come so seldom that
-/// a hop with one base for all sizes is in Alert in between, and marks the large ones.
+/// At 4 Mb/s, Data of 4000 bytes take 8 ms, more than the target, and Data of 300 bytes less than 1 ms. The
+/// large Data are so rare that a hop with one base for all sizes is in Alert in between, and marks them.
 #[test]
 fn large_data_are_not_taken_for_delayed_because_small_ones_are_fast() {
     let rest = links("\"C-A\", \"B-P\"")
@@ -125,7 +126,7 @@ fn large_data_are_not_taken_for_delayed_because_small_ones_are_fast() {
     assert!(with > 3.3 && without < 2.8, "{with} Mb/s, without {without}");
 }
 
-/// C - A - B - P, 20 Mb/s between A and B, and some flows.
+/// C - A - B - P, with 20 Mb/s between A and B, and some flows.
 fn line(rest: &str) -> String {
     let links = links("\"C-A\", \"B-P\"") + &link(["A", "B"], "rate = \"20 Mb/s\"\ndelay = \"20 ms\"");
     network("hbhcm", &nodes("\"C\", \"A\", \"B\", \"P\"", ""), &(links + rest))
@@ -159,8 +160,8 @@ fn a_link_that_fails_or_changes_its_rate_is_filled_again() {
     }
 }
 
-/// If the base RTT is the least for ever, as the paper has it, a way that gets longer looks congested, and all its Data
-/// are marked. Then W comes to 32.
+/// If the base RTT is the minimum for ever, as in the paper, a path that becomes longer looks congested, and
+/// all its Data are marked. Then W falls to 32.
 #[test]
 fn a_way_that_gets_longer_looks_congested_unless_the_base_is_renewed() {
     let text = line(&(flow("C", "a", "") + &event(20, "A-B", "delay = \"45 ms\"")));
@@ -174,7 +175,7 @@ fn a_way_that_gets_longer_looks_congested_unless_the_base_is_renewed() {
     assert!(part > 0.95 && wait < 10.0, "{part} used, {wait} ms");
 }
 
-/// Six flows keep more than 5 ms queued for good: that is not a longer way.
+/// Six flows keep more than 5 ms queued permanently: this is not a longer path.
 #[test]
 fn a_queue_that_lasts_does_not_become_the_base() {
     let flows: String = ["a", "b", "c", "d", "e", "f"].map(|name| flow("C", name, "")).concat();
@@ -184,7 +185,7 @@ fn a_queue_that_lasts_does_not_become_the_base() {
     assert!(early > 20.0 && (late / early - 1.0).abs() < 0.05, "{early} and {late} ms");
 }
 
-/// Each face measures its own hop: that Data overtake each other says nothing.
+/// Each face measures its own hop, so Data that overtake each other are no sign of congestion.
 #[test]
 fn two_ways_of_different_length_are_told_apart() {
     let ways = |long| {
@@ -198,7 +199,7 @@ fn two_ways_of_different_length_are_told_apart() {
         let (part, wait) = used(&report, 0, via, "R");
         assert!(part > 0.95 && wait < 10.0, "{via}: {part} used, {wait} ms");
     }
-    // RFA: as many are pending on either, 60 and 100 ms from R.
+    // RFA: the same number is pending on both paths, 60 and 100 ms from R.
     let report = ways("30 ms");
     let [short, long] = ["U", "V"].map(|via| used(&report, 0, via, "R").0);
     assert!(short > 0.95 && (long / short * 100.0 / 60.0 - 1.0).abs() < 0.15, "{short} {long}");
@@ -212,8 +213,8 @@ fn on_abilene_everything_is_delivered_with_its_packets_through_the_codec() {
     assert!(report.document.flows.iter().all(|flow| flow.completion_s.is_some()));
 }
 
-/// Nodes upstream that never say how long their way takes, and content that moves from a cache near by to the producer:
-/// that is a longer way, and no congestion.
+/// Upstream nodes that never report the delay of their path, and content that moves from a near cache to the
+/// producer: this is a longer path, and not congestion.
 #[test]
 fn content_that_moves_farther_behind_an_upstream_that_says_nothing_is_a_longer_way() {
     let nodes = nodes("\"C\"", "") + &nodes("\"A\", \"B\", \"P\"", "active = false");

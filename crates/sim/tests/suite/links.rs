@@ -1,4 +1,5 @@
-//! Links that lose packets in bursts, delay each differently, follow a trace of rates, or share their time between directions.
+//! Links that lose packets in bursts, add jitter, follow a rate trace, or share their time between
+//! directions.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +12,8 @@ use weir_experiment::Setup;
 use weir_measure::{Report, Trace, TraceEvent, TraceWhat};
 use weir_scenario::{Files, Scenario};
 
-/// A constant stream of 100 packets of 1000 bytes a second and more from B to A, over a link with these keys.
+/// A constant stream of at least 100 packets of 1000 bytes per second from B to A, over a link with these
+/// keys.
 fn text(link: &str, rest: &str) -> String {
     format!(
         "title = \"a link\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\nscheme.default = \"fixed\"\n\
@@ -22,10 +24,10 @@ fn text(link: &str, rest: &str) -> String {
     )
 }
 
-/// When, at which node, what, segment.
+/// Time, node, event, segment.
 type Event = (Time, u32, TraceWhat, Option<u64>);
 
-/// What a run traced.
+/// The trace of a run.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<Event>>>);
 
@@ -51,7 +53,7 @@ fn traced(scenario: &Scenario) -> (Report, Vec<Event>) {
     (report, events)
 }
 
-/// The packets that each end put on the link, in order, and whether each was lost.
+/// The packets that an end put on the link, in order, and whether each was lost.
 fn losses(events: &[Event], end: u32) -> Vec<bool> {
     let mut lost = Vec::new();
     for (_, _, what, _) in events.iter().filter(|(_, node, ..)| *node == end) {
@@ -74,7 +76,8 @@ fn losses_in_bursts_hit_interests_and_data_with_their_mean_and_length() {
         let count = lost.iter().filter(|lost| **lost).count() as f64;
         let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         let (ratio, length) = (count / lost.len() as f64, count / bursts);
-        // Some 50 000 packets: 0.02 ± 0.0018 (√(2b) standard errors of independent losses), 250 bursts of 4 ± 0.22.
+        // About 50 000 packets: 0.02 ± 0.0018 (√(2b) standard errors of independent losses), 250 bursts of 4
+        // ± 0.22.
         assert!(lost.len() > 40_000 && (ratio - 0.02).abs() < 0.006, "{end}: {ratio} of {}", lost.len());
         assert!((length - 4.0).abs() < 0.9, "{end}: bursts of {length}");
         all += count as u64;
@@ -94,7 +97,7 @@ fn events_change_losses_and_jitter() {
     let delay = |at: usize| report.document.windows[at].classes[0].figures.delay_ms.p50.unwrap();
     let lost = |at: usize| report.document.windows[at].links.iter().map(|row| row.lost).sum::<u64>();
     assert!((delay(0) - 20.0).abs() < 0.5 && (delay(2) - 20.0).abs() < 0.5, "{} {}", delay(0), delay(2));
-    // Two ways with 0 to 40 ms each: 40 ms on average.
+    // Two directions with 0 to 40 ms each: 40 ms on average.
     assert!((delay(1) - 60.0).abs() < 1.0, "{}", delay(1));
     assert!(lost(0) == 0 && lost(1) == 0 && lost(2) > 2000);
 }
@@ -136,7 +139,7 @@ fn a_trace_of_rates_delivers_its_bytes_and_nothing_in_its_seconds_of_silence() {
     assert!((report.document.links[1].rate_bps - mean).abs() < 1.0);
     for (second, rate) in back.iter().enumerate().skip(3).take(54) {
         let expected = if second % 3 == 2 { 0.0 } else { 250.0 * 1504.0 * 8.0 };
-        // A packet counts when it begins to leave, so one of them may be in the second before.
+        // A packet counts when it starts to leave, so one of them may be in the previous second.
         assert!((f64::from(*rate) - expected).abs() < 50_000.0, "{second}: {rate}");
     }
 }
@@ -156,7 +159,7 @@ fn the_directions_of_a_half_duplex_link_share_its_rate() {
     let window = &report.document.windows[0];
     let used: Vec<f64> = window.links.iter().map(|row| row.utilisation).collect();
     assert!((used[0] + used[1] - 1.0).abs() < 0.002, "{used:?}");
-    // Never two at a time: one begins to leave when the one before has left.
+    // Never two at a time: a packet starts to leave when the previous one has left.
     let sent = events.iter().filter(|event| matches!(event.2, TraceWhat::Send { .. }));
     let times: Vec<Time> = sent.map(|event| event.0).collect();
     assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) > Span::ZERO));

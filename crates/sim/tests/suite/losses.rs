@@ -1,4 +1,4 @@
-//! A link that loses packets: time goes forward, and what is lost is counted once.
+//! A link that loses packets: time advances, and each loss is counted once.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{measuring, parse, run, scenario};
@@ -7,7 +7,7 @@ use weir_scenario::builtin;
 
 #[test]
 fn time_goes_forward_when_timeouts_shrink() {
-    // A debug assertion in the event loop says so; it is on in tests.
+    // A debug assertion in the event loop checks this; it is enabled in tests.
     for set in [&["link.alice-bob.loss=0.3"][..], &["scheme.fixed.window=100"]] {
         let report = run(&scenario("examples/minimal", set), &Setup::default());
         assert!(report.document.flows[0].timeouts > 0, "{set:?}");
@@ -16,7 +16,7 @@ fn time_goes_forward_when_timeouts_shrink() {
 
 #[test]
 fn what_a_node_refuses_is_not_lost_on_the_way() {
-    // Retransmissions that were not needed: their Data come twice, and the second is unsolicited.
+    // Unnecessary retransmissions: their Data come twice, and the second is unsolicited.
     let set = ["scheme.fixed.window=300", "link.alice-bob.queue=1000 packets", "link.alice-bob.rate=1 Mb/s"];
     let report = run(&scenario("examples/minimal", &set), &Setup::default());
     let drops = &report.document.drops;
@@ -31,7 +31,7 @@ fn what_a_link_loses_counts_for_the_link_and_for_the_flow() {
     let report = run(&scenario("examples/minimal", &["link.alice-bob.loss=0.1"]), &Setup::default());
     let [there, back] = [0, 1].map(|index| report.document.links[index].lost);
     assert!(there > 0 && back > 0);
-    // Nothing of this is a drop at a queue.
+    // None of these is a drop at a queue.
     assert!(report.document.links.iter().all(|link| link.drops == 0 && link.down == 0));
     let row = &report.document.drops[0];
     assert_eq!((row.place.as_str(), row.reason.as_str()), ("link", "lost on the link"));
@@ -46,7 +46,7 @@ fn what_drains_into_a_link_that_is_down_is_not_carried_by_it() {
     let setup = measuring(&[(5, 10)]);
     let report = run(&parse("cut", &text, &["scheme.fixed.window=60"]), &setup);
     let after = report.document.windows.last().unwrap();
-    // Some thirty packets were queued; one may have been half sent.
+    // About thirty packets were queued; one may have been half sent.
     let one_packet = 1100.0 * 8.0 / 10e6 / 5.0;
     assert!(after.links.iter().all(|link| link.utilisation <= one_packet), "{:?}", after.links);
     assert!(after.links.iter().any(|link| link.down > 10));
@@ -65,7 +65,8 @@ fn a_link_is_used_for_no_more_than_all_of_a_window() {
 
 #[test]
 fn data_that_come_after_the_lifetime_are_told_apart_from_those_that_come_twice() {
-    // CUBIC fills the queue of 1000 packets, which takes 17.8 s, and Interests live 2 s: what comes late is of no use.
+    // CUBIC fills the queue of 1000 packets, which takes 17.8 s, and Interests live 2 s: late Data are
+    // useless.
     let set = [
         "scheme.default=cubic",
         "link.alice-bob.rate=500 kb/s",

@@ -1,11 +1,11 @@
-//! A cache near the consumer has a part of the content, and the producer is far: caches x distance.
+//! A cache near the consumer has part of the content, and the producer is far away: caches x distance.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{goodput, in_parallel, measuring, parse, run};
 use weir_experiment::Setup;
 use weir_schemes::registry::SCHEMES;
 
-/// The consumer's links, with the cache 2 ms away, there and back; the producer is `delay` behind it.
+/// The consumer's links, with the cache at 2 ms round-trip time. The producer is `delay` behind it.
 fn network(scheme: &str, hits: f64, delay: &str, rest: &str) -> String {
     format!(
         "title = \"near cache\"\nsource = \"assumed: a test\"\nduration = \"20 s\"\n[scheme]\ndefault = \"{scheme}\"\n\
@@ -23,7 +23,8 @@ fn rate(scheme: &str, hits: f64, delay: &str, early_loss: bool) -> f64 {
     goodput(&run(&parse("near cache", &text, &[]), &setup).document.windows[0], "/f") / 1e6
 }
 
-/// Before round trips belonged to responders, BBR had 0.11 of 8.8 Mb/s here, and most window laws a tenth.
+/// Before round-trip times were attributed to responders, BBR had 0.11 of 8.8 Mb/s here, and most window laws
+/// a tenth.
 #[test]
 fn a_near_cache_that_answers_a_part_takes_less_than_half_of_no_schemes_rate() {
     let all: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
@@ -48,7 +49,8 @@ fn the_laws_that_filled_the_path_fill_it_behind_a_near_cache_too() {
     });
 }
 
-/// A first quarter of a file comes from the cache; the rest is 300 ms away. All of it takes 17.5 s at the link's rate.
+/// The first quarter of a file comes from the cache; the rest is 300 ms away. The whole file takes 17.5 s at
+/// the link's rate.
 #[test]
 fn where_the_cache_ends_a_window_grows_to_that_of_the_longer_path() {
     let warm = "amount = 20000\nstart = \"15 s\"\n[[node]]\nname = \"D\"\n[[link]]\nends = [\"D\", \"R\"]\nrate = \"10 Mb/s\"\n\
@@ -67,7 +69,7 @@ fn where_the_cache_ends_a_window_grows_to_that_of_the_longer_path() {
     });
 }
 
-/// The law of the square root (Mathis et al.): a mean window of 1.22/√p packets, at any round trip.
+/// The square-root law (Mathis et al.): a mean window of 1.22/√p packets, at any round-trip time.
 #[test]
 fn reno_has_the_window_of_its_law_on_a_short_path() {
     let text = "title = \"response\"\nsource = \"assumed: a test\"\nduration = \"120 s\"\n[scheme]\ndefault = \"reno\"\n\
@@ -80,7 +82,7 @@ fn reno_has_the_window_of_its_law_on_a_short_path() {
     assert!((packets / law - 1.0).abs() < 0.2, "{packets} packets, by the law {law}");
 }
 
-/// The link to the producer's access point fails at 20 s, another comes up at 21 s; both routes stay.
+/// The link to the producer's access point fails at 20 s, and another comes up at 21 s. Both routes stay.
 #[test]
 fn what_a_next_hop_has_refused_is_asked_for_again_at_the_other() {
     let text = "title = \"hand-over\"\nsource = \"assumed: a test\"\nduration = \"40 s\"\n[scheme]\ndefault = \"reno\"\n\

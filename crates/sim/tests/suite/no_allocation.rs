@@ -1,4 +1,5 @@
-//! In its steady state a world allocates nothing per packet: this allocator counts those of each thread.
+//! In its steady state a world allocates nothing per packet: this allocator counts the allocations of each
+//! thread.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -41,8 +42,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Between the warm-up and the end of a scenario, in seconds, it allocates less than once in a
-/// thousand packet-hops: tables and histograms still grow now and then, packets cost nothing.
+/// Checks that between the warm-up and the end of a scenario, in seconds, it allocates less than once per
+/// thousand packet-hops. Tables and histograms still grow occasionally, but packets cost nothing.
 fn allocates_nothing_per_packet(name: &str, set: &[&str], warm_up: u64, end: u64) {
     let setup = Setup { with_series: true, ..Setup::default() };
     let scenario = scenario(name, set);

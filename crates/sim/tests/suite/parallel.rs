@@ -1,4 +1,4 @@
-//! A run on several threads measures the same, to the bit.
+//! A run on several threads gives the same measurements, to the bit.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{experiment, parse, scenario, world};
@@ -16,7 +16,7 @@ fn on_threads(scenario: &Scenario, setup: &Setup, threads: usize) -> Worlds {
     world(experiment(scenario, setup)).on_threads(threads)
 }
 
-/// Everything that a run on so many threads says.
+/// All results of a run on this many threads.
 fn everything(scenario: &Scenario, setup: &Setup, threads: usize) -> String {
     let mut worlds = on_threads(scenario, setup, threads);
     // In slices, as commands run them.
@@ -27,7 +27,8 @@ fn everything(scenario: &Scenario, setup: &Setup, threads: usize) -> String {
     format!("{}{:?}{:?}", to_json(&report.document), report.series, report.probes)
 }
 
-/// How many threads a scenario takes of so many, and that they measure what one does.
+/// Checks that runs on these numbers of threads give the same results as one thread. Returns the numbers of
+/// threads that were used.
 fn check(scenario: &Scenario, scheme: &str, threads: &[usize]) {
     let setup = with(scheme);
     let one = everything(scenario, &setup, 1);
@@ -64,7 +65,7 @@ fn a_generated_network_measures_the_same_on_any_number_of_threads() {
     }
 }
 
-/// Two stars of hosts, joined by R-S, with what more `rest` says.
+/// Two stars of hosts, joined by R-S, and the rest of the scenario.
 fn two_stars(rest: &str) -> Scenario {
     let text = format!(
         "title = \"two stars\"\nsource = \"assumed: a test\"\nduration = \"2 s\"\n\

@@ -1,12 +1,12 @@
-//! MIRCC and OMCC-RF on small topologies: shares that theory gives, on several paths, and that nothing
-//! is lost where routers shape Interests.
+//! MIRCC and OMCC-RF on small topologies: theoretical shares on several paths, and no losses where routers
+//! shape Interests.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{measuring, parse, run, scenario};
 use weir_experiment::Setup;
 use weir_measure::Report;
 
-/// R - S by two ways of these rates, over U with 10 ms and over V with 20 ms.
+/// R - S by two paths of these rates, over U with 10 ms and over V with 20 ms.
 fn two_ways(scheme: &str, rates: [&str; 2], rest: &str) -> String {
     crate::common::two_ways(scheme, "20 packets", [(rates[0], "10 ms"), (rates[1], "20 ms")], rest)
 }
@@ -15,7 +15,7 @@ fn flow(name: &str, keys: &str) -> String {
     fetch(name, name, keys)
 }
 
-/// A flow that fetches what may be another's content.
+/// A flow that may fetch the content of another flow.
 fn fetch(name: &str, prefix: &str, keys: &str) -> String {
     format!(
         "[[flow]]\nname = \"{name}\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/{prefix}\"\n{keys}\n"
@@ -57,7 +57,7 @@ fn mircc_gives_what_a_flow_leaves_to_the_others() {
     let flows = flow("a", "stop = \"30 s\"") + &flow("b", "") + &flow("c", "source_rate = \"500 kb/s\"");
     let report = measured(&two_ways("mircc", ["6 Mb/s", "3 Mb/s"], &flows), &[(15, 30), (40, 60)], 1);
     let [both, alone] = [0, 1].map(|window| goodput(&report, window, 1));
-    // 0.95·9 Mb/s less the third flow's, 1024 of some 1130 bytes being content.
+    // 0.95·9 Mb/s minus the third flow's rate; 1024 of about 1130 bytes are content.
     let rest = (0.95 * 9.0 - 0.5) * 1024.0 / 1130.0;
     assert!((both / (rest / 2.0) - 1.0).abs() < 0.07, "{both} of {}", rest / 2.0);
     assert!((alone / rest - 1.0).abs() < 0.07, "{alone} of {rest}");
@@ -74,7 +74,7 @@ fn a_mircc_path_that_fails_is_left_and_found_again() {
     assert!((after / before - 1.0).abs() < 0.05, "{before} {after}");
 }
 
-/// Interests that nobody answers bring no Data, so they take nothing of a link from those that are answered.
+/// Interests without answers bring no Data, so they take no capacity from those with answers.
 #[test]
 fn a_flood_of_interests_without_data_takes_nothing_from_a_mircc_flow() {
     let text = "title = \"flood\"\nsource = \"assumed: a test\"\nduration = \"11 s\"\n\
@@ -89,7 +89,7 @@ fn a_flood_of_interests_without_data_takes_nothing_from_a_mircc_flow() {
     assert!(content > 0.95, "{content}; it was 0.01");
 }
 
-/// A - R - B of 10 Mb/s and 40 ms there and back.
+/// A - R - B of 10 Mb/s and 40 ms round-trip time.
 fn line(nodes: &str, flows: &str) -> String {
     format!(
         "title = \"a line\"\nsource = \"assumed: a test\"\nduration = \"30 s\"\n\
@@ -99,14 +99,14 @@ fn line(nodes: &str, flows: &str) -> String {
     )
 }
 
-/// What a content store answers at once says nothing of the network that comes after it.
+/// Immediate answers of a content store say nothing about the network behind it.
 #[test]
 fn mircc_begins_anew_where_its_own_content_store_ends() {
     let nodes = "[[node]]\nname = \"A\"\ncache = \"100000 packets\"\n[[node]]\nname = [\"R\", \"B\"]";
     let flows =
         fetch("first", "a", "amount = 2000\nstop = \"6 s\"") + &fetch("second", "a", "start = \"8 s\"");
     let report = measured(&line(nodes, &flows), &[(10, 30)], 1);
-    // 1024 of some 1130 bytes are content.
+    // 1024 of about 1130 bytes are content.
     let content = goodput(&report, 0, 1) / (0.95 * 10.0 * 1024.0 / 1130.0);
     assert!((content - 1.0).abs() < 0.05, "{content}");
     let second = &report.document.flows[1];
@@ -136,10 +136,12 @@ fn omcc_rf_uses_both_ways_and_shares_them() {
     };
     let (full, _) = used(&text);
     assert!(full.iter().all(|part| *part > 0.95), "{full:?}");
-    // Windows that are too small for the links leave them idle: then forwarding alone says what each way gets.
+    // Windows that are too small leave the links idle: then forwarding alone determines the rate of each
+    // path.
     let ([short, long], report) = used(&format!("{text}[scheme.omcc-rf]\np_max = 0.2\ndecrease = 0.8\n"));
-    // Pending Interests are rate times round-trip time, and each way gets in proportion to 1/avgPI: so
-    // rates are as 1 over the root of the round-trip times, 60 and 80 ms from R.
+    // The number of pending Interests is rate times round-trip time, and each path gets a share proportional
+    // to 1/avgPI. So rates are inversely proportional to the root of the round-trip times, 60 and 80 ms from
+    // R.
     let ratio = (80.0_f64 / 60.0).sqrt();
     assert!((short / long / ratio - 1.0).abs() < 0.05, "{short} {long}");
     let shares = [0, 1, 2].map(|flow| goodput(&report, 0, flow));
@@ -150,7 +152,7 @@ fn omcc_rf_uses_both_ways_and_shares_them() {
 #[test]
 fn in_the_diamond_mircc_keeps_what_its_paper_states_until_one_is_greedy() {
     let set = ["duration=240 s"];
-    // In three of the seeds 1 to 10 C3's rate leaves its 5 % once more after it has settled.
+    // In three of the seeds 1 to 10, C3's rate leaves the 5 % range once more after it has settled.
     let mircc = Setup { scheme: Some("mircc".to_owned()), seed: 2, with_series: false, ..Setup::default() };
     let report = run(&scenario("qsccp/diamond-bandwidth", &set), &mircc);
     assert!(report.document.expectations.len() >= 9);
@@ -158,8 +160,8 @@ fn in_the_diamond_mircc_keeps_what_its_paper_states_until_one_is_greedy() {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
-/// The diamond lists R3 first, behind 1 Mb/s. Window laws take R4, of 6 Mb/s, and ask R3 for what was lost alone; PCON begins
-/// at R3 as its authors' files have it.
+/// The diamond lists R3 first, behind 1 Mb/s. Window laws use R4, of 6 Mb/s, and ask R3 only for lost
+/// segments. PCON starts at R3, as in its authors' files.
 #[test]
 fn a_scheme_that_keeps_to_one_path_takes_the_single_one() {
     let diamond = scenario("qsccp/diamond-bandwidth", &["duration=20 s"]);
@@ -176,7 +178,7 @@ fn a_scheme_that_keeps_to_one_path_takes_the_single_one() {
     assert!(narrow > 0.5 && wide > 0.1, "pcon: {narrow}, {wide}");
 }
 
-/// η counts Data: the Interests for those of the other way find no room. As docs/data/mircc.md has it.
+/// η counts Data: the Interests for the Data of the other direction find no room. See docs/data/mircc.md.
 #[test]
 fn mircc_has_three_quarters_of_a_link_with_traffic_both_ways_and_room_for_it_below_its_target() {
     let network = "duration = \"40 s\"\nscheme.default = \"mircc\"\n[[node]]\nname = [\"A{1..2}\", \"R1\", \"R2\", \"B{1..2}\"]\n\

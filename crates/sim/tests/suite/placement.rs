@@ -1,11 +1,11 @@
-//! Caches on a way of three: where copies are left, what is counted, and how far Data come.
+//! Caches on a path of three: where copies are stored, the counts, and the hops of Data.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{parse, run_checking_wire};
 use weir_experiment::Setup;
 use weir_measure::RunDocument;
 
-/// C fetches the same 200 Data three times, one time after the other, over R1, R2 and R3 from P.
+/// C fetches the same 200 Data three times in sequence, over R1, R2 and R3 from P.
 fn fetched(keys: &str, more: &str) -> RunDocument {
     fetched_with(keys, more, &[])
 }
@@ -53,8 +53,8 @@ fn each_placement_leaves_its_copies() {
     assert_eq!(placed("probability 1"), ([200, 200, 200], vec![4.0, 1.0, 1.0]));
 }
 
-/// 4000 Data of /g are stored with the probabilities of ProbCache, computed by hand: 3/10 (1/3)^3 at R3, 2/10 (2/3)^3 at R2,
-/// 1/10 at R1. Data of /f are stored too: they are asked for again where they were not stored.
+/// 4000 Data of /g are stored with the probabilities of ProbCache, computed by hand: 3/10 (1/3)^3 at R3, 2/10
+/// (2/3)^3 at R2, 1/10 at R1. Data of /f are stored too: they are requested again where they were not stored.
 #[test]
 fn probabilities_are_those_of_the_placement() {
     let of = |placement: &str| {
@@ -99,19 +99,19 @@ fn a_cache_on_the_consumers_own_node_answers_over_no_link() {
     };
     let document = fetched("", &format!("{own}{}{}", flow("own", 0), flow("again", 4)));
     assert_eq!(hops(&document)[3..], [2.0, 0.0]);
-    // Its node counts, so R3 does: it is the second store from this consumer, and still keeps everything.
+    // Its node counts, so R3 is the second store from this consumer, and it still stores everything.
     assert_eq!(insertions(&document)[2], 300);
 }
 
 #[test]
 fn under_every_policy_a_small_store_evicts_and_the_seed_matters_to_random_alone() {
     for policy in ["lru", "fifo", "lfu", "random", "slru", "s3-fifo"] {
-        // 20 kB are some 17 Data; R3 has none.
+        // 20 kB are about 17 Data; R3 has none.
         let keys = format!("cache_policy = \"{policy}\"\n");
         let document =
             fetched_with(&keys, "", &["node.R1.cache=20 kB", "node.R2.cache=20 kB", "node.R3.cache=0"]);
         let r1 = &document.nodes[2];
-        // A Data that is near may come before an earlier one: then some Interests are sent again.
+        // A near Data may come before an earlier one: then some Interests are sent again.
         assert!(
             r1.node == "R1" && (600..620).contains(&(r1.cache_hits + r1.cache_misses)),
             "{policy}: {r1:?}"

@@ -1,4 +1,4 @@
-//! What is measured besides a scenario's expectations.
+//! Measurements in addition to a scenario's expectations.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{run, scenario};

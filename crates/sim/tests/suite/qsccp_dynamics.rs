@@ -1,6 +1,6 @@
-//! QSCCP while things change: links that change rate, fail and return, flows that come and go, that are
-//! many, of different sizes, in both directions, or turn greedy and behave again. After each change
-//! everybody settles to the share that theory gives, and nobody is starved.
+//! QSCCP under changes: links that change rate, fail and return; flows that come and go, that are many, of
+//! different sizes, in both directions, or that turn greedy and behave again. After each change every flow
+//! settles to its theoretical share, and no flow is starved.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{goodput, measuring, parse, run};
@@ -8,11 +8,11 @@ use weir_experiment::Setup;
 use weir_measure::{Report, WindowRow};
 
 const ETA: f64 = 0.99;
-/// Content of a Data, as a part of its length on the wire: 1024 of 1113 to 1117 bytes, as the rates in
-/// the signals are long.
+/// Content of a Data as a fraction of its length on the wire: 1024 of 1113 to 1117 bytes, depending on the
+/// length of the rates in the signals.
 const CONTENT: f64 = 1024.0 / 1114.0;
 
-/// A - R - S - B, of which R - S is the bottleneck.
+/// A - R - S - B, where R - S is the bottleneck.
 fn line(bottleneck: &str, rest: &str) -> String {
     format!(
         "title = \"changes\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n\
@@ -23,7 +23,7 @@ fn line(bottleneck: &str, rest: &str) -> String {
     )
 }
 
-/// R - S by two ways, 6 Mb/s over U and 3 Mb/s over V.
+/// R - S by two paths, 6 Mb/s over U and 3 Mb/s over V.
 fn two_ways(rest: &str) -> String {
     crate::common::two_ways("qsccp", "50 packets", [("6 Mb/s", "10 ms"), ("3 Mb/s", "10 ms")], rest)
 }
@@ -52,7 +52,7 @@ fn measured(text: &str, windows: &[(u64, u64)]) -> Report {
     run(&parse("changes", text, &[]), &Setup { with_series: false, ..measuring(windows) })
 }
 
-/// Every flow of a window has this part of a bottleneck's Data, to within 3 %.
+/// Checks that every flow of a window has this fraction of a bottleneck's Data, within 3 %.
 #[track_caller]
 fn shared(window: &WindowRow, bottleneck: f64, parts: &[(&str, f64)]) {
     shared_within(0.03, window, bottleneck, parts);
@@ -98,7 +98,8 @@ fn a_link_that_fails_and_returns_is_used_again() {
 
 #[test]
 fn one_of_two_ways_that_fails_leaves_all_to_the_other_until_it_returns() {
-    // Next to the node that branches, and behind the next one, which it can only tell by what is lost.
+    // The link next to the node that branches, and the link behind the next node, which the branching node
+    // notices only by losses.
     for link in ["R-V", "V-S"] {
         let change = |at, up| event(at, &format!("link = \"{link}\"\nup = {up}"));
         let text = two_ways(&(three_flows() + &change(20, false) + &change(40, true)));
@@ -116,7 +117,7 @@ fn a_flow_beside_others_that_come_and_go_every_few_seconds_has_its_share_of_the_
         .collect();
     let report = measured(&line("10 Mb/s", &(flow("z", "") + &visitors)), &[(8, 50)]);
     let window = &report.document.windows[0];
-    // Of three seconds two see two visitors and one sees three.
+    // In two of three seconds there are two visitors, and in one there are three.
     let expected = ETA * 10e6 * CONTENT * (2.0 / 3.0 / 3.0 + 1.0 / 3.0 / 4.0);
     let staying = goodput(window, "/z");
     assert!((staying / expected - 1.0).abs() < 0.05, "{staying:.0}, {expected:.0} expected");
@@ -125,8 +126,8 @@ fn a_flow_beside_others_that_come_and_go_every_few_seconds_has_its_share_of_the_
     assert_eq!(lost(&report), 0);
 }
 
-/// Flows that fetch 300 Data of 8 kB each, one after another: each needs 0.4 s at the full rate, and the next begins after
-/// a second.
+/// Flows that fetch 300 Data of 8 kB each, in sequence: each needs 0.4 s at the full rate, and the next one
+/// starts after a second.
 fn one_after_another(prefix: impl Fn(u64) -> String) -> Report {
     let fetch = |n: u64| {
         let keys = format!("start = \"{} ms\"\namount = 300\npayload = \"8000 B\"", 1037 * n);
@@ -142,7 +143,7 @@ fn a_flow_that_comes_after_others_have_stopped_is_as_fast_as_the_first() {
         let report = one_after_another(prefix);
         let took: Vec<f64> = report.document.flows.iter().map(|flow| flow.completion_s.unwrap()).collect();
         let (least, most) = took.iter().fold((f64::MAX, 0.0_f64), |(a, b), &t| (a.min(t), b.max(t)));
-        // A period of 100 ms ends sooner or later after the start.
+        // A period of 100 ms may end earlier or later relative to the start.
         assert!(most - least < 0.1, "{took:?}");
     }
 }
@@ -161,14 +162,14 @@ fn a_flow_beside_one_that_comes_and_goes_and_is_limited_elsewhere_has_all_that_i
     let report = measured(&line("10 Mb/s", &(flow("z", "") + &talks)), &[(5, 60)]);
     let window = &report.document.windows[0];
     let staying = goodput(window, "/z");
-    // The other needs 200 kb/s in half of the time.
+    // The other flow needs 200 kb/s half of the time.
     let expected = (ETA * 10e6 - 100e3) * CONTENT;
     assert!((staying / expected - 1.0).abs() < 0.02, "{staying:.0}, {expected:.0} expected");
     assert_eq!(lost(&report), 0);
 }
 
-/// On a link of so many Mb/s, with so many milliseconds for each of three hops: flows of a class, each with `amount` Data of
-/// 1000 bytes, one every `gap` milliseconds, beside one of BE that stays.
+/// A link of `mbps` Mb/s, with `delay` milliseconds for each of three hops: flows of a class, each with
+/// `amount` Data of 1000 bytes, one every `gap` milliseconds, beside one flow of BE that stays.
 fn beside_short_ones((mbps, delay): (u64, u64), class: &str, gap: u64, amount: u64) -> Report {
     let short = |n: u64| {
         let start = 1000 + gap * n;
@@ -191,13 +192,13 @@ fn a_flow_beside_short_ones_without_end_has_what_they_leave() {
         ((50, 10), "BE", 20, 2, 0.95),
         ((50, 10), "BE", 20, 4, 0.95),
         ((50, 10), "BE", 20, 10, 0.95),
-        // They ask for the next one after a round trip, and last longer.
+        // They request the next Data after a round-trip time, and last longer.
         ((50, 30), "BE", 20, 4, 0.95),
         ((50, 50), "BE", 20, 4, 0.95),
         ((50, 50), "BE", 20, 6, 0.95),
         ((50, 10), "AF4", 20, 4, 0.95),
         ((50, 10), "AF4", 700, 5, 0.95),
-        // In each period one comes, and one stops.
+        // In each period one flow starts and one stops.
         ((50, 10), "AF4", 5, 1, 0.95),
         ((20, 5), "BE", 50, 4, 0.9),
         ((20, 5), "BE", 50, 10, 0.8),
@@ -237,7 +238,7 @@ fn flows_with_data_of_different_sizes_share_the_bits() {
     let report = measured(&line("10 Mb/s", &flows), &[(5, 60)]);
     let window = &report.document.windows[0];
     for (name, size) in sizes {
-        // A Data is its content and some 90 bytes.
+        // A Data is its content and about 90 bytes.
         let expected = ETA * 10e6 / 3.0 * f64::from(size) / (f64::from(size) + 90.0);
         let measured = goodput(window, &format!("/{name}"));
         assert!((measured / expected - 1.0).abs() < 0.04, "{name}: {measured:.0}, {expected:.0} expected");
@@ -245,7 +246,7 @@ fn flows_with_data_of_different_sizes_share_the_bits() {
     assert_eq!(lost(&report), 0);
 }
 
-/// While one of 8192 bytes leaves, 50 of 64 bytes would come.
+/// While a Data of 8192 bytes leaves, 50 of 64 bytes would come.
 #[test]
 fn short_data_do_not_overflow_the_queue_while_a_long_one_leaves() {
     let flows: String =
@@ -276,7 +277,7 @@ fn data_in_both_directions_leave_room_for_the_interests_of_the_other() {
     let back = flow_between("B", "A", "c", "") + &flow_between("B", "A", "d", "");
     let report = measured(&line("10 Mb/s", &(there + &back)), &[(5, 60)]);
     let window = &report.document.windows[0];
-    // For each Data of 1114 bytes an Interest of some 60 comes the other way.
+    // For each Data of 1114 bytes, an Interest of about 60 bytes goes in the other direction.
     let data = ETA * 10e6 / (1.0 + 60.0 / 1114.0);
     for flow in &window.flows {
         let expected = data * CONTENT / 2.0;
@@ -291,7 +292,7 @@ fn a_greedy_flow_is_punished_and_released_when_it_behaves() {
     let behaves = event(40, "flow = \"c\"\nsource_rate = \"elastic\"");
     let report = measured(&line("10 Mb/s", &(three_flows() + &greedy + &behaves)), &[(22, 40), (43, 60)]);
     let [punished, released] = &report.document.windows[..] else { panic!("two windows") };
-    // 2:2:1 within 5 %: what the others leave below their shares goes to the greedy one.
+    // 2:2:1 within 5 %: the greedy flow gets what the others do not use of their shares.
     shared_within(0.05, punished, 10e6, &[("/a", 2.0), ("/b", 2.0), ("/c", 1.0)]);
     shared(released, 10e6, &EQUAL);
     assert_eq!(lost(&report), 0);
@@ -336,7 +337,8 @@ fn long_data_one_way_do_not_hold_up_the_other() {
     let flows = flow("a", "") + &flow_between("B", "A", "c", "payload = \"8000 B\"");
     let report = measured(&line("10 Mb/s", &flows), &[(5, 60)]);
     let window = &report.document.windows[0];
-    // An Interest of some 60 bytes for each Data of 1114 comes against the long Data, and few the other way.
+    // An Interest of about 60 bytes for each Data of 1114 bytes goes against the long Data, and few in the
+    // other direction.
     let (a, c) = (goodput(window, "/a"), goodput(window, "/c"));
     assert!(a > 0.95 * ETA * 10e6 * CONTENT, "{a:.0}");
     assert!(c > 0.95 * (ETA - 0.054) * 10e6 * 8000.0 / 8090.0, "{c:.0}");
@@ -345,7 +347,8 @@ fn long_data_one_way_do_not_hold_up_the_other() {
 #[test]
 fn data_that_leave_by_the_slow_side_of_a_link_are_not_starved_by_interests() {
     let flows = flow("a", "") + &flow_between("B", "A", "c", "");
-    // From R to S, by which the Interests of a and the Data of c leave, 1 Mb/s; back 100 Mb/s.
+    // From R to S, which carries the Interests of a and the Data of c, 1 Mb/s; in the other direction
+    // 100 Mb/s.
     let text = line("100 Mb/s", &flows).replace("rate = \"100 Mb/s\"", "rate = [\"1 Mb/s\", \"100 Mb/s\"]");
     let report = measured(&text, &[(10, 60)]);
     let window = &report.document.windows[0];
@@ -378,8 +381,8 @@ fn a_consumer_that_finds_the_beginning_in_a_cache_does_not_overload_the_link_whe
     let report = measured(&text, &[(20, 30)]);
     let [first, second] = &report.document.flows[..] else { panic!("two flows") };
     assert_eq!((first.timeouts, lost(&report)), (0, 0));
-    // When the cache ends, the Interests of 1.25 round trips of the near path go upstream: 1 Gb/s for 20 ms. What R has no
-    // room for comes a lifetime later.
+    // When the cache ends, the Interests of 1.25 round-trip times of the near path go upstream: 1 Gb/s for
+    // 20 ms. Interests without room at R come a lifetime later.
     assert!(f64::from(second.timeouts as u32) < 1.25 * 20e6 / (8.0 * 1100.0), "{}", second.timeouts);
     let after = report.document.windows[0].flows[1].goodput_bps;
     assert!(after > 0.97 * ETA * 10e6 * CONTENT, "{after:.0}");

@@ -1,5 +1,6 @@
-//! QSCCP on small cases that it was bad at: what a class or flow leaves that uses a part of its share, small Data beside
-//! large ones, caches near the consumer, Interests that are not answered, short flows, and one object for many.
+//! QSCCP on small cases that it handled badly: the unused share of a class or flow that uses part of it,
+//! small Data beside large ones, caches near the consumer, Interests without answers, short flows, and one
+//! object for many consumers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{goodput, measuring, parse, run};
@@ -8,14 +9,14 @@ use weir_experiment::Setup;
 use weir_measure::Report;
 
 const ETA: f64 = 0.99;
-/// Content of a Data of 1024 bytes, as a part of its length on the wire.
+/// Content of a Data of 1024 bytes, as a fraction of its length on the wire.
 const CONTENT: f64 = 1024.0 / 1114.0;
 
 fn measured(text: &str, windows: &[(u64, u64)]) -> Report {
     run(&parse("faults", text, &[]), &Setup { with_series: false, ..measuring(windows) })
 }
 
-/// A - B - C - D, of which B - C is the bottleneck.
+/// A - B - C - D, where B - C is the bottleneck.
 fn line(bottleneck: &str, seconds: u64, rest: &str) -> String {
     format!(
         "title = \"faults\"\nsource = \"assumed: a test\"\nduration = \"{seconds} s\"\n[scheme]\ndefault = \"qsccp\"\n\
@@ -37,11 +38,11 @@ fn flow_between(consumer: &str, producer: &str, name: &str, class: &str, keys: &
     )
 }
 
-/// The hole at γ: a class asks for a part of its base rate about as large as γ, and the other for all.
+/// The gap at γ: a class requests about γ of its base rate, and the other class requests everything.
 #[test]
 fn an_elastic_class_has_what_another_leaves_that_asks_for_about_gamma_of_its_base_rate() {
-    // base_c of AF3 is 4/15 of 9.9 Mb/s, of which ten flows ask for γ, a little less and a little more; or for twice as
-    // much, which is γ of what AF3 may have beside AF1.
+    // base_c of AF3 is 4/15 of 9.9 Mb/s. Ten flows request γ of this, a little less and a little more; or
+    // twice as much, which is γ of what AF3 may have beside AF1.
     for part in [0.90, 0.95, 1.0, 1.6, 1.9] {
         let wire = 9.9e6 * 4.0 / 15.0 * part;
         let keys = format!("count = 10\nsource_rate = \"{} b/s\"", (wire * CONTENT / 10.0) as u64);
@@ -66,7 +67,7 @@ fn an_elastic_flow_has_what_others_leave_that_ask_for_about_gamma_of_their_share
     }
 }
 
-/// A Data of 64 bytes is some 150 on the wire, one of 8000 some 8100.
+/// A Data of 64 bytes has about 150 bytes on the wire, one of 8000 about 8100.
 #[test]
 fn small_data_have_their_share_beside_large_data_of_another_class_and_of_the_other_direction() {
     let small = |class, keys: &str| flow("small", class, &format!("payload = \"64 B\"\n{keys}"));
@@ -88,13 +89,14 @@ fn small_data_have_their_share_beside_large_data_of_another_class_and_of_the_oth
     let share = alone("BE") / 6.0;
     let got = beside(&(small("BE", "") + &large("A", "D", "AF4")));
     assert!(got > 0.95 * share, "1 of 6 parts: {got:.0} of {share:.0}");
-    // Interests of 64-byte Data need about half of what the Data need, in the direction of the large Data.
+    // Interests for 64-byte Data need about half of the capacity of the Data, in the direction of the large
+    // Data.
     let alone = alone("BE");
     let got = beside(&(small("BE", "") + &large("D", "A", "BE")));
     assert!(got > 0.95 * alone, "the other direction: {got:.0}, alone {alone:.0}");
 }
 
-/// C and D at 1 Gb/s and 0.1 ms from R, which has all Data; the producer is 50 ms away behind 10 Mb/s.
+/// C and D at 1 Gb/s and 0.1 ms from R, which has all Data. The producer is 50 ms away behind 10 Mb/s.
 fn lan_cache(amount: u32, rest: &str) -> String {
     format!(
         "title = \"a near cache\"\nsource = \"assumed: a test\"\nduration = \"30 s\"\n[scheme]\ndefault = \"qsccp\"\n\
@@ -131,11 +133,11 @@ fn a_consumer_with_a_part_of_the_content_in_its_own_store_or_a_near_one_has_hard
         let flows = near + &fetch("own", 15, own.max(1)) + &fetch("all", 18, 8000);
         let report = measured(&lan_cache(1, &flows), &[]);
         let all = report.document.flows.last().unwrap();
-        // Where a near cache ends, some Interests find no room upstream.
+        // When a near cache ends, some Interests find no room upstream.
         let most = if own > 0 { 0 } else { 80 };
         assert!(all.timeouts <= most && all.lost == 0, "{all:?}");
         let rest = f64::from(8000 - own.max(1));
-        // At 8 Mb/s of content, with the start.
+        // At 8 Mb/s of content, including the start.
         let most = rest * 8192.0 / 8.5e6 + 0.5;
         assert!(all.completion_s.is_some_and(|took| took < most), "{all:?} in {most} s");
     }
@@ -155,12 +157,12 @@ fn an_honest_flow_keeps_its_rate_beside_interests_that_are_not_answered() {
     assert!(beside > 0.95 * before, "{beside:.0} of {before:.0}");
 }
 
-/// Flows whose sizes have a heavy tail come at random, at this load of 20 Mb/s: the mean of their slowdowns, and how
-/// many do not end. A slowdown is the time beside that alone.
+/// Flows with heavy-tailed sizes arrive at random on a link of 20 Mb/s, with this load. Returns the mean of
+/// their slowdowns, and how many do not end. A slowdown is the completion time divided by the time alone.
 fn slowdown(load: f64, seed: u64) -> (f64, usize) {
     const SECONDS: f64 = 8.0;
     let mut random = Random::named(seed, "short flows");
-    // A bounded Pareto distribution, of 3 to 1000 Data.
+    // A bounded Pareto distribution of 3 to 1000 Data.
     let (least, most, alpha) = (3.0f64, 1000.0f64, 1.1);
     let (l, h) = (least.powf(-alpha), most.powf(-alpha));
     let size = |random: &mut Random| (l - random.unit() * (l - h)).powf(-1.0 / alpha).ceil();
@@ -200,7 +202,7 @@ fn short_flows_take_no_more_than_two_and_a_half_times_as_long_as_alone_at_a_load
     assert!(mean < 2.5, "{runs:?}");
 }
 
-/// Eight nodes of a ring with three chords ask for one object of a ninth.
+/// Eight nodes of a ring with three chords request one object of a ninth.
 #[test]
 fn eight_consumers_of_one_object_share_it_on_a_meshed_network() {
     let ring: String = (0..9).map(|n| format!("\"n{n}-n{}\", ", (n + 1) % 9)).collect();

@@ -1,5 +1,5 @@
-//! QSCCP beside sparse flows, flows that ignore their rates, links that are slow or fast: what a flow
-//! gets follows from the equations, whatever the others do. A to B over one bottleneck.
+//! QSCCP beside sparse flows, flows that ignore their rates, and links that are slow or fast: the share of a
+//! flow follows from the equations, whatever the others do. A to B over one bottleneck.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -9,14 +9,13 @@ use weir_experiment::Setup;
 use weir_measure::WindowRow;
 
 const ETA: f64 = 0.99;
-/// Content of a Data, as a part of its length on the bottleneck.
+/// Content of a Data, as a fraction of its length on the bottleneck.
 const CONTENT: f64 = 1024.0 / 1103.0;
 
-/// Flows of one kind: name, class, how many, what each asks for in kb/s, and whether it ignores what
-/// it is told.
+/// Flows of one kind: name, class, number, demand of each in kb/s, and whether it ignores its rate.
 type Kind = (&'static str, &'static str, u32, Option<u32>, bool);
 
-/// A - R - S - B, of which R - S is the bottleneck, and flows that begin within a second.
+/// A - R - S - B, where R - S is the bottleneck, with flows that start within a second.
 fn measured(bottleneck: &str, kinds: &[Kind], (from, to): (u64, u64)) -> WindowRow {
     let mut text = format!(
         "title = \"flows of all kinds\"\nsource = \"assumed: a test\"\nduration = \"{to} s\"\n\
@@ -59,8 +58,9 @@ fn a_flow_gets_what_many_sparse_flows_leave() {
     }
 }
 
-/// One flow that takes all it can get, in this class, beside so many in that class that ask for a part of
-/// their share of 10 Mb/s by the classes' weights: what it gets of what they leave.
+/// One elastic flow of a class beside `count` flows of another class. Each of these requests the fraction
+/// `part` of its share of 10 Mb/s by the classes' weights. Returns the fraction of the unused capacity that
+/// the elastic flow gets.
 fn part_of_what_is_left(elastic: &'static str, limited: &'static str, count: u32, part: f64) -> f64 {
     let weight = |class| if class == "AF4" { 5.0 } else { 1.0 };
     let others = if elastic == limited { f64::from(count) } else { weight(limited) };
@@ -90,8 +90,8 @@ fn one_flow_gets_what_others_leave_however_little_of_their_shares_that_is() {
     }
 }
 
-/// What is left for one beside so many that ask for this much: those that ask for more than 1.2 times
-/// their share count half, φ = 0.5.
+/// The capacity left for one flow beside `bad` flows that request this much: flows that request more than 1.2
+/// times their share count half, φ = 0.5.
 fn share_beside(bad: u32, asks: f64, rate: f64) -> f64 {
     let equal = rate / f64::from(bad + 1);
     let phi = if asks > 1.2 * equal { 0.5 } else { 1.0 };

@@ -1,10 +1,11 @@
-//! The queueing delay of a flow's Data over all of their way.
+//! The queueing delay of a flow's Data over their whole path.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{parse, run};
 use weir_experiment::Setup;
 
-/// A - R - S - B: Data of A's flow wait at B, whose link to S is shared, and at R; those of the other flow at B only.
+/// A - R - S - B: Data of A's flow wait at B, whose link to S is shared, and at R. Data of the other flow
+/// wait only at B.
 const LINE: &str = r#"
 title = "two queues"
 source = "assumed: a test"
@@ -61,8 +62,8 @@ fn it_is_the_sum_of_what_data_wait_for_at_each_link() {
     assert!(one < both && both < two, "{one} < {both} < {two}");
 }
 
-/// Each prefix keeps 15 to 20 packets at the first forwarder, whatever the size of its Data. Turns of more than a Data each let
-/// every queue grow for ever from four prefixes on: 910 packets for ten.
+/// Each prefix keeps 15 to 20 packets at the first forwarder, whatever the size of its Data. If turns were
+/// longer than a Data each, every queue would grow for ever with four or more prefixes: 910 packets for ten.
 #[test]
 fn ten_ndn_qsf_prefixes_of_small_data_keep_twenty_packets_each() {
     let text = "title = \"prefixes\"\nsource = \"assumed: a test\"\nduration = \"20 s\"\n\
@@ -75,6 +76,6 @@ fn ten_ndn_qsf_prefixes_of_small_data_keep_twenty_packets_each() {
         at_most = \"80 ms\"\n";
     let report = run(&parse("prefixes", text, &[]), &Setup::default());
     let rows = &report.document.expectations;
-    // Five packets of each prefix are 44 ms. Before, S->R held 800 ms.
+    // Five packets of each prefix are 44 ms. Before the fix, S->R held 800 ms.
     assert!(rows.iter().all(|row| row.holds == Some(true)), "{rows:?}");
 }

@@ -1,4 +1,4 @@
-//! Random requests: against queueing theory, by seed, and with events.
+//! Random requests: compared with queueing theory, by seed, and with events.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{in_parallel, parse, run};
@@ -29,7 +29,7 @@ fn all(document: &RunDocument) -> &RequestRow {
 /// Requests of one Data are an M/D/1 queue: the mean wait is ρS/(2(1 − ρ)) (Pollaczek and Khinchine).
 #[test]
 fn requests_of_one_data_wait_as_in_an_m_d_1_queue() {
-    // Seconds of a Data of 1024 B on the link, nearly: names have the digits of their objects.
+    // Seconds of a Data of 1024 B on the link, approximately: names have the digits of their objects.
     let per_data = 0.000_885;
     in_parallel(&[(0.3, 0.03), (0.6, 0.04), (0.9, 0.12)], |&(load, tolerance)| {
         let flow = format!("arrivals = \"poisson {}/s\"\namount = 1", load / per_data);
@@ -79,7 +79,7 @@ fn a_flow_that_stops_has_no_further_requests_and_a_rate_of_zero_silences_them() 
     let event = |at, rate| format!("[[event]]\nat = \"{at} s\"\nflow = \"web\"\nsource_rate = \"{rate}\"\n");
     let silent = event(2, "0 b/s") + &event(4, "elastic");
     let silenced = document(&network("10 s", "arrivals = \"every 100 ms\"\namount = 1", &silent), 1);
-    // Those that come while the source is silent wait for its next rate.
+    // Requests that come while the source is silent wait for its next rate.
     assert_eq!((all(&silenced).came, all(&silenced).completed), (100, 100));
     let longest = silenced.requests[0].completion_ms.p99.unwrap();
     assert!((1900.0..2100.0).contains(&longest), "{longest}");

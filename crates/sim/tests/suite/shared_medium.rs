@@ -1,4 +1,4 @@
-//! A medium that stations share: QSCCP on it loses nothing, shares it, and uses what there is.
+//! A medium that stations share: QSCCP on it loses nothing, shares it, and uses all of it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{
@@ -41,7 +41,7 @@ fn wifi(stations: usize, flows: &[(&str, &str)], set: &[&str], more: &str) -> we
     parse("wifi", &(text + more), set)
 }
 
-/// What happens from 5 s to the end.
+/// The results from 5 s to the end.
 fn steady(report: &Report) -> &WindowRow {
     report.document.windows.last().unwrap()
 }
@@ -50,8 +50,8 @@ fn goodput(window: &WindowRow) -> f64 {
     window.flows.iter().map(|flow| flow.goodput_bps).sum()
 }
 
-/// bit/s of content: 95 % of the air of so many saturated stations, and 99 % of that by QSCCP's
-/// target, in Data of 1107 bytes with Interests of 52 bytes.
+/// bit/s of content: 95 % of the air time of saturated stations, and 99 % of that by QSCCP's target, in Data
+/// of 1107 bytes with Interests of 52 bytes.
 fn promised(stations: usize, loss: f64, rate: Rate) -> f64 {
     let (content, data, interest) = (8.0 * 1024.0, Bytes::new(1107), Bytes::new(52));
     let theory = Saturation::new(stations, loss);
@@ -109,14 +109,15 @@ fn light_flows_have_what_they_ask_for_and_leave_the_rest_to_others() {
     let setup = measuring(&[(5, 20)]);
     let report = run(&wifi(2, &flows, &set, ""), &setup);
     let rates: Vec<f64> = steady(&report).flows.iter().map(|flow| flow.goodput_bps).collect();
-    // Of 1107 bytes 1024 are content.
+    // 1024 of 1107 bytes are content.
     assert!((rates[1] / 0.925e6 - 1.0).abs() < 0.01 && (rates[2] / 46.25e3 - 1.0).abs() < 0.03, "{rates:?}");
     let left = promised(3, 0.0, MBPS_24) - rates[1] - rates[2];
     assert!((0.85..1.01).contains(&(rates[0] / left)), "{} of {left}", rates[0]);
     assert_eq!(report.document.flows.iter().map(|f| f.lost).sum::<u64>(), 0);
 }
 
-/// bit/s of content in the middle of a run, of flows with a class and perhaps a rate of their own: `("EF", "500 kb/s")`.
+/// bit/s of content in the middle of a run, for flows with a class and optionally a rate of their own:
+/// `("EF", "500 kb/s")`.
 fn of_classes(stations: usize, classes: &[(&str, &str)]) -> Vec<f64> {
     let consumers: Vec<String> = (1..=stations).map(|n| format!("N{n}")).collect();
     let flows: Vec<(&str, &str)> = consumers
@@ -142,7 +143,7 @@ fn of_classes(stations: usize, classes: &[(&str, &str)]) -> Vec<f64> {
 fn a_delay_sensitive_flow_has_what_it_asks_for_where_that_is_within_its_part_of_the_medium() {
     for class in ["CS7", "CS6", "EF"] {
         let rates = of_classes(2, &[(class, "500 kb/s")]);
-        // Of 1107 bytes 1024 are content.
+        // 1024 of 1107 bytes are content.
         for rate in &rates[..2] {
             assert!((rate / 462.5e3 - 1.0).abs() < 0.01, "{class}: {rates:?}");
         }
@@ -151,7 +152,7 @@ fn a_delay_sensitive_flow_has_what_it_asks_for_where_that_is_within_its_part_of_
 
 #[test]
 fn a_delay_sensitive_class_has_its_part_of_the_medium_and_no_more() {
-    // Each station has a third, and of that CS7 and CS6 have 0.2 each, EF 0.3 and BE the rest.
+    // Each station has a third. Of this, CS7 and CS6 have 0.2 each, EF 0.3 and BE the rest.
     let rates = of_classes(3, &[("CS7", ""), ("CS6", ""), ("EF", ""), ("BE", "")]);
     let part = promised(4, 0.0, MBPS_24) / 3.0;
     for station in rates[..12].chunks(4) {
@@ -198,7 +199,7 @@ fn while_a_pair_is_apart_nothing_comes_through_and_afterwards_it_goes_on() {
     let report = run(&wifi(2, &[("N1", "S"), ("N2", "S")], &[], &events), &setup);
     let [apart, after] = [&report.document.windows[0], &report.document.windows[1]];
     assert!(apart.flows[0].goodput_bps < 0.01 * apart.flows[1].goodput_bps);
-    // The other one has the medium for itself once it is known that nobody uses the rest.
+    // The other one has the medium for itself once it is known that the rest is unused.
     assert!(apart.flows[1].goodput_bps > 1.2 * after.flows[1].goodput_bps);
     let rates = [after.flows[0].goodput_bps, after.flows[1].goodput_bps];
     assert!(jain(&rates).unwrap() > 0.999, "{rates:?}");

@@ -5,7 +5,7 @@ use crate::common::{parse, refused, run};
 use weir_experiment::Setup;
 use weir_scenario::{Scenario, builtin};
 
-/// Carol fetches what alice fetches, and the rate of Data towards them is measured.
+/// Carol fetches the same as alice, and the rate of Data towards them is measured.
 fn shared(select: &str) -> Scenario {
     let minimal = builtin("examples/minimal").unwrap();
     let text = format!(
@@ -43,8 +43,8 @@ fn two_consumers_of_one_prefix_at_one_node_do_not_use_the_same_nonces() {
     assert!(first > 1e6 && (first / second - 1.0).abs() < 0.1, "{first} and {second} b/s");
 }
 
-/// Two consumers of one prefix behind a node that is 40 ms from the producer: the first window of the second, 12 ms later,
-/// is aggregated, or goes on as NFD's does.
+/// Two consumers of one prefix behind a node that is 40 ms from the producer. The first window of the second
+/// consumer, 12 ms later, is aggregated, or forwarded again as in NFD.
 #[test]
 fn a_node_sends_the_second_consumers_interests_on_where_it_is_told_to() {
     let network = "duration = \"110 ms\"\nscheme.default = \"fixed\"\nscheme.fixed.window = 10\n[[node]]\nname = [\"A\", \"B\", \"R\", \"P\"]\n\

@@ -30,7 +30,7 @@ fn set_ratio(at: u64, ratio: f64) -> String {
     format!("[[event]]\nat = \"{at} s\"\nnode = \"C\"\ncache_ratio = {ratio}\n")
 }
 
-/// Bits of Data from one node to another in a window, as a part of those that go from `of`.
+/// Bits of Data from one node to another in a window, as a fraction of those on the link `of`.
 fn part(report: &Report, window: usize, link: (&str, &str), of: (&str, &str)) -> f64 {
     let links = &report.document.windows[window].links;
     let used = |ends: (&str, &str)| {
@@ -51,7 +51,8 @@ fn under_every_scheme_the_rest_of_the_segments_comes_from_the_producer() {
         for (scheme, report) in schemes.iter().zip(&reports) {
             let missed = part(report, 0, ("D", "C"), ("C", "B"));
             let flow = &report.document.windows[0].flows[0];
-            // What a cache answers overtakes the rest. TCP takes that for a loss, and has some of the rest sent twice.
+            // Answers of a cache overtake the rest. TCP takes this for a loss, and requests some of the rest
+            // twice.
             let again = if *scheme == "tcp-newreno" {
                 flow.retransmitted as f64 / (flow.goodput_bps * 15.0 / 8192.0)
             } else {
@@ -62,7 +63,7 @@ fn under_every_scheme_the_rest_of_the_segments_comes_from_the_producer() {
                 missed >= wanted - tolerance && missed <= wanted + tolerance + again,
                 "{scheme}: {missed} missed of {wanted}, {again} sent again"
             );
-            // Each of these takes half of TCP's window: its page has what is left.
+            // Each of these halves TCP's window; its page describes the rest.
             assert!(flow.goodput_bps > 2e6 || *scheme == "tcp-newreno", "{scheme}: {}", flow.goodput_bps);
         }
     }
@@ -94,8 +95,8 @@ fn the_ratio_changes_when_an_event_says_so_and_only_for_the_prefixes_named() {
     }
 }
 
-/// The second asks ten seconds later, so that nothing is aggregated. Nothing waits: the mean delay tells how many
-/// segments came from the cache.
+/// The second consumer starts ten seconds later, so that nothing is aggregated. Nothing waits: the mean delay
+/// tells how many segments came from the cache.
 #[test]
 fn two_consumers_of_a_prefix_find_the_same_segments() {
     let keys = "amount = 500\nsource_rate = \"2 Mb/s\"";
@@ -107,7 +108,7 @@ fn two_consumers_of_a_prefix_find_the_same_segments() {
     assert!((first / second - 1.0).abs() < 1e-4, "{first} and {second} ms");
 }
 
-/// Each loss is mended by another Interest for the same segment: had that a chance of its own, more
+/// Each loss is recovered by another Interest for the same segment. If that had a chance of its own, more
 /// than the ratio would be found in the cache.
 #[test]
 fn a_retransmission_finds_no_more_than_the_first_interest_did() {
@@ -117,13 +118,13 @@ fn a_retransmission_finds_no_more_than_the_first_interest_did() {
     let report = run(&scenario, &Setup::default());
     let flow = &report.document.flows[0];
     assert!(flow.completion_s.is_some(), "{flow:?}");
-    // A miss takes 1 / 0.64 Interests, since each way loses a fifth: so many are sent again.
+    // A miss takes 1 / 0.64 Interests, because each direction loses a fifth: this many are sent again.
     let again = 2000.0 * (1.0 / 0.64 - 1.0);
     assert!((flow.retransmitted as f64 / again - 1.0).abs() < 0.1, "{} of {again}", flow.retransmitted);
 }
 
-/// B hears nothing of D through C, and divides by itself what C can carry. Where C passes on what D says to its own
-/// downstream, D's shares hold, and it knows no classes.
+/// B gets no signals of D through C, and divides by itself what C can carry. If C forwards D's signals to its
+/// own downstream, D's shares hold, and D knows no classes.
 #[test]
 fn a_forwarder_of_others_passes_no_signals_on() {
     let flows = fetch("a", "A", "/a", "class = \"AF2\"") + &fetch("b", "E", "/b", "");

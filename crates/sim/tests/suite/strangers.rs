@@ -1,6 +1,6 @@
-//! Strangers beside an honest consumer under QSCCP. Both ask a router R for Data over one link, R - P: the honest
-//! consumer behind one of its faces, the stranger behind another. R shares its links by flow, as in the paper, or by face
-//! first.
+//! Strangers beside an honest consumer under QSCCP. Both request Data from a router R over one link, R - P:
+//! the honest consumer behind one of R's faces, the stranger behind another. R shares its links by flow, as
+//! in the paper, or first by face.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -9,11 +9,12 @@ use crate::common::{measuring, parse, run};
 use weir_experiment::Setup;
 use weir_measure::WindowRow;
 
-/// Content of a Data, as a part of its length on the bottleneck.
+/// Content of a Data, as a fraction of its length on the bottleneck.
 const CONTENT: f64 = 1024.0 / 1103.0;
 
-/// What came from `from` to `to`. R shares its links in this way, and a flow is the names with the same `prefix`
-/// components. `more` has the flows of H, which is honest, and of X, which is not, and further links and nodes from R to P.
+/// The results between the times `from` and `to`. R shares its links by `share_by`, and a flow is the names
+/// with the same `prefix` components. `more` has the flows of H, which is honest, and of X, which is not, and
+/// further links and nodes from R to P.
 fn window(share_by: &str, prefix: u32, seed: u64, (from, to): (u64, u64), more: &str) -> WindowRow {
     let text = format!(
         "title = \"a stranger\"\nsource = \"assumed: a test\"\nduration = \"{to} s\"\n\
@@ -28,7 +29,7 @@ fn window(share_by: &str, prefix: u32, seed: u64, (from, to): (u64, u64), more: 
     run(&parse("strangers", &text, &[]), &setup).document.windows.pop().unwrap()
 }
 
-/// R - P of this rate, and the honest consumer, which asks for as much as it may.
+/// R - P with this rate, and the honest consumer, which requests as much as it may.
 fn beside(mbps: f64) -> String {
     format!("[[link]]\nends = [\"R\", \"P\"]\nrate = \"{mbps} Mb/s\"\n{}", honest("\"elastic\""))
 }
@@ -39,21 +40,21 @@ fn honest(rate: &str) -> String {
     )
 }
 
-/// A stranger that asks for so much and ignores what it is told.
+/// A stranger that requests this much and ignores its rate.
 fn greedy(name: &str, mbps: f64, more: &str) -> String {
     format!(
         "[[flow]]\nname = \"{name}\"\nconsumer = \"X\"\nproducer = \"P\"\nsource_rate = \"{mbps} Mb/s\"\nunresponsive = true\n{more}\n"
     )
 }
 
-/// What consumer H or X got, as a part of what a link of this rate can carry.
+/// The share of consumer H or X of what a link of this rate can carry.
 fn part(window: &WindowRow, consumer: &str, mbps: f64) -> f64 {
     let of = window.flows.iter().filter(|flow| flow.consumer == consumer);
     of.map(|flow| flow.goodput_bps).sum::<f64>() / (0.99e6 * mbps * CONTENT)
 }
 
-/// So many new flows a second, each with a prefix of its own and one Interest. They ask for 26.5 Mb/s. By flow the honest
-/// one has what they leave; by face half of the link at least.
+/// Many new flows per second, each with a prefix of its own and one Interest. They request 26.5 Mb/s. By
+/// flow, the honest consumer gets what they leave; by face, at least half of the link.
 #[test]
 fn flows_without_end_have_together_what_a_flow_has() {
     for mbps in [10.0, 3.0, 50.0] {
@@ -96,7 +97,7 @@ fn who_changes_its_prefix_is_punished_as_who_does_not() {
     }
 }
 
-/// Pauses after which a flow that keeps to its rate for as long is no longer greedy.
+/// Pauses after which a flow that keeps to its rate for this long is no longer greedy.
 #[test]
 fn who_asks_for_too_much_in_pulses_is_punished_too() {
     for (mbps, on, off) in [(10.0, 900, 900), (10.0, 500, 500), (3.0, 900, 900), (3.0, 2000, 1500)] {
@@ -119,16 +120,16 @@ fn who_asks_for_too_much_in_pulses_is_punished_too() {
     }
 }
 
-/// Data that the consumer got, and Interests that waited in vain.
+/// Number of Data that the consumer got, and of Interests without answer.
 fn answered(window: &WindowRow, seconds: f64) -> f64 {
     let flow = window.flows.iter().find(|flow| flow.consumer == "H").unwrap();
     let got = flow.goodput_bps * seconds / 8192.0;
     got / (got + flow.timeouts as f64)
 }
 
-/// What the honest consumer has answered, and its part and the stranger's of the bottleneck, beside a flood of ten times
-/// the rate of the bottleneck under the same prefix. The bottleneck is the link R - P, or a later one beyond a link of
-/// `first` times its rate.
+/// The answered fraction of the honest consumer, and both consumers' shares of the bottleneck, beside a flood
+/// of ten times the bottleneck's rate under the same prefix. The bottleneck is the link R - P, or a later one
+/// beyond a link of `first` times its rate.
 fn beside_a_flood(share_by: &str, mbps: f64, first: Option<f64>, asks: &str) -> [f64; 3] {
     let link = |ends: [&str; 2], mbps| format!("[[link]]\nends = {ends:?}\nrate = \"{mbps} Mb/s\"\n");
     let links = match first {
@@ -142,7 +143,7 @@ fn beside_a_flood(share_by: &str, mbps: f64, first: Option<f64>, asks: &str) -> 
     [answered(&window, 6.0), part(&window, "H", mbps), part(&window, "X", mbps)]
 }
 
-/// One that asks for all that it may, and ones that ask for less than their part.
+/// One that requests as much as it may, and others that request less than their share.
 #[test]
 fn a_flood_over_the_same_route_takes_no_answers() {
     for (mbps, first, asks) in [

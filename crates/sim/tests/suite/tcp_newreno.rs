@@ -1,4 +1,5 @@
-//! TCP NewReno by the square-root law, where chance loses packets, and with CoDel where a link is the limit.
+//! TCP NewReno compared with the square-root law on a link with random losses, and with CoDel on a
+//! bottleneck.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{in_parallel, measuring, parse, run};
@@ -7,8 +8,8 @@ use weir_measure::Report;
 /// Content of a segment, bits.
 const SEGMENT: f64 = 8.0 * 1024.0;
 
-/// So many consumers at C for so many seconds, each with a prefix of P's, over a link of this rate, delay and loss,
-/// either way; measured from 50 s on.
+/// `flows` consumers at C for `duration` seconds, each with a prefix of P, over a link of this rate, delay
+/// and loss in each direction; measured from 50 s on.
 fn one_link(duration: u64, flows: usize, [rate, delay]: [&str; 2], loss: f64) -> Report {
     let text = format!(
         "title = \"one link\"\nsource = \"assumed: a test\"\nduration = \"{duration} s\"\n\
@@ -21,13 +22,14 @@ fn one_link(duration: u64, flows: usize, [rate, delay]: [&str; 2], loss: f64) ->
     run(&parse("one link", &text, &[]), &measuring(&[(50, duration)]))
 }
 
-/// M. Mathis, J. Semke, J. Mahdavi, T. Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm", 1997:
-/// a rate of MSS/RTT · √(3/(2p)), where every segment has an ACK of its own. The round trip of 200 ms is not short
-/// beside the least RTO, so that timeouts, which the law leaves out, cost little.
+/// M. Mathis, J. Semke, J. Mahdavi, T. Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance
+/// Algorithm", 1997: a rate of MSS/RTT · √(3/(2p)), where every segment has an ACK of its own. The round-trip
+/// time of 200 ms is not short compared with the smallest RTO. So timeouts, which the law ignores, cost
+/// little.
 #[test]
 fn the_rate_is_that_of_the_square_root_law() {
     let ratios = in_parallel(&[1e-4, 1e-3, 1e-2], |&p: &f64| {
-        // A segment is lost with its Interest, or with its Data.
+        // A segment is lost with its Interest or with its Data.
         let loss = 1.0 - (1.0 - p).sqrt();
         let report = one_link(400, 10, ["10 Gb/s", "100 ms"], loss);
         let flows = &report.document.windows[0].flows;
@@ -40,16 +42,16 @@ fn the_rate_is_that_of_the_square_root_law() {
     }
 }
 
-/// The link back, in the window: utilisation, mean queueing delay in ms.
+/// The return link in the window: utilisation, mean queueing delay in ms.
 fn bottleneck(report: &Report) -> (f64, f64) {
     let link = report.document.windows[0].links.iter().find(|link| link.from == "P").unwrap();
     (link.utilisation, link.queue_ms.mean.unwrap())
 }
 
-/// CoDel first drops when packets have waited for 5 ms and more for 100 ms. The path holds 20 ms, so a lone flow's window
-/// is 25 ms of the link at least when it is halved: from 12.5 ms it grows to 20 ms of no queue and on, which is 81 % of
-/// the link in the mean at least. Several flows do not halve all at once. Of 16 each has 17 segments at the target, enough
-/// for three duplicate ACKs.
+/// CoDel first drops when packets have waited for at least 5 ms for 100 ms. The path holds 20 ms. A single
+/// flow's window is therefore at least 25 ms of the link when it is halved. It then grows from 12.5 ms to
+/// 20 ms without a queue and further, which gives a mean of at least 81 % of the link. Several flows do not
+/// halve all at once. Each of 16 flows has 17 segments at the target, enough for three duplicate ACKs.
 #[test]
 fn codel_keeps_the_queue_short_and_the_link_in_use() {
     let of = |flows: &usize| {

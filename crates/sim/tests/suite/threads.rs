@@ -8,7 +8,7 @@ use weir_core::seam::{FlowControl, Queue, Scheme, Strategy};
 use weir_experiment::{Experiment, Setup};
 use weir_sim::World;
 
-/// Compiles only for what may go to another thread.
+/// Compiles only for types that may go to another thread.
 fn may_be_sent<T: Send + ?Sized>() {}
 
 #[test]
@@ -26,7 +26,7 @@ fn a_world_that_goes_on_in_another_thread_measures_the_same() {
     let scenario = scenario("examples/minimal", &[]);
     let here = run(&scenario, &Setup::default());
     let mut world = world(experiment(&scenario, &Setup::default()));
-    // It owns what it needs.
+    // The world owns what it needs.
     drop(scenario);
     world.run_until(at(2), &mut |_| ()).unwrap();
     let elsewhere = thread::spawn(move || {

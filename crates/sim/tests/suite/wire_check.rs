@@ -1,4 +1,4 @@
-//! It is one protocol and not two: every packet of a run is what the codec makes of it.
+//! Both worlds use one protocol: every packet of a run equals its encoded and decoded form.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{experiment, scenario, world};

@@ -1,16 +1,16 @@
-//! What a node believes of the packets that arrive by a face.
+//! Ingress policy: which fields of arriving packets a node accepts from a face.
 //!
 //! ```text
 //!   Interest -> signals of routers are removed -> class: believed, remarked or refused -> rate of its class -> ...
 //!   Data, Nack -> all signals are removed -------------------------------------------------------------------> ...
 //! ```
 //!
-//! It comes before the PIT, the queue of the face and the strategy: none of them sees what is not believed. A face
-//! without a policy is believed in all.
+//! The policy acts before the PIT, the queue of the face and the strategy, so none of them sees a field that
+//! is not accepted. A face without a policy is trusted fully.
 //!
-//! The rate of a class is that of the Data that leave by the face for its Interests. An Interest takes the tokens of
-//! [`LEAST_DATA`] bytes, its Data the rest. So nobody can pass the limit by asking for longer Data than usual, and
-//! Interests without Data are limited too.
+//! The rate of a class limits the Data that leave by the face for its Interests. An Interest takes the tokens
+//! of [`LEAST_DATA`] bytes, and its Data takes the rest. So a consumer cannot exceed the limit by requesting
+//! longer Data than usual, and Interests without Data are limited too.
 
 use weir_packet::{ServiceClass, Signal, SignalSet, Signals};
 
@@ -19,69 +19,70 @@ use crate::packet::{Kind, Packet};
 use crate::seam::DropReason;
 use crate::units::{Rate, Span, Time};
 
-/// How many classes there are.
+/// Number of classes.
 const CLASSES: usize = ServiceClass::ALL.len();
 
-/// What an Interest takes of its class's tokens before its Data is known, bytes. Assumed: no more than what most Data
-/// have, so that an Interest does not pay for more than it gets.
+/// Size of the tokens that an Interest takes before its Data is known, bytes. Assumed: at most the size of
+/// most Data, so that an Interest does not pay for more than it gets.
 const LEAST_DATA: u64 = 256;
 
-/// A bucket holds what its rate gives in this time. Assumed: a round-trip time, in which the Interests of a consumer have
-/// no Data yet.
+/// Time in which the rate fills the bucket. Assumed: a round-trip time, in which the first Interests of a
+/// consumer have no Data yet.
 const DEPTH: Span = Span::from_millis(250);
 
-/// What becomes of the Interests of a class.
+/// Treatment of the Interests of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassRule {
     /// The class that they get; `None`: they are refused.
     pub class: Option<ServiceClass>,
-    /// Rate of the Data for Interests that are in this class after remarking. Interests beyond are best effort, and
-    /// beyond the rate of best effort they are dropped. `None`: no limit.
+    /// Rate of the Data for Interests that are in this class after remarking. Interests above the rate become
+    /// best effort. Interests above the rate of best effort are dropped. `None`: no limit.
     pub rate: Option<Rate>,
 }
 
-/// What is believed of the packets that arrive by a face.
+/// Which fields of packets from a face are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IngressPolicy {
-    /// Whether all signals are. If not, those of Interests that consumers say are
-    /// ([`NodeConfig::signals_of_consumers`](crate::node::NodeConfig::signals_of_consumers)), and none of Data and Nacks.
+    /// `true` if all signals are accepted. Otherwise, an Interest keeps only the signals of consumers
+    /// ([`NodeConfig::signals_of_consumers`](crate::node::NodeConfig::signals_of_consumers)), and Data and
+    /// Nacks keep none.
     pub is_believed: bool,
-    /// By class, as the Interest names it.
+    /// Rule of each class, indexed by the class that the Interest names.
     pub classes: [ClassRule; CLASSES],
 }
 
 impl IngressPolicy {
-    /// All is believed, without a limit.
+    /// The policy that accepts everything without a limit.
     pub fn open() -> IngressPolicy {
         let keep = |class| ClassRule { class: Some(class), rate: None };
         IngressPolicy { is_believed: true, classes: ServiceClass::ALL.map(keep) }
     }
 
-    /// Whether all is believed, without a limit.
+    /// Returns whether everything is accepted without a limit.
     pub fn is_open(&self) -> bool {
         *self == IngressPolicy::open()
     }
 
-    /// Signals of routers are not believed, and all is best effort: with no signals of consumers, as in a forwarder that
-    /// does not know signals.
+    /// The policy that removes the signals of routers and makes every Interest best effort. If there are no
+    /// signals of consumers, the node acts like a forwarder that does not know signals.
     pub fn without_signals() -> IngressPolicy {
         let best_effort = |_| ClassRule { class: Some(ServiceClass::Be), rate: None };
         IngressPolicy { is_believed: false, classes: ServiceClass::ALL.map(best_effort) }
     }
 }
 
-/// What a policy did with Interests.
+/// Counters of a policy's decisions on Interests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IngressCounters {
-    /// Got another class by a rule.
+    /// Interests that got another class by a rule.
     pub remarked: u64,
-    /// Were in a class that is refused.
+    /// Interests of a refused class.
     pub refused: u64,
-    /// Were beyond the rate of their class: best effort from then on, or dropped.
+    /// Interests above the rate of their class: remarked as best effort, or dropped.
     pub over_rate: u64,
 }
 
-/// A policy with the state of its limits.
+/// A policy with the state of its rate limits.
 #[derive(Clone, Debug)]
 pub(super) struct Ingress {
     policy: IngressPolicy,
@@ -91,7 +92,7 @@ pub(super) struct Ingress {
 }
 
 impl Ingress {
-    /// A policy in place of one that has counted so much.
+    /// Makes the state of a policy that replaces one with these counters.
     pub(super) fn new(policy: IngressPolicy, of_consumers: SignalSet, counters: IngressCounters) -> Ingress {
         let meter = |rule: ClassRule| rule.rate.map(|rate| Meter::new(rate, rate.bits_in(DEPTH)));
         let believed = (!policy.is_believed).then_some(of_consumers);
@@ -102,10 +103,10 @@ impl Ingress {
         self.counters
     }
 
-    /// Changes what is not believed of a packet.
+    /// Removes or changes the fields of a packet that are not accepted.
     ///
     /// # Errors
-    /// It is refused: why.
+    /// Returns the reason if the packet is refused.
     pub(super) fn admit(&mut self, packet: &mut Packet, now: Time) -> Result<(), DropReason> {
         if packet.kind != Kind::Interest {
             if self.believed.is_some() && !packet.header().signals.is_empty() {
@@ -118,14 +119,14 @@ impl Ingress {
         if let Some(believed) = self.believed {
             packet.header_mut().signals.retain(believed);
         }
-        // The field may also carry a mark of a router.
+        // The field may also contain a router's mark.
         if class != named || self.believed.is_some() {
             set_class(packet, class);
         }
         Ok(())
     }
 
-    /// The class of an Interest that names one.
+    /// The class for an Interest that names `named`.
     fn class_for(&mut self, named: ServiceClass, now: Time) -> Result<ServiceClass, DropReason> {
         let Some(class) = self.policy.classes[named as usize].class else {
             self.counters.refused += 1;
@@ -142,7 +143,7 @@ impl Ingress {
         }
     }
 
-    /// Whether an Interest is within the rate of a class; then it takes its tokens.
+    /// Returns whether an Interest is within the rate of a class. If so, it takes the tokens.
     fn passes(&mut self, class: ServiceClass, now: Time) -> bool {
         let Some(meter) = &mut self.meters[class as usize] else { return true };
         let passes = meter.passes_at(8 * LEAST_DATA) <= now;
@@ -152,7 +153,7 @@ impl Ingress {
         passes
     }
 
-    /// A Data of so many bytes leaves by the face.
+    /// Takes the tokens for a Data of this size that leaves by the face.
     pub(super) fn owe(&mut self, class: ServiceClass, bytes: u64, now: Time) {
         if let Some(meter) = &mut self.meters[class as usize] {
             meter.take(now, 8 * bytes.saturating_sub(LEAST_DATA));

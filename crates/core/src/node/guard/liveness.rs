@@ -1,4 +1,4 @@
-//! Which next hops of a prefix answer.
+//! Detection of dead next hops of a prefix.
 //!
 //! ```text
 //!            no answer for the timeout             another answers what it does not
@@ -7,20 +7,22 @@
 //!     +------------ Data or a Nack ----------+------------------------------------------+
 //! ```
 //!
-//! A neighbour behind a datagram socket can disappear without a sign. No strategy of the papers leaves a next hop that
-//! answers nothing, so the node does: strategies see only the next hops that are not dead. If all are, they see all.
+//! A neighbour behind a datagram socket can disappear without a sign. No strategy of the papers leaves a next
+//! hop that answers nothing, so the node does it: strategies see only the next hops that are not dead. If all
+//! are dead, they see all.
 //!
-//! Silence alone is no evidence, since anybody may ask for names that do not exist. It is a reason to compare: the node
-//! sends an Interest to the next hop in question and to another one. If the other one answers and it does not, it has
-//! missed a name. If none answers, nothing is known. So a next hop is left only if another one has answered in its place,
-//! and meanwhile the consumer gets the Data from that one. Comparisons go on while a next hop is dead, less often.
+//! Silence alone is no evidence, because anybody may request names that do not exist. Silence only starts a
+//! comparison: the node sends an Interest to the next hop in question and to another one. If only the other
+//! one answers, the next hop has missed a name. If none answers, nothing is known. So a next hop is left only
+//! if another one has answered in its place, and meanwhile the consumer gets the Data from that one.
+//! Comparisons continue less often while a next hop is dead.
 //!
-//! A Data or a Nack for any Interest of the prefix is an answer, also a Data that comes too late for its consumer. Doubts
-//! do not age: they cost copies of a few Interests, and the next answer ends them.
+//! A Data or a Nack for any Interest of the prefix is an answer. This includes a Data that comes too late for
+//! its consumer. Doubts do not expire: they cost copies of a few Interests, and the next answer ends them.
 //!
-//! The state belongs to a prefix's next hop, not to the face, because a neighbour may answer for one prefix and not for
-//! another. Only prefixes with several next hops have any. The numbers of both are given again: what was sent before a next
-//! hop was first asked says nothing of it, whatever its numbers meant then.
+//! The state belongs to a prefix's next hop, not to the face, because a neighbour may answer for one prefix
+//! and not for another. Only prefixes with several next hops have state. Numbers of prefixes and faces are
+//! reused, so an Interest counts for a next hop only if it was sent after the next hop was first asked.
 
 use std::collections::VecDeque;
 
@@ -32,41 +34,42 @@ use crate::name::HashedName;
 use crate::tables::fib::{FibId, NextHop};
 use crate::units::{Span, Time};
 
-/// An Interest of a longer lifetime waits for news: it raises no doubt, and compares nothing. Assumed: between the lifetimes
-/// of applications that fetch (1 s to 4 s) and of NFD's notifications (60 s). No answer comes later either.
+/// An Interest with a longer lifetime waits for news: it raises no doubt and starts no comparison. Later
+/// answers are not expected either. Assumed: between the lifetimes of applications that fetch (1 s to 4 s)
+/// and of NFD's notifications (60 s).
 const LONGEST_WAIT: Span = Span::from_secs(10);
 
-/// A longer round trip counts as this many timeouts: a producer that lets its consumers wait must not hide that its host is
-/// gone. Assumed.
+/// Longer round trips count as this many timeouts. A producer that delays its answers must not hide that its
+/// host is gone. Assumed.
 const LONGEST_ROUND_TRIP: u64 = 2;
 
-/// Comparisons that a doubt may begin with at once, so that a consumer that repeats a window of Interests does not lose it
-/// again. Assumed: a window of 8 kB Data at 100 Mb/s and 100 ms is 150.
+/// Number of comparisons that may be made at once when a doubt begins, so that a consumer that repeats a
+/// window of Interests does not lose it again. Assumed: a window of 8 kB Data at 100 Mb/s and 100 ms is 150.
 const AT_ONCE: u16 = 256;
 
-/// The time between later comparisons of a next hop that is doubted. Assumed: few beside the Interests of a flow.
+/// Time between later comparisons of a doubted next hop. Assumed: few, compared with the Interests of a flow.
 const COMPARED_EVERY: Span = Span::from_millis(100);
 
-/// The times between comparisons of a next hop that is dead: doubled by each that it misses from the first to the last.
-/// Assumed: a neighbour that comes back is used soon, and one that does not costs nothing to speak of.
+/// Shortest and longest time between comparisons of a dead next hop. Each missed comparison doubles the time.
+/// Assumed: a neighbour that comes back is used soon, and one that does not costs very little.
 const PROBE_INTERVALS: (Span, Span) = (Span::from_secs(1), Span::from_secs(16));
 
-/// Interests of comparisons whose late answers are known, and as many Interests with a hint that ended without an answer.
-/// Assumed: more than are on their way at a time.
+/// Number of remembered Interests of comparisons, whose late answers are recognised; and number of remembered
+/// Interests with a hint that ended without an answer. Assumed: more than are on their way at a time.
 const COMPARED: usize = 256;
 
-/// Of these, one downstream has at most so many: else who asks for names that nobody has leaves no room for the late answers of
-/// others. Assumed: four downstreams at a time.
+/// Largest share of one downstream in these. Otherwise a downstream that requests names without Data would
+/// leave no room for the late answers of others. Assumed: four downstreams at a time.
 const MOST_OF_ONE: usize = COMPARED / 4;
 
-/// Changes that wait until somebody takes them; of later ones there is only the number. Assumed: more than the log of a
-/// forwarder has room for in a round of its event loop.
+/// Number of changes that wait to be taken; later ones are only counted. Assumed: more than a forwarder logs
+/// in a round of its event loop.
 const MOST_CHANGES: usize = 64;
 
 /// Next hops of a prefix.
 pub(in crate::node) type Faces = SmallVec<[FaceId; 4]>;
 
-/// From whom an Interest came: a face, or the group that it belongs to.
+/// The sender of an Interest: a face, or the group of the face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::node) struct Downstream(GroupId, FaceId);
 
@@ -76,32 +79,33 @@ impl Downstream {
     }
 }
 
-/// A next hop was left, or one that was left is used again.
+/// A next hop was left, or a left one is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHopChange {
     /// The prefix.
     pub prefix: FibId,
     /// Its next hop.
     pub face: FaceId,
-    /// What became of it.
+    /// The change.
     pub news: NextHopNews,
 }
 
-/// What became of a next hop.
+/// A change of a next hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHopNews {
     /// It was left: it answers nothing, and another one does.
     Left,
-    /// It was left and has answered.
+    /// It had been left and has answered.
     Answers,
-    /// It was left and is the only one now.
+    /// It had been left and is now the only next hop.
     IsOnly,
 }
 
-/// What became of next hops, for whoever looks at it: no decision depends on it.
+/// Changes of next hops, for observers. No decision depends on them.
 #[derive(Debug, Default)]
 struct Changes {
-    /// Those that nobody has taken, the oldest first, and since when the next hop is known: after that it may be gone.
+    /// Changes that were not taken yet, oldest first, with the time since when the next hop is known. It may
+    /// be gone by now.
     waiting: VecDeque<(NextHopChange, Time)>,
     left: u64,
     back: u64,
@@ -117,7 +121,7 @@ impl Changes {
     }
 }
 
-/// A next hop that is to be compared with another one, by an Interest of a downstream.
+/// A next hop to compare with another one, by an Interest of a downstream.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Question {
     prefix: FibId,
@@ -125,16 +129,16 @@ pub(in crate::node) struct Question {
     by: Downstream,
 }
 
-/// What is known of the next hops that were asked.
+/// State of the next hops that were asked.
 #[derive(Debug, Default)]
 pub(in crate::node) struct Liveness {
     /// How long a next hop may be silent; `None`: for ever.
     timeout: Option<Span>,
     hops: HashTable<Watched>,
-    /// The Interests of the last comparisons, the latest at the end.
+    /// The Interests of the last comparisons, latest at the end.
     compared: VecDeque<Asked>,
-    /// Interests with a hint that were not answered, the latest at the end. The name of their Data does not say for which
-    /// prefix it is an answer.
+    /// Interests with a hint that were not answered, latest at the end. The name of their Data does not tell
+    /// which prefix it answers.
     hinted: VecDeque<Asked>,
     changes: Changes,
 }
@@ -142,17 +146,17 @@ pub(in crate::node) struct Liveness {
 /// An Interest that was sent to a next hop.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    /// The hash of its name, and the name's components.
+    /// Hash of its name, and number of the name's components.
     name: (u64, usize),
     prefix: FibId,
     face: FaceId,
     sent: Time,
-    /// Who has asked for it; `None` if nobody waits any more.
+    /// The downstream that requested it; `None` if no downstream waits any more.
     by: Option<Downstream>,
 }
 
 impl Asked {
-    /// Whether this Data of a face answers it.
+    /// Returns whether this Data of a face answers it.
     fn is_answered(&self, name: &HashedName, face: FaceId, now: Time) -> bool {
         let (hash, len) = self.name;
         let in_time = now.since(self.sent) <= LONGEST_WAIT;
@@ -160,7 +164,8 @@ impl Asked {
     }
 }
 
-/// Adds the latest, in place of the oldest if there are too many: of the same downstream if it has its part, else of all.
+/// Appends the latest Interest. If there are too many, the oldest is removed: the oldest of the same
+/// downstream if that has used its share, else the oldest of all.
 fn remember(all: &mut VecDeque<Asked>, latest: Asked) {
     if all.len() == COMPARED {
         let own = || all.iter().enumerate().filter(|(_, of)| of.by == latest.by).map(|(at, _)| at);
@@ -170,7 +175,7 @@ fn remember(all: &mut VecDeque<Asked>, latest: Asked) {
     all.push_back(latest);
 }
 
-/// A next hop of a prefix.
+/// State of a next hop of a prefix.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     prefix: FibId,
@@ -179,17 +184,17 @@ struct Watched {
     since: Time,
     /// When the first Interest since the last answer was sent.
     silent_since: Option<Time>,
-    /// When another next hop first answered in its place, while it is doubted.
+    /// When another next hop first answered in its place during this doubt.
     missed_since: Option<Time>,
     is_dead: bool,
-    /// The smoothed round-trip time, gain 1/8; zero before the first sample.
+    /// Smoothed round-trip time, gain 1/8; zero before the first sample.
     rtt: Span,
-    /// Comparisons of this doubt that are not due, but made at once.
+    /// Number of comparisons that may still be made at once in this doubt, before they are due.
     at_once: u16,
-    /// When it was compared last, or has died, and with whose Interest.
+    /// When it was last compared or declared dead, and the downstream of that Interest.
     compared: Time,
     by: Option<Downstream>,
-    /// Whether it has missed nothing since then.
+    /// `true` if it has missed nothing since then.
     is_open: bool,
     interval: Span,
 }
@@ -220,13 +225,14 @@ impl Watched {
         self.rtt.min(timeout * LONGEST_ROUND_TRIP)
     }
 
-    /// Whether it is silent for longer than it may be.
+    /// Returns whether it has been silent for too long.
     fn is_doubted(&self, now: Time, timeout: Span) -> bool {
         let patience = timeout.max(self.round_trip(timeout) * 2);
         self.silent_since.is_some_and(|since| now.since(since) >= patience)
     }
 
-    /// Whether it is dead, from now on or since earlier: a next hop that is only slower has a round trip more.
+    /// Returns whether it is dead, from now on or since earlier. A slow next hop gets one more round-trip
+    /// time.
     fn is_dead(&mut self, now: Time, timeout: Span, changes: &mut Changes) -> bool {
         if !self.is_dead
             && self.missed_since.is_some_and(|since| now.since(since) >= self.round_trip(timeout))
@@ -242,8 +248,9 @@ impl Watched {
         self.is_dead || self.is_doubted(now, timeout)
     }
 
-    /// Whether it may be compared with an Interest of this downstream. Where several ask they take turns: who asks for names
-    /// that only others answer must not have all comparisons.
+    /// Returns whether it may be compared with an Interest of this downstream. If several downstreams ask,
+    /// they take turns: a downstream that requests names that only other next hops answer must not get all
+    /// comparisons.
     fn is_due(&self, by: Downstream, now: Time) -> bool {
         let wait = if self.by.is_some_and(|last| last != by) { self.interval / 2 } else { self.interval };
         (!self.is_dead && self.at_once > 0) || now >= self.compared + wait
@@ -251,19 +258,19 @@ impl Watched {
 }
 
 impl Liveness {
-    /// Has next hops left that answer nothing for so long; zero: never.
+    /// Makes the state; next hops are left if they answer nothing for `timeout`. Zero: never.
     pub(in crate::node) fn new(timeout: Span) -> Liveness {
         let timeout = Some(timeout).filter(|timeout| *timeout > Span::ZERO);
         Liveness { timeout, ..Liveness::default() }
     }
 
-    /// Whether next hops are watched.
+    /// Returns whether next hops are watched.
     #[inline]
     pub(in crate::node) fn is_on(&self) -> bool {
         self.timeout.is_some()
     }
 
-    /// An Interest that may be pending for `lifetime` is sent to a next hop.
+    /// Notes that an Interest with this lifetime is sent to a next hop.
     pub(in crate::node) fn note_sending(&mut self, prefix: FibId, face: FaceId, lifetime: Span, now: Time) {
         let same = |watched: &Watched| watched.is(prefix, face);
         let place = self.hops.entry(hash(prefix, face), same, |w| hash(w.prefix, w.face));
@@ -273,7 +280,8 @@ impl Liveness {
         }
     }
 
-    /// A next hop has answered what it was sent at this time, after `rtt` if that is known.
+    /// Notes that a next hop has answered an Interest that was sent at this time, after `rtt` if that is
+    /// known.
     pub(in crate::node) fn note_answer(
         &mut self,
         prefix: FibId,
@@ -293,8 +301,9 @@ impl Liveness {
         }
     }
 
-    /// Another next hop has answered an Interest that this one was sent too, at `sent`, and has not answered. If it is
-    /// doubted, it is dead when its own answer is overdue: at least two Interests, the timeout apart, had none.
+    /// Notes that another next hop has answered an Interest that this one got too, at `sent`, and has not
+    /// answered. A doubted next hop is dead when its own answer is overdue: then at least two Interests, the
+    /// timeout apart, were not answered.
     pub(in crate::node) fn note_missed(&mut self, prefix: FibId, face: FaceId, sent: Time, now: Time) {
         let Some(timeout) = self.timeout else { return };
         let watched = find_since(&mut self.hops, prefix, face, sent);
@@ -309,8 +318,8 @@ impl Liveness {
         }
     }
 
-    /// A Data came that nobody waits for any more: whether it answers a comparison. Then the next hop is alive, as it is if
-    /// the Data answers an Interest with a hint.
+    /// Handles a Data for which no Interest is pending. Returns whether it answers a comparison or an
+    /// Interest with a hint. Then the next hop is alive.
     pub(in crate::node) fn note_late_answer(&mut self, name: &HashedName, face: FaceId, now: Time) -> bool {
         let hops = &mut self.hops;
         let mut is_answered = |of: &&Asked| {
@@ -324,8 +333,8 @@ impl Liveness {
         is_compared
     }
 
-    /// An Interest of this name with a hint was sent to a next hop, and ends without its answer. Nothing is kept if the answer
-    /// would come too late, or if the face is none of the prefix's next hops.
+    /// Notes that an Interest with a hint was sent to a next hop and ends without an answer. Nothing is
+    /// stored if the answer would come too late, or if the face is not a next hop of the prefix.
     pub(in crate::node) fn note_unanswered(
         &mut self,
         (prefix, face): (FibId, FaceId),
@@ -341,7 +350,7 @@ impl Liveness {
         }
     }
 
-    /// Leaves only the next hops that are not dead, unless all are; gives those that are dead.
+    /// Removes dead next hops, unless all are dead. Returns the removed ones.
     pub(in crate::node) fn leave_alive(
         &mut self,
         prefix: FibId,
@@ -359,8 +368,8 @@ impl Liveness {
         dead
     }
 
-    /// The first of these next hops that is to be compared with an Interest of this downstream: it is dead or doubted, and
-    /// a comparison is due.
+    /// The first of these next hops to compare with an Interest of this downstream: it is dead or doubted,
+    /// and a comparison is due.
     pub(in crate::node) fn in_question(
         &mut self,
         prefix: FibId,
@@ -376,8 +385,8 @@ impl Liveness {
         Some(Question { prefix, face, by })
     }
 
-    /// Compares a next hop with one of the others, by an Interest of this name that goes to `chosen`. Gives those that are
-    /// sent copies.
+    /// Compares a next hop with one of the others, by an Interest of this name that goes to `chosen`. Returns
+    /// the next hops that get copies.
     pub(in crate::node) fn compare(
         &mut self,
         question: Question,
@@ -390,7 +399,7 @@ impl Liveness {
         let Question { prefix, face: questioned, by } = question;
         let asked = chosen.iter().copied().find(|face| *face != questioned);
         let others = next_hops.into_iter().filter(|face| *face != questioned);
-        // Of several that are in question the one that was compared longest ago.
+        // Of several next hops in question, take the one that was compared longest ago.
         let Some(other) = asked.or_else(|| {
             others.min_by_key(|&face| match find(&mut self.hops, prefix, face) {
                 Some(w) if w.is_dead => (2, w.compared),
@@ -412,22 +421,23 @@ impl Liveness {
         [questioned, other].into_iter().filter(|face| !chosen.contains(face)).collect()
     }
 
-    /// Whether a next hop of a prefix has been left.
+    /// Returns whether a next hop of a prefix has been left.
     pub(in crate::node) fn has_left(&self, prefix: FibId, face: FaceId) -> bool {
         let found = self.hops.find(hash(prefix, face), |watched| watched.is(prefix, face));
         found.is_some_and(|watched| watched.is_dead)
     }
 
-    /// A next hop of a prefix is gone. Its number may soon be another's. Who closes a face with many routes has no list
-    /// searched for each: what was sent to it and its changes that wait are found to be out of date when they are looked at.
+    /// Forgets a next hop of a prefix, because its number may be reused. The lists of sent Interests and
+    /// waiting changes are not searched, since a closed face may have many routes: outdated records are
+    /// recognised when they are used.
     pub(in crate::node) fn forget(&mut self, prefix: FibId, face: FaceId) {
         if let Ok(watched) = self.hops.find_entry(hash(prefix, face), |watched| watched.is(prefix, face)) {
             watched.remove();
         }
     }
 
-    /// All other next hops of a prefix are gone. What was known of this one is not: without comparisons it would never be found
-    /// to answer again.
+    /// Notes that all other next hops of a prefix are gone. The state of this one is reset: without
+    /// comparisons nothing would show that it answers again.
     pub(in crate::node) fn note_only(&mut self, prefix: FibId, face: FaceId) {
         let Some(watched) = find(&mut self.hops, prefix, face) else { return };
         if watched.is_dead {
@@ -436,7 +446,7 @@ impl Liveness {
         *watched = Watched::new(prefix, face, watched.since);
     }
 
-    /// Takes the oldest change that waits, of a next hop that is not gone.
+    /// Takes the oldest waiting change of a next hop that is not gone.
     pub(in crate::node) fn take_change(&mut self) -> Option<NextHopChange> {
         loop {
             let (change, since) = self.changes.waiting.pop_front()?;
@@ -446,7 +456,7 @@ impl Liveness {
         }
     }
 
-    /// How often a next hop was left, and how often one that was left is used again.
+    /// Number of times that a next hop was left, and that a left one was used again.
     pub(in crate::node) fn left_and_back(&self) -> (u64, u64) {
         (self.changes.left, self.changes.back)
     }
@@ -466,8 +476,8 @@ fn find_since(
     find(hops, prefix, face).filter(|watched| watched.since <= sent)
 }
 
-/// Both numbers are this node's own: nobody chooses them so that they collide. The multiplier is 2^64 over the golden
-/// ratio (Knuth, The Art of Computer Programming 3, 6.4).
+/// Hash of two numbers that the node itself assigns, so strangers cannot choose collisions. The multiplier is
+/// 2^64 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4).
 fn hash(prefix: FibId, face: FaceId) -> u64 {
     let both = u64::from(prefix.0) << 32 | u64::from(face.0);
     let product = both.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -510,7 +520,7 @@ mod tests {
         missed(liveness, NEAR, answered);
     }
 
-    /// Another next hop answers what this one was sent too.
+    /// Another next hop answers an Interest that this one was sent too.
     fn missed(liveness: &mut Liveness, face: FaceId, millis: u64) {
         liveness.note_missed(PREFIX, face, at(millis), at(millis));
     }
@@ -520,7 +530,7 @@ mod tests {
         liveness.note_answer(PREFIX, NEAR, Time::NEVER, rtt);
     }
 
-    /// An Interest of this downstream goes to `chosen`: who is sent copies.
+    /// Sends an Interest of this downstream to `chosen`. Returns the next hops that get copies.
     fn copies(liveness: &mut Liveness, from: u32, chosen: &[FaceId], millis: u64) -> Vec<FaceId> {
         let by = Downstream::new(FaceId(from), GroupId::NONE);
         let lifetime = Span::from_secs(4);
@@ -725,7 +735,7 @@ mod tests {
         assert_eq!((kept, liveness.hinted.len()), (1, 1));
     }
 
-    /// NEAR gets the numbers of a next hop that is gone, and is left.
+    /// Gives NEAR the numbers of a next hop that is gone, and leaves it.
     fn left_anew(liveness: &mut Liveness) {
         liveness.forget(PREFIX, NEAR);
         miss(liveness, 3_000, 4_000);

@@ -1,16 +1,16 @@
-//! What guards a node against strangers: what is believed of packets, groups of faces, next hops that answer, the memory of
-//! packets that wait.
+//! Protection of a node against strangers: ingress policies, groups of faces, detection of dead next hops,
+//! and the memory of waiting packets.
 //!
-//! | part | until it is on | then |
+//! | part | becomes active when | effect |
 //! |---|---|---|
-//! | [`ingress`](IngressPolicy) | a face gets a policy | packets that arrive are changed or refused first |
+//! | [`ingress`](IngressPolicy) | a face gets a policy | arriving packets are changed or refused first |
 //! | groups | a face joins one | the flows of its faces share as one |
-//! | [`liveness`] | [`NodeConfig::next_hop_timeout`](super::NodeConfig::next_hop_timeout) | silent next hops are left |
-//! | [`waiting`] | [`TableLimits::queue_bytes`](super::TableLimits::queue_bytes) | all queues share one bound |
+//! | [`liveness`] | [`NodeConfig::next_hop_timeout`](super::NodeConfig::next_hop_timeout) is set | silent next hops are left |
+//! | [`waiting`] | [`TableLimits::queue_bytes`](super::TableLimits::queue_bytes) is set | all queues share one bound |
 //!
-//! A node where none is on has no guard. Its packets pass this room without a look ([`Node::is_plain`]). A guard stays once it
-//! is there. Bounds that every node has are with the table: the shares of faces in the PIT (`tables/pit/shares.rs`), and
-//! the prefixes of flows (`tables/flow_prefix.rs`).
+//! A node where no part is active has no guard, and its packets skip it at no cost ([`Node::is_plain`]). A
+//! guard stays once it exists. Bounds that every node has are with the tables: the shares of faces in the PIT
+//! (`tables/pit/shares.rs`) and the flow prefixes (`tables/flow_prefix.rs`).
 
 mod ingress;
 pub(super) mod liveness;
@@ -34,9 +34,9 @@ use crate::units::{Span, Time};
 /// The guard of a node.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// By the number of the face; `None`: the node believes all its packets.
+    /// Policy of each face, indexed by face number; `None`: the face is trusted fully.
     ingress: Vec<Option<Box<Ingress>>>,
-    /// The group of each face, by the number of the face.
+    /// Group of each face, indexed by face number.
     groups: Vec<GroupId>,
     pub(super) liveness: Liveness,
     pub(super) waiting: Waiting,
@@ -52,7 +52,7 @@ impl Guard {
         }
     }
 
-    /// The guard of a new node, if it needs one.
+    /// Makes the guard of a new node, if it needs one.
     pub(super) fn of(next_hop_timeout: Span, queue_bytes: u64) -> Option<Box<Guard>> {
         let is_needed = next_hop_timeout > Span::ZERO || queue_bytes != u64::MAX;
         is_needed.then(|| Box::new(Guard::new(next_hop_timeout, queue_bytes)))
@@ -87,7 +87,7 @@ impl Guard {
         ingress.map_or_else(IngressCounters::default, |ingress| ingress.counters())
     }
 
-    /// Forgets the policy of a face that is gone.
+    /// Forgets the policy of a removed face.
     pub(super) fn forget_ingress(&mut self, face: FaceId) {
         if let Some(ingress) = self.ingress.get_mut(face.0 as usize) {
             *ingress = None;
@@ -99,7 +99,7 @@ impl Guard {
         self.ingress.get_mut(face.0 as usize)?.as_deref_mut()
     }
 
-    /// Whether a packet that arrived may be handled, without what is not believed of it.
+    /// Returns whether an arriving packet may be handled, and removes its fields that are not accepted.
     #[inline]
     pub(super) fn admit(&mut self, face: FaceId, packet: &mut Packet, now: Time) -> Result<(), DropReason> {
         match self.ingress_of(face) {
@@ -108,7 +108,7 @@ impl Guard {
         }
     }
 
-    /// A Data leaves by a face for Interests of a class.
+    /// Charges a Data that leaves by a face for Interests of a class.
     #[inline]
     pub(super) fn charge(&mut self, face: FaceId, class: ServiceClass, data: &Packet, now: Time) {
         if let Some(ingress) = self.ingress_of(face) {
@@ -118,7 +118,7 @@ impl Guard {
 }
 
 impl Node {
-    /// The guard, made if there is none.
+    /// The guard; makes one if there is none.
     pub(super) fn guarded(&mut self) -> &mut Guard {
         self.guard.get_or_insert_with(|| Box::new(Guard::new(Span::ZERO, u64::MAX)))
     }
@@ -143,12 +143,12 @@ impl Node {
         self.guard.as_ref().map_or(GroupId::NONE, |guard| guard.group(face))
     }
 
-    /// What the policy of a face did; zeros without one.
+    /// Counters of a face's policy; zeros without one.
     pub fn ingress_counters(&self, face: FaceId) -> IngressCounters {
         self.guard.as_ref().map_or_else(IngressCounters::default, |guard| guard.ingress_counters(face))
     }
 
-    /// What the packets in the queues of all links are charged with, bytes; 0 without a bound.
+    /// Bytes charged for the packets in the queues of all links; 0 without a bound.
     pub fn queued_bytes(&self) -> u64 {
         self.guard.as_ref().map_or(0, |guard| guard.waiting.bytes())
     }

@@ -1,9 +1,10 @@
-//! The memory of packets that wait at this node: in the queues of links, or held by a strategy.
+//! Memory of the packets that wait at this node: in the queues of links, or held by a strategy.
 //!
-//! All queues share one bound ([`SharedBound`]). Beyond its share, a link takes nothing more, whatever the bound of its
-//! queue. What is counted of a packet is all that it takes, but for one thing: the world cuts the bytes of many packets from
-//! one block, so a packet that waits while others are gone keeps the whole block. Therefore it gets memory of its own when
-//! an eighth of the bound has arrived since. A queue in its steady state is shorter than that, and copies nothing.
+//! All queues share one bound ([`SharedBound`]). A link accepts no packet beyond its share, whatever the
+//! bound of its own queue is. A packet is charged with all the memory that it takes, with one exception: the
+//! world cuts the bytes of many packets from one block, so a packet that waits keeps the whole block after
+//! the others are gone. Therefore a packet gets memory of its own when an eighth of the bound has arrived
+//! after it. A queue in its steady state is shorter than that and copies nothing.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ pub(in crate::node) struct Waiting {
     bound: SharedBound,
     /// Bytes of all packets that have arrived.
     arrived: u64,
-    /// Packets that began to wait not long ago, or have left since.
+    /// Packets that began to wait recently; some have left since.
     recent: VecDeque<Recent>,
 }
 
@@ -24,37 +25,38 @@ pub(in crate::node) struct Waiting {
 #[derive(Debug)]
 struct Recent {
     packet: PacketId,
-    /// Where its bytes are: then it is still this packet, or one whose bytes are there now.
+    /// Address of its bytes. If it is unchanged, the bytes belong to this packet, or to one that uses them
+    /// now.
     at: usize,
-    /// How much had arrived.
+    /// Bytes that had arrived by then.
     arrived: u64,
 }
 
-/// What a packet that waits is charged with, bytes. Its place in the pool stays when it leaves. So that places take a
-/// fifth of the bound at most, a small packet counts as five places.
+/// Charge of a waiting packet, bytes. Its place in the pool stays when it leaves. A small packet counts as
+/// five places, so that places take at most a fifth of the bound.
 #[inline]
 fn charge(packet: &Packet) -> u64 {
     packet.memory().max(5 * size_of::<Packet>() as u64)
 }
 
 impl Waiting {
-    /// None so far; `bytes` is their bound, [`u64::MAX`] for none.
+    /// Makes an empty account. `bytes` is the bound; [`u64::MAX`] for none.
     pub(in crate::node) fn new(bytes: u64) -> Waiting {
         Waiting { bound: SharedBound::new(bytes), arrived: 0, recent: VecDeque::new() }
     }
 
-    /// Bytes that the packets in queues are charged with.
+    /// Bytes charged for the packets in queues.
     pub(in crate::node) fn bytes(&self) -> u64 {
         self.bound.held()
     }
 
-    /// Whether anything is counted here.
+    /// Returns whether there is a bound.
     #[inline]
     pub(in crate::node) fn is_bounded(&self) -> bool {
         self.bound.bound() != u64::MAX
     }
 
-    /// A packet is to wait at a link whose packets are charged with `own`: whether it may.
+    /// Charges a packet that is to wait at a link; `own` is the link's charge. Returns whether it may wait.
     #[inline]
     pub(in crate::node) fn enter(&mut self, own: &mut u64, packet: &Packet) -> bool {
         if !self.is_bounded() {
@@ -68,7 +70,7 @@ impl Waiting {
         is_admitted
     }
 
-    /// A packet has left the queue of this link.
+    /// Releases the charge of a packet that has left the queue of this link.
     #[inline]
     pub(in crate::node) fn leave(&mut self, own: &mut u64, packet: &Packet) {
         if self.is_bounded() {
@@ -76,7 +78,7 @@ impl Waiting {
         }
     }
 
-    /// All packets have left the queue of this link.
+    /// Releases the charge of all packets of this link.
     pub(in crate::node) fn clear(&mut self, own: &mut u64) {
         self.set(own, 0);
     }
@@ -87,7 +89,7 @@ impl Waiting {
         *own = bytes;
     }
 
-    /// A packet may have to wait from now on.
+    /// Notes that a packet may have to wait from now on.
     #[inline]
     pub(in crate::node) fn note(&mut self, packet: PacketId, pool: &PacketPool) {
         let Packet { wire, has_own_memory, .. } = &pool[packet];
@@ -96,11 +98,12 @@ impl Waiting {
         }
     }
 
-    /// A packet of so many bytes has arrived: those that wait since long before get memory of their own.
+    /// Notes that a packet of this size has arrived. Packets that have waited for long get memory of their
+    /// own.
     #[inline]
     pub(in crate::node) fn arrive(&mut self, bytes: usize, pool: &mut PacketPool) {
         self.arrived += bytes as u64;
-        // As many packets as may wait at once: each counts as five places.
+        // As many packets as may wait at once; each counts as five places.
         let (most, window) = (self.bound.bound() / (5 * size_of::<Packet>() as u64), self.bound.bound() / 8);
         while let Some(front) = self.recent.front()
             && (self.arrived - front.arrived > window || self.recent.len() as u64 > most)

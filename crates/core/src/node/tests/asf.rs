@@ -8,7 +8,8 @@ impl Bench {
         Bench::with(Box::new(Asf::new(options)), &TableLimits::default(), || tail(100)).routed()
     }
 
-    /// Asks for `/a/N`; the next hops answer after so many milliseconds, or never. Which were asked.
+    /// Asks for `/a/N`. The next hops answer after this many milliseconds, or never. Returns the next hops
+    /// that were asked.
     fn ask_asf(&mut self, n: u32, answers: [Option<u64>; 2]) -> Vec<FaceId> {
         let [down, _, near, far] = self.neighbours;
         let uri = format!("/a/{n}");
@@ -58,7 +59,7 @@ fn one_that_times_out_comes_last_and_is_used_again_after_a_probe() {
     }
     let silent: Vec<_> = (100..110).map(|n| bench.ask_asf(n, [None, Some(50)])).collect();
     let chosen = |asked: &Vec<FaceId>| asked[0];
-    // Three Interests, the third of them 200 ms ago, the least retransmission timeout.
+    // Three Interests, the third one 200 ms ago, which is the shortest retransmission timeout.
     assert!(silent[..4].iter().map(chosen).all(|face| face == near), "{silent:?}");
     assert!(silent[5..].iter().map(chosen).all(|face| face == far), "{silent:?}");
     let back: Vec<_> = (110..170).map(|n| bench.ask_asf(n, [Some(10), Some(50)])).collect();
@@ -70,7 +71,7 @@ fn one_that_times_out_comes_last_and_is_used_again_after_a_probe() {
 fn probes_come_once_in_an_interval_and_other_interests_go_to_one_next_hop() {
     let mut bench = Bench::asf(AsfOptions { probing_interval: Span::ZERO, max_timeouts: 0 });
     let copies = (1..=200).filter(|&n| bench.ask_asf(n, [Some(10), Some(50)]).len() == 2).count();
-    // 20 s, the first after at most five; no interval is shorter than a second.
+    // 20 s, the first after at most five. No interval is shorter than a second.
     assert!((15..=20).contains(&copies), "{copies}");
 }
 
@@ -105,7 +106,7 @@ fn a_probe_has_a_nonce_of_its_own() {
     assert!(nonces[0] == n && nonces[1] != n);
 }
 
-/// Applications are in groups of their own, and each begins with its first Interest.
+/// Applications are in groups of their own, and each starts with its first Interest.
 #[test]
 fn who_comes_later_gains_from_what_others_have_measured() {
     let mut bench = Bench::asf(AsfOptions::default());
@@ -119,7 +120,7 @@ fn who_comes_later_gains_from_what_others_have_measured() {
         assert_eq!(bench.interest(from, &uri, 1000), [Seen::Interest(far)]);
         assert_eq!(bench.data(far, &uri), [Seen::Data(from)]);
     }
-    // By its name it goes another way.
+    // The name itself has another route.
     bench.node.add_route(&name("/a/b"), bench.neighbours[2], 1);
     bench.node.add_route(&name("/a/b"), far, 2);
     assert_eq!(bench.interest(down, "/a/b/1", 1001), [Seen::Interest(bench.neighbours[2])]);
@@ -139,7 +140,7 @@ fn nothing_is_known_of_a_route_that_is_added_again() {
     assert_eq!(bench.interest(down, "/a/60", 60), [Seen::Interest(near)]);
 }
 
-/// The face that comes next gets the number of the one that has gone.
+/// The next new face gets the number of the removed one.
 #[test]
 fn nothing_is_known_of_a_next_hop_that_has_gone_whatever_comes_in_its_place() {
     for is_closed in [false, true] {

@@ -1,4 +1,4 @@
-//! Data count only from faces that were asked, and Interests may ask past the content store.
+//! Data count only from faces that were asked, and Interests may bypass the content store.
 
 use super::*;
 use crate::seam::ReceiveEvent;
@@ -36,11 +36,11 @@ fn data_of_whom_nobody_asked_answer_nothing_are_not_stored_and_teach_nothing() {
     let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), queue).routed().cached();
     let [down, stranger, up, other_next_hop] = bench.neighbours;
     assert_eq!(bench.interest(down, "/a/1", 1), [Seen::Interest(up)]);
-    // Not the downstream itself, not another neighbour or next hop, not an application.
+    // It is not accepted from the downstream, another neighbour, another next hop or an application.
     for face in [down, stranger, other_next_hop, bench.application] {
         assert_eq!(bench.data(face, "/a/1"), UNSOLICITED);
     }
-    // Not with the token of the entry, either.
+    // Nor with the token of the entry.
     let forged = bench.packet(Kind::Data, "/a/1", 0);
     let (pit, _) = bench.node.pit().iter().next().unwrap();
     bench.pool[forged].header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap();

@@ -6,7 +6,7 @@ use crate::seam::Multicast;
 const SECOND: Span = Span::from_secs(1);
 
 impl Bench {
-    /// Asks for `/a/N`, says which next hops got the Interest, and lets a tenth of a second pass.
+    /// Asks for `/a/N`, returns the next hops that got the Interest, and lets a tenth of a second pass.
     fn ask(&mut self, n: u32) -> Vec<FaceId> {
         let seen = self.interest(self.neighbours[0], &format!("/a/{n}"), n);
         self.later(100);
@@ -17,7 +17,8 @@ impl Bench {
         seen.into_iter().filter_map(asked).collect()
     }
 
-    /// The first next hop answers nothing, the second everything; the numbers of the Interests that are sent to the first.
+    /// The first next hop answers nothing, the second everything. Returns the numbers of the Interests that
+    /// are sent to the first.
     fn asked_in_vain(&mut self, interests: core::ops::Range<u32>) -> Vec<u32> {
         let [down, _, silent, other] = self.neighbours;
         let mut in_vain = Vec::new();
@@ -130,7 +131,7 @@ fn data_that_come_too_late_for_who_asked_are_answers() {
     }
 }
 
-/// By their names they would be answers of another prefix, or of none.
+/// By their names alone they would answer another prefix, or none.
 #[test]
 fn data_that_come_too_late_for_who_asked_by_a_hint_are_answers() {
     let mut bench = watching(Box::new(BestRoute::default()));
@@ -169,7 +170,7 @@ fn who_asks_by_a_hint_for_what_nobody_has_does_not_have_late_data_of_others_coun
     }
 }
 
-/// The numbers of a FIB entry and a face are given again, before or after the Interest of the first one ends.
+/// The numbers of a FIB entry and a face are reused, before or after the Interest of the first one ends.
 #[test]
 fn a_late_answer_of_a_prefix_that_is_gone_is_none_of_the_one_that_has_its_number() {
     for lifetime in [1, 1_500, 10_000].map(Span::from_millis) {
@@ -201,7 +202,8 @@ fn a_late_answer_of_a_prefix_that_is_gone_is_none_of_the_one_that_has_its_number
     }
 }
 
-/// A stranger asks for names that only the second next hop answers, ten times as often as others for what the first has.
+/// A stranger requests names that only the second next hop answers, ten times as often as others request what
+/// the first one has.
 #[test]
 fn who_asks_for_what_only_others_have_does_not_keep_a_next_hop_left() {
     let mut bench = watching(Box::new(BestRoute::default()));
@@ -229,7 +231,8 @@ fn who_asks_for_what_only_others_have_does_not_keep_a_next_hop_left() {
             bench.data(other, &uri);
         }
     }
-    // Every half second, and the longest interval is 16 s, half of it for whose turn it is.
+    // One Interest every half second. The longest interval is 16 s, half of which goes to the other
+    // downstream's turns.
     let first = back.iter().position(|used| *used).expect("it is used again");
     assert!(first <= 17 && back[first..].iter().all(|used| *used), "{back:?}");
 }
@@ -325,7 +328,7 @@ fn if_none_answers_all_are_seen_and_the_one_that_the_strategy_does_not_use_is_pr
         }
     }
     assert!(copies.len() >= 3, "{copies:?}");
-    // The dearer one comes back.
+    // The more expensive one comes back.
     assert_eq!(bench.ask(200), [first, second]);
     assert_eq!(bench.data(second, "/a/200"), [Seen::Data(down)]);
     assert_eq!(bench.ask(201), [second]);

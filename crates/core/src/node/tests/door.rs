@@ -1,4 +1,4 @@
-//! What is told to a node, and what that says of its packets.
+//! The inputs of a node, and their effect on its packets.
 
 use super::*;
 use crate::ids::StrategyId;
@@ -44,7 +44,7 @@ fn a_change_that_names_what_is_not_there_does_nothing_and_says_so() {
     assert_eq!([remove(down), remove(up), remove(up)], [Effect::Nothing, Effect::Done, Effect::Nothing]);
 }
 
-/// From the queues of its links, its strategy and its store. What it is told afterwards breaks nothing.
+/// Packets come from the queues of its links, its strategy and its store. Later inputs do no harm.
 #[test]
 fn a_node_that_fails_gives_back_every_packet_it_has() {
     let strategies: [Box<dyn Strategy>; 2] = [Box::new(BestRoute::default()), Box::new(Holding::default())];

@@ -1,11 +1,11 @@
-//! What happens when the PIT is full, and how long an Interest may stay in it.
+//! A full PIT, and the longest time that an Interest may stay in it.
 
 use super::*;
 
-/// What an entry with a short name takes of the half of the PIT that such entries may have, bytes.
+/// Size of an entry with a short name in the half of the PIT for such entries, bytes.
 const ENTRY: u64 = 368;
 
-/// With a PIT for so many short names.
+/// A node with a PIT for this many short names.
 fn full_at(entries: u64) -> Bench {
     let limits = TableLimits { pit_bytes: 2 * ENTRY * entries, ..TableLimits::default() };
     Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed()

@@ -1,4 +1,4 @@
-//! Interests that say by which networks they reach their producers.
+//! Interests with forwarding hints, which name the networks of their producers.
 
 use super::*;
 use crate::packet::Packet;
@@ -56,8 +56,8 @@ fn a_delegation_of_this_host_leads_nobody_to_its_applications() {
     }
 }
 
-/// A default route takes what no other route takes: also the first delegation, whatever the others are (NFD,
-/// `Strategy::lookupFib`).
+/// A default route takes the names that no other route takes: also the first delegation, whatever the others
+/// are (NFD, `Strategy::lookupFib`).
 #[test]
 fn a_default_route_leads_to_all_delegations() {
     let mut bench = Bench::new().routed();
@@ -80,7 +80,7 @@ fn the_content_store_answers_whatever_the_hint_where_the_name_leads_to_who_has_a
     assert_eq!(bench.interest(down, "/b/1", 99), [Seen::Data(down)]);
 }
 
-/// Who asks by a hint to its own network chooses who answers, for itself.
+/// A consumer whose hint names its own network chooses who answers, but only for itself.
 #[test]
 fn data_that_a_hint_has_asked_for_reach_nobody_who_asks_otherwise() {
     let mut bench = Bench::new().routed().cached();
@@ -93,7 +93,7 @@ fn data_that_a_hint_has_asked_for_reach_nobody_who_asks_otherwise() {
     assert_eq!(bench.data(evil, "/bank/1"), [Seen::Data(stranger)]);
     assert_eq!(bench.data(evil, "/bank/1"), [Seen::Dropped(DropReason::Unsolicited)]);
     assert_eq!(bench.data(bank, "/bank/1"), [Seen::Data(victim)]);
-    // Before others ask; by another hint, for a prefix, or by the name.
+    // Before others ask with another hint, for a prefix, or by the name.
     assert_eq!(bench.hinted_from(stranger, "/bank/2", &["/evil"]), [Seen::Interest(evil)]);
     assert_eq!(bench.data(evil, "/bank/2"), [Seen::Data(stranger)]);
     assert_eq!(bench.hinted_from(stranger, "/bank/2", &["/evil"]), [Seen::Data(stranger)], "it is here");
@@ -104,7 +104,7 @@ fn data_that_a_hint_has_asked_for_reach_nobody_who_asks_otherwise() {
     assert_eq!(bench.interest(victim, "/bank/2", 3), [Seen::Interest(bank)]);
     assert_eq!(bench.data(bank, "/bank/2"), [Seen::Data(victim)]);
     assert_eq!(bench.interest(victim, "/bank/2", 4), [Seen::Data(victim)]);
-    // Nor does it take the place of what all may have, or answer late.
+    // Nor does it replace the copy for all consumers, or answer late.
     assert_eq!(bench.interest(stranger, "/bank/2", 5), [Seen::Data(stranger)]);
     let packet = bench.packet(Kind::Interest, "/bank/2", 6);
     bench.pool[packet].hint = Some([name("/evil")].into());
@@ -166,7 +166,7 @@ fn who_asked_first_does_not_end_by_other_hints_what_others_wait_for() {
     assert_eq!((pit.len(), pit.iter().filter(|(_, entry)| entry.in_records.len() == 2).count()), (8, 1));
 }
 
-/// The prefix of the strategy is that of the name, not of the delegation (NFD).
+/// The name selects the strategy, not the delegation (NFD).
 #[test]
 fn the_name_says_which_strategy_forwards_an_interest() {
     let mut bench = Bench::new().routed();
@@ -197,7 +197,7 @@ fn after_a_nack_the_hint_says_which_next_hop_is_tried() {
     assert_eq!(bench.nack_hinted(up, "/b/1", Some("/a")), [Seen::Interest(other)]);
 }
 
-/// NFD takes the hint off in the producer's region, also in the Nack that it returns.
+/// NFD removes the hint in the producer's region, also in the Nack that it returns.
 #[test]
 fn after_a_nack_without_the_hint_the_interest_goes_on_with_it() {
     let mut bench = Bench::new().routed();
@@ -215,7 +215,7 @@ fn after_a_nack_without_the_hint_the_interest_goes_on_with_it() {
     let again = &bench.pool[again];
     assert_eq!((face, again.nonce, again.hop_limit), (other, 7, Some(8)));
     assert_eq!(again.hint.as_deref(), Some(&[name("/a")][..]));
-    // No next hop is left: the downstream gets its own Interest back, and the least severe reason.
+    // No next hop is left: the downstream gets its own Interest back, with the least severe reason.
     let refused = bench.packet(Kind::Nack, "/b/1", 7);
     bench.pool[refused].header_mut().set_nack(Some(NackReason::NoRoute));
     let sent = bench.give(other, refused);
@@ -241,7 +241,7 @@ fn what_is_kept_for_a_nack_is_counted_and_given_back() {
     bench.later(5_000);
     bench.input(Input::Deadline);
     assert_eq!(bench.node.pit().len(), 0);
-    // The Data and the Interest that left are the world's.
+    // The world owns the Data and the Interest that left.
     assert_eq!(bench.pool.in_use(), in_use - 4 + 2);
 }
 
@@ -253,7 +253,7 @@ fn after_a_nack_the_route_is_looked_up_again() {
     for face in [up, other] {
         bench.node.remove_route(bench.now, &name("/a"), face, &mut bench.pool, &mut Vec::new());
     }
-    // The number of the entry is another's now.
+    // The number of the entry belongs to another one now.
     bench.node.add_route(&name("/c"), third, 1);
     assert_eq!(bench.nack_hinted(up, "/b/1", None), [Seen::Nack(down, NackReason::NoRoute)]);
 }
@@ -276,7 +276,7 @@ fn a_nack_with_another_hint_is_no_answer() {
     assert_eq!(bench.nack_hinted(up, "/a/1", None), [Seen::Interest(other)]);
 }
 
-/// The store answers who asks, and an entry of another hint has its own answer.
+/// The store answers the consumer, and an entry of another hint gets its own answer.
 #[test]
 fn what_the_store_answers_ends_nothing_that_waits_by_another_hint() {
     let mut bench = Bench::new().routed().cached();
@@ -300,7 +300,8 @@ fn what_the_store_answers_ends_nothing_that_waits_by_another_hint() {
 }
 
 impl Bench {
-    /// Somebody asks for `/b/1` by the name, so that the store has it while another waits by a hint.
+    /// A consumer requests `/b/1` by the name, so that the store has it while another consumer waits with a
+    /// hint.
     fn store_meanwhile(&mut self) {
         let [_, second, _, other] = self.neighbours;
         self.node.add_route(&name("/b"), other, 1);
@@ -345,7 +346,7 @@ fn what_nobody_waits_for_makes_room_for_another_hint_and_not_what_several_wait_f
     assert_eq!(bench.node.evicted_interests(), 0);
 }
 
-/// It does not go round the loop as Data either, which would satisfy the entry that the Interest came from.
+/// Nor is it answered with Data, which would satisfy the entry that the Interest came from.
 #[test]
 fn an_interest_that_comes_back_is_a_loop_though_the_store_has_its_data_by_now() {
     let mut bench = Bench::new().routed().cached();
@@ -391,7 +392,7 @@ fn the_store_is_asked_once_for_each_interest_of_a_hint() {
     assert_eq!(bench.node.content_store().misses(), 1);
 }
 
-/// So a scheme that counts pending Interests counts them right.
+/// So a scheme that counts pending Interests counts them correctly.
 #[test]
 fn a_strategy_hears_of_an_entry_whose_downstreams_the_store_has_answered() {
     let ends = Arc::default();

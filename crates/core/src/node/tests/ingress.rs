@@ -1,9 +1,9 @@
-//! What is believed of the packets that arrive by a face.
+//! Which fields of arriving packets a node accepts from a face.
 
 use super::*;
 use crate::seam::ReceiveEvent;
 
-/// A field that consumers say, and one that only routers say.
+/// A field that consumers write, and one that only routers write.
 const OF_CONSUMERS: Signal = Signal::new(912, "Size", 64, "a number");
 const OF_ROUTERS: Signal = Signal::new(904, "Rate", 64, "a number").of_routers();
 
@@ -12,7 +12,7 @@ fn stranger() -> IngressPolicy {
     IngressPolicy { is_believed: false, classes: [best_effort; 8] }
 }
 
-/// A node that knows which signals are of consumers.
+/// A node that knows which signals are written by consumers.
 fn knowing() -> Bench {
     Bench::made(with_signals(), || tail(100)).routed()
 }
@@ -39,7 +39,7 @@ impl Bench {
         (only_seen(seen), first)
     }
 
-    /// The class in which an Interest leaves; `None` if it does not.
+    /// The class in which an Interest leaves; `None` if it does not leave.
     fn class_of(&mut self, face: FaceId, number: u32, class: ServiceClass) -> Option<ServiceClass> {
         let (seen, packet) = self.in_class(face, &format!("/a/{number}"), number, class as u64);
         matches!(seen[..], [Seen::Interest(_)]).then(|| self.pool[packet.unwrap()].flow.class)
@@ -63,7 +63,7 @@ fn whatever_class_a_stranger_names_it_is_best_effort_and_says_nothing_for_router
     let mut bench = knowing();
     let [stranger_face, neighbour, ..] = bench.neighbours;
     bench.node.set_ingress(stranger_face, &stranger());
-    // The classes, and the same with the mark of a greedy flow.
+    // All classes, without and with the mark of a greedy flow.
     for value in 0..16 {
         let (seen, packet) = bench.in_class(stranger_face, &format!("/a/{value}"), value as u32, value);
         assert_eq!(seen.len(), 1);
@@ -142,7 +142,7 @@ fn a_class_is_remarked_once_and_the_rate_is_that_of_the_class_it_gets() {
     let policy = with_rule(policy, ServiceClass::Af4, to(ServiceClass::Af1));
     bench.node.set_ingress(face, &with_rule(policy, ServiceClass::Af1, limited));
     assert_eq!(bench.class_of(face, 1, ServiceClass::Ef), Some(ServiceClass::Af4));
-    // Four Interests a second, of which there are those of a quarter of a second.
+    // Four Interests a second; the bucket holds those of a quarter of a second.
     assert_eq!(bench.class_of(face, 2, ServiceClass::Af4), Some(ServiceClass::Af1));
     assert_eq!(bench.class_of(face, 3, ServiceClass::Af1), Some(ServiceClass::Be), "beyond its rate");
     assert_eq!(bench.class_of(face, 4, ServiceClass::Af4), Some(ServiceClass::Be));
@@ -150,7 +150,7 @@ fn a_class_is_remarked_once_and_the_rate_is_that_of_the_class_it_gets() {
     assert_eq!(bench.class_of(face, 5, ServiceClass::Af1), Some(ServiceClass::Af1));
     let counters = bench.node.ingress_counters(face);
     assert_eq!(counters, IngressCounters { remarked: 3, refused: 0, over_rate: 2 });
-    // A new policy begins with full buckets.
+    // A new policy starts with full buckets.
     bench.node.set_ingress(face, &IngressPolicy::open());
     assert_eq!(bench.node.ingress_counters(face), counters);
 }
@@ -169,8 +169,8 @@ fn beyond_the_rate_of_best_effort_there_is_nothing() {
     assert_eq!(counters, IngressCounters { remarked: 1, refused: 0, over_rate: 2 });
 }
 
-/// As many Interests as are let through, each answered after 100 ms: whatever the size of the Data, they have the rate.
-/// Beyond it are only those for which a full bucket has Interests.
+/// All Interests that are let through are answered after 100 ms. Their Data have the configured rate,
+/// whatever their size. Only the Interests of a full bucket exceed it.
 #[test]
 fn the_rate_is_that_of_the_data_whatever_their_size() {
     for size in [300, 1_100, 8_800] {

@@ -1,4 +1,4 @@
-//! What whoever manages a node does to it while packets pass.
+//! Management of a node while packets pass.
 
 use super::*;
 use crate::node::expiry::ENDED_AT_ONCE;

@@ -1,15 +1,15 @@
-//! A plain node does the same as a guarded one, which takes the general way.
+//! A plain node does the same as a guarded one, which uses the general path.
 
 use proptest::prelude::{any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as _;
 
 use super::*;
 
-/// Two nodes that get the same inputs. One has a guard that never has to do anything: a bound that no queue reaches.
+/// Two nodes that get the same inputs. One has a guard that never acts: a bound that no queue reaches.
 struct Twins {
     plain: Bench,
     guarded: Bench,
-    /// What left by links: tokens that neighbours may send back.
+    /// Packets that left by links, with tokens that neighbours may return.
     sent: Vec<(FaceId, usize, PitToken)>,
 }
 
@@ -84,7 +84,7 @@ impl Twins {
         if face == 4 { self.plain.application } else { self.plain.neighbours[face] }
     }
 
-    /// Gives both the same, and compares what they do and their packets.
+    /// Gives both nodes the same input, and compares their actions and packets.
     fn give(&mut self, mut input: impl FnMut(&mut Bench) -> Input<'static>) {
         let [plain, guarded] = [&mut self.plain, &mut self.guarded].map(|bench| {
             let mut actions = Vec::new();
@@ -159,7 +159,7 @@ impl Twins {
                 self.give(|bench| {
                     let packet = bench.packet(Kind::Interest, NAMES[name], nonce);
                     let interest = &mut bench.pool[packet];
-                    // Most have neither.
+                    // Most Interests have neither.
                     interest.can_be_prefix = selectors == 0;
                     interest.must_be_fresh = selectors == 1;
                     interest.hop_limit = hops;

@@ -1,20 +1,20 @@
-//! What the queue of a link learns of what it has sent, and when it may send.
+//! Events that the queue of a link receives, and its control over when packets leave.
 
 use super::*;
 use crate::node::testing::Told as _;
 use crate::seam::{Departed, ReceiveEvent};
 
-/// What a test has the queues of its node do, and what they have seen.
+/// Instructions of a test to the queues of its node, and the record of what they have seen.
 struct Told {
-    /// Nothing leaves before.
+    /// Nothing leaves before this time.
     opens: Time,
-    /// Whether they number Interests that leave: by their nonces.
+    /// `true` if they number departing Interests, by their nonces.
     notes: bool,
-    /// Whether they drop what they have.
+    /// `true` if they drop their packets.
     drops: bool,
-    /// Whether a Data opens them, and they say so.
+    /// `true` if a Data opens them and they report it.
     data_opens: bool,
-    /// What they were shown with each Data.
+    /// The record that they got with each Data.
     shown: Vec<Option<Departed>>,
 }
 
@@ -60,7 +60,7 @@ impl Queue for Obedient {
     }
 }
 
-/// A node with one route, by the neighbour 2, whose queues note the Interests that leave.
+/// A node with one route, by neighbour 2, whose queues note the departing Interests.
 fn obedient() -> (Bench, Arc<Mutex<Told>>) {
     let told = Told { opens: Time::ZERO, notes: true, drops: false, data_opens: false, shown: Vec::new() };
     let told = Arc::new(Mutex::new(told));
@@ -70,7 +70,7 @@ fn obedient() -> (Bench, Arc<Mutex<Told>>) {
     (bench, told)
 }
 
-/// What was shown with the last Data.
+/// The record that came with the last Data.
 fn shown(told: &Mutex<Told>) -> Option<Departed> {
     told.lock().unwrap().shown.pop().expect("a Data has come")
 }
@@ -79,13 +79,13 @@ fn shown(told: &Mutex<Told>) -> Option<Departed> {
 fn a_queue_is_shown_with_the_data_when_their_interest_left_and_its_own_number() {
     let (mut bench, told) = obedient();
     let [down, _, up, _] = bench.neighbours;
-    // An idle queue gives it in the call that sends it.
+    // An idle queue gives the note in the call that sends the packet.
     assert_eq!(bench.interest(down, "/a/1", 1), [Seen::Interest(up)]);
     let sent = bench.now;
     bench.later(20);
     bench.data(up, "/a/1");
     assert_eq!(shown(&told), Some(Departed { left: sent, note: 1 }));
-    // A busy one gives it later.
+    // A busy queue gives it later.
     let opens = bench.now + Span::from_millis(30);
     told.lock().unwrap().opens = opens;
     assert_eq!(bench.interest(down, "/a/2", u32::MAX), []);
@@ -94,7 +94,7 @@ fn a_queue_is_shown_with_the_data_when_their_interest_left_and_its_own_number() 
     bench.later(5);
     bench.data(up, "/a/2");
     assert_eq!(shown(&told), Some(Departed { left: opens, note: u32::MAX }));
-    // The queue notes nothing, so it is shown nothing.
+    // The queue notes nothing, so it gets no record.
     told.lock().unwrap().notes = false;
     bench.interest(down, "/a/3", 3);
     bench.data(up, "/a/3");
@@ -124,7 +124,7 @@ fn of_an_interest_that_was_sent_more_than_once_no_departure_is_shown() {
 
 #[test]
 fn no_departure_is_shown_for_another_sending() {
-    // The first sending is dropped from the queue, the second leaves without a note.
+    // The first transmission is dropped from the queue; the second leaves without a note.
     let (mut bench, told) = obedient();
     let [down, _, up, _] = bench.neighbours;
     told.lock().unwrap().opens = Time::NEVER;
@@ -139,7 +139,8 @@ fn no_departure_is_shown_for_another_sending() {
     bench.data(up, "/a/1");
     assert_eq!(shown(&told), None);
 
-    // The first one has left and is refused; the second one is in the queue when the Data of the first come after all.
+    // The first one has left and is refused. The second one is in the queue when the Data of the first arrive
+    // after all.
     let (mut bench, told) = obedient();
     bench.interest(down, "/a/1", 1);
     bench.nack(up, "/a/1", 1, NackReason::Congestion);
@@ -149,7 +150,7 @@ fn no_departure_is_shown_for_another_sending() {
     bench.data(up, "/a/1");
     assert_eq!(shown(&told), None);
 
-    // Both are in the queue, but the neighbour has refused the first one, as if it had it.
+    // Both are in the queue, but the neighbour has refused the first one, as if it had received it.
     let (mut bench, told) = obedient();
     let opens = bench.now + Span::from_millis(200);
     told.lock().unwrap().opens = opens;
@@ -177,7 +178,7 @@ fn what_may_leave_because_of_a_data_leaves_in_the_call_that_hands_it_in() {
     told.lock().unwrap().data_opens = true;
     assert_eq!(bench.data(up, "/a/1"), [Seen::Interest(up), Seen::Data(down)]);
     assert_eq!(bench.node.next_of_links(), Time::NEVER);
-    // It says so too where nothing waits.
+    // It also reports this if nothing waits.
     let left = bench.now;
     bench.later(10);
     assert_eq!(bench.data(up, "/a/2"), [Seen::Data(down)]);

@@ -1,10 +1,10 @@
-//! What a stranger cannot do to others, and what it cannot make a node do at once.
+//! Limits on the harm that a stranger can do to others, and on the work that it can cause at once.
 
 use super::*;
 use crate::node::expiry::{ENDED_AT_ONCE, LOOKED_AT_ONCE};
 
 impl Bench {
-    /// An Interest of a class, which goes this far.
+    /// An Interest of a class with this hop limit.
     fn hops(&mut self, face: FaceId, nonce: u32, class: ServiceClass, hops: u8) -> Vec<Seen> {
         let packet = self.packet(Kind::Interest, "/a/1", nonce);
         self.pool[packet].hop_limit = Some(hops);
@@ -67,7 +67,7 @@ fn who_asks_again_does_not_take_over_what_another_group_has_asked_for() {
     assert_eq!(bench.entry().flow(), flow);
 }
 
-/// The stranger's Interests reach no producer: it has few hops left, for one.
+/// The stranger's Interests reach no producer, for example because of a small hop limit.
 #[test]
 fn who_is_not_answered_keeps_what_others_ask_for_no_longer_than_a_timeout() {
     let mut bench = Bench::new().routed();
@@ -76,7 +76,7 @@ fn who_is_not_answered_keeps_what_others_ask_for_no_longer_than_a_timeout() {
     assert_eq!(bench.lasting(stranger, "/a/1", 1, Span::from_secs(60)), [Seen::Interest(up)]);
     bench.later(99);
     assert_eq!(bench.interest(consumer, "/a/1", 2), [], "Data may be on their way");
-    // The stranger repeats its own, and it is sent again.
+    // The stranger repeats its own Interest, which is sent again.
     bench.later(100);
     assert_eq!(bench.interest(stranger, "/a/1", 3), [Seen::Interest(other)]);
     bench.later(1);
@@ -160,7 +160,7 @@ fn who_asks_past_the_stores_shuts_them_for_nobody_else() {
     assert_eq!(bench.interest(consumer, "/a/1", 3), [Seen::Data(consumer)], "the store has it");
     assert_eq!(bench.past_the_stores(consumer, "/a/1", 4), [], "it wants another");
     assert_eq!(bench.data(up, "/a/1"), [Seen::Data(stranger), Seen::Data(consumer)]);
-    // If the store has nothing, it is not asked again.
+    // If the store has no Data, it is not asked again.
     assert_eq!(bench.past_the_stores(stranger, "/a/2", 5), [Seen::Interest(up)]);
     assert_eq!(bench.interest(consumer, "/a/2", 6), []);
     assert!(!bench.entry().facts.has(crate::tables::pit::Fact::PastStores));
@@ -196,7 +196,7 @@ fn what_is_stored_is_answered_without_an_entry_and_a_loop_is_refused_before() {
     }
     assert_eq!(bench.node.pit().id_bound(), pending, "no entry was made");
     assert_eq!(bench.node.content_store().hits(), 3);
-    // The store has nothing for who waits: it is not asked again.
+    // The store has no Data for the waiting Interest: it is not asked again.
     let misses = bench.node.content_store().misses();
     assert_eq!(bench.interest(stranger, "/a/2", 6), []);
     assert_eq!(bench.node.content_store().misses(), misses);
@@ -263,7 +263,7 @@ fn a_strangers_interest_is_pending_upstream_for_the_longest_lifetime_at_most() {
     assert_eq!(bench.interest(other, "/a/2", 5), []);
 }
 
-/// Interests that have been asked for at once expire at once.
+/// Interests that were requested together expire together.
 fn flooded(bench: &mut Bench, face: FaceId, interests: usize, nonce: u32) {
     for number in 0..interests as u32 {
         let name = format!("/a/{nonce}/{number}");
@@ -284,7 +284,7 @@ fn so_many_interests_that_expire_at_once_end_in_turn_with_packets_of_others() {
         bench.input(Input::Deadline);
         left -= ENDED_AT_ONCE;
         assert_eq!(bench.node.pit().len(), left + 1);
-        // An Interest that is to end at once does not have the others end sooner.
+        // An Interest that ends at once does not make the others end sooner.
         let lifetime = Span::from_nanos(1);
         bench.lasting(consumer, &format!("/a/short/{left}"), 8_000_000 + left as u32, lifetime);
         bench.input(Input::Deadline);
@@ -301,7 +301,7 @@ fn so_many_interests_that_expire_at_once_end_in_turn_with_packets_of_others() {
 
 #[test]
 fn interests_that_share_a_slot_of_the_wheel_are_passed_over_in_turn_with_packets_of_others() {
-    // Of the wheel of the PIT.
+    // A round of the PIT's wheel.
     const ROUND: Span = Span::from_nanos(1 << 32);
     let mut bench = Bench::new().routed();
     let [stranger, consumer, up, _] = bench.neighbours;
@@ -367,7 +367,7 @@ fn what_a_face_waited_for_ends_in_slices_and_its_number_rests_until_then() {
 fn only_a_queue_that_keeps_state_of_a_prefix_hears_that_it_is_forgotten() {
     use crate::seam::PrefixRemoved;
 
-    /// Keeps state of each prefix, and writes down what it hears.
+    /// Keeps state of each prefix, and records its events.
     struct Keeps(Box<dyn Queue>, Arc<Mutex<Vec<PrefixId>>>);
 
     impl Queue for Keeps {

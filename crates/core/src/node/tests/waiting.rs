@@ -3,7 +3,7 @@
 use super::*;
 use crate::packet::Packet;
 
-/// What a small packet is charged with, bytes.
+/// The charge of a small packet, bytes.
 const CHARGE: u64 = 5 * size_of::<Packet>() as u64;
 
 #[test]

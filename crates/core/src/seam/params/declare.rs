@@ -1,4 +1,5 @@
-//! The declaration of parameters: each row says once what the table, the struct and its reader need.
+//! The declaration of parameters: each row defines a parameter once, for the table, the struct and its
+//! reader.
 
 use core::ops::RangeInclusive;
 
@@ -6,13 +7,13 @@ use super::{Parameter, ParameterKind, Variant};
 use crate::tables::flow_prefix::FlowPrefix;
 use crate::units::{Bytes, Rate, Span};
 
-/// Declares the parameters of a scheme, or of a part of one: a struct with a field for each, its table
+/// Declares the parameters of a scheme or of a part of it: a struct with a field for each, its table
 /// `PARAMETERS`, and its reader `new(&Params)`.
 ///
-/// A row has, in this order: the meaning, which is also the field's documentation; the field and its type; the kind of
-/// the values in files, with the key and the bounds, both included; the default, as in a file; and its source. A row may
-/// have two more: `at_least "key"` after the kind, the parameter that this one is not below; and `applications "value"`
-/// after the default, another default for applications.
+/// A row has, in this order: the meaning, which is also the field's documentation; the field and its type;
+/// the kind of the values in files, with the key and the bounds, both included; the default, as in a file;
+/// and its source. Two further parts are optional: `at_least "key"` after the kind, the parameter that this
+/// one must not be below; and `applications "value"` after the default, another default for applications.
 ///
 /// ```
 /// use weir_core::seam::params::{Params, Value};
@@ -37,27 +38,28 @@ use crate::units::{Bytes, Rate, Span};
 /// assert_eq!(Settings::PARAMETERS[0].of_applications, Some("0.7"));
 /// ```
 ///
-/// The kinds are `number`, `integer`, `span`, `rate`, `bytes`, `switch`, `choice` and `variant`. The bounds of a choice are
-/// its words, by default those of the field's type (see [`choice!`](crate::choice)). The bounds of `variant` are the
-/// [`Variant`]s. A [`Setting`] implementation turns the value into the field's type; `as` after the source gives another
-/// function for it. Besides rows with a field of their own there are:
+/// The kinds are `number`, `integer`, `span`, `rate`, `bytes`, `switch`, `choice` and `variant`. The bounds
+/// of a choice are its words, by default those of the field's type (see [`choice!`](crate::choice)). The
+/// bounds of `variant` are the [`Variant`]s. A [`Setting`] implementation turns the value into the field's
+/// type; `as` after the source names another function for this. Other forms of rows are:
 ///
-/// - `_ = kind(…) …;` is a row that needs no field, such as `variant`, which only changes defaults.
-/// - `field: Type = each kind("family.*", …) …;` is a family. `Type` is collected from pairs of a prefix and a value.
+/// - `_ = kind(…) …;` is a row without a field, such as `variant`, which only changes defaults.
+/// - `field: Type = each kind("family.*", …) …;` is a family. `Type` is collected from pairs of a prefix and
+///   a value.
 /// - `field: [T; N] = [ rows ];` are N rows without fields of their own.
-/// - `field: Type = group;` are the parameters that `Type` declares. `group { … }` changes some of them for this scheme:
-///   `initial_window default "4" from "…";`, with another meaning before it if need be. It has to change a row whose default
-///   is empty: that row has no value that all schemes share.
+/// - `field: Type = group;` are the parameters that `Type` declares. `group { … }` changes some of them for
+///   this scheme: `initial_window default "4" from "…";`, with another meaning before it if needed. It must
+///   change every row whose default is empty, because schemes share no value for such a row.
 ///
-/// A key that is declared twice is an error of compilation. So is a row of a group that is left without a default, and a
-/// key that a `group { … }` or a variant changes but nothing declares.
+/// The following are compile errors: a key that is declared twice, a row of a group without a default, and a
+/// key that a `group { … }` or a variant changes but that is not declared.
 #[macro_export]
 macro_rules! parameters {
     ($(#[$attribute:meta])* $vis:vis struct $name:ident { $($rows:tt)* }) => {
         $crate::parameters!(@row [$(#[$attribute])* $vis struct $name] params {} {} {} $($rows)*);
     };
 
-    // Each arm takes a row off and adds to the table, the fields and the readers.
+    // Each arm takes one row and extends the table, the fields and the readers.
     (@row $head:tt $params:ident { $($table:tt)* } $fields:tt $readers:tt
         $(#[doc = $meaning:literal])+
         _ = $kind:ident($key:literal $(, $bounds:expr)?) default $default:literal from $from:literal;
@@ -151,7 +153,7 @@ macro_rules! parameters {
                 &$crate::seam::params::declare::joined::<{ $crate::seam::params::declare::total(ROWS) }>(ROWS)
             };
 
-            /// The parameters, read.
+            /// Reads the parameters.
             $vis fn new($params: &$crate::seam::params::Params) -> $name {
                 $name { $($readers)* }
             }
@@ -226,14 +228,14 @@ macro_rules! choice {
     };
 }
 
-/// A type of a field that a parameter's value becomes. `T` is the type of the kind's values: `f64`, `u64`, [`Span`],
-/// [`Rate`], [`Bytes`], `bool` or `&str`.
+/// A field type that is made from a parameter's value. `T` is the type of the kind's values: `f64`, `u64`,
+/// [`Span`], [`Rate`], [`Bytes`], `bool` or `&str`.
 pub trait Setting<T> {
-    /// The field's value.
+    /// Converts the value.
     fn of(value: T) -> Self;
 }
 
-/// Types of fields that hold the value as it is.
+/// Field types that hold the value unchanged.
 macro_rules! as_it_is {
     ($($type:ty),+) => {
         $(impl Setting<$type> for $type {
@@ -246,7 +248,8 @@ macro_rules! as_it_is {
 
 as_it_is!(f64, u64, Span, Rate, Bytes, bool);
 
-/// Types of fields for a smaller range. A parameter's bounds must be in it; beyond it is its largest value.
+/// Field types with a smaller range. A parameter's bounds must be within the range; larger values become its
+/// maximum.
 macro_rules! smaller {
     ($($type:ty),+) => {
         $(impl Setting<u64> for $type {
@@ -259,7 +262,7 @@ macro_rules! smaller {
 
 smaller!(u8, u32, usize);
 
-/// Zero is `None`.
+/// Field types for which zero becomes `None`.
 macro_rules! zero_is_none {
     ($($type:ty),+) => {
         $(impl Setting<$type> for Option<$type> {
@@ -273,7 +276,7 @@ macro_rules! zero_is_none {
 zero_is_none!(Span, Rate, Bytes);
 
 impl Setting<u64> for FlowPrefix {
-    /// A number of components; 0: the prefix of the FIB entry.
+    /// A number of components; 0 stands for the prefix of the FIB entry.
     fn of(components: u64) -> FlowPrefix {
         match Setting::of(components) {
             0 => FlowPrefix::FibEntry,
@@ -282,7 +285,7 @@ impl Setting<u64> for FlowPrefix {
     }
 }
 
-/// The kinds as a declaration names them.
+/// The kinds, by their names in declarations.
 impl ParameterKind {
     /// A number between two bounds, both included.
     pub const fn number(bounds: RangeInclusive<f64>) -> ParameterKind {
@@ -319,13 +322,13 @@ impl ParameterKind {
         ParameterKind::Choice(words)
     }
 
-    /// The name of one of these.
+    /// The name of one of these variants.
     pub const fn variant(variants: &'static [Variant]) -> ParameterKind {
         ParameterKind::Variant(variants)
     }
 }
 
-/// How many rows all parts have.
+/// Number of rows of all parts.
 #[doc(hidden)]
 pub const fn total(parts: &[&[Parameter]]) -> usize {
     let (mut total, mut part) = (0, 0);
@@ -336,10 +339,10 @@ pub const fn total(parts: &[&[Parameter]]) -> usize {
     total
 }
 
-/// The rows of all parts, `N` in all.
+/// Joins the rows of all parts, `N` in total.
 ///
 /// # Panics
-/// When a key is there twice, or a variant or `at_least` has one that is not there: while it compiles.
+/// Panics at compile time if a key occurs twice, or if a variant or `at_least` names an unknown key.
 #[doc(hidden)]
 pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
     let mut rows = [NOTHING; N];
@@ -359,31 +362,31 @@ pub const fn joined<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
             check_variants(&rows, variants);
         }
         if let Some(least) = rows[at].at_least {
-            assert!(place(&rows, least).is_some(), "`at_least` has a key that is not declared");
+            assert!(place(&rows, least).is_some(), "`at_least` names a key that is not declared");
         }
         at += 1;
     }
     rows
 }
 
-/// Panics if a variant changes what is not declared.
+/// Panics if a variant changes a key that is not declared.
 const fn check_variants(rows: &[Parameter], variants: &[Variant]) {
     let mut variant = 0;
     while variant < variants.len() {
         let defaults = variants[variant].defaults;
         let mut at = 0;
         while at < defaults.len() {
-            assert!(place(rows, defaults[at].0).is_some(), "a variant has a key that is not declared");
+            assert!(place(rows, defaults[at].0).is_some(), "a variant names a key that is not declared");
             at += 1;
         }
         variant += 1;
     }
 }
 
-/// A group's rows with other defaults, sources and, where they are given, meanings.
+/// Copies a group's rows with other defaults, sources and, if given, meanings.
 ///
 /// # Panics
-/// When the group has no such key, or a row is left without a default: while it compiles.
+/// Panics at compile time if the group lacks a key, or if a row has no default.
 #[doc(hidden)]
 pub const fn changed<const N: usize>(group: &[Parameter], changes: &[Parameter]) -> [Parameter; N] {
     let mut rows = joined::<N>(&[group]);
@@ -405,7 +408,7 @@ pub const fn changed<const N: usize>(group: &[Parameter], changes: &[Parameter])
     rows
 }
 
-/// A field's value by another function than [`Setting::of`].
+/// Converts a value by another function than [`Setting::of`].
 #[doc(hidden)]
 pub fn converted<T, F>(value: T, convert: impl FnOnce(T) -> F) -> F {
     convert(value)
@@ -421,7 +424,7 @@ const NOTHING: Parameter = Parameter {
     from: "",
 };
 
-/// Where the row with this key is.
+/// The index of the row with this key.
 const fn place(rows: &[Parameter], key: &str) -> Option<usize> {
     let mut at = 0;
     while at < rows.len() {

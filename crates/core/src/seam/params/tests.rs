@@ -204,7 +204,7 @@ fn the_bounds_themselves_are_within() {
     }
 }
 
-/// In a declaration these are errors of compilation.
+/// In a declaration these are compile errors.
 #[test]
 #[should_panic = "a key is declared twice"]
 fn a_key_is_declared_once() {
@@ -212,7 +212,7 @@ fn a_key_is_declared_once() {
 }
 
 #[test]
-#[should_panic = "a variant has a key that is not declared"]
+#[should_panic = "a variant names a key that is not declared"]
 fn a_variant_changes_what_is_declared() {
     let _ = joined::<1>(&[&Settings::PARAMETERS[..1]]);
 }

@@ -1,14 +1,14 @@
 //! The content store: Data kept to answer later Interests.
 //!
-//! A slab of entries, in chunks, a hash table from name to entry, and one list of all entries, the newest first. The policy
-//! ([`CsPolicy`]) chooses the entry that makes room for another.
+//! It has a slab of entries, in chunks, a hash table from name to entry, and a list of all entries, newest
+//! first. The policy ([`CsPolicy`]) chooses the entry to evict.
 //!
-//! An Interest with CanBePrefix is answered from the members of its prefix, newest first. They are
-//! kept in a list for each prefix, but only for prefixes of a length that such an Interest has
-//! asked for: the first of a length sorts in what is there (once, O(entries)), and a store that
-//! only sees exact names pays nothing.
+//! An Interest with CanBePrefix is answered from the members of its prefix, newest first. The members are
+//! kept in a list for each prefix, but only for the prefix lengths that such Interests have used. The first
+//! Interest of a length sorts the stored entries (once, O(entries)). A store that sees only exact names pays
+//! nothing.
 //!
-//! A Data may be for the Interests of one forwarding hint only.
+//! A Data may be restricted to the Interests of one forwarding hint.
 
 mod policy;
 
@@ -23,45 +23,45 @@ use hashbrown::HashTable;
 use policy::{Limits, NONE, Order};
 use smallvec::SmallVec;
 
-/// How many members of a prefix are tried, newest first, to find a fresh one.
+/// Number of members of a prefix that are tried, newest first, to find a fresh one.
 pub const FRESH_SCAN: usize = 64;
 
-/// What a name takes for each of its prefixes if Interests ask for prefixes of its length, bytes: its place among the
-/// members, in a buffer that may be half empty (24), and the prefix itself (24) with its place in a hash table (12).
+/// Memory of a name for each of its prefixes whose length is indexed, bytes: its place among the members, in
+/// a buffer that may be half empty (24), and the prefix itself (24) with its place in a hash table (12).
 const PREFIX: usize = 24 + 24 + 12;
 
-/// What an entry takes beside the packet, bytes, apart from what follows from its name: itself, and its place in a hash
-/// table (5 for each of at most 16/7 places).
+/// Memory of an entry beside the packet, bytes, without the parts that depend on its name: the entry itself,
+/// and its place in a hash table (5 for each of at most 16/7 places).
 pub const ENTRY_BYTES: usize = size_of::<CsEntry<u32>>() + 12;
 
-/// What the entry of a Data of this name takes beside the packet, bytes, all included: as if Interests had asked for each
-/// of its prefixes.
+/// Memory of the entry of a Data of this name beside the packet, bytes, in total, as if each of its prefix
+/// lengths were indexed.
 pub fn entry_bytes(name: &HashedName) -> u64 {
     (ENTRY_BYTES + name.buffer_bytes() + PREFIX * (name.len() + 1)) as u64
 }
 
-/// Data by name; `T` is a handle of the packet, which the owner of the store keeps alive until it
-/// comes back in `evicted`.
+/// Data by name. `T` is a handle of the packet. The owner of the store keeps the packet alive until the
+/// handle comes back in `evicted`.
 #[derive(Clone, Debug)]
 pub struct ContentStore<T> {
     order: Order,
     max_packets: usize,
     max_bytes: u64,
     entries: Slab<CsEntry<T>>,
-    /// The first free entry; the others follow by `next`.
+    /// The first free entry. The others follow by `next`.
     free: u32,
     len: usize,
     bytes: u64,
-    /// The ends of the list of all entries. Under LRU and FIFO the oldest is the next to be evicted.
+    /// The ends of the list of all entries. LRU and FIFO evict the oldest one next.
     newest: u32,
     oldest: u32,
     index: HashTable<u32>,
-    /// The names that are here, by their length.
+    /// Number of stored names of each length.
     lengths: LengthCounts,
-    /// Bit n: prefixes of n components have nodes.
+    /// Bit n is set if prefixes of n components have nodes.
     indexed: u128,
     nodes: Slab<Node>,
-    /// The first free node; the others follow by `head`.
+    /// The first free node. The others follow by `head`.
     free_node: u32,
     node_index: HashTable<u32>,
     hits: u64,
@@ -73,21 +73,21 @@ pub struct ContentStore<T> {
 #[derive(Clone, Debug)]
 struct CsEntry<T> {
     name: HashedName,
-    /// None in a free entry.
+    /// `None` in a free entry.
     value: Option<T>,
     bytes: u64,
     fresh_until: Time,
-    /// The hint of the Interests that it answers, as a hash; 0: of all.
+    /// The hint of the Interests that it answers, as a hash; 0: it answers all.
     hint: u32,
-    /// The neighbours in the list of all entries, newer and older.
+    /// The neighbours in the list of all entries: newer and older.
     prev: u32,
     next: u32,
-    /// The place among the members of the prefix of each length; empty while nothing is indexed.
+    /// The place among the members of the prefix of each length; empty if nothing is indexed.
     links: SmallVec<[Link; 4]>,
 }
 
 impl<T> CsEntry<T> {
-    /// What its removal reads, on up to four cache lines.
+    /// Prefetches the memory that its removal reads, on up to four cache lines.
     #[inline]
     fn prefetch(&self) {
         prefetch(&self.name);
@@ -97,7 +97,7 @@ impl<T> CsEntry<T> {
     }
 }
 
-/// What an Interest asks for besides a name.
+/// The selectors and the hint of an Interest.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     hint: u32,
@@ -117,7 +117,7 @@ impl Link {
     const NONE: Link = Link { prev: NONE, next: NONE, node: NONE };
 }
 
-/// A prefix that has members; its name is that of any member.
+/// A prefix that has members. Its name is a prefix of any member's name.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     hash: u64,
@@ -127,8 +127,8 @@ struct Node {
 }
 
 impl<T: Copy> ContentStore<T> {
-    /// An empty store of at most `max_packets` Data and `max_bytes` bytes of them; 0 of either
-    /// turns it off.
+    /// Makes an empty store of at most `max_packets` Data and `max_bytes` bytes. If either is 0, the store is
+    /// off.
     pub fn new(policy: CsPolicy, max_packets: usize, max_bytes: u64) -> ContentStore<T> {
         let max_packets = max_packets.min(NONE as usize - 1);
         ContentStore {
@@ -154,7 +154,7 @@ impl<T: Copy> ContentStore<T> {
         }
     }
 
-    /// The same store, which draws from this stream if its policy is random.
+    /// The same store, with a random stream for a random policy.
     #[must_use]
     pub fn drawing_from(mut self, stream: Random) -> ContentStore<T> {
         self.order.draw_from(stream);
@@ -167,7 +167,7 @@ impl<T: Copy> ContentStore<T> {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Returns whether the store is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -184,7 +184,7 @@ impl<T: Copy> ContentStore<T> {
         oldest.value.as_ref()
     }
 
-    /// The bytes of all Data it holds, as given to [`ContentStore::insert`].
+    /// Size of all stored Data, bytes, as given to [`ContentStore::insert`].
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -202,25 +202,25 @@ impl<T: Copy> ContentStore<T> {
         self.misses
     }
 
-    /// The number of Data that were stored and had not been there.
+    /// The number of Data that were stored and had not been there before.
     #[inline]
     pub fn insertions(&self) -> u64 {
         self.insertions
     }
 
-    /// The number of Data that made room for others.
+    /// The number of Data that were evicted to make room for others.
     #[inline]
     pub fn evictions(&self) -> u64 {
         self.evictions
     }
 
-    /// Whether it stores anything at all.
+    /// Returns whether it stores anything at all.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.max_packets > 0 && self.max_bytes > 0
     }
 
-    /// Which entry makes room for another.
+    /// The replacement policy.
     #[inline]
     pub fn policy(&self) -> CsPolicy {
         self.order.policy()
@@ -247,11 +247,11 @@ impl<T: Copy> ContentStore<T> {
         self.make_room(0, 0, evicted);
     }
 
-    /// Stores a Data; says whether it was. It is fresh before `fresh_until`: [`Time::ZERO`] for a
-    /// Data without FreshnessPeriod, [`Time::NEVER`] for one that stays fresh.
+    /// Stores a Data and returns whether it was stored. It is fresh before `fresh_until`: [`Time::ZERO`] for
+    /// a Data without FreshnessPeriod, [`Time::NEVER`] for one that stays fresh.
     ///
-    /// Every value that the store does not keep is appended to `evicted`: that of an older Data of
-    /// the same name, of those that make room, and `value` itself if it is too large.
+    /// Every value that the store does not keep is appended to `evicted`: the value of an older Data of the
+    /// same name, the values that are evicted to make room, and `value` itself if it is too large.
     pub fn insert(
         &mut self,
         name: &HashedName,
@@ -263,8 +263,9 @@ impl<T: Copy> ContentStore<T> {
         self.insert_for(0, name, value, bytes, fresh_until, evicted)
     }
 
-    /// As [`ContentStore::insert`], to answer only Interests of this hint
-    /// ([`Packet::hint_hash`](crate::packet::Packet::hint_hash)); 0: all. It takes no place of one that answers all.
+    /// As [`ContentStore::insert`], for a Data that answers only Interests of this hint
+    /// ([`Packet::hint_hash`](crate::packet::Packet::hint_hash)); 0: all. It never replaces a Data that
+    /// answers all.
     pub fn insert_for(
         &mut self,
         hint: u32,
@@ -301,7 +302,7 @@ impl<T: Copy> ContentStore<T> {
             self.link_prefixes(known);
             return true;
         }
-        // It needs more room than the older one had, and must not make room itself.
+        // It needs more room than the older one, and must not be evicted to make room for itself.
         if known != NONE {
             self.remove(known, evicted);
         }
@@ -327,12 +328,12 @@ impl<T: Copy> ContentStore<T> {
         true
     }
 
-    /// The Data that answers an Interest: the one of exactly this name, or with `can_be_prefix` the
-    /// newest whose name starts with it. With `must_be_fresh` only fresh ones count; of a prefix
-    /// with many members only the newest [`FRESH_SCAN`] are tried.
+    /// Finds the Data that answers an Interest: the Data with exactly this name, or with `can_be_prefix` the
+    /// newest one whose name starts with it. With `must_be_fresh` only fresh Data count. Of a prefix with
+    /// many members only the newest [`FRESH_SCAN`] are tried.
     ///
-    /// An Interest whose name ends in an implicit digest finds nothing here: look up the name
-    /// without it, and compare the digest.
+    /// A name that ends in an implicit digest finds nothing here: look up the name without it, and compare
+    /// the digest.
     #[inline]
     pub fn lookup(
         &mut self,
@@ -377,7 +378,7 @@ impl<T: Copy> ContentStore<T> {
         self.entries[found].value
     }
 
-    /// Removes at most `limit` Data whose names start with `prefix`, the most recent first; returns their number.
+    /// Removes at most `limit` Data whose names start with `prefix`, most recent first. Returns their number.
     /// Visits every entry.
     pub fn erase(&mut self, prefix: &HashedName, limit: usize, evicted: &mut Vec<T>) -> usize {
         let (mut erased, mut next) = (0, self.newest);
@@ -416,11 +417,11 @@ impl<T: Copy> ContentStore<T> {
             && (entry.hint == 0 || entry.hint == asked.hint)
     }
 
-    /// The newest member of a prefix that answers.
+    /// The newest member of a prefix that answers the Interest.
     fn newest_of(&mut self, prefix: &HashedName, asked: Asked) -> u32 {
         let len = prefix.len();
         if self.lengths.longest().is_none_or(|longest| len > longest) {
-            // Nothing is so long: there is nothing to sort in.
+            // No stored name is that long, so there is nothing to sort.
             self.indexed |= 1 << len;
             return NONE;
         }
@@ -438,10 +439,10 @@ impl<T: Copy> ContentStore<T> {
         NONE
     }
 
-    /// From now on, prefixes of `len` components have nodes.
+    /// Creates nodes for the prefixes of `len` components, from now on.
     fn index_length(&mut self, len: usize) {
-        // Members are newest first by insertion, which under LRU is not the order of the list; what
-        // was here before keeps the order of its last use.
+        // Members are ordered by insertion, newest first. Under LRU this differs from the order of the list,
+        // so existing entries keep the order of their last use.
         self.indexed |= 1 << len;
         let mut next = self.oldest;
         while next != NONE {
@@ -499,7 +500,7 @@ impl<T: Copy> ContentStore<T> {
         }
     }
 
-    /// Takes an entry out of the members of all its prefixes.
+    /// Removes an entry from the members of all its prefixes.
     fn unlink_prefixes(&mut self, index: u32) {
         for len in lengths(self.indexed, self.entries[index].name.len()) {
             let Some(link) = self.entries[index].links.get_mut(len) else { continue };
@@ -526,15 +527,15 @@ impl<T: Copy> ContentStore<T> {
         }
     }
 
-    /// Evicts until this much more fits.
+    /// Evicts entries until this much more fits.
     fn make_room(&mut self, packets: usize, bytes: u64, evicted: &mut Vec<T>) {
-        // `bytes` is at most the bound, so this neither wraps nor evicts for ever.
+        // `bytes` is at most the bound, so this neither overflows nor evicts for ever.
         while self.oldest != NONE
             && (self.len + packets > self.max_packets || self.bytes > self.max_bytes.saturating_sub(bytes))
         {
             self.evictions += 1;
             match self.order.own() {
-                // It knows every entry, so it names one.
+                // The policy knows every entry, so it returns one.
                 Some(own) => match own.evict() {
                     Some(entry) => self.forget(entry, evicted),
                     None => break,
@@ -551,7 +552,7 @@ impl<T: Copy> ContentStore<T> {
         self.forget(index, evicted);
     }
 
-    /// Takes an entry out, which the policy knows no more.
+    /// Removes an entry that the policy no longer knows.
     fn forget(&mut self, index: u32, evicted: &mut Vec<T>) {
         self.unlink_prefixes(index);
         self.unlink(index);
@@ -563,7 +564,7 @@ impl<T: Copy> ContentStore<T> {
         self.lengths.remove(entry.name.len());
         self.len -= 1;
         self.bytes -= entry.bytes;
-        // What a free entry keeps would be counted nowhere.
+        // Buffers of free entries would be counted nowhere.
         if entry.name.buffer_bytes() > 0 {
             entry.name = HashedName::new();
         }
@@ -683,7 +684,7 @@ mod tests {
         assert_eq!((evicted.as_slice(), cs.bytes()), (&[0, 1, 2][..], 25));
         assert!(!cs.insert(&name("/e"), 4, 26, Time::ZERO, &mut evicted));
         assert_eq!((evicted.last(), cs.len()), (Some(&4), 1));
-        // A version that is too large does not leave the old one behind.
+        // A version that is too large also removes the old one.
         assert!(!cs.insert(&name("/d"), 5, 26, Time::ZERO, &mut evicted));
         assert_eq!((&evicted[4..], cs.len(), cs.bytes()), (&[3, 5][..], 0, 0));
         assert!(!cs.insert(&name("/f"), 6, u64::MAX, Time::ZERO, &mut evicted));
@@ -705,7 +706,7 @@ mod tests {
         assert_eq!(evicted, [0]);
         assert_eq!((cs.len(), cs.bytes()), (2, 20));
         assert_eq!(cs.lookup(&name("/a"), false, false, NOW), Some(2));
-        // A larger version can push out others, never itself.
+        // A larger version can push out others, but never itself.
         assert!(cs.insert(&name("/b"), 3, 95, Time::ZERO, &mut evicted));
         assert_eq!((&evicted[1..], cs.len(), cs.bytes()), (&[1, 2][..], 1, 95));
     }
@@ -895,7 +896,7 @@ mod tests {
         Ok(())
     }
 
-    /// What each policy has to keep to: the bounds, every Data that came, and the answers.
+    /// The rules for each policy: the bounds, every Data that came, and the answers.
     fn keeps_to_the_rules(policy: CsPolicy, ops: &[Op]) -> Result<(), TestCaseError> {
         let (mut cs, mut evicted) = (ContentStore::new(policy, 4, 30), Vec::new());
         let mut held: std::collections::BTreeMap<Vec<u8>, u32> = std::collections::BTreeMap::new();

@@ -22,17 +22,17 @@ pub struct InRecord {
     pub nonce: u32,
     /// When that Interest came.
     pub arrived: Time,
-    /// When its InterestLifetime is over.
+    /// When its InterestLifetime ends.
     pub expires: Time,
-    /// Whether its first Interest was not forwarded because another was pending.
+    /// `true` if its first Interest was not forwarded because another was pending.
     pub aggregated: bool,
-    /// Whether this downstream has sent the Interest more than once.
+    /// `true` if this downstream has sent the Interest more than once.
     pub retransmission: bool,
-    /// The service class of its latest Interest; that of the entry is its flow's.
+    /// The service class of its latest Interest. The entry has the class of its flow.
     pub class: ServiceClass,
-    /// Its PIT token, to be sent back; [`PitToken::NONE`] without one.
+    /// Its PIT token, to be returned; [`PitToken::NONE`] without one.
     pub token: PitToken,
-    /// The number of what its face is charged with; the PIT sets it.
+    /// The number of the holding that its face is charged for. The PIT sets it.
     pub(crate) holding: u32,
 }
 
@@ -41,32 +41,32 @@ pub struct InRecord {
 pub struct OutRecord {
     /// An upstream of the Interest.
     pub face: FaceId,
-    /// The nonce it was sent with last.
+    /// The nonce with which it was last sent.
     pub nonce: u32,
-    /// When it was sent last.
+    /// When it was last sent.
     pub sent: Time,
-    /// The lifetime it was sent with last, microseconds, rounded up. A span would cost each entry eight
-    /// bytes more.
+    /// The lifetime with which it was last sent, microseconds, rounded up. A span would cost each entry eight
+    /// more bytes.
     lifetime_us: u32,
-    /// How many of its transmissions may be answered, without those before a Nack and those that did not leave. With
-    /// more than one it is unknown which of them a Data answers.
+    /// Number of its transmissions that may be answered, without those before a Nack and those that did not
+    /// leave. If there are several, it is unknown which of them a Data answers.
     pub times_sent: u8,
-    /// Whether it was sent with a congestion mark the last time.
+    /// `true` if the last transmission carried a congestion mark.
     pub marked: bool,
-    /// The reason of the Nack that came back for the last sending, if one did; 255 for 255 and more.
+    /// The reason of the Nack for the last transmission, if there was one; 255 for 255 and more.
     pub nacked: Option<u8>,
-    /// How long the last sending waited from `sent` until it left, microseconds, rounded down; [`UNNOTED`] if the queue
-    /// does not want to know.
+    /// Time from `sent` until the last transmission left, microseconds, rounded down; [`UNNOTED`] if the
+    /// queue made no note.
     waited_us: u32,
-    /// The number that the queue gave the last sending when it left.
+    /// The queue's note about the last transmission when it left.
     note: u32,
 }
 
-/// The queue has noted nothing of a sending.
+/// The queue made no note about a transmission.
 const UNNOTED: u32 = u32::MAX;
 
 impl InRecord {
-    /// Of a downstream whose first Interest has come, in the class of best effort.
+    /// Makes the record of a downstream whose first Interest has come, in the best-effort class.
     pub fn new(face: FaceId, nonce: u32, arrived: Time, expires: Time, token: PitToken) -> InRecord {
         let (aggregated, retransmission, holding) = (false, false, 0);
         let class = ServiceClass::Be;
@@ -75,7 +75,7 @@ impl InRecord {
 }
 
 impl OutRecord {
-    /// Of an upstream that was not asked yet.
+    /// Makes the record of an upstream that was not asked yet.
     pub(super) fn unsent(face: FaceId) -> OutRecord {
         let (nonce, sent) = (0, Time::ZERO);
         let (waited_us, note) = (UNNOTED, 0);
@@ -92,7 +92,7 @@ impl OutRecord {
         }
     }
 
-    /// An Interest is sent, the first or another.
+    /// Records a transmission of the Interest, the first or another.
     #[inline]
     pub(super) fn send(&mut self, nonce: u32, now: Time, lifetime: Span) {
         self.nonce = nonce;
@@ -104,8 +104,8 @@ impl OutRecord {
         self.waited_us = UNNOTED;
     }
 
-    /// An Interest with this nonce has left the queue, which gives it a number. That of a sending that others followed,
-    /// or that is given up, is not kept.
+    /// Records that the Interest with this nonce has left the queue, with the queue's note. The note is
+    /// discarded if later transmissions followed, or if the Interest was given up.
     #[inline]
     pub(crate) fn leave(&mut self, nonce: u32, now: Time, note: u32) {
         if self.nonce == nonce && self.times_sent == 1 {
@@ -115,8 +115,8 @@ impl OutRecord {
         }
     }
 
-    /// When the Interest left the queue, to a microsecond, and the queue's number, if it is known which sending a Data
-    /// answers and the queue has noted that one.
+    /// When the Interest left the queue, to a microsecond, and the queue's note. `None` if it is unknown
+    /// which transmission a Data answers, or if the queue made no note about it.
     #[inline]
     pub fn departed(&self) -> Option<Departed> {
         let is_noted = self.times_sent == 1 && self.waited_us != UNNOTED;
@@ -126,39 +126,41 @@ impl OutRecord {
         })
     }
 
-    /// Whether Data may still come: not after a Nack, nor when the upstream has forgotten it.
+    /// Returns whether Data may still come: not after a Nack, nor when the upstream has forgotten the
+    /// Interest.
     #[inline]
     pub fn is_pending(&self, now: Time) -> bool {
         self.times_sent > 0 && now < self.sent + Span::from_micros(u64::from(self.lifetime_us))
     }
 
-    /// No Data will come, because of a Nack or because the Interest did not leave.
+    /// Notes that no Data will come, because of a Nack or because the Interest did not leave.
     pub(crate) fn give_up(&mut self, nack: Option<NackReason>) {
         self.times_sent = 0;
         self.nacked = nack.map(|reason| reason.value().min(255) as u8);
     }
 
-    /// The round-trip time, if it is known which sending a Data of now answers (Karn).
+    /// The round-trip time of a Data that comes now, if it is known which transmission it answers (Karn's
+    /// algorithm).
     #[inline]
     pub fn rtt(&self, now: Time) -> Option<Span> {
         (self.times_sent == 1).then(|| now.since(self.sent))
     }
 }
 
-/// What may be true of an entry.
+/// A property of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fact {
     /// No content store was asked for it.
     PastStores = 1,
-    /// A content store has answered the last downstream that no longer waits.
+    /// A content store has answered the last downstream, which no longer waits.
     Answered = 2,
-    /// It has memory of its own, used or kept for the next one in its place.
+    /// It has buffers, used or kept for the next entry in its place.
     Buffers = 4,
-    /// It matters which next hops of its route answer.
+    /// The next hops of its route are watched.
     Watched = 8,
 }
 
-/// What is true of an entry: a bit for each [`Fact`], since an entry has no byte to spare.
+/// The properties of an entry: one bit for each [`Fact`], because an entry has no byte to spare.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts(u8);
 
@@ -176,7 +178,8 @@ impl Facts {
 
 /// A pending Interest.
 ///
-/// In the order in which a hop touches it: with tens of thousands of entries each cache line counts.
+/// Fields are in the order in which a hop uses them: with tens of thousands of entries, each cache line
+/// counts.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct PitEntry {
@@ -186,7 +189,7 @@ pub struct PitEntry {
     /// Its service class.
     pub class: u8,
     pub(super) generation: u16,
-    /// The hop limit that it was sent with last.
+    /// The hop limit with which it was last sent.
     pub(crate) hop_limit: Option<u8>,
     /// The next entry of the same name.
     pub(super) sibling: u32,
@@ -199,15 +202,17 @@ pub struct PitEntry {
     pub(crate) facts: Facts,
     /// The group of its flow.
     pub(crate) group: GroupId,
-    /// The group for which it was sent last.
+    /// The group for which it was last sent.
     pub(crate) sent_for: GroupId,
     /// The memory of `kept`, bytes.
     pub(super) kept_bytes: u16,
-    /// The FIB entry by which it was forwarded last; it may be gone, or another's by now. [`NO_ENTRY`] before.
+    /// The FIB entry by which it was last forwarded. That entry may have been removed or its id reused.
+    /// [`NO_ENTRY`] before the first forwarding.
     pub(crate) route: FibId,
-    /// Its forwarding hint, as a hash (`Packet::hint_hash`).
+    /// The hash of its forwarding hint (`Packet::hint_hash`).
     pub(super) hint: u32,
-    /// The Interest, if it has a hint and may be sent elsewhere after a Nack: the neighbour may have taken the hint off.
+    /// The Interest, if it has a hint and may be sent elsewhere after a Nack: the neighbour may have removed
+    /// the hint.
     pub(crate) kept: Option<PacketId>,
     pub(super) expires: Time,
     /// Belongs to the strategy.
@@ -216,7 +221,7 @@ pub struct PitEntry {
     pub out_records: SmallVec<[OutRecord; 1]>,
     /// The downstreams, in order of arrival. Only the PIT adds and removes them.
     pub in_records: SmallVec<[InRecord; 1]>,
-    /// Last, since of a short name the end is not looked at.
+    /// The name comes last, because the end of a short name is not read.
     pub(super) name: HashedName,
 }
 
@@ -255,13 +260,13 @@ impl PitEntry {
         }
     }
 
-    /// Whether it is the entry with this handle, and lives.
+    /// Returns whether it is the live entry with this handle.
     #[inline]
     pub(super) fn is(&self, id: PitId) -> bool {
         self.generation == id.generation && self.live
     }
 
-    /// Bytes of its buffers, whether it uses them or not, with what an allocator adds (16 to each).
+    /// Memory of its buffers, used or not, bytes, with the allocator's overhead (16 for each).
     pub(crate) fn buffer_bytes(&self) -> u64 {
         if !self.facts.has(Fact::Buffers) {
             return 0;
@@ -269,7 +274,7 @@ impl PitEntry {
         (self.name.buffer_bytes() + self.in_record_bytes() + self.out_record_bytes()) as u64
     }
 
-    /// As [`PitEntry::buffer_bytes`], after they may have changed.
+    /// Computes [`PitEntry::buffer_bytes`] again, after the buffers may have changed.
     pub(super) fn note_buffers(&mut self) -> u64 {
         self.facts.set(Fact::Buffers, true);
         let bytes = self.buffer_bytes();
@@ -287,7 +292,7 @@ impl PitEntry {
         if records.spilled() { records.capacity() * size_of::<OutRecord>() + 16 } else { 0 }
     }
 
-    /// What whoever owns it is charged with. Buffers that were kept and that it does not use do not count.
+    /// The charge for its owner. Kept buffers that it does not use do not count.
     #[inline]
     pub(super) fn charge(&self) -> (Kind, u32) {
         if !self.name.is_long() && self.out_records.len() <= 1 && self.kept.is_none() {
@@ -298,7 +303,7 @@ impl PitEntry {
         (Kind::Large, PLACE + (name + records) as u32 + u32::from(self.kept_bytes))
     }
 
-    /// Gives back its buffers: all, or the large ones.
+    /// Frees its buffers: all of them, or only the large ones.
     pub(super) fn release(&mut self, keeps: bool) {
         if keeps {
             self.name.release();
@@ -313,7 +318,7 @@ impl PitEntry {
         }
     }
 
-    /// Has the processor fetch it: its first three cache lines. A single out-record is in the first two.
+    /// Prefetches its first three cache lines. A single out-record is in the first two.
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch(&self.live);
@@ -327,49 +332,50 @@ impl PitEntry {
         &self.name
     }
 
-    /// Whether Data with a longer name satisfies it.
+    /// Returns whether Data with a longer name satisfies it.
     #[inline]
     pub fn can_be_prefix(&self) -> bool {
         self.can_be_prefix
     }
 
-    /// Whether stale Data in a content store does not satisfy it.
+    /// Returns whether only fresh Data of a content store satisfies it.
     #[inline]
     pub fn must_be_fresh(&self) -> bool {
         self.must_be_fresh
     }
 
-    /// Whether it is for Interests of these selectors and this hint.
+    /// Returns whether it has these selectors and this hint.
     #[inline]
     pub(super) fn has(&self, can_be_prefix: bool, must_be_fresh: bool, hint: u32) -> bool {
         (self.can_be_prefix, self.must_be_fresh, self.hint) == (can_be_prefix, must_be_fresh, hint)
     }
 
-    /// Its forwarding hint, as a hash; 0 without one.
+    /// The hash of its forwarding hint; 0 without one.
     #[inline]
     pub fn hint(&self) -> u32 {
         self.hint
     }
 
-    /// The FIB entry by which it is forwarded: that of its name, or of its hint. Good for as long as the strategy is asked.
+    /// The FIB entry by which it is forwarded: the entry of its name or of its hint. Valid only while the
+    /// strategy is asked.
     #[inline]
     pub fn route(&self) -> FibId {
         self.route
     }
 
-    /// What upstreams were asked, as a hash: the name, by the hint.
+    /// A hash of the name and the hint, which identifies the Interest that upstreams were asked.
     #[inline]
     pub(crate) fn asked_for(&self) -> u64 {
         self.name.hash() ^ u64::from(self.hint) << 32
     }
 
-    /// Its route, if it matters which next hops of that answer; else [`NO_ENTRY`].
+    /// Its route, if the route's next hops are watched; else [`NO_ENTRY`].
     #[inline]
     pub(crate) fn watched(&self) -> FibId {
         if self.facts.has(Fact::Watched) { self.route } else { NO_ENTRY }
     }
 
-    /// When it expires; [`Time::NEVER`] until [`Pit::extend_expiry`](super::Pit::extend_expiry) says.
+    /// When it expires; [`Time::NEVER`] until [`Pit::extend_expiry`](super::Pit::extend_expiry) sets it.
     #[inline]
     pub fn expires(&self) -> Time {
         self.expires
@@ -381,20 +387,20 @@ impl PitEntry {
         self.in_records.iter_mut().find(|record| record.face == face)
     }
 
-    /// Whether Data may come without further action: an upstream was asked, or the strategy holds the Interest to ask
-    /// later.
+    /// Returns whether Data may come without further action: an upstream was asked, or the strategy holds the
+    /// Interest and will send it later.
     #[inline]
     pub fn is_pending(&self, now: Time) -> bool {
         self.held.is_some() || self.out_records.iter().any(|record| record.is_pending(now))
     }
 
-    /// Whether an Interest was sent upstream in this time that may be answered still.
+    /// Returns whether an Interest was sent upstream within this time and may still be answered.
     #[inline]
     pub(crate) fn was_sent_within(&self, interval: Span, now: Time) -> bool {
         self.out_records.iter().any(|out| out.is_pending(now) && now.since(out.sent) < interval)
     }
 
-    /// Writes down that an upstream is asked. The nonce of an earlier sending, if it was another.
+    /// Records that an upstream is asked. Returns the nonce of an earlier transmission, if it differs.
     #[inline]
     pub(crate) fn note_sending(
         &mut self,
@@ -418,7 +424,7 @@ impl PitEntry {
         }
     }
 
-    /// Writes down that the first upstream is asked.
+    /// Records that the first upstream is asked.
     #[inline]
     pub(crate) fn note_first_sending(&mut self, face: FaceId, nonce: u32, now: Time, lifetime: Span) {
         let mut record = OutRecord::unsent(face);
@@ -426,7 +432,7 @@ impl PitEntry {
         self.out_records.push(record);
     }
 
-    /// Whether the Interest was sent by a face, answered since or not, at this time or later.
+    /// Returns whether the Interest was sent by `face` at `since` or later, even if it has been answered.
     #[inline]
     pub fn was_sent_to(&self, face: FaceId, since: Time) -> bool {
         self.out_records.iter().any(|record| record.face == face && record.sent >= since)

@@ -1,20 +1,21 @@
 //! The PIT: Interests that were forwarded and not yet answered.
 //!
-//! A slab of entries that are used again with their buffers, and a hash index from name to entry. Both grow without a stop: no
-//! packet waits while a large table is copied.
-//! Entries are distinct by name, by the selectors CanBePrefix and MustBeFresh, and by forwarding hint: who asks another
-//! network must not answer for this one. The entries of one name hang together in a chain, so a name takes one probe. There
-//! are up to four without a hint; the node bounds the others.
+//! It has a slab of entries that are reused with their buffers, and a hash index from name to entry. Both
+//! grow in small steps: no packet waits while a large table is copied.
 //!
-//! A Data is matched through its PIT token where possible: the token is the entry's handle. A token
-//! comes from a stranger, so the name is compared all the same. Otherwise the Data's name is looked
-//! up, and each of its prefixes of a length at which there are CanBePrefix entries.
+//! Entries differ in name, in the selectors CanBePrefix and MustBeFresh, or in the forwarding hint: a
+//! consumer that asks another network must not answer for this one. The entries of one name form a chain, so
+//! a name needs one probe. There are up to four without a hint; the node bounds the others.
+//!
+//! A Data is matched by its PIT token if possible: the token is the entry's handle. A token comes from a
+//! stranger, so the name is compared all the same. Otherwise the Data's name is looked up, and each of its
+//! prefixes with a length for which there are CanBePrefix entries.
 //!
 //! Entries expire by a timing wheel, up to one of its slots late.
 //!
-//! The table is bounded in bytes, which faces share (`shares`): while [`Pit::first_to_lose`] names somebody, the table
-//! is too large. Who holds what is written down from the beginning ([`Pit::list_holdings`]), or once an eighth of the
-//! bound is in use.
+//! The table is bounded in bytes, and faces share the bound (`shares`): while [`Pit::first_to_lose`] returns
+//! an entry, the table is too large. The charges of faces are recorded from the beginning
+//! ([`Pit::list_holdings`]), or as soon as an eighth of the bound is in use.
 
 mod entry;
 mod shares;
@@ -38,13 +39,13 @@ use std::collections::{BTreeMap, btree_map};
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// What an entry takes beside its buffers, bytes: itself, its links in the wheel (12) and in the list of its face (24),
-/// its slot in the index (12; up to 22 while that has just grown), its signals beside the PIT (32), and the count of the
-/// digest at the end of its name, if it has one (32).
+/// Memory of an entry beside its buffers, bytes: the entry itself, its links in the wheel (12) and in the
+/// list of its face (24), its slot in the index (12; up to 22 while the index has just grown), its signals
+/// beside the PIT (32), and the count of the digest at the end of its name, if it has one (32).
 const PLACE: u32 = size_of::<PitEntry>() as u32 + 12 + 24 + 12 + 32 + 32;
-/// What a further in-record takes, bytes: it may be half of a buffer that has grown, and it has links (24).
+/// Memory of a further in-record, bytes: it may be half of a buffer that has grown, and it has links (24).
 const FURTHER: u32 = 2 * size_of::<InRecord>() as u32 + 24;
-/// Buffers of records that are larger are not kept for the next entry.
+/// Larger buffers of records are not kept for the next entry.
 const KEPT_RECORDS: usize = 8;
 
 /// The pending Interest table.
@@ -52,37 +53,38 @@ const KEPT_RECORDS: usize = 8;
 #[repr(C)]
 pub struct Pit {
     entries: Slab<PitEntry>,
-    /// The first free entry; the others follow by their `sibling`.
+    /// The first free entry. The others follow by their `sibling`.
     free: u32,
     len: usize,
     /// The largest `len` since [`Pit::take_most`].
     most: usize,
     /// The first entry of each name.
     index: PlaceIndex,
-    /// Entries that share their name with an earlier one.
+    /// Number of entries that share their name with an earlier one.
     siblings: usize,
-    /// The CanBePrefix entries.
+    /// Number of CanBePrefix entries of each name length.
     prefix_lengths: LengthCounts,
-    /// Entries whose name ends in an implicit digest: how many by the hash of the name before it. Hashes are
-    /// enough: one of another name has a Data's digest made in vain.
+    /// Number of entries whose name ends in an implicit digest, by the hash of the name before it. Hashes
+    /// suffice: a collision only makes the node compute a digest in vain.
     digests: BTreeMap<u64, u32>,
-    /// The bytes that each face is charged with; `None` until they are counted.
+    /// Bytes charged to each face; `None` until they are counted.
     holdings: Option<Box<Holdings>>,
     /// The bound, bytes.
     bytes: u64,
-    /// Bytes of all buffers of entries, also of free ones.
+    /// Bytes of all buffers of entries, including free ones.
     buffers: u64,
     wheel: TimingWheel,
     hasher: NameHasher,
-    /// While there are more, free entries keep none.
+    /// Free entries keep no buffers while the buffers exceed this.
     most_kept: u64,
 }
 
 impl Pit {
-    /// An empty PIT of at most so many bytes, all included (and at most 2^31 - 1 entries).
+    /// Makes an empty PIT of at most `bytes` in total (and at most 2^31 - 1 entries).
     ///
-    /// Half of them are for entries that need no buffers, and a quarter for others. The rest is for the places that these
-    /// others leave behind, at worst two thirds of a quarter, and for buffers of free entries, a sixteenth.
+    /// One half is for entries that need no buffers, and a quarter for others. The rest is for the places
+    /// that these others leave behind, at worst two thirds of a quarter, and for buffers of free entries, a
+    /// sixteenth.
     pub fn new(hasher: NameHasher, bytes: u64) -> Pit {
         let bytes = bytes.min(u64::from(PLACE) << 31);
         Pit {
@@ -109,12 +111,12 @@ impl Pit {
         self.len
     }
 
-    /// The most Interests that were pending at once since this was asked last.
+    /// The largest number of Interests that were pending at once since the last call.
     pub fn take_most(&mut self) -> usize {
         core::mem::replace(&mut self.most, self.len)
     }
 
-    /// Whether none is.
+    /// Returns whether no Interest is pending.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -126,18 +128,18 @@ impl Pit {
         self.entries.len()
     }
 
-    /// Whether an Interest may ask for a Data of this name by its implicit digest: then [`Pit::matches`] needs the
-    /// digest.
+    /// Returns whether an Interest may request a Data of this name by its implicit digest. If so,
+    /// [`Pit::matches`] needs the digest.
     #[inline]
     pub fn wants_digest(&self, data_name: &HashedName) -> bool {
         !self.digests.is_empty() && self.digests.contains_key(&data_name.hash())
     }
 
-    /// The entry of this name, these selectors and this hint ([`Packet::hint_hash`](crate::packet::Packet::hint_hash); 0
-    /// without one), and whether it is new.
+    /// The entry of this name, these selectors and this hint
+    /// ([`Packet::hint_hash`](crate::packet::Packet::hint_hash); 0 without one), and whether it is new.
     ///
-    /// A new entry has no records and does not expire until [`Pit::extend_expiry`] says when. It is charged to nobody
-    /// until [`Pit::add_in_record`].
+    /// A new entry has no records and does not expire until [`Pit::extend_expiry`] sets its expiry. No face
+    /// is charged for it until [`Pit::add_in_record`].
     #[inline]
     pub fn find_or_insert(
         &mut self,
@@ -191,8 +193,7 @@ impl Pit {
         (self.id(new), true)
     }
 
-    /// A downstream waits for the Data of an entry. The first one is charged with the entry, each other one with its
-    /// record.
+    /// Adds a downstream to an entry. The first one is charged for the entry, each other one for its record.
     #[inline]
     pub fn add_in_record(&mut self, id: PitId, record: InRecord) {
         let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
@@ -218,7 +219,7 @@ impl Pit {
         self.buffers -= before;
     }
 
-    /// A downstream has sent its Interest again: this is what is written down of it now.
+    /// Updates the record of a downstream that has sent its Interest again.
     pub fn renew_in_record(&mut self, id: PitId, record: InRecord) {
         let Some(known) = self.entry_mut(id).and_then(|entry| entry.in_record(record.face)) else { return };
         let holding = known.holding;
@@ -228,8 +229,8 @@ impl Pit {
         }
     }
 
-    /// A downstream no longer waits. If the entry was charged to it, the next one of its downstreams is charged with it.
-    /// If there is none, the charge stays until the entry goes.
+    /// Removes a downstream that no longer waits. If it was charged for the entry, the next downstream takes
+    /// over the charge. If there is none, the charge stays until the entry is removed.
     pub fn remove_in_record(&mut self, id: PitId, face: FaceId) -> Option<InRecord> {
         let entry = self.entries.get_mut(id.index).filter(|e| e.is(id))?;
         let place = entry.in_records.iter().position(|record| record.face == face)?;
@@ -255,7 +256,7 @@ impl Pit {
         Some(removed)
     }
 
-    /// An entry has one more out-record, and may need more.
+    /// Updates the charge of an entry that has one more out-record and may need more memory.
     #[inline]
     pub(crate) fn note_out_records(&mut self, id: PitId, before: u64) {
         let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
@@ -267,7 +268,7 @@ impl Pit {
         }
     }
 
-    /// Nothing answers this entry, because its Interest did not leave: it is the first that its face loses.
+    /// Makes an entry the first that its face loses: its Interest did not leave, so nothing answers it.
     pub fn put_first(&mut self, id: PitId) {
         if self.entry(id).is_some()
             && let Some(holdings) = &mut self.holdings
@@ -276,8 +277,9 @@ impl Pit {
         }
     }
 
-    /// If the table is larger than its bound: an entry and the face that no longer waits for it ([`Pit::remove_in_record`],
-    /// or [`Pit::remove`] if it is the only one). It is the entry for which the face that holds most has waited longest.
+    /// If the table exceeds its bound, the entry and the face to remove ([`Pit::remove_in_record`], or
+    /// [`Pit::remove`] if it is the only face). It is the entry for which the face that holds most has waited
+    /// longest.
     #[inline]
     pub fn first_to_lose(&mut self) -> Option<(PitId, FaceId)> {
         if self.holdings.is_none() && 8 * (self.len as u64 * u64::from(PLACE) + self.buffers) > self.bytes {
@@ -309,7 +311,7 @@ impl Pit {
         }
     }
 
-    /// What each downstream of each entry is charged with.
+    /// The charge of each downstream of each entry.
     fn charges(&self) -> impl Iterator<Item = (FaceId, u64)> {
         self.iter().flat_map(|(_, entry)| {
             entry.in_records.iter().enumerate().map(|(place, record)| {
@@ -319,7 +321,8 @@ impl Pit {
         })
     }
 
-    /// Writes down from now on who holds what. What is pending counts in the order in which its downstreams came.
+    /// Starts to record the charges of faces. Pending Interests count in the order in which their downstreams
+    /// came.
     pub fn list_holdings(&mut self) {
         if self.holdings.is_some() {
             return;
@@ -373,7 +376,7 @@ impl Pit {
         })
     }
 
-    /// An entry keeps its Interest, which takes so many bytes of memory.
+    /// Notes that an entry keeps its Interest, which takes this much memory, bytes.
     pub(crate) fn keep(&mut self, id: PitId, interest: PacketId, bytes: u64) {
         let Some(entry) = self.entries.get_mut(id.index).filter(|e| e.is(id)) else { return };
         entry.kept = Some(interest);
@@ -396,12 +399,12 @@ impl Pit {
         self.entries.get_mut(id.index).filter(|e| e.is(id))
     }
 
-    /// Puts into `out` every entry that a Data satisfies: those of exactly its name (longest name
-    /// first, in order of insertion within a name), and CanBePrefix entries of shorter names.
+    /// Fills `out` with every entry that a Data satisfies: entries of exactly its name, and CanBePrefix
+    /// entries of shorter names (longest name first, in order of insertion within a name).
     ///
-    /// `token` is the PIT token that came with the Data: only a hint. `digest` is the SHA-256
-    /// digest of the Data; without it the entries that name a digest are not found. It is needed
-    /// where [`Pit::wants_digest`] says so.
+    /// `token` is the PIT token of the Data; it is only a hint. `digest` is the SHA-256 digest of the Data.
+    /// Without it, entries whose names end in a digest are not found. It is needed if [`Pit::wants_digest`]
+    /// returns `true`.
     #[inline]
     pub fn matches(
         &self,
@@ -431,7 +434,7 @@ impl Pit {
         }
     }
 
-    /// Appends the entries of one name: all, or those with CanBePrefix.
+    /// Appends the entries of one name: all, or only those with CanBePrefix.
     #[inline]
     fn match_chain(&self, hash: u64, wire: &[u8], prefixes_only: bool, out: &mut SmallVec<[PitId; 4]>) {
         let mut next = self.first_of(hash, |name| name.hash() == hash && name.wire() == wire);
@@ -461,13 +464,13 @@ impl Pit {
         }
     }
 
-    /// The first entry of the name with this hash that is the one, or [`NONE`].
+    /// The first entry of the name with this hash for which `is_it` returns `true`, or [`NONE`].
     #[inline]
     fn first_of(&self, hash: u64, is_it: impl Fn(&HashedName) -> bool) -> u32 {
         self.index.find(hash, |index| is_it(&self.entries[index].name)).unwrap_or(NONE)
     }
 
-    /// Has the processor fetch an entry.
+    /// Prefetches an entry.
     #[inline]
     pub(crate) fn prefetch(&self, id: PitId) {
         if let Some(entry) = self.entries.get(id.index) {
@@ -476,13 +479,13 @@ impl Pit {
         }
     }
 
-    /// Has the processor fetch where the entry of a name is looked up.
+    /// Prefetches the memory for looking up the entry of a name.
     #[inline]
     pub(crate) fn prefetch_name(&self, hash: u64) {
         self.index.prefetch(hash);
     }
 
-    /// Has the processor fetch the fields that each packet needs.
+    /// Prefetches the fields that each packet needs.
     #[inline]
     pub(crate) fn prefetch_fields(&self) {
         self.entries.prefetch_fields();
@@ -492,13 +495,13 @@ impl Pit {
         self.wheel.prefetch_fields();
     }
 
-    /// The place of the entry that is used next, if one is free.
+    /// The index of the free entry that is used next, if one is free.
     #[inline]
     pub(crate) fn next_place(&self) -> usize {
         self.free as usize
     }
 
-    /// Has the processor fetch the entry that is used next.
+    /// Prefetches the entry that is used next.
     #[inline]
     pub(crate) fn prefetch_free(&self) {
         if let Some(entry) = self.entries.get(self.free) {
@@ -507,14 +510,14 @@ impl Pit {
         }
     }
 
-    /// Has the processor fetch what an entry is linked with in the wheel.
+    /// Prefetches the neighbours of an entry in the wheel.
     #[inline]
     pub(crate) fn prefetch_neighbours(&self, id: PitId) {
         self.wheel.prefetch_neighbours(id.index);
     }
 
-    /// A new entry for one downstream of an Interest with a short name without a digest, without selectors and hint. `None` if
-    /// there is an entry of that name.
+    /// Adds an entry for one downstream. The Interest has a short name without a digest, no selectors and no
+    /// hint. `None` if there is already an entry of that name.
     #[inline]
     pub(crate) fn insert_plain(&mut self, name: &HashedName, record: InRecord, now: Time) -> Option<PitId> {
         if self.first_of(name.hash(), |known| known == name) != NONE {
@@ -572,7 +575,7 @@ impl Pit {
         self.free = index;
     }
 
-    /// Removes an entry; says whether it was there.
+    /// Removes an entry. Returns whether it was there.
     #[inline]
     pub fn remove(&mut self, id: PitId) -> bool {
         if self.entry(id).is_none() {
@@ -625,7 +628,7 @@ impl Pit {
         true
     }
 
-    /// Takes an entry that is not the first of its name out of the chain.
+    /// Removes an entry that is not the first of its name from the chain.
     fn unchain(&mut self, index: u32, sibling: u32, hash: u64) {
         let name = &self.entries[index].name;
         let mut before = self.first_of(hash, |known| known == name);
@@ -641,8 +644,7 @@ impl Pit {
         debug_assert!(false, "every live entry is in the chain of its name");
     }
 
-    /// Lets an entry live until `until`, if that is later than it would, or if it has no expiry
-    /// yet.
+    /// Sets the expiry of an entry to `until`, if that is later than the present expiry or there is none yet.
     #[inline]
     pub fn extend_expiry(&mut self, id: PitId, until: Time) {
         let Some(expires) = self.entry(id).map(|entry| entry.expires) else { return };
@@ -651,8 +653,7 @@ impl Pit {
         }
     }
 
-    /// Lets an entry live until `until`, sooner or later than it would; [`Time::NEVER`] for no
-    /// expiry.
+    /// Sets the expiry of an entry to `until`, earlier or later than before; [`Time::NEVER`] for no expiry.
     #[inline]
     pub fn set_expiry(&mut self, id: PitId, until: Time) {
         let Some(entry) = self.entry_mut(id) else { return };
@@ -665,18 +666,19 @@ impl Pit {
 
     /// When to call [`Pit::pop_expired`] next: up to one slot (4.2 ms) after the next expiry.
     ///
-    /// It is before the next expiry only if that is more than one round (4.3 s) away; there is
-    /// then nothing to pop at that time, and this function has a later answer.
+    /// It is earlier than the next expiry only if that is more than one round (4.3 s) away. In that case
+    /// there is nothing to pop at that time, and this function then returns a later time.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.wheel.next_deadline()
     }
 
-    /// An entry that has expired, up to one slot (4.2 ms) late; earlier slots first, in order of
-    /// insertion within a slot. Look at it, then [`Pit::remove`] it, or give it a later expiry.
+    /// An expired entry, up to one slot (4.2 ms) late; earlier slots first, in order of insertion within a
+    /// slot. Then [`Pit::remove`] it, or set a later expiry.
     ///
-    /// Each entry that it looks at takes one of `looks`, even if it is in the same slot for a later round. If none is left,
-    /// other entries may have expired, and the next call goes on from there. Until then, [`Pit::next_deadline`] may be past.
+    /// Each entry that it examines takes one of `looks`, even if it is in the same slot for a later round. If
+    /// no looks are left, other entries may have expired, and the next call continues from there. Until then,
+    /// [`Pit::next_deadline`] may be in the past.
     #[inline]
     pub fn pop_expired(&mut self, now: Time, looks: &mut usize) -> Option<PitId> {
         let entries = &self.entries;
@@ -691,14 +693,14 @@ impl Pit {
             .map(|(i, entry)| (PitId { index: i as u32, generation: entry.generation }, entry))
     }
 
-    /// The handle of the entry that is now at `index`.
+    /// The handle of the current entry at `index`.
     #[inline]
     fn id(&self, index: u32) -> PitId {
         PitId { index, generation: self.entries[index].generation }
     }
 }
 
-/// Takes a free entry, or makes one; it is blank except for its buffers and generation.
+/// Takes a free entry, or makes one. It is blank except for its buffers and generation.
 #[inline]
 fn allocate(
     entries: &mut Slab<PitEntry>,

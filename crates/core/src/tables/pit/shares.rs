@@ -1,18 +1,19 @@
-//! Who holds how much of the PIT, and who loses first when it is full.
+//! The shares of faces in the PIT, and which face loses first when it is full.
 //!
-//! Everything that is pending is charged in bytes to faces. The entry is charged to the face that owns it: the first of
-//! its in-records. Each further in-record is charged to its own face. Each charge is a *holding*, in a list of its face
-//! from the oldest to the newest.
+//! Everything that is pending is charged in bytes to faces. The entry is charged to the face that owns it:
+//! the face of its first in-record. Each further in-record is charged to its own face. Each charge is a
+//! *holding*, in a list of its face from the oldest to the newest.
 //!
-//! There are two kinds of holdings, each with a bound. *Plain* ones are entries that need a place in the slab and nothing
-//! else. *Large* ones need buffers too: entries with long names or several out-records, and further in-records. They are
-//! bounded apart, because a place that was made once is never given back: otherwise a flood of short names would leave no
-//! memory for long ones.
+//! There are two kinds of holdings, each with a bound. *Plain* ones are entries that need only a place in the
+//! slab. *Large* ones need buffers too: entries with long names or several out-records, and further
+//! in-records. The bounds are separate, because a place in the slab is never freed: otherwise a flood of
+//! short names would leave no memory for long ones.
 //!
-//! When a kind is over its bound, the face that holds most of it loses its oldest holding (max-min fairness). A face that
-//! holds less than the bound divided by the number of faces that hold something loses nothing. All operations are O(1),
-//! apart from the ranking of the faces: a tournament, three levels for 512 faces. It is kept only from the first time that
-//! the bound is exceeded until half of the memory is free again.
+//! When a kind exceeds its bound, the face that holds most of it loses its oldest holding (max-min fairness).
+//! A face loses nothing if it holds less than the bound divided by the number of faces that hold something.
+//! All operations are O(1), except for the ranking of the faces: a tournament tree with three levels for 512
+//! faces. The ranking exists only from the first time that the bound is exceeded until half of the memory is
+//! free again.
 
 use crate::deadline::Deadlines;
 use crate::ids::FaceId;
@@ -21,21 +22,21 @@ use crate::units::Time;
 
 /// No holding.
 const NONE: u32 = u32::MAX;
-/// Marks the number of a further in-record's holding. Without it, the number is that of the entry that is held.
+/// Marks the number of a further in-record's holding. Without the mark, the number is that of the entry.
 const FURTHER: u32 = 1 << 31;
 /// Ranks are deadlines: the face that holds most is due first.
 const LATEST: u64 = 1 << 60;
 
-/// What a holding needs.
+/// The memory that a holding needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A place in the slab.
     Plain,
-    /// Buffers.
+    /// Buffers too.
     Large,
 }
 
-/// A face holds an entry, or waits for one that another face holds.
+/// A charge: a face holds an entry, or waits for one that another face holds.
 #[derive(Clone, Copy, Debug)]
 struct Holding {
     /// The neighbours in the list of the face.
@@ -43,7 +44,7 @@ struct Holding {
     newer: u32,
     face: FaceId,
     entry: u32,
-    /// Bytes charged; 0: nobody holds it.
+    /// Bytes charged; 0: no face holds it.
     bytes: u32,
     kind: Kind,
 }
@@ -51,7 +52,7 @@ struct Holding {
 const NOTHING: Holding =
     Holding { older: NONE, newer: NONE, face: FaceId(0), entry: NONE, bytes: 0, kind: Kind::Plain };
 
-/// What a face holds of one kind.
+/// The amount that a face holds of one kind.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     bytes: u64,
@@ -64,9 +65,9 @@ struct Share {
 struct Shares {
     bound: u64,
     held: u64,
-    /// By face.
+    /// The share of each face.
     of: Vec<Share>,
-    /// The faces by what they hold, while memory is short.
+    /// The faces ranked by what they hold, while memory is short.
     ranking: Option<Deadlines>,
 }
 
@@ -75,11 +76,11 @@ struct Shares {
 pub(super) struct Holdings {
     plain: Shares,
     large: Shares,
-    /// By entry: what its owner holds.
+    /// The owner's holding of each entry.
     owned: Slab<Holding>,
-    /// What faces with further in-records hold.
+    /// The holdings of further in-records.
     further: Slab<Holding>,
-    /// The first free one of these; the others follow by `newer`.
+    /// The first free one of these. The others follow by `newer`.
     free: u32,
 }
 
@@ -143,19 +144,19 @@ fn rank_of(bytes: u64) -> Time {
 }
 
 impl Holdings {
-    /// Nothing, with a bound for each kind.
+    /// Makes an empty account with a bound for each kind.
     pub(super) fn new(plain: u64, large: u64) -> Holdings {
         let (plain, large) = (Shares::new(plain), Shares::new(large));
         Holdings { plain, large, owned: Slab::new(), further: Slab::new(), free: NONE }
     }
 
-    /// There is one entry more, which nobody holds.
+    /// Adds an entry that no face holds.
     #[inline]
     pub(super) fn add_entry(&mut self) {
         self.owned.push(NOTHING);
     }
 
-    /// Adds so many entries, which no face holds.
+    /// Adds this many entries that no face holds.
     pub(super) fn add_entries(&mut self, count: usize) {
         (0..count).for_each(|_| self.add_entry());
     }
@@ -176,7 +177,7 @@ impl Holdings {
         }
     }
 
-    /// A face holds an entry that nobody holds.
+    /// Makes a face the owner of an entry without owner.
     #[inline]
     pub(super) fn own(&mut self, entry: u32, face: FaceId, kind: Kind, bytes: u32) {
         self.make_room_for(face);
@@ -185,7 +186,7 @@ impl Holdings {
         self.push_newest(entry);
     }
 
-    /// A face waits for an entry that another face holds; gives the number of the holding.
+    /// Adds a face that waits for another face's entry. Returns the number of the holding.
     pub(super) fn join(&mut self, entry: u32, face: FaceId, bytes: u32) -> u32 {
         self.make_room_for(face);
         let holding = Holding { face, entry, bytes, kind: Kind::Large, ..NOTHING };
@@ -203,7 +204,7 @@ impl Holdings {
         number
     }
 
-    /// The owner of an entry needs another amount for it.
+    /// Changes the owner's charge for an entry.
     pub(super) fn recharge(&mut self, entry: u32, kind: Kind, bytes: u32) {
         let owned = self.owned[entry];
         if owned.bytes == 0 || (owned.kind == kind && owned.bytes == bytes) {
@@ -213,7 +214,7 @@ impl Holdings {
         self.own(entry, owned.face, kind, bytes);
     }
 
-    /// Nobody holds the entry any more.
+    /// Removes the owner of the entry.
     #[inline]
     pub(super) fn disown(&mut self, entry: u32) {
         if self.owned[entry].bytes > 0 {
@@ -221,7 +222,7 @@ impl Holdings {
         }
     }
 
-    /// A face no longer waits.
+    /// Removes the holding of a face that no longer waits.
     pub(super) fn leave(&mut self, number: u32) {
         self.discharge(number);
         self.at(number).newer = self.free;
@@ -236,7 +237,7 @@ impl Holdings {
         self.shares(kind).discharge(face, bytes);
     }
 
-    /// It is the newest of its face again.
+    /// Makes a holding the newest of its face again.
     #[inline]
     pub(super) fn renew(&mut self, number: u32) {
         if self.at(number).newer != NONE {
@@ -245,7 +246,7 @@ impl Holdings {
         }
     }
 
-    /// It is the first that its face loses.
+    /// Makes a holding the first that its face loses.
     pub(super) fn put_first(&mut self, number: u32) {
         let Holding { face, kind, bytes, .. } = *self.at(number);
         if bytes == 0 {

@@ -24,7 +24,7 @@ fn pend(pit: &mut Pit, name: &HashedName, can_be_prefix: bool, until: Time) -> P
     id
 }
 
-/// Pops, whatever is in the way.
+/// Pops the next entry; the number of looks is not limited.
 fn pop(pit: &mut Pit, now: Time) -> Option<PitId> {
     pit.pop_expired(now, &mut { usize::MAX })
 }
@@ -256,7 +256,7 @@ fn removing_others_while_popping_is_safe() {
     assert_eq!(pop(&mut pit, now), Some(ids[0]));
     pit.remove(ids[1]);
     pit.remove(ids[4]);
-    // One that joins the slot being drained is not forgotten.
+    // An entry that joins the slot being drained is not forgotten.
     let joined = pend(&mut pit, &name("/f"), false, ms(10));
     assert!(pit.next_deadline() <= now);
     pit.remove(ids[0]);
@@ -297,7 +297,7 @@ fn no_more_are_looked_at_than_may_be_and_the_next_call_goes_on_behind_them() {
     };
     assert_eq!(pop(&mut pit, 3), (None, 3));
     assert!(pit.next_deadline() <= now, "there is more to look at");
-    // The next one to look at goes, and another comes behind the last.
+    // The next entry to examine is removed, and another is added after the last.
     pit.remove(ids[3]);
     pend_in(&mut pit, 12, 1);
     assert_eq!(pop(&mut pit, 0), (None, 0));
@@ -319,7 +319,7 @@ enum Op {
     Extend(usize, u64),
     Shorten(usize, u64),
     Later(u64),
-    /// Pops at most so many, and looks at so many at most.
+    /// Pops at most this many, and examines at most this many.
     Pop(usize, usize),
 }
 
@@ -342,7 +342,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the table should hold, in order of insertion.
+/// The expected contents of the table, in order of insertion.
 #[derive(Clone, Debug)]
 struct Pending {
     id: PitId,
@@ -450,7 +450,7 @@ fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
         let digests: u32 = pit.digests.values().sum();
         prop_assert_eq!(digests as usize, model.iter().filter(|p| p.digest.is_some()).count());
         prop_assert!(pit.digests.values().all(|&count| count > 0), "nothing is made in vain");
-        // What decides on the fast paths.
+        // The values that decide about the fast paths.
         let mut names: Vec<_> = model.iter().map(|p| (p.name.wire(), p.digest)).collect();
         names.sort_unstable();
         names.dedup();
@@ -464,7 +464,7 @@ fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
         let deadline = pit.next_deadline();
         match model.iter().map(|p| p.expires).min() {
             None => prop_assert_eq!(deadline, Time::NEVER),
-            // An expiry that is set when it is already past waits for the slot of the present.
+            // An expiry that is already past when it is set waits for the present slot.
             Some(first) => {
                 prop_assert!(deadline <= first.max(now) + SLOT, "{} after {}", deadline, first)
             }

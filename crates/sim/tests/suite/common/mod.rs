@@ -1,4 +1,4 @@
-//! Runs of scenarios, for the tests beside.
+//! Runs of scenarios, for the tests of this suite.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -21,8 +21,8 @@ pub fn parse(name: &str, text: &str, set: &[&str]) -> Scenario {
     Scenario::parse(name, name, text, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// R - S by two ways, over U and over V, of these rates and delays; else links are fast and take 10 ms. `rest` has what
-/// more the scenario has.
+/// R - S over two paths, by U and by V, with these rates and delays. All other links are fast and take 10 ms.
+/// `rest` has the rest of the scenario.
 pub fn two_ways(scheme: &str, queue: &str, [u, v]: [(&str, &str); 2], rest: &str) -> String {
     format!(
         "title = \"two ways\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n\
@@ -36,7 +36,7 @@ pub fn two_ways(scheme: &str, queue: &str, [u, v]: [(&str, &str); 2], rest: &str
     )
 }
 
-/// A run with further measuring windows, in seconds.
+/// A run with additional measuring windows, in seconds.
 pub fn measuring(windows: &[(u64, u64)]) -> Setup {
     let window = |&(from, to): &(u64, u64)| (Span::from_secs(from), Span::from_secs(to));
     Setup { windows: windows.iter().map(window).collect(), ..Setup::default() }
@@ -48,7 +48,7 @@ pub fn goodput(window: &WindowRow, prefix: &str) -> f64 {
     flow.unwrap_or_else(|| panic!("flow {prefix}")).goodput_bps
 }
 
-/// A scenario, to be run in this way.
+/// The experiment of a scenario with this setup.
 pub fn experiment(scenario: &Scenario, setup: &Setup) -> Experiment {
     Experiment::new(scenario.clone(), setup).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -63,7 +63,7 @@ pub fn run(scenario: &Scenario, setup: &Setup) -> Report {
     to_end(world(experiment(scenario, setup)))
 }
 
-/// Runs a scenario to its end, with every packet through the codec.
+/// Runs a scenario to its end, and encodes and decodes every packet.
 pub fn run_checking_wire(scenario: &Scenario, setup: &Setup) -> Report {
     to_end(world(experiment(scenario, setup)).checking_wire())
 }
@@ -73,7 +73,7 @@ fn to_end(mut world: World) -> Report {
     world.finish().report
 }
 
-/// Why the simulator does not run a scenario, if so.
+/// Why the simulator refuses a scenario; `None` if it does not.
 pub fn refused(scenario: &Scenario) -> Option<ExperimentError> {
     World::build(experiment(scenario, &Setup::default())).err()
 }
@@ -90,7 +90,7 @@ pub fn in_parallel<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync) 
     results
 }
 
-/// What a class got, from the rows of a window.
+/// The results of a class, from the rows of a window.
 pub fn class<'a>(rows: &'a [ClassRow], name: &str) -> &'a TrafficFigures {
     let row = rows.iter().find(|row| row.class == name).unwrap_or_else(|| panic!("class {name}"));
     &row.figures

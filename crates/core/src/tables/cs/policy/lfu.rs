@@ -1,30 +1,31 @@
-//! Least frequently used, with a list of entries for each count: Shah, Mitra, Matani, *An O(1) algorithm for implementing the LFU
-//! cache eviction scheme*, 2010. Counts here are small numbers, so the lists stand in a table, and a bit set says which are not
-//! empty.
+//! Least frequently used, with a list of entries for each count: Shah, Mitra, Matani, *An O(1) algorithm for
+//! implementing the LFU cache eviction scheme*, 2010. Counts here are small numbers, so the lists are in a
+//! table, and a bit set tells which are not empty.
 //!
-//! Counts outlast the stay in the store ("perfect LFU": Breslau, Cao, Fan, Phillips, Shenker, *Web caching and Zipf-like
-//! distributions*, INFOCOM 1999): otherwise a name that was evicted and returns always has the smallest count and is evicted by the next miss.
-//! Then the names that came first stay. Under independent requests the store then keeps the names that are asked for most, but for the place
-//! that each miss takes.
+//! Counts outlast the stay in the store ("perfect LFU": Breslau, Cao, Fan, Phillips, Shenker, *Web caching
+//! and Zipf-like distributions*, INFOCOM 1999). Otherwise a name that was evicted and returns always has the
+//! smallest count and is evicted by the next miss, so the names that came first stay. Under independent
+//! requests the store then keeps the names that are requested most, except for the place that each miss
+//! takes.
 //!
-//! The counts of names that left are bounded: those of [`REMEMBERED`] times as many names as there are entries, the last that
-//! left. When a count reaches [`MOST`], all are halved.
+//! The counts of evicted names are bounded: they are kept for the last [`REMEMBERED`] times as many names as
+//! there are entries. When a count reaches [`MOST`], all counts are halved.
 
 use super::lists::{Links, List, NONE, ensure};
 use super::past::{NAME_BYTES, Past};
 use super::{Limits, Replacement};
 
-/// How many names that left are remembered for each entry. Assumed: a name that is worth a place comes again before so many
-/// others have left.
+/// Number of evicted names that are remembered for each entry. Assumed: a name that deserves a place is
+/// requested again before this many others are evicted.
 const REMEMBERED: usize = 16;
 
 /// The largest count.
 const MOST: u32 = (1 << 16) - 1;
 
-/// Links, a count, a hash and the names that left, and a part in reserve.
+/// Links, a count, a hash and the evicted names, with reserve.
 pub(super) const ENTRY_BYTES: usize = (8 + 16) * 9 / 8 + REMEMBERED * NAME_BYTES;
 
-/// The lists of entries by count.
+/// Entries in lists by count.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Lfu {
     links: Links,
@@ -49,7 +50,8 @@ impl Lfu {
         }
     }
 
-    /// Halves all counts. The order of entries stays; those of one count from now on have that of their counts before.
+    /// Halves all counts. The order of entries stays: entries that now share a count keep the order of their
+    /// previous counts.
     fn halve(&mut self) {
         let lists = core::mem::take(&mut self.lists);
         (self.counts, self.len) = (BitSet::default(), 0);
@@ -100,7 +102,7 @@ impl Replacement for Lfu {
     fn set_limits(&mut self, _: Limits) {}
 }
 
-/// Numbers up to [`MOST`]: a bit for each, and one for each word of them.
+/// A set of numbers up to [`MOST`]: one bit for each, and one for each word of them.
 #[derive(Clone, Debug, Default)]
 struct BitSet {
     words: Vec<u64>,

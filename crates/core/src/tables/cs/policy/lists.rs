@@ -1,10 +1,10 @@
-//! Lists of entries, linked by the entries' numbers: an entry is in one list of its table at most.
+//! Lists of entries, linked by entry numbers. An entry is in at most one list of its table.
 
 /// No entry.
 pub(in super::super) const NONE: u32 = u32::MAX;
 
-/// Makes room for the place `index`, with these values in new places. By an eighth, as the store does: memory that is not
-/// used counts too.
+/// Makes room for index `index`, with this value in new places. Grows by an eighth, as the store does,
+/// because unused memory counts too.
 pub(super) fn ensure<T: Clone>(places: &mut Vec<T>, index: u32, value: &T) {
     let needed = index as usize + 1;
     if needed > places.len() {
@@ -35,7 +35,7 @@ impl List {
 }
 
 impl Links {
-    /// Adds an entry, which is in no list, as the newest one.
+    /// Adds an entry that is in no list as the newest one.
     pub(super) fn push(&mut self, list: &mut List, entry: u32) {
         ensure(&mut self.0, entry, &(NONE, NONE));
         self.0[entry as usize] = (NONE, list.newest);
@@ -46,7 +46,7 @@ impl Links {
         list.newest = entry;
     }
 
-    /// Takes an entry out of its list.
+    /// Removes an entry from its list.
     pub(super) fn unlink(&mut self, list: &mut List, entry: u32) {
         let (newer, older) = core::mem::replace(&mut self.0[entry as usize], (NONE, NONE));
         match newer {
@@ -59,7 +59,7 @@ impl Links {
         }
     }
 
-    /// Takes out the oldest entry.
+    /// Removes the oldest entry.
     pub(super) fn pop(&mut self, list: &mut List) -> Option<u32> {
         let oldest = list.oldest;
         if oldest == NONE {
@@ -70,7 +70,7 @@ impl Links {
     }
 }
 
-/// A list with the size of what is in it.
+/// A list and the size of its entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) list: List,

@@ -1,10 +1,11 @@
-//! Which entry of a full content store makes room for another.
+//! Replacement policies: which entry of a full content store is evicted.
 //!
-//! The store has one list of all entries, the newest first. LRU and FIFO need nothing else: LRU moves an entry that answers
-//! to the front, FIFO does not, and both evict the last one. Every other policy is a [`Replacement`] in a file of its own. It
-//! knows entries by their numbers in the store, which are small and used again, and keeps what it needs beside them.
+//! The store has one list of all entries, newest first. LRU and FIFO need nothing else: LRU moves an entry
+//! that answers to the front, FIFO does not, and both evict the last one. Every other policy is a
+//! [`Replacement`] in a file of its own. It knows entries by their numbers in the store, which are small and
+//! reused, and keeps its state beside them.
 //!
-//! Every operation takes constant time (of S3-FIFO, on average; of LFU, but for halving its counts), and nothing is
+//! Every operation takes constant time (S3-FIFO: on average; LFU: except for halving its counts). Nothing is
 //! allocated while the number of entries does not grow.
 
 mod lfu;
@@ -20,24 +21,24 @@ use crate::random::Random;
 
 pub(super) use lists::NONE;
 
-/// Which entry makes room for another.
+/// A replacement policy: which entry is evicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CsPolicy {
-    /// The one that was inserted or has answered least recently.
+    /// The entry that was inserted or has answered least recently.
     #[default]
     Lru,
-    /// The one that was inserted first.
+    /// The entry that was inserted first.
     Fifo,
-    /// The one whose name was asked for least often; of several, the one that was asked for least recently. What was asked
-    /// of names that left counts too, of sixteen times as many names as the store holds.
+    /// The entry whose name was requested least often; among several, the one that was requested least
+    /// recently. Requests of evicted names count too, for sixteen times as many names as the store holds.
     Lfu,
-    /// Any, with equal probability.
+    /// Any entry, with equal probability.
     Random,
-    /// Segmented LRU: the least recent one of those that have not answered since they came, or that were not among the four
-    /// fifths that answered last.
+    /// Segmented LRU: the least recent entry of the probationary segment. That segment has the entries that
+    /// have not answered since they came, or that are not among the four fifths that answered last.
     Slru,
-    /// S3-FIFO: the first of a small queue that was not asked for twice, or the first of the main queue that was not asked
-    /// for since it was looked at.
+    /// S3-FIFO: the first entry of the small queue that was not requested twice, or the first entry of the
+    /// main queue that was not requested since it was last examined.
     S3Fifo,
 }
 
@@ -52,17 +53,17 @@ impl CsPolicy {
         (CsPolicy::S3Fifo, "s3-fifo"),
     ];
 
-    /// Its name in files.
+    /// The name in files.
     pub const fn name(self) -> &'static str {
         Self::ALL[self as usize].1
     }
 
-    /// The policy of this name.
+    /// Finds the policy of this name.
     pub fn named(name: &str) -> Option<CsPolicy> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(policy, _)| *policy)
     }
 
-    /// What it keeps for each entry, bytes, with what buffers have in reserve.
+    /// Memory for each entry, bytes, including the reserve of buffers.
     pub const fn entry_bytes(self) -> usize {
         match self {
             CsPolicy::Lru | CsPolicy::Fifo => 0,
@@ -82,31 +83,31 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Whether a part of the store is as large as so many tenths of either bound.
+    /// Returns whether a part of the store fills at least this many tenths of either bound.
     fn is_filled(self, packets: u64, bytes: u64, tenths: u64) -> bool {
         let reaches = |part: u64, bound: u64| 10 * u128::from(part) >= u128::from(bound) * u128::from(tenths);
         reaches(packets, self.packets) || reaches(bytes, self.bytes)
     }
 
-    /// Whether it is larger than so many tenths of a bound.
+    /// Returns whether a part of the store exceeds this many tenths of a bound.
     fn is_exceeded(self, packets: u64, bytes: u64, tenths: u64) -> bool {
         let exceeds = |part: u64, bound: u64| 10 * u128::from(part) > u128::from(bound) * u128::from(tenths);
         exceeds(packets, self.packets) || exceeds(bytes, self.bytes)
     }
 }
 
-/// A policy with a state of its own. It is told of every entry once when it comes, and hears of its end once, by
+/// A policy with state of its own. It is told once of every entry that comes, and learns of its end once, by
 /// [`Replacement::evict`] or [`Replacement::remove`].
 pub(super) trait Replacement {
-    /// An entry came: the hash of its name, and its size.
+    /// An entry came: hash of its name, and its size.
     fn insert(&mut self, entry: u32, hash: u64, bytes: u64);
-    /// An entry has answered, or a newer Data of its name has taken its place, of this size.
+    /// An entry has answered, or a newer Data of its name with this size has replaced it.
     fn hit(&mut self, entry: u32, bytes: u64);
-    /// An entry goes, but not to make room.
+    /// An entry is removed, but not to make room.
     fn remove(&mut self, entry: u32);
-    /// The entry that makes room, which goes; `None` if there is none.
+    /// Chooses the entry to evict and forgets it; `None` if there is none.
     fn evict(&mut self) -> Option<u32>;
-    /// The bounds of the store are these.
+    /// Sets the bounds of the store.
     fn set_limits(&mut self, limits: Limits);
 }
 
@@ -139,7 +140,7 @@ impl Order {
         order
     }
 
-    /// Draws from this stream from now on.
+    /// Sets the random stream.
     pub(super) fn draw_from(&mut self, stream: Random) {
         if let Order::Random(chance) = self {
             **chance = random::Chance::new(stream);
@@ -157,7 +158,7 @@ impl Order {
         }
     }
 
-    /// What decides instead of the store's own list; `None` of LRU and FIFO.
+    /// The policy's own state; `None` for LRU and FIFO.
     #[inline]
     pub(super) fn own(&mut self) -> Option<&mut dyn Replacement> {
         match self {

@@ -1,13 +1,13 @@
-//! What is remembered of names that have left the store: a number by the hash of the name, of the names that left last.
+//! Memory of evicted names: a number by the hash of the name, for the names that were evicted last.
 
 use super::lists::{Links, List, ensure};
 use hashbrown::HashTable;
 
-/// What a name takes, bytes: its place, a part of it in reserve, and its place in a hash table (5 for each of at most 16/7
+/// Memory of a name, bytes: its place with reserve, and its place in a hash table (5 for each of at most 16/7
 /// places).
 pub(super) const NAME_BYTES: usize = (16 + 8) * 9 / 8 + 12;
 
-/// Numbers of names.
+/// Numbers of evicted names.
 #[derive(Clone, Debug)]
 pub(super) struct Past {
     /// Hash and number.
@@ -35,7 +35,7 @@ impl Past {
         self.index.len()
     }
 
-    /// Forgets a name, and says what was remembered of it.
+    /// Forgets a name and returns its number.
     pub(super) fn take(&mut self, hash: u64) -> Option<u32> {
         let found = self.index.find_entry(hash, |&place| self.places[place as usize].0 == hash).ok()?;
         let (place, _) = found.remove();
@@ -44,7 +44,7 @@ impl Past {
         Some(self.places[place as usize].1)
     }
 
-    /// Remembers a name that left, and no more than `most` names.
+    /// Remembers an evicted name, and at most `most` names.
     pub(super) fn put(&mut self, hash: u64, number: u32, most: usize) {
         self.take(hash);
         while self.len() >= most.max(1) {

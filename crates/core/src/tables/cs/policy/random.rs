@@ -1,21 +1,21 @@
-//! Random replacement: any entry makes room, with equal probability.
+//! Random replacement: each entry is evicted with equal probability.
 //!
-//! Under independent requests it hits as often as FIFO (Gelenbe, *A unified approach to the evaluation of a class of
-//! replacement algorithms*, IEEE Transactions on Computers 22, 1973).
+//! Under independent requests its hit ratio equals that of FIFO (Gelenbe, *A unified approach to the
+//! evaluation of a class of replacement algorithms*, IEEE Transactions on Computers 22, 1973).
 
 use super::lists::ensure;
 use super::{Limits, Replacement};
 use crate::random::Random;
 
-/// A number in each of two tables, and a part in reserve.
+/// A number in each of two tables, with reserve.
 pub(super) const ENTRY_BYTES: usize = 2 * 4 * 9 / 8;
 
-/// All entries side by side, to draw from.
+/// All entries side by side, for random draws.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Chance {
     stream: Random,
     entries: Vec<u32>,
-    /// Where an entry stands among them.
+    /// The index of each entry among them.
     places: Vec<u32>,
 }
 

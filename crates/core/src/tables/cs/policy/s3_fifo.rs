@@ -1,4 +1,5 @@
-//! S3-FIFO: Yang, Zhang, Qiu, Yue, Vigfusson, *FIFO queues are all you need for cache eviction*, SOSP 2023, algorithm 1.
+//! S3-FIFO: Yang, Zhang, Qiu, Yue, Vigfusson, *FIFO queues are all you need for cache eviction*, SOSP 2023,
+//! algorithm 1.
 //!
 //! ```text
 //!   new ---> S: newest ... oldest --- asked for more than once ---> M: newest ... oldest ---> out
@@ -7,24 +8,26 @@
 //!                      out, to the ghosts G --- comes again -----------+
 //! ```
 //!
-//! S has a tenth of the store. Entries are not moved when they answer: a count of up to three is enough. So an operation takes
-//! constant time on average: an entry is put back to the front of M at most three times for its answers.
+//! S has a tenth of the store. An entry is not moved when it answers; a count of up to three suffices. An
+//! operation takes constant time on average, because an entry returns to the front of M at most three times
+//! for its answers.
 //!
 //! **Deviations from the paper**
-//! 1. The tenth is of the bound in packets or of that in bytes, whichever S fills first. The paper's sizes are of one kind.
-//! 2. G has nine tenths as many names as there are entries now, which is what M has in a full store. The paper gives G as many
-//!    as M holds, which are none as long as M is empty.
+//! 1. S has a tenth of the bound in packets or of the bound in bytes, whichever it fills first. The paper has
+//!    sizes of one kind.
+//! 2. G holds nine tenths as many names as there are entries now, which is the size of M in a full store. In
+//!    the paper, G holds as many as M, which is none while M is empty.
 
 use super::lists::{Links, Segment, ensure};
 use super::past::{NAME_BYTES, Past};
 use super::{Limits, Replacement};
 
-/// The part of the store that S has, in tenths.
+/// S's share of the store, in tenths.
 const SMALL: u64 = 1;
-/// Answers beyond this do not count.
+/// Further answers do not count.
 const MOST_FREQ: u8 = 3;
 
-/// Links, a seat and a name in G, and a part in reserve.
+/// Links, a seat and a name in G, with reserve.
 pub(super) const ENTRY_BYTES: usize = (8 + size_of::<Seat>()) * 9 / 8 + NAME_BYTES;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,7 +67,7 @@ impl S3Fifo {
         queue.push(&mut self.links, entry, seat.bytes);
     }
 
-    /// `evictS`: moves what was asked for more than once to M, until something goes.
+    /// `evictS`: moves entries that were requested more than once to M, until one is evicted.
     fn evict_small(&mut self) -> Option<u32> {
         while !self.small.list.is_empty() {
             let oldest = self.small.list.oldest;
@@ -81,7 +84,7 @@ impl S3Fifo {
         None
     }
 
-    /// `evictM`: puts back what was asked for, until something goes.
+    /// `evictM`: puts requested entries back to the front, until one is evicted.
     fn evict_main(&mut self) -> Option<u32> {
         while !self.main.list.is_empty() {
             let oldest = self.main.list.oldest;
@@ -120,7 +123,7 @@ impl Replacement for S3Fifo {
     fn evict(&mut self) -> Option<u32> {
         let is_small_full = self.limits.is_filled(self.small.packets, self.small.bytes, SMALL);
         let first = if is_small_full { self.evict_small() } else { None };
-        // M may be empty, and then S may move all it has there.
+        // M may be empty, and then S may move all its entries there.
         first.or_else(|| self.evict_main()).or_else(|| self.evict_small()).or_else(|| self.evict_main())
     }
 

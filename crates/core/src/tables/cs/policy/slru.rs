@@ -1,4 +1,5 @@
-//! Segmented LRU: Karedla, Love, Wherry, *Caching strategies to improve disk system performance*, IEEE Computer 27 (3), 1994.
+//! Segmented LRU: Karedla, Love, Wherry, *Caching strategies to improve disk system performance*, IEEE
+//! Computer 27 (3), 1994.
 //!
 //! ```text
 //!   new ---> probation: newest ... oldest ---> out
@@ -7,19 +8,20 @@
 //!            protected: newest ... oldest        (answers again: to the front)
 //! ```
 //!
-//! Names that are asked for once pass through the probationary segment, and do not push out those that were asked for again.
+//! Names that are requested once pass through the probationary segment, and do not push out names that were
+//! requested again.
 
 use super::lists::{Links, Segment, ensure};
 use super::{Limits, Replacement};
 
-/// The protected segment has at most this part of the store, in tenths. The paper leaves the part open; four fifths is what
-/// implementations have.
+/// Largest share of the protected segment, in tenths of the store. The paper leaves it open; implementations
+/// use four fifths.
 const PROTECTED: u64 = 8;
 
-/// Links and a seat, and a part in reserve.
+/// Links and a seat, with reserve.
 pub(super) const ENTRY_BYTES: usize = (8 + size_of::<Seat>()) * 9 / 8;
 
-/// Where an entry is.
+/// The position of an entry.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
     bytes: u64,

@@ -1,10 +1,11 @@
-//! Each policy beside the same on plain lists, as its paper states it.
+//! Each policy is compared with a model on plain lists that follows its paper.
 
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What happens to a policy. Names are small numbers; one that is held already is hit instead of inserted.
+/// An operation on a policy. Names are small numbers. A name that is already stored is hit instead of
+/// inserted.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Insert(u64, u64),
@@ -41,7 +42,7 @@ fn compare(policy: &mut dyn Replacement, naive: &mut dyn Naive, ops: Vec<Op>) ->
                     naive.hit(name, bytes);
                 }
                 None => {
-                    // Numbers are used again, as in the store.
+                    // Numbers are reused, as in the store.
                     let entry = (0..).find(|entry| !held.values().any(|used| used == entry)).unwrap_or(0);
                     policy.insert(entry, name, bytes);
                     naive.insert(name, bytes);
@@ -79,7 +80,7 @@ fn compare(policy: &mut dyn Replacement, naive: &mut dyn Naive, ops: Vec<Op>) ->
 
 const LIMITS: Limits = Limits { packets: 8, bytes: 20 };
 
-/// Held names with their counts, the one that was asked for least recently first, and those that left.
+/// Stored names with their counts, least recently requested first, and evicted names.
 #[derive(Default)]
 struct NaiveLfu {
     held: Vec<(u64, u32)>,
@@ -118,7 +119,7 @@ impl Naive for NaiveLfu {
     fn set_limits(&mut self, _: Limits) {}
 }
 
-/// Both segments, the oldest first: name and size.
+/// Both segments, oldest first: name and size.
 struct NaiveSlru {
     limits: Limits,
     probation: Vec<(u64, u64)>,
@@ -165,7 +166,7 @@ impl Naive for NaiveSlru {
     }
 }
 
-/// S, M and G, the oldest first: name, size and count.
+/// S, M and G, oldest first: name, size and count.
 struct NaiveS3Fifo {
     limits: Limits,
     s: Vec<(u64, u64, u8)>,
@@ -255,7 +256,7 @@ proptest! {
         compare(&mut s3_fifo::S3Fifo::new(LIMITS), &mut naive, ops)?;
     }
 
-    /// The table that numbers are drawn from, as a plain one.
+    /// The table from which numbers are drawn, as a plain list.
     #[test]
     fn random_draws_from_what_is_held(ops in prop::collection::vec(op(), 0..200)) {
         struct NaiveRandom(Vec<u64>, Random);
@@ -282,7 +283,7 @@ proptest! {
     }
 }
 
-/// All that S has was asked for twice, and M is empty.
+/// All entries of S were requested twice, and M is empty.
 #[test]
 fn s3_fifo_always_finds_what_makes_room() {
     let mut s3 = s3_fifo::S3Fifo::new(Limits { packets: 100, bytes: 100 });

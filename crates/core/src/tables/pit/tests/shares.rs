@@ -1,4 +1,4 @@
-//! Who is charged for what, and who loses.
+//! Charges of faces, and the order of losses.
 
 use super::*;
 use weir_packet::{PitToken, ServiceClass};
@@ -30,7 +30,7 @@ fn ask(pit: &mut Pit, name: &HashedName, face: u32) -> PitId {
     id
 }
 
-/// Until the table is within its bound; gives the names of those who lost, with the faces.
+/// Removes entries until the table is within its bound. Returns the names that were lost, with the faces.
 fn trim(pit: &mut Pit) -> Vec<(String, u32)> {
     let mut lost = Vec::new();
     while let Some((id, face)) = pit.first_to_lose() {
@@ -45,12 +45,12 @@ fn trim(pit: &mut Pit) -> Vec<(String, u32)> {
     lost
 }
 
-/// A table for so many short names.
+/// A table with room for this many short names.
 fn room_for(entries: u64) -> Pit {
     listing(2 * PLAIN * entries)
 }
 
-/// A table of so many bytes that writes down from the beginning who holds what.
+/// A table of this many bytes that records the charges from the beginning.
 fn listing(bytes: u64) -> Pit {
     let mut pit = Pit::new(HASHER, bytes);
     pit.list_holdings();
@@ -153,7 +153,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What a face holds: an entry, or one more in-record of it.
+/// A holding of a face: an entry, or a further in-record of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Held {
     entry: PitId,
@@ -162,7 +162,7 @@ struct Held {
     since: i64,
 }
 
-/// All that is held, and a clock that counts operations.
+/// All holdings, and a clock that counts operations.
 #[derive(Default)]
 struct Model {
     held: Vec<Held>,
@@ -203,13 +203,13 @@ impl Model {
         {
             known.since = since;
         } else {
-            // One that nobody waits for any more passes to who asks.
+            // An entry without a waiting downstream passes to the face that asks for it.
             self.held.retain(|held| held.entry != entry || waiting > 0);
             self.held.push(Held { entry, face, owns: is_new || waiting == 0, since });
         }
     }
 
-    /// A downstream goes; `rest` are the others, in order.
+    /// Removes a downstream; `rest` are the others, in order.
     fn withdraw(&mut self, entry: PitId, face: u32, rest: &[u32]) {
         let at = self.held.iter().position(|held| held.entry == entry && held.face == face).unwrap();
         let owns = self.held[at].owns;
@@ -243,7 +243,7 @@ fn shares_agree(ops: Vec<Op>) -> Result<(), TestCaseError> {
                 let waiting = known.map_or(Vec::new(), |id| faces(&pit, id));
                 let id = ask(&mut pit, &name, face);
                 prop_assert_eq!(known.is_none(), !entries.contains(&id));
-                // An owner that was refused, and asks again, owns it anew.
+                // An owner that was refused and asks again owns it again.
                 model.ask(id, face, known.is_none(), waiting.len());
             }
             Op::Send(at, face) => {
