@@ -10,7 +10,8 @@ use crate::name::HashedName;
 const NONE: u32 = u32::MAX;
 
 /// Memory of a name beside its own buffers, bytes: an entry, in a vector of which up to an eighth is unused,
-/// and a place in a hash table (5 for each of at most 16/7 places).
+/// and a place in a hash table (5 for each of at most 16/7 places). A table of fewer than five names takes the
+/// memory of five: its owner charges at least these.
 pub(crate) const ENTRY_BYTES: usize = size_of::<Entry<u32>>() * 9 / 8 + 12;
 
 /// Names by use, each with a value and a charge, bytes.

@@ -154,6 +154,10 @@ impl Face {
                     self.ask(flow);
                 }
                 Err(Next::At(at)) => {
+                    assert!(
+                        at > self.now,
+                        "the queue asks for a time that is past: the link would ask again and again"
+                    );
                     let deadline = self.queue.next_deadline();
                     self.now = at.min(deadline).min(end);
                     if deadline <= self.now {
@@ -316,6 +320,19 @@ fn a_flow_with_a_limit_of_its_own_keeps_to_it_and_the_others_have_the_rest() {
         assert!(limited >= 0.99 * limit && limited <= limit + 160_000.0 + 8624.0, "{class}: {limited}");
         let all = face.class(class) + face.class(Be);
         assert!(near(all, TARGET * 50.0, 0.002), "{class}: {all}");
+    }
+}
+
+/// The class has a head that waits for tokens of the class, and a flow that waits for its own. Nothing else is
+/// backlogged, so that the queue has to say when the next Interest may leave.
+#[test]
+fn a_parked_flow_beside_a_head_that_waits_asks_for_no_time_that_is_past() {
+    for class in [Cs7, Ef] {
+        let mut face = Face::with(&[("flow_limits./p1", Value::Text("200 kb/s".into()))]);
+        face.run(&[(0, class, 1078), (1, class, 1078)], Span::from_secs(5));
+        let limit = 200e3 * 5.0;
+        let limited = face.served[&(class, 1)] as f64;
+        assert!(limited >= 0.97 * limit && limited <= limit + 160_000.0 + 8624.0, "{class}: {limited}");
     }
 }
 

@@ -26,7 +26,7 @@ pub use entry::{InRecord, OutRecord, PitEntry};
 use super::place_index::PlaceIndex;
 use super::slab::Slab;
 use super::timing_wheel::TimingWheel;
-use crate::ids::{FaceId, PitId};
+use crate::ids::{FaceId, GroupId, PitId};
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
 use crate::packet::PacketId;
 use crate::prefetch::prefetch;
@@ -40,7 +40,8 @@ use std::collections::{BTreeMap, btree_map};
 const NONE: u32 = u32::MAX;
 
 /// Memory of an entry beside its buffers, bytes: the entry itself, its links in the wheel (12) and in the
-/// list of its face (24), its slot in the index (12; up to 22 while the index has just grown), its signals
+/// list of its face (24), its slot in the index (12 on average; 21 to 32 after
+/// the index has grown), its signals
 /// beside the PIT (32), and the count of the digest at the end of its name, if it has one (32).
 const PLACE: u32 = size_of::<PitEntry>() as u32 + 12 + 24 + 12 + 32 + 32;
 /// Memory of a further in-record, bytes: it may be half of a buffer that has grown, and it has links (24).
@@ -726,6 +727,7 @@ fn allocate(
     entry.route = NO_ENTRY;
     entry.facts.set(Fact::Watched, false);
     entry.held = None;
+    entry.sent_for = GroupId::NONE;
     (entry.kept, entry.kept_bytes) = (None, 0);
     entry.in_records.clear();
     entry.out_records.clear();

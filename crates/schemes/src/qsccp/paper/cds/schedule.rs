@@ -83,9 +83,16 @@ impl Cds {
         }
     }
 
-    /// Returns when the first flow without tokens has them again.
+    /// Returns when [`Cds::unpark`] prepares the next head. A class that has a head does not wait for its
+    /// parked flows.
     fn unparks_at(&self) -> Time {
-        self.classes.iter().map(|class| class.flows.unparks_at()).min().unwrap_or(Time::NEVER)
+        let mut earliest = Time::NEVER;
+        let mut rest = self.parked;
+        while rest != 0 {
+            earliest = earliest.min(self.classes[rest.trailing_zeros() as usize].flows.unparks_at());
+            rest &= rest - 1;
+        }
+        earliest
     }
 
     /// Top and middle level: returns the class to serve at `now`, or when one will have tokens.
