@@ -745,7 +745,17 @@ impl WorldOfRun<'_, '_> {
                         lock(&self.lab.forwarders[node.index()]).kill();
                         let _ = fs::remove_file(&network.nodes[node.index()].socket);
                     }
-                    _ => {}
+                    // The plan of links or the applications execute these, or the lab refuses them.
+                    Change::Start(_)
+                    | Change::Stop(_)
+                    | Change::Source(..)
+                    | Change::Delay(..)
+                    | Change::Loss(..)
+                    | Change::LossBurst(..)
+                    | Change::Jitter(..)
+                    | Change::Up(..)
+                    | Change::Produce(_)
+                    | Change::CacheRatio(..) => {}
                 }
             }
             self.tell(to_tell, &works, &rates, &routes)?;
