@@ -44,10 +44,13 @@ fn network(to: &mut Drawing, frame: &Frame<'_>, nodes: &[Node], links: &[Link], 
     let [left, top, width, height] = frame.area;
     let is_dense = nodes.len() > NAMED;
     let radius = if is_dense { 1.8 } else { 3.4 };
+    // A name that is centred above or below a node at the side fits.
+    let names = nodes.iter().filter(|_| !is_dense).map(|node| font::width(&node.name, SMALL));
+    let side = ROOM.max(names.fold(0.0, f64::max) / 2.0 + 2.0).min(width / 4.0);
     let part = |x: f64| if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.5 };
     let place = |node: &Node| {
         (
-            left + ROOM + part(node.x) * (width - 2.0 * ROOM),
+            left + side + part(node.x) * (width - 2.0 * side),
             top + ROOM / 2.0 + part(node.y) * (height - 1.5 * ROOM),
         )
     };
@@ -102,7 +105,7 @@ fn network(to: &mut Drawing, frame: &Frame<'_>, nodes: &[Node], links: &[Link], 
     }
     if !is_dense {
         for (node, place) in nodes.iter().zip(&places) {
-            let area = [left - ROOM, top - ROOM, width + 2.0 * ROOM, height + 2.0 * ROOM];
+            let area = [left, top - ROOM, width, height + 2.0 * ROOM];
             let (x, y) = layers::beside(&mut taken, area, *place, &node.name, SMALL);
             to.text((x, y), Anchor::Start, 0.0, SMALL, INK, &node.name);
         }

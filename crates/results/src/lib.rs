@@ -45,7 +45,7 @@ pub use model::{
     HeldRow, LeftOutRow, LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument,
     OptimumWindowRow, OtherSchemeRow, PeriodRow, ReproductionDocument, SeedFigure, ShareRow, StatementRow,
     StyleRow, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario, TargetGoodputRow,
-    TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint, styles_of,
+    TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
 };
 pub use published::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,

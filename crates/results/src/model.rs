@@ -3,7 +3,6 @@
 //!
 //! Keys and their order are those of the fields below. A value without samples is `null`, never NaN.
 
-use crate::plot;
 use serde::{Deserialize, Serialize};
 use weir_measure::{Estimate, Relation};
 
@@ -46,24 +45,6 @@ pub struct StyleRow {
     pub scheme: String,
     /// The number of its style: its place among all schemes.
     pub style: u32,
-}
-
-/// The styles of some schemes, of the names of all of them in their order.
-pub fn styles_of<'a>(schemes: impl IntoIterator<Item = &'a str>, all: &[&str]) -> Vec<StyleRow> {
-    let shown: Vec<&str> = schemes.into_iter().collect();
-    let row = |scheme: &&str| {
-        let style = plot::style_of(scheme, shown.iter().copied(), all)?;
-        Some(StyleRow { scheme: (*scheme).to_owned(), style })
-    };
-    shown.iter().filter_map(row).collect()
-}
-
-/// For each scheme the number of its style; its place among these where it is not known.
-pub(crate) fn numbers_of_styles<'a>(schemes: impl Iterator<Item = &'a str>, styles: &[StyleRow]) -> Vec<u32> {
-    let number = |(place, scheme): (usize, &str)| {
-        styles.iter().find(|row| row.scheme == scheme).map_or(place as u32, |row| row.style)
-    };
-    schemes.enumerate().map(number).collect()
 }
 
 /// One of several schemes.

@@ -7,7 +7,8 @@ use crate::contest::{self, PeriodData};
 use crate::html::{
     Curves, Steps, Thinning, Traffic, VALUES, curves_of, flow_orders, most_telling, script_data,
 };
-use crate::model::{ComparedScheme, ComparisonDocument, numbers_of_styles};
+use crate::model::{ComparedScheme, ComparisonDocument};
+use crate::plot::numbers_of_styles;
 use serde::Serialize;
 use weir_measure::{DistributionRow, Report};
 

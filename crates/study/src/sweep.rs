@@ -10,7 +10,8 @@ use std::time::Duration;
 use weir_core::units::Span;
 use weir_experiment::scheme_for;
 use weir_measure::RunDocument;
-use weir_results::{StyleRow, SweepAxis, SweepDocument, SweepRow, styles_of, write_sweep};
+use weir_results::plot::styles_of;
+use weir_results::{StyleRow, SweepAxis, SweepDocument, SweepRow, write_sweep};
 use weir_schemes::SCHEMES;
 
 use crate::error::StudyError;

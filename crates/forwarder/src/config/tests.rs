@@ -209,7 +209,7 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
     assert_mistake(
         &udp("listen = [\"[::]:1\", \"[::]:1\"]"),
         "2: faces.udp.listen: `[::]:1` is there twice",
-        "another",
+        "each must be different",
     );
     assert_mistake(
         &udp("rate = 100"),

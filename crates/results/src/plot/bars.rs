@@ -59,6 +59,9 @@ impl View<'_> {
     }
 }
 
+/// The row of all sizes of objects together, in the measurements of requests.
+const ALL_SIZES: &str = "all";
+
 /// Runs at several points make no mean.
 fn without_axes(view: &View<'_>) -> Result<(), PlotError> {
     let first = view.plotted.runs.first().map(|run| &run.point);
@@ -97,6 +100,11 @@ pub(super) fn bars(view: &View<'_>) -> Result<Figure, PlotError> {
             let (slot, slots) = if is_one { (0, 1) } else { (slot, view.schemes.len()) };
             let shape = Shape::Bars { x, y, low, high, slot, slots, seeds: dots };
             layers.push(Layer { name: scheme.clone(), style: view.style_of(scheme), shape });
+        }
+        let is_empty =
+            |layer: &Layer| matches!(&layer.shape, Shape::Bars { y, .. } if y.iter().all(|y| y.is_nan()));
+        if layers.iter().all(is_empty) {
+            return Err(PlotError(format!("these results have no values of `{}`", metric.name)));
         }
         let categories = if is_one { view.schemes.clone() } else { objects.clone() };
         let x = Axis { scale: Scale::Categories, categories, ..Axis::default() };
@@ -368,7 +376,10 @@ pub(super) fn completion(view: &View<'_>) -> Result<Figure, PlotError> {
                     high.push(to);
                 }
                 let of = |shape| Layer { name: scheme.clone(), style: view.style_of(scheme), shape };
-                layers.push(of(Shape::Line { x: x.clone(), y: y.clone(), markers: false }));
+                // All sizes together are no larger size.
+                let several = sizes.iter().filter(|size| *size != ALL_SIZES).count();
+                let (line_x, line_y) = (x[..several].to_vec(), y[..several].to_vec());
+                layers.push(of(Shape::Line { x: line_x, y: line_y, markers: false }));
                 layers.push(of(Shape::Points { x, y, low, high, named: false }));
             }
             let x = Axis {
@@ -376,7 +387,9 @@ pub(super) fn completion(view: &View<'_>) -> Result<Figure, PlotError> {
                 categories: sizes.clone(),
                 ..plain_axis("size of the object (Data)", "")
             };
-            let y = plain_axis(&label(metric.name), metric.unit.unwrap_or_default());
+            let mut y = plain_axis(&label(metric.name), metric.unit.unwrap_or_default());
+            // No metric of requests is negative, though an interval may reach below zero.
+            y.range.0 = Some(0.0);
             let title = if groups.len() > 1 { group.clone() } else { String::new() };
             panels.push(Panel { title, x, y, layers, ..Panel::default() });
         }

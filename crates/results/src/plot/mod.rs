@@ -14,6 +14,7 @@ use std::str::FromStr;
 use weir_figure::{Axis, Figure, Scale};
 use weir_measure::{RunDocument, Series, Topology};
 
+use crate::StyleRow;
 use crate::format;
 
 /// What was measured: runs of one scenario.
@@ -268,6 +269,24 @@ pub fn style_of<'a>(scheme: &str, shown: impl Iterator<Item = &'a str>, all: &[&
     Some(place + if own.is_some() { 16 + 8 * (before % 2) } else { 0 })
 }
 
+/// The styles of the schemes that are shown; `all` has the names of all schemes in their order.
+pub fn styles_of<'a>(schemes: impl IntoIterator<Item = &'a str>, all: &[&str]) -> Vec<StyleRow> {
+    let shown: Vec<&str> = schemes.into_iter().collect();
+    let row = |scheme: &&str| {
+        let style = style_of(scheme, shown.iter().copied(), all)?;
+        Some(StyleRow { scheme: (*scheme).to_owned(), style })
+    };
+    shown.iter().filter_map(row).collect()
+}
+
+/// Returns the number of the style of each scheme; its place among these if the style is not known.
+pub(crate) fn numbers_of_styles<'a>(schemes: impl Iterator<Item = &'a str>, styles: &[StyleRow]) -> Vec<u32> {
+    let number = |(place, scheme): (usize, &str)| {
+        styles.iter().find(|row| row.scheme == scheme).map_or(place as u32, |row| row.style)
+    };
+    schemes.enumerate().map(number).collect()
+}
+
 /// The figure of some results. `schemes` are the names of all schemes: the place of a scheme among them is its style, the same in
 /// every figure.
 ///
@@ -403,6 +422,18 @@ impl<'a> View<'a> {
     }
 
     /// The part of a run that is wanted: none for the whole run, or the place of a window.
+    /// The ends of the time axis, s: those of the window that the request names, of any times; else the whole run.
+    fn range(&self, document: &RunDocument) -> Result<(Option<f64>, Option<f64>), PlotError> {
+        let window = match self.request.window {
+            None | Some(WindowChoice::Run) => None,
+            Some(WindowChoice::Between(from, to)) => Some((from, to)),
+            Some(WindowChoice::Number(_)) => {
+                self.window(document)?.map(|at| (document.windows[at].from_s, document.windows[at].to_s))
+            }
+        };
+        Ok((window.map(|(from, _)| from), window.map(|(_, to)| to)))
+    }
+
     fn window(&self, document: &RunDocument) -> Result<Option<usize>, PlotError> {
         let windows = &document.windows;
         let list = || {

@@ -102,7 +102,8 @@ pub(super) fn label(name: &str) -> String {
         "jain" => "Jain's index".to_owned(),
         "delay_mean" => "mean delay".to_owned(),
         "queue_mean" => "mean queueing delay".to_owned(),
-        "completion_mean" => "mean completion".to_owned(),
+        "completion_mean" | "request_mean" => "mean completion".to_owned(),
+        "request_p99" => "99th percentile of completion".to_owned(),
         _ => match name.rsplit_once("_p") {
             Some((name, percent)) if percent.parse::<u32>().is_ok() => {
                 format!("{percent}th percentile of {}", if name == "queue" { "queueing delay" } else { name })

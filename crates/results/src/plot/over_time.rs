@@ -1,6 +1,6 @@
 //! Metrics over time, of runs with the first seed.
 
-use weir_figure::{Entry, Figure, Layer, Mark, Panel, Shape};
+use weir_figure::{Axis, Entry, Figure, Layer, Mark, Panel, Shape};
 use weir_measure::{Series, jain};
 
 use super::bars::legend_of;
@@ -239,6 +239,7 @@ fn lines_of(view: &View<'_>, run: &PlottedRun, metric: &OverTime) -> Result<(By,
 
 pub(super) fn series(view: &View<'_>) -> Result<Figure, PlotError> {
     let runs = runs(view)?;
+    let range = view.range(&runs[0].1.document)?;
     let metrics = wanted(view, if runs.len() > 1 { &["goodput"] } else { &["goodput", "delay"] })?;
     let mut figure = Figure { across: 1, ..Figure::default() };
     for metric in metrics {
@@ -277,7 +278,7 @@ pub(super) fn series(view: &View<'_>) -> Result<Figure, PlotError> {
             }
             panels.push(Panel {
                 title,
-                x: axis("time", "s"),
+                x: Axis { range, ..axis("time", "s") },
                 y,
                 layers,
                 marks: marks(group[0].1),

@@ -5,7 +5,8 @@
 use super::{SweepDocument, SweepPeriod, SweepRow};
 use crate::comparison::is_one_group_each;
 use crate::html::script_data;
-use crate::model::{DistanceComparison, LinkComparison, TrafficComparison, numbers_of_styles};
+use crate::model::{DistanceComparison, LinkComparison, TrafficComparison};
+use crate::plot::numbers_of_styles;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use weir_measure::Estimate;
