@@ -192,7 +192,7 @@ def _legend(drawn: Any, entries: list[dict[str, Any]], styles: dict[int, Style],
             handles.append(Patch(facecolor=fill, edgecolor=colour, label=entry["name"]))
             continue
         form = "" if entry["sign"] == "line" else MARKERS[marker]
-        line = "none" if entry["sign"] == "marker" else _dash(style)
+        line: Any = "none" if entry["sign"] == "marker" else _dash(style)
         face = colour if is_filled else "white"
         handles.append(
             Line2D([], [], color=colour, linestyle=line, marker=form, markerfacecolor=face, markersize=4, linewidth=1, label=entry["name"])

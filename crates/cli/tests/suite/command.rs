@@ -205,7 +205,7 @@ fn threads_change_no_figure_and_a_note_says_why_one_makes_it_alone() {
     let checked = weir_anew(&[SHORT, &["--json", "--check-wire", "--threads", "2"]].concat());
     assert!(
         checked.status.success()
-            && text(&checked.stderr).contains("note: one thread makes the run: the check")
+            && text(&checked.stderr).contains("note: one thread makes the run: the wire check")
     );
     refused(&["run", "qsccp/dumbbell", "--threads", "0"], &["threads", "from 1 to 1024, or `all`"]);
 }
