@@ -900,7 +900,7 @@ fn losses_in_bursts_jitter_traces_and_duplex_are_checked() {
         (
             "rate_trace = \"bad.trace\"".to_owned(),
             String::new(),
-            "bad.trace, line 3: a line is one whole number",
+            "bad.trace, line 3: a line must be one whole number",
         ),
         (String::new(), String::new(), "the key `rate` is missing"),
     ] {

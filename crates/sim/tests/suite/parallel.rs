@@ -118,5 +118,5 @@ fn one_thread_makes_what_cannot_be_divided_and_says_why() {
     let alone = parse("alone", weir_scenario::builtin("examples/minimal").unwrap(), &["link.*.delay=0s"]);
     assert!(reason(&alone).contains("no link can be cut"));
     let world = world(experiment(&two_stars(""), &with("cubic"))).checking_wire().on_threads(2);
-    assert!(world.reason().unwrap().contains("codec"));
+    assert!(world.reason().unwrap().contains("wire check"));
 }
