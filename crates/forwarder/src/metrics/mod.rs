@@ -1,5 +1,6 @@
-//! The forwarder's metrics: a [`Snapshot`], taken on demand, as OpenMetrics text for Prometheus and as an [`Overview`](weir_management::overview::Overview) for a
-//! status page; the part of HTTP that serves them ([`http`]); and its sockets ([`Server`]).
+//! The forwarder's metrics: a [`Snapshot`], taken on demand, as OpenMetrics text for Prometheus and as an
+//! [`Overview`](weir_management::overview::Overview) for a status page; the part of HTTP that serves them
+//! ([`http`]); and its sockets ([`Server`]).
 //!
 //! Only [`Delays::add`] and the counters of [`ByClass`] run for each packet.
 
