@@ -21,7 +21,7 @@ const ROWS: usize = 20;
 /// Another screen for as long as the command runs, without a cursor; then back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
-/// To the first column of the first row; and what clears the rest of a line and of the screen.
+/// `HOME` moves the cursor to the top left. The others clear the rest of a line and of the screen.
 const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
@@ -44,7 +44,7 @@ pub struct Args {
 
 /// Shows the rates until the user ends it, or once.
 pub fn top(args: &Args) -> Result<(), Failure> {
-    // The forwarder makes the list anew once a second.
+    // The forwarder updates the list once a second.
     let period = Duration::from_nanos(args.every.as_nanos()).max(Duration::from_secs(1));
     let mut forwarder = args.connection.open()?;
     let mut before = read(&mut forwarder)?;
@@ -124,7 +124,7 @@ impl Period {
         Period { seconds: now.now_ms.saturating_sub(before.now_ms) as f64 / 1000.0 }
     }
 
-    /// Events per second; `None` if the counter began anew or no time has passed.
+    /// Events per second; `None` if the counter was reset or no time has passed.
     fn per_second(&self, now: u64, before: u64) -> Option<f64> {
         let events = now.checked_sub(before)? as f64;
         (self.seconds > 0.0).then(|| events / self.seconds)
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_began_anew_has_no_rate() {
+    fn a_counter_that_was_reset_has_no_rate() {
         let text = shown(&overview(3000, 10), &overview(1000, 1_000_000), Some(160));
         assert!(text.lines().any(|line| line.trim().starts_with("EF") && line.contains('–')), "{text}");
         let same = shown(&overview(1000, 10), &overview(1000, 10), Some(160));

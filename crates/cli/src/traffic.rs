@@ -125,7 +125,7 @@ impl<'a> Watch<'a> {
 
 impl traffic::Watch for Watch<'_> {
     fn on_begin(&mut self, _: Time) -> Result<(), LabError> {
-        // For scripts: consumers elsewhere may begin.
+        // A script that reads this line may start consumers elsewhere.
         eprintln!(
             "ready: {} prefixes produced, {} flows consumed at {}",
             self.plan.produced(),

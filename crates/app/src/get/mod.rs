@@ -357,7 +357,7 @@ impl<'a> Fetcher<'a> {
             Err(ref error) if error.says_that_nobody_has_it() => {}
             Err(error) => return Err(error),
         }
-        // Without discovery there are no versions.
+        // Only discovery finds versions.
         let is_version = self.get.discovery && old.name.view().len() > self.get.name.view().len();
         if is_version && self.can_be_had(file, (&old, newest), found.is_ok(), each)? {
             return Ok(old);

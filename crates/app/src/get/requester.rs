@@ -118,7 +118,7 @@ impl Requester<'_, '_> {
         interest: SingleInterest,
         meanwhile: &mut Meanwhile<'_>,
     ) -> Result<OwnedReply, GetError> {
-        // Without a forwarder, the Interest does not time out by itself.
+        // No Interest times out by itself while there is no forwarder.
         let until = self.app.now() + interest.lifetime + TICK;
         let id = self.app.express(interest);
         while self.app.now() < until {

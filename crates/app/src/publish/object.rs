@@ -13,12 +13,12 @@ use super::content::{Content, ReadError};
 /// How Data are signed.
 #[derive(Debug, Default)]
 pub enum Signing {
-    /// With a SHA-256 digest. It shows integrity, but not the origin.
+    /// A SHA-256 digest signs the Data. It shows integrity, but not the origin.
     #[default]
     Digest,
-    /// With a key. Its name is the KeyLocator.
+    /// This key signs the Data. Its name is the KeyLocator.
     Key(Key),
-    /// With a key. The KeyLocator is the name of this certificate, so a verifier fetches this one.
+    /// This key signs the Data. The KeyLocator is the name of this certificate, so a verifier fetches it.
     Certified(Key, Name),
 }
 

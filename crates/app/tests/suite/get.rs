@@ -581,7 +581,7 @@ fn a_newer_certificate_that_is_signed_by_itself_does_not_hide_the_one_that_the_a
     let (root, own) = (key("/get"), Arc::new(key("/get/a")));
     let anchor = self_signed(&root);
     for issuer in [b"NA".as_slice(), b"get"] {
-        // For the key's name, the producer serves the first certificate.
+        // The producer answers an Interest for the key's name with the first certificate.
         let certificates = vec![self_signed(&own), issued(issuer, &own, &root)];
         let (bytes, outcome) = signed(&own, certificates, Some(Trust::Anchor(anchor.clone())));
         outcome.unwrap();
@@ -609,7 +609,7 @@ fn certificates_between_the_data_and_the_anchor_are_fetched() {
 }
 
 /// Fetches an object whose producer has a key, with false Data in between. Also returns the newest requested segment.
-/// `whom` selects the trust: any key, the key, or the issuer of its certificate.
+/// The parameter `whom` is what the consumer trusts: any key, the key, or the issuer of its certificate.
 fn with_false_data(faults: Faults, whom: usize) -> (Vec<u8>, Result<Report, GetError>, u64) {
     let (root, own) = (key("/get"), Arc::new(key("/get/a")));
     let (anchor, certificates) = (self_signed(&root), vec![issued(b"root", &own, &root)]);

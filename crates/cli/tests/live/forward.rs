@@ -278,7 +278,7 @@ fn losses_that_no_face_sees_are_in_the_status_the_metrics_and_the_log() {
     }
 }
 
-/// Runs `weir` as the user nobody. Returns `None` without root, or if nobody cannot run it.
+/// Runs `weir` as the user `nobody`. Returns `None` if the test does not run as root, or if that user may not run it.
 fn as_nobody(binary: &Path, socket: &str, arguments: &[&str]) -> Option<Output> {
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65_534;
