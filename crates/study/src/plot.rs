@@ -8,15 +8,13 @@ use weir_experiment::Experiment;
 use weir_measure::{Report, RunDocument, Topology};
 use weir_results::ThinnedSeries;
 use weir_results::plot::{PlotError, PlotRequest, Plotted, PlottedRun, What, runs_of_table};
-use weir_scenario::{Event, PaperFigure, Scenario};
+use weir_scenario::{PaperFigure, Scenario};
 
 use crate::error::StudyError;
-use crate::run::{Record, Request, Run};
+use crate::run::{Record, Request};
 use crate::store::{RUNS, RunStore};
 use crate::study::{PlannedRun, Study};
 
-/// Flows that begin at more times than this have no marks.
-const STARTS: usize = 6;
 /// The network of a study is that of so many of its points at most.
 const NETWORKS: usize = 32;
 
@@ -104,8 +102,8 @@ fn read_run(dir: &Path, networks: &mut Networks) -> Result<PlottedRun, StudyErro
     })?;
     let series = weir_results::read_series(&document, dir).unwrap_or_default();
     let request = request_of(&document);
-    let (topology, events) = networks.of(&request);
-    Ok(PlottedRun { document, series, topology, events, point: Vec::new() })
+    let topology = networks.of(&request);
+    Ok(PlottedRun { document, series, topology, point: Vec::new() })
 }
 
 /// Kept runs, each with the values of the axes.
@@ -139,13 +137,10 @@ fn request_of(document: &RunDocument) -> Request {
 
 /// The result of one run, as figures have it.
 pub fn plotted_report(report: &Report) -> Plotted {
-    let request = request_of(&report.document);
-    let (_, events) = Networks::default().of(&request);
     let run = PlottedRun {
         document: report.document.clone(),
         series: report.series.clone(),
         topology: report.topology.clone(),
-        events,
         point: Vec::new(),
     };
     Plotted { runs: vec![run], axes: Vec::new() }
@@ -163,23 +158,20 @@ pub fn plotted_study(study: &Study, store: &RunStore) -> Plotted {
 }
 
 fn plotted_run(record: Record, point: Vec<String>, networks: &mut Networks) -> PlottedRun {
-    let (topology, events) = networks.of(&record.request);
+    let topology = networks.of(&record.request);
     let series = record.series.as_ref().and_then(ThinnedSeries::series).unwrap_or_default();
-    PlottedRun { document: record.document, series, topology, events, point }
+    PlottedRun { document: record.document, series, topology, point }
 }
 
-/// A network, and what happens in it: time, s, and text.
-type Known = (Topology, Vec<(f64, String)>);
-
-/// The networks and events of scenarios, each made once: by the scenario's text and what is set in it.
+/// The networks of scenarios, each made once: by the scenario's text and what is set in it.
 #[derive(Default)]
 struct Networks {
-    known: BTreeMap<(String, Vec<String>), Known>,
+    known: BTreeMap<(String, Vec<String>), Topology>,
 }
 
 impl Networks {
-    /// Those of a run; empty if its scenario cannot be read, or if there are too many.
-    fn of(&mut self, request: &Request) -> Known {
+    /// Returns the network of a run; empty if its scenario cannot be read, or if there are too many.
+    fn of(&mut self, request: &Request) -> Topology {
         let key = (request.text.clone(), request.set.clone());
         if let Some(known) = self.known.get(&key) {
             return known.clone();
@@ -189,61 +181,11 @@ impl Networks {
         }
         let request = Request { world: None, ..request.clone() };
         let run = request.run().ok();
-        let known = run.map_or_else(Default::default, |run| {
-            let topology = run.experiment().map(|experiment: Experiment| experiment.topology());
-            (topology.unwrap_or_default(), events(&run))
-        });
+        let experiment = run.and_then(|run| run.experiment().ok());
+        let known = experiment.map(|experiment: Experiment| experiment.topology()).unwrap_or_default();
         self.known.insert(key, known.clone());
         known
     }
-}
-
-/// What happens in a run, and when, s.
-fn events(run: &Run) -> Vec<(f64, String)> {
-    let scenario = &*run.point.scenario;
-    let link = |id: weir_scenario::LinkId| {
-        let link = &scenario.links[id.0];
-        format!("{}-{}", scenario.nodes[link.a.0].name, scenario.nodes[link.b.0].name)
-    };
-    let node = |id: weir_scenario::NodeId| scenario.nodes[id.0].name.clone();
-    let mut events: Vec<(f64, String)> = Vec::new();
-    for event in &scenario.events {
-        let text = match &event.what {
-            Event::FlowSource { flows, .. } => {
-                let flow = flows.first().and_then(|flow| scenario.flows.get(flow.0));
-                format!("{} changes", flow.map_or("", |flow| &flow.name))
-            }
-            Event::LinkRate { link: id, rate } => format!("{} {}", link(*id), rate[0]),
-            Event::LinkDelay { link: id, delay } => format!("{} {}", link(*id), delay[0]),
-            Event::LinkLoss { link: id, loss } => format!("{} loses {} %", link(*id), loss * 100.0),
-            Event::LinkLossBurst { link: id, .. } => format!("{} loses in bursts", link(*id)),
-            Event::LinkJitter { link: id, .. } => format!("{} jitters", link(*id)),
-            Event::LinkDown { link: id } => format!("{} down", link(*id)),
-            Event::LinkUp { link: id } => format!("{} up", link(*id)),
-            Event::NodeDown { node: id } => format!("{} down", node(*id)),
-            Event::NodeUp { node: id } => format!("{} up", node(*id)),
-            Event::FlowProducers { .. } => "producer moves".to_owned(),
-            Event::NodeCacheRatio { node: id, ratio } => format!("{} has {} %", node(*id), ratio * 100.0),
-        };
-        events.push((event.at.as_nanos() as f64 / 1e9, text));
-    }
-    let mut starts: Vec<(f64, String)> = Vec::new();
-    for flow in &scenario.flows {
-        for (at, what) in [(Some(flow.start), "starts"), (flow.stop, "stops")] {
-            let at = at.map_or(0.0, |at| at.as_nanos() as f64 / 1e9);
-            let text = format!("{} {what}", flow.name);
-            if at > 0.0 && !starts.iter().any(|(_, other)| *other == text) {
-                starts.push((at, text));
-            }
-        }
-    }
-    if starts.len() <= STARTS {
-        events.extend(starts);
-    }
-    events.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // At one time there is one mark.
-    events.dedup_by(|a, b| a.0 == b.0);
-    events
 }
 
 /// What `weir plot` would be asked for to have a figure of a paper.

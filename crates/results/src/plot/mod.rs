@@ -35,8 +35,6 @@ pub struct PlottedRun {
     pub series: Series,
     /// Its network; without nodes if it is not known.
     pub topology: Topology,
-    /// Events: time, s, and what happens.
-    pub events: Vec<(f64, String)>,
     /// The value of each axis of the sweep.
     pub point: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! Metrics over time, of runs with the first seed.
 
 use weir_figure::{Axis, Entry, Figure, Layer, Mark, Panel, Shape};
-use weir_measure::{Series, jain};
+use weir_measure::{ChangeRow, Series, jain};
 
 use super::bars::legend_of;
 use super::objects::{TOGETHER, names};
@@ -165,13 +165,18 @@ fn binned(values: &[f64], goodput: &[f64], step_s: f64, sum: Sum) -> (Vec<f64>, 
     bins.unzip()
 }
 
-/// The events and windows of a run.
+/// The most changes that a figure marks.
+const MARKED: usize = 12;
+
+/// The changes and windows of a run. With more than [`MARKED`] changes the texts would cover the data: then none
+/// is marked.
 fn marks(run: &PlottedRun) -> Vec<Mark> {
     let windows = run.document.windows.iter();
     let window =
         |row: &weir_measure::WindowRow| Mark { from: row.from_s, to: Some(row.to_s), ..Mark::default() };
-    let event = |(at, text): &(f64, String)| Mark { from: *at, text: text.clone(), ..Mark::default() };
-    windows.map(window).chain(run.events.iter().map(event)).collect()
+    let change = |row: &ChangeRow| Mark { from: row.at_s, text: row.what.clone(), ..Mark::default() };
+    let changes = Some(&run.document.changes).filter(|changes| changes.len() <= MARKED);
+    windows.map(window).chain(changes.into_iter().flatten().map(change)).collect()
 }
 
 fn has_series(series: &Series) -> bool {

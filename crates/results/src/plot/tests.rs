@@ -7,12 +7,12 @@ fn run(scheme: &str, seed: u64) -> PlottedRun {
     let mut report = sample::dumbbell(4, 30);
     report.document.scheme = scheme.to_owned();
     report.document.seed = seed;
+    report.document.changes = vec![weir_measure::ChangeRow { at_s: 1.0, what: "link down".to_owned() }];
     report.document.flows[0].goodput_bps *= 1.0 + 0.01 * seed as f64;
     PlottedRun {
         document: report.document,
         series: report.series,
         topology: report.topology,
-        events: vec![(1.0, "link down".to_owned())],
         point: Vec::new(),
     }
 }
