@@ -21,7 +21,7 @@ use crate::world::{FlowApp, SimNode};
 
 /// All accounts of a run or of a part of its network. A channel's index is that of its direction among the
 /// links.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Measurements {
     part: Arc<Part>,
     flows: FlowAccounts,
@@ -226,8 +226,11 @@ impl Measurements {
         sources: &[Option<Box<RequestSource>>],
         nodes: &mut [SimNode],
     ) {
-        let (now, is_sample) = (self.flows.next_step(), self.flows.is_sample());
-        self.links.end_step(now, is_sample);
+        self.take_states(nodes);
+        self.end_step(apps, sources);
+    }
+
+    fn take_states(&mut self, nodes: &mut [SimNode]) {
         for (index, SimNode { forwarder, cache_before, up, .. }) in nodes.iter_mut().enumerate() {
             let state = if *up {
                 NodeState {
@@ -242,6 +245,11 @@ impl Measurements {
             };
             self.nodes.set_state(index, state);
         }
+    }
+
+    fn end_step(&mut self, apps: &[FlowApp], sources: &[Option<Box<RequestSource>>]) {
+        let (now, is_sample) = (self.flows.next_step(), self.flows.is_sample());
+        self.links.end_step(now, is_sample);
         self.nodes.end_step(now, is_sample);
         for (index, app) in apps[..self.flows.flows()].iter().enumerate() {
             self.flows.set_counters(index, *app.consumer.counters());
@@ -285,7 +293,22 @@ impl Measurements {
         self.step(apps, sources, nodes);
     }
 
-    /// Makes the report, after [`Measurements::finish`].
+    /// The measurements as if the run ended now. The states of nodes are those of the last step.
+    pub(crate) fn so_far(
+        &self,
+        now: Time,
+        apps: &[FlowApp],
+        sources: &[Option<Box<RequestSource>>],
+    ) -> Measurements {
+        let mut so_far = self.clone();
+        so_far.flows.end_at(now);
+        so_far.links.end_at(now);
+        so_far.nodes.end_at(now);
+        so_far.end_step(apps, sources);
+        so_far
+    }
+
+    /// Makes the report, after [`Measurements::finish`] or of [`Measurements::so_far`].
     pub(crate) fn report(self, experiment: &Experiment, events: u64) -> Report {
         let Measurements { flows, links, nodes, observers, requests, drops, packet_hops, .. } = self;
         experiment.report(Measured {

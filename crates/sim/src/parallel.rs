@@ -22,7 +22,8 @@ use weir_core::packet::{Packet, PacketId};
 use weir_core::random::Random;
 use weir_core::seam::DropReason;
 use weir_core::units::{Span, Time};
-use weir_experiment::Change;
+use weir_experiment::{Change, Experiment};
+use weir_measure::Report;
 use weir_scenario::{FlowId, LinkId, NodeId};
 
 use crate::measure::Measurements;
@@ -544,6 +545,13 @@ impl Worlds {
         self.parts.iter_mut().try_for_each(World::end_trace)
     }
 
+    /// The report as if the run ended now: windows that have begun end now. It changes nothing of the run.
+    pub fn so_far(&self) -> Report {
+        let (experiment, events) = (Arc::clone(&self.parts[0].experiment), self.event_count());
+        let parts = self.parts.iter().map(|part| (part.sending(), part.so_far()));
+        joined(&experiment, parts).report(&experiment, events)
+    }
+
     /// Ends the run and completes the accounts.
     pub fn finish(mut self) -> Outcome {
         if self.parts.len() == 1
@@ -551,25 +559,49 @@ impl Worlds {
         {
             return one.finish();
         }
-        let mut events = self.parts.iter().map(World::event_count).sum::<u64>();
-        events -= self.twice.iter().filter(|at| **at < self.parts[0].until).count() as u64;
+        let events = self.event_count();
         let (experiment, seed_use) = (Arc::clone(&self.parts[0].experiment), self.parts[0].seed_use.clone());
-        let mut whole = Measurements::new(&experiment, Arc::default()).expect("the parts have been measured");
-        for part in self.parts {
-            let (channels, measure) = part.finished();
-            whole.take_in(measure, |channel| channels[channel]);
-        }
-        let mut report = whole.report(&experiment, events);
+        let parts = self.parts.into_iter().map(|part| (part.sending(), part.finished()));
+        let mut report = joined(&experiment, parts).report(&experiment, events);
         report.document.seed_matters = seed_use.is_noted();
         Outcome { report, wire_checks: 0 }
     }
+
+    /// Events so far. One that two parts have handled counts once.
+    fn event_count(&self) -> u64 {
+        let twice = self.twice.iter().filter(|at| **at < self.parts[0].now).count() as u64;
+        self.parts.iter().map(World::event_count).sum::<u64>() - twice
+    }
+}
+
+/// Joins the measurements of the parts of a network. Each comes with whether it sends by each of its channels.
+fn joined(
+    experiment: &Experiment,
+    mut parts: impl ExactSizeIterator<Item = (Vec<bool>, Measurements)>,
+) -> Measurements {
+    if parts.len() == 1
+        && let Some((_, whole)) = parts.next()
+    {
+        return whole;
+    }
+    let mut whole = Measurements::new(experiment, Arc::default()).expect("the parts have been measured");
+    parts.for_each(|(sends, measure)| whole.take_in(measure, |channel| sends[channel]));
+    whole
 }
 
 impl World {
-    /// The channels by which it sends, and its measurements.
-    fn finished(mut self) -> (Vec<bool>, Measurements) {
+    /// Whether it sends by each of its channels.
+    fn sending(&self) -> Vec<bool> {
+        self.channels.iter().map(|channel| channel.from.0 != ELSEWHERE).collect()
+    }
+
+    fn finished(mut self) -> Measurements {
         self.measure.finish(self.until, &self.flows, &self.sources, &mut self.nodes);
-        (self.channels.iter().map(|channel| channel.from.0 != ELSEWHERE).collect(), self.measure)
+        self.measure
+    }
+
+    fn so_far(&self) -> Measurements {
+        self.measure.so_far(self.now, &self.flows, &self.sources)
     }
 }
 

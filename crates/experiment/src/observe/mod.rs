@@ -27,7 +27,7 @@ pub struct Accounts<'a> {
 }
 
 /// One probe and its observations.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Observer {
     probe: Probe,
     flows: Vec<usize>,
@@ -48,14 +48,14 @@ struct Observer {
 }
 
 /// A scenario's statement about the value of a probe.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Statement {
     source: String,
     stated: Stated,
 }
 
 /// All observers of a run, and their observations.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Observers {
     observers: Vec<Observer>,
     /// The scenario's expectations: an observer and a statement each.

@@ -13,7 +13,7 @@ const SETTLE_BIN: Span = Span::from_millis(500);
 const SETTLED: f64 = 0.05;
 
 /// The observations for [`Metric::Settle`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Settling {
     window: (Time, Time),
     /// The time of the last change to which the flows have to settle.

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{experiment, parse, scenario, world};
-use weir_core::units::Time;
+use weir_core::units::{Span, Time};
 use weir_experiment::Setup;
-use weir_measure::to_json;
+use weir_measure::{Report, RunDocument, to_json};
 use weir_scenario::Scenario;
 use weir_sim::Worlds;
 
@@ -62,6 +62,40 @@ fn a_generated_network_measures_the_same_on_any_number_of_threads() {
     let network = parse("random", text, &[&set[..], &window].concat());
     for (scheme, threads) in [("qsccp", &[2, 3][..]), ("cubic", &[4]), ("sluice", &[2])] {
         check(&network, scheme, threads);
+    }
+}
+
+/// The figures of a report that a shorter run has too.
+fn figures(report: &Report) -> String {
+    let RunDocument { simulated_s, flows, classes, links, requests, distributions, .. } = &report.document;
+    let rows = format!("{simulated_s}{flows:?}{classes:?}{links:?}{requests:?}{distributions:?}");
+    format!("{rows}{:?}{:?}", report.series.flows, report.series.links)
+}
+
+#[test]
+fn a_report_so_far_is_that_of_a_run_that_ends_then() {
+    let setup = with("qsccp");
+    let of = |duration: &str| scenario("qsccp/geant", &[&SHORT[1..], &[duration, "window.*.to=1s"]].concat());
+    let (short, long) = (of("duration=1200ms"), of("duration=1800ms"));
+    let mut ends = on_threads(&short, &setup, 1);
+    ends.run_until(Time::ZERO + short.duration).unwrap();
+    let ends = ends.finish().report;
+    for threads in [1, 2] {
+        let mut goes_on = on_threads(&long, &setup, threads);
+        // While its window lasts, when it is over, and between two steps of the time series.
+        for millis in [700, 1200, 1234] {
+            goes_on.run_until(Time::ZERO + Span::from_millis(millis)).unwrap();
+            let so_far = goes_on.so_far();
+            assert_eq!(so_far.document.simulated_s, millis as f64 / 1000.0);
+            let [window] = &so_far.document.windows[..] else { panic!("it has a window") };
+            assert_eq!((window.from_s, window.to_s), (0.4, f64::min(1.0, millis as f64 / 1000.0)));
+            assert!(millis != 1200 || figures(&so_far) == figures(&ends), "{threads} threads");
+        }
+        goes_on.run_until(Time::ZERO + long.duration).unwrap();
+        let report = goes_on.finish().report;
+        let asked_nothing = everything(&long, &setup, threads);
+        let text = format!("{}{:?}{:?}", to_json(&report.document), report.series, report.probes);
+        assert!(text == asked_nothing, "a report so far changes nothing of the run");
     }
 }
 
