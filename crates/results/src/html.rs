@@ -37,17 +37,45 @@ const WINDOWS: usize = 3;
 /// Steps shown of all flows, or of all links, at most.
 pub(crate) const VALUES: usize = 120_000;
 
+/// How far a run is that is on.
+#[derive(Clone, Debug, Serialize)]
+pub struct Progress {
+    /// The time that the report is up to, s.
+    pub now_s: f64,
+    /// The time at which the run ends, s.
+    pub until_s: f64,
+    /// Whether the report is the last.
+    pub is_over: bool,
+    /// The path of the report file that there will be at the end.
+    pub report: Option<String>,
+}
+
 /// The report page as HTML text.
 pub fn report_html(report: &Report) -> String {
+    html(report, None)
+}
+
+/// The report page of a run that is on, as HTML text. It asks for `data.json` beside it, which is [`live_data`].
+pub fn live_html(report: &Report, progress: &Progress) -> String {
+    html(report, Some(progress))
+}
+
+/// The data of the page of a run that is on, as JSON.
+pub fn live_data(report: &Report, progress: &Progress) -> String {
+    data(report, Some(progress))
+}
+
+fn html(report: &Report, progress: Option<&Progress>) -> String {
     let heading = if report.title.is_empty() { &report.document.scenario } else { &report.title };
+    let bundle = if progress.is_some() { &page::LIVE } else { &page::REPORT };
     let body = format!(
         "<main id=\"report\"><noscript>This report is drawn by a script in this file, which your \
          browser does not run. The same figures are in run.json and the Parquet tables beside \
          it.</noscript></main>\n\
          <script type=\"application/json\" id=\"data\">{}</script>",
-        data(report)
+        data(report, progress)
     );
-    page::html(&format!("{heading}: {}", report.document.scheme), &page::REPORT, &body)
+    page::html(&format!("{heading}: {}", report.document.scheme), bundle, &body)
 }
 
 /// What the page knows; `web/src/data.ts` has the same shape.
@@ -73,6 +101,9 @@ struct Page<'a> {
     media: Vec<Medium<'a>>,
     provenance: Vec<(String, String)>,
     notes: Vec<String>,
+    /// Of a run that is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<&'a Progress>,
 }
 
 /// How many there are, of which the page may have only some.
@@ -506,7 +537,7 @@ fn edges(topology: &Topology) -> Vec<Edge<'_>> {
 }
 
 /// The page's data as JSON that may stand between script tags.
-fn data(report: &Report) -> String {
+fn data(report: &Report, progress: Option<&Progress>) -> String {
     let (document, series, topology) = (&report.document, &report.series, &report.topology);
     let thin = Thinning::of(series);
     let plotted = VALUES / thin.points().max(1);
@@ -566,6 +597,7 @@ fn data(report: &Report) -> String {
         media,
         provenance: provenance::folded(&report.provenance),
         notes: notes(report),
+        progress,
     };
     script_data(&page)
 }
@@ -611,6 +643,23 @@ mod tests {
         for attribute in ["src=", "href=", "url(", "@import"] {
             assert!(!outside.contains(attribute), "{attribute}");
         }
+    }
+
+    #[test]
+    fn only_the_page_of_a_run_that_is_on_may_ask_its_server() {
+        let report = sample::dumbbell(4, 30);
+        let progress = Progress { now_s: 1.5, until_s: 40.0, is_over: false, report: None };
+        let (file, live) = (report_html(&report), live_html(&report, &progress));
+        let policy = |html: &str| {
+            html.split("Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+        };
+        assert_eq!(policy(&live), policy(&file).replace(" base-uri", " connect-src 'self'; base-uri"));
+        assert!(!policy(&file).contains("connect-src"));
+        let json = live_data(&report, &progress);
+        assert!(live.contains(&json) && !file.contains("until_s"));
+        let page: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let stated = serde_json::json!({ "now_s": 1.5, "until_s": 40.0, "is_over": false, "report": null });
+        assert_eq!(page["progress"], stated);
     }
 
     #[test]
@@ -660,7 +709,7 @@ mod tests {
     #[test]
     fn a_medium_has_a_place_and_its_pairs_of_stations_say_that_they_are_on_it() {
         let report = sample::on_air(sample::dumbbell(4, 30));
-        let page: serde_json::Value = serde_json::from_str(&data(&report)).unwrap();
+        let page: serde_json::Value = serde_json::from_str(&data(&report, None)).unwrap();
         let [medium] = &page["media"].as_array().unwrap()[..] else { panic!("{}", page["media"]) };
         assert_eq!(medium["name"], "wifi");
         assert_eq!(medium["stations"], serde_json::json!(["R1", "C1", "C2", "C3", "C4"]));

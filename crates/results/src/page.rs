@@ -2,7 +2,7 @@
 //! network. Script and style are built bundles of `web/`.
 //!
 //! A page forbids itself, by its content security policy, any script but the bundle and any request. A page with plots may
-//! compile WebAssembly, which it has in itself.
+//! compile WebAssembly, which it has in itself. The page of a run that is on may ask the server that it came from.
 
 /// A script, its style, and the base64 SHA-256 of the script, for the content security policy;
 /// written when it is built.
@@ -13,6 +13,8 @@ pub(crate) struct Bundle {
     pub(crate) sha256: &'static str,
     /// Whether the page has plots, which it can save with [`FIGURE`].
     pub(crate) has_plots: bool,
+    /// Whether the page asks its server for new data.
+    pub(crate) is_live: bool,
 }
 
 /// The crate `weir-figure` as WebAssembly, packed, in base64: what saves a plot as a file.
@@ -24,7 +26,11 @@ pub(crate) const REPORT: Bundle = Bundle {
     style: include_str!("../../../web/dist/report.css"),
     sha256: include_str!("../../../web/dist/report.js.sha256"),
     has_plots: true,
+    is_live: false,
 };
+
+/// The same while the run is on.
+pub(crate) const LIVE: Bundle = Bundle { is_live: true, ..REPORT };
 
 /// What pages over many runs have.
 pub(crate) const SUMMARY: Bundle = Bundle {
@@ -32,6 +38,7 @@ pub(crate) const SUMMARY: Bundle = Bundle {
     style: include_str!("../../../web/dist/summary.css"),
     sha256: include_str!("../../../web/dist/summary.js.sha256"),
     has_plots: false,
+    is_live: false,
 };
 
 /// What a comparison with plots has.
@@ -40,6 +47,7 @@ pub(crate) const COMPARE: Bundle = Bundle {
     style: include_str!("../../../web/dist/compare.css"),
     sha256: include_str!("../../../web/dist/compare.js.sha256"),
     has_plots: true,
+    is_live: false,
 };
 
 /// What a sweep has.
@@ -48,11 +56,12 @@ pub(crate) const SWEEP: Bundle = Bundle {
     style: include_str!("../../../web/dist/sweep.css"),
     sha256: include_str!("../../../web/dist/sweep.js.sha256"),
     has_plots: true,
+    is_live: false,
 };
 
 /// The page as HTML text: `title` is text, `body` is HTML.
 pub(crate) fn html(title: &str, bundle: &Bundle, body: &str) -> String {
-    let Bundle { script, style, sha256, has_plots } = bundle;
+    let Bundle { script, style, sha256, has_plots, is_live } = bundle;
     let (compiles, figure) = match has_plots {
         true => (
             " 'wasm-unsafe-eval'",
@@ -60,6 +69,7 @@ pub(crate) fn html(title: &str, bundle: &Bundle, body: &str) -> String {
         ),
         false => ("", String::new()),
     };
+    let connects = if *is_live { " connect-src 'self';" } else { "" };
     let (title, sha256) = (escaped(title), sha256.trim());
     // A script's hash covers every byte between its tags.
     format!(
@@ -67,7 +77,7 @@ pub(crate) fn html(title: &str, bundle: &Bundle, body: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         script-src 'sha256-{sha256}'{compiles}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+         script-src 'sha256-{sha256}'{compiles}; style-src 'unsafe-inline'; img-src data:;{connects} base-uri 'none'; \
          form-action 'none'\">\n\
          <title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n{figure}\
          <script>{script}</script>\n</body>\n</html>\n"

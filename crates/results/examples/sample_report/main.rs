@@ -2,7 +2,7 @@
 //! `sample_report DIR [FLOWS [SAMPLES [TITLE [NODES]]]]`, by default 40 flows and 1200 samples over a
 //! dumbbell; with NODES over a random network of so many. Beside it `compare.html`,
 //! `reproduce.html` and `sweep.html`, over variations of the run, in `matrix` these as several scenarios, and in `air` a run with a shared
-//! medium, and in `figures` drawn figures.
+//! medium, and in `figures` drawn figures. `live.html` is the page of the run as if it were still on.
 
 mod crowd;
 mod dumbbell;
@@ -26,6 +26,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         report.title = title;
     }
     results::write_all(&report, &dir)?;
+    let progress = results::Progress {
+        now_s: report.document.simulated_s,
+        until_s: report.document.simulated_s,
+        is_over: false,
+        report: None,
+    };
+    std::fs::write(std::path::Path::new(&dir).join("live.html"), results::live_html(&report, &progress))?;
     let air = std::path::Path::new(&dir).join("air");
     results::write_all(&dumbbell::on_air(dumbbell::dumbbell(4, 50)), air)?;
     let mut compared = results::ComparisonDocument::of(&report.title, &summary::runs(&report));
