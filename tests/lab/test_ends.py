@@ -1,9 +1,13 @@
 """A lab leaves nothing on this machine, however it ends."""
 
+import json
 import os
+import pathlib
+import re
 import signal
 import time
 import unittest
+import urllib.request
 
 from command import OnThisMachine, signal_alone, signal_group, wait_for, why_not
 
@@ -105,6 +109,36 @@ class Asked(OnThisMachine):
         over = lambda running: wait_for("results", lambda: (running.out / "run.json").exists())
         options = {"when": over, "duration": "500 ms", "end": (0.5, 0.5), "environment": {"SHELL": str(shell)}}
         self.asked(signal_alone, signal.SIGTERM, "--shell", "C1", **options)
+
+    def test_while_its_page_is_open(self):
+        progress = []
+
+        def page_grows(running):
+            Killed.until_flows_run(running)
+            said = wait_for("the address", lambda: re.search(r"http://[\d.:]+/", running.said.read_text()))
+
+            def has_grown():
+                with urllib.request.urlopen(said.group() + "data.json") as answer:
+                    page = json.load(answer)
+                progress.append(page["progress"]["now_s"])
+                delivers = any(flow["goodput_bps"] > 0 for flow in page["document"]["flows"])
+                used = max(link["utilisation"] for link in page["document"]["links"])
+                return delivers and used > 0.1 and progress[-1] > progress[0]
+
+            wait_for("a page that grows", has_grown)
+            # The command and the process inside have its socket. The forwarders do not.
+            port = int(said.group().rstrip("/").rsplit(":", 1)[1])
+            sockets = (line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:])
+            listens = lambda words: words[1].endswith(f":{port:04X}") and words[3] == "0A"
+            (own,) = [f"socket:[{words[9]}]" for words in sockets if listens(words)]
+            files = lambda number: {os.readlink(file) for file in pathlib.Path(f"/proc/{number}/fd").iterdir()}
+            self.assertIn(own, files(running.process.pid))
+            forwarders = [number for number, words in running.processes().items() if "forward" in words]
+            self.assertEqual(len(forwarders), NODES)
+            self.assertFalse([number for number in forwarders if own in files(number)])
+
+        self.asked(signal_alone, signal.SIGINT, "--watch", when=page_grows)
+        self.assertLess(max(progress), 60)
 
     def test_a_second_interrupt_ends_it_at_once(self):
         running = self.start(self.file(2, duration="60 s"))

@@ -64,7 +64,7 @@ pub fn compare(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure>
     }
     // Check the folder here: inside, mounts could hide an error.
     Out::open(args.out.as_deref(), args.json, &folder(&args.scenarios))?;
-    isolated(arguments, |program, folder| {
+    isolated(arguments, None, |program, folder| {
         compare_with(args, Some(Arc::new(LabWorld::new(program, folder, true))))
     })
 }

@@ -1,8 +1,10 @@
 //! `weir lab`: a scenario on real forwarders in network namespaces of this machine.
 
 use std::ffi::OsString;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
@@ -17,11 +19,14 @@ use weir_lab::traffic::Run;
 use weir_measure::{Report, RunDocument, to_json};
 use weir_results::{figures, rate, terminal_width, time, write_all};
 use weir_scenario::{LinkId, Scenario, did_you_mean};
-use weir_study::{Cancel, CommandLine, Elsewhere, Point, ScenarioOptimum, StudyError, refuse_idle, stem};
+use weir_study::{
+    Cancel, CommandLine, Elsewhere, Point, ScenarioOptimum, StudyError, Viewer, refuse_idle, stem,
+};
 
 use crate::app::Stop;
 use crate::out::{self, Out};
 use crate::traffic::{tell, with_advice};
+use crate::watch::{LivePage, WatchOption};
 use crate::{Failure, load, manage, ping, terminal};
 
 /// Run a scenario on real forwarders, in network namespaces of this machine
@@ -69,6 +74,8 @@ pub struct Args {
     /// Print the results as one JSON document and nothing else
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    watch: WatchOption,
 }
 
 impl Args {
@@ -104,18 +111,23 @@ pub fn lab(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     // The lab's mounts would hide a folder that is created later.
     let out =
         Out::open(args.out.as_deref(), args.json, &format!("lab-{}-{scheme}", stem(&point.scenario.name)))?;
-    isolated(arguments, |program, folder| {
-        Inside { args, point: &point, experiment: &experiment, links }.run(program, folder, out)
+    let listener = args.watch.listen()?;
+    isolated(arguments, listener.as_ref(), |program, folder| {
+        let report = out.dir().map(|dir| dir.join("report.html").display().to_string());
+        let page =
+            listener.as_ref().map(|listener| LivePage::serve(listener.try_clone()?, report)).transpose()?;
+        Inside { args, point: &point, experiment: &experiment, links, page }.run(program, folder, out)
     })
 }
 
 /// Creates the namespaces of a lab for this command, which continues in them.
 pub fn isolated(
     arguments: &[OsString],
+    shared: Option<&TcpListener>,
     work: impl FnOnce(Program, PathBuf) -> Result<(), Failure>,
 ) -> Result<ExitCode, Failure> {
     let program = Program::current(arguments.len())?;
-    match isolate(&program, arguments)? {
+    match isolate(&program, arguments, shared)? {
         Place::Outside(code) => Ok(code),
         Place::Inside(folder) => {
             Stop::counts_elsewhere();
@@ -233,10 +245,11 @@ struct Inside<'a> {
     point: &'a Point,
     experiment: &'a Experiment,
     links: Vec<(LinkId, String)>,
+    page: Option<LivePage>,
 }
 
 impl Inside<'_> {
-    fn run(&self, program: Program, folder: PathBuf, out: Out) -> Result<(), Failure> {
+    fn run(self, program: Program, folder: PathBuf, out: Out) -> Result<(), Failure> {
         let args = self.args;
         let stop = Stop::new()?;
         let files = out.dir().unwrap_or(Path::new("."));
@@ -248,9 +261,10 @@ impl Inside<'_> {
         let mut lab = Lab::start(self.experiment, &options)?;
         bar.finish_and_clear();
         let shell = args.shell.iter().map(|node| lab.run_at(node, shell())).collect::<Result<Vec<_>, _>>()?;
-        let mut watch = Progress::new(self.experiment, &stop, shell.is_empty());
+        let mut watch = Progress::new(&self, &stop, shell.is_empty());
         let report = lab.run(&ping::tell, &mut watch).map_err(with_advice)?;
         watch.bar.finish_and_clear();
+        drop(watch);
         self.finish(report, &out)?;
         for mut shell in shell {
             while shell.try_wait()?.is_none() {
@@ -266,13 +280,21 @@ impl Inside<'_> {
                 manage::wait(LOOK_AROUND);
             }
         }
+        if let Some(page) = self.page {
+            page.close();
+        }
         out.close()
     }
 
+    /// Adds the settings and the command to a document.
+    fn sign(&self, document: &mut RunDocument) {
+        document.set.clone_from(&self.args.set);
+        self.args.command().sign(document);
+    }
+
     fn finish(&self, mut report: Report, out: &Out) -> Result<(), Failure> {
-        report.document.set.clone_from(&self.args.set);
+        self.sign(&mut report.document);
         self.point.source.text().clone_into(&mut report.document.scenario_text);
-        self.args.command().sign(&mut report.document);
         if self.args.scale == 1.0 {
             self.point.complete(&mut report.document);
         } else {
@@ -284,6 +306,9 @@ impl Inside<'_> {
         tell(&report.notes);
         if let Some(dir) = out.dir() {
             out.note(write_all(&report, dir));
+        }
+        if let Some(page) = &self.page {
+            page.end(report.clone());
         }
         terminal::print(&if self.args.json { to_json(&report.document) } else { text(&report, out) })
     }
@@ -308,6 +333,8 @@ fn kept(lab: &Lab<'_>) -> String {
 
 /// Shows the progress of a run.
 struct Progress<'a> {
+    inside: &'a Inside<'a>,
+    viewer: Option<Arc<dyn Viewer>>,
     stop: &'a Stop,
     bar: ProgressBar,
     /// Names of the links' directions.
@@ -320,7 +347,8 @@ struct Progress<'a> {
 const EVERY: Span = Span::from_secs(10);
 
 impl<'a> Progress<'a> {
-    fn new(experiment: &Experiment, stop: &'a Stop, shows: bool) -> Progress<'a> {
+    fn new(inside: &'a Inside<'a>, stop: &'a Stop, shows: bool) -> Progress<'a> {
+        let experiment = inside.experiment;
         let infos = experiment.link_infos();
         let directions = infos.iter().map(|link| format!("{}->{}", link.from, link.to)).collect();
         let length = experiment.until().as_nanos() / 1_000_000;
@@ -328,7 +356,8 @@ impl<'a> Progress<'a> {
         let target = if shows { terminal::progress() } else { indicatif::ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(length), target).with_style(style);
         let next_line = (shows && !terminal::has_progress()).then_some(Time::ZERO + EVERY);
-        Progress { stop, bar, directions, next_line }
+        let viewer = inside.page.as_ref().map(LivePage::viewer);
+        Progress { inside, viewer, stop, bar, directions, next_line }
     }
 }
 
@@ -358,6 +387,17 @@ impl Watch for Progress<'_> {
         let drops = if drops > 0 { format!(", {drops} dropped") } else { String::new() };
         self.bar.set_message(format!("{goodput}{queue}{drops}"));
         !self.stop.is_asked()
+    }
+
+    fn wants_report(&mut self) -> bool {
+        self.viewer.as_ref().is_some_and(|viewer| viewer.wants())
+    }
+
+    fn on_report(&mut self, mut report: Report) {
+        self.inside.sign(&mut report.document);
+        if let Some(viewer) = &self.viewer {
+            viewer.show(report, self.inside.experiment.until().since(Time::ZERO));
+        }
     }
 }
 

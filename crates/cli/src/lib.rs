@@ -34,6 +34,7 @@ mod sweep;
 mod terminal;
 mod top;
 mod traffic;
+mod watch;
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -58,7 +58,7 @@ pub fn reproduce(args: &Args, arguments: &[OsString]) -> Result<ExitCode, Failur
     // Check the folder here: inside, mounts could hide an error.
     Out::open(args.out.as_deref(), args.json, &reproduction_name(&args.names))?;
     let mut code = ExitCode::SUCCESS;
-    let isolated = isolated(arguments, |program, folder| {
+    let isolated = isolated(arguments, None, |program, folder| {
         code = reproduce_in(args, Some(Arc::new(LabWorld::new(program, folder, true))))?;
         Ok(())
     })?;

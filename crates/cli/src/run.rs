@@ -14,6 +14,7 @@ use weir_study::{Made, Run, RunStore, ScenarioOptimum, Seeds, Tracing, refuse_id
 use crate::out::{self, Out};
 use crate::progress::{self, Execution, Jobs};
 use crate::record::Record;
+use crate::watch::{LivePage, WatchOption};
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario, print the results, and write a report
@@ -54,6 +55,8 @@ pub struct Args {
     #[arg(long)]
     check_wire: bool,
     #[command(flatten)]
+    watch: WatchOption,
+    #[command(flatten)]
     record: Record,
 }
 
@@ -81,7 +84,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     scheme_for(scenario, scheme)?;
     refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [&**scenario])?;
     let out = Out::open(args.out.as_deref(), args.json, &format!("{}-{scheme}", stem(&scenario.name)))?;
-    let (with_series, check_wire) = (out.dir().is_some(), args.check_wire);
+    let listener = args.watch.listen()?;
+    let (with_series, check_wire) = (out.dir().is_some() || listener.is_some(), args.check_wire);
     let threads = args.threads;
     let run = |&seed: &u64| Run { with_series, check_wire, threads, ..Run::new(&point, scheme, seed) };
     let mut runs: Vec<Run> = seeds.list().iter().map(run).collect();
@@ -92,6 +96,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         };
         run.trace = Some(Tracing::new(args.record.begin(scenario, &run.command().text())?));
     }
+    let page = match (listener, &mut runs[..]) {
+        (None, _) => None,
+        (Some(listener), [run]) => {
+            let page = LivePage::serve(listener, out.dir().map(|dir| page_in(dir).display().to_string()))?;
+            run.viewer = Some(page.viewer());
+            Some(page)
+        }
+        (Some(_), _) => return Err("--watch shows one run: give one --seed".into()),
+    };
     let runs: Arc<[Run]> = runs.into();
     let optimum = terminal::while_waiting("computing the optimum", || point.optimum());
     let shared = shared_prefixes(scenario);
@@ -111,6 +124,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let mut report = finished(made);
         if let Some(dir) = out.dir() {
             out.note(write_all(&report, run_dir(dir, report.document.seed, runs.len())));
+        }
+        if let Some(page) = &page {
+            page.end(report.clone());
         }
         report.series = Series::default();
         *reports[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
@@ -132,6 +148,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let reports = runs.iter().zip(reports).map(report).collect::<Result<Vec<_>, Failure>>()?;
     terminal::print(&render(scenario, &reports, out.complete(), args))?;
+    if let Some(page) = page {
+        page.close();
+    }
     out.close()
 }
 
@@ -169,7 +188,7 @@ fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Ar
             text += &format!("Note: {note}\n");
         }
         if let Some(dir) = dir {
-            let page = run_dir(dir, report.document.seed, reports.len()).join("report.html");
+            let page = page_in(&run_dir(dir, report.document.seed, reports.len()));
             text += &format!("\nReport: {}\n", page.display());
         }
     }
@@ -179,6 +198,11 @@ fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Ar
         text += &ComparisonDocument::of(&scenario.title, &[runs]).tables(terminal_width());
     }
     text
+}
+
+/// The page of a run in its folder.
+fn page_in(dir: &Path) -> PathBuf {
+    dir.join("report.html")
 }
 
 fn run_dir(dir: &Path, seed: u64, runs: usize) -> PathBuf {

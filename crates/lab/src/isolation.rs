@@ -16,6 +16,8 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -31,9 +33,12 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::error::LabError;
+use crate::links::sys;
 
 /// The environment variable that tells a process which of the three it is.
 pub(crate) const STAGE: &str = "WEIR_LAB_STAGE";
+/// The environment variable with the number of the descriptor of a listening socket from outside.
+const LISTENER: &str = "WEIR_LAB_LISTENER";
 /// Possible mount points of the lab's files: the first that is an empty folder outside, so that nothing is hidden.
 const PLACES: [&str; 4] = ["/srv", "/media", "/mnt", "/opt"];
 /// The mount point if none of these is empty.
@@ -101,20 +106,46 @@ pub enum Place {
     Outside(ExitCode),
 }
 
-/// Runs this command again with these arguments in its own namespaces, unless this is the process inside.
+/// The socket on which processes outside reach the process inside: of the command, which opens it with `open`, and in the
+/// other two the same one. It belongs to the network outside.
+///
+/// # Errors
+/// Returns an error if it cannot be opened.
+pub fn listener(open: impl FnOnce() -> io::Result<TcpListener>) -> io::Result<TcpListener> {
+    match std::env::var(LISTENER).ok().and_then(|number| number.parse().ok()) {
+        Some(number) if std::env::var_os(STAGE).is_some() => sys::inherited(number),
+        _ => open(),
+    }
+}
+
+/// Runs this command again with these arguments in its own namespaces, unless this is the process inside. The processes
+/// share a socket from [`listener`], if there is one.
 ///
 /// # Errors
 /// Returns an error if the system does not permit it. The message says what would help.
-pub fn isolate(program: &Program, arguments: &[OsString]) -> Result<Place, LabError> {
+pub fn isolate(
+    program: &Program,
+    arguments: &[OsString],
+    shared: Option<&TcpListener>,
+) -> Result<Place, LabError> {
     let stage = std::env::var(STAGE).unwrap_or_default();
     let command = |stage: &str| {
         let mut command = program.command();
         command.args(arguments).env(STAGE, format!("{stage} {}", std::process::id()));
+        command.env_remove(LISTENER);
+        if let Some(socket) = shared {
+            command.env(LISTENER, socket.as_raw_fd().to_string());
+        }
         command
+    };
+    let pass_on = || {
+        let set = shared.map_or(Ok(()), |socket| sys::set_inherited(socket, true));
+        set.map_err(LabError::system("a socket cannot be passed to a process"))
     };
     match stage.split_once(' ') {
         None => {
             check()?;
+            pass_on()?;
             attend(command("keeper"), true).map(Place::Outside)
         }
         Some(("keeper", parent)) => {
@@ -123,6 +154,7 @@ pub fn isolate(program: &Program, arguments: &[OsString]) -> Result<Place, LabEr
                 return Err(LabError::Invalid("the command of this lab has ended".to_owned()));
             }
             separate()?;
+            pass_on()?;
             attend(command("inside"), false).map(Place::Outside)
         }
         Some((_, keeper)) => {

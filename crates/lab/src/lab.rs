@@ -32,7 +32,7 @@ use crate::network::{End, METRICS, MTU, Network, Node};
 use crate::nodes::{self, FaceFigures, NodeFigures};
 use crate::process::Process;
 use crate::scale;
-use crate::traffic::{self, Plan, Run, Socket, Tell};
+use crate::traffic::{self, Picture, Plan, Run, Socket, Tell};
 
 /// Options of a lab.
 #[derive(Clone, Debug)]
@@ -58,6 +58,14 @@ pub trait Watch {
 
     /// Called ten times a second. Returns whether the run continues.
     fn goes_on(&mut self, run: &Run<'_>, links: &[Live]) -> bool;
+
+    /// Returns whether to make a report of the run so far.
+    fn wants_report(&mut self) -> bool {
+        false
+    }
+
+    /// Takes such a report, as if the run ended now.
+    fn on_report(&mut self, _report: Report) {}
 }
 
 /// A network of running forwarders.
@@ -303,7 +311,7 @@ impl<'e> Lab<'e> {
             let applications =
                 scope.spawn(|| world.watched(world.follow_applications(applications, !commands.is_empty())));
             let finish = Finish(&world);
-            let mut both = WatchOfRun { world: &world, watch, live: &live };
+            let mut both = WatchOfRun { world: &world, watch, live: &live, plan: &plan, busy: &busy };
             let parts = traffic::run(&run, &plan, &mut both);
             drop(finish);
             let emulated = emulated.join();
@@ -419,7 +427,7 @@ impl<'e> Lab<'e> {
             extent: run.extent.clone(),
             captures: self.captures.iter().map(capture).collect(),
             ports: std::mem::take(&mut self.ports),
-            observe: Some(Box::new(DataOnLinks::new(self.experiment, observers, told))),
+            observe: Some(Box::new(DataOnLinks::new(self.experiment, observers, told, &run.picture))),
         };
         Emulator::new(plan, run.clock()).map_err(LabError::system("the emulated links"))
     }
@@ -501,6 +509,7 @@ struct DataOnLinks {
     watched: Vec<bool>,
     /// The first flow of each prefix.
     flows: BTreeMap<Vec<u8>, u32>,
+    picture: Arc<Picture>,
 }
 
 impl DataOnLinks {
@@ -508,6 +517,7 @@ impl DataOnLinks {
         experiment: &Experiment,
         observers: &Arc<Mutex<Observers>>,
         told: &Arc<Mutex<Vec<Told>>>,
+        picture: &Arc<Picture>,
     ) -> DataOnLinks {
         let scenario = experiment.scenario();
         let watched = {
@@ -520,7 +530,8 @@ impl DataOnLinks {
                 flows.entry(name.value().to_vec()).or_insert(at as u32);
             }
         }
-        DataOnLinks { told: Arc::clone(told), observers: Arc::clone(observers), watched, flows }
+        let (told, picture) = (Arc::clone(told), Arc::clone(picture));
+        DataOnLinks { told, observers: Arc::clone(observers), watched, flows, picture }
     }
 
     /// The flow of a Data; `None` for other packets.
@@ -540,10 +551,16 @@ impl Observe for DataOnLinks {
         }
     }
 
-    fn at_step(&mut self, accounts: &mut LinkAccounts) {
+    fn at_step(&mut self, end: Time, accounts: &mut LinkAccounts) {
         for (direction, drops, waits) in lock(&self.told).drain(..) {
             accounts.on_queue_drops(direction, drops);
             waits.into_iter().for_each(|(waited, packets)| accounts.on_waited(direction, packets, waited));
+        }
+        if self.picture.is_at(end) {
+            let mut so_far = accounts.clone();
+            so_far.end_at(end);
+            so_far.end_step(end, true);
+            self.picture.copies().links = Some(so_far);
         }
     }
 }
@@ -894,6 +911,12 @@ impl WorldOfRun<'_, '_> {
                 lost += own.map(|(now, before)| now.lost_datagrams.saturating_sub(*before)).sum::<u64>();
                 return Ok((accounts, sum, lost));
             }
+            if self.run.picture.is_at(step) {
+                let mut so_far = accounts.clone();
+                so_far.end_at(step);
+                so_far.end_step(step, true);
+                self.run.picture.copies().nodes = Some((so_far, sum));
+            }
             accounts.end_step(step, schedule.is_sample());
             schedule.end_step();
         }
@@ -905,6 +928,26 @@ struct WatchOfRun<'a, 'b, 'e> {
     world: &'a WorldOfRun<'b, 'e>,
     watch: &'a mut dyn Watch,
     live: &'a [Live],
+    plan: &'a Plan<'a, Endpoint>,
+    busy: &'a Busy,
+}
+
+impl WatchOfRun<'_, '_, '_> {
+    /// Makes a report so far if it is wanted: chooses its time, and later collects the copies of the accounts.
+    fn show(&mut self) {
+        let run = self.world.run;
+        if self.watch.wants_report() {
+            run.picture.choose(run.now(), run.extent.step);
+        }
+        let frames = self.live.iter().map(|live| live.frames.load(Ordering::Relaxed)).sum();
+        if let Some(mut report) = traffic::report_so_far(run, self.plan, frames) {
+            let Lab { network, scale, .. } = self.world.lab;
+            let busy = self.busy.part();
+            report.document.lab =
+                Some(LabRow { told_rates: network.tells_rates(), scale: *scale, busy, ..LabRow::default() });
+            self.watch.on_report(report);
+        }
+    }
 }
 
 impl traffic::Watch for WatchOfRun<'_, '_, '_> {
@@ -914,6 +957,7 @@ impl traffic::Watch for WatchOfRun<'_, '_, '_> {
     }
 
     fn goes_on(&mut self, run: &Run<'_>) -> bool {
+        self.show();
         self.watch.goes_on(run, self.live) && !self.world.has_failed.load(Ordering::Acquire)
     }
 }

@@ -45,7 +45,7 @@ pub use plot::{plot_request, plotted_report, plotted_study, read_results, scheme
 pub use point::Point;
 pub use program::{COMMIT, CommandLine, SOURCES, VERSION, window_text};
 pub use reproduce::{ReproduceRequest, Reproduction, reproduction_name};
-pub use run::{Elsewhere, Key, Made, Pace, Record, Request, Run, Tracing};
+pub use run::{Elsewhere, Key, Made, Pace, Record, Request, Run, Tracing, Viewer};
 pub use seeds::Seeds;
 pub use source::{Source, refuse_idle, scheme_setting, stem, window};
 pub use store::{RUNS, RunStore, SHARED_RUNS};

@@ -143,8 +143,20 @@ pub struct Run {
     pub threads: usize,
     /// The receiver of the run's events, if any.
     pub trace: Option<Tracing>,
+    /// Whoever watches the run while it goes on.
+    pub viewer: Option<Arc<dyn Viewer>>,
     /// The world that makes it, if it is not the simulator.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
+}
+
+/// Shows a run while it goes on.
+pub trait Viewer: fmt::Debug + Send + Sync {
+    /// Returns whether it wants a report now. It is asked about a thousand times in a run.
+    fn wants(&self) -> bool;
+
+    /// Takes a report as if the run ended now, and the end of the run. The report has neither the optimum nor the
+    /// scenario's text.
+    fn show(&self, report: Report, until: Span);
 }
 
 /// A world other than the simulator that makes runs.
@@ -207,6 +219,7 @@ impl Run {
             check_wire: false,
             threads: 1,
             trace: None,
+            viewer: None,
             elsewhere: None,
         }
     }
@@ -326,6 +339,12 @@ impl Run {
         Ok(Pace { cpu_s, record: Record::of(self, &made) })
     }
 
+    /// Adds the settings and the command to a document.
+    fn sign(&self, document: &mut RunDocument) {
+        document.set.clone_from(&self.point.set);
+        self.command().sign(document);
+    }
+
     /// Makes the run with a changed experiment, such as one under a scheme that is not in the registry.
     ///
     /// # Errors
@@ -339,8 +358,7 @@ impl Run {
         let (wall, processor) = (Stopwatch::start(), ProcessorTime::now());
         if let Some(world) = &self.elsewhere {
             let mut report = world.make(experiment, progress, cancel)?;
-            report.document.set.clone_from(&self.point.set);
-            self.command().sign(&mut report.document);
+            self.sign(&mut report.document);
             return Ok(Made { report, cpu_s: processor.elapsed_s(), alone: None });
         }
         let mut world = World::build(experiment)?;
@@ -363,13 +381,18 @@ impl Run {
             now = (now + slice).min(until);
             world.run_until(now)?;
             progress((now - Time::ZERO).as_secs_f64() / self.point.scenario.duration.as_secs_f64());
+            if let Some(viewer) = self.viewer.as_ref().filter(|viewer| viewer.wants()) {
+                let mut report = world.so_far();
+                report.document.wall_s = wall.elapsed_s();
+                self.sign(&mut report.document);
+                viewer.show(report, self.point.scenario.duration);
+            }
         }
         world.end_trace()?;
         let outcome = world.finish();
         let mut report = outcome.report;
         report.document.wall_s = wall.elapsed_s();
-        report.document.set.clone_from(&self.point.set);
-        self.command().sign(&mut report.document);
+        self.sign(&mut report.document);
         if self.check_wire {
             report.notes.push(format!(
                 "{} packets went through the codec unchanged.",

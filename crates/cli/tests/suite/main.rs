@@ -14,6 +14,7 @@ mod plot;
 mod qsccp_optimum;
 mod sweep;
 mod trace;
+mod watch;
 
 /// The example scheme uses this path; in `weir-schemes` it is a module.
 mod registry {

@@ -15,7 +15,7 @@ mod capture;
 mod emulator;
 mod model;
 mod port;
-mod sys;
+pub(crate) mod sys;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +24,7 @@ use std::sync::atomic::AtomicU64;
 
 use weir_core::link::{RateTrace, Way};
 use weir_core::seam::QueueLimit;
-use weir_core::units::{Rate, Span};
+use weir_core::units::{Rate, Span, Time};
 use weir_measure::LinkAccounts;
 
 pub use capture::Capture;
@@ -104,8 +104,8 @@ pub trait Observe: Send {
     /// A frame is sent in a direction. `payload` are its counted bytes.
     fn on_frame(&mut self, direction: usize, payload: &[u8], accounts: &LinkAccounts);
 
-    /// A step of the accounts ends: add the nodes' figures of the links.
-    fn at_step(&mut self, accounts: &mut LinkAccounts);
+    /// A step of the accounts ends at this time: add the nodes' figures of the links.
+    fn at_step(&mut self, end: Time, accounts: &mut LinkAccounts);
 }
 
 /// The counted bytes of an Ethernet frame; `None` if it has no whole header.

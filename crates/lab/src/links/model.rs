@@ -339,7 +339,7 @@ impl Model {
 
     fn end_step(&mut self) {
         if let Some(observe) = &mut self.observe {
-            observe.at_step(&mut self.accounts);
+            observe.at_step(self.steps.next_step(), &mut self.accounts);
         }
         self.accounts.end_step(self.steps.next_step(), self.steps.is_sample());
         self.steps.end_step();

@@ -1,14 +1,17 @@
-//! System calls that no safe library has: ioctl(2) of network interfaces, and the priority of a thread.
+//! System calls that no safe library has: ioctl(2) of network interfaces, the priority of a thread, and a descriptor from
+//! another process.
 #![expect(
     unsafe_code,
-    reason = "ioctl(2) and sched_setscheduler(2) take pointers; all of it is in this file"
+    reason = "ioctl(2) and sched_setscheduler(2) take pointers, and a number becomes a descriptor; all of it is in this file"
 )]
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, RawFd};
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, getsockname, socket};
 
 /// `struct ifreq` with a pointer or a number, at its full length.
 #[repr(C)]
@@ -179,4 +182,25 @@ fn short_slices() {
     };
     // SAFETY: the attributes outlive the call and contain their own length; 0 is the calling thread.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+}
+
+/// The listening socket that the parent of this process has passed on, by the number of its descriptor. It is taken once.
+///
+/// # Errors
+/// Returns an error if the descriptor is not that of a socket.
+pub(crate) fn inherited(number: RawFd) -> io::Result<TcpListener> {
+    getsockname::<SockaddrIn>(number)?;
+    // SAFETY: the descriptor is open, and only this call owns it: the parent left it open for this.
+    let listener = unsafe { TcpListener::from_raw_fd(number) };
+    set_inherited(&listener, false)?;
+    Ok(listener)
+}
+
+/// Determines whether processes that are started from now on inherit a descriptor.
+///
+/// # Errors
+/// Returns the operating system's error.
+pub(crate) fn set_inherited(of: impl AsFd, is_inherited: bool) -> io::Result<()> {
+    let flags = if is_inherited { FdFlag::empty() } else { FdFlag::FD_CLOEXEC };
+    fcntl(of, FcntlArg::F_SETFD(flags)).map(drop).map_err(io::Error::from)
 }

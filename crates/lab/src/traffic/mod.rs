@@ -4,6 +4,7 @@
 //! times are since the beginning of the [`Run`].
 
 mod connection;
+mod picture;
 mod plan;
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
@@ -17,8 +18,10 @@ use weir_measure::{DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts, Re
 
 use crate::error::LabError;
 use connection::Message;
+use picture::Copies;
 
 pub use connection::{Part, Run, Tell};
+pub use picture::Picture;
 pub use plan::{Command, Consumed, Plan, Socket};
 
 /// Callbacks in the thread that started a run.
@@ -122,11 +125,7 @@ pub fn report(run: &Run<'_>, parts: Vec<Part>, network: Network, observers: &mut
     let accounts = FlowAccounts::gathered(run.flows.to_vec(), &run.extent, parts);
     let end = accounts.whole().to();
     observers.on_series(&accounts, run.extent.step);
-    let Network { links, nodes, packet_hops, drops } = network;
-    let measured =
-        Measured { flows: accounts, links, requests: None, nodes, observers, events, packet_hops, drops };
-    let mut report = run.experiment.report(measured);
-    report.document.wall_s = run.now().as_secs_f64();
+    let mut report = report_of(run, accounts, network, (observers, events));
     if end < run.extent.until {
         report.notes.push(format!(
             "Ended at {:.1} s of {}: windows end here, and later events and checks are left out.",
@@ -137,5 +136,28 @@ pub fn report(run: &Run<'_>, parts: Vec<Part>, network: Network, observers: &mut
     if refused > 0 {
         report.notes.push(format!("{refused} frames were lost here: the buffer of a connection was full."));
     }
+    report
+}
+
+/// The report of a run that goes on, once all copies of its accounts are there. It has no expectations.
+pub fn report_so_far(run: &Run<'_>, plan: &Plan<'_, Endpoint>, packet_hops: u64) -> Option<Report> {
+    let connections = plan.connections.iter().filter(|connection| !connection.consumed.is_empty());
+    let Copies { flows, links, nodes } = run.picture.take(connections.count())?;
+    let accounts = FlowAccounts::gathered(run.flows.to_vec(), &run.extent, flows);
+    let (nodes, drops) = nodes.unzip();
+    let network = Network { links, nodes, packet_hops, drops: drops.unwrap_or_default() };
+    Some(report_of(run, accounts, network, (&Observers::default(), 0)))
+}
+
+fn report_of(
+    run: &Run<'_>,
+    flows: FlowAccounts,
+    network: Network,
+    (observers, events): (&Observers, u64),
+) -> Report {
+    let Network { links, nodes, packet_hops, drops } = network;
+    let measured = Measured { flows, links, requests: None, nodes, observers, events, packet_hops, drops };
+    let mut report = run.experiment.report(measured);
+    report.document.wall_s = run.now().as_secs_f64();
     report
 }
