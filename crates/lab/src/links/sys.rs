@@ -2,7 +2,7 @@
 //! another process.
 #![expect(
     unsafe_code,
-    reason = "ioctl(2) and sched_setscheduler(2) take pointers, and a number becomes a descriptor; all of it is in this file"
+    reason = "ioctl(2) and sched_setattr(2) take pointers, and a number becomes a descriptor; all of it is in this file"
 )]
 
 use std::io;
@@ -31,7 +31,7 @@ union Value {
 ///
 /// # Safety
 /// `value` must be what `request` expects: a pointer to enough room for what the kernel writes, or a number.
-unsafe fn ask(interface: &str, request: libc::c_ulong, value: Value) -> io::Result<Value> {
+unsafe fn ask(interface: &str, request: libc::Ioctl, value: Value) -> io::Result<Value> {
     let mut asked = Request { name: [0; libc::IFNAMSIZ], value };
     // The last byte stays zero.
     if interface.len() >= asked.name.len() {
@@ -54,7 +54,7 @@ unsafe fn ask(interface: &str, request: libc::c_ulong, value: Value) -> io::Resu
 /// The maximum payload of an Ethernet frame of an interface, bytes.
 pub(super) fn mtu(interface: &str) -> io::Result<usize> {
     // SAFETY: the kernel writes a number into the request itself.
-    let number = unsafe { ask(interface, libc::SIOCGIFMTU, Value { room: [0; 3] })?.number };
+    let number = unsafe { ask(interface, libc::SIOCGIFMTU as libc::Ioctl, Value { room: [0; 3] })?.number };
     usize::try_from(number).map_err(io::Error::other)
 }
 
@@ -109,7 +109,7 @@ pub fn no_offload(interface: &str) -> io::Result<()> {
 fn ethtool(interface: &str, words: &mut [u32]) -> io::Result<()> {
     let value = Value { pointer: words.as_mut_ptr() };
     // SAFETY: the commands in this file write no more than their callers provide room for.
-    unsafe { ask(interface, libc::SIOCETHTOOL as libc::c_ulong, value)? };
+    unsafe { ask(interface, libc::SIOCETHTOOL as libc::Ioctl, value)? };
     Ok(())
 }
 
@@ -126,13 +126,12 @@ pub enum Priority {
 
 /// Gives the calling thread the highest permitted priority.
 pub(super) fn prioritise() -> Priority {
-    let parameters = libc::sched_param { sched_priority: 10 };
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the parameters outlive the call; 0 is the calling thread.
-    if unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0 {
+    let first = Attributes { priority: 10, flags: RESET_ON_FORK, ..Attributes::of(libc::SCHED_FIFO) };
+    if schedule(&first) {
         return Priority::RealTime;
     }
-    short_slices();
+    // Short time slices, ns, which the scheduler grants sooner (Linux 6.12 and later). They need no permission.
+    schedule(&Attributes { runtime: 100_000, ..Attributes::of(libc::SCHED_OTHER) });
     // By default the kernel extends a thread's sleep by up to 50 µs. An error is ignored.
     let _ = nix::sys::prctl::set_timerslack(1);
     // SAFETY: it takes only numbers; 0 is the calling thread.
@@ -146,9 +145,7 @@ pub(super) fn prioritise() -> Priority {
 /// Gives the calling thread and its children priority over ordinary processes of this host, if permitted, but below the
 /// links. A node that waits for the processor would distort the network.
 pub(crate) fn prefer() {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the parameters outlive the call; 0 is the calling thread.
-    if unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameters) } != 0 {
+    if !schedule(&Attributes { priority: 1, ..Attributes::of(libc::SCHED_RR) }) {
         // SAFETY: it takes only numbers; 0 is the calling thread.
         let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
     }
@@ -167,21 +164,23 @@ struct Attributes {
     period: u64,
 }
 
-/// Requests short time slices, ns, which the scheduler grants sooner (sched_setattr(2), Linux 6.12 and later). It needs
-/// no permission.
-fn short_slices() {
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        policy: libc::SCHED_OTHER as u32,
-        flags: 0,
-        nice: 0,
-        priority: 0,
-        runtime: 100_000,
-        deadline: 0,
-        period: 0,
-    };
+/// SCHED_FLAG_RESET_ON_FORK.
+const RESET_ON_FORK: u64 = 1;
+
+impl Attributes {
+    /// The usual attributes of a scheduling policy.
+    fn of(policy: libc::c_int) -> Attributes {
+        let size = size_of::<Attributes>() as u32;
+        let policy = policy as u32;
+        Attributes { size, policy, flags: 0, nice: 0, priority: 0, runtime: 0, deadline: 0, period: 0 }
+    }
+}
+
+/// Sets the scheduling of the calling thread (sched_setattr(2)). Returns whether it is permitted. The C library musl has no
+/// sched_setscheduler(2).
+fn schedule(attributes: &Attributes) -> bool {
     // SAFETY: the attributes outlive the call and contain their own length; 0 is the calling thread.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, core::ptr::from_ref(attributes), 0) == 0 }
 }
 
 /// The listening socket that the parent of this process has passed on, by the number of its descriptor. It is taken once.
