@@ -195,12 +195,37 @@ export interface Page {
   media: { name: string; stations: string[]; x: number; y: number }[];
   provenance: [string, string][];
   notes: string[];
+  /** Of a run that is on. */
+  progress?: Progress;
+}
+
+/** How far a run is. */
+export interface Progress {
+  /** The time that the data are up to, s. */
+  now_s: number;
+  /** The time at which the run ends, s. */
+  until_s: number;
+  /** Whether these data are the last. */
+  is_over: boolean;
+  /** The path of the report file that there will be at the end. */
+  report: string | null;
 }
 
 export function readPage(): Page {
   const text = document.getElementById("data")?.textContent;
   if (!text) throw new Error("the page has no data");
   return JSON.parse(text) as Page;
+}
+
+/** Puts newer data into a page and its document. Both stay the same objects. */
+export function take(page: Page, next: Page): void {
+  const document = replace(page.document, next.document);
+  replace(page, { ...next, document });
+}
+
+function replace<T extends object>(old: T, next: T): T {
+  for (const key of Object.keys(old)) delete old[key as keyof T];
+  return Object.assign(old, next);
 }
 
 /** The values of a series, scaled; a step without a value is null. */

@@ -84,6 +84,33 @@ export function select(
   return list;
 }
 
+/** Says this, unless it is said already. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Gives a place this content, unless it has the same. */
+export function fill(place: Element, ...content: Child[]): void {
+  const next = place.cloneNode() as Element;
+  next.append(...content.filter((child): child is Node | string => Boolean(child)));
+  if (!place.isEqualNode(next)) place.replaceChildren(...next.childNodes);
+}
+
+/** Gives a drop-down list these options, unless it has the same. What is chosen stays. */
+export function setOptions(list: HTMLSelectElement, options: [string, string][]): void {
+  const chosen = list.value;
+  fill(list, ...options.map(([value, text]) => h("option", { value }, text)));
+  list.value = chosen;
+}
+
+/** Replaces elements in which the focus may be, and gives it to what stands for them: the element that `focused` finds. */
+export function keepFocus(root: Element, focused: (before: HTMLElement) => HTMLElement | null, change: () => void): void {
+  const before = document.activeElement;
+  const isInside = before instanceof HTMLElement && root.contains(before);
+  change();
+  if (isInside) focused(before)?.focus({ preventScroll: true });
+}
+
 /** Opens what is folded for the paper, and what a link of the page leads to. */
 export function openFolded(): void {
   const target = () => {

@@ -2,7 +2,7 @@
 // one table of readings; all boards share the crosshair and the range of time.
 
 import uPlot from "uplot";
-import { fadeEdges, h } from "./dom";
+import { fadeEdges, h, keepFocus, setText } from "./dom";
 import { type Figure, type FigureMark, figureUnit, times as scaled } from "./figure";
 import { count, grouped, isNumber, seconds, significant, steps } from "./format";
 import { fileName, saveButtons } from "./save";
@@ -86,12 +86,20 @@ export class TimeRange {
   private readonly listeners: (() => void)[] = [];
 
   constructor(
-    readonly start: number,
-    readonly end: number,
-    readonly step: number,
+    public start: number,
+    public end: number,
+    public step: number,
   ) {
     this.from = start;
     this.to = end;
+  }
+
+  /** Takes other ends: of a run that goes on. If the plots show everything, they still do; a part of it stays. */
+  grow(start: number, end: number, step: number): void {
+    const { whole } = this;
+    [this.start, this.end, this.step] = [start, end, step];
+    if (whole) [this.from, this.to] = [start, end];
+    for (const listener of this.listeners) listener();
   }
 
   get whole(): boolean {
@@ -145,7 +153,9 @@ export class Board {
   private readonly readings = h("div", { class: "readings" });
   private readonly hidden = new Set<string>();
   private readonly resized: ResizeObserver;
+  private readonly unthemed: () => void;
   private lines: Line[] = [];
+  private notes: (HTMLElement | null)[] = [];
   private shown: { panel: Panel; index: number; plot: uPlot }[] = [];
   private cells: HTMLElement[][] = [];
   private caption = h("caption");
@@ -153,9 +163,9 @@ export class Board {
 
   constructor(
     readonly name: string,
-    private readonly times: number[],
-    private readonly panels: Panel[],
-    private readonly range: TimeRange,
+    private times: number[],
+    private panels: Panel[],
+    readonly range: TimeRange,
     private readonly over?: Abscissa,
   ) {
     this.element = h("div", { class: "board", id: `board-${name}` }, this.stack, this.readings);
@@ -165,7 +175,7 @@ export class Board {
       for (const { plot } of this.shown) plot.setScale("x", { min: range.from, max: range.to });
       this.read();
     });
-    onTheme(() => {
+    this.unthemed = onTheme(() => {
       for (const { plot } of this.shown) plot.redraw();
       this.paintSwatches();
     });
@@ -182,8 +192,7 @@ export class Board {
     this.stack.replaceChildren();
     this.shown = [];
     for (const [index, panel] of this.panels.entries()) {
-      const idle = panel.none !== undefined && lines.every((line) => line.values[index]!.every((v) => !v));
-      if (idle) {
+      if (isIdle(panel, index, lines)) {
         this.stack.append(h("p", { class: "none" }, panel.none));
         continue;
       }
@@ -191,6 +200,45 @@ export class Board {
     }
     this.tabulate();
     this.read();
+  }
+
+  /**
+   * Puts new data into the plots. Lines that stay keep their order and their look; the plots are the same unless lines or panels
+   * change. The range has to follow.
+   */
+  update(times: number[], panels: Panel[], lines: Line[]): void {
+    const next = new Map(lines.map((line) => [line.id, line]));
+    const stay = lines.length === this.lines.length && this.lines.every(({ id, name }) => next.get(id)?.name === name);
+    if (stay) lines = this.lines.map(({ id, colour, dash }) => ({ ...next.get(id)!, colour, dash }));
+    const isDrawn = (index: number) => this.shown.some((one) => one.index === index);
+    const samePanels =
+      JSON.stringify(panels) === JSON.stringify(this.panels) &&
+      panels.every((panel, index) => isDrawn(index) !== isIdle(panel, index, lines));
+    [this.times, this.panels] = [times, panels];
+    if (!stay || !samePanels) return this.replace(lines);
+    this.lines = lines;
+    for (const { index, plot } of this.shown) {
+      plot.setData(this.data(index), false);
+      plot.setScale("x", { min: this.range.from, max: this.range.to });
+    }
+    lines.forEach(({ note }, i) => {
+      const text = this.notes[i];
+      if (text) setText(text, note ?? "");
+    });
+    this.read();
+  }
+
+  /** Draws other lines or panels; the page does not move, and what was chosen stays. */
+  private replace(lines: Line[]): void {
+    const scrolled = this.readings.firstElementChild?.scrollTop ?? 0;
+    this.stack.style.minHeight = `${this.stack.offsetHeight}px`;
+    const focused = ({ dataset: { line, panel } }: HTMLElement) => {
+      const all = [...this.element.querySelectorAll<HTMLElement>("[data-line], [data-panel]")];
+      return all.find(({ dataset }) => dataset["line"] === line && dataset["panel"] === panel) ?? null;
+    };
+    keepFocus(this.element, focused, () => this.show(lines));
+    this.stack.style.minHeight = "";
+    this.readings.firstElementChild!.scrollTop = scrolled;
   }
 
   /** Ends it: nothing of it is drawn any more. */
@@ -201,6 +249,7 @@ export class Board {
     }
     [this.shown, this.lines] = [[], []];
     this.resized.disconnect();
+    this.unthemed();
   }
 
   private addPanel(panel: Panel, index: number): void {
@@ -212,13 +261,14 @@ export class Board {
     );
     const place = h("div", {
       class: "plot",
+      "data-panel": panel.id,
       tabindex: "0",
       role: "group",
       "aria-label":
         `${panel.title} in ${panel.unit} over ${this.over?.label ?? "time"}. Arrow keys move the crosshair, plus and minus zoom, Escape shows everything.`,
     });
     this.stack.append(h("figure", {}, title, place));
-    const plot = new uPlot(this.options(panel, index), this.data(index), place);
+    const plot = new uPlot(this.options(panel), this.data(index), place);
     place.addEventListener("keydown", (event) => this.key(event, plot));
     this.shown.push({ panel, index, plot });
     drawn.set(`${this.name}.${panel.id}`, plot);
@@ -272,7 +322,7 @@ export class Board {
     }
   }
 
-  private options(panel: Panel, index: number): uPlot.Options {
+  private options(panel: Panel): uPlot.Options {
     const font = `11px ${css("--font")}`;
     const axis = {
       stroke: () => css("--ink-2"),
@@ -326,24 +376,21 @@ export class Board {
       ],
       series: [
         {},
-        ...this.lines.map((line): uPlot.Series => {
-          const alone = isolated(line.values[index]!);
-          return {
-            label: line.name,
-            show: !this.hidden.has(line.id),
-            stroke: () => ofPair(line.colour),
-            width: 1.25,
-            dash: line.dash,
-            paths: panel.counts ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!(),
-            // A value without neighbours makes no line: it is a point.
-            points: {
-              show: alone.length > 0,
-              size: 3,
-              fill: () => ofPair(line.colour),
-              filter: () => alone,
-            },
-          };
-        }),
+        ...this.lines.map((line): uPlot.Series => ({
+          label: line.name,
+          show: !this.hidden.has(line.id),
+          stroke: () => ofPair(line.colour),
+          width: 1.25,
+          dash: line.dash,
+          paths: panel.counts ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!(),
+          // A value without neighbours makes no line: it is a point.
+          points: {
+            show: true,
+            size: 3,
+            fill: () => ofPair(line.colour),
+            filter: (plot, series) => isolated(plot.data[series] as Values),
+          },
+        })),
       ],
       hooks: {
         drawClear: this.over ? [] : [shade],
@@ -389,19 +436,13 @@ export class Board {
   /** Moves the crosshair of all plots to a step, or away. */
   point(step: number | null): void {
     const plot = this.shown[0]?.plot;
-    if (!plot) return;
-    const left = step === null ? -10 : plot.valToPos(this.times[step]!, "x");
-    plot.setCursor({ left, top: step === null ? -10 : plot.over.clientHeight / 2 });
+    if (plot) point(plot, step === null ? null : this.times[step]!);
   }
 
   private key(event: KeyboardEvent, plot: uPlot): void {
     const last = this.times.length - 1;
     const now = this.cursor ?? plot.valToIdx((this.range.from + this.range.to) / 2);
-    const move = (to: number) => {
-      const index = Math.min(last, Math.max(0, to));
-      const left = plot.valToPos(this.times[index]!, "x");
-      plot.setCursor({ left, top: plot.over.clientHeight / 2 });
-    };
+    const move = (to: number) => point(plot, this.times[Math.min(last, Math.max(0, to))]!);
     const stride = event.shiftKey ? 10 : 1;
     switch (event.key) {
       case "ArrowLeft":
@@ -451,10 +492,11 @@ export class Board {
 
   /** Makes the table of readings: a row a line, which is also the legend. */
   private tabulate(): void {
-    this.cells = [];
+    [this.cells, this.notes] = [[], []];
     this.caption = h("caption");
     const body = h("tbody");
     this.lines.forEach((line, i) => {
+      const note = line.note ? h("small", {}, line.note) : null;
       const button = h(
         "button",
         {
@@ -466,7 +508,7 @@ export class Board {
           click: () => this.toggle(line),
         },
         swatch(),
-        h("span", {}, h("span", {}, line.name), " ", line.note ? h("small", {}, line.note) : null),
+        h("span", {}, h("span", {}, line.name), " ", note),
       );
       const cells = this.panels.map(() => h("td"));
       const row = h("tr", {}, h("th", { scope: "row" }, button), ...cells);
@@ -474,6 +516,7 @@ export class Board {
       row.addEventListener("pointerleave", () => this.focus(null));
       body.append(row);
       this.cells.push(cells);
+      this.notes.push(note);
     });
     const all = (hide: boolean) => () => {
       for (const line of this.lines) {
@@ -532,17 +575,17 @@ export class Board {
     const edge = (index: number) => steps(start + Math.max(0, index) * step, step);
     const weighted = this.panels.filter((panel) => panel.weight).map((panel) => `${panel.title.toLowerCase()}: over all Data`);
     const over = ` (${[...weighted, "counts: sum"].join("; ")})`;
-    this.caption.textContent =
-      this.cursor === null
-        ? `mean${over} over ${edge(first)} to ${edge(end)} s`
-        : `at ${seconds(this.times[this.cursor]!)} s`;
+    setText(
+      this.caption,
+      this.cursor === null ? `mean${over} over ${edge(first)} to ${edge(end)} s` : `at ${seconds(this.times[this.cursor])} s`,
+    );
     this.lines.forEach((line, i) => {
       this.panels.forEach((panel, p) => {
         const values = line.values[p]!;
         const weights = line.values[this.panels.findIndex((other) => other.id === panel.weight)];
         const value =
           this.cursor === null ? summary(values, first, end, panel.counts ?? false, weights) : values[this.cursor];
-        this.cells[i]![p]!.textContent = panel.counts ? count(value) : significant(value, 4);
+        setText(this.cells[i]![p]!, panel.counts ? count(value) : significant(value, 4));
       });
     });
   }
@@ -550,13 +593,25 @@ export class Board {
   /** The same where there is no time: values under the crosshair only. */
   private readOver(over: Abscissa): void {
     const at = this.cursor;
-    this.caption.textContent = at === null ? over.idle : `up to ${over.text(this.times[at]!)}`;
+    setText(this.caption, at === null ? over.idle : `up to ${over.text(this.times[at]!)}`);
     this.lines.forEach((line, i) => {
       this.panels.forEach((_, p) => {
-        this.cells[i]![p]!.textContent = at === null ? "" : significant(line.values[p]![at], 4);
+        setText(this.cells[i]![p]!, at === null ? "" : significant(line.values[p]![at], 4));
       });
     });
   }
+}
+
+/** Moves the crosshair of a plot, and of all plots that share it, or takes it away. */
+function point(plot: uPlot, x: number | null): void {
+  // What is published to other plots is missing in the types.
+  const setCursor: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = plot.setCursor;
+  setCursor(x === null ? { left: -10, top: -10 } : { left: plot.valToPos(x, "x"), top: plot.over.clientHeight / 2 }, true, true);
+}
+
+/** Whether a note stands in place of the plot. */
+function isIdle(panel: Panel, index: number, lines: Line[]): boolean {
+  return panel.none !== undefined && lines.every((line) => line.values[index]!.every((v) => !v));
 }
 
 /** Shades the measuring windows. */

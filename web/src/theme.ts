@@ -59,8 +59,10 @@ function toggleTheme(): void {
   apply();
 }
 
-export function onTheme(listener: () => void): void {
+/** Calls the listener when the theme changes; the answer ends that. */
+export function onTheme(listener: () => void): () => void {
   listeners.push(listener);
+  return () => void listeners.splice(listeners.indexOf(listener), 1);
 }
 
 export function startTheme(): void {

@@ -91,20 +91,23 @@ const MEASURES: [Measure, string][] = [
   ["drops", "drops"],
 ];
 
-/** What the drawing follows: the part of the run, and the crosshair of the plots over these times. */
+/** What the drawing follows: the part of the run, and the crosshair of the plots. */
 export interface Followed {
   part: { rows: Rows; listeners: (() => void)[] };
   board: Board;
-  times: number[];
+  /** Who is called when the page has new data. */
+  dataListeners: (() => void)[];
 }
 
-export function network(page: Page, onPick: (rows: number[]) => void, { part, board, times }: Followed): Network {
-  const lines = wires(page);
-  const media = page.media.map((_, m) => rowsOnMedium(page, m));
+export function network(page: Page, onPick: (rows: number[]) => void, { part, board, dataListeners }: Followed): Network {
+  let lines = wires(page);
+  let media = page.media.map((_, m) => rowsOnMedium(page, m));
   let measure: Measure = "utilisation";
-  /** The step that the slider holds. */
+  /** The time that the slider holds. */
   let pinned: number | null = null;
-  const step = () => crosshair.step ?? pinned;
+  const last = () => Math.max(0, page.time.points - 1);
+  const timeOf = (step: number) => (step + 0.5) * page.time.step_s;
+  const step = () => crosshair.step ?? (pinned === null ? null : Math.min(last(), Math.floor(pinned / page.time.step_s)));
   const rowAt = (row: number): LinkRow => part.rows.links[row] ?? page.document.links[row]!;
   const series = new Map<string, (number | null)[]>();
   /** The values of a row over time, as they are asked for. */
@@ -114,7 +117,7 @@ export function network(page: Page, onPick: (rows: number[]) => void, { part, bo
     if (!values) {
       const columns = page.links[row];
       const column = { utilisation: columns?.utilisation, queue: columns?.queue_ms, drops: columns?.drops }[of];
-      values = unpack(column ?? null, times.length, 1);
+      values = unpack(column ?? null, page.time.points, 1);
       series.set(key, values);
     }
     return values;
@@ -168,12 +171,12 @@ export function network(page: Page, onPick: (rows: number[]) => void, { part, bo
     measure = chosen;
     repaint();
   });
-  const slider = h("input", { type: "range", min: 0, max: Math.max(0, times.length - 1), step: 1, value: 0, "aria-label": "Time of the colours" });
+  const slider = h("input", { type: "range", min: 0, max: last(), step: 1, value: 0, "aria-label": "Time of the colours" });
   const whenShown = h("output", { class: "status" });
   const mean = h("button", { type: "button", hidden: true, title: "Colour links by their means" }, "show means");
   slider.addEventListener("input", () => {
-    pinned = Number(slider.value);
-    board.point(pinned);
+    pinned = timeOf(Number(slider.value));
+    board.point(Number(slider.value));
     repaint();
   });
   mean.addEventListener("click", () => {
@@ -181,14 +184,19 @@ export function network(page: Page, onPick: (rows: number[]) => void, { part, bo
     board.point(null);
     repaint();
   });
-  const clock = times.length > 1 ? h("span", { class: "clock" }, "time", slider, whenShown, mean) : null;
+  const clock = page.time.points > 1 || page.progress ? h("span", { class: "clock" }, "time", slider, whenShown, mean) : null;
+  dataListeners.push(() => {
+    series.clear();
+    [lines, media] = [wires(page), page.media.map((_, m) => rowsOnMedium(page, m))];
+    slider.max = String(last());
+  });
   const figure = (): Figure => {
     const name = { utilisation: "utilisation", queue: "queueing delay", drops: "drops" }[measure];
     const at = step();
     const places = new Map(page.nodes.map((node, i) => [node.name, i]));
     const scale = measure === "utilisation" ? 100 : 1;
     return {
-      source: `${common.source}, ${at === null ? "mean" : `at ${seconds(times[at]!)} s`}`,
+      source: `${common.source}, ${at === null ? "mean" : `at ${seconds(timeOf(at))} s`}`,
       panels: [
         {
           x: { label: "", unit: "" },
@@ -307,7 +315,7 @@ export function network(page: Page, onPick: (rows: number[]) => void, { part, bo
       const most = { utilisation: "100 %", queue: `${significant(highest, 3)} ms`, drops: `${count(highest)} packets` }[measure];
       ends[0].textContent = `${{ utilisation: "utilisation", queue: "queueing delay", drops: "drops" }[measure]}, the higher direction: 0`;
       ends[1].textContent = most;
-      whenShown.textContent = at === null ? "mean" : `${seconds(times[at]!)} s`;
+      whenShown.textContent = at === null ? "mean" : `${seconds(timeOf(at))} s`;
       mean.hidden = pinned === null;
       if (at !== null) slider.value = String(at);
       const style: cytoscape.StylesheetJson = [

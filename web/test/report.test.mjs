@@ -1,17 +1,14 @@
 // The pages in a real browser. WEIR_REPORT names a report.html to open; without it a synthetic
-// one is made. WEIR_SAMPLE_REPORT names the built example that makes synthetic ones; without it,
-// cargo builds it. CHROMIUM names the browser.
+// one is made. test-tools.mjs names the other variables.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { pathToFileURL } from "node:url";
+import { launch, sample as writeSample } from "../test-tools.mjs";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>\"&<!--";
 
 let scratch;
@@ -23,15 +20,7 @@ let many;
 let summaries;
 let browser;
 
-function sample(name, ...options) {
-  const dir = join(scratch, name);
-  const built = process.env.WEIR_SAMPLE_REPORT;
-  const [command, ...before] = existsSync(built ?? "")
-    ? [built]
-    : ["cargo", "run", "-q", "-p", "weir-results", "--example", "sample_report", "--"];
-  execFileSync(command, [...before, dir, ...options], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
-  return join(dir, "report.html");
-}
+const sample = (name, ...options) => writeSample(join(scratch, name), ...options);
 
 before(async () => {
   scratch = mkdtempSync(join(tmpdir(), "weir-report-"));
@@ -42,19 +31,7 @@ before(async () => {
   crowd = sample("crowd", "1000", "50", "A crowd", "200");
   many = sample("many", "2500", "100", "A country", "3000");
   summaries = dirname(sample("summaries", "8", "400"));
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    headless: true,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
+  browser = await launch();
 });
 
 after(async () => {
@@ -335,6 +312,7 @@ describe("the report", () => {
       const first = await caption.textContent();
       await page.keyboard.press("ArrowRight");
       const second = await caption.textContent();
+      assert.equal(await page.locator("#board-links caption").textContent(), second, "the plots share the crosshair");
       assert.match(first, /^at/);
       assert.notEqual(first, second);
       await page.keyboard.press("+");
