@@ -33,6 +33,8 @@ command -v cargo-cyclonedx > /dev/null || cargo install --locked cargo-cyclonedx
 command -v cargo-deb > /dev/null || cargo install --locked cargo-deb
 # shellcheck disable=SC2086 # a list
 rustup target add $TARGETS
+# Without line numbers a program is a fifth as long. The names of functions stay, for backtraces.
+export CARGO_PROFILE_RELEASE_STRIP=debuginfo
 
 rm -rf "$dist"
 mkdir -p "$dist"
