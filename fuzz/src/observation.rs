@@ -2,9 +2,9 @@
 
 use weir_core::Time;
 use weir_forwarder::config::{Change, Config};
-use weir_forwarder::metrics::http::{MAX_REQUEST, Request};
 use weir_forwarder::record::{Recording, encode};
 use weir_forwarder::replay::replay;
+use weir_net::http::{Document, MAX_REQUEST, Request};
 
 /// Reads a forwarder's file. It is an error with its place, or the value stays the same when it is read again.
 pub fn config(bytes: &[u8]) {
@@ -45,13 +45,14 @@ pub fn recording(bytes: &[u8]) {
 
 /// Reads a request in pieces, whose lengths are in the first bytes. There is at most one answer, with its length.
 pub fn request(bytes: &[u8]) {
+    let document = Document { content_type: "text/plain", body: "figures\n".to_owned() };
     let mut request = Request::default();
     let (mut rest, mut answers, mut sent) = (bytes, 0, 0);
     while let Some((length, more)) = rest.split_first() {
         let (piece, more) = more.split_at(usize::from(*length).min(more.len()));
         rest = more;
         sent += piece.len();
-        let Some(answer) = request.receive(piece, |_| "figures\n".to_owned()) else { continue };
+        let Some(answer) = request.receive(piece, "hint", |_| Ok(document.clone())) else { continue };
         answers += 1;
         let text = String::from_utf8(answer).expect("an answer is text");
         let (head, body) = text.split_once("\r\n\r\n").expect("a head has its end");

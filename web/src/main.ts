@@ -155,7 +155,7 @@ const progress = {
       track.setAttribute("aria-valuenow", String(now_s));
       track.setAttribute("aria-valuetext", text);
       setText(this.text, text);
-      if (is_over) setText(this.state, report ? `complete: the report is ${report}` : "complete");
+      if (is_over) setText(this.state, `${now_s < until_s ? "ended early" : "complete"}${report ? `: the report is ${report}` : ""}`);
     };
     show();
     dataListeners.push(show);
@@ -870,4 +870,9 @@ window.weirReport = {
   },
   file,
 };
-if (isOn()) void follow(grow, () => progress.lose());
+if (isOn()) {
+  follow(page.progress!.now_s, grow, () => progress.lose()).catch((error) => {
+    progress.lose();
+    throw error;
+  });
+}

@@ -80,14 +80,31 @@ function data(steps, { merged = 1, losses = false, rate = 1, told = 0, is_over =
 
 /** Serves the page and its data, which `now` has. */
 async function serve(now) {
-  const state = { now, asked: 0 };
+  const held = [];
+  const state = {
+    asked: 0,
+    get now() {
+      return now;
+    },
+    /** Answers those that wait for later data. */
+    set now(next) {
+      now = next;
+      for (const answer of held.splice(0)) answer();
+    },
+  };
   const server = createServer((request, answer) => {
-    const isData = request.url === "/data.json";
+    const { pathname, searchParams } = new URL(request.url, "http://localhost");
+    const isData = pathname === "/data.json";
     if (isData) state.asked++;
-    const json = JSON.stringify(state.now).replaceAll("<", "\\u003c");
     answer.setHeader("content-type", isData ? "application/json" : "text/html");
-    if (request.url === "/favicon.ico") answer.writeHead(204).end();
-    else answer.end(isData ? json : html.replace(/(?<=id="data">).*?(?=<\/script>)/s, () => json));
+    const respond = () => {
+      const json = JSON.stringify(now).replaceAll("<", "\\u003c");
+      answer.end(isData ? json : html.replace(/(?<=id="data">).*?(?=<\/script>)/s, () => json));
+    };
+    const { now_s, is_over } = now.progress;
+    if (pathname === "/favicon.ico") answer.writeHead(204).end();
+    else if (isData && !is_over && now_s <= Number(searchParams.get("after"))) held.push(respond);
+    else respond();
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   state.address = `http://127.0.0.1:${server.address().port}/`;
@@ -161,7 +178,7 @@ describe("the page of a run that is on", () => {
         assert.equal(await bar.getAttribute("aria-valuemax"), "40");
       }
       assert.ok((await page.locator("#board-classes caption").textContent()).endsWith("over 0 to 9.9 s"));
-      assert.deepEqual(await page.evaluate(() => [...new Set(window.pauses)]), [1000]);
+      assert.deepEqual(await page.evaluate(() => window.pauses), [], "the server says when to ask");
     }));
 
   test("keeps what the reader has chosen", () =>

@@ -74,7 +74,7 @@ pub fn cs(args: &Args) -> Result<(), Failure> {
             let done = forwarder.command(Module::Cs, "config", &wanted)?;
             if let Some((asked, set)) = capacity.zip(done.capacity).filter(|(asked, set)| asked != set) {
                 let [asked, set] = [asked, set].map(count);
-                eprintln!("note: the forwarder set the capacity to {set} packets; {asked} were asked for");
+                note!("note: the forwarder set the capacity to {set} packets; {asked} were asked for");
             }
             info(&mut forwarder)
         }

@@ -135,11 +135,11 @@ pub fn get(args: &Args) -> Result<ExitCode, Failure> {
             Ok(ExitCode::SUCCESS)
         }
         Err(GetError::File(_, error)) if args.output.is_none() && terminal::is_closed(&error) => {
-            eprintln!("standard output was closed before all content was written");
+            note!("standard output was closed before all content was written");
             Ok(ExitCode::from(terminal::CLOSED))
         }
         Err(GetError::Stopped) => {
-            eprintln!("interrupted{}", advice(args, &GetError::Stopped, display.is_anew));
+            note!("interrupted{}", advice(args, &GetError::Stopped, display.is_anew));
             Ok(ExitCode::from(INTERRUPTED))
         }
         Err(error) => {
@@ -338,7 +338,7 @@ impl<'a> Display<'a> {
     }
 
     fn say(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| note!("{text}"));
     }
 
     fn each(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {

@@ -73,7 +73,7 @@ pub fn import(args: &Args) -> Result<(), Failure> {
     };
     let imported = weir_import::import(&files, &options)?;
     for note in &imported.notes {
-        eprintln!("note: {note}");
+        note!("note: {note}");
     }
     match &args.output {
         Some(output) => fs::write(output, &imported.scenario)

@@ -264,7 +264,7 @@ fn rows(chain: &KeyChain, identity: Option<&Name>) -> Result<Vec<Row>, Failure> 
 
 fn list(chain: &KeyChain, identity: Option<&Name>, json: bool) -> Result<(), Failure> {
     let rows = rows(chain, identity)?;
-    chain.unused()?.iter().for_each(|error| eprintln!("warning: {error}: it is not used"));
+    chain.unused()?.iter().for_each(|error| note!("warning: {error}: it is not used"));
     if json {
         return terminal::print(&to_json(&rows));
     }
@@ -520,7 +520,7 @@ fn certify(chain: &KeyChain, file: &Path, by: Option<&Name>, issuer: &str, days:
     let issuer = (&key, Component::generic(issuer.as_bytes()));
     let certificate = Certificate::issue(name, public, issuer, now.unix_ms(), days_from(now, days))?;
     if !name.identity().starts_with(key.name().identity()) {
-        eprintln!(
+        note!(
             "note: {} is not under {}: verifiers that require hierarchical names reject this certificate",
             name.identity(),
             key.name().identity()
@@ -555,7 +555,8 @@ fn is_confirmed(key: &KeyName) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(format!("{key} cannot be restored after it is deleted: confirm with --yes").into());
     }
-    eprint!("Delete the private key {key}? It cannot be restored. [y/N] ");
+    write!(io::stderr(), "Delete the private key {key}? It cannot be restored. [y/N] ")
+        .map_err(|error| format!("the question cannot be asked: {error}"))?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).map_err(|error| format!("the terminal gives no answer: {error}"))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

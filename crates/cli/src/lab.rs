@@ -176,7 +176,7 @@ impl Elsewhere for LabWorld {
         let report = lab.run(&ping::tell, &mut watch).map_err(invalid)?;
         for why in report.document.lab.iter().flat_map(|lab| &lab.doubts) {
             let RunDocument { scenario, scheme, seed, .. } = &report.document;
-            eprintln!(
+            note!(
                 "note: {scenario} under {scheme}, run {seed}: the results are not those of the network: {why}"
             );
         }
@@ -197,7 +197,7 @@ struct Studied<'a> {
 
 impl Watch for Studied<'_> {
     fn on_warning(&mut self, warning: &str) {
-        eprintln!("warning: {warning}");
+        note!("warning: {warning}");
     }
 
     fn goes_on(&mut self, run: &Run<'_>, _: &[Live]) -> bool {
@@ -275,40 +275,46 @@ impl Inside<'_> {
             }
         }
         if args.keep {
-            eprintln!("{}", kept(&lab));
+            note!("{}", kept(&lab));
             while !stop.is_asked() {
                 manage::wait(LOOK_AROUND);
             }
         }
         if let Some(page) = self.page {
-            page.close();
+            page.close(&stop);
         }
         out.close()
     }
 
-    /// Adds the settings and the command to a document.
-    fn sign(&self, document: &mut RunDocument) {
-        document.set.clone_from(&self.args.set);
-        self.args.command().sign(document);
+    /// The planned end of the run.
+    fn until(&self) -> Span {
+        self.experiment.until().since(Time::ZERO)
     }
 
-    fn finish(&self, mut report: Report, out: &Out) -> Result<(), Failure> {
-        self.sign(&mut report.document);
-        self.point.source.text().clone_into(&mut report.document.scenario_text);
-        if self.args.scale == 1.0 {
-            self.point.complete(&mut report.document);
-        } else {
+    /// Adds the settings, the command and a note on the scale to a report.
+    fn describe(&self, report: &mut Report) {
+        report.document.set.clone_from(&self.args.set);
+        self.args.command().sign(&mut report.document);
+        if self.args.scale != 1.0 {
             report.notes.push(format!(
                 "All rates and amounts are {} of the scenario's, and delays are not: a bandwidth-delay product, a window and a queue hold fewer packets, a packet takes longer to send, and goodputs must be divided by this factor.",
                 self.args.scale
             ));
+        }
+    }
+
+    fn finish(&self, mut report: Report, out: &Out) -> Result<(), Failure> {
+        self.describe(&mut report);
+        self.point.source.text().clone_into(&mut report.document.scenario_text);
+        if self.args.scale == 1.0 {
+            self.point.complete(&mut report.document);
         }
         tell(&report.notes);
         if let Some(dir) = out.dir() {
             out.note(write_all(&report, dir));
         }
         if let Some(page) = &self.page {
-            page.end(report.clone());
+            page.end(report.clone(), self.until(), out.complete().is_some());
         }
         terminal::print(&if self.args.json { to_json(&report.document) } else { text(&report, out) })
     }
@@ -363,7 +369,7 @@ impl<'a> Progress<'a> {
 
 impl Watch for Progress<'_> {
     fn on_warning(&mut self, warning: &str) {
-        eprintln!("warning: {warning}");
+        note!("warning: {warning}");
     }
 
     fn goes_on(&mut self, run: &Run<'_>, links: &[Live]) -> bool {
@@ -373,7 +379,7 @@ impl Watch for Progress<'_> {
             self.next_line = Some(next + EVERY);
             let until = run.extent.until.as_secs_f64();
             let goodput = rate(8.0 * run.content() as f64 / now.as_secs_f64().max(0.1));
-            eprintln!("{:.0} s of {until:.0} s, {goodput}", now.as_secs_f64());
+            note!("{:.0} s of {until:.0} s, {goodput}", now.as_secs_f64());
         }
         self.bar.set_position(now.as_nanos() / 1_000_000);
         let goodput = rate(8.0 * run.content() as f64 / now.as_secs_f64().max(0.1));
@@ -390,13 +396,13 @@ impl Watch for Progress<'_> {
     }
 
     fn wants_report(&mut self) -> bool {
-        self.viewer.as_ref().is_some_and(|viewer| viewer.wants())
+        self.viewer.as_ref().is_some_and(|viewer| viewer.begin_report())
     }
 
     fn on_report(&mut self, mut report: Report) {
-        self.inside.sign(&mut report.document);
+        self.inside.describe(&mut report);
         if let Some(viewer) = &self.viewer {
-            viewer.show(report, self.inside.experiment.until().since(Time::ZERO));
+            viewer.show(report, self.inside.until());
         }
     }
 }

@@ -1,6 +1,12 @@
 //! The command `weir`: congestion control and quality of service for Named Data Networking.
 //!
 //! The binary and the Python package run the same [`main`].
+// A closed standard error would end the command: `note!` goes on.
+#![warn(clippy::print_stderr)]
+
+// Its macro is for all others.
+#[macro_use]
+mod terminal;
 
 mod app;
 mod compare;
@@ -31,7 +37,6 @@ mod run;
 mod status;
 mod strategy;
 mod sweep;
-mod terminal;
 mod top;
 mod traffic;
 mod watch;
@@ -118,10 +123,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     done.unwrap_or_else(|error| {
         if error.is::<progress::Interrupted>() {
-            eprintln!("{error}");
+            note!("{error}");
             return ExitCode::from(130);
         }
-        eprintln!("error: {error}");
+        note!("error: {error}");
         ExitCode::from(2)
     })
 }

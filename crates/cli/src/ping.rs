@@ -313,9 +313,9 @@ pub fn serve(args: &ServerArgs) -> Result<(), Failure> {
 /// Prints an event of the connection.
 pub fn tell(event: &Event<'_>) {
     match event {
-        Event::Disconnected(error) => eprintln!("the forwarder is gone ({error}); waiting for it"),
-        Event::Connected => eprintln!("the forwarder is back"),
-        Event::Registered { prefix, outcome: Err(error) } => eprintln!("{prefix} is not registered: {error}"),
+        Event::Disconnected(error) => note!("the forwarder is gone ({error}); waiting for it"),
+        Event::Connected => note!("the forwarder is back"),
+        Event::Registered { prefix, outcome: Err(error) } => note!("{prefix} is not registered: {error}"),
         _ => {}
     }
 }

@@ -146,7 +146,7 @@ pub fn make(view: &dyn View, jobs: &Jobs, out: &Out) -> Result<(Outcome, Vec<Run
 /// Prints how many runs of a study are already in its folder.
 fn note_kept((kept, all): (usize, usize), dir: Option<&Path>) {
     if let (1.., Some(dir)) = (kept, dir) {
-        eprintln!("note: {kept} of {all} runs are in {} already", dir.display());
+        note!("note: {kept} of {all} runs are in {} already", dir.display());
     }
 }
 
@@ -169,7 +169,7 @@ fn note_alike(alike: usize) {
     if alike > 0 {
         let (runs, them) =
             if alike == 1 { ("1 run was".to_owned(), "it") } else { (format!("{alike} runs were"), "them") };
-        eprintln!(
+        note!(
             "note: {runs} not repeated with another seed: nothing in {them} is random, so every seed gives the same figures"
         );
     }
@@ -236,6 +236,6 @@ impl Shown {
         *next = now + Shown::EVERY;
         let cost = self.cost.load(Ordering::Relaxed);
         let left = now.mul_f64(cost.saturating_sub(done) as f64 / done.max(1) as f64);
-        eprintln!("{}, {} left: {} %", self.bar.message(), HumanDuration(left), 100 * done / cost);
+        note!("{}, {} left: {} %", self.bar.message(), HumanDuration(left), 100 * done / cost);
     }
 }

@@ -343,7 +343,7 @@ fn print(lines: &Receiver<Line>, status: &ProgressBar) {
         match line {
             // If the output is closed, serving continues.
             Line::Out(text) => status.suspend(|| drop(terminal::print(&text))),
-            Line::Err(text) => status.suspend(|| eprintln!("{text}")),
+            Line::Err(text) => status.suspend(|| note!("{text}")),
             Line::Status(text) => status.set_message(text),
         }
     }

@@ -81,7 +81,7 @@ fn reproduce_in(args: &Args, elsewhere: Option<Arc<dyn Elsewhere>>) -> Result<Ex
         terminal::while_waiting("preparing the experiments and their optima", || request.plan(with_series))?;
     let out = Out::open(args.out.as_deref(), args.json, &name)?;
     if !args.json {
-        eprintln!("{}", announcement(&reproduction, &out));
+        note!("{}", announcement(&reproduction, &out));
     }
     let (outcome, _) = progress::make(&reproduction, &jobs, &out)?;
     progress::print(&outcome, args.json, out)?;

@@ -11,6 +11,7 @@ use weir_results::{ComparisonDocument, summary, terminal_width, write_all};
 use weir_scenario::Scenario;
 use weir_study::{Made, Run, RunStore, ScenarioOptimum, Seeds, Tracing, refuse_idle, stem};
 
+use crate::app::Stop;
 use crate::out::{self, Out};
 use crate::progress::{self, Execution, Jobs};
 use crate::record::Record;
@@ -84,8 +85,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     scheme_for(scenario, scheme)?;
     refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [&**scenario])?;
     let out = Out::open(args.out.as_deref(), args.json, &format!("{}-{scheme}", stem(&scenario.name)))?;
-    let listener = args.watch.listen()?;
-    let (with_series, check_wire) = (out.dir().is_some() || listener.is_some(), args.check_wire);
+    let (with_series, check_wire) = (out.dir().is_some() || args.watch.is_wanted(), args.check_wire);
     let threads = args.threads;
     let run = |&seed: &u64| Run { with_series, check_wire, threads, ..Run::new(&point, scheme, seed) };
     let mut runs: Vec<Run> = seeds.list().iter().map(run).collect();
@@ -96,15 +96,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         };
         run.trace = Some(Tracing::new(args.record.begin(scenario, &run.command().text())?));
     }
-    let page = match (listener, &mut runs[..]) {
-        (None, _) => None,
-        (Some(listener), [run]) => {
-            let page = LivePage::serve(listener, out.dir().map(|dir| page_in(dir).display().to_string()))?;
-            run.viewer = Some(page.viewer());
-            Some(page)
-        }
-        (Some(_), _) => return Err("--watch shows one run: give one --seed".into()),
-    };
+    let stop = Stop::new()?;
+    let page = watched(&mut runs, args, &out)?;
     let runs: Arc<[Run]> = runs.into();
     let optimum = terminal::while_waiting("computing the optimum", || point.optimum());
     let shared = shared_prefixes(scenario);
@@ -119,14 +112,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let reports: Vec<Mutex<Option<Report>>> = runs.iter().map(|_| Mutex::default()).collect();
     let on_made = |at: usize, made: &Made| {
         if let Some(reason) = made.alone.filter(|_| at == 0) {
-            eprintln!("note: one thread makes the run: {reason}");
+            note!("note: one thread makes the run: {reason}");
         }
         let mut report = finished(made);
         if let Some(dir) = out.dir() {
             out.note(write_all(&report, run_dir(dir, report.document.seed, runs.len())));
         }
         if let Some(page) = &page {
-            page.end(report.clone());
+            page.end(report.clone(), scenario.duration, out.complete().is_some());
         }
         report.series = Series::default();
         *reports[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
@@ -149,9 +142,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let reports = runs.iter().zip(reports).map(report).collect::<Result<Vec<_>, Failure>>()?;
     terminal::print(&render(scenario, &reports, out.complete(), args))?;
     if let Some(page) = page {
-        page.close();
+        page.close(&stop);
     }
     out.close()
+}
+
+/// The page of the run, if it is watched.
+fn watched(runs: &mut [Run], args: &Args, out: &Out) -> Result<Option<LivePage>, Failure> {
+    if !args.watch.is_wanted() {
+        return Ok(None);
+    }
+    let [run] = runs else { return Err("--watch shows one run: give one --seed".into()) };
+    let report = out.dir().map(|dir| page_in(dir).display().to_string());
+    let page = args.watch.listen()?.map(|listener| LivePage::serve(listener, report)).transpose()?;
+    run.viewer = page.as_ref().map(LivePage::viewer);
+    Ok(page)
 }
 
 /// Warnings about flows of one consumer that fetch the same content. This is rarely intended.

@@ -91,7 +91,7 @@ pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
     if let (Some(dir), false) = (out.dir(), args.json) {
         note_replaced(&sweep, dir);
         let (runs, table) = (counted(&sweep, sweep.runs().len()), dir.join("results.parquet"));
-        eprintln!("note: {runs}; partial results are in {}", table.display());
+        note!("note: {runs}; partial results are in {}", table.display());
     }
     let (outcome, failures) = progress::make(&sweep, &args.jobs, &out)?;
     progress::print(&outcome, args.json, out)?;
@@ -105,10 +105,7 @@ fn note_replaced(sweep: &Sweep, dir: &Path) {
     let document = document.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
     let before = document.as_ref().and_then(|document| document["command"].as_str());
     if let Some(before) = before.filter(|before| *before != sweep.command().text()) {
-        eprintln!(
-            "note: the tables and the page of another sweep in {} are replaced: {before}",
-            dir.display()
-        );
+        note!("note: the tables and the page of another sweep in {} are replaced: {before}", dir.display());
     }
 }
 
@@ -133,11 +130,11 @@ const FAILURES_TOLD: usize = 10;
 fn tell_failures(runs: &[Run], failures: &[RunFailure]) {
     for failure in failures.iter().take(FAILURES_TOLD) {
         let command = runs[failure.run].command().text();
-        eprintln!("failed: run {}: {}\n  = {command}", failure.key, failure.error);
+        note!("failed: run {}: {}\n  = {command}", failure.key, failure.error);
     }
     if failures.len() > FAILURES_TOLD {
         let others = failures.len() - FAILURES_TOLD;
-        eprintln!("failed: {others} more runs; runs.csv has the error of each");
+        note!("failed: {others} more runs; runs.csv has the error of each");
     }
 }
 

@@ -30,6 +30,14 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a line to standard error. The command continues if that is closed, because then nobody reads it.
+macro_rules! note {
+    ($($line:tt)*) => {{
+        use ::std::io::Write;
+        let _ = writeln!(::std::io::stderr(), $($line)*);
+    }};
+}
+
 /// Returns whether there is a terminal for progress.
 pub fn has_progress() -> bool {
     io::stderr().is_terminal()

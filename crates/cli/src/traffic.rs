@@ -106,7 +106,7 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
 /// Prints notes that are not in the results.
 pub fn tell(notes: &[String]) {
     for note in notes {
-        eprintln!("note: {note}");
+        note!("note: {note}");
     }
 }
 
@@ -126,7 +126,7 @@ impl<'a> Watch<'a> {
 impl traffic::Watch for Watch<'_> {
     fn on_begin(&mut self, _: Time) -> Result<(), LabError> {
         // A script that reads this line may start consumers elsewhere.
-        eprintln!(
+        note!(
             "ready: {} prefixes produced, {} flows consumed at {}",
             self.plan.produced(),
             self.plan.flows.len(),

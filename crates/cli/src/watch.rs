@@ -1,35 +1,43 @@
 //! `--watch`: a page in the browser that shows a run while it goes on.
 //!
-//! A server on the loopback interface has the page at `/` and its data at `/data.json`, for which the page asks each
-//! second. The run makes a report so far only if the page has asked since the last one, and spends at most a tenth of
-//! its time on them.
+//! A server on the loopback interface has the page at `/` and its data at `/data.json`. Each request for data names the
+//! simulated time that the page shows, and is answered when there is a later report. The run makes a report only if a page
+//! waits for it, and spends at most a tenth of its time on reports.
 
-use std::io::Cursor;
-use std::net::{Ipv4Addr, TcpListener};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tiny_http::{Header, Request, Response, Server};
 use weir_core::units::Span;
 use weir_lab::isolation::listener;
 use weir_measure::Report;
-use weir_results::{Progress, live_data, live_html};
+use weir_net::http::{Document, Refusal, Request, Target};
+use weir_results::{RunProgress, live_data, live_html};
 use weir_study::{ProcessorTime, Stopwatch, Viewer};
 
+use crate::app::Stop;
 use crate::{Failure, terminal};
 
 /// The option `--watch`.
 #[derive(Debug, clap::Args)]
 pub struct WatchOption {
-    /// Show the run in the browser while it goes on. The page is served on the loopback interface only, at this port, or
-    /// at a free one
+    /// Show the run in the browser while it goes on. Programs of this machine can read the page, at this port or at a free
+    /// one. At the end the command waits until an open page has the last figures
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     watch: Option<u16>,
 }
 
 impl WatchOption {
+    /// Whether the run is watched.
+    pub fn is_wanted(&self) -> bool {
+        self.watch.is_some()
+    }
+
     /// Listens, if it is wanted, prints the page's address, and opens it if there is a desktop. Until the page is served, a
     /// browser waits. A process of the lab gets the socket of the command outside.
     ///
@@ -39,7 +47,7 @@ impl WatchOption {
         let open = |port: u16| {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
             let page = format!("http://{}/", listener.local_addr()?);
-            eprintln!("watch the run at {page}");
+            note!("watch the run at {page}");
             if has_browser() {
                 // Otherwise the user opens it.
                 let _ = browser(&page).spawn();
@@ -54,83 +62,105 @@ impl WatchOption {
 }
 
 /// Least time between two reports.
-const LEAST: Duration = Duration::from_millis(300);
+const BETWEEN_REPORTS: Duration = Duration::from_secs(1);
 /// The part of a run's time that reports may take.
 const SHARE: f64 = 0.1;
-/// A page that has asked within this time is open.
-const OPEN: Duration = Duration::from_secs(3);
 /// Longest time for a browser to start and ask for the page.
-const START: Duration = Duration::from_secs(10);
+const BROWSER_STARTS: Duration = Duration::from_secs(10);
+/// A page that has an answer asks again within this time.
+const ASKS_AGAIN: Duration = Duration::from_millis(500);
+/// Longest time that a request waits for a report.
+const HELD: Duration = Duration::from_secs(25);
+/// Longest time for a client to send or to take some bytes.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Interval of checks whether to wait on.
+const CHECK: Duration = Duration::from_millis(100);
+/// Largest number of connections.
+const CONNECTIONS: usize = 16;
+/// Bytes per read: a request is small.
+const CHUNK: usize = 2048;
+
+const HINT: &str = "the page of the run is at /";
 
 /// The page of a run that goes on.
 #[derive(Debug)]
-pub struct LivePage {
-    shared: Arc<Shared>,
-}
+pub struct LivePage(Arc<Shared>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
-    /// The path of the report that will be there at the end.
-    report: Option<String>,
     state: Mutex<State>,
     changed: Condvar,
+    connections: AtomicUsize,
+}
+
+/// A report, and its texts once they are needed.
+#[derive(Debug)]
+struct Shown {
+    report: Report,
+    progress: RunProgress,
+    page: OnceLock<String>,
+    data: OnceLock<String>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    shown: Option<Arc<(Report, Progress)>>,
-    /// Whether the page has asked since this report.
-    is_asked: bool,
-    asked_at: Option<Stopwatch>,
+    shown: Option<Arc<Shown>>,
+    /// The path of the report that will be there at the end.
+    report: Option<String>,
+    /// Number of requests that wait for a later report.
+    waiting: usize,
+    /// Number of connections that have no answer yet.
+    unanswered: usize,
+    /// When the last document was sent.
+    answered: Option<Stopwatch>,
     /// When the last report was begun.
     begun: Option<Stopwatch>,
     /// The processor time since then, while it is being made.
     making: Option<ProcessorTime>,
     /// The processor time that it took, s.
     took_s: f64,
-    /// Whether a page has the last report of the run.
-    is_complete: bool,
 }
 
 impl LivePage {
-    /// Serves the page. `report` is the path of the report at the end.
+    /// Serves the page. `report` is the path of the report that will be there at the end.
     ///
     /// # Errors
-    /// Returns an error if the server cannot be started.
+    /// Returns an error if no thread can be started.
     pub fn serve(listener: TcpListener, report: Option<String>) -> Result<LivePage, Failure> {
-        let server = Server::from_listener(listener, None).map_err(|error| error.to_string())?;
-        let shared = Arc::new(Shared { report, state: Mutex::default(), changed: Condvar::new() });
+        let shared = Arc::new(Shared::default());
+        shared.state().report = report;
         let of_server = Arc::clone(&shared);
-        thread::Builder::new()
-            .name("watch".to_owned())
-            .spawn(move || server.incoming_requests().for_each(|request| of_server.answer(request)))?;
-        Ok(LivePage { shared })
+        thread::Builder::new().name("watch".to_owned()).spawn(move || of_server.accept(&listener))?;
+        Ok(LivePage(shared))
     }
 
     /// What shows a run on this page.
     pub fn viewer(&self) -> Arc<dyn Viewer> {
-        Arc::clone(&self.shared) as Arc<dyn Viewer>
+        Arc::clone(&self.0) as Arc<dyn Viewer>
     }
 
-    /// Shows the report of the run that has ended.
-    pub fn end(&self, report: Report) {
-        let (now_s, report_path) = (report.document.simulated_s, self.shared.report.clone());
-        self.shared.set(report, Progress { now_s, until_s: now_s, is_over: true, report: report_path });
+    /// Shows the report of the run that has ended. `until` is its planned end, and `is_written` whether the report is a
+    /// file now.
+    pub fn end(&self, report: Report, until: Span, is_written: bool) {
+        let mut state = self.0.state();
+        state.report = state.report.take().filter(|_| is_written);
+        drop(state);
+        self.0.set(report, until, true);
     }
 
-    /// Waits until an open page has this report.
-    pub fn close(self) {
+    /// Waits until open pages have this report, or until the user stops it.
+    pub fn close(self, stop: &Stop) {
         let begun = Stopwatch::start();
-        let mut state = self.shared.state();
-        loop {
-            let is_awaited = match state.asked_at {
-                Some(at) => at.elapsed() < OPEN,
-                None => has_browser() && begun.elapsed() < START,
+        let mut state = self.0.state();
+        while !stop.is_asked() {
+            let is_awaited = match state.answered {
+                Some(at) => at.elapsed() < ASKS_AGAIN,
+                None => has_browser() && begun.elapsed() < BROWSER_STARTS,
             };
-            if state.is_complete || !is_awaited {
+            if state.unanswered == 0 && !is_awaited {
                 return;
             }
-            state = self.shared.wait(state, LEAST);
+            state = self.0.wait(state, CHECK);
         }
     }
 }
@@ -144,89 +174,140 @@ impl Shared {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn set(&self, report: Report, progress: Progress) {
+    fn set(&self, report: Report, until: Span, is_over: bool) {
+        let (now_s, until_s) = (report.document.simulated_s, until.as_secs_f64());
         let mut state = self.state();
-        state.shown = Some(Arc::new((report, progress)));
-        state.is_asked = false;
+        let progress = RunProgress { now_s, until_s, is_over, report: state.report.clone() };
+        let (page, data) = Default::default();
+        state.shown = Some(Arc::new(Shown { report, progress, page, data }));
         state.took_s = state.making.take().map_or(0.0, ProcessorTime::elapsed_s);
         self.changed.notify_all();
     }
 
-    /// The present report, after the first one is there; none if the run takes long to begin.
-    fn shown(&self) -> Option<Arc<(Report, Progress)>> {
-        let mut state = self.state();
-        (state.is_asked, state.asked_at) = (true, Some(Stopwatch::start()));
+    /// The report after the simulated time `after_s`, when it is there; the present one after a long time, or none.
+    fn shown_after(&self, after_s: Option<f64>) -> Option<Arc<Shown>> {
         let begun = Stopwatch::start();
-        while state.shown.is_none() && begun.elapsed() < START {
-            state = self.wait(state, LEAST);
+        let is_later = |shown: &Shown| {
+            shown.progress.is_over || after_s.is_none_or(|after_s| shown.progress.now_s > after_s)
+        };
+        let mut state = self.state();
+        state.waiting += 1;
+        while !state.shown.as_deref().is_some_and(is_later) && begun.elapsed() < HELD {
+            state = self.wait(state, CHECK);
         }
+        state.waiting -= 1;
         state.shown.clone()
     }
 
-    fn answer(&self, request: Request) {
-        let (response, is_last) = self.response(&request);
-        // A client that has gone gets nothing.
-        let is_sent = request.respond(response).is_ok();
-        if is_sent && is_last {
-            self.state().is_complete = true;
-            self.changed.notify_all();
+    /// Takes connections for ever.
+    fn accept(self: &Arc<Self>, listener: &TcpListener) {
+        loop {
+            let Ok((stream, _)) = listener.accept() else {
+                // For example, there are too many open files.
+                thread::park_timeout(PATIENCE);
+                continue;
+            };
+            if self.connections.fetch_add(1, Ordering::AcqRel) < CONNECTIONS {
+                let shared = Arc::clone(self);
+                let serve = move || {
+                    // A client that has gone gets nothing.
+                    let _ = shared.answer(&stream).and_then(|()| drain(&stream));
+                    shared.connections.fetch_sub(1, Ordering::AcqRel);
+                };
+                if thread::Builder::new().name("watch".to_owned()).spawn(serve).is_ok() {
+                    continue;
+                }
+            }
+            self.connections.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
-    /// The response, and whether it has the last report of the run.
-    fn response(&self, request: &Request) -> (Response<Cursor<Vec<u8>>>, bool) {
-        // Another page cannot read this one under a name of its own.
-        if !is_local(request) {
-            return (plain(403, "this page is for this machine: use http://localhost"), false);
+    /// Answers one request.
+    fn answer(&self, stream: &TcpStream) -> io::Result<()> {
+        self.state().unanswered += 1;
+        let answered = self.exchange(stream);
+        let mut state = self.state();
+        state.unanswered -= 1;
+        if let Ok(true) = answered {
+            state.answered = Some(Stopwatch::start());
         }
-        let path = request.url().split('?').next().unwrap_or_default();
-        let (render, kind): (fn(&Report, &Progress) -> String, _) = match path {
-            "/" => (live_html, "text/html; charset=utf-8"),
-            "/data.json" => (live_data, "application/json"),
-            _ => return (plain(404, "the page is at /"), false),
-        };
-        let Some(shown) = self.shown() else {
-            return (plain(503, "the run has not begun").with_header(header("Refresh", "1")), false);
-        };
-        let (report, progress) = &*shown;
-        let headers = [header("Content-Type", kind), header("Cache-Control", "no-store")];
-        let response = Response::from_data(render(report, progress));
-        (headers.into_iter().fold(response, Response::with_header), progress.is_over)
+        self.changed.notify_all();
+        answered.map(drop)
     }
+
+    /// Receives a request and sends the response. Returns whether it is a document.
+    fn exchange(&self, mut stream: &TcpStream) -> io::Result<bool> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let (mut request, mut chunk) = (Request::default(), [0; CHUNK]);
+        let (begun, mut is_document) = (Stopwatch::start(), false);
+        while begun.elapsed() < PATIENCE {
+            let length = stream.read(&mut chunk)?;
+            let document = |target: Target<'_>| {
+                let document = self.document(target);
+                is_document = document.is_ok();
+                document
+            };
+            if let Some(response) = request.receive(&chunk[..length], HINT, document) {
+                stream.write_all(&response)?;
+                return stream.shutdown(Shutdown::Write).map(|()| is_document);
+            }
+            if length == 0 {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    fn document(&self, target: Target<'_>) -> Result<Document, Refusal> {
+        // A page of another site cannot read this one under a name of its own.
+        let is_local =
+            |host: &str| ["localhost", "127.0.0.1"].iter().any(|name| host.eq_ignore_ascii_case(name));
+        if !target.host.is_some_and(is_local) {
+            return Err(Refusal(403, "This page is for programs of this machine"));
+        }
+        let after_s = target.query.strip_prefix("after=").and_then(|after| after.parse().ok());
+        let is_page = match target.path {
+            "/" => true,
+            "/data.json" => false,
+            _ => return Err(Refusal::NOT_FOUND),
+        };
+        let none_yet = Refusal(503, "There is no report of the run yet");
+        let shown = self.shown_after(after_s.filter(|_| !is_page)).ok_or(none_yet)?;
+        let Shown { report, progress, page, data } = &*shown;
+        Ok(if is_page {
+            let body = page.get_or_init(|| live_html(report, progress)).clone();
+            Document { content_type: "text/html; charset=utf-8", body }
+        } else {
+            let body = data.get_or_init(|| live_data(report, progress)).clone();
+            Document { content_type: "application/json", body }
+        })
+    }
+}
+
+/// Reads until the client closes: closing with unread bytes would reset the connection before the answer is read.
+fn drain(mut stream: &TcpStream) -> io::Result<()> {
+    let (begun, mut chunk) = (Stopwatch::start(), [0; CHUNK]);
+    while begun.elapsed() < PATIENCE && stream.read(&mut chunk)? > 0 {}
+    Ok(())
 }
 
 impl Viewer for Shared {
-    fn wants(&self) -> bool {
+    fn begin_report(&self) -> bool {
         let mut state = self.state();
-        let is_due = |begun: Stopwatch| begun.elapsed() >= LEAST && begun.elapsed_s() * SHARE >= state.took_s;
-        let wants = state.is_asked && state.making.is_none() && state.begun.is_none_or(is_due);
-        if wants {
+        let is_due = |begun: Stopwatch| {
+            begun.elapsed() >= BETWEEN_REPORTS && begun.elapsed_s() * SHARE >= state.took_s
+        };
+        let begins = state.waiting > 0 && state.making.is_none() && state.begun.is_none_or(is_due);
+        if begins {
             (state.begun, state.making) = (Some(Stopwatch::start()), Some(ProcessorTime::now()));
         }
-        wants
+        begins
     }
 
     fn show(&self, report: Report, until: Span) {
-        let (now_s, until_s) = (report.document.simulated_s, until.as_secs_f64());
-        self.set(report, Progress { now_s, until_s, is_over: false, report: self.report.clone() });
+        self.set(report, until, false);
     }
-}
-
-/// Whether a request names this machine, at any port: it may have been forwarded.
-fn is_local(request: &Request) -> bool {
-    let host = request.headers().iter().find(|header| header.field.equiv("Host"));
-    host.is_some_and(|host| {
-        let name = host.value.as_str().rsplit_once(':').map_or(host.value.as_str(), |(name, _)| name);
-        ["localhost", "127.0.0.1"].contains(&name)
-    })
-}
-
-fn header(name: &str, value: &str) -> Header {
-    Header::from_bytes(name, value).expect("a header of the program is ASCII")
-}
-
-fn plain(code: u16, text: &str) -> Response<Cursor<Vec<u8>>> {
-    Response::from_string(format!("{text}\n")).with_status_code(code)
 }
 
 /// Whether somebody sits at a desktop, where a page can be opened.
@@ -236,9 +317,10 @@ fn has_browser() -> bool {
         && (cfg!(target_os = "macos") || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(is_there))
 }
 
-/// The command that opens a page in the desktop's browser.
+/// The command that opens a page in the desktop's browser. Signals of the terminal do not reach it.
 fn browser(page: &str) -> Command {
     let mut command = Command::new(if cfg!(target_os = "macos") { "open" } else { "xdg-open" });
     command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.process_group(0);
     command
 }

@@ -45,7 +45,7 @@ use crate::capture::Capture;
 use crate::config::Faces as FaceConfigs;
 use crate::control::ApplicationRights;
 use crate::face::{Channel, Face, FaceSlot, FaceTable};
-use crate::metrics::http::Document;
+use crate::metrics::Document;
 use crate::metrics::{self, Snapshot};
 use crate::record::Recorder;
 use crate::wire_node::WireNode;

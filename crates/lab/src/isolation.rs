@@ -36,7 +36,7 @@ use crate::error::LabError;
 use crate::links::sys;
 
 /// The environment variable that tells a process which of the three it is.
-pub(crate) const STAGE: &str = "WEIR_LAB_STAGE";
+const STAGE: &str = "WEIR_LAB_STAGE";
 /// The environment variable with the number of the descriptor of a listening socket from outside.
 const LISTENER: &str = "WEIR_LAB_LISTENER";
 /// Possible mount points of the lab's files: the first that is an empty folder outside, so that nothing is hidden.
@@ -107,7 +107,7 @@ pub enum Place {
 }
 
 /// The socket on which processes outside reach the process inside: of the command, which opens it with `open`, and in the
-/// other two the same one. It belongs to the network outside.
+/// other two the same one. It belongs to the network outside. A process calls this once.
 ///
 /// # Errors
 /// Returns an error if it cannot be opened.
@@ -116,6 +116,11 @@ pub fn listener(open: impl FnOnce() -> io::Result<TcpListener>) -> io::Result<Tc
         Some(number) if std::env::var_os(STAGE).is_some() => sys::inherited(number),
         _ => open(),
     }
+}
+
+/// Makes a command of the lab independent of it: it may start a lab of its own.
+pub(crate) fn set_independent(command: &mut Command) {
+    command.env_remove(STAGE).env_remove(LISTENER);
 }
 
 /// Runs this command again with these arguments in its own namespaces, unless this is the process inside. The processes

@@ -25,14 +25,14 @@ use crate::commands::Applications;
 use crate::error::LabError;
 use crate::foreign;
 use crate::interfaces::Netlink;
-use crate::isolation::{Program, STAGE};
+use crate::isolation::{Program, set_independent};
 use crate::links::{self, Capture, Control, Direction, Emulator, Live, Observe, Outcome, Pace, Port, prefer};
 use crate::namespace::{self, Namespace};
 use crate::network::{End, METRICS, MTU, Network, Node};
 use crate::nodes::{self, FaceFigures, NodeFigures};
 use crate::process::Process;
 use crate::scale;
-use crate::traffic::{self, Picture, Plan, Run, Socket, Tell};
+use crate::traffic::{self, Plan, Run, Snapshot, Socket, Tell};
 
 /// Options of a lab.
 #[derive(Clone, Debug)]
@@ -180,8 +180,7 @@ impl<'e> Lab<'e> {
         let of = &self.network.nodes[at];
         command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", of.socket.display()));
         command.env("PS1", format!("{node}# ")).current_dir(&of.folder);
-        // A lab started in this command is independent.
-        command.env_remove(STAGE);
+        set_independent(&mut command);
         self.namespaces[at]
             .within(|| command.spawn())
             .map_err(LabError::system(format!("a command at {node} cannot be started")))
@@ -427,7 +426,7 @@ impl<'e> Lab<'e> {
             extent: run.extent.clone(),
             captures: self.captures.iter().map(capture).collect(),
             ports: std::mem::take(&mut self.ports),
-            observe: Some(Box::new(DataOnLinks::new(self.experiment, observers, told, &run.picture))),
+            observe: Some(Box::new(DataOnLinks::new(self.experiment, observers, told, &run.snapshot))),
         };
         Emulator::new(plan, run.clock()).map_err(LabError::system("the emulated links"))
     }
@@ -509,7 +508,7 @@ struct DataOnLinks {
     watched: Vec<bool>,
     /// The first flow of each prefix.
     flows: BTreeMap<Vec<u8>, u32>,
-    picture: Arc<Picture>,
+    snapshot: Arc<Snapshot>,
 }
 
 impl DataOnLinks {
@@ -517,7 +516,7 @@ impl DataOnLinks {
         experiment: &Experiment,
         observers: &Arc<Mutex<Observers>>,
         told: &Arc<Mutex<Vec<Told>>>,
-        picture: &Arc<Picture>,
+        snapshot: &Arc<Snapshot>,
     ) -> DataOnLinks {
         let scenario = experiment.scenario();
         let watched = {
@@ -530,8 +529,8 @@ impl DataOnLinks {
                 flows.entry(name.value().to_vec()).or_insert(at as u32);
             }
         }
-        let (told, picture) = (Arc::clone(told), Arc::clone(picture));
-        DataOnLinks { told, observers: Arc::clone(observers), watched, flows, picture }
+        let (told, snapshot) = (Arc::clone(told), Arc::clone(snapshot));
+        DataOnLinks { told, observers: Arc::clone(observers), watched, flows, snapshot }
     }
 
     /// The flow of a Data; `None` for other packets.
@@ -556,11 +555,11 @@ impl Observe for DataOnLinks {
             accounts.on_queue_drops(direction, drops);
             waits.into_iter().for_each(|(waited, packets)| accounts.on_waited(direction, packets, waited));
         }
-        if self.picture.is_at(end) {
+        if self.snapshot.is_at(end) {
             let mut so_far = accounts.clone();
             so_far.end_at(end);
             so_far.end_step(end, true);
-            self.picture.copies().links = Some(so_far);
+            self.snapshot.copies().links = Some(so_far);
         }
     }
 }
@@ -911,11 +910,11 @@ impl WorldOfRun<'_, '_> {
                 lost += own.map(|(now, before)| now.lost_datagrams.saturating_sub(*before)).sum::<u64>();
                 return Ok((accounts, sum, lost));
             }
-            if self.run.picture.is_at(step) {
+            if self.run.snapshot.is_at(step) {
                 let mut so_far = accounts.clone();
                 so_far.end_at(step);
                 so_far.end_step(step, true);
-                self.run.picture.copies().nodes = Some((so_far, sum));
+                self.run.snapshot.copies().nodes = Some((so_far, sum));
             }
             accounts.end_step(step, schedule.is_sample());
             schedule.end_step();
@@ -937,7 +936,7 @@ impl WatchOfRun<'_, '_, '_> {
     fn show(&mut self) {
         let run = self.world.run;
         if self.watch.wants_report() {
-            run.picture.choose(run.now(), run.extent.step);
+            run.snapshot.choose(run.now(), run.extent.step);
         }
         let frames = self.live.iter().map(|live| live.frames.load(Ordering::Relaxed)).sum();
         if let Some(mut report) = traffic::report_so_far(run, self.plan, frames) {

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 use crate::error::LabError;
-use crate::isolation::STAGE;
+use crate::isolation::set_independent;
 use crate::links::prefer;
 use crate::namespace::Namespace;
 
@@ -50,8 +50,7 @@ impl Process {
             if is_preferred {
                 prefer();
             }
-            // A lab started by it is independent.
-            command.env_remove(STAGE);
+            set_independent(&mut command);
             let file = File::create(log)?;
             command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).spawn()
         };

@@ -10,10 +10,11 @@
 //! - [`codec`]: conversion between encoded packets and the core's packets.
 //! - [`outside`]: the trait through which a forwarder uses sockets and clocks; [`clock`]: time and a wake-up timer;
 //!   [`secrets`]: keys from the operating system; [`user`]: the user at the other end of a Unix socket; [`pcapng`]:
-//!   captures for Wireshark; [`memory`]: the memory available to a process.
+//!   captures for Wireshark; [`memory`]: the memory available to a process; [`http`]: requests for pages.
 
 pub mod clock;
 pub mod codec;
+pub mod http;
 pub mod link_service;
 pub mod memory;
 pub mod outside;

@@ -39,7 +39,7 @@ pub(crate) const VALUES: usize = 120_000;
 
 /// How far a run is that is on.
 #[derive(Clone, Debug, Serialize)]
-pub struct Progress {
+pub struct RunProgress {
     /// The time that the report is up to, s.
     pub now_s: f64,
     /// The time at which the run ends, s.
@@ -56,16 +56,16 @@ pub fn report_html(report: &Report) -> String {
 }
 
 /// The report page of a run that is on, as HTML text. It asks for `data.json` beside it, which is [`live_data`].
-pub fn live_html(report: &Report, progress: &Progress) -> String {
+pub fn live_html(report: &Report, progress: &RunProgress) -> String {
     html(report, Some(progress))
 }
 
 /// The data of the page of a run that is on, as JSON.
-pub fn live_data(report: &Report, progress: &Progress) -> String {
+pub fn live_data(report: &Report, progress: &RunProgress) -> String {
     data(report, Some(progress))
 }
 
-fn html(report: &Report, progress: Option<&Progress>) -> String {
+fn html(report: &Report, progress: Option<&RunProgress>) -> String {
     let heading = if report.title.is_empty() { &report.document.scenario } else { &report.title };
     let bundle = if progress.is_some() { &page::LIVE } else { &page::REPORT };
     let body = format!(
@@ -103,7 +103,7 @@ struct Page<'a> {
     notes: Vec<String>,
     /// Of a run that is on.
     #[serde(skip_serializing_if = "Option::is_none")]
-    progress: Option<&'a Progress>,
+    progress: Option<&'a RunProgress>,
 }
 
 /// How many there are, of which the page may have only some.
@@ -537,7 +537,7 @@ fn edges(topology: &Topology) -> Vec<Edge<'_>> {
 }
 
 /// The page's data as JSON that may stand between script tags.
-fn data(report: &Report, progress: Option<&Progress>) -> String {
+fn data(report: &Report, progress: Option<&RunProgress>) -> String {
     let (document, series, topology) = (&report.document, &report.series, &report.topology);
     let thin = Thinning::of(series);
     let plotted = VALUES / thin.points().max(1);
@@ -648,7 +648,7 @@ mod tests {
     #[test]
     fn only_the_page_of_a_run_that_is_on_may_ask_its_server() {
         let report = sample::dumbbell(4, 30);
-        let progress = Progress { now_s: 1.5, until_s: 40.0, is_over: false, report: None };
+        let progress = RunProgress { now_s: 1.5, until_s: 40.0, is_over: false, report: None };
         let (file, live) = (report_html(&report), live_html(&report, &progress));
         let policy = |html: &str| {
             html.split("Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()

@@ -38,7 +38,7 @@ pub use files::{
     write_parquet, write_reproduction, write_reproduction_with, write_sweep,
 };
 pub use format::{grouped, is_said_by, kind_of_source, named, rate, time};
-pub use html::{POINTS, Progress, live_data, live_html, report_html};
+pub use html::{POINTS, RunProgress, live_data, live_html, report_html};
 pub use model::{
     AllComparison, BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme,
     ComparisonDocument, DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow,

@@ -226,18 +226,19 @@ impl Measurements {
         sources: &[Option<Box<RequestSource>>],
         nodes: &mut [SimNode],
     ) {
-        self.take_states(nodes);
+        self.set_states(nodes);
+        nodes.iter_mut().filter(|node| node.up).for_each(|node| node.forwarder.begin_most_pending());
         self.end_step(apps, sources);
     }
 
-    fn take_states(&mut self, nodes: &mut [SimNode]) {
-        for (index, SimNode { forwarder, cache_before, up, .. }) in nodes.iter_mut().enumerate() {
+    fn set_states(&mut self, nodes: &[SimNode]) {
+        for (index, SimNode { forwarder, cache_before, up, .. }) in nodes.iter().enumerate() {
             let state = if *up {
                 NodeState {
                     cache: *cache_before + forwarder.cache_counters(),
                     cached: forwarder.content_store().len() as u64,
                     pending: forwarder.pit().len() as u64,
-                    most_pending: forwarder.take_most_pending() as u64,
+                    most_pending: forwarder.most_pending() as u64,
                 }
             } else {
                 // A failed node has nothing.
@@ -293,14 +294,16 @@ impl Measurements {
         self.step(apps, sources, nodes);
     }
 
-    /// The measurements as if the run ended now. The states of nodes are those of the last step.
+    /// The measurements as if the run ended now.
     pub(crate) fn so_far(
         &self,
         now: Time,
         apps: &[FlowApp],
         sources: &[Option<Box<RequestSource>>],
+        nodes: &[SimNode],
     ) -> Measurements {
         let mut so_far = self.clone();
+        so_far.set_states(nodes);
         so_far.flows.end_at(now);
         so_far.links.end_at(now);
         so_far.nodes.end_at(now);

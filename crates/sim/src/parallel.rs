@@ -529,7 +529,9 @@ impl Worlds {
                 }
             }
             result
-        })
+        })?;
+        self.parts.iter_mut().for_each(|part| part.now = end.min(part.until));
+        Ok(())
     }
 
     /// Packets put on links so far.
@@ -601,7 +603,7 @@ impl World {
     }
 
     fn so_far(&self) -> Measurements {
-        self.measure.so_far(self.now, &self.flows, &self.sources)
+        self.measure.so_far(self.now, &self.flows, &self.sources, &self.nodes)
     }
 }
 

@@ -151,8 +151,9 @@ pub struct Run {
 
 /// Shows a run while it goes on.
 pub trait Viewer: fmt::Debug + Send + Sync {
-    /// Returns whether it wants a report now. It is asked about a thousand times in a run.
-    fn wants(&self) -> bool;
+    /// Returns whether to make a report now. The time until [`Viewer::show`] counts as the time that it takes. It is asked
+    /// about a thousand times in a run.
+    fn begin_report(&self) -> bool;
 
     /// Takes a report as if the run ended now, and the end of the run. The report has neither the optimum nor the
     /// scenario's text.
@@ -381,7 +382,7 @@ impl Run {
             now = (now + slice).min(until);
             world.run_until(now)?;
             progress((now - Time::ZERO).as_secs_f64() / self.point.scenario.duration.as_secs_f64());
-            if let Some(viewer) = self.viewer.as_ref().filter(|viewer| viewer.wants()) {
+            if let Some(viewer) = self.viewer.as_ref().filter(|viewer| viewer.begin_report()) {
                 let mut report = world.so_far();
                 report.document.wall_s = wall.elapsed_s();
                 self.sign(&mut report.document);

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::{changed, folder, keys, printed, refused, text, weir, weir_anew};
+use crate::common::{WEIR, changed, folder, keys, printed, refused, text, weir, weir_anew};
 
 /// A run short enough for a test.
 const SHORT: &[&str] = &[
@@ -247,6 +247,18 @@ fn a_full_disk_behind_standard_output_is_an_error() {
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains("error: standard output could not be written"), "{args:?}");
     }
+}
+
+#[test]
+fn a_run_continues_when_nobody_reads_its_notes() {
+    let (reads, writes) = std::io::pipe().unwrap();
+    drop(reads);
+    let mut command = Command::new(WEIR);
+    // It prints a note about the threads.
+    command.args(SHORT).args(["--json", "--check-wire", "--threads", "2"]).env_remove("WEIR_RUNS");
+    let output = command.stderr(writes).output().unwrap();
+    assert!(output.status.success(), "{:?}", output.status);
+    assert!(text(&output.stdout).starts_with('{'));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::thread;
 
 use serde_json::Value;
 
@@ -33,24 +33,27 @@ fn a_page_grows_while_the_run_goes_on_and_has_its_report_at_the_end() {
     assert!(status.contains("200") && page.contains("connect-src 'self'"), "{status}");
     let (status, _) = get(address, "weir.example.net", "/data.json").unwrap();
     assert!(status.contains("403"), "{status}");
-    let mut before = 0.0;
-    let last = loop {
-        let (_, body) = get(address, "localhost:1", "/data.json").expect("the command waits for its page");
-        let data: Value = serde_json::from_str(&body).unwrap();
+    // Neither a slow client nor one with a body that has no end hinders the others.
+    let _slow = TcpStream::connect(address).unwrap();
+    let mut hostile = TcpStream::connect(address).unwrap();
+    hostile.write_all(b"POST / HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\nx").unwrap();
+    let other = thread::spawn({
+        let address = address.to_owned();
+        move || follow(&address).pop().unwrap()
+    });
+    let all = follow(address);
+    for data in &all {
         let now = data["progress"]["now_s"].as_f64().unwrap();
-        assert!(now >= before && now == data["document"]["simulated_s"].as_f64().unwrap());
+        assert_eq!(data["document"]["simulated_s"], now);
         assert_eq!(data["progress"]["until_s"], 300.0);
-        if data["progress"]["is_over"] == true {
-            assert!(before > 0.0, "a report before the end");
-            break data;
-        }
         match data["document"]["windows"].as_array().unwrap().first() {
             Some(window) => assert_eq!(window["to_s"].as_f64().unwrap(), now.min(120.0)),
             None => assert!(now <= 20.0, "the window has begun at {now} s"),
         }
-        before = now;
-        std::thread::park_timeout(Duration::from_millis(100));
-    };
+    }
+    assert!(all.len() > 1, "a report before the end");
+    let last = all.last().unwrap();
+    assert!(other.join().unwrap()["document"] == last["document"], "both have the end");
     assert!(run.wait().unwrap().success());
     let file: Value = serde_json::from_slice(&fs::read(dir.join("run.json")).unwrap()).unwrap();
     for key in ["flows", "expectations", "packet_hops"] {
@@ -58,6 +61,20 @@ fn a_page_grows_while_the_run_goes_on_and_has_its_report_at_the_end() {
     }
     let report = fs::read_to_string(dir.join("report.html")).unwrap();
     assert!(!report.contains("connect-src"), "a file asks for nothing");
+}
+
+/// The data that a page gets until the run is over.
+fn follow(address: &str) -> Vec<Value> {
+    let (mut all, mut now) = (Vec::<Value>::new(), 0.0);
+    while all.last().is_none_or(|last| last["progress"]["is_over"] == false) {
+        let (_, body) = get(address, "localhost:1", &format!("/data.json?after={now}"))
+            .expect("the command waits for its page");
+        let data: Value = serde_json::from_str(&body).unwrap();
+        let before = std::mem::replace(&mut now, data["progress"]["now_s"].as_f64().unwrap());
+        assert!(now > before || data["progress"]["is_over"] == true);
+        all.push(data);
+    }
+    all
 }
 
 #[test]

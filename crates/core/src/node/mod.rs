@@ -359,9 +359,14 @@ impl Node {
         &self.pit
     }
 
-    /// Largest number of Interests that were pending at once since the last call.
-    pub fn take_most_pending(&mut self) -> usize {
-        self.pit.take_most()
+    /// Largest number of Interests that were pending at once since [`Node::begin_most_pending`].
+    pub fn most_pending(&self) -> usize {
+        self.pit.most()
+    }
+
+    /// Counts the largest number of pending Interests from now on.
+    pub fn begin_most_pending(&mut self) {
+        self.pit.begin_most();
     }
 
     /// The content store.

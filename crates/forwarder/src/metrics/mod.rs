@@ -1,11 +1,11 @@
 //! The forwarder's metrics: a [`Snapshot`], taken on demand, as OpenMetrics text for Prometheus and as an
-//! [`Overview`](weir_management::overview::Overview) for a status page; the part of HTTP that serves them
-//! ([`http`]); and its sockets ([`Server`]).
+//! [`Overview`](weir_management::overview::Overview) for a status page; the paths of these ([`Document`]); and the
+//! sockets that serve them ([`Server`]).
 //!
 //! Only [`Delays::add`] and the counters of [`ByClass`] run for each packet.
 
 mod classes;
-pub mod http;
+mod document;
 mod overview;
 mod page;
 mod server;
@@ -26,6 +26,7 @@ use weir_core::units::Span;
 use weir_packet::ServiceClass;
 
 pub use classes::{ByClass, ClassCounters};
+pub use document::Document;
 pub use overview::MAX_ROUTES;
 pub use page::page;
 pub use server::Server;

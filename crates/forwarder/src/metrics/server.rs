@@ -6,8 +6,9 @@ use std::net::{IpAddr, Shutdown, SocketAddr};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
 use weir_core::units::{Span, Time};
+use weir_net::http::{Request, Target};
 
-use super::http::{Document, Request};
+use super::document::{Document, HINT};
 
 /// Largest number of connections. A further connection replaces the oldest one of the address with the most, so a client that
 /// opens many connections loses its own.
@@ -230,7 +231,8 @@ impl Connection {
             match self.stream.read(&mut chunk) {
                 Ok(0) => return After::Close,
                 Ok(length) => {
-                    if let Some(response) = self.request.receive(&chunk[..length], &mut *text) {
+                    let document = |target: Target<'_>| Document::at(target.path, &mut *text);
+                    if let Some(response) = self.request.receive(&chunk[..length], HINT, document) {
                         self.response = response;
                         return After::Wait;
                     }

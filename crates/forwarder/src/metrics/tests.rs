@@ -6,10 +6,10 @@ use mio::{Events, Poll, Token};
 use weir_core::packet::Kind;
 use weir_core::units::Time;
 
-use super::http::{Document, MAX_REQUEST, Request};
 use super::*;
 use weir_management::overview::Overview;
 use weir_management::status::{FaceFlags, FacePersistency, FaceScope, LinkType};
+use weir_net::http::Refusal;
 
 fn face(number: u64, remote: &str) -> FaceStatus {
     FaceStatus {
@@ -147,57 +147,21 @@ fn many_faces_are_no_more_figures_than_some() {
     assert_eq!(value(&many, others), (3 * MAX_FACES).to_string());
 }
 
-// ---- HTTP
-
-fn ask(request: &str) -> String {
-    let response = Request::default().receive(request.as_bytes(), |_| "weir_pit_entries 1\n".into());
-    String::from_utf8(response.expect("it is whole")).unwrap()
-}
-
-#[test]
-fn each_document_has_one_path() {
-    let response = ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert!(
-        response.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text;"),
-        "{response}"
-    );
-    assert!(response.contains("\r\nContent-Length: 19\r\n"), "{response}");
-    assert!(response.ends_with("\r\nConnection: close\r\n\r\nweir_pit_entries 1\n"), "{response}");
-    assert!(ask("GET /metrics?x=y HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
-    let head = ask("HEAD /metrics HTTP/1.1\r\n\r\n");
-    assert!(head.contains("Content-Length: 19") && head.ends_with("\r\n\r\n"), "{head}");
-    for (request, status) in [
-        ("GET / HTTP/1.1\r\n\r\n", "200"),
-        ("GET /status.json HTTP/1.1\r\n\r\n", "200"),
-        ("GET /status HTTP/1.1\r\n\r\n", "404"),
-        ("GET /metrics/x HTTP/1.1\r\n\r\n", "404"),
-        ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
-        ("GET /metrics\r\n\r\n", "400"),
-        ("GET  /metrics HTTP/1.1\r\n\r\n", "400"),
-        ("GET /metrics SPDY/3\r\n\r\n", "400"),
-        ("GET /metrics HTTP/2.0\r\n\r\n", "505"),
-        ("\r\n\r\n", "400"),
-    ] {
-        assert_eq!(&ask(request)[9..12], status, "{request:?}");
-    }
-}
+// ---- Documents
 
 #[test]
 fn the_path_chooses_the_document() {
     for (path, document, kind) in [
-        ("/", Document::Page, "text/html"),
+        ("/", Document::Page, "text/html;"),
         ("/status.json", Document::Overview, "application/json"),
-        ("/metrics", Document::Metrics, "application/openmetrics-text"),
+        ("/metrics", Document::Metrics, "application/openmetrics-text;"),
     ] {
-        let request = format!("GET {path} HTTP/1.1\r\n\r\n");
-        let response = Request::default().receive(request.as_bytes(), |asked| format!("{asked:?}")).unwrap();
-        let response = String::from_utf8(response).unwrap();
-        assert!(
-            response.contains(&format!("Content-Type: {kind};"))
-                || response.contains(&format!("Content-Type: {kind}\r\n")),
-            "{response}"
-        );
-        assert!(response.ends_with(&format!("\r\n\r\n{document:?}")), "{response}");
+        let found = Document::at(path, |asked| format!("{asked:?}")).unwrap();
+        assert!(found.content_type.starts_with(kind), "{}", found.content_type);
+        assert_eq!(found.body, format!("{document:?}"));
+    }
+    for path in ["/status", "/metrics/x", ""] {
+        assert_eq!(Document::at(path, |_| String::new()).unwrap_err(), Refusal::NOT_FOUND);
     }
 }
 
@@ -240,40 +204,6 @@ fn the_dashboard_names_metrics_that_there_are() {
                 |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']));
             assert!(text.lines().any(is_there), "{name} in {asked}");
         }
-    }
-}
-
-#[test]
-fn a_request_may_come_byte_by_byte() {
-    let text = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
-    let mut request = Request::default();
-    for byte in &text[..text.len() - 1] {
-        assert!(request.receive(&[*byte], |_| unreachable!("it is not whole")).is_none());
-    }
-    assert!(request.receive(&text[text.len() - 1..], |_| String::new()).is_some());
-    assert!(request.receive(text, |_| unreachable!("it is answered")).is_none());
-}
-
-#[test]
-fn a_request_without_end_is_refused() {
-    let mut request = Request::default();
-    let mut sent = 0;
-    let response = loop {
-        sent += 1000;
-        if let Some(response) = request.receive(&[b'x'; 1000], |_| String::new()) {
-            break response;
-        }
-    };
-    assert!(response.starts_with(b"HTTP/1.1 431 "));
-    assert!((MAX_REQUEST..MAX_REQUEST + 1000).contains(&sent));
-}
-
-proptest::proptest! {
-    #[test]
-    fn no_request_makes_it_panic(pieces: Vec<Vec<u8>>) {
-        let mut request = Request::default();
-        let answers = pieces.iter().filter(|piece| request.receive(piece, |_| String::new()).is_some()).count();
-        proptest::prop_assert!(answers <= 1);
     }
 }
 

@@ -8,6 +8,7 @@
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
@@ -183,13 +184,19 @@ fn schedule(attributes: &Attributes) -> bool {
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, core::ptr::from_ref(attributes), 0) == 0 }
 }
 
-/// The listening socket that the parent of this process has passed on, by the number of its descriptor. It is taken once.
+/// Whether the socket of the parent has been taken.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The listening socket that the parent of this process has passed on, by the number of its descriptor.
 ///
 /// # Errors
-/// Returns an error if the descriptor is not that of a socket.
+/// Returns an error if the descriptor is not that of a socket, and at every call but the first.
 pub(crate) fn inherited(number: RawFd) -> io::Result<TcpListener> {
     getsockname::<SockaddrIn>(number)?;
-    // SAFETY: the descriptor is open, and only this call owns it: the parent left it open for this.
+    if IS_TAKEN.swap(true, Ordering::AcqRel) {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    // SAFETY: the descriptor is open: the parent left it open for this. Only the first call owns it.
     let listener = unsafe { TcpListener::from_raw_fd(number) };
     set_inherited(&listener, false)?;
     Ok(listener)

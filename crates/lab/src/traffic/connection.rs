@@ -13,8 +13,8 @@ use weir_experiment::{Change, Experiment};
 use weir_measure::{Extent, FlowAccounts, FlowInfo};
 use weir_net::clock::Clock;
 
-use super::picture::Picture;
 use super::plan::{self, Consumed};
+use super::snapshot::Snapshot;
 use crate::error::LabError;
 
 /// A connection to a forwarder at this address.
@@ -39,7 +39,7 @@ pub struct Run<'a> {
     /// Whether flows are consumed. If not, the run continues until it is stopped.
     pub has_end: bool,
     /// Takes copies of the accounts while the run goes on.
-    pub picture: Arc<Picture>,
+    pub snapshot: Arc<Snapshot>,
     clock: Clock,
     /// Start time on the run's clock, ns.
     begins_at: AtomicU64,
@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
             flows,
             tell,
             has_end,
-            picture: Arc::default(),
+            snapshot: Arc::default(),
             clock: Clock::start(),
             begins_at: AtomicU64::new(u64::MAX),
             ends_at: AtomicU64::new(end.as_nanos()),
@@ -221,11 +221,11 @@ impl<'a> Consumers<'a> {
             self.read_counters(app);
             if next == end {
                 self.accounts.end_at(end);
-            } else if self.run.picture.is_at(next) {
+            } else if self.run.snapshot.is_at(next) {
                 let mut so_far = self.accounts.clone();
                 so_far.end_at(next);
                 so_far.end_step();
-                self.run.picture.copies().flows.push((self.places.clone(), so_far));
+                self.run.snapshot.copies().flows.push((self.places.clone(), so_far));
             }
             self.accounts.end_step();
         }

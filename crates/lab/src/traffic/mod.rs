@@ -4,8 +4,8 @@
 //! times are since the beginning of the [`Run`].
 
 mod connection;
-mod picture;
 mod plan;
+mod snapshot;
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
@@ -18,11 +18,11 @@ use weir_measure::{DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts, Re
 
 use crate::error::LabError;
 use connection::Message;
-use picture::Copies;
+use snapshot::Copies;
 
 pub use connection::{Part, Run, Tell};
-pub use picture::Picture;
 pub use plan::{Command, Consumed, Plan, Socket};
+pub use snapshot::Snapshot;
 
 /// Callbacks in the thread that started a run.
 pub trait Watch {
@@ -142,7 +142,7 @@ pub fn report(run: &Run<'_>, parts: Vec<Part>, network: Network, observers: &mut
 /// The report of a run that goes on, once all copies of its accounts are there. It has no expectations.
 pub fn report_so_far(run: &Run<'_>, plan: &Plan<'_, Endpoint>, packet_hops: u64) -> Option<Report> {
     let connections = plan.connections.iter().filter(|connection| !connection.consumed.is_empty());
-    let Copies { flows, links, nodes } = run.picture.take(connections.count())?;
+    let Copies { flows, links, nodes } = run.snapshot.take(connections.count())?;
     let accounts = FlowAccounts::gathered(run.flows.to_vec(), &run.extent, flows);
     let (nodes, drops) = nodes.unzip();
     let network = Network { links, nodes, packet_hops, drops: drops.unwrap_or_default() };

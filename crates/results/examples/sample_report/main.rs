@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         report.title = title;
     }
     results::write_all(&report, &dir)?;
-    let progress = results::Progress {
+    let progress = results::RunProgress {
         now_s: report.document.simulated_s,
         until_s: report.document.simulated_s,
         is_over: false,

@@ -57,7 +57,7 @@ pub struct Pit {
     /// The first free entry. The others follow by their `sibling`.
     free: u32,
     len: usize,
-    /// The largest `len` since [`Pit::take_most`].
+    /// The largest `len` since [`Pit::begin_most`].
     most: usize,
     /// The first entry of each name.
     index: PlaceIndex,
@@ -112,9 +112,14 @@ impl Pit {
         self.len
     }
 
-    /// The largest number of Interests that were pending at once since the last call.
-    pub fn take_most(&mut self) -> usize {
-        core::mem::replace(&mut self.most, self.len)
+    /// The largest number of Interests that were pending at once since [`Pit::begin_most`].
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Counts the largest number of pending Interests from now on.
+    pub fn begin_most(&mut self) {
+        self.most = self.len;
     }
 
     /// Returns whether no Interest is pending.

@@ -2,6 +2,9 @@
 //!
 //! Each thread of a run has accounts of its own, and ends a step at the same times. The main thread chooses the end of a
 //! step that is to come. When a thread ends this step, it leaves a copy of its accounts here, as if the run ended then.
+//!
+//! What forwarders report comes later than the rest, by the interval of their polls: drops and queueing delays of their
+//! queues.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,10 +14,12 @@ use weir_measure::{DroppedByReason, FlowAccounts, LinkAccounts, NodeAccounts};
 
 /// A chosen time is at least this much later than the present: until then all threads know of it.
 const NOTICE: Span = Span::from_millis(50);
+/// If copies are missing this long after the chosen time, a thread did not know of it.
+const MISSED: Span = Span::from_secs(10);
 
 /// The copies of accounts, and the time at which they are made.
 #[derive(Debug)]
-pub struct Picture {
+pub struct Snapshot {
     /// The end of the step, ns; `NEVER` if none is chosen.
     at: AtomicU64,
     copies: Mutex<Copies>,
@@ -31,16 +36,17 @@ pub struct Copies {
     pub nodes: Option<(NodeAccounts, DroppedByReason)>,
 }
 
-impl Default for Picture {
-    fn default() -> Picture {
-        Picture { at: AtomicU64::new(Time::NEVER.as_nanos()), copies: Mutex::default() }
+impl Default for Snapshot {
+    fn default() -> Snapshot {
+        Snapshot { at: AtomicU64::new(Time::NEVER.as_nanos()), copies: Mutex::default() }
     }
 }
 
-impl Picture {
+impl Snapshot {
     /// Chooses the end of one of the next steps of this length, unless one is chosen.
     pub fn choose(&self, now: Time, step: Span) {
-        if self.at.load(Ordering::Acquire) == Time::NEVER.as_nanos() {
+        let chosen = Time::from_nanos(self.at.load(Ordering::Acquire));
+        if chosen == Time::NEVER || now > chosen + MISSED {
             let steps = (now + NOTICE).as_nanos().div_ceil(step.as_nanos());
             *self.copies() = Copies::default();
             self.at.store(steps * step.as_nanos(), Ordering::Release);
@@ -74,15 +80,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_of_the_end_of_a_step_to_come() {
-        let (picture, step) = (Picture::default(), Span::from_millis(100));
+    fn a_snapshot_is_of_the_end_of_a_step_to_come() {
+        let (snapshot, step) = (Snapshot::default(), Span::from_millis(100));
         let at = |millis| Time::ZERO + Span::from_millis(millis);
-        assert!(!picture.is_at(at(300)));
-        picture.choose(at(220), step);
-        assert!(picture.is_at(at(300)) && picture.take(0).is_none());
+        assert!(!snapshot.is_at(at(300)));
+        snapshot.choose(at(220), step);
+        assert!(snapshot.is_at(at(300)) && snapshot.take(0).is_none());
         // Another one is chosen only after this one.
-        picture.choose(at(270), step);
-        assert!(picture.is_at(at(300)));
+        snapshot.choose(at(270), step);
+        assert!(snapshot.is_at(at(300)));
         let extent = weir_measure::Extent {
             until: at(1000),
             windows: Vec::new(),
@@ -91,13 +97,15 @@ mod tests {
             with_series: false,
         };
         let flows = FlowAccounts::new(Vec::new(), &extent);
-        picture.copies().links = Some(LinkAccounts::new(Vec::new(), &flows, &extent));
-        picture.copies().nodes =
+        snapshot.copies().links = Some(LinkAccounts::new(Vec::new(), &flows, &extent));
+        snapshot.copies().nodes =
             Some((NodeAccounts::new(Vec::new(), &flows, &extent), DroppedByReason::default()));
-        assert!(picture.take(1).is_none());
-        picture.copies().flows.push((Vec::new(), flows));
-        assert!(picture.take(1).is_some() && !picture.is_at(at(300)));
-        picture.choose(at(260), step);
-        assert!(picture.is_at(at(400)), "an earlier end of a step might be over");
+        assert!(snapshot.take(1).is_none());
+        snapshot.copies().flows.push((Vec::new(), flows));
+        assert!(snapshot.take(1).is_some() && !snapshot.is_at(at(300)));
+        snapshot.choose(at(260), step);
+        assert!(snapshot.is_at(at(400)), "an earlier end of a step might be over");
+        snapshot.choose(at(10_401), step);
+        assert!(snapshot.is_at(at(10_500)), "a copy was missed");
     }
 }
