@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use comfy_table::{ColumnConstraint, Table};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use weir_core::units::Span;
 use weir_management::overview::{ClassOverview, FaceOverview, Overview};
-use weir_results::{rate, table, terminal_width};
+use weir_results::{rate, table, terminal_width, wrapped};
 
 use crate::Failure;
 use crate::manage::{self, Connection, Forwarder, count, duration, text};
@@ -18,6 +19,8 @@ use crate::terminal::print;
 const STEP: Duration = Duration::from_millis(100);
 /// Rows of a table at most: a screen is not longer.
 const ROWS: usize = 20;
+/// The characters of an address that are enough to tell it from others.
+const LEGIBLE: usize = 21;
 /// Another screen for as long as the command runs, without a cursor; then back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
@@ -150,42 +153,87 @@ fn shown(now: &Overview, before: &Overview, width: Option<u16>) -> String {
         0 => "–".to_owned(),
         all => format!("{:.1} %", 100.0 * hits / all as f64),
     };
-    let mut said = format!(
-        "{}, up for {up}. {} faces, {} prefixes, {} pending Interests. Drops/s: {}.\n\
-         Content store: {} of {} Data, hits {hit_ratio}. Interests/s: {} satisfied, {} expired.\n\n",
+    let about = format!(
+        "{}, up for {up}. {} faces, {} prefixes, {} pending Interests. Drops/s: {}.",
         now.version,
         now.face_count,
         now.route_count,
         count(tables.pit_entries),
         period.events(drops(now), drops(before)),
+    );
+    let answered = format!(
+        "Content store: {} of {} Data, hits {hit_ratio}. Interests/s: {} satisfied, {} expired.",
         count(store.packets),
         count(store.capacity),
         period.events(tables.satisfied_interests, before.tables.satisfied_interests),
         period.events(tables.expired_interests, before.tables.expired_interests),
     );
+    let line = |sentence: &str| wrapped(sentence, width) + "\n";
+    let mut said = line(&about) + &line(&answered) + "\n";
     said.push_str(&text(&classes(now, before, &period, width)));
     said.push('\n');
     said.push_str(&text(&faces(now, before, &period, width)));
     if now.face_count > ROWS {
-        said.push_str(&format!("The {ROWS} busiest of {} faces.\n", now.face_count));
+        said.push_str(&line(&format!("The {ROWS} busiest of {} faces.", now.face_count)));
     }
     for drop in &now.drops {
         let then = before.drops.iter().find(|other| other.reason == drop.reason);
         let then = then.map_or(0, |other| other.data + other.others);
         let all = drop.data + drop.others;
-        said.push_str(&format!(
-            "Dropped, {}: {} ({}/s)\n",
-            drop.reason,
-            count(all),
-            period.events(all, then)
-        ));
+        let rate = period.events(all, then);
+        said.push_str(&line(&format!("Dropped, {}: {} ({rate}/s)", drop.reason, count(all))));
     }
     said
 }
 
-fn classes(now: &Overview, before: &Overview, period: &Period, width: Option<u16>) -> comfy_table::Table {
-    let mut rows = table(&["class", "sent", "Data/s", "delay", "drops/s", "drops"], [1, 2, 3, 4, 5], width);
-    for class in &now.classes {
+/// Adds rows to a table so that no line is longer than `width`. While an address, in column `address`, has too little room
+/// to be read, a column is left out, in the order of `least`. An address that is longer than its room is shortened.
+fn fit<const N: usize>(
+    mut table: Table,
+    mut rows: Vec<[String; N]>,
+    address: usize,
+    least: &[usize],
+    width: Option<u16>,
+) -> Table {
+    if let Some(width) = width.map(usize::from) {
+        let mut all = table.clone();
+        all.add_rows(rows.clone());
+        // Three blanks are between columns, and one is on either side of the table.
+        let widths: Vec<usize> =
+            all.column_max_content_widths().iter().map(|&w| usize::from(w) + 3).collect();
+        let wanted = widths[address].min(LEGIBLE + 3);
+        let mut others = widths.iter().sum::<usize>() - widths[address];
+        for &column in least {
+            if others + wanted <= width + 1 {
+                break;
+            }
+            others -= widths[column];
+            if let Some(column) = table.column_mut(column) {
+                column.set_constraint(ColumnConstraint::Hidden);
+            }
+        }
+        let room = (width + 1).saturating_sub(others + 3);
+        rows.iter_mut().for_each(|row| row[address] = shortened(&row[address], room));
+    }
+    table.add_rows(rows);
+    table
+}
+
+/// A text of at most `room` characters, without its middle if it is longer: an address begins with its kind and ends with
+/// its port.
+fn shortened(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room {
+        return text.to_owned();
+    }
+    let kept = room.saturating_sub(1);
+    let (begin, end) = (kept / 2, kept - kept / 2);
+    text.chars().take(begin).chain(['…']).chain(text.chars().skip(length - end)).collect()
+}
+
+fn classes(now: &Overview, before: &Overview, period: &Period, width: Option<u16>) -> Table {
+    let table = table(&["class", "sent", "Data/s", "delay", "drops/s", "drops"], [1, 2, 3, 4, 5], width);
+    let row = |class: &ClassOverview| {
         let none = ClassOverview::default();
         let then = before.classes.iter().find(|other| other.class == class.class).unwrap_or(&none);
         let delay = match class.queued.saturating_sub(then.queued) {
@@ -194,21 +242,21 @@ fn classes(now: &Overview, before: &Overview, period: &Period, width: Option<u16
                 format!("{:.2} ms", 1000.0 * (class.queue_delay_s - then.queue_delay_s) / packets as f64)
             }
         };
-        rows.add_row([
+        [
             class.class.clone(),
             period.bits(class.out_bytes, then.out_bytes),
             period.events(class.out_data, then.out_data),
             delay,
             period.events(class.dropped, then.dropped),
             count(class.dropped),
-        ]);
-    }
-    rows
+        ]
+    };
+    fit(table, now.classes.iter().map(row).collect(), 0, &[5, 2, 4], width)
 }
 
-fn faces(now: &Overview, before: &Overview, period: &Period, width: Option<u16>) -> comfy_table::Table {
-    let headings = ["face", "remote", "state", "in", "out", "rate", "queue", "drops/s", "drops"];
-    let mut rows = table(&headings, [3, 4, 5, 6, 7, 8], width);
+fn faces(now: &Overview, before: &Overview, period: &Period, width: Option<u16>) -> Table {
+    let headings = ["face", "remote", "in", "out", "rate", "queue", "drops/s", "drops"];
+    let table = table(&headings, [2, 3, 4, 5, 6, 7], width);
     let none = FaceOverview::default();
     let then =
         |face: &FaceOverview| before.faces.iter().find(|other| other.face == face.face).unwrap_or(&none);
@@ -219,21 +267,21 @@ fn faces(now: &Overview, before: &Overview, period: &Period, width: Option<u16>)
     };
     // The busiest first; faces without traffic by number.
     faces.sort_by_key(|face| (std::cmp::Reverse(passed(face)), face.face));
-    for face in faces.into_iter().take(ROWS) {
+    let row = |face: &FaceOverview| {
         let then = then(face);
-        rows.add_row([
+        [
             face.face.to_string(),
-            face.remote.clone(),
-            if face.up { "up" } else { "down" }.to_owned(),
+            if face.up { face.remote.clone() } else { format!("down, {}", face.remote) },
             period.bits(face.in_bytes, then.in_bytes),
             period.bits(face.out_bytes, then.out_bytes),
             face.rate_bps.map_or_else(|| "–".to_owned(), |bps| rate(bps as f64)),
             count(face.queue_packets),
             period.events(face.dropped, then.dropped),
             count(face.dropped),
-        ]);
-    }
-    rows
+        ]
+    };
+    // `weir face show` has what a narrow terminal does not show.
+    fit(table, faces.into_iter().take(ROWS).map(row).collect(), 1, &[7, 4, 5, 6], width)
 }
 
 #[cfg(test)]
@@ -279,6 +327,30 @@ mod tests {
         // The busier face is first.
         let place = |begin: &str| text.lines().position(|line| line.trim().starts_with(begin)).unwrap();
         assert!(place("2 ") < place("1 "), "{text}");
+    }
+
+    #[test]
+    fn every_line_fits_into_the_terminal_and_an_address_stands_on_one() {
+        let mut busy = overview(3000, 1_234_567_890);
+        busy.version = "weir 0.2.0 (0123456789ab)".to_owned();
+        busy.faces[1].remote = "udp6://[2001:db8:1111:2222:3333:4444:5555:6666]:6363".to_owned();
+        busy.faces[0].dropped = 1_234_567;
+        let before = overview(1000, 0);
+        let lines = |width| shown(&busy, &before, width).lines().map(str::to_owned).collect::<Vec<_>>();
+        let whole = lines(None);
+        assert!(whole.iter().any(|line| line.contains(&busy.faces[1].remote)), "{whole:#?}");
+        for width in 60..=160 {
+            let lines = lines(Some(width));
+            let of_tables = |lines: &[String]| lines.iter().skip_while(|line| !line.is_empty()).count();
+            assert_eq!(of_tables(&lines), of_tables(&whole), "a cell is broken: {lines:#?}");
+            for line in &lines {
+                assert!(line.chars().count() <= usize::from(width), "{width} columns: {line}");
+            }
+            for address in [("udp4://192", "2.1:6363"), ("down, udp6", "66]:6363")] {
+                let is_there = |line: &&String| line.contains(address.0) && line.contains(address.1);
+                assert_eq!(lines.iter().filter(is_there).count(), 1, "{address:?}: {lines:#?}");
+            }
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub use study_tables::{
 };
 pub use summary::{SettleTime, SummaryContext, SummaryRun};
 pub use sweep::{SweepAxis, SweepDocument, SweepPeriod, SweepRow};
-pub use table::{figures, summary, table, terminal_width};
+pub use table::{figures, summary, table, terminal_width, wrapped};
 pub use thinned::ThinnedSeries;
 pub use trace::{TraceFile, TraceFilter, TraceNames};
 

@@ -82,7 +82,7 @@ fn section(title: &str, table: Option<Table>) -> String {
 }
 
 /// A sentence in lines of so many columns, if that is given.
-pub(crate) fn wrapped(sentence: &str, width: Option<u16>) -> String {
+pub fn wrapped(sentence: &str, width: Option<u16>) -> String {
     let mut text = String::new();
     let mut column = 0;
     for word in sentence.split(' ') {
