@@ -355,14 +355,13 @@ impl Sweep {
             "key" => Filter::Key(value),
             _ => {
                 let at = axes.iter().position(|axis| axis.key == column).ok_or_else(wrong)?;
-                let value = Axis::new(column, vec![value])?.values.remove(0);
-                if !axes[at].values.contains(&value) {
-                    return Err(StudyError::Invalid(format!(
+                let value = axes[at].find(&value).ok_or_else(|| {
+                    StudyError::Invalid(format!(
                         "--where {text}: this axis has no such value\n  = its values: {}",
                         axes[at].values.join(", ")
-                    )));
-                }
-                Filter::Axis(at, value)
+                    ))
+                })?;
+                Filter::Axis(at, value.to_owned())
             }
         })
     }

@@ -35,6 +35,15 @@ impl Axis {
         }
     }
 
+    /// Finds one of its values. Its number is enough if no other value has the same number.
+    pub fn find(&self, text: &str) -> Option<&str> {
+        let given = with_units(vec![text.to_owned()]).remove(0);
+        let is_it =
+            |value: &&String| **value == given || quantity(value).is_some_and(|(number, _)| number == given);
+        let mut found = self.values.iter().filter(is_it);
+        found.next().filter(|_| found.next().is_none()).map(String::as_str)
+    }
+
     /// Returns the setting of the axis to a value.
     pub fn set(&self, value: &str) -> String {
         format!("{}={value}", self.key)
@@ -351,6 +360,23 @@ mod tests {
         assert_eq!(values("k=10,50packets"), ["10 packets", "50 packets"]);
         assert_eq!(values("k=0.1,1e-3"), ["0.1", "1e-3"]);
         assert_eq!(values("node.R1.cache_policy=lru,fifo"), ["lru", "fifo"]);
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_number_if_only_one_has_it() {
+        let axis: Axis = "k=5Mb/s,20Mb/s,5kb/s".parse().unwrap();
+        for (text, found) in [
+            ("20Mb/s", Some("20 Mb/s")),
+            ("20", Some("20 Mb/s")),
+            ("5kb/s", Some("5 kb/s")),
+            ("5", None),
+            ("2", None),
+            ("Mb/s", None),
+        ] {
+            assert_eq!(axis.find(text), found, "{text}");
+        }
+        let axis: Axis = "k=0.1,0.01".parse().unwrap();
+        assert_eq!(axis.find("0.1"), Some("0.1"));
     }
 
     #[test]

@@ -234,6 +234,8 @@ fn where_prints_the_command_of_a_row() {
     let of_key = found(&[&format!("key={}", &row["key"][..12])]);
     let rate = format!("link.alice-bob.rate={}", row["link.alice-bob.rate"]);
     assert_eq!(of_key, found(&[&format!("scheme={}", row["scheme"]), "seed=2", &rate]));
+    let number = rate.strip_suffix(" Mb/s").expect("the rate has a unit");
+    assert_eq!(of_key, found(&[&format!("scheme={}", row["scheme"]), "seed=2", number]));
     assert_eq!(of_key.lines().count(), 1);
     let alone = made_again(of_key.trim_end());
     let value: f64 = row["value"].parse().unwrap();
