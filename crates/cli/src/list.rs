@@ -55,13 +55,11 @@ fn parameters(name: &str) -> String {
 
 /// The error for a name that is neither a scenario nor a file. It may be a misspelt scheme.
 fn or_scheme(name: &str, error: &dyn Error) -> String {
-    let schemes: Vec<_> = SCHEMES.iter().map(|scheme| scheme.name).collect();
     if Path::new(name).exists() || builtin(name).is_some() {
         return error.to_string();
     }
-    let near = nearest(name, schemes.iter().copied());
-    let near = near.map_or(String::new(), |near| format!("; did you mean the scheme `{near}`?"));
-    format!("{error}\n  schemes: {}{near}", schemes.join(", "))
+    let near = nearest(name, SCHEMES.iter().map(|scheme| scheme.name));
+    near.map_or(error.to_string(), |near| format!("{error}\n  = did you mean the scheme `{near}`?"))
 }
 
 fn settings(name: &str, all: bool) -> Result<String, Failure> {

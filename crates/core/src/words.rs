@@ -23,6 +23,17 @@ pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -
     nearest(given, known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"))
 }
 
+/// The same, or else a list of all that there is: `; the metrics: goodput, delay`.
+pub fn did_you_mean_or<'a>(
+    given: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+    all: &str,
+) -> String {
+    let meant = did_you_mean(given, known.clone());
+    let list = || format!("; {all}: {}", known.into_iter().collect::<Vec<_>>().join(", "));
+    if meant.is_empty() { list() } else { meant }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +44,11 @@ mod tests {
         assert_eq!(nearest("dealy", ["rate", "delay"]), Some("delay"));
         assert_eq!(nearest("colour", ["rate", "delay"]), None);
         assert_eq!(nearest("R9", ["R1", "R2"]), None);
+    }
+
+    #[test]
+    fn without_a_near_name_all_are_listed() {
+        assert_eq!(did_you_mean_or("ratee", ["rate", "delay"], "keys"), "; did you mean `rate`?");
+        assert_eq!(did_you_mean_or("colour", ["rate", "delay"], "keys"), "; keys: rate, delay");
     }
 }

@@ -78,9 +78,8 @@ fn unknown(name: &str, built_in: &[&str]) -> String {
     }
     let meant = did_you_mean(name, &known);
     format!(
-        "there is no paper, no experiment and no file called `{name}`{meant}\n  papers: {}\n  experiments: {}",
-        papers.join(", "),
-        built_in.join(", ")
+        "there is no paper, no experiment and no file called `{name}`{meant}\n  = papers: {}; `weir list` prints their experiments",
+        papers.join(", ")
     )
 }
 

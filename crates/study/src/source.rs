@@ -190,32 +190,51 @@ fn not_found(name: &str) -> String {
     let names: Vec<_> = builtins().into_iter().map(|(name, _)| name).collect();
     let meant = did_you_mean(name, &names);
     format!(
-        "there is no scenario and no file called `{name}`{meant}\n  built-in scenarios: {}",
-        names.join(", ")
+        "there is no scenario and no file called `{name}`{meant}\n  = `weir list` prints the built-in scenarios"
     )
 }
 
-/// Returns which of some built-in scenarios was probably meant, by its name with or without its folder.
+/// Returns what was probably meant: the nearest of these built-in names, with or without its folder, and the nearest
+/// file of the folder, with or without its extension.
 pub(crate) fn did_you_mean(name: &str, names: &[&str]) -> String {
-    let shorts = || names.iter().map(|full| full.rsplit('/').next().unwrap_or(full));
+    let built_in = near(name, names, |full| full.rsplit('/').next());
+    let (folder, file) = name.rsplit_once('/').map_or(("", name), |(folder, file)| (folder, file));
+    let files = files_in(Path::new(folder));
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let file = near(file, &files, |file| file.strip_suffix(".toml"));
+    let file = file.map(|file| Path::new(folder).join(file).display().to_string());
+    let meant = built_in.map(str::to_owned).into_iter().chain(file);
+    let meant: Vec<String> = meant.map(|name| format!("`{name}`")).collect();
+    if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) }
+}
+
+/// Returns the nearest of some names, or else the one with the nearest short name.
+fn near<'a>(given: &str, names: &[&'a str], short: impl Fn(&'a str) -> Option<&'a str>) -> Option<&'a str> {
+    let shorts = || names.iter().map(|full| short(full).unwrap_or(full));
     let of_short = || {
-        let near = nearest(name, shorts())?;
+        let near = nearest(given, shorts())?;
         shorts().position(|short| short == near).map(|at| names[at])
     };
-    let near = nearest(name, names.iter().copied()).or_else(of_short);
-    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+    nearest(given, names.iter().copied()).or_else(of_short)
+}
+
+/// Returns the names of the scenario files in a folder; the empty path is the current one.
+fn files_in(folder: &Path) -> Vec<String> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut files: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|file| Path::new(file).extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    files.sort_unstable();
+    files
 }
 
 /// Returns the message for a folder, with the scenarios in it.
 fn folder(path: &Path) -> String {
-    let mut files: Vec<String> = fs::read_dir(path)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .map(|path| path.display().to_string())
-        .collect();
-    files.sort_unstable();
+    let mut files: Vec<String> =
+        files_in(path).iter().map(|file| path.join(file).display().to_string()).collect();
     files.truncate(10);
     let right = if files.is_empty() {
         "give a scenario file, NAME.toml, or a built-in scenario (see `weir list`)".to_owned()

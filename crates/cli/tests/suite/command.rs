@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::{WEIR, changed, folder, keys, printed, refused, text, weir, weir_anew};
+use crate::common::{WEIR, changed, command, folder, keys, printed, refused, text, weir, weir_anew};
 
 /// A run short enough for a test.
 const SHORT: &[&str] = &[
@@ -37,10 +37,10 @@ fn a_mistake_in_a_setting_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn an_unknown_scenario_or_scheme_is_refused_with_the_list_of_what_there_is() {
+fn an_unknown_scenario_or_scheme_is_refused_with_the_command_that_lists_them() {
     refused(&["run", "qsccp/dumbell"], &["qsccp/dumbell", "qsccp/dumbbell"]);
-    refused(&["run", "qsccp/dumbbell", "--scheme", "tcp"], &["tcp", "qsccp", "fixed"]);
-    refused(&["list", "nothing"], &["nothing", "qsccp/dumbbell"]);
+    refused(&["run", "qsccp/dumbbell", "--scheme", "tcp"], &["`tcp`", "`weir list` prints the schemes"]);
+    refused(&["list", "nothing"], &["`nothing`", "`weir list` prints the built-in scenarios"]);
 }
 
 #[test]
@@ -822,6 +822,21 @@ fn a_name_that_is_nearly_one_is_answered_with_it() {
             refused(&[command, name], &[meant]);
         }
     }
+    let folder = folder("nearly-a-name");
+    let [file, tree] = ["home.toml", "tree.toml"].map(|name| folder.join(name));
+    for file in [&file, &tree] {
+        fs::write(file, "").unwrap();
+    }
+    for name in ["home.tom", "hoem.toml", "home"] {
+        let meant = format!("did you mean `{}`?", file.display());
+        refused(&["run", folder.join(name).to_str().unwrap()], &[&meant, "\n  = `weir list` prints"]);
+    }
+    let both = command().current_dir(&folder).args(["run", "tree"]).output().unwrap();
+    assert!(
+        text(&both.stderr).contains("did you mean `qsccp/tree` or `tree.toml`?"),
+        "{}",
+        text(&both.stderr)
+    );
     refused(&["list", "qscp"], &["did you mean the scheme `qsccp`?"]);
     refused(&["run", "examples/minimal", "--set", "scheme.qsccp.gama=0.9"], &["did you mean `gamma`?"]);
     let none = changed(

@@ -312,11 +312,14 @@ fn one_run_says_that_it_does_not_compare_schemes() {
 
 #[test]
 fn what_cannot_be_reproduced_is_refused_with_what_can() {
-    let there = ["papers: qsccp", "qsccp/dumbbell", "examples/minimal"];
+    let there = ["papers: qsccp", "`weir list` prints"];
     refused(&["reproduce", "qscp"], &[&there[..], &["called `qscp`; did you mean `qsccp`?"]].concat());
     refused(&["reproduce", "qsccp/dumbell"], &["did you mean `qsccp/dumbbell`?"]);
     refused(&["reproduce", "nowhere.toml"], &there);
-    refused(&["reproduce", "examples/minimal", "--scheme", "fixd"], &["fixd", "schemes: "]);
+    refused(
+        &["reproduce", "examples/minimal", "--scheme", "fixd"],
+        &["did you mean `fixed`?", "`weir list` prints the schemes"],
+    );
     refused(
         &["reproduce", "examples/minimal", "--scheme", "qsccp"],
         &["there are no statements about scheme qsccp"],
@@ -493,7 +496,10 @@ fn schemes_that_are_none_or_given_twice_are_refused() {
     refused(&["compare", "examples/minimal", "--schemes", "qsccp,fixd"], &["did you mean `fixed`?"]);
     refused(&["compare", "examples/minimal", "--schemes", "fixed,fixed"], &["fixed is given twice"]);
     refused(&["compare", "examples/minimal"], &["--schemes <A,B,...|all>"]);
-    refused(&["compare", "nowhere", "--schemes", "fixed"], &["nowhere", "papers: qsccp", "qsccp/dumbbell"]);
+    refused(
+        &["compare", "nowhere", "--schemes", "fixed"],
+        &["nowhere", "papers: qsccp", "`weir list` prints"],
+    );
     refused(&["compare", "dumbell", "--schemes", "fixed"], &["did you mean `qsccp/dumbbell`?"]);
     refused(&["compare", "examples/minimal", "--schemes", "all,fixed"], &["all is every scheme"]);
     refused(&["compare", "--schemes", "fixed"], &["SCENARIO"]);

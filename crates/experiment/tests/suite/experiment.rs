@@ -168,7 +168,10 @@ fn a_probe_of_what_is_not_there_is_refused() {
 fn what_is_wrong_is_told_before_anything_runs() {
     let setup = |scheme: &str| Setup { scheme: Some(scheme.to_owned()), ..Setup::default() };
     let said = refused(&setup("qscp"));
-    assert!(said.starts_with("there is no scheme `qscp`; did you mean `qsccp`?\n  = schemes: "), "{said}");
+    assert!(
+        said.starts_with("there is no scheme `qscp`; did you mean `qsccp`?\n  = `weir list` prints "),
+        "{said}"
+    );
     for (from, to) in [(2, 2), (9, 11)] {
         let windows = vec![(Span::from_secs(from), Span::from_secs(to))];
         let said = refused(&Setup { windows, ..Setup::default() });

@@ -420,12 +420,12 @@ fn parameters_of_schemes_are_checked_as_in_scenarios() {
     assert_mistake(
         "[scheme]\nname = \"qscp\"\n",
         "2: scheme.name: there is no scheme `qscp`; did you mean `qsccp`?",
-        "schemes: qsccp, ",
+        "`weir list` prints the schemes",
     );
     assert_mistake(
         "[scheme.qscp]\n",
         "1: scheme: there is no scheme `qscp`; did you mean `qsccp`?",
-        "schemes: qsccp, ",
+        "`weir list` prints the schemes",
     );
     let (said, _) = mistake("[scheme.qsccp]\nperiod = \"50 ms\"\n[scheme.qsccp.weights]\nAF2 = 0\n");
     assert_eq!(said, "4: scheme.qsccp.weights.AF2: `0` is not a number from 0.001 to 1000");

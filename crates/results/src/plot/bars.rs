@@ -1,5 +1,6 @@
 //! Means over seeds: bars, points in the plane of delay and goodput, lines over an axis, and completion by size.
 
+use weir_core::words::did_you_mean_or;
 use weir_figure::{Axis, Dot, Entry, Figure, Layer, Panel, Scale, Shape, Sign};
 use weir_measure::Estimate;
 
@@ -221,10 +222,10 @@ pub(super) fn axis(view: &View<'_>) -> Result<Figure, PlotError> {
             return Err(PlotError("the results have no axis: those of `weir sweep` have".to_owned()));
         }
         None => 0,
-        Some(name) => axes
-            .iter()
-            .position(|axis| axis == name)
-            .ok_or_else(|| PlotError(format!("there is no axis `{name}`; the axes: {}", axes.join(", "))))?,
+        Some(name) => axes.iter().position(|axis| axis == name).ok_or_else(|| {
+            let meant = did_you_mean_or(name, axes.iter().map(String::as_str), "the axes");
+            PlotError(format!("there is no axis `{name}`{meant}"))
+        })?,
     };
     let value = |run: &PlottedRun| run.point.get(at).cloned().unwrap_or_default();
     let others = |run: &PlottedRun| {

@@ -11,6 +11,7 @@ mod over_time;
 use std::fmt;
 use std::str::FromStr;
 
+use weir_core::words::did_you_mean_or;
 use weir_figure::{Axis, Figure, Scale};
 use weir_measure::{RunDocument, Series, Topology};
 
@@ -100,9 +101,11 @@ impl FromStr for What {
     type Err = PlotError;
 
     fn from_str(text: &str) -> Result<What, PlotError> {
-        let names = What::ALL.map(What::name).join(", ");
         let found = What::ALL.into_iter().find(|what| what.name() == text);
-        found.ok_or_else(|| PlotError(format!("there is no kind of figure `{text}`; the kinds: {names}")))
+        found.ok_or_else(|| {
+            let meant = did_you_mean_or(text, What::ALL.map(What::name), "the kinds");
+            PlotError(format!("there is no kind of figure `{text}`{meant}"))
+        })
     }
 }
 
@@ -363,8 +366,9 @@ impl<'a> View<'a> {
         let view = View { plotted, request, styles, schemes };
         for only in &request.only {
             if !view.all_names().iter().any(|name| name == only) {
-                let names = view.all_names().join(", ");
-                return Err(PlotError(format!("there is no `{only}`; the results have {names}")));
+                let names = view.all_names();
+                let meant = did_you_mean_or(only, names.iter().map(|name| &**name), "the results have");
+                return Err(PlotError(format!("there is no `{only}`{meant}")));
             }
         }
         Ok(view)

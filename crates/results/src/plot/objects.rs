@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_core::words::did_you_mean_or;
 use weir_measure::RunDocument;
 
 use super::{By, PlotError, PlottedRun, View};
@@ -46,8 +47,9 @@ pub(super) fn find_metric(name: &str, of: &[Object]) -> Result<Metric, PlotError
     let has = |metric: &&Metric| metric.of.iter().any(|object| of.contains(object));
     let found = metric::ALL.iter().filter(has).find(|metric| metric.name == name).copied();
     found.ok_or_else(|| {
-        let names: Vec<&str> = metric::ALL.iter().filter(has).map(|metric| metric.name).collect();
-        PlotError(format!("there is no metric `{name}` here; the metrics: {}", names.join(", ")))
+        let names = metric::ALL.iter().filter(has).map(|metric| metric.name);
+        let meant = did_you_mean_or(name, names, "the metrics");
+        PlotError(format!("there is no metric `{name}` here{meant}"))
     })
 }
 

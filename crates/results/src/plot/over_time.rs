@@ -1,5 +1,6 @@
 //! Metrics over time, of runs with the first seed.
 
+use weir_core::words::did_you_mean_or;
 use weir_figure::{Axis, Entry, Figure, Layer, Mark, Panel, Shape};
 use weir_measure::{ChangeRow, Series, jain};
 
@@ -208,8 +209,8 @@ fn wanted(view: &View<'_>, by_default: &[&str]) -> Result<Vec<&'static OverTime>
         .into_iter()
         .map(|name| {
             find(name).ok_or_else(|| {
-                let all: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-                PlotError(format!("there is no metric `{name}` over time; the metrics: {}", all.join(", ")))
+                let meant = did_you_mean_or(name, METRICS.iter().map(|metric| metric.name), "the metrics");
+                PlotError(format!("there is no metric `{name}` over time{meant}"))
             })
         })
         .collect()

@@ -84,6 +84,10 @@ fn wrong_names_are_told_with_the_right_ones() {
     let error = |request: PlotRequest| figure(&plotted, &request, &STYLES).unwrap_err().0;
     let metric = error(PlotRequest { metrics: vec!["speed".to_owned()], ..PlotRequest::default() });
     assert!(metric.contains("`speed`") && metric.contains("goodput, delay"), "{metric}");
+    let metric = error(PlotRequest { metrics: vec!["godput".to_owned()], ..PlotRequest::default() });
+    assert!(metric.ends_with("`godput` over time; did you mean `goodput`?"), "{metric}");
+    let kind = "topolgy".parse::<What>().unwrap_err().0;
+    assert!(kind.ends_with("`topolgy`; did you mean `topology`?"), "{kind}");
     let only = error(PlotRequest { only: vec!["nobody".to_owned()], ..PlotRequest::default() });
     assert!(only.contains("`nobody`") && only.contains("one"), "{only}");
     let window = error(PlotRequest {
