@@ -27,12 +27,14 @@ pub fn documents(weir: &Path) -> Result<Vec<Document>> {
 /// The references of scenario files and of the forwarder's file, the schema, and the default file.
 fn references() -> Vec<Document> {
     use weir_forwarder::config::reference as forwarder;
+    use weir_forwarder::metrics::reference as metrics;
     use weir_scenario::reference as scenario;
     vec![
         Document::part("docs/reference/scenario.md", "keys", scenario::markdown()),
         Document::whole("docs/reference/scenario.schema.json", scenario::schema()),
         Document::part("docs/reference/forwarder-config.md", "keys", forwarder::markdown()),
         Document::whole("packaging/weir.toml", forwarder::default_file()),
+        Document::part("docs/reference/metrics.md", "metrics", metrics::markdown()),
     ]
 }
 

@@ -503,7 +503,7 @@ const KEYS: &[Key] = &[
         "listen",
         Shape::TextOf("address and port", "an address with its port, such as \"127.0.0.1:9363\""),
         NONE,
-        "The address of the HTTP server; by default none.",
+        "The address of the HTTP server; by default none. Whoever can connect can read all of it.",
     ),
     // capture
     key(

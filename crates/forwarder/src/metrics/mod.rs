@@ -8,6 +8,7 @@ mod classes;
 mod document;
 mod overview;
 mod page;
+pub mod reference;
 mod server;
 #[cfg(test)]
 mod tests;

@@ -8,27 +8,14 @@ use weir_core::units::Time;
 
 use super::*;
 use weir_management::overview::Overview;
-use weir_management::status::{FaceFlags, FacePersistency, FaceScope, LinkType};
 use weir_net::http::Refusal;
 
 fn face(number: u64, remote: &str) -> FaceStatus {
     FaceStatus {
-        number,
-        remote: remote.into(),
-        local: "udp4://192.0.2.7:6363".into(),
-        scope: FaceScope::NonLocal,
-        persistency: FacePersistency::OnDemand,
-        link_type: LinkType::PointToPoint,
-        flags: FaceFlags::default(),
-        up: true,
-        mtu: None,
-        base_congestion_marking_interval_ns: None,
-        default_congestion_threshold: None,
-        expires_in_ms: None,
-        send_rate_bps: (number == 2).then_some(20_000_000),
         queued_packets: number,
         queued_bytes: 1000 * number,
         counters: FaceCounters { in_interests: 10 * number, out_data: 7, ..Default::default() },
+        ..reference::face(number, remote)
     }
 }
 
@@ -121,6 +108,22 @@ fn no_name_stands_twice_and_every_line_has_one() {
     lines.sort_unstable();
     lines.dedup();
     assert_eq!(lines.len(), all);
+}
+
+#[test]
+fn the_reference_has_every_metric_with_its_labels() {
+    let reference = reference::markdown();
+    let text = snapshot().text();
+    for name in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+        assert!(reference.contains(&format!("| `{name}")), "{name} in\n{reference}");
+    }
+    for row in [
+        "| `weir_pit_entries` | gauge |  | Pending Interests |",
+        "| `weir_class_sent_packets_total` | counter | `class`, `kind` | ",
+        "| `weir_face_queue_delay_seconds` | histogram | `face`, `remote` | ",
+    ] {
+        assert!(reference.contains(row), "{row} in\n{reference}");
+    }
 }
 
 #[test]
