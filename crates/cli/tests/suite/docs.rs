@@ -503,6 +503,7 @@ fn marked<'a>(page: &'a str, mark: &str) -> Vec<(&'a str, &'a str)> {
 }
 
 /// Outputs and numbers on pages are those of the named runs. A comment before a block names its command (`output of`).
+/// `...` in a block stands for lines of the output that are left out.
 /// A comment in a section names its command and what the output must contain (`numbers of`), optionally at which place
 /// ([`placed`]). The first number of each such part must also be in the section, possibly rounded, or in another unit.
 /// `the comparison of` a scenario replaces a command if the numbers are of the comparison. If a change of the code
@@ -521,11 +522,17 @@ fn outputs_and_numbers_are_those_of_the_runs() {
     let mut outputs = outputs_of_simulations(&pages, &folder);
     let mut wrong = Vec::new();
     for (path, text) in pages {
-        let blocks = marked(&text, "output of").into_iter().map(|(command, rest)| {
+        let _forwarder = Forwarder::start(&text, &folder);
+        for (command, rest) in marked(&text, "output of") {
             let block = blocks(rest, "text").swap_remove(0);
-            let lines = block.lines().filter(|line| !matches!(line.trim(), "" | "..."));
-            (command.to_owned(), lines.map(str::to_owned).collect::<Vec<_>>())
-        });
+            let output = outputs.entry(command.to_owned()).or_insert_with(|| output_of(command, &folder));
+            for line in not_printed(&block, output) {
+                wrong.push(format!(
+                    "{}: {command}: not there, or not behind the line before: {line:?}",
+                    path.display()
+                ));
+            }
+        }
         let numbers = marked(&text, "numbers of").into_iter().map(|(said, rest)| {
             let (command, parts) = numbers_said(said);
             let section = section_of(&text, text.len() - rest.len());
@@ -534,9 +541,7 @@ fn outputs_and_numbers_are_those_of_the_runs() {
             }
             (command, parts)
         });
-        let wanted: Vec<(String, Vec<String>)> = blocks.chain(numbers).collect();
-        let _forwarder = Forwarder::start(&text, &folder);
-        for (command, wanted) in wanted {
+        for (command, wanted) in numbers.collect::<Vec<_>>() {
             let output = outputs.entry(command.clone()).or_insert_with(|| output_of(&command, &folder));
             for part in wanted.iter().filter(|part| !is_printed(part, output)) {
                 wrong.push(format!("{}: {command}: no {part:?}", path.display()));
@@ -546,6 +551,40 @@ fn outputs_and_numbers_are_those_of_the_runs() {
     let _ = fs::remove_dir_all(&folder);
     assert!(outputs.len() > 3, "commands are found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The lines of a block that an output does not have there: directly behind the line before, or anywhere behind it after
+/// `...`. Empty lines do not count.
+fn not_printed(block: &str, output: &str) -> Vec<String> {
+    let plain = output.replace(NARROW, " ");
+    let printed: Vec<&str> = plain.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let (mut next, mut is_anywhere, mut missing) = (0, true, Vec::new());
+    for line in block.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        if line.trim() == "..." {
+            is_anywhere = true;
+            continue;
+        }
+        let behind = printed.iter().skip(next).take(if is_anywhere { usize::MAX } else { 1 });
+        match behind.into_iter().position(|printed| *printed == line) {
+            Some(at) => (next, is_anywhere) = (next + at + 1, false),
+            None => {
+                missing.push(line.to_owned());
+                is_anywhere = true;
+            }
+        }
+    }
+    missing
+}
+
+#[test]
+fn a_block_leaves_no_line_out_without_a_mark() {
+    let output = "head\n\n a  1\n b  2\u{202f}000\n\nend\n";
+    for block in ["head\n a  1\n b  2 000\nend", " a  1\n\n b  2 000", "head\n ...\nend", "...\nend"] {
+        assert!(not_printed(block, output).is_empty(), "{block}");
+    }
+    for block in ["head\nend", " a\n b  2 000", "end\n...\nhead", " b  2"] {
+        assert_eq!(not_printed(block, output).len(), 1, "{block}");
+    }
 }
 
 /// The place in a part, and its content: `AF2 = 4.095 Mb/s` refers to a line that begins with AF2, and `/windows/0/to_s
