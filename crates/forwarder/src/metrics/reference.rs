@@ -13,7 +13,7 @@ use super::{ByClass, Delays, Kind, MAX_FACES, Snapshot};
 
 /// The labels and all metrics, as Markdown.
 pub fn markdown() -> String {
-    format!("{}\n### All metrics\n\n{}", labels(), metrics())
+    format!("{}\n## All metrics\n\n{}", labels(), metrics())
 }
 
 fn labels() -> String {
@@ -22,7 +22,7 @@ fn labels() -> String {
     let kinds = listed(&Kind::ALL.map(|kind| kind.label()[0].1));
     let reasons = listed(&DropReason::ALL.map(DropReason::words));
     format!(
-        "### Labels\n\n| label | values |\n|---|---|\n\
+        "## Labels\n\n| label | values |\n|---|---|\n\
          | `face` | the number of a face; `others` for all after the first {MAX_FACES} together |\n\
          | `remote` | the remote URI of the face |\n\
          | `class` | a service class that was used since the start: {classes} |\n\
