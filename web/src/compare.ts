@@ -189,12 +189,16 @@ function periodChoice(label: string, show: (at: number) => void): HTMLElement | 
   return select(label, names, String(page.first), (value) => show(Number(value)));
 }
 
+/** The pairs of figures that are plotted first: the first one that is known. */
+const PAIRS: [x: string, y: string][] = [["delay", "goodput"], ["slowdown", "slowdown-p99"]];
+
 /** Goodput against delay, or another pair of figures. */
 function against(): HTMLElement | null {
-  const keys = (at: number) => new Set(page.periods[at]!.figures.map(({ key }) => key));
-  if (!keys(page.first).has("goodput") || !keys(page.first).has("delay") || page.schemes.length < 2) return null;
+  const keys = new Set(page.periods[page.first]!.figures.map(({ key }) => key));
+  const first = PAIRS.find((pair) => pair.every((key) => keys.has(key)));
+  if (!first || page.schemes.length < 2) return null;
   const place = h("div");
-  const state = { at: page.first, x: "delay", y: "goodput" };
+  const state = { at: page.first, x: first[0], y: first[1] };
   const tools = h("span", { class: "tools" });
   const pair = () => {
     const { figures } = page.periods[state.at]!;

@@ -4,16 +4,18 @@ use crate::contest;
 use crate::format::{self, Quantity, rate};
 use crate::model::{
     ComparedScheme, ComparisonDocument, DelayEstimates, DistanceComparison, DistanceEstimates,
-    LinkComparison, PeriodRow, TrafficComparison,
+    LinkComparison, PeriodRow, RequestComparison, TrafficComparison,
 };
 use crate::overlay;
 use crate::page;
+use crate::requests;
 use crate::sheet::{Cell, Column, Form, Grid, Plots, Section, Sheet, numbers, words};
 use crate::thrown;
 use weir_measure::Report;
 use weir_measure::jain;
 use weir_measure::{
-    ClassRow, Estimate, FlowRow, GroupRow, LinkRow, OptimumRow, RunDocument, TrafficFigures, WindowRow,
+    ClassRow, Estimate, FlowRow, GroupRow, LinkRow, OptimumRow, RequestRow, RunDocument, TrafficFigures,
+    WindowRow,
 };
 
 /// Links that a terminal shows.
@@ -83,18 +85,29 @@ pub(crate) struct Part<'a> {
     pub(crate) classes: &'a [ClassRow],
     pub(crate) groups: &'a [GroupRow],
     pub(crate) links: &'a [LinkRow],
+    pub(crate) requests: &'a [RequestRow],
     pub(crate) optimum: Option<&'a OptimumRow>,
+}
+
+impl Part<'_> {
+    /// Whether all flows are sources of random requests. Such flows have no fair goodput: they fetch what arrives.
+    pub(crate) fn is_random(&self) -> bool {
+        !self.requests.is_empty()
+            && self.flows.iter().all(|flow| self.requests.iter().any(|row| row.group == flow.group))
+    }
 }
 
 /// The whole run, or from 1 on one of its windows.
 pub(crate) fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
     let Some(at) = at.checked_sub(1) else {
-        let RunDocument { simulated_s, flows, classes, groups, links, optimum, .. } = run;
+        let RunDocument { simulated_s, flows, classes, groups, links, requests, optimum, .. } = run;
         let (from_s, to_s, optimum) = (0.0, *simulated_s, optimum.as_ref());
-        return Some(Part { from_s, to_s, flows, classes, groups, links, optimum });
+        return Some(Part { from_s, to_s, flows, classes, groups, links, requests, optimum });
     };
-    let WindowRow { from_s, to_s, flows, classes, groups, links, optimum, .. } = run.windows.get(at)?;
-    Some(Part { from_s: *from_s, to_s: *to_s, flows, classes, groups, links, optimum: optimum.as_ref() })
+    let WindowRow { from_s, to_s, flows, classes, groups, links, requests, optimum, .. } =
+        run.windows.get(at)?;
+    let (from_s, to_s, optimum) = (*from_s, *to_s, optimum.as_ref());
+    Some(Part { from_s, to_s, flows, classes, groups, links, requests, optimum })
 }
 
 /// The same part of all runs: for each scheme one a seed.
@@ -109,14 +122,14 @@ pub(crate) fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
     let classes = each(first.classes.len()).map(|(at, scheme, runs)| {
         let figures = runs.iter().filter_map(|run| {
             let row = run.classes.get(at)?;
-            Some((&row.figures, fairness(run.flows, |flow| flow.class == row.class)))
+            Some((&row.figures, fairness(run, |flow| flow.class == row.class)))
         });
         traffic(&first.classes[at].class, scheme, figures)
     });
     let groups = each(first.groups.len()).map(|(at, scheme, runs)| {
         let figures = runs.iter().filter_map(|run| {
             let row = run.groups.get(at)?;
-            Some((&row.figures, fairness(run.flows, |flow| flow.group == row.group)))
+            Some((&row.figures, fairness(run, |flow| flow.group == row.group)))
         });
         traffic(&first.groups[at].group, scheme, figures)
     });
@@ -129,13 +142,15 @@ pub(crate) fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
         classes: classes.collect(),
         groups: groups.collect(),
         links: links.collect(),
+        requests: requests::rows(names, schemes),
         distances: names.iter().zip(schemes).filter_map(|(name, runs)| distance(name, runs)).collect(),
     }
 }
 
-/// How far a scheme is from the optimum; none where no run knows it.
+/// How far a scheme is from the optimum; none where no run knows it, or all flows are random requests.
 fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
-    let known: Vec<&OptimumRow> = runs.iter().filter_map(|run| run.optimum).collect();
+    let steady = runs.iter().filter(|run| !run.is_random());
+    let known: Vec<&OptimumRow> = steady.filter_map(|run| run.optimum).collect();
     Some(DistanceComparison {
         scheme: scheme.to_owned(),
         objective: known.first()?.objective.clone(),
@@ -177,9 +192,12 @@ fn target_note(row: &DistanceComparison) -> Option<String> {
     ))
 }
 
-/// Jain's index of the flows that took part; one flow is not fair or unfair.
-pub(crate) fn fairness(flows: &[FlowRow], is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
-    let taking_part = flows.iter().filter(|flow| is_of(flow) && takes_part(flow));
+/// Jain's index of the flows that took part; one flow is not fair or unfair, and random requests are not either.
+pub(crate) fn fairness(part: &Part<'_>, is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
+    if part.is_random() {
+        return None;
+    }
+    let taking_part = part.flows.iter().filter(|flow| is_of(flow) && takes_part(flow));
     let mut goodputs: Vec<f64> = taking_part.map(|flow| flow.goodput_bps).collect();
     // Sums round by their order, and which of equal flows had which goodput makes no difference.
     goodputs.sort_by(f64::total_cmp);
@@ -275,10 +293,10 @@ impl ComparisonDocument {
             section.reports = self.schemes.iter().filter_map(report).collect();
             section.notes.extend(self.thrown_away());
         }
-        if let Some(section) = sections.last_mut()
-            && self.seeds.len() > 1
-        {
-            section.notes.push(INTERVALS.to_owned());
+        if let Some(section) = sections.last_mut() {
+            let has_requests = self.periods.iter().any(|period| !period.requests.is_empty());
+            let notes = [(has_requests, requests::IN_WORDS), (self.seeds.len() > 1, INTERVALS)];
+            section.notes.extend(notes.into_iter().filter(|note| note.0).map(|note| note.1.to_owned()));
         }
         Sheet {
             kind: "Weir comparison",
@@ -296,7 +314,8 @@ impl ComparisonDocument {
             0 => "Whole run".to_owned(),
             _ => format::period(period.from_s, period.to_s),
         };
-        let mut grids = vec![self.traffic("Classes", "class", &period.classes)];
+        let mut grids = vec![self.requests(&period.requests)];
+        grids.push(self.traffic("Classes", "class", &period.classes));
         if !is_one_group_each(&period.classes, &period.groups) {
             grids.push(self.traffic("Flow groups", "group", &period.groups));
         }
@@ -357,11 +376,12 @@ impl ComparisonDocument {
 
     fn traffic(&self, title: &str, what: &'static str, rows: &[TrafficComparison]) -> Grid {
         let completes = rows.iter().any(|row| row.completion_s.is_some());
+        let has_jain = rows.iter().any(|row| row.jain.is_some());
         let mut columns = vec![words(what)];
         columns.extend(self.scheme_column());
         let jain = if what == "class" { "Jain in class" } else { "Jain in group" };
-        let figures = ["goodput", "delay mean", "delay p99", "lost", "retransmitted", jain];
-        columns.extend(figures.map(numbers));
+        columns.extend(["goodput", "delay mean", "delay p99", "lost", "retransmitted"].map(numbers));
+        columns.extend(has_jain.then(|| numbers(jain)));
         let completion = ["completion mean", "last"].map(numbers);
         columns.extend(completion.into_iter().filter(|_| completes));
         let row = |(at, row): (usize, &TrafficComparison)| {
@@ -372,14 +392,39 @@ impl ComparisonDocument {
                 self.cell(Quantity::Millis, row.delay_ms.p99),
                 self.cell(Quantity::Count, row.lost),
                 self.cell(Quantity::Count, row.retransmitted),
-                self.cell(Quantity::Plain, row.jain),
             ]);
+            cells.extend(has_jain.then(|| self.cell(Quantity::Plain, row.jain)));
             let completion = [row.completion_mean_s, row.completion_s].into_iter().filter(|_| completes);
             cells.extend(completion.map(|time| self.cell(Quantity::Seconds, time)));
             cells
         };
         let shown: Vec<Vec<Cell>> = rows.iter().take(MOST * self.each()).enumerate().map(row).collect();
         self.figures(title, "first", columns, shown, rows.len(), GROUPS_IN_TEXT)
+    }
+
+    fn requests(&self, rows: &[RequestComparison]) -> Grid {
+        let mut columns = vec![words("requests")];
+        columns.extend(self.scheme_column());
+        columns.extend(["came", "complete", "completion mean", "p99", "slowdown mean", "p99"].map(numbers));
+        let has_ideal = rows.iter().any(|row| row.ideal_slowdown.is_some());
+        columns.extend(["ideal mean", "p99"].map(numbers).into_iter().filter(|_| has_ideal));
+        let row = |(at, row): (usize, &RequestComparison)| {
+            let mut cells = self.heads(at, &requests::name(&row.group, &row.size), &row.scheme);
+            cells.extend([
+                self.cell(Quantity::Count, row.came),
+                self.cell(Quantity::Percent, row.complete),
+                self.cell(Quantity::Millis, row.completion_ms.mean),
+                self.cell(Quantity::Millis, row.completion_ms.p99),
+                self.cell(Quantity::Plain, row.slowdown.mean),
+                self.cell(Quantity::Plain, row.slowdown.p99),
+            ]);
+            let ideal = row.ideal_slowdown.unwrap_or_default();
+            let ideal = [ideal.mean, ideal.p99].into_iter().filter(|_| has_ideal);
+            cells.extend(ideal.map(|figure| self.cell(Quantity::Plain, figure)));
+            cells
+        };
+        let shown = rows.iter().enumerate().map(row).collect();
+        self.figures("Requests", "first", columns, shown, rows.len(), GROUPS_IN_TEXT)
     }
 
     fn links(&self, rows: &[LinkComparison]) -> Grid {

@@ -5,10 +5,11 @@ use crate::format::{self, NONE, Quantity};
 use crate::matrix::share;
 use crate::model::{AllComparison, ComparedScheme, ComparisonDocument, PeriodRow, SeedFigure};
 use crate::page::escaped;
+use crate::requests;
 use crate::summary::{all_flows, fairness, fairness_in_class};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use weir_measure::{Estimate, TrafficFigures};
+use weir_measure::{Estimate, RequestRow, TrafficFigures};
 
 /// One of the figures.
 struct Measure {
@@ -19,19 +20,67 @@ struct Measure {
     short: &'static str,
     quantity: Quantity,
     is_more_better: bool,
-    /// What is no difference: a part of the better value, or for a part of a whole the difference itself.
-    alike: f64,
+    /// Whether it is a part of a whole. Of these differences count as they are, of others as parts of the better value.
+    is_part: bool,
     of: fn(&AllComparison) -> &SeedFigure,
 }
 
-const MEASURES: [Measure; 9] = [
+/// A difference that does not count.
+const ALIKE: f64 = 0.01;
+
+const MEASURES: [Measure; 14] = [
+    Measure {
+        key: "request-completion",
+        title: "Mean completion of requests",
+        short: "request completion",
+        quantity: Quantity::Millis,
+        is_more_better: false,
+        is_part: false,
+        of: |row| &row.request_mean_ms,
+    },
+    Measure {
+        key: "request-completion-p99",
+        title: "99th percentile of the completion of requests",
+        short: "request completion p99",
+        quantity: Quantity::Millis,
+        is_more_better: false,
+        is_part: false,
+        of: |row| &row.request_p99_ms,
+    },
+    Measure {
+        key: "slowdown",
+        title: "Mean slowdown of requests",
+        short: "slowdown mean",
+        quantity: Quantity::Plain,
+        is_more_better: false,
+        is_part: false,
+        of: |row| &row.slowdown_mean,
+    },
+    Measure {
+        key: "slowdown-p99",
+        title: "99th percentile of the slowdown of requests",
+        short: "slowdown p99",
+        quantity: Quantity::Plain,
+        is_more_better: false,
+        is_part: false,
+        of: |row| &row.slowdown_p99,
+    },
+    Measure {
+        key: "requests-complete",
+        title: "Requests complete",
+        short: "requests complete",
+        quantity: Quantity::Percent,
+        is_more_better: true,
+        is_part: true,
+        of: |row| &row.requests_complete,
+    },
     Measure {
         key: "goodput",
         title: "Goodput",
         short: "goodput",
         quantity: Quantity::Rate,
         is_more_better: true,
-        alike: 0.01,
+        is_part: false,
         of: |row| &row.goodput_bps,
     },
     Measure {
@@ -40,7 +89,7 @@ const MEASURES: [Measure; 9] = [
         short: "delay mean",
         quantity: Quantity::Millis,
         is_more_better: false,
-        alike: 0.01,
+        is_part: false,
         of: |row| &row.delay_mean_ms,
     },
     Measure {
@@ -49,7 +98,7 @@ const MEASURES: [Measure; 9] = [
         short: "delay p99",
         quantity: Quantity::Millis,
         is_more_better: false,
-        alike: 0.01,
+        is_part: false,
         of: |row| &row.delay_p99_ms,
     },
     Measure {
@@ -58,7 +107,7 @@ const MEASURES: [Measure; 9] = [
         short: "Data lost",
         quantity: Quantity::Count,
         is_more_better: false,
-        alike: 0.01,
+        is_part: false,
         of: |row| &row.lost,
     },
     Measure {
@@ -67,7 +116,7 @@ const MEASURES: [Measure; 9] = [
         short: "weighted share of optimum",
         quantity: Quantity::Percent,
         is_more_better: true,
-        alike: 0.01,
+        is_part: true,
         of: |row| &row.share,
     },
     Measure {
@@ -76,7 +125,7 @@ const MEASURES: [Measure; 9] = [
         short: "weighted Jain",
         quantity: Quantity::Plain,
         is_more_better: true,
-        alike: 0.01,
+        is_part: true,
         of: |row| &row.weighted_jain,
     },
     Measure {
@@ -85,7 +134,7 @@ const MEASURES: [Measure; 9] = [
         short: "Jain in class",
         quantity: Quantity::Plain,
         is_more_better: true,
-        alike: 0.01,
+        is_part: true,
         of: |row| &row.jain_in_class,
     },
     Measure {
@@ -94,7 +143,7 @@ const MEASURES: [Measure; 9] = [
         short: "completion mean",
         quantity: Quantity::Seconds,
         is_more_better: false,
-        alike: 0.01,
+        is_part: false,
         of: |row| &row.completion_mean_s,
     },
     Measure {
@@ -103,7 +152,7 @@ const MEASURES: [Measure; 9] = [
         short: "last",
         quantity: Quantity::Seconds,
         is_more_better: false,
-        alike: 0.01,
+        is_part: false,
         of: |row| &row.completion_s,
     },
 ];
@@ -113,18 +162,29 @@ const IN_WORDS: &str = "Figures are of all flows together: the sum of goodputs, 
      goodputs, the 99th percentile of the class with the largest one, and the sum of lost Data. Weighted figures are by the optimum, \
      which divides links among classes by weights. The weighted share is the sum of the flows' goodputs, each up to that in the \
      optimum, over the sum of the goodputs in the optimum. The weighted Jain's index is over each flow's goodput as a part of that in \
-     the optimum. Jain's index within a class is without weights. As good as the best is a figure within 1 % of it (within 0.01, if it \
+     the optimum. Jain's index within a class is without weights. The slowdown of a request is its completion over the time that it would \
+     take alone; completion and slowdown are of the requests that were complete at the end, and their 99th percentile is that of the group \
+     with the largest one. Flows that are all sources of random requests have no figures of goodput and fairness. As good as the best is a figure within 1 % of it (within 0.01, if it \
      is a share or an index), and one whose 95 % interval meets that of the best. Different outcomes are those of the seeds that \
      differ in any figure: with fewer of them than seeds, intervals say less.";
 
 /// The figures of a scheme, with a run a seed.
 pub(crate) fn row(scheme: &str, runs: &[Part<'_>]) -> AllComparison {
+    let requests: Vec<Option<RequestRow>> = runs.iter().map(requests::together).collect();
+    let request = |of: fn(&RequestRow) -> Option<f64>| {
+        over_seeds(requests.iter().map(|row| of(row.as_ref()?)).collect())
+    };
     let figure = |of: fn(&Part<'_>) -> Option<f64>| over_seeds(runs.iter().map(of).collect());
     let totals: Vec<TrafficFigures> = runs.iter().map(all_flows).collect();
     let total = |of: fn(&TrafficFigures) -> Option<f64>| over_seeds(totals.iter().map(of).collect());
     AllComparison {
         scheme: scheme.to_owned(),
-        goodput_bps: total(|all| Some(all.goodput_bps)),
+        request_mean_ms: request(|row| row.completion_ms.mean),
+        request_p99_ms: request(|row| row.completion_ms.p99),
+        slowdown_mean: request(|row| row.slowdown.mean),
+        slowdown_p99: request(|row| row.slowdown.p99),
+        requests_complete: request(requests::complete),
+        goodput_bps: figure(|part| (!part.is_random()).then(|| all_flows(part).goodput_bps)),
         delay_mean_ms: total(|all| all.delay_ms.mean),
         delay_p99_ms: total(|all| all.delay_ms.p99),
         lost: total(|all| Some(all.lost as f64)),
@@ -160,16 +220,12 @@ impl Measure {
         known
     }
 
-    fn is_part(&self) -> bool {
-        matches!(self.quantity, Quantity::Percent | Quantity::Plain)
-    }
-
     /// Whether a figure is as good as the best one.
     fn is_as_good(&self, one: &Estimate, best: &Estimate) -> bool {
         let apart = (one.mean - best.mean).abs();
-        let unit = if self.is_part() { 1.0 } else { best.mean.abs() };
+        let unit = if self.is_part { 1.0 } else { best.mean.abs() };
         let half = |of: &Estimate| of.ci95.unwrap_or(0.0);
-        apart <= self.alike * unit || apart <= half(one) + half(best)
+        apart <= ALIKE * unit || apart <= half(one) + half(best)
     }
 
     /// A value beside the best one: `4.9 Mb/s, 48 % less`.
@@ -177,7 +233,7 @@ impl Measure {
         let shown = self.quantity.format(value);
         let more = if value > best { "more" } else { "less" };
         match (value - best).abs() / best.abs() {
-            part if self.is_part() || !part.is_finite() => shown,
+            part if self.is_part || !part.is_finite() => shown,
             part if part >= 1.0 && value > best => format!("{shown}, {:.1} times as much", 1.0 + part),
             part => format!("{shown}, {:.*} % {more}", usize::from(part < 0.1), 100.0 * part),
         }

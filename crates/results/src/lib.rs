@@ -21,6 +21,7 @@ mod published;
 mod quantity;
 mod read;
 mod reproduction;
+mod requests;
 pub mod schema;
 mod sheet;
 mod study_tables;
@@ -43,9 +44,10 @@ pub use model::{
     AllComparison, BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme,
     ComparisonDocument, DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow,
     HeldRow, LeftOutRow, LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument,
-    OptimumWindowRow, OtherSchemeRow, PeriodRow, ReproductionDocument, SeedFigure, ShareRow, StatementRow,
-    StyleRow, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario, TargetGoodputRow,
-    TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
+    OptimumWindowRow, OtherSchemeRow, PeriodRow, ReproductionDocument, RequestComparison, SeedFigure,
+    ShareRow, SlowdownEstimates, StatementRow, StyleRow, SummaryDocument, SummaryPeriod, SummaryPoint,
+    SummaryRow, SummaryScenario, TargetGoodputRow, TheoryRow, TrafficComparison, WindowDistanceRow,
+    WorstPoint,
 };
 pub use published::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,

@@ -1,4 +1,4 @@
-//! The matrix: schemes by scenarios, with one of six figures at a time, and its summary in sentences.
+//! The matrix: schemes by scenarios, with one figure at a time, and its summary in sentences.
 //!
 //! A figure of a run is the mean over its measuring windows, weighted by their lengths, or the figure of the whole run if it has
 //! none. A cell is the mean over the points of the scenario's axes, with an interval over the seeds.
@@ -7,6 +7,7 @@ use crate::comparison::{KNOWS_NO_CLASSES, Part, part};
 use crate::format::{NEVER, NONE, Quantity};
 use crate::model::{MatrixFigure, MatrixRow, SummaryDocument, SummaryPoint, SummaryScenario, WorstPoint};
 use crate::page::escaped;
+use crate::requests;
 use crate::sheet::{Cell, Form, Grid, Section, numbers, percent_encoded, words};
 use crate::summary::{SummaryContext, SummaryRun, fairness, fairness_in_class, weights_of};
 use weir_measure::{Estimate, FlowRow, OptimumFlowRow};
@@ -22,7 +23,7 @@ pub(crate) struct Measure {
     unit: &'static str,
     /// Whether higher values are better.
     is_more_better: bool,
-    /// Differences up to this value do not count, in the figure's own unit; for delays relative to the better value.
+    /// Differences up to this value do not count, in the figure's own unit; for multiples relative to the better value.
     alike: f64,
     /// Whether it uses the optimum that divides links among classes by weights.
     is_weighted: bool,
@@ -31,7 +32,7 @@ pub(crate) struct Measure {
 }
 
 /// All figures, in their displayed order.
-const MEASURES: [Measure; 6] = [
+const MEASURES: [Measure; 7] = [
     Measure {
         key: "share",
         title: "Weighted share of the optimum",
@@ -98,6 +99,17 @@ const MEASURES: [Measure; 6] = [
         of: |row| &row.settle_s,
         of_mut: |row| &mut row.settle_s,
     },
+    Measure {
+        key: "slowdown",
+        title: "Mean slowdown of requests",
+        quantity: Quantity::Plain,
+        unit: "times",
+        is_more_better: false,
+        alike: 0.01,
+        is_weighted: false,
+        of: |row| &row.slowdown,
+        of_mut: |row| &mut row.slowdown,
+    },
 ];
 
 /// A description of the figures.
@@ -110,9 +122,10 @@ pub(crate) const MEASURES_IN_WORDS: &str = "Weighted figures are by the optimum,
      the way can make it less than 1. Data lost is the part of the Data that was dropped in the network. The time to settle \
      is from the last change that the scenario makes until goodputs stay within 5 % of their final value: the goodputs that \
      the scenario's statements name, or else those of all groups of flows, the last of them. If they never do, it counts in means with \
-     the time until the window's end. A figure of a run is the mean over its measuring windows by their lengths, or over the whole run \
+     the time until the window's end. The slowdown of a request is its completion over the time that it would take alone. Scenarios of random requests alone have \
+     no share and no Jain's index. A figure of a run is the mean over its measuring windows by their lengths, or over the whole run \
      without windows; a cell is the mean over the points of the scenario's axes and over the seeds. As good as the best is a \
-     figure within 0.01 of it (share, Jain), 1 % (delay), 1 in 10 000 (lost) or 0.5 s (settle), and one whose interval \
+     figure within 0.01 of it (share, Jain), 1 % (delay, slowdown), 1 in 10 000 (lost) or 0.5 s (settle), and one whose interval \
      meets the best one's.";
 
 // ---- The figures of runs
@@ -123,8 +136,11 @@ pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRo
         figure(runs.iter().map(of).collect(), || why.to_owned())
     };
     let has_optimum = runs.iter().any(|run| parts(run).any(|part| part.optimum.is_some()));
+    let is_random = runs.iter().any(|run| parts(run).any(|part| part.is_random()));
+    let of_flows =
+        |why: &'static str| if is_random { "all flows are sources of random requests" } else { why };
     let of_optimum =
-        |why: &'static str| if has_optimum { why } else { "theory does not know the optimum here" };
+        |why: &'static str| of_flows(if has_optimum { why } else { "theory does not know the optimum here" });
     let has_distance = context.round_trip_ms.iter().any(Option::is_some);
     MatrixRow {
         scheme: runs.first().map_or_else(String::new, |run| run.document.scheme.clone()),
@@ -132,7 +148,7 @@ pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRo
         jain: figure(&|run| over_windows(run, fairness), of_optimum("there is one flow at a time")),
         jain_in_class: figure(
             &|run| over_windows(run, fairness_in_class),
-            "no class has two flows at a time",
+            of_flows("no class has two flows at a time"),
         ),
         delay_over_propagation: figure(
             &|run| over_windows(run, |part| stretch(part, &context.round_trip_ms)),
@@ -150,6 +166,10 @@ pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRo
                 },
             )
         },
+        slowdown: figure(
+            &|run| over_windows(run, |part| requests::together(part)?.slowdown.mean),
+            "no flow is a source of requests",
+        ),
     }
 }
 
@@ -185,6 +205,9 @@ fn weighted(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
 
 /// A flow's goodput above its own part does not count, because another flow gets less than its part.
 pub(crate) fn share(part: &Part<'_>) -> Option<f64> {
+    if part.is_random() {
+        return None;
+    }
     let flows = || part.optimum.into_iter().flat_map(|optimum| &optimum.flows);
     let best: f64 = flows().map(|flow| flow.goodput_bps).sum();
     let of_flow = |(flow, best): (&FlowRow, &OptimumFlowRow)| flow.goodput_bps.min(best.goodput_bps);
@@ -285,6 +308,11 @@ fn worst(measure: &Measure, figures: &[(&SummaryPoint, &MatrixFigure)]) -> Optio
 }
 
 impl Measure {
+    /// Whether it is a multiple of what is possible.
+    fn is_multiple(&self) -> bool {
+        self.unit == "times"
+    }
+
     fn is_better(&self, one: f64, other: f64) -> bool {
         if self.is_more_better { one > other } else { one < other }
     }
@@ -308,7 +336,7 @@ impl Measure {
     /// Whether a figure is as good as the best.
     fn is_as_good(&self, one: &Estimate, best: &Estimate) -> bool {
         let apart = (one.mean - best.mean).abs();
-        let unit = if self.key == "delay" { best.mean.abs() } else { 1.0 };
+        let unit = if self.is_multiple() { best.mean.abs() } else { 1.0 };
         let half = |of: &Estimate| of.ci95.unwrap_or(0.0);
         apart <= self.alike * unit || apart <= half(one) + half(best)
     }
@@ -319,7 +347,7 @@ impl Measure {
             "share" => (value - 0.2) / 0.1,
             "jain" | "class-jain" => (value - 0.2) / 0.1,
             // A delay of 16 times the best is the worst; 10 % more does not count as the best.
-            "delay" => 8.0 - 2.0 * value.max(1.0).log2(),
+            "delay" | "slowdown" => 8.0 - 2.0 * value.max(1.0).log2(),
             // No loss is the best; from 1 in 10 000 on, each power of 10 is worse.
             "lost" if value <= 0.0 => 8.0,
             "lost" => (-2.0 * value.log10() - 1.0).min(7.0),
@@ -336,7 +364,7 @@ impl Measure {
             ("jain" | "class-jain", _) => format!("{shown:.2}"),
             (_, 0.0) => "0".to_owned(),
             ("lost", size) if size < 0.1 => "<0.1".to_owned(),
-            ("delay", size) if size < 9.95 => format!("{shown:.2}"),
+            ("delay" | "slowdown", size) if size < 9.95 => format!("{shown:.2}"),
             (_, size) if size < 9.95 => format!("{shown:.1}"),
             _ => format!("{shown:.0}"),
         }
@@ -458,7 +486,7 @@ impl Measure {
 
     /// Distance of a value from the best one, for sorting.
     fn gap(&self, value: f64, best: f64) -> f64 {
-        if self.key == "delay" { value / best.max(f64::MIN_POSITIVE) } else { (value - best).abs() }
+        if self.is_multiple() { value / best.max(f64::MIN_POSITIVE) } else { (value - best).abs() }
     }
 }
 
@@ -614,7 +642,7 @@ fn known_measures(document: &SummaryDocument) -> impl Iterator<Item = &'static M
 /// The beginning of the page: the results in sentences, the matrix with one figure at a time, and a description of the figures.
 pub(crate) fn lead_html(document: &SummaryDocument) -> String {
     let items: String = answer(document).iter().map(|one| format!("<li>{}</li>", escaped(one))).collect();
-    let tables: String = MEASURES.iter().map(|measure| table_html(document, measure)).collect();
+    let tables: String = known_measures(document).map(|measure| table_html(document, measure)).collect();
     let mark = classes_note(document).map(|note| format!(" {}", escaped(&note))).unwrap_or_default();
     format!(
         "<section><div class=\"heading\"><h2>What it shows</h2></div><ul class=\"answer\">{items}</ul></section>\n\
@@ -865,7 +893,7 @@ mod tests {
     #[test]
     fn as_good_as_the_best_is_what_is_near_or_whose_interval_meets_it() {
         let one = |mean, ci95| Estimate { mean, ci95: Some(ci95), n: 3, distinct: 3 };
-        let [share, _, _, delay, lost, _] = &MEASURES;
+        let [share, _, _, delay, lost, ..] = &MEASURES;
         let good = |measure: &Measure, a, b| measure.is_as_good(&a, &b);
         assert!(good(share, one(0.985, 0.0), one(0.99, 0.0)) && !good(share, one(0.95, 0.0), one(0.99, 0.0)));
         assert!(good(share, one(0.96, 0.03), one(0.99, 0.01)));
@@ -914,12 +942,14 @@ mod tests {
     fn the_pages_and_the_markdown_have_every_cell_and_the_reasons() {
         let document = samples::comparison(&sample::dumbbell(8, 300));
         let page = document.html();
+        let known: Vec<&Measure> = known_measures(&document).collect();
         for measure in &MEASURES {
-            assert!(page.contains(&format!("data-measure=\"{}\"", measure.key)));
+            let is_known = known.iter().any(|known| known.key == measure.key);
+            assert_eq!(page.contains(&format!("data-measure=\"{}\"", measure.key)), is_known);
         }
         assert_eq!(
             page.matches("<td class=\"q").count() + page.matches("<td class=\"none").count(),
-            6 * 2 * 3
+            known.len() * 2 * 3
         );
         assert!(page.contains("data lost not known: it cannot run here: it knows no loss"), "{page}");
         let names: Vec<String> = document.pages().into_iter().map(|(name, _)| name).collect();

@@ -85,16 +85,34 @@ pub struct PeriodRow {
     pub groups: Vec<TrafficComparison>,
     /// Directions of links.
     pub links: Vec<LinkComparison>,
+    /// Requests of flows with `arrivals`, by group and size, and all of them last; left out without such flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestComparison>,
     /// The distance of each scheme from the optimum; empty if the optimum is not known.
     #[serde(default)]
     pub distances: Vec<DistanceComparison>,
 }
 
-/// All flows together under one scheme.
+/// All flows together under one scheme. Goodput and fairness have no value if all flows are sources of random requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AllComparison {
     /// Name of the scheme.
     pub scheme: String,
+    /// Mean completion time of the requests, ms.
+    #[serde(default)]
+    pub request_mean_ms: SeedFigure,
+    /// 99th percentile of the completion time of requests, of the group with the largest, ms.
+    #[serde(default)]
+    pub request_p99_ms: SeedFigure,
+    /// Mean slowdown of the requests.
+    #[serde(default)]
+    pub slowdown_mean: SeedFigure,
+    /// 99th percentile of the slowdown, of the group with the largest.
+    #[serde(default)]
+    pub slowdown_p99: SeedFigure,
+    /// The part of the requests that were complete at the end of the run, 0 to 1.
+    #[serde(default)]
+    pub requests_complete: SeedFigure,
     /// Data content delivered to applications, bit/s.
     pub goodput_bps: SeedFigure,
     /// Mean delay over the classes, weighted by their goodputs, ms.
@@ -188,6 +206,38 @@ pub struct TrafficComparison {
     /// Mean completion time of its flows, s; over the seeds in which all completed.
     #[serde(default)]
     pub completion_mean_s: Option<Estimate>,
+}
+
+/// The requests of a group for objects of some sizes, under one scheme: means over the seeds. A request belongs to the periods in
+/// which it came. Completion and slowdown are of those that were complete at the end of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestComparison {
+    /// The group; `all groups` for those of all together.
+    pub group: String,
+    /// The sizes of the objects in Data, such as `10-99`, or `all`.
+    pub size: String,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// The requests that came.
+    pub came: Option<Estimate>,
+    /// The part of them that were complete at the end of the run, 0 to 1.
+    pub complete: Option<Estimate>,
+    /// From the request to its last Data, ms.
+    pub completion_ms: DelayEstimates,
+    /// The completion divided by the time that the request would take alone in the network.
+    pub slowdown: SlowdownEstimates,
+    /// The slowdown if links were shared ideally; left out if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ideal_slowdown: Option<SlowdownEstimates>,
+}
+
+/// Mean and 99th percentile of a slowdown, each a mean over the seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowdownEstimates {
+    /// Mean over the requests.
+    pub mean: Option<Estimate>,
+    /// 99th percentile.
+    pub p99: Option<Estimate>,
 }
 
 /// One direction of a link under one scheme.
@@ -291,6 +341,9 @@ pub struct MatrixRow {
     pub lost: MatrixFigure,
     /// Time until goodputs settled after a change, s; the mean over the changes.
     pub settle_s: MatrixFigure,
+    /// Mean slowdown of requests; the same mean as the share.
+    #[serde(default)]
+    pub slowdown: MatrixFigure,
 }
 
 /// A figure of the matrix.
@@ -399,6 +452,9 @@ pub struct SummaryRow {
     pub completion_mean_s: Option<Estimate>,
     /// Completion time of the last flow, s after its start; over the seeds in which all completed.
     pub completion_s: Option<Estimate>,
+    /// The requests of all groups; left out without flows with `arrivals`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestComparison>,
     /// Time until the last of the goodputs with an expectation has settled, s; `None` without such an expectation.
     pub settle_s: Option<Estimate>,
     /// The number of seeds in which one of them was not settled at the end of the window. They count in `settle_s` with

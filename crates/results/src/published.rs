@@ -94,13 +94,14 @@ const AND: &str = "; ";
 /// A metric of the matrix and its field in a row.
 type OfMatrix = (&'static str, fn(&mut MatrixRow) -> &mut MatrixFigure);
 
-const MATRIX: [OfMatrix; 6] = [
+const MATRIX: [OfMatrix; 7] = [
     ("share_of_optimum", |row| &mut row.share),
     ("jain", |row| &mut row.jain),
     ("jain_in_class", |row| &mut row.jain_in_class),
     ("delay_over_propagation", |row| &mut row.delay_over_propagation),
     ("lost_share", |row| &mut row.lost),
     ("settle", |row| &mut row.settle_s),
+    ("slowdown_mean", |row| &mut row.slowdown),
 ];
 
 /// A metric of the comparison and its field in a row.

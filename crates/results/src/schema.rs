@@ -376,7 +376,7 @@ pub const PUBLISHED: Table = Table {
 };
 
 /// The metrics of [`PUBLISHED`]: name, unit, and meaning.
-pub const PUBLISHED_METRICS: [(&str, &str, &str); 17] = [
+pub const PUBLISHED_METRICS: [(&str, &str, &str); 18] = [
     (
         "share_of_optimum",
         "1",
@@ -388,6 +388,11 @@ pub const PUBLISHED_METRICS: [(&str, &str, &str); 17] = [
         "mean delay as a multiple of the propagation delay to the nearest producer and back",
     ),
     ("lost_share", "1", "Data dropped in the network, divided by dropped and delivered Data"),
+    (
+        "slowdown_mean",
+        "1",
+        "mean over the requests of random traffic: the completion divided by the time that a request would take alone",
+    ),
     ("optimum", "bit/s", "goodput in the optimum, in which consumers of a prefix share each copy of Data"),
     ("optimum_unshared", "bit/s", "the same if they share none"),
     ("goodput", "bit/s", "Data content delivered to the applications"),

@@ -4,14 +4,16 @@ use crate::comparison::{self, INTERVALS, Part, estimate, part, seeds};
 use crate::format::{self, NONE, Quantity, settled};
 use crate::matrix;
 use crate::model::{
-    DelayEstimates, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario,
+    DelayEstimates, RequestComparison, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow,
+    SummaryScenario,
 };
 use crate::optimum::unshared_bps;
+use crate::requests;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use crate::thrown;
 use serde::{Deserialize, Serialize};
 use weir_measure::jain;
-use weir_measure::{DelayMs, Estimate, RunDocument, TrafficFigures};
+use weir_measure::{DelayMs, Estimate, RequestRow, RunDocument, TrafficFigures};
 
 /// The facts of a scenario that the documents of its runs do not have.
 #[derive(Clone, Debug, Default)]
@@ -78,8 +80,10 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
         let mean = |of: &dyn Fn(&Part<'_>) -> Option<f64>| estimate(parts.iter().map(|(part, _)| of(part)));
         let totals: Vec<TrafficFigures> = parts.iter().map(|(part, _)| all_flows(part)).collect();
         let total = |of: fn(&TrafficFigures) -> Option<f64>| estimate(totals.iter().map(of));
+        let scheme = runs.first().map_or_else(String::new, |run| run.document.scheme.clone());
         SummaryRow {
-            scheme: runs.first().map_or_else(String::new, |run| run.document.scheme.clone()),
+            requests: requests_of(&scheme, &parts),
+            scheme,
             goodput_bps: total(|all| Some(all.goodput_bps)),
             ratio: mean(&|part| ratio(part, &context.has_own_scheme)),
             utilisation: mean(&|part| utilisation(part, limits)),
@@ -132,6 +136,13 @@ pub(crate) fn all_flows(part: &Part<'_>) -> TrafficFigures {
     }
 }
 
+/// The requests of a scheme's runs.
+fn requests_of(scheme: &str, parts: &[(Part<'_>, Option<SettleTime>)]) -> Option<RequestComparison> {
+    let rows: Vec<RequestRow> = parts.iter().filter_map(|(part, _)| requests::together(part)).collect();
+    let RequestRow { group, size, .. } = rows.first()?;
+    Some(requests::over_seeds(scheme, group, size, &rows.iter().collect::<Vec<_>>()))
+}
+
 fn ratio(part: &Part<'_>, has_own_scheme: &[bool]) -> Option<f64> {
     let mean_of = |own: bool| {
         let goodputs = part.flows.iter().zip(has_own_scheme).filter(|(_, has_own)| **has_own == own);
@@ -148,6 +159,9 @@ fn utilisation(part: &Part<'_>, limits: &[usize]) -> Option<f64> {
 
 /// Jain's index, weighted: over what flows get of what they should.
 pub(crate) fn fairness(part: &Part<'_>) -> Option<f64> {
+    if part.is_random() {
+        return None;
+    }
     let pairs = part.flows.iter().zip(&part.optimum?.flows).filter(|(_, best)| best.goodput_bps > 0.0);
     let shares: Vec<f64> = pairs.map(|(flow, best)| flow.goodput_bps / best.goodput_bps).collect();
     jain(&shares).filter(|_| shares.len() > 1)
@@ -157,7 +171,7 @@ pub(crate) fn fairness(part: &Part<'_>) -> Option<f64> {
 pub(crate) fn fairness_in_class(part: &Part<'_>) -> Option<f64> {
     let of_class = |class: &weir_measure::ClassRow| {
         let flows = part.flows.iter().filter(|flow| flow.class == class.class).count();
-        let jain = comparison::fairness(part.flows, |flow| flow.class == class.class)?;
+        let jain = comparison::fairness(part, |flow| flow.class == class.class)?;
         Some((jain * flows as f64, flows as f64))
     };
     let known = part.classes.iter().filter_map(of_class);
@@ -217,7 +231,11 @@ type Figure<'a> = (&'a str, Quantity, fn(&SummaryRow) -> Option<Estimate>);
 const SETTLED: &str = "settled";
 
 /// The columns of a table by windows. What no row has is left out.
-const FIGURES: [Figure<'static>; 11] = [
+const FIGURES: [Figure<'static>; 15] = [
+    ("request completion", Quantity::Millis, |row| row.requests.as_ref()?.completion_ms.mean),
+    ("slowdown mean", Quantity::Plain, |row| row.requests.as_ref()?.slowdown.mean),
+    ("slowdown p99", Quantity::Plain, |row| row.requests.as_ref()?.slowdown.p99),
+    ("requests complete", Quantity::Percent, |row| row.requests.as_ref()?.complete),
     ("goodput", Quantity::Rate, |row| row.goodput_bps),
     ("utilisation", Quantity::Percent, |row| row.utilisation),
     ("weighted Jain", Quantity::Plain, |row| row.jain),
@@ -232,9 +250,13 @@ const FIGURES: [Figure<'static>; 11] = [
 ];
 
 /// The tables of a scenario with axes, each over its points.
-const OVER_AXES: [Figure<'static>; 6] = [
+const OVER_AXES: [Figure<'static>; 10] = [
     ("Weighted Jain's index", Quantity::Plain, |row| row.jain),
     ("Jain's index within a class", Quantity::Plain, |row| row.jain_in_class),
+    ("Completion of requests, mean", Quantity::Millis, |row| row.requests.as_ref()?.completion_ms.mean),
+    ("Slowdown of requests, mean", Quantity::Plain, |row| row.requests.as_ref()?.slowdown.mean),
+    ("Slowdown of requests, 99th percentile", Quantity::Plain, |row| row.requests.as_ref()?.slowdown.p99),
+    ("Requests complete", Quantity::Percent, |row| row.requests.as_ref()?.complete),
     ("Utilisation", Quantity::Percent, |row| row.utilisation),
     ("Delay, mean", Quantity::Millis, |row| row.delay_ms.mean),
     ("Delay, 99th percentile", Quantity::Millis, |row| row.delay_ms.p99),

@@ -3,6 +3,7 @@
 use crate::comparison::{Part, part};
 use crate::format::{self, NONE, Quantity, grouped, rate};
 use crate::matrix::share;
+use crate::requests;
 use crate::summary::{all_flows, fairness, fairness_in_class};
 use serde::Serialize;
 use weir_measure::{ExpectationRow, LinkRow, RunDocument};
@@ -42,6 +43,7 @@ fn headline(document: &RunDocument, at: usize, part: &Part<'_>) -> Option<Headli
     let objective = optimum.map_or("", |row| row.objective.as_str());
     let of_optimum =
         reached.as_ref().map(|reached| format!("{weighted}share of the {objective} optimum: {reached}"));
+    let requests = requests::together(part).filter(|_| part.is_random());
     let (jain, of_jain) = match (fairness(part), fairness_in_class(part)) {
         (Some(jain), _) => (Some(jain), format!("Jain's index, {weighted}over shares of the optimum")),
         (None, Some(jain)) => (Some(jain), "Jain's index within a class, without weights".to_owned()),
@@ -64,7 +66,19 @@ fn headline(document: &RunDocument, at: usize, part: &Part<'_>) -> Option<Headli
             value: grouped(all.lost as i64),
             note: format!("{} Interests sent again", grouped(all.retransmitted as i64)),
         },
-        Number { name: "Fairness", value: or_none(jain, Quantity::Plain), note: of_jain },
+        match &requests {
+            Some(row) => Number {
+                name: "Slowdown of requests",
+                value: or_none(row.slowdown.mean, Quantity::Plain),
+                note: format!(
+                    "99 % below {}, of the {} of {} that were complete",
+                    or_none(row.slowdown.p99, Quantity::Plain),
+                    grouped(row.completed as i64),
+                    grouped(row.came as i64)
+                ),
+            },
+            None => Number { name: "Fairness", value: or_none(jain, Quantity::Plain), note: of_jain },
+        },
         Number {
             name: "Busiest link",
             value: or_none(busiest.map(|link| link.utilisation), Quantity::Percent),
@@ -82,6 +96,11 @@ fn headline(document: &RunDocument, at: usize, part: &Part<'_>) -> Option<Headli
         format!(" and reach {reached} of {share} optimum")
     });
     sentences.push(format!("{together} {}{of_optimum}", rate(all.goodput_bps)));
+    let took = requests.as_ref().and_then(|row| row.completion_ms.mean.zip(row.slowdown.mean));
+    sentences.extend(took.map(|(ms, slowdown)| {
+        let (ms, slowdown) = (Quantity::Millis.format(ms), Quantity::Plain.format(slowdown));
+        format!("A request takes {ms} on average, {slowdown} times as long as alone")
+    }));
     if let Some(link) = busiest {
         let queue = link.queue_ms.mean.map_or_else(String::new, |mean| {
             format!(", and Data waits {} in front of it", Quantity::Millis.format(mean))

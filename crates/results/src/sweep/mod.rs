@@ -112,18 +112,16 @@ impl SweepRow {
 
 /// A part of all runs at a point.
 fn period(scheme: &str, parts: Vec<Part<'_>>) -> SweepPeriod {
-    let totals: Vec<(TrafficFigures, Option<f64>)> = parts
-        .iter()
-        .map(|part| (summary::all_flows(part), comparison::fairness(part.flows, |_| true)))
-        .collect();
+    let totals: Vec<(TrafficFigures, Option<f64>)> =
+        parts.iter().map(|part| (summary::all_flows(part), comparison::fairness(part, |_| true))).collect();
     let all = totals.iter().map(|(figures, jain)| (figures, *jain));
     let all = comparison::traffic("all flows", scheme, all);
-    let PeriodRow { from_s, to_s, classes, mut groups, mut links, distances, .. } =
+    let PeriodRow { from_s, to_s, classes, mut groups, mut links, requests, distances, .. } =
         comparison::period(&[scheme], &[parts]);
     groups.truncate(GROUPS);
     links.sort_by(|a, b| used(b).total_cmp(&used(a)));
     links.truncate(LINKS_OF_ROW);
-    SweepPeriod { from_s, to_s, all, classes, groups, links, distances }
+    SweepPeriod { from_s, to_s, all, classes, groups, links, requests, distances }
 }
 
 /// The number of different outcomes of runs. The outcome is that of classes, groups and links: a seed that only exchanges equal

@@ -2,7 +2,7 @@
 //!
 //! Keys and their order are those of the fields below. A value without samples is `null`, never NaN.
 
-use crate::model::{DistanceComparison, LinkComparison, StyleRow, TrafficComparison};
+use crate::model::{DistanceComparison, LinkComparison, RequestComparison, StyleRow, TrafficComparison};
 use serde::{Deserialize, Serialize};
 
 /// Schemes at each point of some axes: means over several seeds.
@@ -94,6 +94,9 @@ pub struct SweepPeriod {
     /// The most used directions of links, at most 30: those with a utilisation of at least 0.5 under some scheme, at some point
     /// and over some period.
     pub links: Vec<LinkComparison>,
+    /// Requests of flows with `arrivals`, by group and size, and all of them last; left out without such flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestComparison>,
     /// The distance from the optimum; empty if the optimum is not known.
     pub distances: Vec<DistanceComparison>,
 }

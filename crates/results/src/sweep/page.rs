@@ -5,8 +5,9 @@
 use super::{SweepDocument, SweepPeriod, SweepRow};
 use crate::comparison::is_one_group_each;
 use crate::html::script_data;
-use crate::model::{DistanceComparison, LinkComparison, TrafficComparison};
+use crate::model::{DistanceComparison, LinkComparison, RequestComparison, TrafficComparison};
 use crate::plot::numbers_of_styles;
+use crate::requests;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use weir_measure::Estimate;
@@ -88,6 +89,13 @@ const TRAFFIC: [Kind<TrafficComparison>; 8] = [
     ("completion_mean", "Completion, mean", "s", |row| row.completion_mean_s),
     ("completion_last", "Completion, last flow", "s", |row| row.completion_s),
 ];
+const REQUESTS: [Kind<RequestComparison>; 5] = [
+    ("request_mean", "Completion of requests, mean", "ms", |row| row.completion_ms.mean),
+    ("request_p99", "Completion of requests, 99th percentile", "ms", |row| row.completion_ms.p99),
+    ("slowdown_mean", "Slowdown of requests, mean", "1", |row| row.slowdown.mean),
+    ("slowdown_p99", "Slowdown of requests, 99th percentile", "1", |row| row.slowdown.p99),
+    ("complete", "Requests complete", "%", |row| row.complete),
+];
 const LINKS: [Kind<LinkComparison>; 4] = [
     ("utilisation", "Utilisation of a link", "%", |row| row.utilisation),
     ("drops", "Drops of a link", "packets", |row| row.drops),
@@ -112,6 +120,13 @@ pub(super) fn data(document: &SweepDocument) -> String {
             metrics.push(Metric { key, title, unit, figures });
         }
     };
+    for (key, title, unit, of) in REQUESTS {
+        let requests = names.requests.iter().map(|(group, size)| {
+            let is_it = |row: &&RequestComparison| row.group == *group && row.size == *size;
+            figure(&requests::name(group, size), document, |period| of(period.requests.iter().find(is_it)?))
+        });
+        add((key, title, unit), requests.collect());
+    }
     for (key, title, unit, of) in TRAFFIC {
         let all = figure("all flows", document, |period| of(&period.all));
         let classes = names.classes.iter().map(|name| {
@@ -203,6 +218,8 @@ struct Names {
     classes: Vec<String>,
     groups: Vec<String>,
     links: Vec<(String, String)>,
+    /// Groups and sizes, those of all together first.
+    requests: Vec<(String, String)>,
     groups_left_out: usize,
 }
 
@@ -213,6 +230,11 @@ fn names(document: &SweepDocument, most: usize) -> Names {
         classes: unique(periods().flat_map(|period| &period.classes).map(|row| row.name.clone())),
         links: unique(
             periods().flat_map(|period| &period.links).map(|link| (link.from.clone(), link.to.clone())),
+        ),
+        requests: unique(
+            periods()
+                .flat_map(|period| period.requests.iter().rev())
+                .map(|row| (row.group.clone(), row.size.clone())),
         ),
         ..Names::default()
     };

@@ -3,7 +3,7 @@
 use super::{SweepAxis, SweepDocument, SweepRow, page};
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::{NONE, Quantity};
-use crate::model::TrafficComparison;
+use crate::model::{RequestComparison, TrafficComparison};
 use crate::sheet::{Cell, Column, Form, Grid, Plots, Section, Sheet, numbers, words};
 use std::collections::BTreeSet;
 use weir_measure::Estimate;
@@ -24,22 +24,24 @@ const DISTINCT: &str = "Distinct is the number of different outcomes of classes,
      Where it is 1 of several, more seeds tell nothing more. The delay of all flows is the mean over the classes by their \
      goodputs, and its 99th percentile is that of the class with the largest.";
 
-/// Selects a figure of some flows.
-type Of = fn(&TrafficComparison) -> Option<Estimate>;
-/// A figure of some flows.
-type Figure = (&'static str, Quantity, Of);
+/// A figure of some flows, or of some requests.
+type Figure<Of> = (&'static str, Quantity, fn(&Of) -> Option<Estimate>);
 /// A column with its cells, one for each row.
 type Filled = (Column, Vec<Cell>);
 
-const FIGURES: [Figure; 5] = [
+/// The first columns of a table if there are requests.
+const REQUESTS: [Figure<RequestComparison>; 4] = [
+    ("completion mean", Quantity::Millis, |row| row.completion_ms.mean),
+    ("slowdown mean", Quantity::Plain, |row| row.slowdown.mean),
+    ("slowdown p99", Quantity::Plain, |row| row.slowdown.p99),
+    ("complete", Quantity::Percent, |row| row.complete),
+];
+const FIGURES: [Figure<TrafficComparison>; 7] = [
     ("goodput", Quantity::Rate, |row| row.goodput_bps),
     ("delay mean", Quantity::Millis, |row| row.delay_ms.mean),
     ("delay p99", Quantity::Millis, |row| row.delay_ms.p99),
     ("lost", Quantity::Count, |row| row.lost),
     ("Jain", Quantity::Plain, |row| row.jain),
-];
-/// Additional columns of a table if flows complete.
-const COMPLETIONS: [Figure; 2] = [
     ("completion mean", Quantity::Seconds, |row| row.completion_mean_s),
     ("last", Quantity::Seconds, |row| row.completion_s),
 ];
@@ -126,14 +128,13 @@ impl SweepDocument {
 
     /// The table of all flows together.
     fn all_flows(&self, at: usize) -> Grid {
-        let all = |row: &SweepRow, of: Of| of(&row.periods.get(at)?.all);
-        let completes = self.rows.iter().any(|row| all(row, |all| all.completion_s).is_some());
-        let completions = COMPLETIONS.iter().filter(|_| completes);
-        let mut columns: Vec<Filled> = FIGURES
+        let requests = REQUESTS.iter().map(|(title, quantity, of)| {
+            self.figure(title, *quantity, |row| of(row.periods.get(at)?.requests.last()?))
+        });
+        let flows = FIGURES
             .iter()
-            .chain(completions)
-            .map(|(title, quantity, of)| self.figure(title, *quantity, |row| all(row, *of)))
-            .collect();
+            .map(|(title, quantity, of)| self.figure(title, *quantity, |row| of(&row.periods.get(at)?.all)));
+        let mut columns: Vec<Filled> = requests.chain(flows).flatten().collect();
         let distinct = self.rows.iter().map(|row| self.distinct(row).into());
         columns.push((numbers("distinct"), distinct.collect()));
         self.grid("All flows", columns)
@@ -154,12 +155,18 @@ impl SweepDocument {
         let column = |class: &&str| self.figure(class, Quantity::Rate, |row| goodput(row, class));
         (2..=CLASSES)
             .contains(&classes.len())
-            .then(|| self.grid("Goodput of each class", classes.iter().map(column).collect()))
+            .then(|| self.grid("Goodput of each class", classes.iter().filter_map(column).collect()))
     }
 
-    /// A column of a figure, with its unit in the heading.
-    fn figure(&self, title: &str, quantity: Quantity, of: impl Fn(&SweepRow) -> Option<Estimate>) -> Filled {
+    /// A column of a figure, with its unit in the heading; none if no row has it.
+    fn figure(
+        &self,
+        title: &str,
+        quantity: Quantity,
+        of: impl Fn(&SweepRow) -> Option<Estimate>,
+    ) -> Option<Filled> {
         let estimates: Vec<Option<Estimate>> = self.rows.iter().map(of).collect();
+        estimates.iter().flatten().next()?;
         let largest = estimates.iter().flatten().map(|estimate| estimate.mean).fold(0.0, f64::max);
         let (unit, scale) = quantity.unit(largest);
         let number = if quantity == Quantity::Count { quantity } else { Quantity::Plain };
@@ -172,10 +179,8 @@ impl SweepDocument {
         let cell = |(row, estimate): (&SweepRow, &Option<Estimate>)| {
             number.over_seeds(estimate.as_ref().map(scaled).as_ref(), row.runs as usize).into()
         };
-        (
-            numbers(format!("{title} {unit}").trim_end().to_owned()),
-            self.rows.iter().zip(&estimates).map(cell).collect(),
-        )
+        let heading = numbers(format!("{title} {unit}").trim_end().to_owned());
+        Some((heading, self.rows.iter().zip(&estimates).map(cell).collect()))
     }
 
     /// A table with a row for each point and scheme: these columns after those of the point. Only the first row of a point has
