@@ -32,6 +32,8 @@ interface SchemesFigure {
   quantity: Quantity;
   is_more_better: boolean;
   of: { measured: { mean: number; ci95: number | null } | null; values: (number | null)[] }[];
+  /** For each scheme whether it is the best, or as good. */
+  is_best: boolean[];
 }
 
 /** What a line is about. */
@@ -109,22 +111,14 @@ function unitOf(figure: SchemesFigure): Shown {
   }
 }
 
-/** The best mean of a figure. */
-function best(figure: SchemesFigure): number | null {
-  const means = figure.of.map(({ measured }) => measured?.mean).filter(isNumber);
-  if (means.length === 0) return null;
-  return figure.is_more_better ? Math.max(...means) : Math.min(...means);
-}
-
 function measuredOf(figure: SchemesFigure): { rows: Measured[]; shown: Shown } {
   const shown = unitOf(figure);
-  const top = best(figure);
   const rows = figure.of.map(({ measured, values }, i): Measured => {
     const mean = measured ? measured.mean * shown.scale : null;
     const ci95 = measured && isNumber(measured.ci95) ? measured.ci95 * shown.scale : null;
     const interval = ci95 ? ` ± ${significant(ci95, 2)}` : "";
     const text = mean === null ? "no value" : `${shown.text(mean)}${interval}${shown.unit && ` ${shown.unit}`}`;
-    const isBest = page.schemes.length > 1 && measured !== null && measured.mean === top;
+    const isBest = figure.is_best[i] ?? false;
     return { name: page.schemes[i]!, style: style(i), mean, ci95, values: values.map((v) => (v === null ? null : v * shown.scale)), text, isBest };
   });
   return { rows, shown };

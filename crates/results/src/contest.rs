@@ -1,15 +1,16 @@
 //! Which of several schemes is better, by which figure, and by how much: all flows together, over the seeds.
 
 use crate::comparison::{Part, estimate, seeds};
-use crate::format::{self, NONE, Quantity};
+use crate::format::{self, Quantity};
 use crate::matrix::share;
 use crate::model::{AllComparison, ComparedScheme, ComparisonDocument, PeriodRow, SeedFigure};
 use crate::page::escaped;
 use crate::requests;
+use crate::standing::{Measured, Standing, UNCLEAR};
 use crate::summary::{all_flows, fairness, fairness_in_class};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use weir_measure::{Estimate, RequestRow, TrafficFigures};
+use weir_measure::{RequestRow, TrafficFigures};
 
 /// One of the figures.
 struct Measure {
@@ -157,6 +158,9 @@ const MEASURES: [Measure; 14] = [
     },
 ];
 
+/// The mark of the best, or as good.
+const GOOD: &str = "★ ";
+
 /// What the figures are, in words.
 const IN_WORDS: &str = "Figures are of all flows together: the sum of goodputs, the mean delay over the classes weighted by their \
      goodputs, the 99th percentile of the class with the largest one, and the sum of lost Data. Weighted figures are by the optimum, \
@@ -164,8 +168,10 @@ const IN_WORDS: &str = "Figures are of all flows together: the sum of goodputs, 
      optimum, over the sum of the goodputs in the optimum. The weighted Jain's index is over each flow's goodput as a part of that in \
      the optimum. Jain's index within a class is without weights. The slowdown of a request is its completion over the time that it would \
      take alone; completion and slowdown are of the requests that were complete at the end, and their 99th percentile is that of the group \
-     with the largest one. Flows that are all sources of random requests have no figures of goodput and fairness. As good as the best is a figure within 1 % of it (within 0.01, if it \
-     is a share or an index), and one whose 95 % interval meets that of the best. Different outcomes are those of the seeds that \
+     with the largest one. Flows that are all sources of random requests have no figures of goodput and fairness. As good as the best is a figure if the difference, and \
+     the 95 % interval of the difference, are at most 1 % (0.01 of a share or an index). If the interval includes 0 and is wider, the seeds do \
+     not distinguish the two. Differences are taken seed by seed, since runs with one seed draw the same numbers; one interval in twenty \
+     misses by chance. Different outcomes are those of the seeds that \
      differ in any figure: with fewer of them than seeds, intervals say less.";
 
 /// The figures of a scheme, with a run a seed.
@@ -212,20 +218,25 @@ impl AllComparison {
 }
 
 impl Measure {
-    /// The schemes that have this figure, the best first.
-    fn ranked<'a>(&self, rows: &'a [AllComparison]) -> Vec<(&'a AllComparison, Estimate)> {
-        let mut known: Vec<_> = rows.iter().filter_map(|row| Some((row, (self.of)(row).measured?))).collect();
+    /// The schemes that have this figure, as places in the rows, the best first.
+    fn ranked<'a>(&self, rows: &'a [AllComparison]) -> Vec<(usize, Measured<'a>)> {
+        let measured = |(at, row): (usize, &'a AllComparison)| Some((at, (self.of)(row).measured()?));
+        let mut known: Vec<_> = rows.iter().enumerate().filter_map(measured).collect();
         let sign = if self.is_more_better { -1.0 } else { 1.0 };
-        known.sort_by(|a, b| (sign * a.1.mean).total_cmp(&(sign * b.1.mean)));
+        known.sort_by(|a, b| (sign * a.1.mean.mean).total_cmp(&(sign * b.1.mean.mean)));
         known
     }
 
-    /// Whether a figure is as good as the best one.
-    fn is_as_good(&self, one: &Estimate, best: &Estimate) -> bool {
-        let apart = (one.mean - best.mean).abs();
-        let unit = if self.is_part { 1.0 } else { best.mean.abs() };
-        let half = |of: &Estimate| of.ci95.unwrap_or(0.0);
-        apart <= ALIKE * unit || apart <= half(one) + half(best)
+    /// How the figure of each row stands to the best one; `None` without one.
+    fn standings(&self, rows: &[AllComparison]) -> Vec<Option<Standing>> {
+        let ranked = self.ranked(rows);
+        let mut standings = vec![None; rows.len()];
+        for (at, one) in &ranked {
+            let (_, best) = &ranked[0];
+            let unit = if self.is_part { 1.0 } else { best.mean.mean.abs() };
+            standings[*at] = Some(one.beside(best, ALIKE * unit));
+        }
+        standings
     }
 
     /// A value beside the best one: `4.9 Mb/s, 48 % less`.
@@ -238,34 +249,6 @@ impl Measure {
             part => format!("{shown}, {:.*} % {more}", usize::from(part < 0.1), 100.0 * part),
         }
     }
-
-    /// Which schemes are better by this figure, and by how much; `None` where fewer than two have it.
-    fn sentence(&self, rows: &[AllComparison]) -> Option<String> {
-        let ranked = self.ranked(rows);
-        let ((first, best), [.., (last, worst)]) = (ranked.first()?, &ranked[1..]) else { return None };
-        let title = self.title;
-        let (good, behind): (Vec<_>, Vec<_>) = ranked.iter().partition(|(_, one)| self.is_as_good(one, best));
-        let format = |value| self.quantity.format(value);
-        let Some((next, second)) = behind.first() else {
-            let range = match (format(best.mean), format(worst.mean)) {
-                (same, other) if same == other => same,
-                (one, other) => format!("{one} to {other}"),
-            };
-            return Some(format!("{title}: no difference that the seeds show, {range}."));
-        };
-        let as_good: Vec<&str> = good.iter().skip(1).map(|(row, _)| row.scheme.as_str()).collect();
-        let as_good = match as_good.len() {
-            0 => String::new(),
-            1..=4 => format!(", and as good {}", as_good.join(", ")),
-            many => format!(", and as good {many} others"),
-        };
-        let mut text = format!("{title}: best {}, {}{as_good}", first.scheme, format(best.mean));
-        text += &format!("; then {} ({})", next.scheme, self.beside(second.mean, best.mean));
-        if behind.len() > 1 {
-            text += &format!("; last {} ({})", last.scheme, self.beside(worst.mean, best.mean));
-        }
-        Some(text + ".")
-    }
 }
 
 /// Those that some scheme has.
@@ -273,35 +256,112 @@ fn known(rows: &[AllComparison]) -> impl Iterator<Item = &'static Measure> {
     MEASURES.iter().filter(|measure| rows.iter().any(|row| (measure.of)(row).measured.is_some()))
 }
 
-/// By how many figures each scheme is the best, or as good, and of how many.
-fn times_best(rows: &[AllComparison]) -> (Vec<usize>, usize) {
-    let mut counts = vec![0; rows.len()];
-    let measures: Vec<_> = known(rows).collect();
-    for measure in &measures {
-        let ranked = measure.ranked(rows);
-        for (count, row) in counts.iter_mut().zip(rows) {
-            let own = (measure.of)(row).measured;
-            *count += usize::from(own.is_some_and(|own| measure.is_as_good(&own, &ranked[0].1)));
-        }
-    }
-    (counts, measures.len())
+/// The schemes over a part of the runs.
+struct Contest<'a> {
+    rows: &'a [AllComparison],
+    /// For each row the name of its scheme.
+    names: Vec<String>,
+    seeds: usize,
 }
 
-/// Which is better, by which figure, and by how much; nothing with one scheme.
-pub(crate) fn answer(rows: &[AllComparison]) -> Vec<String> {
-    if rows.len() < 2 {
-        return Vec::new();
+impl Contest<'_> {
+    /// Some schemes by name, each in the form that `named` gives it.
+    fn listed(&self, of: &[(usize, f64)], named: impl Fn(&str, f64) -> String) -> String {
+        match of.len() {
+            0..=4 => {
+                of.iter().map(|(at, mean)| named(&self.names[*at], *mean)).collect::<Vec<_>>().join(", ")
+            }
+            many => format!("{many} others"),
+        }
     }
-    let (counts, all) = times_best(rows);
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(counts[at]));
-    let named: Vec<String> =
-        order.iter().take(5).map(|&at| format!("{} in {}", rows[at].scheme, counts[at])).collect();
-    let more = rows.len().saturating_sub(5);
-    let more = if more > 0 { format!(", and {more} others in fewer or as many") } else { String::new() };
-    let first = format!("Best, or as good, of {all} figures: {}{more}.", named.join(", "));
-    [first].into_iter().chain(known(rows).filter_map(|measure| measure.sentence(rows))).collect()
+
+    /// Which schemes are better by a figure, and by how much; `None` where fewer than two have it.
+    fn sentence(&self, measure: &Measure) -> Option<String> {
+        let ranked = measure.ranked(self.rows);
+        let ((first, best), [.., (_, worst)]) = (ranked.first()?, &ranked[1..]) else { return None };
+        let standings = measure.standings(self.rows);
+        let with = |standing: Standing| -> Vec<(usize, f64)> {
+            let of = ranked.iter().skip(1).filter(|(at, _)| standings[*at] == Some(standing));
+            of.map(|(at, one)| (*at, one.mean.mean)).collect()
+        };
+        let (good, unclear, behind) =
+            (with(Standing::AsGood), with(Standing::Unclear), with(Standing::Behind));
+        let (title, format) = (measure.title, |value| measure.quantity.format(value));
+        let best = best.mean.mean;
+        let Some((next, second)) = behind.first() else {
+            let (one, other) = (format(best), format(worst.mean.mean));
+            return Some(match unclear.is_empty() {
+                true if one == other => format!("{title}: no difference, {one}."),
+                true => format!("{title}: no difference that counts, {one} to {other}."),
+                false => format!("{title}: no difference that {} seeds show, {one} to {other}.", self.seeds),
+            });
+        };
+        let mut text = format!("{title}: best {}, {}", self.names[*first], format(best));
+        if !good.is_empty() {
+            text += &format!(", and as good {}", self.listed(&good, |name, _| name.to_owned()));
+        }
+        if !unclear.is_empty() {
+            let names = self.listed(&unclear, |name, mean| format!("{name} ({})", format(mean)));
+            text += &format!("; not distinguishable from it with {} seeds {names}", self.seeds);
+        }
+        text += &format!("; then {} ({})", self.names[*next], measure.beside(*second, best));
+        if let [_, .., (last, worst)] = &behind[..] {
+            text += &format!("; last {} ({})", self.names[*last], measure.beside(*worst, best));
+        }
+        Some(text + ".")
+    }
+
+    /// By how many figures each scheme stands so to the best.
+    fn count(&self, standing: Standing) -> Vec<usize> {
+        let mut counts = vec![0; self.rows.len()];
+        for measure in known(self.rows) {
+            for (count, own) in counts.iter_mut().zip(measure.standings(self.rows)) {
+                *count += usize::from(own == Some(standing));
+            }
+        }
+        counts
+    }
+
+    /// `a in 5, b in 3`: counts of at least so many, the highest first.
+    fn counted(&self, counts: &[usize], least: usize) -> String {
+        let mut order: Vec<usize> = (0..counts.len()).filter(|at| counts[*at] >= least).collect();
+        order.sort_by_key(|&at| std::cmp::Reverse(counts[at]));
+        let named = order.iter().take(NAMED).map(|&at| format!("{} in {}", self.names[at], counts[at]));
+        let more = order.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(", and {more} others in fewer or as many") } else { String::new() };
+        format!("{}{more}", named.collect::<Vec<_>>().join(", "))
+    }
+
+    /// What the seeds cannot tell, if all of them give the same figures.
+    fn of_chance(&self) -> Option<String> {
+        let is_one = self.rows.iter().all(|row| row.outcomes() == 1);
+        is_one.then(|| match self.seeds {
+            1 => "One seed: these figures do not say which differences are chance.".to_owned(),
+            seeds => format!(
+                "All {seeds} seeds give the same figures: they do not say which differences are chance."
+            ),
+        })
+    }
+
+    /// Which is better, by which figure, and by how much; nothing with one scheme.
+    fn answer(&self) -> Vec<String> {
+        if self.rows.len() < 2 {
+            return Vec::new();
+        }
+        let all = known(self.rows).count();
+        let good = self.counted(&self.count(Standing::AsGood), 0);
+        let mut first = format!("Best, or as good, of {all} figures: {good}.");
+        let unclear = self.counted(&self.count(Standing::Unclear), 1);
+        if !unclear.is_empty() {
+            first += &format!(" Not distinguishable from the best with {} seeds: {unclear}.", self.seeds);
+        }
+        let sentences = known(self.rows).filter_map(|measure| self.sentence(measure));
+        [first].into_iter().chain(self.of_chance()).chain(sentences).collect()
+    }
 }
+
+/// Largest number of schemes in a sentence.
+const NAMED: usize = 5;
 
 // ---- As the page's lead
 
@@ -319,10 +379,19 @@ impl ComparisonDocument {
         }
     }
 
+    fn contest(&self, at: usize) -> Option<Contest<'_>> {
+        let rows = &self.periods.get(at)?.all;
+        let name = |(place, row): (usize, &AllComparison)| {
+            self.schemes.get(place).map_or_else(|| row.scheme.clone(), ComparedScheme::name)
+        };
+        let names = rows.iter().enumerate().map(name).collect();
+        Some(Contest { rows, names, seeds: self.seeds.len() })
+    }
+
     /// Which scheme is better in the part of the runs that is shown first.
     pub(crate) fn answer(&self) -> Vec<String> {
         let at = self.first_period();
-        let mut sentences = self.periods.get(at).map_or_else(Vec::new, |period| answer(&period.all));
+        let mut sentences = self.contest(at).map_or_else(Vec::new, |contest| contest.answer());
         if let Some(first) = sentences.first_mut() {
             *first = format!("{}: {}", self.period_title(at), first.replacen('B', "b", 1));
         }
@@ -334,7 +403,11 @@ impl ComparisonDocument {
         if self.periods.iter().all(|period| period.all.is_empty()) {
             return String::new();
         }
-        let title = if self.schemes.len() > 1 { "Which scheme is better" } else { "What the scheme does" };
+        let title = match (self.schemes.len(), self.seeds.len()) {
+            (0 | 1, _) => "What the scheme does",
+            (_, 0 | 1) => "The schemes side by side",
+            _ => "Which scheme is better",
+        };
         let mut body = format!(
             "<section id=\"contest\"><div class=\"heading\"><h2>{title}</h2><span class=\"tools\" id=\"periods\"></span></div>\n"
         );
@@ -342,7 +415,15 @@ impl ComparisonDocument {
         for at in std::iter::once(first).chain((0..self.periods.len()).filter(|&at| at != first)) {
             body += &self.period_html(at);
         }
-        let star = if self.schemes.len() > 1 { "★ marks the best, or as good. " } else { "" };
+        let unclear = match self.seeds.len() {
+            0 | 1 => String::new(),
+            seeds => format!(", {UNCLEAR}what {seeds} seeds do not distinguish from it"),
+        };
+        let star = if self.schemes.len() > 1 {
+            format!("{GOOD}marks the best, or as good{unclear}. ")
+        } else {
+            String::new()
+        };
         body += &format!(
             "<details class=\"said\"><summary>{star}What the figures are</summary><p>{} {}</p></details></section>\n",
             escaped(IN_WORDS),
@@ -352,13 +433,15 @@ impl ComparisonDocument {
     }
 
     fn period_html(&self, at: usize) -> String {
-        let (title, rows) = (escaped(&self.period_title(at)), &self.periods[at].all);
-        let items = answer(rows).iter().map(|one| format!("<li>{}</li>", escaped(one))).collect::<String>();
+        let Some(contest) = self.contest(at) else { return String::new() };
+        let (title, rows) = (escaped(&self.period_title(at)), contest.rows);
+        let items =
+            contest.answer().iter().map(|one| format!("<li>{}</li>", escaped(one))).collect::<String>();
         let answer =
             if items.is_empty() { String::new() } else { format!("<ul class=\"answer\">{items}</ul>\n") };
-        let (counts, all) = times_best(rows);
+        let (good, unclear) = (contest.count(Standing::AsGood), contest.count(Standing::Unclear));
         let measures: Vec<&Measure> = known(rows).collect();
-        let best: Vec<Estimate> = measures.iter().map(|measure| measure.ranked(rows)[0].1).collect();
+        let standings: Vec<_> = measures.iter().map(|measure| measure.standings(rows)).collect();
         let mut heads = String::from("<th scope=\"col\">scheme</th>");
         let is_contest = rows.len() > 1;
         if is_contest {
@@ -373,18 +456,22 @@ impl ComparisonDocument {
         }
         let mut body = String::new();
         for (place, row) in rows.iter().enumerate() {
-            let scheme = self.schemes.get(place).map_or_else(|| row.scheme.clone(), ComparedScheme::name);
-            body += &format!("<tr class=\"first\"><th scope=\"row\">{}</th>", escaped(&scheme));
+            body += &format!("<tr class=\"first\"><th scope=\"row\">{}</th>", escaped(&contest.names[place]));
             if is_contest {
-                body += &format!("<td class=\"number\">{} of {all}</td>", counts[place]);
+                let more = match unclear[place] {
+                    0 => String::new(),
+                    count => format!(", {UNCLEAR}{count}"),
+                };
+                body += &format!("<td class=\"number\">{} of {}{more}</td>", good[place], measures.len());
             }
-            for (measure, best) in measures.iter().zip(&best) {
-                let own = (measure.of)(row).measured;
-                let text =
-                    own.map_or_else(|| NONE.to_owned(), |own| measure.quantity.over_seeds(Some(&own), seeds));
-                let is_best = is_contest && own.is_some_and(|own| measure.is_as_good(&own, best));
-                let (class, star) = if is_best { (" best", "★ ") } else { ("", "") };
-                body += &format!("<td class=\"number{class}\">{star}{}</td>", escaped(&text));
+            for (measure, standings) in measures.iter().zip(&standings) {
+                let text = measure.quantity.over_seeds((measure.of)(row).measured.as_ref(), seeds);
+                let (class, mark) = match standings[place].filter(|_| is_contest) {
+                    Some(Standing::AsGood) => (" best", GOOD),
+                    Some(Standing::Unclear) => ("", UNCLEAR),
+                    _ => ("", ""),
+                };
+                body += &format!("<td class=\"number{class}\">{mark}{}</td>", escaped(&text));
             }
             if seeds > 1 {
                 body += &format!("<td class=\"number\">{} of {seeds} seeds</td>", row.outcomes());
@@ -423,6 +510,8 @@ struct FigureData {
     is_more_better: bool,
     /// For each scheme.
     of: Vec<SeedFigure>,
+    /// For each scheme whether it is the best, or as good; of one scheme it is not said.
+    is_best: Vec<bool>,
 }
 
 /// For the plots: each part of the runs, in the order of the document.
@@ -440,6 +529,10 @@ pub(crate) fn data(document: &ComparisonDocument) -> Vec<PeriodData> {
         },
         is_more_better: measure.is_more_better,
         of: period.all.iter().map(|row| (measure.of)(row).clone()).collect(),
+        is_best: {
+            let is_good = |one| one == Some(Standing::AsGood) && period.all.len() > 1;
+            measure.standings(&period.all).into_iter().map(is_good).collect()
+        },
     };
     let of_period = |(at, period): (usize, &PeriodRow)| PeriodData {
         title: document.period_title(at),
@@ -452,6 +545,7 @@ pub(crate) fn data(document: &ComparisonDocument) -> Vec<PeriodData> {
 mod tests {
     use super::*;
     use crate::{sample, samples};
+    use weir_measure::Estimate;
 
     fn rows(goodputs: &[(&str, &[f64])]) -> Vec<AllComparison> {
         let row = |(scheme, values): &(&str, &[f64])| AllComparison {
@@ -465,24 +559,52 @@ mod tests {
         goodputs.iter().map(row).collect()
     }
 
+    fn answer(goodputs: &[(&str, &[f64])]) -> Vec<String> {
+        let names = goodputs.iter().map(|(scheme, _)| (*scheme).to_owned()).collect();
+        Contest { rows: &rows(goodputs), names, seeds: goodputs[0].1.len() }.answer()
+    }
+
     #[test]
     fn the_answer_says_which_is_better_and_by_how_much() {
-        let rows = rows(&[("a", &[5e6, 5e6]), ("b", &[10e6, 10.01e6]), ("c", &[9.2e6, 9.2e6])]);
+        let said = answer(&[("a", &[5e6, 5e6]), ("b", &[10e6, 10.01e6]), ("c", &[9.2e6, 9.2e6])]);
         assert_eq!(
-            answer(&rows),
+            said,
             [
                 "Best, or as good, of 1 figures: b in 1, a in 0, c in 0.",
                 "Goodput: best b, 10.01 Mb/s; then c (9.2 Mb/s, 8.0 % less); last a (5 Mb/s, 50 % less).",
             ]
         );
+        assert_eq!(answer(&[("a", &[9e6, 11e6])]), Vec::<String>::new());
     }
 
     #[test]
-    fn schemes_whose_intervals_meet_are_as_good_and_the_answer_says_so() {
-        let rows = rows(&[("a", &[9e6, 11e6]), ("b", &[8e6, 11e6])]);
-        assert_eq!(answer(&rows)[1], "Goodput: no difference that the seeds show, 10 Mb/s to 9.5 Mb/s.");
-        assert_eq!(times_best(&rows), (vec![1, 1], 1));
-        assert_eq!(answer(&rows[..1]), Vec::<String>::new());
+    fn a_noisy_scheme_is_not_as_good_but_not_distinguishable() {
+        let said = answer(&[("a", &[9e6, 11e6]), ("b", &[8e6, 11e6])]);
+        assert_eq!(
+            said,
+            [
+                "Best, or as good, of 1 figures: a in 1, b in 0. Not distinguishable from the best with 2 seeds: b in 1.",
+                "Goodput: no difference that 2 seeds show, 10 Mb/s to 9.5 Mb/s.",
+            ]
+        );
+        let said = answer(&[("a", &[10e6, 10.01e6]), ("b", &[4e6, 14e6]), ("c", &[5e6, 5e6])]);
+        assert_eq!(
+            said[1],
+            "Goodput: best a, 10.01 Mb/s; not distinguishable from it with 2 seeds b (9 Mb/s); then c (5 Mb/s, 50 % less)."
+        );
+    }
+
+    #[test]
+    fn figures_that_do_not_vary_say_nothing_about_chance() {
+        let said = answer(&[("a", &[10e6]), ("b", &[5e6])]);
+        assert_eq!(said[1], "One seed: these figures do not say which differences are chance.");
+        assert_eq!(said[2], "Goodput: best a, 10 Mb/s; then b (5 Mb/s, 50 % less).");
+        let said = answer(&[("a", &[10e6; 3]), ("b", &[5e6; 3])]);
+        assert_eq!(
+            said[1],
+            "All 3 seeds give the same figures: they do not say which differences are chance."
+        );
+        assert!(!answer(&[("a", &[10e6, 10e6]), ("b", &[5e6, 5.1e6])])[1].contains("chance"));
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod reproduction;
 mod requests;
 pub mod schema;
 mod sheet;
+mod standing;
 mod study_tables;
 mod summary;
 mod sweep;

@@ -9,6 +9,7 @@ use crate::model::{MatrixFigure, MatrixRow, SummaryDocument, SummaryPoint, Summa
 use crate::page::escaped;
 use crate::requests;
 use crate::sheet::{Cell, Form, Grid, Section, numbers, percent_encoded, words};
+use crate::standing::{Measured, Standing, UNCLEAR};
 use crate::summary::{SummaryContext, SummaryRun, fairness, fairness_in_class, weights_of};
 use weir_measure::{Estimate, FlowRow, OptimumFlowRow};
 
@@ -125,8 +126,9 @@ pub(crate) const MEASURES_IN_WORDS: &str = "Weighted figures are by the optimum,
      the time until the window's end. The slowdown of a request is its completion over the time that it would take alone. Scenarios of random requests alone have \
      no share and no Jain's index. A figure of a run is the mean over its measuring windows by their lengths, or over the whole run \
      without windows; a cell is the mean over the points of the scenario's axes and over the seeds. As good as the best is a \
-     figure within 0.01 of it (share, Jain), 1 % (delay, slowdown), 1 in 10 000 (lost) or 0.5 s (settle), and one whose interval \
-     meets the best one's.";
+     figure if the difference, and the 95 % interval of the difference, are at most 0.01 (share, Jain), 1 % (delay, slowdown), 1 in 10 000 \
+     (lost) or 0.5 s (settle). If the interval includes 0 and is wider, the seeds do not distinguish the two. Differences are taken seed by \
+     seed; of published tables, which have only means, the interval is the sum of both.";
 
 // ---- The figures of runs
 
@@ -327,18 +329,16 @@ impl Measure {
     }
 
     /// The best figure of a scenario.
-    fn best<'a>(&self, scenario: &'a SummaryScenario) -> Option<(&'a str, Estimate)> {
+    fn best<'a>(&self, scenario: &'a SummaryScenario) -> Option<(&'a str, Measured<'a>)> {
         let known =
-            scenario.matrix.iter().filter_map(|row| Some((row.scheme.as_str(), (self.of)(row).measured?)));
-        known.reduce(|a, b| if self.is_better(b.1.mean, a.1.mean) { b } else { a })
+            scenario.matrix.iter().filter_map(|row| Some((row.scheme.as_str(), (self.of)(row).measured()?)));
+        known.reduce(|a, b| if self.is_better(b.1.mean.mean, a.1.mean.mean) { b } else { a })
     }
 
-    /// Whether a figure is as good as the best.
-    fn is_as_good(&self, one: &Estimate, best: &Estimate) -> bool {
-        let apart = (one.mean - best.mean).abs();
-        let unit = if self.is_multiple() { best.mean.abs() } else { 1.0 };
-        let half = |of: &Estimate| of.ci95.unwrap_or(0.0);
-        apart <= self.alike * unit || apart <= half(one) + half(best)
+    /// How a figure stands to the best.
+    fn standing(&self, one: &Measured<'_>, best: &Measured<'_>) -> Standing {
+        let unit = if self.is_multiple() { best.mean.mean.abs() } else { 1.0 };
+        one.beside(best, self.alike * unit)
     }
 
     /// Rating of a value from 0 to 8, for its colour.
@@ -393,27 +393,42 @@ pub(crate) fn answer(document: &SummaryDocument) -> Vec<String> {
 /// The results of one scheme in sentences.
 pub(crate) fn about(document: &SummaryDocument, scheme: &str) -> Vec<String> {
     let of_measure = |measure: &Measure| {
-        let (good, known) = times_best(document, measure, scheme);
-        let best = format!("{}: the best, or as good, in {good} of {known} scenarios.", measure.title);
+        let Times { good, unclear, known } = times_best(document, measure, scheme);
+        let unclear = match unclear {
+            0 => String::new(),
+            count => format!("; not distinguishable from the best in {count}"),
+        };
+        let best =
+            format!("{}: the best, or as good, in {good} of {known} scenarios{unclear}.", measure.title);
         let is_ranked = known > 0 && the_only_one(document, measure).is_none();
         [Some(best).filter(|_| is_ranked), where_behind(document, measure, scheme)]
     };
     MEASURES.iter().flat_map(of_measure).flatten().collect()
 }
 
-/// The number of scenarios in which a scheme is as good as the best, and the number in which its figure is known.
-fn times_best(document: &SummaryDocument, measure: &Measure, scheme: &str) -> (usize, usize) {
+/// Numbers of scenarios.
+struct Times {
+    /// In which a scheme is the best, or as good.
+    good: usize,
+    /// In which the seeds do not distinguish it from the best.
+    unclear: usize,
+    /// In which its figure is known.
+    known: usize,
+}
+
+fn times_best(document: &SummaryDocument, measure: &Measure, scheme: &str) -> Times {
     let of_scenario = |scenario: &SummaryScenario| {
-        let (own, best) = ((measure.of)(scenario.row(scheme)?).measured?, measure.best(scenario)?.1);
-        Some(measure.is_as_good(&own, &best))
+        let (own, best) = ((measure.of)(scenario.row(scheme)?).measured()?, measure.best(scenario)?.1);
+        Some(measure.standing(&own, &best))
     };
-    let known: Vec<bool> = document.scenarios.iter().filter_map(of_scenario).collect();
-    (known.iter().filter(|good| **good).count(), known.len())
+    let known: Vec<Standing> = document.scenarios.iter().filter_map(of_scenario).collect();
+    let count = |standing: Standing| known.iter().filter(|own| **own == standing).count();
+    Times { good: count(Standing::AsGood), unclear: count(Standing::Unclear), known: known.len() }
 }
 
 /// The only scheme with figures, if there is just one: to call it the best would say nothing.
 fn the_only_one<'a>(document: &'a SummaryDocument, measure: &Measure) -> Option<&'a str> {
-    let mut known = document.schemes.iter().filter(|scheme| times_best(document, measure, scheme).1 > 0);
+    let mut known = document.schemes.iter().filter(|scheme| times_best(document, measure, scheme).known > 0);
     match (known.next(), known.next()) {
         (Some(only), None) if document.schemes.len() > 1 => Some(only),
         _ => None,
@@ -425,24 +440,34 @@ fn who_is_best(document: &SummaryDocument, measure: &Measure) -> Option<String> 
         return Some(format!("{}: only {only} has figures, so there is no best one.", measure.title));
     }
     let of_scheme = |scheme: &String| (times_best(document, measure, scheme), scheme.clone());
-    let mut counts: Vec<((usize, usize), String)> = document.schemes.iter().map(of_scheme).collect();
-    let known = counts.iter().map(|((_, known), _)| *known).max().filter(|known| *known > 0)?;
-    counts.sort_by_key(|((good, _), _)| std::cmp::Reverse(*good));
+    let counts: Vec<(Times, String)> = document.schemes.iter().map(of_scheme).collect();
+    let known = counts.iter().map(|(times, _)| times.known).max().filter(|known| *known > 0)?;
     let marked = |scheme: &str| measure.marked(document, scheme);
-    let count = |((good, own), scheme): &((usize, usize), String)| match own {
-        own if *own < known => format!("{} {good} (of {own})", marked(scheme)),
-        _ => format!("{} {good}", marked(scheme)),
+    let listed = |count: fn(&Times) -> usize| {
+        let mut some: Vec<_> = counts.iter().filter(|(times, _)| count(times) > 0).collect();
+        some.sort_by_key(|(times, _)| std::cmp::Reverse(count(times)));
+        let named = some.iter().map(|(times, scheme)| match times.known {
+            own if own < known => format!("{} {} (of {own})", marked(scheme), count(times)),
+            _ => format!("{} {}", marked(scheme), count(times)),
+        });
+        named.collect::<Vec<_>>().join(", ")
     };
-    let (some, none): (Vec<_>, Vec<_>) = counts.iter().partition(|((good, _), _)| *good > 0);
-    let some: Vec<String> = some.into_iter().map(count).collect();
-    let none: Vec<String> = none.into_iter().map(|(_, scheme)| marked(scheme)).collect();
-    let none = if none.is_empty() { String::new() } else { format!("; in none: {}", none.join(", ")) };
-    let scenarios = if known == 1 { "scenario" } else { "scenarios" };
-    Some(format!(
-        "{}: of {known} {scenarios} the best, or as good: {}{none}.",
+    let mut text = format!(
+        "{}: of {known} {} the best, or as good: {}",
         measure.title,
-        some.join(", ")
-    ))
+        if known == 1 { "scenario" } else { "scenarios" },
+        listed(|times| times.good)
+    );
+    let unclear = listed(|times| times.unclear);
+    if !unclear.is_empty() {
+        text += &format!("; not distinguishable from the best: {unclear}");
+    }
+    let none = counts.iter().filter(|(times, _)| times.good + times.unclear == 0);
+    let none: Vec<String> = none.map(|(_, scheme)| marked(scheme)).collect();
+    if !none.is_empty() {
+        text += &format!("; in none: {}", none.join(", "));
+    }
+    Some(text + ".")
 }
 
 /// Largest number of scenarios in a sentence.
@@ -452,22 +477,24 @@ fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> 
     let seeds = document.seeds.len();
     let of_scenario = |scenario: &SummaryScenario| {
         let (own, (by, best)) = ((measure.of)(scenario.row(scheme)?), measure.best(scenario)?);
-        let measured = own.measured?;
+        let measured = own.measured()?;
+        let best_mean = best.mean.mean;
         let said = format!(
             "{} ({}; {} {})",
             scenario.scenario,
             measure.long(own, seeds),
             measure.marked(document, by),
-            measure.quantity.format(best.mean)
+            measure.quantity.format(best_mean)
         );
-        (!measure.is_as_good(&measured, &best)).then(|| (measure.gap(measured.mean, best.mean), said))
+        let is_behind = measure.standing(&measured, &best) == Standing::Behind;
+        is_behind.then(|| (measure.gap(measured.mean.mean, best_mean), said))
     };
     let mut behind: Vec<(f64, String)> = document.scenarios.iter().filter_map(of_scenario).collect();
     behind.sort_by(|a, b| b.0.total_cmp(&a.0));
     let more = behind.len().saturating_sub(NAMED);
     let named: Vec<String> = behind.iter().take(NAMED).map(|(_, said)| said.clone()).collect();
     let more = if more > 0 { format!("; and {more} more, nearer to the best") } else { String::new() };
-    let (_, known) = times_best(document, measure, scheme);
+    let known = times_best(document, measure, scheme).known;
     (!behind.is_empty()).then(|| {
         format!(
             "{scheme} is behind the best in {} in {} of {known} scenarios, furthest in {}{more}.",
@@ -550,7 +577,8 @@ pub(crate) fn of_scheme(document: &SummaryDocument, scheme: &str) -> Section {
             cells.push(cell(measure, (measure.of)(own), seeds));
             let best = measure.best(scenario);
             cells.push(best.map_or_else(Cell::default, |(by, best)| {
-                format!("{} {}", measure.quantity.format(best.mean), measure.marked(document, by)).into()
+                let best = measure.quantity.format(best.mean.mean);
+                format!("{best} {}", measure.marked(document, by)).into()
             }));
         }
         Some(cells)
@@ -649,7 +677,7 @@ pub(crate) fn lead_html(document: &SummaryDocument) -> String {
          <section id=\"matrix\"><div class=\"heading\"><h2>Schemes by scenarios</h2><span class=\"tools\" id=\"measures\"></span></div>\n\
          {tables}<p class=\"said\" id=\"detail\" aria-live=\"polite\">Each number links to the scenario's page.</p>\n\
          <p class=\"said key\">The colours repeat the numbers: <span class=\"q8\">good</span> <span class=\"q4\">between</span> \
-         <span class=\"q0\">bad</span>. <b>Bold</b> is the best by the figure shown, or as good. {NONE} is an unknown figure; the scenario's page gives the reason.</p>\n\
+         <span class=\"q0\">bad</span>. <b>Bold</b> is the best by the figure shown, or as good; {UNCLEAR}is not distinguishable from the best with these seeds. {NONE} is an unknown figure; the scenario's page gives the reason.</p>\n\
          <p class=\"said\">{}{mark}</p></section>\n",
         escaped(MEASURES_IN_WORDS)
     )
@@ -704,7 +732,7 @@ fn linked(page: Option<&str>, text: &str) -> String {
 }
 
 fn row_html(document: &SummaryDocument, measure: &Measure, scheme: &str) -> String {
-    let (good, known) = times_best(document, measure, scheme);
+    let Times { good, known, .. } = times_best(document, measure, scheme);
     let of = |scenario: &SummaryScenario| Some((measure.of)(scenario.row(scheme)?).measured?.mean);
     let middle = median(document.scenarios.iter().filter_map(of).collect());
     let middle = middle.map_or_else(|| NONE.to_owned(), |value| escaped(&measure.short(value)));
@@ -737,7 +765,7 @@ fn cell_html(
     };
     let name = measure.marked(document, scheme);
     let said = |what: String| format!("{name} on {}: {by} {what}", scenario.scenario);
-    let Some((figure, measured)) = figure.and_then(|figure| Some((figure, figure.measured?))) else {
+    let Some((figure, measured)) = figure.and_then(|figure| Some((figure, figure.measured()?))) else {
         let why = figure.and_then(|figure| figure.why.clone()).unwrap_or_default();
         let tip = escaped(&said(format!("not known: {why}")));
         return format!(
@@ -748,12 +776,16 @@ fn cell_html(
     let text = cell(measure, figure, document.seeds.len());
     let note = if text.note.is_empty() { String::new() } else { format!(", {}", text.note) };
     let tip = escaped(&said(format!("{}{note}", text.text)));
-    let best = measure.best(scenario).is_some_and(|(_, best)| measure.is_as_good(&measured, &best));
-    let best = if best { " best" } else { "" };
-    let short = if figure.never { NEVER.to_owned() } else { measure.short(measured.mean) };
+    let (best, mark) = match measure.best(scenario).map(|(_, best)| measure.standing(&measured, &best)) {
+        Some(Standing::AsGood) => (" best", ""),
+        Some(Standing::Unclear) => ("", UNCLEAR),
+        _ => ("", ""),
+    };
+    let mean = measured.mean.mean;
+    let short = if figure.never { NEVER.to_owned() } else { format!("{mark}{}", measure.short(mean)) };
     format!(
         "<td class=\"q{}{best}{first}\" title=\"{tip}\">{}</td>",
-        measure.level(measured.mean),
+        measure.level(mean),
         linked(scenario.page.as_deref(), &short)
     )
 }
@@ -891,12 +923,17 @@ mod tests {
     }
 
     #[test]
-    fn as_good_as_the_best_is_what_is_near_or_whose_interval_meets_it() {
+    fn as_good_as_the_best_is_what_is_near_and_known_to_be() {
         let one = |mean, ci95| Estimate { mean, ci95: Some(ci95), n: 3, distinct: 3 };
         let [share, _, _, delay, lost, ..] = &MEASURES;
-        let good = |measure: &Measure, a, b| measure.is_as_good(&a, &b);
+        let figure = |measured| MatrixFigure { measured: Some(measured), ..MatrixFigure::default() };
+        let stands = |measure: &Measure, a, b, as_what| {
+            let (a, b) = (figure(a), figure(b));
+            measure.standing(&a.measured().unwrap(), &b.measured().unwrap()) == as_what
+        };
+        let good = |measure: &Measure, a, b| stands(measure, a, b, Standing::AsGood);
         assert!(good(share, one(0.985, 0.0), one(0.99, 0.0)) && !good(share, one(0.95, 0.0), one(0.99, 0.0)));
-        assert!(good(share, one(0.96, 0.03), one(0.99, 0.01)));
+        assert!(stands(share, one(0.96, 0.03), one(0.99, 0.01), Standing::Unclear));
         assert!(good(delay, one(10.05, 0.0), one(10.0, 0.0)) && !good(delay, one(1.05, 0.0), one(1.0, 0.0)));
         assert!(good(lost, one(0.000_05, 0.0), one(0.0, 0.0)) && !good(lost, one(0.001, 0.0), one(0.0, 0.0)));
     }
