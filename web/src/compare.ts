@@ -55,7 +55,8 @@ interface Page {
   styles: number[];
   /** The part of the runs that is shown first. */
   first: number;
-  periods: { title: string; figures: SchemesFigure[] }[];
+  /** Their schemes have the marks of those that know no classes. */
+  periods: { title: string; schemes: string[]; figures: SchemesFigure[] }[];
   /** A curve for each scheme. */
   distributions: Curves[];
   series: {
@@ -111,7 +112,7 @@ function unitOf(figure: SchemesFigure): Shown {
   }
 }
 
-function measuredOf(figure: SchemesFigure): { rows: Measured[]; shown: Shown } {
+function measuredOf(figure: SchemesFigure, schemes: string[]): { rows: Measured[]; shown: Shown } {
   const shown = unitOf(figure);
   const rows = figure.of.map(({ measured, values }, i): Measured => {
     const mean = measured ? measured.mean * shown.scale : null;
@@ -119,19 +120,19 @@ function measuredOf(figure: SchemesFigure): { rows: Measured[]; shown: Shown } {
     const interval = ci95 ? ` ± ${significant(ci95, 2)}` : "";
     const text = mean === null ? "no value" : `${shown.text(mean)}${interval}${shown.unit && ` ${shown.unit}`}`;
     const isBest = figure.is_best[i] ?? false;
-    return { name: page.schemes[i]!, style: style(i), mean, ci95, values: values.map((v) => (v === null ? null : v * shown.scale)), text, isBest };
+    return { name: schemes[i]!, style: style(i), mean, ci95, values: values.map((v) => (v === null ? null : v * shown.scale)), text, isBest };
   });
   return { rows, shown };
 }
 
-function barsFigure(figure: SchemesFigure, period: string): Figure {
-  const { rows, shown } = measuredOf(figure);
+function barsFigure(figure: SchemesFigure, period: string, schemes: string[]): Figure {
+  const { rows, shown } = measuredOf(figure, schemes);
   const { unit, times } = shown.inFiles;
   return {
     source: `${page.title}, ${period}, ${seedsText}; intervals: 95 %`,
     panels: [
       {
-        x: { label: "", unit: "", scale: "categories", categories: page.schemes },
+        x: { label: "", unit: "", scale: "categories", categories: schemes },
         y: { label: figure.title.toLowerCase().replace(/^jain/, "Jain").replace(/ jain/, " Jain"), unit, range: [0, null] },
         layers: rows.map((row, i) => {
           const ends = (side: number) => (row.mean === null || !row.ci95 ? null : (row.mean + side * row.ci95) * times);
@@ -161,13 +162,13 @@ function figures(): HTMLElement | null {
   if (page.periods.every((period) => period.figures.length === 0)) return null;
   const place = h("div", { class: "bars-of-schemes" });
   const show = (at: number) => {
-    const { title, figures } = page.periods[at]!;
+    const { title, schemes, figures } = page.periods[at]!;
     place.replaceChildren(
       ...figures.map((figure) => {
-        const { rows, shown } = measuredOf(figure);
+        const { rows, shown } = measuredOf(figure, schemes);
         const better = page.schemes.length > 1 ? (figure.is_more_better ? "more is better" : "less is better") : "";
         const unit = [shown.unit, better].filter((part) => part).join(", ");
-        const tools = saveButtons(() => fileName(common.name, figure.key), () => barsFigure(figure, title));
+        const tools = saveButtons(() => fileName(common.name, figure.key), () => barsFigure(figure, title, schemes));
         return bars(figure.title, unit, rows, tools);
       }),
     );
@@ -195,13 +196,13 @@ function against(): HTMLElement | null {
   const state = { at: page.first, x: first[0], y: first[1] };
   const tools = h("span", { class: "tools" });
   const pair = () => {
-    const { figures } = page.periods[state.at]!;
+    const { schemes, figures } = page.periods[state.at]!;
     const [x, y] = [state.x, state.y].map((key) => figures.find((one) => one.key === key) ?? figures[0]!);
-    return { x: x!, y: y! };
+    return { x: x!, y: y!, schemes };
   };
   const points = () => {
-    const { x, y } = pair();
-    const [ofX, ofY] = [measuredOf(x), measuredOf(y)];
+    const { x, y, schemes } = pair();
+    const [ofX, ofY] = [measuredOf(x, schemes), measuredOf(y, schemes)];
     const all = ofX.rows.flatMap((row, i) => {
       const other = ofY.rows[i]!;
       if (row.mean === null || other.mean === null) return [];

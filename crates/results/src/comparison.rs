@@ -320,7 +320,7 @@ impl ComparisonDocument {
             grids.push(self.traffic("Flow groups", "group", &period.groups));
         }
         grids.push(self.links(&period.links));
-        grids.push(self.distances(&period.distances));
+        grids.push(self.distances(period));
         grids.retain(|grid| !grid.rows.is_empty());
         let mut notes: Vec<String> = period.distances.first().and_then(weights_note).into_iter().collect();
         notes.extend(self.classes_note(period));
@@ -353,12 +353,16 @@ impl ComparisonDocument {
             .then(|| format!("The machine did not keep up with some runs: {}.", doubts.join("; ")))
     }
 
-    /// The schemes that divide nothing by classes, where there are several classes.
+    /// Whether a scheme treats all classes alike, where a weight divides links among several.
+    pub(crate) fn is_marked(&self, period: &PeriodRow, place: usize) -> bool {
+        period.distances.iter().any(|row| !row.weights.is_empty())
+            && self.schemes.get(place).is_some_and(|scheme| scheme.knows_no_classes)
+    }
+
+    /// What the mark says, if some scheme has it.
     fn classes_note(&self, period: &PeriodRow) -> Option<String> {
-        let several = period.distances.iter().any(|row| !row.weights.is_empty());
-        let none: Vec<String> =
-            self.schemes.iter().filter(|scheme| scheme.knows_no_classes).map(ComparedScheme::name).collect();
-        (several && !none.is_empty()).then(|| format!("{}: {KNOWS_NO_CLASSES}.", none.join(", ")))
+        let is_marked = |place: usize| self.is_marked(period, place);
+        (0..self.schemes.len()).any(is_marked).then(|| KNOWS_NO_CLASSES.to_owned())
     }
 
     /// The column of schemes, where there are several.
@@ -461,7 +465,8 @@ impl ComparisonDocument {
         self.figures("Links", "most used", columns, shown, rows.len(), LINKS_IN_TEXT)
     }
 
-    fn distances(&self, rows: &[DistanceComparison]) -> Grid {
+    fn distances(&self, period: &PeriodRow) -> Grid {
+        let rows = &period.distances;
         let objective = rows.first().map_or("", |row| &row.objective);
         let mut columns = vec![words("optimum")];
         columns.extend(self.scheme_column());
@@ -469,7 +474,10 @@ impl ComparisonDocument {
             ["mean", "lowest flow", "highest flow", "flows within 5 %", "weighted Jain"].map(numbers),
         );
         let row = |(at, row): (usize, &DistanceComparison)| {
-            let mut cells = self.heads(at, &row.objective, &row.scheme);
+            let is_it = |scheme: &ComparedScheme| scheme.scheme == row.scheme;
+            let place = self.schemes.iter().position(is_it).unwrap_or(at);
+            let mark = if self.is_marked(period, place) { NO_CLASSES.to_string() } else { String::new() };
+            let mut cells = self.heads(at, &row.objective, &format!("{}{mark}", row.scheme));
             cells.extend(row.distance.shown().map(|figure| self.cell(Quantity::Percent, figure)));
             cells.push(self.cell(Quantity::Plain, row.weighted_jain));
             cells
@@ -528,9 +536,12 @@ pub(crate) fn is_one_group_each(classes: &[TrafficComparison], groups: &[Traffic
     classes.len() == groups.len() && groups.iter().all(is_there)
 }
 
-/// What a table says of a scheme that treats all classes alike.
+/// The mark of a scheme that treats all classes alike.
+pub(crate) const NO_CLASSES: char = '°';
+
+/// What the mark says, where there are several classes.
 pub(crate) const KNOWS_NO_CLASSES: &str =
-    "knows no classes, so that figures weighted by classes are no measure of what it does";
+    "A scheme with ° knows no classes: figures that are weighted by classes are no measure of what it does.";
 
 /// What intervals are, in words.
 pub(crate) const INTERVALS: &str = "Figures are means over the seeds, ± half of their 95 % confidence interval; those without ± do not \

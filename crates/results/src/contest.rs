@@ -1,6 +1,6 @@
 //! Which of several schemes is better, by which figure, and by how much: all flows together, over the seeds.
 
-use crate::comparison::{Part, estimate, seeds};
+use crate::comparison::{KNOWS_NO_CLASSES, NO_CLASSES, Part, estimate, seeds};
 use crate::format::{self, Quantity};
 use crate::matrix::share;
 use crate::model::{AllComparison, ComparedScheme, ComparisonDocument, PeriodRow, SeedFigure};
@@ -259,7 +259,7 @@ fn known(rows: &[AllComparison]) -> impl Iterator<Item = &'static Measure> {
 /// The schemes over a part of the runs.
 struct Contest<'a> {
     rows: &'a [AllComparison],
-    /// For each row the name of its scheme.
+    /// For each row the name of its scheme, with a mark if it treats all classes alike and there are several.
     names: Vec<String>,
     seeds: usize,
 }
@@ -356,7 +356,9 @@ impl Contest<'_> {
             first += &format!(" Not distinguishable from the best with {} seeds: {unclear}.", self.seeds);
         }
         let sentences = known(self.rows).filter_map(|measure| self.sentence(measure));
-        [first].into_iter().chain(self.of_chance()).chain(sentences).collect()
+        let note = self.names.iter().any(|name| name.ends_with(NO_CLASSES));
+        let note = note.then(|| KNOWS_NO_CLASSES.to_owned());
+        [first].into_iter().chain(self.of_chance()).chain(sentences).chain(note).collect()
     }
 }
 
@@ -382,7 +384,8 @@ impl ComparisonDocument {
     fn contest(&self, at: usize) -> Option<Contest<'_>> {
         let rows = &self.periods.get(at)?.all;
         let name = |(place, row): (usize, &AllComparison)| {
-            self.schemes.get(place).map_or_else(|| row.scheme.clone(), ComparedScheme::name)
+            let name = self.schemes.get(place).map_or_else(|| row.scheme.clone(), ComparedScheme::name);
+            if self.is_marked(&self.periods[at], place) { format!("{name}{NO_CLASSES}") } else { name }
         };
         let names = rows.iter().enumerate().map(name).collect();
         Some(Contest { rows, names, seeds: self.seeds.len() })
@@ -497,6 +500,8 @@ impl ComparisonDocument {
 #[derive(Serialize)]
 pub(crate) struct PeriodData {
     title: String,
+    /// The names of the schemes, with their marks.
+    schemes: Vec<String>,
     figures: Vec<FigureData>,
 }
 
@@ -536,6 +541,7 @@ pub(crate) fn data(document: &ComparisonDocument) -> Vec<PeriodData> {
     };
     let of_period = |(at, period): (usize, &PeriodRow)| PeriodData {
         title: document.period_title(at),
+        schemes: document.contest(at).map_or_else(Vec::new, |contest| contest.names),
         figures: known(&period.all).map(|measure| figure(measure, period)).collect(),
     };
     document.periods.iter().enumerate().map(of_period).collect()
@@ -621,5 +627,26 @@ mod tests {
         assert_eq!(titles[0], document.period_title(document.periods.len() - 1));
         assert!(page.contains("3 of 3 seeds") && page.contains("1 of 3 seeds"));
         assert!(page.contains("weighted Jain") && page.contains("★ "));
+    }
+
+    #[test]
+    fn schemes_that_know_no_classes_are_marked_where_weights_are() {
+        let mut runs = samples::runs(&sample::dumbbell(8, 50));
+        let text = |runs: &[Vec<_>]| {
+            let mut document = ComparisonDocument::of("title", runs);
+            document.schemes[1].knows_no_classes = true;
+            let answer = document.answer();
+            (answer.join("\n"), document.text(None), document.html(&[]))
+        };
+        let (answer, all, page) = text(&runs);
+        assert!([answer, all, page].iter().all(|text| !text.contains('°')));
+        let windows = runs.iter_mut().flatten().flat_map(|run| &mut run.windows);
+        for optimum in windows.filter_map(|window| window.optimum.as_mut()) {
+            optimum.weights = "AF2 : BE = 3 : 1".to_owned();
+        }
+        let (answer, all, page) = text(&runs);
+        assert!(answer.contains("Weighted Jain's index: ") && answer.contains("fixed° in "), "{answer}");
+        assert!(answer.ends_with(KNOWS_NO_CLASSES), "{answer}");
+        assert!(all.contains(" fixed° ") && page.contains("<th scope=\"row\">fixed°</th>"), "{all}");
     }
 }

@@ -3,7 +3,7 @@
 //! A figure of a run is the mean over its measuring windows, weighted by their lengths, or the figure of the whole run if it has
 //! none. A cell is the mean over the points of the scenario's axes, with an interval over the seeds.
 
-use crate::comparison::{KNOWS_NO_CLASSES, Part, part};
+use crate::comparison::{KNOWS_NO_CLASSES, NO_CLASSES, Part, part};
 use crate::format::{NEVER, NONE, Quantity};
 use crate::model::{MatrixFigure, MatrixRow, SummaryDocument, SummaryPoint, SummaryScenario, WorstPoint};
 use crate::page::escaped;
@@ -519,9 +519,6 @@ impl Measure {
 
 // ---- Schemes that know no classes
 
-/// The mark of a scheme that treats all classes alike.
-const NO_CLASSES: char = '°';
-
 /// The name of a scheme without its mark.
 pub(crate) fn unmarked(scheme: &str) -> &str {
     scheme.trim_end_matches(NO_CLASSES)
@@ -535,8 +532,7 @@ pub(crate) fn marked(document: &SummaryDocument, scheme: &str) -> String {
 
 /// The meaning of the mark, if it occurs.
 pub(crate) fn classes_note(document: &SummaryDocument) -> Option<String> {
-    (!document.without_classes.is_empty())
-        .then(|| format!("{NO_CLASSES} {KNOWS_NO_CLASSES} where a scenario has several."))
+    (!document.without_classes.is_empty()).then(|| KNOWS_NO_CLASSES.to_owned())
 }
 
 // ---- As tables
