@@ -79,3 +79,6 @@ export function large(value: number): string {
   }
   return significant(value, 3);
 }
+
+/** A title within a sentence. */
+export const inSentence = (title: string) => title.toLowerCase().replace(/\bjain\b/, "Jain").replace(/\b(data|interests?)\b/g, (word) => word[0]!.toUpperCase() + word.slice(1));

@@ -22,7 +22,7 @@ pub struct Args {
     results: Vec<PathBuf>,
     /// The kind: series (metrics over time), bars (a metric by scheme, with 95 % intervals and each seed as a dot), scatter
     /// (goodput over delay), axis (a metric over an axis of a sweep), cdf and ccdf (distributions), completion (of requests,
-    /// by size), fairness (Jain's index over time), topology (links coloured by a metric), worlds (a run and a lab of one
+    /// by size), fairness (the unweighted Jain's index over time), topology (links coloured by a metric), worlds (a run and a lab of one
     /// scenario). By default series for a run, bars for several schemes, axis for a sweep
     #[arg(long, value_name = "KIND", value_parser = str::parse::<What>)]
     what: Option<What>,

@@ -98,10 +98,14 @@ pub(super) fn values(
     is_known.then(|| (TOGETHER.to_owned(), value)).into_iter().collect()
 }
 
+/// The name of Jain's index over goodputs as they are.
+pub(super) const UNWEIGHTED_JAIN: &str = "unweighted Jain's index";
+
 /// A metric in words.
 pub(super) fn label(name: &str) -> String {
     match name {
-        "jain" => "Jain's index".to_owned(),
+        "jain" => UNWEIGHTED_JAIN.to_owned(),
+        "weighted_jain" => "weighted Jain's index".to_owned(),
         "delay_mean" => "mean delay".to_owned(),
         "queue_mean" => "mean queueing delay".to_owned(),
         "completion_mean" | "request_mean" => "mean completion".to_owned(),

@@ -5,7 +5,7 @@ use weir_figure::{Axis, Entry, Figure, Layer, Mark, Panel, Shape};
 use weir_measure::{ChangeRow, Series, jain};
 
 use super::bars::legend_of;
-use super::objects::{TOGETHER, names};
+use super::objects::{TOGETHER, UNWEIGHTED_JAIN, names};
 use super::{By, PlotError, PlottedRun, View, axis};
 
 /// Steps that a figure shows at most: longer ones are means of several.
@@ -372,7 +372,7 @@ pub(super) fn fairness(view: &View<'_>) -> Result<Figure, PlotError> {
     if layers.is_empty() {
         return Err(PlotError("no class has two flows at a time, so there is no fairness".to_owned()));
     }
-    let mut y = axis("Jain's index", "1");
+    let mut y = axis(UNWEIGHTED_JAIN, "1");
     y.range = (None, Some(1.02));
     let legend = legend_of(&layers);
     let panel = Panel { x: axis("time", "s"), y, layers, marks: marks(runs[0].1), ..Panel::default() };

@@ -74,6 +74,8 @@ fn every_kind_is_drawn_or_says_why_not() {
             }
         }
     }
+    let fairness = of(&plotted, Some(What::Fairness)).unwrap();
+    assert_eq!(fairness.panels[0].y.label, "unweighted Jain's index");
     let ccdf = of(&plotted, Some(What::Ccdf)).unwrap();
     assert_eq!(ccdf.panels[0].y.scale, Scale::Log);
 }

@@ -277,6 +277,16 @@ mod tests {
         assert!(text.contains(&format!("\n{}\n", format::period(last.from_s, last.to_s))), "{text}");
         assert!(text.contains("Other parts are in sweep.html and sweep.json: whole run"), "{text}");
         assert!(text.contains("\nGoodput of each class\n"), "{text}");
+        let titles = data(&document)["metrics"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["title"].clone())
+            .collect::<Vec<_>>();
+        assert!(
+            text.contains("unweighted") && titles.contains(&"Unweighted Jain's index".into()),
+            "{titles:?}"
+        );
         // Each of the two tables has a row for each point and scheme, with the values only in the first row of a point.
         let of_second = |line: &&str| line.split_whitespace().skip(1).take(3).eq(["Mb/s", "50", "ms"]);
         assert_eq!(text.lines().filter(of_second).count(), 2 * 5, "{text}");

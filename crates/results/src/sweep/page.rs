@@ -85,7 +85,7 @@ const TRAFFIC: [Kind<TrafficComparison>; 8] = [
     ("delay_p99", "Delay, 99th percentile", "ms", |row| row.delay_ms.p99),
     ("lost", "Data lost", "packets", |row| row.lost),
     ("retransmitted", "Retransmitted Interests", "packets", |row| row.retransmitted),
-    ("jain", "Jain's index", "1", |row| row.jain),
+    ("jain", "Unweighted Jain's index", "1", |row| row.jain),
     ("completion_mean", "Completion, mean", "s", |row| row.completion_mean_s),
     ("completion_last", "Completion, last flow", "s", |row| row.completion_s),
 ];
@@ -102,7 +102,8 @@ const LINKS: [Kind<LinkComparison>; 4] = [
     ("queue_mean", "Queueing delay, mean", "ms", |row| row.queue_ms.mean),
     ("queue_p99", "Queueing delay, 99th percentile", "ms", |row| row.queue_ms.p99),
 ];
-const DISTANCES: [Kind<DistanceComparison>; 2] = [
+const DISTANCES: [Kind<DistanceComparison>; 3] = [
+    ("weighted_jain", "Weighted Jain's index", "1", |row| row.weighted_jain),
     ("distance", "Distance from the optimum, mean", "%", |row| row.distance.mean),
     ("near", "Flows within 5 % of the optimum", "%", |row| row.distance.within_5_percent),
 ];

@@ -22,7 +22,7 @@ const CLASSES: usize = 4;
 /// A description of the last column.
 const DISTINCT: &str = "Distinct is the number of different outcomes of classes, groups and links, out of the number of runs. \
      Where it is 1 of several, more seeds tell nothing more. The delay of all flows is the mean over the classes by their \
-     goodputs, and its 99th percentile is that of the class with the largest.";
+     goodputs, and its 99th percentile is that of the class with the largest. The unweighted Jain's index is over the goodputs of all flows, of whatever class.";
 
 /// A figure of some flows, or of some requests.
 type Figure<Of> = (&'static str, Quantity, fn(&Of) -> Option<Estimate>);
@@ -41,7 +41,7 @@ const FIGURES: [Figure<TrafficComparison>; 7] = [
     ("delay mean", Quantity::Millis, |row| row.delay_ms.mean),
     ("delay p99", Quantity::Millis, |row| row.delay_ms.p99),
     ("lost", Quantity::Count, |row| row.lost),
-    ("Jain", Quantity::Plain, |row| row.jain),
+    ("unweighted Jain", Quantity::Plain, |row| row.jain),
     ("completion mean", Quantity::Seconds, |row| row.completion_mean_s),
     ("last", Quantity::Seconds, |row| row.completion_s),
 ];
