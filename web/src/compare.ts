@@ -9,11 +9,11 @@ import { type Curves, type TrafficColumns, unpack } from "./data";
 import { curveName, distributionBoard, isSpread, QUANTITIES, scaleChoice } from "./distributions";
 import { h, section, select } from "./dom";
 import type { Figure } from "./figure";
-import { count, isNumber, large, millis, rateUnit, seconds, significant } from "./format";
+import { count, inSentence, isNumber, large, millis, rateUnit, seconds, significant } from "./format";
 import { Board, common, drawn, type Line, TimeRange } from "./plots";
 import { fileName, saveButtons } from "./save";
 import { bars, covariance, type Measured, scatter } from "./svgplot";
-import { paletteColour, schemeStyle } from "./theme";
+import { objectStyle, styleOf } from "./theme";
 import { resetButton, trafficPanels } from "./traffic";
 
 declare global {
@@ -75,7 +75,7 @@ const TOP = 8;
 const page = JSON.parse(document.getElementById("data")!.textContent!) as Page;
 const style = (scheme: number) => page.styles[scheme] ?? scheme;
 const lineOf = (scheme: number): Omit<Line, "values" | "id"> => {
-  const { colour, dash } = schemeStyle(style(scheme));
+  const { colour, dash } = styleOf(style(scheme));
   return { name: page.schemes[scheme]!, colour, dash, style: style(scheme) };
 };
 const seedsText = page.seeds.length === 1 ? `seed ${page.seeds[0]}` : `${page.seeds.length} seeds`;
@@ -133,7 +133,7 @@ function barsFigure(figure: SchemesFigure, period: string, schemes: string[]): F
     panels: [
       {
         x: { label: "", unit: "", scale: "categories", categories: schemes },
-        y: { label: figure.title.toLowerCase().replace(/^jain/, "Jain").replace(/ jain/, " Jain"), unit, range: [0, null] },
+        y: { label: inSentence(figure.title), unit, range: [0, null] },
         layers: rows.map((row, i) => {
           const ends = (side: number) => (row.mean === null || !row.ci95 ? null : (row.mean + side * row.ci95) * times);
           const seeds = row.values.flatMap((value, k) => (value === null ? [] : [{ x: i, y: value * times, seed: page.seeds[k] ?? k }]));
@@ -219,8 +219,8 @@ function against(): HTMLElement | null {
       source: `${page.title}, ${page.periods[state.at]!.title}, ${seedsText}; ellipses: one standard deviation of the seeds`,
       panels: [
         {
-          x: { label: x.title.toLowerCase(), unit: ofX.shown.inFiles.unit },
-          y: { label: y.title.toLowerCase(), unit: ofY.shown.inFiles.unit },
+          x: { label: inSentence(x.title), unit: ofX.shown.inFiles.unit },
+          y: { label: inSentence(y.title), unit: ofY.shown.inFiles.unit },
           layers: all.flatMap((point) => {
             const [xx, xy, yy] = covariance(point.seeds);
             const own = { name: point.name, style: point.style };
@@ -237,7 +237,7 @@ function against(): HTMLElement | null {
     const { all, ofX, ofY } = points();
     const corner = `${y.is_more_better ? "up" : "down"} and ${x.is_more_better ? "right" : "left"} is better`;
     place.replaceChildren(
-      h("div", { class: "plot-head" }, h("h3", {}, `${y.title} against ${x.title.toLowerCase()}`, h("span", { class: "unit" }, corner)), saveButtons(() => fileName(common.name, y.key, "against", x.key), figure)),
+      h("div", { class: "plot-head" }, h("h3", {}, `${y.title} against ${inSentence(x.title)}`, h("span", { class: "unit" }, corner)), saveButtons(() => fileName(common.name, y.key, "against", x.key), figure)),
       scatter({ title: x.title, unit: ofX.shown.unit }, { title: y.title, unit: ofY.shown.unit }, all),
     );
   };
@@ -354,8 +354,7 @@ function overTime(): HTMLElement[] {
             id: String(i),
             name: series.rows[i]!.name,
             note: series.rows[i]!.class,
-            colour: paletteColour(place),
-            dash: [],
+            ...objectStyle(place),
             values: merge(series.of[at]![i]!, points, ofFlows.scale, merged).slice(0, 2),
           })),
         );

@@ -12,7 +12,7 @@ import { count, large, millis, percent, rate, seconds } from "./format";
 import { Board, common, crosshair, type Line, markList, type Panel, TimeRange, drawn } from "./plots";
 import { file, fileName } from "./save";
 import { type Column, type Contents, emptyTable } from "./tables";
-import { classColour, dash, paletteColour, startTheme, themeButton } from "./theme";
+import { classStyle, dash, objectStyle, startTheme, themeButton } from "./theme";
 import { directions, network, rowsOnMedium } from "./topology";
 import { controlPanels, controlValues, resetButton, trafficPanels, trafficValues } from "./traffic";
 
@@ -489,8 +489,7 @@ function traffic(): HTMLElement {
       doc.classes.map((row, i) => ({
         id: row.class,
         name: row.class,
-        colour: classColour(row.class, i),
-        dash: [],
+        ...classStyle(row.class, i),
         values: trafficValues(page.classes[i], page.time.points, scale),
       })),
     );
@@ -586,8 +585,8 @@ function flowLines(flows: number[], scale: number, name: (flow: number) => strin
       id: String(i),
       name: name(i),
       note: own,
-      colour: several ? classColour(own, classes.indexOf(own)) : paletteColour(place),
-      dash: several ? dash(inClass) : dash(Math.floor(place / 8)),
+      ...objectStyle(place),
+      ...(several ? { colour: classStyle(own, classes.indexOf(own)).colour, dash: dash(inClass) } : {}),
       values: [
         ...trafficValues(page.flows[i], page.time.points, scale),
         ...controlValues(page.flows[i], control, page.time.points, scale),
@@ -631,8 +630,7 @@ function links(): HTMLElement {
         id: String(i),
         name: `${row.from} → ${row.to}`,
         note: rate(row.rate_bps),
-        colour: paletteColour(place),
-        dash: dash(Math.floor(place / 8)),
+        ...objectStyle(place),
         values: [values("utilisation", 100), values("queue_packets", 1), values("queue_ms", 1), values("drops", 1)],
       };
     });
@@ -729,8 +727,7 @@ function distributions(): HTMLElement {
       return {
         name: isClass ? curve.of : curveName(curve),
         note: `${curve.kind === "links" ? "" : `${curve.kind}, `}${large(curve.count)}`,
-        colour: isClass ? classColour(curve.of, place) : paletteColour(place),
-        dash: dash(isClass ? 0 : Math.floor(place / 8)),
+        ...(isClass ? classStyle(curve.of, place) : objectStyle(place)),
       };
     };
     const names = all.map(({ what }): [string, string] => [what, (QUANTITIES[what] ?? [what])[0]]);

@@ -17,8 +17,8 @@ export interface Line {
   note?: string;
   colour: readonly [string, string];
   dash: number[];
-  /** The number of its style in files; its place among the lines if left out. */
-  style?: number;
+  /** The number of its style in files. */
+  style: number;
   /** Its values, one array a panel. */
   values: Values[];
 }
@@ -209,7 +209,7 @@ export class Board {
   update(times: number[], panels: Panel[], lines: Line[]): void {
     const next = new Map(lines.map((line) => [line.id, line]));
     const stay = lines.length === this.lines.length && this.lines.every(({ id, name }) => next.get(id)?.name === name);
-    if (stay) lines = this.lines.map(({ id, colour, dash }) => ({ ...next.get(id)!, colour, dash }));
+    if (stay) lines = this.lines.map(({ id, style, colour, dash }) => ({ ...next.get(id)!, style, colour, dash }));
     const isDrawn = (index: number) => this.shown.some((one) => one.index === index);
     const samePanels =
       JSON.stringify(panels) === JSON.stringify(this.panels) &&
@@ -279,7 +279,7 @@ export class Board {
   /** What is shown of a panel, as a figure: its visible lines in the range that is shown. */
   figure(panel: Panel, index: number): Figure {
     const { from, to } = this.range;
-    const lines = this.lines.map((line, i) => ({ line, style: line.style ?? i })).filter(({ line }) => !this.hidden.has(line.id));
+    const lines = this.lines.filter((line) => !this.hidden.has(line.id));
     // One step more on each side, so that lines go up to the edges.
     const first = Math.max(0, this.times.findIndex((t) => t >= from) - 1);
     const after = this.times.findIndex((t) => t > to);
@@ -295,15 +295,15 @@ export class Board {
           title: panel.title + (panel.per ?? ""),
           x: this.over ? { label: this.over.quantity, unit: this.over.unit, scale: this.over.isLog ? "log" : "linear", range: [from, to] } : { label: "time", unit: "s", range: [from, to] },
           y: { label: panel.title.toLowerCase(), unit, range: [panel.fromZero ? 0 : null, panel.top === undefined ? null : panel.top * times] },
-          layers: lines.map(({ line, style }) => ({
+          layers: lines.map((line) => ({
             name: line.name,
-            style,
+            style: line.style,
             shape: { kind, x, y: scaled(line.values[index]!.slice(first, end), times) },
           })),
           marks,
         },
       ],
-      legend: lines.map(({ line, style }) => ({ name: line.name, style, sign })),
+      legend: lines.map(({ name, style }) => ({ name, style, sign })),
     };
   }
 

@@ -4,7 +4,7 @@ import "./base.css";
 import "./status.css";
 import { h, section } from "./dom";
 import { count, millis, percent, rate, significant } from "./format";
-import { classColour, ofPair, onTheme, startTheme, themeButton } from "./theme";
+import { classStyle, ofPair, onTheme, startTheme, themeButton } from "./theme";
 
 /** The same shape as `crates/management/src/overview.rs`. */
 interface Overview {
@@ -137,7 +137,7 @@ function classes(now: Overview, seconds: number): HTMLElement {
     if (now !== drawn) kept.push(bps ?? NaN);
     history.set(one.class, kept.slice(-KEPT));
     const place = classNames.indexOf(one.class);
-    const colour = ofPair(classColour(one.class, Math.max(0, place)));
+    const colour = ofPair(classStyle(one.class, Math.max(0, place)).colour);
     return [
       h("span", { class: "class" }, h("i", { style: `background:${colour}`, "aria-hidden": "true" }), one.class),
       rate(bps),

@@ -3,7 +3,7 @@
 
 import { h } from "./dom";
 import { grouped, isNumber } from "./format";
-import { schemeStyle } from "./theme";
+import { schemeColour, styleOf } from "./theme";
 
 /** A figure of a scheme: the mean over the seeds, half of its 95 % interval, and the value with each seed. */
 export interface Measured {
@@ -49,9 +49,12 @@ export function ticks(low: number, high: number, most: number): number[] {
 
 const tick = (value: number) => grouped(String(parseFloat(value.toPrecision(6))));
 
+/** The colour of a scheme's style, for the style sheet. */
+const own = (style: number) => `--own: var(--s${schemeColour(style)})`;
+
 /** The sign of a style, around a point. */
 export function marker(style: number, x: number, y: number, size: number): SVGElement {
-  const { shape, isFilled } = schemeStyle(style);
+  const { shape, isFilled } = styleOf(style);
   const s = size;
   const path = {
     circle: `M${x - s},${y}a${s},${s} 0 1,0 ${2 * s},0a${s},${s} 0 1,0 ${-2 * s},0Z`,
@@ -64,7 +67,9 @@ export function marker(style: number, x: number, y: number, size: number): SVGEl
     star: `M${x - s * 1.2},${y}h${s * 2.4}M${x - s * 0.6},${y - s}L${x + s * 0.6},${y + s}M${x + s * 0.6},${y - s}L${x - s * 0.6},${y + s}`,
   }[shape];
   const isOpen = shape === "cross" || shape === "plus" || shape === "star";
-  return svg("path", { d: path, class: `sign s${style % 8}${isOpen ? " open" : isFilled ? "" : " hollow"}` });
+  // A sign of lines has a ring if it is not filled.
+  const ring = isOpen && !isFilled ? `M${x - s * 1.5},${y}a${s * 1.5},${s * 1.5} 0 1,0 ${3 * s},0a${s * 1.5},${s * 1.5} 0 1,0 ${-3 * s},0Z` : "";
+  return svg("path", { d: path + ring, class: `sign${isOpen ? " open" : isFilled ? "" : " hollow"}`, style: own(style) });
 }
 
 /** Bars from zero, a row a scheme. */
@@ -90,7 +95,7 @@ export function bars(title: string, unit: string, rows: Measured[], tools: HTMLE
       const group = svg("g", {}, svg("title", {}, `${one.name}: ${one.text}`));
       group.append(svg("text", { class: one.isBest ? "name best" : "name", x: left - 6, y: middle + 4, "text-anchor": "end" }, shortened(one.name, names - 8)));
       if (isNumber(one.mean)) {
-        group.append(svg("rect", { class: `bar s${one.style % 8}`, x: left, y: y + 3, width: Math.max(0.5, x(one.mean) - left), height: row - 6 }));
+        group.append(svg("rect", { class: "bar", style: own(one.style), x: left, y: y + 3, width: Math.max(0.5, x(one.mean) - left), height: row - 6 }));
         one.values.forEach((value, seed) => {
           if (isNumber(value) && one.values.length > 1) {
             const spread = ((seed % 5) - 2) * 2.4;
@@ -191,7 +196,7 @@ export function scatter(xAxis: Axis, yAxis: Axis, points: Point[]): HTMLElement 
       const group = svg("g", {}, svg("title", {}, `${p.name}: ${p.text}`));
       const { a, b, angle } = ellipse(p.seeds.map(([sx, sy]) => [x.to(sx), y.to(sy)]));
       if (a > 1) {
-        group.append(svg("ellipse", { class: `spread s${p.style % 8}`, rx: a, ry: Math.max(b, 1), transform: `translate(${px.toFixed(2)} ${py.toFixed(2)}) rotate(${angle.toFixed(2)})` }));
+        group.append(svg("ellipse", { class: "spread", style: own(p.style), rx: a, ry: Math.max(b, 1), transform: `translate(${px.toFixed(2)} ${py.toFixed(2)}) rotate(${angle.toFixed(2)})` }));
       }
       group.append(marker(p.style, px, py, 4.5));
       const w = p.name.length * 6.8;

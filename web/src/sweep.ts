@@ -8,11 +8,11 @@ import "./summary";
 import uPlot from "uplot";
 import { choice, h, section, select } from "./dom";
 import { type Figure, figureUnit, type Layer } from "./figure";
-import { count, grouped, isNumber, rateUnit, significant, type Unit } from "./format";
+import { count, grouped, inSentence, isNumber, rateUnit, significant, type Unit } from "./format";
 import { drawn, swatch } from "./plots";
 import { fileName, saveButtons } from "./save";
 import { table } from "./tables";
-import { css, ofPair, onTheme, schemeStyle } from "./theme";
+import { css, ofPair, onTheme, styleOf } from "./theme";
 
 declare global {
   interface Window {
@@ -68,8 +68,8 @@ const EACH = "each";
 type Range = "zero" | "fit" | "log";
 
 const page = JSON.parse(document.getElementById("data")!.textContent!) as Page;
-const colours = page.schemes.map((_, i) => schemeStyle(page.styles[i] ?? i).colour);
-const dashes = page.schemes.map((_, i) => schemeStyle(page.styles[i] ?? i).dash);
+const colours = page.schemes.map((_, i) => styleOf(page.styles[i] ?? i).colour);
+const dashes = page.schemes.map((_, i) => styleOf(page.styles[i] ?? i).dash);
 
 // What is shown. Later parts of a run are those after its start.
 const state = {
@@ -311,7 +311,7 @@ function asFigure(small: Small): Figure {
         x: isNumeric
           ? { label: axis.name, unit: unitOfAxis, scale: state.log ? "log" : "linear", range: xRange(positions, true) }
           : { label: axis.name, unit: "", scale: "categories", categories: places.map((place) => axis.values[place]!) },
-        y: { label: metric().title.toLowerCase(), unit: inFiles, scale: state.range === "log" ? "log" : "linear", range: [low * times, high * times] },
+        y: { label: inSentence(metric().title), unit: inFiles, scale: state.range === "log" ? "log" : "linear", range: [low * times, high * times] },
         layers: shown.flatMap((scheme): Layer[] => {
           const own = { name: page.schemes[scheme]!, style: style(scheme) };
           const [x, y, down, up] = [positions, at(scheme, 0), at(scheme, -1), at(scheme, 1)];
@@ -584,7 +584,7 @@ function offer(): void {
   const parts: (HTMLElement | null)[] = [
     select("Figure to plot", list(page.metrics.map((one) => one.title)), String(state.metric), (value) => {
       state.metric = Number(value);
-      state.range = metric().key === "jain" ? "fit" : "zero";
+      state.range = metric().key.endsWith("jain") ? "fit" : "zero";
       show();
     }),
     metric().figures.length > 1

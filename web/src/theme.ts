@@ -5,20 +5,20 @@ import { h } from "./dom";
 export type Theme = "light" | "dark";
 type Pair = readonly [light: string, dark: string];
 
-// Chosen so that they stay apart with each kind of colour blindness; EF, AF2, AF1 and BE most.
+// Chosen so that they stay apart with each kind of colour blindness; EF, AF2, AF1 and BE most. Things without a colour of their
+// own take these in the same order. crates/figure/src/style.rs has those for light, in the same order.
 const CLASSES: Record<string, Pair> = {
-  CS7: ["#3b3232", "#d9eef4"],
-  CS6: ["#7c4bda", "#a160d8"],
   EF: ["#0a4696", "#4a8df5"],
-  AF4: ["#3787cf", "#a3bdff"],
-  AF3: ["#85800a", "#f2d83c"],
   AF2: ["#e04a1a", "#f2682c"],
   AF1: ["#00745f", "#4fd3a0"],
   BE: ["#b77892", "#c58fb6"],
+  CS7: ["#3b3232", "#d9eef4"],
+  AF4: ["#3787cf", "#a3bdff"],
+  AF3: ["#85800a", "#f2d83c"],
+  CS6: ["#7c4bda", "#a160d8"],
 };
 
-/** Colours for things without a colour of their own, in the order they are taken. */
-const PALETTE: Pair[] = ["EF", "AF2", "AF1", "BE", "CS7", "AF4", "AF3", "CS6"].map((name) => CLASSES[name]!);
+const PALETTE = Object.values(CLASSES);
 
 const UTILISATION: Record<Theme, readonly string[]> = {
   light: ["#cfd5dc", "#e3c88f", "#e59b4a", "#cc5a24", "#8f1d1d", "#4d0b1c"],
@@ -103,16 +103,7 @@ export function ofPair(pair: Pair): string {
   return pair[theme() === "dark" ? 1 : 0];
 }
 
-/** The fixed colour of a class; a class of another name has one by its place among those. */
-export function classColour(name: string, place: number): Pair {
-  return CLASSES[name] ?? paletteColour(place);
-}
-
-export function paletteColour(place: number): Pair {
-  return PALETTE[place % PALETTE.length]!;
-}
-
-/** The colours of weir-figure (style.rs), in the same order; those for the dark theme are lighter. */
+/** The colours of schemes: those for light are those of crates/figure/src/style.rs, in the same order. */
 const SCHEMES: Pair[] = [
   ["#0072b2", "#4fa3e3"],
   ["#d55e00", "#f27d3c"],
@@ -122,20 +113,57 @@ const SCHEMES: Pair[] = [
   ["#e69f00", "#f2bd45"],
   ["#000000", "#f0f0f0"],
   ["#8c8c8c", "#999999"],
+  ["#a01040", "#f0568a"],
+  ["#663311", "#b0703f"],
+  ["#a0a030", "#d8d860"],
+  ["#2233aa", "#6f7dff"],
+  ["#225544", "#4f8f75"],
+  ["#6688ff", "#9fb4ff"],
+  ["#7b2fa0", "#b86ae0"],
+  ["#558844", "#96cf6a"],
 ];
 
 const SHAPES = ["circle", "square", "up", "diamond", "down", "star", "cross", "plus"] as const;
 
-/** How a scheme looks wherever it is plotted: the same as in weir-figure. */
-export function schemeStyle(style: number): { colour: Pair; dash: number[]; shape: (typeof SHAPES)[number]; isFilled: boolean } {
-  const round = Math.floor(style / SCHEMES.length) % 4;
-  const colour = style % SCHEMES.length;
+/** Numbers below this one are of schemes, the others of classes and further objects. */
+const OBJECTS = 3 * SCHEMES.length;
+
+export interface Style {
+  /** Its number in files: that of weir-figure. */
+  style: number;
+  colour: Pair;
+  dash: number[];
+}
+
+/** How a style looks wherever it is plotted: the same as in weir-figure. */
+export function styleOf(style: number): Style & { shape: (typeof SHAPES)[number]; isFilled: boolean } {
+  const isScheme = style < OBJECTS;
+  const colours = isScheme ? SCHEMES : PALETTE;
+  const number = isScheme ? style : style - OBJECTS;
+  const [at, round] = [number % colours.length, Math.floor(number / colours.length)];
   return {
-    colour: SCHEMES[colour]!,
-    dash: dash((colour + round) % 4),
-    shape: SHAPES[(colour + 3 * Math.floor(round / 2)) % SHAPES.length]!,
-    isFilled: round % 2 === 0,
+    style,
+    colour: colours[at]!,
+    dash: dash(at + round),
+    shape: SHAPES[(at + 3 * round) % SHAPES.length]!,
+    isFilled: (Math.floor(at / 8) + round) % 2 === 0,
   };
+}
+
+/** The number of the colour of a scheme's style. */
+export const schemeColour = (style: number) => style % SCHEMES.length;
+
+/** The style of the object at a place among others, such as a flow or a link. */
+export function objectStyle(place: number): Style {
+  const { style, colour } = styleOf(OBJECTS + (place % (2 * PALETTE.length)));
+  // On the pages a line is only dashed if its colour is taken.
+  return { style, colour, dash: dash(Math.floor(place / PALETTE.length)) };
+}
+
+/** The style of a class, the same wherever it is plotted; a class of another name has one by its place. */
+export function classStyle(name: string, place: number): Style {
+  const known = Object.keys(CLASSES).indexOf(name);
+  return objectStyle(known < 0 ? place : known);
 }
 
 /** Gives the style sheet the colours of schemes: `--s0` and so on. */

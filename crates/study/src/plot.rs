@@ -252,6 +252,15 @@ mod tests {
     use crate::source::Source;
 
     #[test]
+    fn every_scheme_has_its_own_colour_and_marker() {
+        let styles = (0..scheme_styles().len() as u32).map(weir_figure::Style::of);
+        let styles: Vec<_> = styles.map(|style| (style.colour, (style.marker, style.filled))).collect();
+        for (at, one) in styles.iter().enumerate() {
+            assert!(styles[..at].iter().all(|other| one.0 != other.0 && one.1 != other.1), "style {at}");
+        }
+    }
+
+    #[test]
     fn every_figure_of_a_paper_has_a_kind_and_metrics_that_are_there() {
         let mut count = 0;
         for name in crate::papers::all_experiments() {

@@ -1,10 +1,10 @@
 //! Means over seeds: bars, points in the plane of delay and goodput, lines over an axis, and completion by size.
 
 use weir_core::words::did_you_mean_or;
-use weir_figure::{Axis, Dot, Entry, Figure, Layer, Panel, Scale, Shape, Sign};
+use weir_figure::{Axis, Dot, Entry, Figure, Layer, Panel, Scale, Shape, Sign, Style};
 use weir_measure::Estimate;
 
-use super::objects::{TOGETHER, find_metric, label, values};
+use super::objects::{TOGETHER, find_metric, label, style, values};
 use super::{By, PlotError, PlottedRun, View, axis as plain_axis};
 use crate::schema::{Metric, Object, metric};
 
@@ -271,7 +271,10 @@ pub(super) fn axis(view: &View<'_>) -> Result<Figure, PlotError> {
                             lines.push((*place, mean));
                             bands.push((*place, low, high));
                         }
-                        let style = view.style_of(scheme) + k as u32 + 8 * round as u32;
+                        let style = match objects.len() {
+                            several if is_one && several > 1 => style(by, object, k),
+                            _ => Style::number_of_variant(view.style_of(scheme), round as u32),
+                        };
                         let mut name = if is_one { object.clone() } else { scheme.clone() };
                         if !rest.is_empty() {
                             name += &format!(", {rest}");

@@ -4,7 +4,7 @@ use weir_figure::{Figure, Layer, Panel, Scale, Shape};
 use weir_measure::{Distribution, DistributionRow};
 
 use super::bars::legend_of;
-use super::objects::{SHOWN, label};
+use super::objects::{SHOWN, label, style};
 use super::{By, PlotError, View, axis};
 
 /// The distributions of a part of a run.
@@ -91,8 +91,11 @@ pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figu
                     x.insert(0, first);
                     y.insert(0, if is_complement { 1.0 } else { 0.0 });
                 }
-                let (name, style) =
-                    if is_one { (object.clone(), k as u32) } else { (scheme.clone(), view.style_of(scheme)) };
+                let (name, style) = match is_one {
+                    true if kind == By::Class.name() => (object.clone(), style(By::Class, object, k)),
+                    true => (object.clone(), style(By::Flow, object, k)),
+                    false => (scheme.clone(), view.style_of(scheme)),
+                };
                 let name = if name.is_empty() { "all links".to_owned() } else { name };
                 layers.push(Layer { name, style, shape: Shape::Steps { x, y } });
             }

@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use weir_core::words::did_you_mean_or;
-use weir_figure::{Axis, Figure, Scale};
+use weir_figure::{Axis, Figure, Scale, Style};
 use weir_measure::{RunDocument, Series, Topology};
 
 use crate::StyleRow;
@@ -267,7 +267,8 @@ pub fn style_of<'a>(scheme: &str, shown: impl Iterator<Item = &'a str>, all: &[&
     let place = all.iter().position(|style| *style == own.unwrap_or(scheme))? as u32;
     let before =
         shown.take_while(|other| *other != scheme).filter(|other| variant_of(other) == own).count() as u32;
-    Some(place + if own.is_some() { 16 + 8 * (before % 2) } else { 0 })
+    let variant = if own.is_some() { 1 + before % 2 } else { 0 };
+    Some(Style::number_of_variant(place, variant))
 }
 
 /// The styles of the schemes that are shown; `all` has the names of all schemes in their order.

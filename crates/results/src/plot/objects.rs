@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_core::words::did_you_mean_or;
+use weir_figure::Style;
 use weir_measure::RunDocument;
 
 use super::{By, PlotError, PlottedRun, View};
@@ -40,6 +41,14 @@ pub(super) fn names(run: &PlottedRun, by: By) -> Vec<String> {
         }
     }
     names
+}
+
+/// The number of the style of an object at a place among others, if schemes are no lines.
+pub(super) fn style(by: By, object: &str, place: usize) -> u32 {
+    match by {
+        By::Class => Style::number_of_class(object, place),
+        _ => Style::number_of_object(place),
+    }
 }
 
 /// The metric of this name.

@@ -1,11 +1,11 @@
 //! Metrics over time, of runs with the first seed.
 
 use weir_core::words::did_you_mean_or;
-use weir_figure::{Axis, Entry, Figure, Layer, Mark, Panel, Shape};
+use weir_figure::{Axis, Entry, Figure, Layer, Mark, Panel, Shape, Style};
 use weir_measure::{ChangeRow, Series, jain};
 
 use super::bars::legend_of;
-use super::objects::{TOGETHER, UNWEIGHTED_JAIN, names};
+use super::objects::{TOGETHER, UNWEIGHTED_JAIN, names, style};
 use super::{By, PlotError, PlottedRun, View, axis};
 
 /// Steps that a figure shows at most: longer ones are means of several.
@@ -267,7 +267,7 @@ pub(super) fn series(view: &View<'_>) -> Result<Figure, PlotError> {
                     let (name, style) = if is_scheme {
                         (scheme.clone(), view.style_of(scheme))
                     } else {
-                        (object.clone(), k as u32)
+                        (object.clone(), style(by, object, k))
                     };
                     layers.push(Layer { name, style, shape: Shape::Line { x, y, markers: false } });
                 }
@@ -360,9 +360,9 @@ pub(super) fn fairness(view: &View<'_>) -> Result<Figure, PlotError> {
                 continue;
             }
             let (name, style) = match runs.len() {
-                1 => (class.clone(), k as u32),
+                1 => (class.clone(), style(By::Class, class, k)),
                 _ if classes.len() > 1 => {
-                    (format!("{scheme}, {class}"), view.style_of(scheme) + 8 * k as u32)
+                    (format!("{scheme}, {class}"), Style::number_of_variant(view.style_of(scheme), k as u32))
                 }
                 _ => (scheme.clone(), view.style_of(scheme)),
             };
@@ -406,7 +406,7 @@ pub(super) fn worlds(view: &View<'_>) -> Result<Figure, PlotError> {
                     Shape::Line { x, y, .. } => Shape::Steps { x, y },
                     other => other,
                 };
-                layers.push(Layer { name: format!("{object}, {world}"), style: k as u32, shape });
+                layers.push(Layer { name: format!("{object}, {world}"), style: style(by, object, k), shape });
             }
         }
         add_legend(&mut figure.legend, legend_of(&layers));
