@@ -56,7 +56,7 @@ pub struct Args {
     /// link.R2-R3.rate=10Mb/s, and make none; repeat it to narrow the list
     #[arg(long = "where", value_name = "COLUMN=VALUE", conflicts_with_all = ["dry_run", "json"])]
     filters: Vec<String>,
-    /// The folder for the tables, the page and the runs; by default out/sweep-SCENARIO
+    /// The folder for the tables, the page and the runs; by default out/sweep-SCENARIO-KEY, with the keys of --vary
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the means as one JSON document and nothing else
@@ -77,11 +77,12 @@ pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
         windows: load::windows(&args.windows)?,
         shard: args.shard,
     };
+    let request_keys: Vec<String> = request.vary.iter().map(|axis| axis.key.clone()).collect();
     let sweep = terminal::while_waiting("preparing the points of the axes", || request.plan())?;
     if !args.filters.is_empty() {
         return print_commands(&sweep, &args.filters).map(|()| ExitCode::SUCCESS);
     }
-    let name = format!("sweep-{}", stem(&args.scenario));
+    let name = folder(&args.scenario, &request_keys);
     if args.dry_run {
         // The folder need not exist.
         let dir = args.out.clone().unwrap_or_else(|| Path::new("out").join(name));
@@ -97,6 +98,15 @@ pub fn sweep(args: &Args) -> Result<ExitCode, Failure> {
     progress::print(&outcome, args.json, out)?;
     tell_failures(&sweep.runs(), &failures);
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The name of the folder for results: sweeps over other keys have another one. More values, schemes and seeds belong to the
+/// same sweep.
+fn folder(scenario: &str, keys: &[String]) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let plain = |key: &String| key.replace(|c| !is_plain(c), "_");
+    let parts = [format!("sweep-{}", stem(scenario))].into_iter().chain(keys.iter().map(plain));
+    parts.collect::<Vec<String>>().join("-")
 }
 
 /// Prints a note if the folder has the tables and the page of another sweep.

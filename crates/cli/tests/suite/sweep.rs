@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{WEIR, changed, folder, printed, refused, text, weir, weir_anew};
+use crate::common::{WEIR, changed, command, folder, printed, refused, text, weir, weir_anew};
 
 /// The minimal example with random losses, so that seeds differ.
 const SHORT: [&str; 6] =
@@ -156,6 +156,31 @@ fn figures_are_those_of_the_same_runs_alone_and_means_are_over_the_seeds() {
         let stated = row["periods"][0]["classes"][0]["goodput_bps"]["mean"].as_f64().unwrap();
         assert!((stated - mean).abs() <= 1e-9 * mean, "{stated} {mean}");
     }
+}
+
+#[test]
+fn sweeps_over_other_keys_have_another_folder_and_more_values_the_same() {
+    let dir = folder("sweep-folders");
+    let sweep = |vary: &[&str]| {
+        let set = ["--set", "duration=1s", "--seeds", "1"];
+        let vary = vary.iter().flat_map(|vary| ["--vary", vary]);
+        let mut call = command();
+        call.current_dir(&dir).args(["sweep", "examples/minimal"]).args(set).args(vary);
+        let output = call.output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    sweep(&["link.alice-bob.rate=5,10Mb/s"]);
+    sweep(&["link.*.loss=0,0.01", "link.alice-bob.delay=10,20ms"]);
+    let said = sweep(&["link.alice-bob.rate=5,10,20Mb/s"]);
+    assert!(said.contains("2 of 3 runs are in "), "{said}");
+    let mut names: Vec<String> = fs::read_dir(dir.join("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort_unstable();
+    let wanted = ["link._.loss-link.alice-bob.delay", "link.alice-bob.rate"];
+    assert_eq!(names, wanted.map(|keys| format!("sweep-examples-minimal-{keys}")));
 }
 
 #[test]
