@@ -647,7 +647,7 @@ const place = document.getElementById("plots")!;
 if (page.metrics.length > 0) {
   const hint =
     page.seeds > 1
-      ? "Means over the seeds; bands and bars are 95 % confidence intervals. Where all seeds agree there is none."
+      ? "Means over the seeds; bands and bars are 95 % confidence intervals. Where all seeds agree there is none. Distinct is the number of different values among the seeds: where it is 1, more seeds tell nothing more."
       : "One seed: there are no intervals.";
   const groups =
     page.groups_left_out > 0 ? ` ${count(page.groups_left_out)} groups of flows are not in this page: see sweep.json.` : "";

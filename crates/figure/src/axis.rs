@@ -127,6 +127,7 @@ impl Placed {
         let at = |x: f64| (x - low) / (high - low);
         // With few decades, 2 and 5 have texts too; with none, the ends of a linear axis serve.
         let parts: &[i32] = if decades <= 2 && most >= 3 * decades.max(1) { &[1, 2, 5] } else { &[1] };
+        let is_written_out = WRITTEN_OUT.contains(&first) && WRITTEN_OUT.contains(&last);
         let mut ticks = Vec::new();
         for decade in first - 1..=last {
             let with_text = (decade - first).rem_euclid(every) == 0;
@@ -136,8 +137,11 @@ impl Placed {
                 }
                 let place = at(f64::from(decade) + libm::log10(f64::from(part)));
                 if (-1e-9..=1.0 + 1e-9).contains(&place) {
-                    let text =
-                        if with_text && parts.contains(&part) { power(part, decade) } else { String::new() };
+                    let text = if with_text && parts.contains(&part) {
+                        power(part, decade, is_written_out)
+                    } else {
+                        String::new()
+                    };
                     ticks.push(Tick { at: place, text });
                 }
             }
@@ -241,11 +245,15 @@ fn scientific(x: f64, step: f64) -> String {
     minus(&format!("{mantissa:.digits$}·10{}", superscript(exponent as i32)))
 }
 
-/// `part` times a power of ten.
-fn power(part: i32, decade: i32) -> String {
+/// The decades whose numbers are written out, if all of an axis are.
+const WRITTEN_OUT: std::ops::RangeInclusive<i32> = -3..=4;
+
+/// `part` times a power of ten, written out or not.
+fn power(part: i32, decade: i32, is_written_out: bool) -> String {
     match decade {
-        0..=4 => format!("{part}{}", "0".repeat(decade as usize)),
-        -3..=-1 => format!("0.{}{part}", "0".repeat((-decade - 1) as usize)),
+        0 => part.to_string(),
+        1.. if is_written_out => format!("{part}{}", "0".repeat(decade as usize)),
+        _ if is_written_out => format!("0.{}{part}", "0".repeat((-decade - 1) as usize)),
         _ if part == 1 => format!("10{}", superscript(decade)),
         _ => format!("{part}·10{}", superscript(decade)),
     }
@@ -292,7 +300,7 @@ mod tests {
             texts(&placed(Scale::Log, "ms", 0.01, 1000.0), 6),
             ["0.01", "0.1", "1", "10", "100", "1000"]
         );
-        assert_eq!(texts(&placed(Scale::Log, "", 1e-8, 1e8), 5), ["10⁻⁸", "10⁻⁴", "1", "10000", "10⁸"]);
+        assert_eq!(texts(&placed(Scale::Log, "", 1e-8, 1e8), 5), ["10⁻⁸", "10⁻⁴", "1", "10⁴", "10⁸"]);
         assert_eq!(texts(&placed(Scale::Log, "", 20.0, 60.0), 5), ["20", "50"]);
         assert!(texts(&placed(Scale::Log, "", 21.0, 29.0), 5).len() > 1);
     }

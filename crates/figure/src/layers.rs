@@ -3,7 +3,7 @@
 use crate::draw::{Frame, SMALL, STROKE};
 use crate::drawing::{Anchor, Drawing, Path, Step, ellipse, rectangle};
 use crate::font;
-use crate::model::{Layer, Shape};
+use crate::model::{Layer, Scale, Shape};
 use crate::style::{Colour, INK, Marker, Style};
 
 const WHITE: Colour = [0xff, 0xff, 0xff];
@@ -93,7 +93,8 @@ pub(crate) fn draw(to: &mut Drawing, frame: &Frame<'_>, layer: &Layer) {
         }
         Shape::Band { x, low, high } => {
             let places = x.iter().zip(low.iter().zip(high));
-            let places = places.map(|(x, (low, high))| frame.at(*x, *low).zip(frame.at(*x, *high)));
+            let place = |x: f64, y: f64| end_of(frame, x, y).map(|end| end.place);
+            let places = places.map(|(x, (low, high))| place(*x, *low).zip(place(*x, *high)));
             let places: Vec<_> = places.collect();
             for run in places.split(Option::is_none) {
                 let there = run.iter().flatten().map(|(low, _)| *low);
@@ -107,9 +108,9 @@ pub(crate) fn draw(to: &mut Drawing, frame: &Frame<'_>, layer: &Layer) {
         }
         Shape::Points { x, y, low, high, .. } => {
             for (at, (x, y)) in x.iter().zip(y).enumerate() {
-                let end = |ends: &[f64]| ends.get(at).and_then(|end| frame.at(*x, *end));
+                let end = |ends: &[f64]| ends.get(at).and_then(|value| end_of(frame, *x, *value));
                 if let (Some(low), Some(high)) = (end(low), end(high)) {
-                    interval(to, low, high, 1.8, style.colour);
+                    interval(to, &[low, high], 1.8, style.colour);
                 }
                 if let Some(place) = frame.at(*x, *y) {
                     marker(to, place, &style);
@@ -127,10 +128,12 @@ pub(crate) fn draw(to: &mut Drawing, frame: &Frame<'_>, layer: &Layer) {
                 let middle = middle + beside;
                 let shown = (0.92 * wide).max(0.2);
                 bar(to, [middle - shown / 2.0, end.min(foot), shown, (foot - end).abs()], &style);
-                let end =
-                    |ends: &[f64]| ends.get(at).and_then(|end| frame.at(*x, *end)).map(|(_, y)| (middle, y));
+                let end = |ends: &[f64]| {
+                    let end = ends.get(at).and_then(|value| end_of(frame, *x, *value))?;
+                    Some(End { place: (middle, end.place.1), ..end })
+                };
                 if let (Some(low), Some(high)) = (end(low), end(high)) {
-                    interval(to, low, high, (0.25 * wide).min(2.0), INK);
+                    interval(to, &[low, high], (0.25 * wide).min(2.0), INK);
                 }
             }
             dots(to, frame, seeds, beside, wide);
@@ -167,10 +170,27 @@ fn dots(to: &mut Drawing, frame: &Frame<'_>, seeds: &[crate::model::Dot], beside
     }
 }
 
-/// An interval with short lines at both ends.
-fn interval(to: &mut Drawing, low: (f64, f64), high: (f64, f64), half: f64, colour: Colour) {
-    to.line(&[low, high], colour, 0.7, &[]);
-    for (x, y) in [low, high] {
+/// An end of an interval.
+#[derive(Clone, Copy)]
+struct End {
+    place: (f64, f64),
+    /// Whether the interval goes on beyond the axis.
+    is_cut: bool,
+}
+
+/// An end of an interval within the panel: one may reach below what can be, and below what a logarithmic axis has.
+fn end_of(frame: &Frame<'_>, x: f64, y: f64) -> Option<End> {
+    let [_, top, _, height] = frame.area;
+    let is_below = frame.y.scale == Scale::Log && y <= 0.0;
+    let (across, up) = frame.at(x, if is_below { frame.y.low } else { y })?;
+    let shown = up.clamp(top, top + height);
+    Some(End { place: (across, shown), is_cut: is_below || shown != up })
+}
+
+/// An interval with short lines at the ends that it has within the panel.
+fn interval(to: &mut Drawing, ends: &[End; 2], half: f64, colour: Colour) {
+    to.line(&ends.map(|end| end.place), colour, 0.7, &[]);
+    for (x, y) in ends.iter().filter(|end| !end.is_cut).map(|end| end.place) {
         to.line(&[(x - half, y), (x + half, y)], colour, 0.7, &[]);
     }
 }
@@ -217,7 +237,8 @@ fn markers_on(to: &mut Drawing, frame: &Frame<'_>, places: &[Option<(f64, f64)>]
     }
     const SHOWN: usize = 5;
     let [left, _, width, _] = frame.area;
-    let shift = f64::from(5 * style % 16) / 16.0;
+    // None is at the axis, where it would be cut.
+    let shift = 0.1 + 0.8 * f64::from(5 * style % 16) / 16.0;
     for k in 0..SHOWN {
         let wanted = left + width * (k as f64 + shift) / SHOWN as f64;
         let after =

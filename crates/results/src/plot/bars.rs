@@ -4,12 +4,15 @@ use weir_core::words::did_you_mean_or;
 use weir_figure::{Axis, Dot, Entry, Figure, Layer, Panel, Scale, Shape, Sign, Style};
 use weir_measure::Estimate;
 
-use super::objects::{TOGETHER, find_metric, label, style, values};
+use super::objects::{TOGETHER, find_metric, label, of_requests, style, values};
 use super::{By, PlotError, PlottedRun, View, axis as plain_axis};
+use crate::comparison::part;
+use crate::requests::ALL_SIZES;
 use crate::schema::{Metric, Object, metric};
 
 /// The objects that have bars.
-const OF: &[Object] = &[Object::Flow, Object::Group, Object::Class, Object::Link, Object::Run];
+const OF: &[Object] =
+    &[Object::Flow, Object::Group, Object::Class, Object::Link, Object::Run, Object::Requests];
 
 /// A value of each seed.
 type Seeds = Vec<(u64, f64)>;
@@ -26,11 +29,13 @@ fn ends(seeds: &Seeds) -> (f64, f64, f64) {
 }
 
 impl View<'_> {
-    /// The metrics that are wanted.
-    fn metrics(&self, by_default: &str) -> Result<Vec<Metric>, PlotError> {
+    /// The metrics that are wanted; by default goodput, or of random requests the slowdown.
+    fn metrics(&self) -> Result<Vec<Metric>, PlotError> {
         let wanted = &self.request.metrics;
         if wanted.is_empty() {
-            return Ok(vec![find_metric(by_default, OF)?]);
+            let is_random = |run: &PlottedRun| part(&run.document, 0).is_some_and(|part| part.is_random());
+            let is_random = self.plotted.runs.first().is_some_and(is_random);
+            return Ok(vec![if is_random { metric::SLOWDOWN_MEAN } else { metric::GOODPUT }]);
         }
         wanted.iter().map(|name| find_metric(name, OF)).collect()
     }
@@ -60,9 +65,6 @@ impl View<'_> {
     }
 }
 
-/// The row of all sizes of objects together, in the measurements of requests.
-const ALL_SIZES: &str = "all";
-
 /// Runs at several points make no mean.
 fn without_axes(view: &View<'_>) -> Result<(), PlotError> {
     let first = view.plotted.runs.first().map(|run| &run.point);
@@ -78,7 +80,7 @@ pub(super) fn bars(view: &View<'_>) -> Result<Figure, PlotError> {
     without_axes(view)?;
     let mut figure = Figure { across: 1, ..Figure::default() };
     let mut has_legend = false;
-    for metric in view.metrics(metric::GOODPUT.name)? {
+    for metric in view.metrics()? {
         let several = view.plotted.runs.first().is_some_and(|run| run.document.classes.len() > 1);
         let (by, objects) = view.objects(metric, if several { By::Class } else { By::Scheme })?;
         let is_one = objects.len() == 1;
@@ -249,14 +251,16 @@ pub(super) fn axis(view: &View<'_>) -> Result<Figure, PlotError> {
         None => (0..texts.len()).map(|k| k as f64).zip(&texts).collect(),
     };
     places.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let name = axes[at].trim_start_matches("axis.");
     let x = match &numbers {
         Some(numbers) => {
-            plain_axis(axes[at].trim_start_matches("axis."), numbers.first().map_or("", |one| one.1))
+            let range = with_room(numbers.iter().map(|(x, _)| *x), view.request.log_x);
+            Axis { range, ..plain_axis(name, numbers.first().map_or("", |one| one.1)) }
         }
-        None => Axis { scale: Scale::Categories, categories: texts.clone(), ..plain_axis(&axes[at], "") },
+        None => Axis { scale: Scale::Categories, categories: texts.clone(), ..plain_axis(name, "") },
     };
     let mut figure = Figure { across: 1, ..Figure::default() };
-    for metric in view.metrics(metric::GOODPUT.name)? {
+    for metric in view.metrics()? {
         let (by, objects) = view.objects(metric, By::Scheme)?;
         let is_one = view.schemes.len() * rests.len() == 1;
         for group in if is_one { vec![&objects[..]] } else { objects.chunks(1).collect() } {
@@ -296,13 +300,35 @@ pub(super) fn axis(view: &View<'_>) -> Result<Figure, PlotError> {
                 [one] if one != TOGETHER && objects.len() > 1 => one.clone(),
                 _ => String::new(),
             };
-            let y = plain_axis(&label(metric.name), metric.unit.unwrap_or_default());
+            let mut y = plain_axis(&label(metric.name), metric.unit.unwrap_or_default());
+            let is_below =
+                |layer: &Layer| matches!(&layer.shape, Shape::Line { y, .. } if y.iter().any(|y| *y < 0.0));
+            let reaches_below = |layer: &Layer| matches!(&layer.shape, Shape::Band { low, .. } if low.iter().any(|y| *y < 0.0));
+            if layers.iter().any(reaches_below) && !layers.iter().any(is_below) {
+                // An interval may reach below what can be.
+                y.range.0 = Some(0.0);
+            }
             let legend = legend_of(&layers);
             figure.legend = if figure.legend.is_empty() { legend } else { figure.legend };
             figure.panels.push(Panel { title, x: x.clone(), y, layers, ..Panel::default() });
         }
     }
     Ok(figure)
+}
+
+/// The ends of an axis with room beside the outermost values, so that their markers are whole.
+fn with_room(values: impl Iterator<Item = f64>, is_log: bool) -> (Option<f64>, Option<f64>) {
+    let values = values.filter(|value| !is_log || *value > 0.0);
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+    if low >= high {
+        return (None, None);
+    }
+    if is_log {
+        let room = (high / low).powf(0.04);
+        return (Some(low / room), Some(high * room));
+    }
+    let room = 0.04 * (high - low);
+    (Some(low - room), Some(high + room))
 }
 
 /// An entry for each line.
@@ -321,6 +347,23 @@ pub(super) fn legend_of(layers: &[Layer]) -> Vec<Entry> {
     }
     entries
 }
+
+/// The largest distance of schemes beside each other over a category.
+const BESIDE: f64 = 0.08;
+
+/// Whether the means of some layers are read better by factors.
+fn is_spread(layers: &[Layer]) -> bool {
+    let means = layers.iter().flat_map(|layer| match &layer.shape {
+        Shape::Points { y, .. } => &y[..],
+        _ => &[],
+    });
+    let known = means.filter(|y| y.is_finite());
+    let (low, high) = known.fold((f64::INFINITY, 0.0_f64), |(low, high), y| (low.min(*y), high.max(*y)));
+    low > 0.0 && high / low > SPREAD
+}
+
+/// Values over a range of more than this factor are read better by factors.
+pub(super) const SPREAD: f64 = 30.0;
 
 pub(super) fn completion(view: &View<'_>) -> Result<Figure, PlotError> {
     let has_requests = view.plotted.runs.iter().any(|run| !run.document.requests.is_empty());
@@ -347,7 +390,9 @@ pub(super) fn completion(view: &View<'_>) -> Result<Figure, PlotError> {
     for metric in metrics {
         for (group, sizes) in &groups {
             let mut layers = Vec::new();
-            for scheme in &view.schemes {
+            for (slot, scheme) in view.schemes.iter().enumerate() {
+                let beside = (slot as f64 - 0.5 * (view.schemes.len() - 1) as f64)
+                    * BESIDE.min(0.6 / view.schemes.len() as f64);
                 let (mut x, mut y, mut low, mut high) = (vec![], vec![], vec![], vec![]);
                 for (at, size) in sizes.iter().enumerate() {
                     let mut seeds = Vec::new();
@@ -357,24 +402,11 @@ pub(super) fn completion(view: &View<'_>) -> Result<Figure, PlotError> {
                             .and_then(|at| run.document.windows.get(at))
                             .map_or(&run.document.requests, |row| &row.requests);
                         let row = rows.iter().find(|row| row.group == *group && row.size == *size);
-                        let value = row.and_then(|row| {
-                            Some(match metric.name {
-                                name if name == metric::REQUEST_MEAN.name => row.completion_ms.mean?,
-                                name if name == metric::REQUEST_P99.name => row.completion_ms.p99?,
-                                name if name == metric::SLOWDOWN_MEAN.name => row.slowdown.mean?,
-                                name if name == metric::SLOWDOWN_P99.name => row.slowdown.p99?,
-                                name if name == metric::CAME.name => row.came as f64,
-                                name if name == metric::COMPLETED.name => row.completed as f64,
-                                name if name == metric::IDEAL_SLOWDOWN_MEAN.name => {
-                                    row.ideal_slowdown?.mean?
-                                }
-                                _ => row.ideal_slowdown?.p99?,
-                            })
-                        });
+                        let value = row.and_then(|row| of_requests(row, metric));
                         seeds.extend(value.map(|value| (run.document.seed, value)));
                     }
                     let (mean, from, to) = ends(&seeds);
-                    x.push(at as f64);
+                    x.push(at as f64 + beside);
                     y.push(mean);
                     low.push(from);
                     high.push(to);
@@ -392,8 +424,12 @@ pub(super) fn completion(view: &View<'_>) -> Result<Figure, PlotError> {
                 ..plain_axis("size of the object (Data)", "")
             };
             let mut y = plain_axis(&label(metric.name), metric.unit.unwrap_or_default());
-            // No metric of requests is negative, though an interval may reach below zero.
-            y.range.0 = Some(0.0);
+            if is_spread(&layers) {
+                y.scale = Scale::Log;
+            } else {
+                // No metric of requests is negative, though an interval may reach below zero.
+                y.range.0 = Some(0.0);
+            }
             let title = if groups.len() > 1 { group.clone() } else { String::new() };
             panels.push(Panel { title, x, y, layers, ..Panel::default() });
         }

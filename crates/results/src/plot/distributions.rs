@@ -3,7 +3,7 @@
 use weir_figure::{Figure, Layer, Panel, Scale, Shape};
 use weir_measure::{Distribution, DistributionRow};
 
-use super::bars::legend_of;
+use super::bars::{SPREAD, legend_of};
 use super::objects::{SHOWN, label, style};
 use super::{By, PlotError, View, axis};
 
@@ -11,6 +11,18 @@ use super::{By, PlotError, View, axis};
 fn rows<'a>(view: &View<'a>, run: &'a super::PlottedRun) -> Result<&'a [DistributionRow], PlotError> {
     let window = view.window(&run.document)?.and_then(|at| run.document.windows.get(at));
     Ok(window.map_or(&run.document.distributions, |row| &row.distributions))
+}
+
+/// Whether the values of some curves are read better by factors.
+fn is_spread(layers: &[Layer]) -> bool {
+    let values = layers.iter().flat_map(|layer| match &layer.shape {
+        Shape::Steps { x, .. } => &x[..],
+        _ => &[],
+    });
+    let (low, high) = values
+        .filter(|x| **x > 0.0)
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(*x), high.max(*x)));
+    high / low > SPREAD
 }
 
 pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figure, PlotError> {
@@ -106,8 +118,12 @@ pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figu
         } else {
             y.range = (Some(0.0), Some(1.0));
         }
+        let mut x = axis(&label(what), &unit);
+        if is_complement && is_spread(&layers) {
+            x.scale = Scale::Log;
+        }
         let title = if group.len() == 1 && objects.len() > 1 { group[0].clone() } else { String::new() };
-        panels.push(Panel { title, x: axis(&label(what), &unit), y, layers, ..Panel::default() });
+        panels.push(Panel { title, x, y, layers, ..Panel::default() });
     }
     let legend = panels.first().map(|panel| legend_of(&panel.layers)).unwrap_or_default();
     Ok(Figure { across: 1, panels, legend, ..Figure::default() })

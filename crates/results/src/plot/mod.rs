@@ -395,7 +395,7 @@ impl<'a> View<'a> {
     fn default_kind(&self) -> What {
         match (&self.plotted.axes[..], &self.schemes[..]) {
             ([_, ..], _) => What::Axis,
-            (_, [_]) => What::Series,
+            (_, [one]) if self.runs_of(one).any(|run| over_time::has_series(&run.series)) => What::Series,
             _ => What::Bars,
         }
     }
@@ -434,7 +434,8 @@ impl<'a> View<'a> {
                 self.window(document)?.map(|at| (document.windows[at].from_s, document.windows[at].to_s))
             }
         };
-        Ok((window.map(|(from, _)| from), window.map(|(_, to)| to)))
+        let (from, to) = window.unwrap_or((0.0, document.simulated_s));
+        Ok((Some(from), Some(to)))
     }
 
     fn window(&self, document: &RunDocument) -> Result<Option<usize>, PlotError> {

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use weir_core::words::did_you_mean_or;
 use weir_figure::Style;
-use weir_measure::RunDocument;
+use weir_measure::{RequestRow, RunDocument};
 
 use super::{By, PlotError, PlottedRun, View};
+use crate::comparison::part;
+use crate::requests::{self, ALL_SIZES};
 use crate::schema::{Metric, Object, metric};
-use crate::study_tables::figures_of;
+use crate::study_tables::{self, figures_of};
 
 /// The name of all flows together.
 pub(super) const TOGETHER: &str = "all flows";
@@ -62,6 +64,12 @@ pub(super) fn find_metric(name: &str, of: &[Object]) -> Result<Metric, PlotError
     })
 }
 
+/// A metric of requests.
+pub(super) fn of_requests(row: &RequestRow, metric: Metric) -> Option<f64> {
+    let values = study_tables::of_requests(row);
+    values.into_iter().find(|(own, _)| *own == metric).and_then(|(_, value)| value)
+}
+
 /// A metric of each object over a part of a run, by name.
 pub(super) fn values(
     document: &RunDocument,
@@ -69,6 +77,17 @@ pub(super) fn values(
     by: By,
     metric: Metric,
 ) -> BTreeMap<String, f64> {
+    if metric.of.contains(&Object::Requests) {
+        let Some(part) = part(document, window.map_or(0, |at| at + 1)) else { return BTreeMap::new() };
+        let all = requests::together(&part).map(|row| (TOGETHER.to_owned(), row));
+        let groups = part.requests.iter().filter(|row| row.size == ALL_SIZES);
+        let groups = groups.map(|row| (row.group.clone(), row.clone()));
+        let rows: Vec<_> = if by == By::Scheme { all.into_iter().collect() } else { groups.collect() };
+        return rows
+            .iter()
+            .filter_map(|(name, row)| Some((name.clone(), of_requests(row, metric)?)))
+            .collect();
+    }
     let bounds = match window.and_then(|at| document.windows.get(at)) {
         Some(row) => (false, row.from_s, row.to_s),
         None => (true, 0.0, document.simulated_s),
@@ -116,6 +135,8 @@ pub(super) fn label(name: &str) -> String {
         "jain" => UNWEIGHTED_JAIN.to_owned(),
         "weighted_jain" => "weighted Jain's index".to_owned(),
         "delay_mean" => "mean delay".to_owned(),
+        "slowdown_mean" => "mean slowdown of requests".to_owned(),
+        "slowdown_p99" => "99th percentile of slowdown of requests".to_owned(),
         "queue_mean" => "mean queueing delay".to_owned(),
         "completion_mean" | "request_mean" => "mean completion".to_owned(),
         "request_p99" => "99th percentile of completion".to_owned(),
@@ -131,7 +152,10 @@ pub(super) fn label(name: &str) -> String {
 impl View<'_> {
     /// What bars and points are of, and the objects: those that are chosen, or else the first ones.
     pub(super) fn objects(&self, metric: Metric, by_default: By) -> Result<(By, Vec<String>), PlotError> {
-        let has = |by: By| metric.of.contains(&by.object());
+        // Requests are of groups.
+        let is_of_requests = metric.of.contains(&Object::Requests);
+        let is_of_group = |by: By| by == By::Group && is_of_requests;
+        let has = |by: By| metric.of.contains(&by.object()) || is_of_group(by);
         let Some(run) = self.plotted.runs.first() else { return Ok((by_default, Vec::new())) };
         let chosen = [By::Class, By::Group, By::Flow, By::Link].into_iter().filter(|by| has(*by));
         let mut chosen =
@@ -148,6 +172,7 @@ impl View<'_> {
                     by.name()
                 )));
             }
+            None if is_of_requests => chosen.next().unwrap_or(By::Scheme),
             None => chosen.next().unwrap_or_else(|| {
                 let any = By::ALL.into_iter().find(|by| has(*by)).unwrap_or(By::Scheme);
                 if has(by_default) || by_default == By::Scheme { by_default } else { any }

@@ -180,7 +180,7 @@ fn marks(run: &PlottedRun) -> Vec<Mark> {
     windows.map(window).chain(changes.into_iter().flatten().map(change)).collect()
 }
 
-fn has_series(series: &Series) -> bool {
+pub(super) fn has_series(series: &Series) -> bool {
     series.samples > 0 && series.step_s > 0.0
 }
 
@@ -373,9 +373,11 @@ pub(super) fn fairness(view: &View<'_>) -> Result<Figure, PlotError> {
         return Err(PlotError("no class has two flows at a time, so there is no fairness".to_owned()));
     }
     let mut y = axis(UNWEIGHTED_JAIN, "1");
-    y.range = (None, Some(1.02));
+    y.range = (Some(0.0), Some(1.02));
     let legend = legend_of(&layers);
-    let panel = Panel { x: axis("time", "s"), y, layers, marks: marks(runs[0].1), ..Panel::default() };
+    let range = view.range(&runs[0].1.document)?;
+    let x = Axis { range, ..axis("time", "s") };
+    let panel = Panel { x, y, layers, marks: marks(runs[0].1), ..Panel::default() };
     let source = format!("{}, seed {}", runs[0].1.document.scenario, runs[0].1.document.seed);
     Ok(Figure { across: 1, panels: vec![panel], legend, source, ..Figure::default() })
 }
@@ -412,7 +414,7 @@ pub(super) fn worlds(view: &View<'_>) -> Result<Figure, PlotError> {
         add_legend(&mut figure.legend, legend_of(&layers));
         let y = axis(metric.label, metric.unit);
         figure.panels.push(Panel {
-            x: axis("time", "s"),
+            x: Axis { range: view.range(&simulated.1.document)?, ..axis("time", "s") },
             y,
             layers,
             marks: marks(simulated.1),

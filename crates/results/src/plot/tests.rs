@@ -24,6 +24,36 @@ fn plotted(schemes: &[&str], seeds: u64) -> Plotted {
 
 const STYLES: [&str; 3] = ["one", "two", "three"];
 
+#[test]
+fn bars_of_random_traffic_are_the_slowdown_of_its_requests() {
+    let mut plotted = plotted(&["one", "two"], 3);
+    for run in &mut plotted.runs {
+        run.document.flows.iter_mut().for_each(|flow| flow.group = "web".to_owned());
+        let slowdown =
+            weir_measure::SlowdownFigures { mean: Some(run.document.seed as f64), ..Default::default() };
+        run.document.requests = vec![weir_measure::RequestRow {
+            group: "web".to_owned(),
+            size: "all".to_owned(),
+            came: 2,
+            completed: 2,
+            slowdown,
+            ..Default::default()
+        }];
+    }
+    let figure = of(&plotted, Some(What::Bars)).unwrap();
+    assert_eq!(figure.panels[0].y.label, "mean slowdown of requests");
+    let Shape::Bars { y, .. } = &figure.panels[0].layers[0].shape else { panic!("no bars") };
+    assert_eq!(y, &[2.0]);
+}
+
+#[test]
+fn a_scheme_without_series_has_bars_if_nothing_else_is_said() {
+    let mut plotted = plotted(&["one"], 3);
+    plotted.runs.iter_mut().for_each(|run| run.series = Series::default());
+    let figure = of(&plotted, None).unwrap();
+    assert!(matches!(figure.panels[0].layers[0].shape, Shape::Bars { .. }));
+}
+
 fn of(plotted: &Plotted, what: Option<What>) -> Result<Figure, PlotError> {
     figure(plotted, &PlotRequest { what, window: Some(WindowChoice::Run), ..PlotRequest::default() }, &STYLES)
 }

@@ -168,7 +168,7 @@ impl<'a> Part<'a> {
 }
 
 /// The metrics of an object.
-type Values = Vec<(Metric, Option<f64>)>;
+pub(crate) type Values = Vec<(Metric, Option<f64>)>;
 
 fn of_object<'a>(
     kind: Object,
@@ -242,7 +242,7 @@ fn of_hops(hops: Option<&Hops>) -> Option<(Metric, Option<f64>)> {
     Some((metric::HOPS_MEAN, hops?.mean))
 }
 
-fn of_requests(row: &RequestRow) -> Values {
+pub(crate) fn of_requests(row: &RequestRow) -> Values {
     let mut values = vec![
         (metric::CAME, Some(row.came as f64)),
         (metric::COMPLETED, Some(row.completed as f64)),

@@ -11,6 +11,7 @@ mod rows;
 mod tests;
 
 pub use axes::{Axis, NameTaken};
+pub(crate) use figures::of_requests;
 pub use figures::{Figure, Window, figures_of};
 pub use rows::Value;
 
