@@ -275,7 +275,7 @@ function distributions(): HTMLElement | null {
     return [String(i), `${(QUANTITIES[one.what] ?? [one.what])[0]}, ${curveName(one.curves[0]!)}`];
   });
   show(null);
-  const hint = h("span", { class: "hint" }, `whole run${page.seeds.length > 1 ? `, seed ${page.seeds[0]}` : ""}`);
+  const hint = h("span", { class: "hint" }, `whole run, ${page.seeds.length > 1 ? `all ${seedsText} together` : seedsText}`);
   const chooser = select("Quantity", names, "0", (value) => ((chosen = Number(value)), show(null)));
   return section("distributions", "Distributions", [chooser, scale, hint], place);
 }

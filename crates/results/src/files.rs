@@ -71,7 +71,8 @@ pub fn write_all(report: &Report, dir: impl AsRef<Path>) -> Result<(), WriteErro
 }
 
 /// Writes `compare.json` and `compare.html` into the directory `dir`, which is created if it does not exist. The page
-/// plots the time series of the reports: one run of each scheme.
+/// plots the time series and the distributions of the reports, one of each scheme. The caller gives them the distributions of all
+/// seeds ([`pooled`](crate::pooled())).
 pub fn write_comparison(
     document: &ComparisonDocument,
     reports: &[Report],

@@ -16,6 +16,7 @@ mod optimum;
 mod overlay;
 mod page;
 pub mod plot;
+mod pooled;
 mod provenance;
 mod published;
 mod quantity;
@@ -50,6 +51,7 @@ pub use model::{
     SummaryRow, SummaryScenario, TargetGoodputRow, TheoryRow, TrafficComparison, WindowDistanceRow,
     WorstPoint,
 };
+pub use pooled::pooled;
 pub use published::{
     OLDER, PublishedPage, PublishedRow, ScenarioFacts, Stamp, read_published, write_published,
 };

@@ -1,5 +1,5 @@
-//! The plots of a comparison's page: the figures of all seeds, and of each scheme's run with the first seed its
-//! distributions and its time series.
+//! The plots of a comparison's page: the figures and the distributions of all seeds, and of each scheme's run with the first seed
+//! its time series.
 //!
 //! Of many flows the page has those that tell most in the first scheme's run, the same for all schemes.
 
@@ -51,7 +51,7 @@ struct Row<'a> {
 }
 
 /// The page's data as JSON that may stand between script tags. The reports are of one scenario, so their rows have one
-/// order.
+/// order. Their distributions are those of all seeds.
 pub(crate) fn data(document: &ComparisonDocument, reports: &[Report]) -> String {
     script_data(&Page {
         title: &document.title,

@@ -1,11 +1,12 @@
 //! Distributions of delays, completions and slowdowns.
 
 use weir_figure::{Figure, Layer, Panel, Scale, Shape};
-use weir_measure::{Distribution, DistributionRow};
+use weir_measure::DistributionRow;
 
 use super::bars::{SPREAD, legend_of};
 use super::objects::{SHOWN, label, style};
 use super::{By, PlotError, View, axis};
+use crate::pooled::pooled;
 
 /// The distributions of a part of a run.
 fn rows<'a>(view: &View<'a>, run: &'a super::PlottedRun) -> Result<&'a [DistributionRow], PlotError> {
@@ -80,19 +81,10 @@ pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figu
         let mut layers = Vec::new();
         for (k, object) in group.iter().enumerate() {
             for scheme in &view.schemes {
-                let mut sum: Option<Distribution> = None;
-                for run in view.runs_of(scheme) {
-                    for row in rows(view, run)?
-                        .iter()
-                        .filter(|r| r.what == what && r.kind == kind && r.of == *object)
-                    {
-                        match &mut sum {
-                            Some(sum) => sum.merge(&row.distribution),
-                            None => sum = Some(row.distribution.clone()),
-                        }
-                    }
-                }
-                let Some(sum) = sum else { continue };
+                let runs = view.runs_of(scheme).map(|run| rows(view, run)).collect::<Result<Vec<_>, _>>()?;
+                let of = runs.into_iter().flatten();
+                let of = of.filter(|row| row.what == what && row.kind == kind && row.of == *object);
+                let Some(DistributionRow { distribution: sum, .. }) = pooled(of).pop() else { continue };
                 unit.clone_from(&sum.unit);
                 let (mut x, mut y): (Vec<f64>, Vec<f64>) = sum.cdf().unzip();
                 if is_complement {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use weir_core::units::Span;
 use weir_experiment::scheme_for;
 use weir_measure::{Report, RunDocument};
-use weir_results::{ComparisonDocument, SummaryDocument, write_comparison, write_comparisons};
+use weir_results::{ComparisonDocument, SummaryDocument, pooled, write_comparison, write_comparisons};
 
 use crate::error::StudyError;
 use crate::execute::Failure;
@@ -254,9 +254,13 @@ impl Pages<'_> {
         elsewhere: impl Fn(&str) -> Option<String>,
     ) -> ComparisonDocument {
         records.iter_mut().flatten().for_each(|run| point.add_optimum(&mut run.document));
-        let reports: Vec<Report> = records.iter().flatten().filter_map(Record::report).collect();
+        let mut reports: Vec<Report> = records.iter().flatten().filter_map(Record::report).collect();
         let documents = |runs: Vec<Record>| runs.into_iter().map(|run| run.document).collect();
         let schemes: Vec<Vec<RunDocument>> = records.into_iter().map(documents).collect();
+        // Series are of the first seed, distributions of all.
+        for (report, runs) in reports.iter_mut().zip(&schemes) {
+            report.document.distributions = pooled(runs.iter().flat_map(|run| &run.distributions));
+        }
         let mut document = ComparisonDocument::of(&point.scenario.title, &schemes);
         document.version = VERSION.to_owned();
         document.command = self.request.command().text();
