@@ -883,13 +883,18 @@ describe("the matrix", () => {
     open(steps, { file: join(dir, `${name}.html`), ready: () => document.getElementById("theme") !== null, ...options });
   const document_ = () => JSON.parse(readFileSync(join(summaries, "matrix", "compare.json"), "utf8"));
   const KEYS = { share: "share", jain: "jain", "class-jain": "jain_in_class", delay: "delay_over_propagation", lost: "lost", settle: "settle_s" };
+  // A figure that no scheme has has no table.
+  const known = () => {
+    const rows = document_().scenarios.flatMap((scenario) => scenario.matrix);
+    return Object.entries(KEYS).filter(([, name]) => rows.some((row) => row[name].measured !== null));
+  };
 
   test("shows one figure at a time, a number in each cell as the document has it", () =>
     openPage("compare", async (page) => {
       const { schemes, scenarios, without_classes } = document_();
       const shown = () => page.locator(".measure:visible").evaluateAll((tables) => tables.map((table) => table.dataset.measure));
       assert.deepEqual(await shown(), ["share"]);
-      for (const [at, [key, name]] of Object.entries(KEYS).entries()) {
+      for (const [at, [key, name]] of known().entries()) {
         await page.locator("#measures button").nth(at).click();
         assert.deepEqual(await shown(), [key]);
         const cells = await page.locator(`[data-measure="${key}"] tbody tr`).evaluateAll((rows) =>
@@ -968,7 +973,7 @@ describe("the matrix", () => {
   });
 
   test("has all of its figures without a script", () =>
-    openPage("compare", async (page) => assert.equal(await page.locator(".matrix:visible").count(), 6), {
+    openPage("compare", async (page) => assert.equal(await page.locator(".matrix:visible").count(), known().length), {
       javaScriptEnabled: false,
       ready: () => true,
     }));
