@@ -432,9 +432,14 @@ impl Case<'_> {
         with_series: bool,
     ) -> impl Iterator<Item = Run> + 'a {
         let probes: Arc<[_]> = self.point.beside.probes(self.scheme).into();
+        // A figure over time has the schemes beside the paper's own, too.
+        let is_over_time =
+            |figure: &weir_scenario::PaperFigure| matches!(figure.what.as_str(), "series" | "fairness");
+        let is_drawn = self.point.point.scenario.figures.iter().any(is_over_time);
+        let with_series = with_series && (self.is_stated || is_drawn);
         request.seeds.list().iter().enumerate().map(move |(at, seed)| Run {
             probes: Arc::clone(&probes),
-            with_series: with_series && at == 0 && self.is_stated,
+            with_series: with_series && at == 0,
             ..Run::new(self.point.of_seed(*seed), self.scheme, *seed).made_by(request.elsewhere.as_ref())
         })
     }
