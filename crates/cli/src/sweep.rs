@@ -109,13 +109,16 @@ fn folder(scenario: &str, keys: &[String]) -> String {
     parts.collect::<Vec<String>>().join("-")
 }
 
-/// Prints a note if the folder has the tables and the page of another sweep.
+/// Prints a note if the folder has the tables and the page of an earlier sweep with another command.
 fn note_replaced(sweep: &Sweep, dir: &Path) {
     let document = fs::read_to_string(dir.join("sweep.json")).ok();
     let document = document.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
     let before = document.as_ref().and_then(|document| document["command"].as_str());
     if let Some(before) = before.filter(|before| *before != sweep.command().text()) {
-        note!("note: the tables and the page of another sweep in {} are replaced: {before}", dir.display());
+        note!(
+            "note: the tables and the page of an earlier sweep in {} are replaced: {before}",
+            dir.display()
+        );
     }
 }
 

@@ -165,7 +165,11 @@ fn sweeps_over_other_keys_have_another_folder_and_more_values_the_same() {
         let set = ["--set", "duration=1s", "--seeds", "1"];
         let vary = vary.iter().flat_map(|vary| ["--vary", vary]);
         let mut call = command();
-        call.current_dir(&dir).args(["sweep", "examples/minimal"]).args(set).args(vary);
+        call.env_remove("WEIR_RUNS")
+            .current_dir(&dir)
+            .args(["sweep", "examples/minimal"])
+            .args(set)
+            .args(vary);
         let output = call.output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stderr)
