@@ -345,6 +345,11 @@ fn scheme_of(run: &PlottedRun) -> String {
     format::named(&run.document.contestant(), run.document.variant.as_deref())
 }
 
+/// The name of a scheme without its variant and its world: it stands for all of them.
+fn base(scheme: &str) -> &str {
+    scheme.split_once(" (").map_or(scheme, |(base, _)| base)
+}
+
 impl<'a> View<'a> {
     fn new(
         plotted: &'a Plotted,
@@ -361,8 +366,9 @@ impl<'a> View<'a> {
         if schemes.is_empty() {
             return Err(PlotError("the results have no run".to_owned()));
         }
-        let chosen: Vec<String> =
-            schemes.iter().filter(|scheme| request.only.contains(scheme)).cloned().collect();
+        let is_chosen =
+            |scheme: &&String| request.only.iter().any(|only| only == *scheme || only == base(scheme));
+        let chosen: Vec<String> = schemes.iter().filter(is_chosen).cloned().collect();
         let schemes = if chosen.is_empty() { schemes } else { chosen };
         let view = View { plotted, request, styles, schemes };
         for only in &request.only {
@@ -378,6 +384,7 @@ impl<'a> View<'a> {
     /// Names of everything that can be chosen.
     fn all_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.plotted.runs.iter().map(scheme_of).collect();
+        names.extend(self.plotted.runs.iter().map(|run| base(&scheme_of(run)).to_owned()));
         if let Some(run) = self.plotted.runs.first() {
             for by in [By::Class, By::Group, By::Flow, By::Link] {
                 names.extend(objects::names(run, by));

@@ -47,6 +47,20 @@ fn bars_of_random_traffic_are_the_slowdown_of_its_requests() {
 }
 
 #[test]
+fn the_name_of_a_scheme_chooses_its_variants() {
+    let mut plotted = plotted(&["one", "two"], 1);
+    plotted.runs[0].document.variant = Some("article".to_owned());
+    let request = |only: &str| PlotRequest { only: vec![only.to_owned()], ..PlotRequest::default() };
+    let names = |only: &str| {
+        let figure =
+            figure(&plotted, &PlotRequest { what: Some(What::Bars), ..request(only) }, &STYLES).unwrap();
+        figure.panels[0].layers.iter().map(|layer| layer.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("one"), ["one (article)"]);
+    assert_eq!(names("one (article)"), ["one (article)"]);
+}
+
+#[test]
 fn a_scheme_without_series_has_bars_if_nothing_else_is_said() {
     let mut plotted = plotted(&["one"], 3);
     plotted.runs.iter_mut().for_each(|run| run.series = Series::default());
