@@ -31,8 +31,10 @@ python3 -m venv "$build/release-env"
 PATH=$build/release-env/bin:$PATH
 command -v cargo-cyclonedx > /dev/null || cargo install --locked cargo-cyclonedx
 command -v cargo-deb > /dev/null || cargo install --locked cargo-deb
-# shellcheck disable=SC2086 # a list
-rustup target add $TARGETS
+# A wheel is for the C library of the system.
+wheels=$(echo "$TARGETS" | sed 's/musl/gnu/g')
+# shellcheck disable=SC2086 # lists
+rustup target add $TARGETS $wheels
 # Without line numbers a program is a fifth as long. The names of functions stay, for backtraces.
 export CARGO_PROFILE_RELEASE_STRIP=debuginfo
 
