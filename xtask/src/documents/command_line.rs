@@ -6,56 +6,26 @@ use std::process::{Command, Stdio};
 use crate::Result;
 use crate::page::Document;
 
-/// All commands, in the order of the page.
-const COMMANDS: &[&[&str]] = &[
-    &[],
-    &["list"],
-    &["run"],
-    &["compare"],
-    &["reproduce"],
-    &["sweep"],
-    &["optimum"],
-    &["forward"],
-    &["put"],
-    &["replay"],
-    &["get"],
-    &["status"],
-    &["top"],
-    &["face"],
-    &["face", "create"],
-    &["face", "update"],
-    &["route"],
-    &["route", "list"],
-    &["route", "add"],
-    &["route", "remove"],
-    &["strategy"],
-    &["strategy", "set"],
-    &["cs"],
-    &["cs", "config"],
-    &["cs", "erase"],
-    &["ping"],
-    &["ping-server"],
-    &["traffic"],
-    &["key"],
-    &["key", "new"],
-    &["key", "list"],
-    &["key", "export"],
-    &["key", "import"],
-    &["key", "certify"],
-    &["key", "delete"],
-    &["key", "default"],
-    &["completions"],
-    &["man"],
-];
-
-/// A section for each command.
+/// A section for each command, in the order of its help.
 pub fn help(weir: &Path) -> Result<Document> {
     let mut text = String::new();
-    for command in COMMANDS {
-        let title = [&["weir"], *command].concat().join(" ");
-        text += &format!("## `{title}`\n\n```text\n{}\n```\n\n", help_of(weir, command)?);
-    }
+    add(weir, &[], &mut text)?;
     Ok(Document::part("docs/reference/cli.md", "help", text))
+}
+
+/// Adds the section of a command, and of its own commands.
+fn add(weir: &Path, command: &[&str], text: &mut String) -> Result<()> {
+    let title = [&["weir"], command].concat().join(" ");
+    let help = help_of(weir, command)?;
+    *text += &format!("## `{title}`\n\n```text\n{help}\n```\n\n");
+    let own = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // The text about a command may be continued on further lines.
+    let names = own.filter_map(|line| line.strip_prefix("  ").filter(|name| !name.starts_with(' ')));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    for name in names {
+        add(weir, &[command, &[name]].concat(), text)?;
+    }
+    Ok(())
 }
 
 fn help_of(weir: &Path, command: &[&str]) -> Result<String> {
