@@ -98,6 +98,8 @@ common.name = fileName(doc.scenario.replace(/\.toml$/, "").replace(/^.*\/(?=[^/]
 
 /** What the run came to: a sentence and five numbers. */
 function result(): HTMLElement {
+  /** Why the figures of a run in the lab are not those of the network. */
+  const doubts = h("ul", { class: "doubts", "aria-label": "Doubts" });
   const sentence = h("p", { class: "sentence" });
   const figures = h("dl", { class: "five" });
   const when = h("span", { class: "hint" }, "whole run");
@@ -105,6 +107,9 @@ function result(): HTMLElement {
     const headline = page.headlines[part.place]!;
     setText(sentence, isOn() ? `So far: ${headline.sentence}` : headline.sentence);
     when.hidden = part.names.length > 1;
+    const all = doc.lab?.doubts ?? [];
+    doubts.hidden = all.length === 0;
+    fill(doubts, ...all.map((doubt) => h("li", {}, h("b", {}, "The results are not those of the network: "), `${doubt.replace(/\.$/, "")}.`)));
     fill(
       figures,
       ...headline.figures.map(({ name, value, note }) => h("div", {}, h("dt", {}, name), h("dd", {}, value), h("dd", { class: "note" }, note))),
@@ -112,7 +117,7 @@ function result(): HTMLElement {
   };
   show();
   part.listeners.push(show);
-  return section("result", "Result", [partChooser(), when], sentence, figures);
+  return section("result", "Result", [partChooser(), when], doubts, sentence, figures);
 }
 
 /** What the time of the run is, in words. */

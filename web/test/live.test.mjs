@@ -311,6 +311,19 @@ describe("the page of a run that is on", () => {
       assert.equal(server.asked, asked);
     }));
 
+  test("says first that the figures of a lab are doubtful", async () => {
+    for (const doubts of [[], ["processes waited for a processor."]]) {
+      const first = data(60);
+      first.document.lab = { busy: 0.5, doubts };
+      await open(first, async ({ page }) => {
+        const list = page.getByRole("list", { name: "Doubts" });
+        assert.equal(await list.isVisible(), doubts.length > 0);
+        const said = doubts.map(() => "The results are not those of the network: processes waited for a processor.");
+        assert.deepEqual(await list.locator("li").allTextContents(), said);
+      });
+    }
+  });
+
   test("says that the run has ended or was stopped when nobody answers", () =>
     open(
       data(300),

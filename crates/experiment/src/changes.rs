@@ -13,6 +13,9 @@ const MOST: usize = 40;
 pub(crate) fn changes(scenario: &Scenario) -> Vec<ChangeRow> {
     let mut by_time: BTreeMap<Span, Vec<String>> = BTreeMap::new();
     let mut add = |at: Span, what: String| {
+        if at >= scenario.duration {
+            return;
+        }
         let known = by_time.entry(at).or_default();
         if !known.contains(&what) {
             known.push(what);
@@ -22,7 +25,7 @@ pub(crate) fn changes(scenario: &Scenario) -> Vec<ChangeRow> {
         if flow.start > Span::ZERO && flow.start_jitter == Span::ZERO {
             add(flow.start, format!("{} starts", flow.name));
         }
-        if let Some(stop) = flow.stop.filter(|stop| *stop < scenario.duration) {
+        if let Some(stop) = flow.stop {
             add(stop, format!("{} stops", flow.name));
         }
     }

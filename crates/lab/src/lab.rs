@@ -353,7 +353,7 @@ impl<'e> Lab<'e> {
             .then(|| format!("{lost_datagrams} datagrams found no room in the sockets of the forwarders"));
         let waits = (waited > MOST_WAITED).then(|| {
             format!(
-                "processes of the lab waited for a processor for {:.0} % of the time, with processors {:.0} % busy",
+                "processes of the lab waited for a processor for {:.1} % of the time, with processors {:.0} % busy",
                 100.0 * waited,
                 100.0 * busy
             )

@@ -18,7 +18,8 @@ fn add(weir: &Path, command: &[&str], text: &mut String) -> Result<()> {
     let title = [&["weir"], command].concat().join(" ");
     let help = help_of(weir, command)?;
     *text += &format!("## `{title}`\n\n```text\n{help}\n```\n\n");
-    let own = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let own =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     // The text about a command may be continued on further lines.
     let names = own.filter_map(|line| line.strip_prefix("  ").filter(|name| !name.starts_with(' ')));
     let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
