@@ -88,8 +88,8 @@ pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figu
                 unit.clone_from(&sum.unit);
                 let (mut x, mut y): (Vec<f64>, Vec<f64>) = sum.cdf().unzip();
                 if is_complement {
-                    // Of the last value nothing is above.
-                    y.iter_mut().for_each(|part| *part = if *part < 1.0 { 1.0 - *part } else { f64::NAN });
+                    // Nothing is above the last value: there the line drops to zero.
+                    y.iter_mut().for_each(|part| *part = 1.0 - *part);
                 }
                 if let Some(first) = x.first().copied() {
                     x.insert(0, first);

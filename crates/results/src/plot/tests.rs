@@ -125,6 +125,14 @@ fn every_kind_is_drawn_or_says_why_not() {
 }
 
 #[test]
+fn a_complement_reaches_the_last_value_and_drops_there() {
+    let ccdf = of(&plotted(&["one"], 1), Some(What::Ccdf)).unwrap();
+    let Shape::Steps { x, y } = &ccdf.panels[0].layers[0].shape else { panic!("no steps") };
+    assert_eq!((x.len(), y.first(), y.last()), (y.len(), Some(&1.0), Some(&0.0)));
+    assert!(y.iter().rev().skip(1).all(|part| *part > 0.0), "{y:?}");
+}
+
+#[test]
 fn wrong_names_are_told_with_the_right_ones() {
     let plotted = plotted(&["one"], 1);
     let error = |request: PlotRequest| figure(&plotted, &request, &STYLES).unwrap_err().0;
