@@ -65,8 +65,8 @@ impl View<'_> {
     }
 }
 
-/// Runs at several points make no mean.
-fn without_axes(view: &View<'_>) -> Result<(), PlotError> {
+/// Runs at several points make no mean and no distribution.
+pub(super) fn without_axes(view: &View<'_>) -> Result<(), PlotError> {
     let first = view.plotted.runs.first().map(|run| &run.point);
     let is_one = view.plotted.runs.iter().all(|run| Some(&run.point) == first);
     if is_one {
@@ -366,6 +366,7 @@ fn is_spread(layers: &[Layer]) -> bool {
 pub(super) const SPREAD: f64 = 30.0;
 
 pub(super) fn completion(view: &View<'_>) -> Result<Figure, PlotError> {
+    without_axes(view)?;
     let has_requests = view.plotted.runs.iter().any(|run| !run.document.requests.is_empty());
     if !has_requests {
         return Err(PlotError(

@@ -3,7 +3,7 @@
 use weir_figure::{Figure, Layer, Panel, Scale, Shape};
 use weir_measure::DistributionRow;
 
-use super::bars::{SPREAD, legend_of};
+use super::bars::{SPREAD, legend_of, without_axes};
 use super::objects::{SHOWN, label, style};
 use super::{By, PlotError, View, axis};
 use crate::pooled::pooled;
@@ -27,6 +27,7 @@ fn is_spread(layers: &[Layer]) -> bool {
 }
 
 pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figure, PlotError> {
+    without_axes(view)?;
     let mut known: Vec<(String, String, String)> = Vec::new();
     for run in &view.plotted.runs {
         for row in rows(view, run)? {

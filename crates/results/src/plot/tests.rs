@@ -99,8 +99,10 @@ fn a_sweep_is_a_line_over_its_axis_with_the_interval() {
     assert!(matches!(band.shape, Shape::Band { .. }));
     let Shape::Line { x, .. } = &line.shape else { panic!("no line") };
     assert_eq!((x.as_slice(), figure.panels[0].x.unit.as_str()), (&[10e6, 20e6][..], "bit/s"));
-    let error = of(&plotted, Some(What::Bars)).unwrap_err();
-    assert!(error.0.contains("`axis`"), "{error}");
+    for what in [What::Bars, What::Scatter, What::Completion, What::Cdf, What::Ccdf] {
+        let error = of(&plotted, Some(what)).unwrap_err();
+        assert!(error.0.contains("`axis`"), "{error}");
+    }
 }
 
 #[test]
