@@ -106,7 +106,9 @@ def _layer(axes: Any, layer: dict[str, Any], style: Style, panel: dict[str, Any]
     match shape["kind"]:
         case "line":
             x = _values(shape["x"])
-            every = 1 if shape["markers"] else max(1, len(x) // 6)
+            every = 1 if shape["markers"] == "all" else max(1, len(x) // 6)
+            if shape["markers"] == "none":
+                mark = {}
             axes.plot(x, _values(shape["y"]), markevery=every, **line, **mark)
         case "steps":
             x = _values(shape["x"])

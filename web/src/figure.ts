@@ -11,7 +11,7 @@ export interface FigureAxis {
 }
 
 export type Shape =
-  | { kind: "line"; x: Numbers; y: Numbers; markers?: boolean }
+  | { kind: "line"; x: Numbers; y: Numbers; markers?: "few" | "all" | "none" }
   | { kind: "steps"; x: Numbers; y: Numbers }
   | { kind: "band"; x: Numbers; low: Numbers; high: Numbers }
   | { kind: "points"; x: Numbers; y: Numbers; low?: Numbers; high?: Numbers; named?: boolean }

@@ -318,7 +318,7 @@ function asFigure(small: Small): Figure {
           if (!isNumeric) return [{ ...own, shape: { kind: "points", x, y, low: down, high: up } }];
           return [
             { ...own, shape: { kind: "band", x, low: down, high: up } },
-            { ...own, shape: { kind: "line", x, y, markers: true } },
+            { ...own, shape: { kind: "line", x, y, markers: "all" } },
           ];
         }),
       },

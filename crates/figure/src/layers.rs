@@ -3,7 +3,7 @@
 use crate::draw::{Frame, SMALL, STROKE};
 use crate::drawing::{Anchor, Drawing, Path, Step, ellipse, rectangle};
 use crate::font;
-use crate::model::{Layer, Scale, Shape};
+use crate::model::{Layer, Markers, Scale, Shape};
 use crate::style::{Colour, INK, Marker, Style};
 
 const WHITE: Colour = [0xff, 0xff, 0xff];
@@ -89,7 +89,7 @@ pub(crate) fn draw(to: &mut Drawing, frame: &Frame<'_>, layer: &Layer) {
                 }
             }
             lines(to, &stairs, &style);
-            markers_on(to, frame, &places, false, layer.style);
+            markers_on(to, frame, &places, Markers::Few, layer.style);
         }
         Shape::Band { x, low, high } => {
             let places = x.iter().zip(low.iter().zip(high));
@@ -229,9 +229,18 @@ fn thinned(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// Markers at all points of a line, or, where there are many, at about five places that differ between styles.
-fn markers_on(to: &mut Drawing, frame: &Frame<'_>, places: &[Option<(f64, f64)>], all: bool, style: u32) {
+fn markers_on(
+    to: &mut Drawing,
+    frame: &Frame<'_>,
+    places: &[Option<(f64, f64)>],
+    markers: Markers,
+    style: u32,
+) {
+    if markers == Markers::None {
+        return;
+    }
     let shape = Style::of(style);
-    if all && places.len() <= 4 * MANY {
+    if markers == Markers::All && places.len() <= 4 * MANY {
         places.iter().flatten().for_each(|place| marker(to, *place, &shape));
         return;
     }

@@ -26,5 +26,7 @@ mod svg;
 
 pub use draw::{Width, draw};
 pub use drawing::{Drawing, Item, Path, Step, Text};
-pub use model::{Axis, ColourScale, Dot, Entry, Figure, Layer, Link, Mark, Node, Panel, Scale, Shape, Sign};
+pub use model::{
+    Axis, ColourScale, Dot, Entry, Figure, Layer, Link, Mark, Markers, Node, Panel, Scale, Shape, Sign,
+};
 pub use style::{Colour, Marker, Style, on_scale};

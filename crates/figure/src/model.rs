@@ -105,9 +105,9 @@ pub enum Shape {
         /// Values.
         #[serde(with = "numbers")]
         y: Vec<f64>,
-        /// Whether a marker is drawn at each point.
+        /// Which points have markers.
         #[serde(default)]
-        markers: bool,
+        markers: Markers,
     },
     /// Each value holds from its place to the next one.
     Steps {
@@ -193,8 +193,21 @@ pub enum Shape {
 
 impl Default for Shape {
     fn default() -> Shape {
-        Shape::Line { x: Vec::new(), y: Vec::new(), markers: false }
+        Shape::Line { x: Vec::new(), y: Vec::new(), markers: Markers::Few }
     }
+}
+
+/// Which points of a line have markers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Markers {
+    /// A few, so that the line differs from others in grey.
+    #[default]
+    Few,
+    /// All.
+    All,
+    /// None, so that the line differs from the points of another layer.
+    None,
 }
 
 /// The value of one seed.

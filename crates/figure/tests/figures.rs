@@ -6,7 +6,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use weir_figure::{
-    Axis, ColourScale, Dot, Entry, Figure, Layer, Link, Mark, Node, Panel, Scale, Shape, Sign, Width, draw,
+    Axis, ColourScale, Dot, Entry, Figure, Layer, Link, Mark, Markers, Node, Panel, Scale, Shape, Sign,
+    Width, draw,
 };
 
 fn axis(label: &str, unit: &str) -> Axis {
@@ -35,7 +36,7 @@ fn series(count: u32) -> Figure {
     let x: Vec<f64> = (0..60).map(f64::from).collect();
     let line = |style: u32, big: f64| {
         let y = x.iter().map(|x| big * f64::from(style + 1) * (1.0 - 1.0 / (1.0 + x))).collect();
-        layer(&format!("scheme-{style}"), style, Shape::Line { x: x.clone(), y, markers: false })
+        layer(&format!("scheme-{style}"), style, Shape::Line { x: x.clone(), y, markers: Markers::Few })
     };
     let panel = |y: Axis, big| Panel {
         x: axis("time", "s"),
@@ -155,6 +156,22 @@ fn a_table_has_a_row_for_each_point() {
 }
 
 #[test]
+fn a_line_without_markers_is_only_a_line() {
+    let markers = |markers: Markers| {
+        let mut figure = series(1);
+        figure.legend.clear();
+        for panel in &mut figure.panels {
+            let Shape::Line { markers: own, .. } = &mut panel.layers[0].shape else { panic!("no line") };
+            *own = markers;
+        }
+        draw(&figure, Width::OneColumn).svg_without_font().matches("<path").count()
+    };
+    let [few, all, none] = [Markers::Few, Markers::All, Markers::None].map(markers);
+    assert_eq!(all, none + 2 * 60);
+    assert_eq!(few, none + 2 * 5);
+}
+
+#[test]
 fn svg_and_pdf_have_the_texts_and_their_font() {
     let drawing = draw(&series(3), Width::TwoColumns);
     let svg = drawing.svg();
@@ -208,7 +225,8 @@ fn numbers() -> impl Strategy<Value = Vec<f64>> {
 fn shape() -> impl Strategy<Value = Shape> {
     let lists = || (numbers(), numbers(), numbers(), numbers());
     prop_oneof![
-        (lists(), any::<bool>()).prop_map(|((x, y, ..), markers)| Shape::Line { x, y, markers }),
+        (lists(), prop::sample::select(vec![Markers::Few, Markers::All, Markers::None]))
+            .prop_map(|((x, y, ..), markers)| Shape::Line { x, y, markers }),
         lists().prop_map(|(x, y, ..)| Shape::Steps { x, y }),
         lists().prop_map(|(x, low, high, _)| Shape::Band { x, low, high }),
         lists().prop_map(|(x, y, low, high)| Shape::Points { x, y, low, high, named: true }),

@@ -75,7 +75,7 @@ fn read_folder(
         let read = read_run(&folder, networks)?;
         let is_same = |run: &PlottedRun| {
             let (a, b) = (&run.document, &read.document);
-            (&a.scheme, &a.variant, a.seed, &a.set) == (&b.scheme, &b.variant, b.seed, &b.set)
+            (a.contestant(), &a.variant, a.seed, &a.set) == (b.contestant(), &b.variant, b.seed, &b.set)
         };
         match runs.iter_mut().find(|run| is_same(run)) {
             Some(run) => run.series = read.series,

@@ -1,7 +1,7 @@
 //! Means over seeds: bars, points in the plane of delay and goodput, lines over an axis, and completion by size.
 
 use weir_core::words::did_you_mean_or;
-use weir_figure::{Axis, Dot, Entry, Figure, Layer, Panel, Scale, Shape, Sign, Style};
+use weir_figure::{Axis, Dot, Entry, Figure, Layer, Markers, Panel, Scale, Shape, Sign, Style};
 use weir_measure::Estimate;
 
 use super::objects::{TOGETHER, find_metric, label, of_requests, style, values};
@@ -292,7 +292,11 @@ pub(super) fn axis(view: &View<'_>) -> Result<Figure, PlotError> {
                             };
                             layers.push(Layer { name: name.clone(), style, shape });
                         }
-                        layers.push(Layer { name, style, shape: Shape::Line { x, y, markers: true } });
+                        layers.push(Layer {
+                            name,
+                            style,
+                            shape: Shape::Line { x, y, markers: Markers::All },
+                        });
                     }
                 }
             }
@@ -336,6 +340,7 @@ pub(super) fn legend_of(layers: &[Layer]) -> Vec<Entry> {
     let lines = layers.iter().filter(|layer| !matches!(layer.shape, Shape::Band { .. }));
     let sign = |layer: &Layer| match &layer.shape {
         Shape::Points { .. } => Sign::Marker,
+        Shape::Line { markers: Markers::None, .. } => Sign::Line,
         _ => Sign::MarkedLine,
     };
     let mut entries: Vec<Entry> = Vec::new();
@@ -416,7 +421,7 @@ pub(super) fn completion(view: &View<'_>) -> Result<Figure, PlotError> {
                 // All sizes together are no larger size.
                 let several = sizes.iter().filter(|size| *size != ALL_SIZES).count();
                 let (line_x, line_y) = (x[..several].to_vec(), y[..several].to_vec());
-                layers.push(of(Shape::Line { x: line_x, y: line_y, markers: false }));
+                layers.push(of(Shape::Line { x: line_x, y: line_y, markers: Markers::Few }));
                 layers.push(of(Shape::Points { x, y, low, high, named: false }));
             }
             let x = Axis {

@@ -1,12 +1,13 @@
 //! Metrics over time, of runs with the first seed.
 
 use weir_core::words::did_you_mean_or;
-use weir_figure::{Axis, Entry, Figure, Layer, Mark, Panel, Shape, Style};
-use weir_measure::{ChangeRow, Series, jain};
+use weir_figure::{Axis, Entry, Figure, Layer, Mark, Markers, Panel, Shape, Style};
+use weir_measure::{ChangeRow, RunDocument, Series, jain};
 
 use super::bars::legend_of;
 use super::objects::{TOGETHER, UNWEIGHTED_JAIN, names, style};
 use super::{By, PlotError, PlottedRun, View, axis};
+use crate::format::named;
 
 /// Steps that a figure shows at most: longer ones are means of several.
 const STEPS: usize = 150;
@@ -269,7 +270,7 @@ pub(super) fn series(view: &View<'_>) -> Result<Figure, PlotError> {
                     } else {
                         (object.clone(), style(by, object, k))
                     };
-                    layers.push(Layer { name, style, shape: Shape::Line { x, y, markers: false } });
+                    layers.push(Layer { name, style, shape: Shape::Line { x, y, markers: Markers::Few } });
                 }
             }
             let several = runs.len() > 1 && !is_one;
@@ -366,7 +367,7 @@ pub(super) fn fairness(view: &View<'_>) -> Result<Figure, PlotError> {
                 }
                 _ => (scheme.clone(), view.style_of(scheme)),
             };
-            layers.push(Layer { name, style, shape: Shape::Line { x, y, markers: false } });
+            layers.push(Layer { name, style, shape: Shape::Line { x, y, markers: Markers::Few } });
         }
     }
     if layers.is_empty() {
@@ -382,18 +383,55 @@ pub(super) fn fairness(view: &View<'_>) -> Result<Figure, PlotError> {
     Ok(Figure { across: 1, panels: vec![panel], legend, source, ..Figure::default() })
 }
 
-pub(super) fn worlds(view: &View<'_>) -> Result<Figure, PlotError> {
-    let runs = runs(view)?;
-    let of_world = |is_lab: bool| runs.iter().find(|(_, run)| run.document.lab.is_some() == is_lab);
-    let (Some(simulated), Some(lab)) = (of_world(false), of_world(true)) else {
-        return Err(PlotError("it takes two results: one of `weir run` and one of `weir lab`".to_owned()));
+/// What a run in the simulator and one in the lab do not have in common, if they do not belong together.
+fn difference(simulated: &RunDocument, lab: &RunDocument) -> Option<String> {
+    let scheme = |run: &RunDocument| named(&run.scheme, run.variant.as_deref());
+    let settings = |run: &RunDocument, other: &RunDocument| {
+        let own: Vec<&str> =
+            run.set.iter().filter(|set| !other.set.contains(set)).map(String::as_str).collect();
+        if own.is_empty() { "none".to_owned() } else { own.join(", ") }
     };
+    let duration = |run: &RunDocument| format!("{} s", run.simulated_s);
+    let scale = |run: &RunDocument| run.lab.as_ref().map_or(1.0, |lab| lab.scale).to_string();
+    let compared = [
+        ("scenarios", simulated.scenario.clone(), lab.scenario.clone()),
+        ("schemes", scheme(simulated), scheme(lab)),
+        ("settings", settings(simulated, lab), settings(lab, simulated)),
+        ("durations", duration(simulated), duration(lab)),
+        ("factors of rates", scale(simulated), scale(lab)),
+    ];
+    let differs = compared.into_iter().find(|(_, simulated, lab)| simulated != lab);
+    differs
+        .map(|(what, simulated, lab)| format!("{what} are {simulated} in the simulator and {lab} in the lab"))
+}
+
+/// The run in the simulator and the one in the lab.
+fn both_worlds<'a>(view: &View<'a>) -> Result<[&'a PlottedRun; 2], PlotError> {
+    let (labs, simulated): (Vec<_>, Vec<_>) =
+        runs(view)?.into_iter().map(|(_, run)| run).partition(|run| run.document.lab.is_some());
+    let [simulated, lab] = match (&simulated[..], &labs[..]) {
+        ([simulated], [lab]) => [*simulated, *lab],
+        ([], _) | (_, []) => {
+            return Err(PlotError(
+                "it takes a run in the simulator and one in the lab: give the folders of `weir run` and of `weir lab`, or that of `weir compare --lab`".to_owned(),
+            ));
+        }
+        _ => return Err(PlotError("the results are of several schemes: choose one with `only`".to_owned())),
+    };
+    match difference(&simulated.document, &lab.document) {
+        Some(difference) => Err(PlotError(format!("the results do not belong together: their {difference}"))),
+        None => Ok([simulated, lab]),
+    }
+}
+
+pub(super) fn worlds(view: &View<'_>) -> Result<Figure, PlotError> {
+    let [simulated, lab] = both_worlds(view)?;
     let mut figure = Figure { across: 1, ..Figure::default() };
     for metric in wanted(view, &["goodput", "delay"])? {
-        let (by, objects) = lines_of(view, simulated.1, metric)?;
+        let (by, objects) = lines_of(view, simulated, metric)?;
         let mut layers = Vec::new();
         for (k, object) in objects.iter().enumerate() {
-            for (run, world) in [(simulated.1, "simulated"), (lab.1, "lab")] {
+            for (run, world) in [(simulated, "simulated"), (lab, "lab")] {
                 let Some((values, goodput)) = steps(run, metric, by, object) else { continue };
                 let (x, y) = binned(&values, &goodput, run.series.step_s, metric.sum);
                 let shape = if world == "lab" {
@@ -402,11 +440,7 @@ pub(super) fn worlds(view: &View<'_>) -> Result<Figure, PlotError> {
                     let (x, y) = x.into_iter().zip(y).step_by(every).unzip();
                     Shape::Points { x, y, low: Vec::new(), high: Vec::new(), named: false }
                 } else {
-                    Shape::Line { x, y, markers: true }
-                };
-                let shape = match shape {
-                    Shape::Line { x, y, .. } => Shape::Steps { x, y },
-                    other => other,
+                    Shape::Line { x, y, markers: Markers::None }
                 };
                 layers.push(Layer { name: format!("{object}, {world}"), style: style(by, object, k), shape });
             }
@@ -414,15 +448,18 @@ pub(super) fn worlds(view: &View<'_>) -> Result<Figure, PlotError> {
         add_legend(&mut figure.legend, legend_of(&layers));
         let y = axis(metric.label, metric.unit);
         figure.panels.push(Panel {
-            x: Axis { range: view.range(&simulated.1.document)?, ..axis("time", "s") },
+            x: Axis { range: view.range(&simulated.document)?, ..axis("time", "s") },
             y,
             layers,
-            marks: marks(simulated.1),
+            marks: marks(simulated),
             ..Panel::default()
         });
     }
-    let (document, scheme) = (&simulated.1.document, &simulated.1.document.scheme);
-    figure.source =
-        format!("{} with {scheme}, simulated (seed {}) and in the lab", document.scenario, document.seed);
+    let (document, lab) = (&simulated.document, &lab.document);
+    let scheme = named(&document.scheme, document.variant.as_deref());
+    figure.source = format!(
+        "{} with {scheme}, simulated (seed {}) and in the lab (seed {})",
+        document.scenario, document.seed, lab.seed
+    );
     Ok(figure)
 }

@@ -1,4 +1,4 @@
-use weir_figure::{Scale, Shape};
+use weir_figure::{Markers, Scale, Shape, Sign};
 
 use super::*;
 use crate::sample;
@@ -132,6 +132,34 @@ fn a_complement_reaches_the_last_value_and_drops_there() {
     let Shape::Steps { x, y } = &ccdf.panels[0].layers[0].shape else { panic!("no steps") };
     assert_eq!((x.len(), y.first(), y.last()), (y.len(), Some(&1.0), Some(&0.0)));
     assert!(y.iter().rev().skip(1).all(|part| *part > 0.0), "{y:?}");
+}
+
+#[test]
+fn worlds_are_a_line_and_points_of_runs_that_belong_together() {
+    let mut plotted = plotted(&["one", "one"], 1);
+    plotted.runs[1].document.lab = Some(weir_measure::LabRow { scale: 1.0, ..Default::default() });
+    let worlds = of(&plotted, Some(What::Worlds)).unwrap();
+    let layers = &worlds.panels[0].layers;
+    assert!(matches!(layers[0].shape, Shape::Line { markers: Markers::None, .. }));
+    assert!(matches!(layers[1].shape, Shape::Points { .. }));
+    assert_eq!([worlds.legend[0].sign, worlds.legend[1].sign], [Sign::Line, Sign::Marker]);
+    let refused = |change: fn(&mut RunDocument), why: &str| {
+        let mut plotted = plotted.clone();
+        change(&mut plotted.runs[1].document);
+        let error = of(&plotted, Some(What::Worlds)).unwrap_err().0;
+        assert!(error.ends_with(why), "{error}");
+    };
+    refused(|lab| lab.lab = None, "that of `weir compare --lab`");
+    refused(|lab| lab.scheme = "two".to_owned(), "schemes are one in the simulator and two in the lab");
+    refused(|lab| lab.set.push("a=1".to_owned()), "settings are none in the simulator and a=1 in the lab");
+    refused(|lab| lab.simulated_s = 7.0, "s in the simulator and 7 s in the lab");
+    refused(
+        |lab| lab.lab.iter_mut().for_each(|lab| lab.scale = 0.1),
+        "factors of rates are 1 in the simulator and 0.1 in the lab",
+    );
+    plotted.runs.push(run("two", 1));
+    let error = of(&plotted, Some(What::Worlds)).unwrap_err().0;
+    assert!(error.contains("several schemes"), "{error}");
 }
 
 #[test]
