@@ -1,17 +1,39 @@
 //! Distributions of delays, completions and slowdowns.
 
+use std::collections::BTreeSet;
+
 use weir_figure::{Figure, Layer, Panel, Scale, Shape};
 use weir_measure::DistributionRow;
 
 use super::bars::{SPREAD, legend_of, without_axes};
 use super::objects::{SHOWN, label, style};
-use super::{By, PlotError, View, axis};
+use super::{By, PlotError, PlottedRun, View, axis};
 use crate::pooled::pooled;
 
-/// The distributions of a part of a run.
-fn rows<'a>(view: &View<'a>, run: &'a super::PlottedRun) -> Result<&'a [DistributionRow], PlotError> {
+/// The distributions of the part of a run that is wanted.
+fn rows<'a>(view: &View<'a>, run: &'a PlottedRun) -> Result<&'a [DistributionRow], PlotError> {
     let window = view.window(&run.document)?.and_then(|at| run.document.windows.get(at));
     Ok(window.map_or(&run.document.distributions, |row| &row.distributions))
+}
+
+/// Whether the windows do not have the wanted distribution, but the whole run has it.
+fn is_of_whole_run(view: &View<'_>) -> Result<bool, PlotError> {
+    let Some(what) = view.request.metrics.first() else { return Ok(false) };
+    let has = |rows: &[DistributionRow]| rows.iter().any(|row| row.what == *what);
+    for run in &view.plotted.runs {
+        if has(rows(view, run)?) {
+            return Ok(false);
+        }
+    }
+    if !view.plotted.runs.iter().any(|run| has(&run.document.distributions)) {
+        return Ok(false);
+    }
+    match view.request.window {
+        None => Ok(true),
+        Some(_) => Err(PlotError(format!(
+            "the distribution of {what} is of the whole run only: choose the window `run`"
+        ))),
+    }
 }
 
 /// Whether the values of some curves are read better by factors.
@@ -26,11 +48,14 @@ fn is_spread(layers: &[Layer]) -> bool {
     high / low > SPREAD
 }
 
-pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figure, PlotError> {
+pub(super) fn distributions<'a>(view: &View<'a>, is_complement: bool) -> Result<Figure, PlotError> {
     without_axes(view)?;
+    let is_whole = is_of_whole_run(view)?;
+    let rows =
+        |run: &'a PlottedRun| if is_whole { Ok(&run.document.distributions[..]) } else { rows(view, run) };
     let mut known: Vec<(String, String, String)> = Vec::new();
     for run in &view.plotted.runs {
-        for row in rows(view, run)? {
+        for row in rows(run)? {
             let one = (row.what.clone(), row.kind.clone(), row.of.clone());
             if !known.contains(&one) {
                 known.push(one);
@@ -48,7 +73,10 @@ pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figu
         [one, ..] => Some(one.as_str()),
     };
     let what = what.filter(|what| whats.contains(what)).ok_or_else(|| {
-        let which = if whats.is_empty() { "none".to_owned() } else { whats.join(", ") };
+        let all = view.plotted.runs.iter().flat_map(|run| &run.document.distributions);
+        let all: BTreeSet<&str> = all.map(|row| row.what.as_str()).collect();
+        let all: Vec<&str> = all.into_iter().collect();
+        let which = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
         PlotError(format!("the results have distributions of: {which}; name one as the metric"))
     })?;
     let own = || known.iter().filter(|(other, ..)| other == what);
@@ -82,7 +110,7 @@ pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figu
         let mut layers = Vec::new();
         for (k, object) in group.iter().enumerate() {
             for scheme in &view.schemes {
-                let runs = view.runs_of(scheme).map(|run| rows(view, run)).collect::<Result<Vec<_>, _>>()?;
+                let runs = view.runs_of(scheme).map(rows).collect::<Result<Vec<_>, _>>()?;
                 let of = runs.into_iter().flatten();
                 let of = of.filter(|row| row.what == what && row.kind == kind && row.of == *object);
                 let Some(DistributionRow { distribution: sum, .. }) = pooled(of).pop() else { continue };
@@ -119,5 +147,7 @@ pub(super) fn distributions(view: &View<'_>, is_complement: bool) -> Result<Figu
         panels.push(Panel { title, x, y, layers, ..Panel::default() });
     }
     let legend = panels.first().map(|panel| legend_of(&panel.layers)).unwrap_or_default();
-    Ok(Figure { across: 1, panels, legend, ..Figure::default() })
+    let source =
+        if is_whole { format!("{}, the whole run", view.scenario_and_seeds()) } else { String::new() };
+    Ok(Figure { across: 1, panels, legend, source, ..Figure::default() })
 }

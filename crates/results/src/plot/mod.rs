@@ -477,22 +477,28 @@ impl<'a> View<'a> {
 
     /// The scenario, the seeds and the window.
     fn source(&self) -> String {
-        let Some(first) = self.plotted.runs.first() else { return String::new() };
-        let mut seeds: Vec<u64> = self.plotted.runs.iter().map(|run| run.document.seed).collect();
-        seeds.sort_unstable();
-        seeds.dedup();
-        let mut source = format!("{}, {}", first.document.scenario, seeds_text(&seeds));
-        if let Ok(Some(at)) = self.window(&first.document) {
+        let mut source = self.scenario_and_seeds();
+        let first = self.plotted.runs.first();
+        if let Some((first, Ok(Some(at)))) = first.map(|run| (run, self.window(&run.document))) {
             let row = &first.document.windows[at];
             source += &format!(", {} s to {} s", row.from_s, row.to_s);
         }
         source
     }
+
+    fn scenario_and_seeds(&self) -> String {
+        let scenario = self.plotted.runs.first().map_or("", |run| &run.document.scenario);
+        format!("{scenario}, {}", seeds_text(&self.plotted.runs.iter().collect::<Vec<_>>()))
+    }
 }
 
-fn seeds_text(seeds: &[u64]) -> String {
+/// The seeds of some runs, in words.
+fn seeds_text(runs: &[&PlottedRun]) -> String {
+    let mut seeds: Vec<u64> = runs.iter().map(|run| run.document.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
     let many = if seeds.len() == 1 { "seed" } else { "seeds" };
-    format!("{many} {}", crate::comparison::seeds(seeds))
+    format!("{many} {}", crate::comparison::seeds(&seeds))
 }
 
 /// An axis with a label and a unit.

@@ -1,12 +1,14 @@
 //! Metrics over time, of runs with the first seed.
 
+use std::collections::BTreeSet;
+
 use weir_core::words::did_you_mean_or;
 use weir_figure::{Axis, Entry, Figure, Layer, Mark, Markers, Panel, Shape, Style};
 use weir_measure::{ChangeRow, RunDocument, Series, jain};
 
 use super::bars::legend_of;
 use super::objects::{TOGETHER, UNWEIGHTED_JAIN, names, style};
-use super::{By, PlotError, PlottedRun, View, axis};
+use super::{By, PlotError, PlottedRun, View, axis, seeds_text};
 use crate::format::named;
 
 /// Steps that a figure shows at most: longer ones are means of several.
@@ -167,6 +169,32 @@ fn binned(values: &[f64], goodput: &[f64], step_s: f64, sum: Sum) -> (Vec<f64>, 
     bins.unzip()
 }
 
+/// The length of the steps of a run that a figure shows, s.
+fn shown_step_s(run: &PlottedRun) -> f64 {
+    run.series.samples.div_ceil(STEPS).max(1) as f64 * run.series.step_s
+}
+
+/// A length of steps in words.
+fn in_seconds(step_s: f64) -> String {
+    format!("{} s", (step_s * 1e6).round() / 1e6)
+}
+
+/// The scenario, the seeds that are shown, whether there are others, and the length of the steps.
+fn source(view: &View<'_>, shown: &[(String, &PlottedRun)]) -> String {
+    let runs: Vec<&PlottedRun> = shown.iter().map(|(_, run)| *run).collect();
+    let all: Vec<&PlottedRun> = view.schemes.iter().flat_map(|scheme| view.runs_of(scheme)).collect();
+    let scenario = &all[0].document.scenario;
+    let (seeds, all) = (seeds_text(&runs), seeds_text(&all));
+    let seeds = if seeds == all { seeds } else { format!("only {seeds} of the {all}") };
+    format!("{scenario}, {seeds}, {}", steps_text(&runs))
+}
+
+/// The lengths of the steps of some runs, in words.
+fn steps_text(runs: &[&PlottedRun]) -> String {
+    let lengths: BTreeSet<String> = runs.iter().map(|run| in_seconds(shown_step_s(run))).collect();
+    format!("steps of {}", lengths.into_iter().collect::<Vec<_>>().join(" and "))
+}
+
 /// The most changes that a figure marks.
 const MARKED: usize = 12;
 
@@ -280,8 +308,7 @@ pub(super) fn series(view: &View<'_>) -> Result<Figure, PlotError> {
             }
             let mut y = axis(metric.label, metric.unit);
             if metric.sum == Sum::Total {
-                let per = group[0].1.series.samples.div_ceil(STEPS).max(1) as f64 * group[0].1.series.step_s;
-                y.label += &format!(" per {} s", (per * 1e6).round() / 1e6);
+                y.label += &format!(" per {}", in_seconds(shown_step_s(group[0].1)));
             }
             panels.push(Panel {
                 title,
@@ -308,8 +335,7 @@ pub(super) fn series(view: &View<'_>) -> Result<Figure, PlotError> {
     if figure.legend.len() == 1 {
         figure.legend.clear();
     }
-    let seed = runs[0].1.document.seed;
-    figure.source = format!("{}, seed {seed}", runs[0].1.document.scenario);
+    figure.source = source(view, &runs);
     Ok(figure)
 }
 
@@ -354,7 +380,7 @@ pub(super) fn fairness(view: &View<'_>) -> Result<Figure, PlotError> {
                 let goodputs: Vec<f64> = own.filter_map(|(values, _)| values.get(k).copied()).collect();
                 if goodputs.len() > 1 { jain(&goodputs).unwrap_or(f64::NAN) } else { f64::NAN }
             };
-            let per = run.series.samples.div_ceil(STEPS).max(1) as f64 * run.series.step_s;
+            let per = shown_step_s(run);
             let x = (0..length).map(|k| (k as f64 + 0.5) * per).collect();
             let y: Vec<f64> = (0..length).map(index).collect();
             if y.iter().all(|value| value.is_nan()) {
@@ -379,7 +405,7 @@ pub(super) fn fairness(view: &View<'_>) -> Result<Figure, PlotError> {
     let range = view.range(&runs[0].1.document)?;
     let x = Axis { range, ..axis("time", "s") };
     let panel = Panel { x, y, layers, marks: marks(runs[0].1), ..Panel::default() };
-    let source = format!("{}, seed {}", runs[0].1.document.scenario, runs[0].1.document.seed);
+    let source = source(view, &runs);
     Ok(Figure { across: 1, panels: vec![panel], legend, source, ..Figure::default() })
 }
 
@@ -455,10 +481,11 @@ pub(super) fn worlds(view: &View<'_>) -> Result<Figure, PlotError> {
             ..Panel::default()
         });
     }
+    let steps = steps_text(&[simulated, lab]);
     let (document, lab) = (&simulated.document, &lab.document);
     let scheme = named(&document.scheme, document.variant.as_deref());
     figure.source = format!(
-        "{} with {scheme}, simulated (seed {}) and in the lab (seed {})",
+        "{} with {scheme}, simulated (seed {}) and in the lab (seed {}), {steps}",
         document.scenario, document.seed, lab.seed
     );
     Ok(figure)

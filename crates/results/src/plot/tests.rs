@@ -163,6 +163,42 @@ fn worlds_are_a_line_and_points_of_runs_that_belong_together() {
 }
 
 #[test]
+fn a_distribution_that_windows_do_not_have_is_of_the_whole_run() {
+    let mut plotted = plotted(&["one"], 1);
+    let document = &mut plotted.runs[0].document;
+    let completion =
+        weir_measure::DistributionRow { what: "completion".to_owned(), ..document.distributions[0].clone() };
+    document.distributions.push(completion);
+    let request = |metric: &str, window| PlotRequest {
+        what: Some(What::Cdf),
+        metrics: vec![metric.to_owned()],
+        window,
+        ..PlotRequest::default()
+    };
+    let whole = figure(&plotted, &request("completion", None), &STYLES).unwrap();
+    assert!(whole.source.ends_with("seed 1, the whole run"), "{}", whole.source);
+    let first = Some(WindowChoice::Number(1));
+    let error = figure(&plotted, &request("completion", first), &STYLES).unwrap_err().0;
+    assert!(error.ends_with("completion is of the whole run only: choose the window `run`"), "{error}");
+    let error = figure(&plotted, &request("speed", None), &STYLES).unwrap_err().0;
+    assert!(error.contains("completion, delay"), "{error}");
+}
+
+#[test]
+fn figures_over_time_say_the_steps_and_the_seed_that_they_show() {
+    let plotted = plotted(&["one", "two"], 3);
+    let mut longer = plotted.clone();
+    longer.runs.iter_mut().for_each(|run| run.series.samples = 301);
+    for what in [What::Series, What::Fairness] {
+        for (plotted, step) in [(&plotted, "0.1"), (&longer, "0.3")] {
+            let source = of(plotted, Some(what)).unwrap().source;
+            let end = format!(", only seed 1 of the seeds 1 to 3, steps of {step} s");
+            assert!(source.ends_with(&end), "{source}");
+        }
+    }
+}
+
+#[test]
 fn wrong_names_are_told_with_the_right_ones() {
     let plotted = plotted(&["one"], 1);
     let error = |request: PlotRequest| figure(&plotted, &request, &STYLES).unwrap_err().0;
