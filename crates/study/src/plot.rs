@@ -31,7 +31,15 @@ pub fn read_results(paths: &[PathBuf]) -> Result<Plotted, StudyError> {
     let mut plotted = Plotted::default();
     let mut networks = Networks::default();
     for path in paths {
-        let dir = if path.is_file() { path.parent().unwrap_or(Path::new(".")) } else { path };
+        let is_file = path.is_file();
+        if is_file && path.extension().is_some_and(|ending| ending == "toml") {
+            return Err(StudyError::Invalid(format!(
+                "{} is no folder of results: run it first",
+                path.display()
+            )));
+        }
+        let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let dir = if is_file { parent } else { path };
         read_folder(dir, path, &mut plotted, &mut networks)?;
     }
     let scenarios: Vec<&str> = plotted.runs.iter().map(|run| run.document.scenario.as_str()).collect();
