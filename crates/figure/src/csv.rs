@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use crate::model::{Axis, Figure, Panel, Shape};
 
 /// The columns.
-const HEAD: &str = "panel,layer,kind,x,category,y,low,high,seed\n";
+const HEAD: &str = "panel,title,layer,kind,x_label,x_unit,x,category,y_label,y_unit,y,low,high,seed\n";
 
 impl Figure {
-    /// The data as one tidy table, a row for each point: `panel` (its number, from 1 on), `layer`, `kind`, `x`, `category` (the name
-    /// of `x` on an axis with categories, or a link of a network), `y`, `low`, `high`, `seed`. Values are in the units of the axes; what
-    /// is not there is empty.
+    /// The data as one tidy table, a row for each point: `panel` (its number, from 1 on), `title` (of the panel), `layer`, `kind`,
+    /// `x_label`, `x_unit`, `x`, `category` (the name of `x` on an axis with categories, or a link of a network), `y_label` and
+    /// `y_unit` (of `y`, `low` and `high`: the metric), `y`, `low`, `high`, `seed`. What is not there is empty.
     pub fn csv(&self) -> String {
         let mut csv = HEAD.to_owned();
         for (number, panel) in self.panels.iter().enumerate() {
@@ -21,6 +21,12 @@ impl Figure {
 }
 
 fn write_panel(csv: &mut String, number: usize, panel: &Panel) {
+    let (y_label, y_unit) = match &panel.colours {
+        Some(colours) => (&colours.label, &colours.unit),
+        None => (&panel.y.label, &panel.y.unit),
+    };
+    let [title, x_label, x_unit, y_label, y_unit] =
+        [&panel.title, &panel.x.label, &panel.x.unit, y_label, y_unit].map(|text| quoted(text));
     for layer in &panel.layers {
         let mut row = |kind: &str, category: &str, [x, y, low, high]: [f64; 4], seed: Option<u64>| {
             let cells = [x, y, low, high]
@@ -28,7 +34,10 @@ fn write_panel(csv: &mut String, number: usize, panel: &Panel) {
             let [x, y, low, high] = cells;
             let seed = seed.map(|seed| seed.to_string()).unwrap_or_default();
             let (layer, category) = (quoted(&layer.name), quoted(category));
-            let _ = writeln!(csv, "{number},{layer},{kind},{x},{category},{y},{low},{high},{seed}");
+            let _ = writeln!(
+                csv,
+                "{number},{title},{layer},{kind},{x_label},{x_unit},{x},{category},{y_label},{y_unit},{y},{low},{high},{seed}"
+            );
         };
         let none = f64::NAN;
         let at = |values: &[f64], k: usize| values.get(k).copied().unwrap_or(none);

@@ -146,13 +146,19 @@ fn a_figure_reads_back_from_its_json() {
 
 #[test]
 fn a_table_has_a_row_for_each_point() {
-    let csv = bars().csv();
-    assert_eq!(csv.lines().next(), Some("panel,layer,kind,x,category,y,low,high,seed"));
+    let mut figure = bars();
+    figure.panels[0].title = "with, a comma".to_owned();
+    let csv = figure.csv();
+    assert_eq!(
+        csv.lines().next(),
+        Some("panel,title,layer,kind,x_label,x_unit,x,category,y_label,y_unit,y,low,high,seed")
+    );
     assert_eq!(csv.lines().count(), 1 + 3 * (2 + 3));
-    assert_eq!(csv.lines().nth(1), Some("1,scheme-0,bars,0,EF,2,1.5,2.5,"));
-    assert_eq!(csv.lines().nth(3), Some("1,scheme-0,seed,0,EF,1,,,0"));
-    assert!(network().csv().contains("1,,link,,C1->R1,0.1,,,\n"));
-    assert!(steps_and_bands().csv().contains("1,all,steps,4,,,,,\n"));
+    let row = |at: usize| csv.lines().nth(at).unwrap();
+    assert_eq!(row(1), "1,\"with, a comma\",scheme-0,bars,,,0,EF,goodput,bit/s,2,1.5,2.5,");
+    assert_eq!(row(3), "1,\"with, a comma\",scheme-0,seed,,,0,EF,goodput,bit/s,1,,,0");
+    assert!(network().csv().contains("1,,,link,,,,C1->R1,use,1,0.1,,,\n"));
+    assert!(steps_and_bands().csv().contains("1,,all,steps,delay,ms,4,,CDF,1,,,,\n"));
 }
 
 #[test]
@@ -275,7 +281,7 @@ proptest! {
         prop_assert!(roxmltree::Document::parse(&svg).is_ok(), "{svg}");
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         prop_assert!(drawing.pdf().starts_with(b"%PDF"));
-        prop_assert!(figure.csv().lines().all(|line| line.split(',').count() == 9));
+        prop_assert!(figure.csv().lines().all(|line| line.split(',').count() == 14));
     }
 }
 

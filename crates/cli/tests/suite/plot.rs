@@ -14,7 +14,11 @@ fn a_run_and_a_comparison_are_drawn_in_every_format_and_errors_say_what_is_there
     assert!(weir(&[&compare[..], &[&at("both")], &set].concat()).status.success());
     for (results, file, begin) in [
         ("run", "a.svg", "<svg"),
-        ("run", "a.csv", "panel,layer,kind,x,category,y,low,high,seed\n1,EF,line,"),
+        (
+            "run",
+            "a.csv",
+            "panel,title,layer,kind,x_label,x_unit,x,category,y_label,y_unit,y,low,high,seed\n1,,EF,line,time,s,",
+        ),
         ("both", "b.pdf", "%PDF"),
         ("both", "b.json", "{\n  \"source\": \"qsccp/dumbbell, seeds 1, 2"),
         ("both", "b.png", "\u{fffd}PNG"),
@@ -28,6 +32,11 @@ fn a_run_and_a_comparison_are_drawn_in_every_format_and_errors_say_what_is_there
     refused(&["plot", &at("run"), "--metric", "speed", "-o", &at("a.svg")], &["speed", "goodput, delay"]);
     refused(&["plot", &at("run"), "--what", "axis", "-o", &at("a.svg")], &["weir sweep"]);
     refused(&["plot", &at("nothing"), "-o", &at("a.svg")], &["nothing"]);
+    fs::write(dir.join("home.toml"), "").unwrap();
+    refused(
+        &["plot", &at("home.toml"), "-o", &at("a.svg")],
+        &["home.toml is no folder of results: run it first"],
+    );
     let svg = weir(&["plot", &at("run"), "--what", "topology", "-o", &at("t.svg")]);
     assert!(svg.status.success(), "{}", text(&svg.stderr));
     assert!(fs::read_to_string(dir.join("t.svg")).unwrap().contains("utilisation"));
