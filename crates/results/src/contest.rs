@@ -23,6 +23,10 @@ struct Measure {
     is_more_better: bool,
     /// Whether it is a part of a whole. Of these differences count as they are, of others as parts of the better value.
     is_part: bool,
+    /// Whether it is by the optimum, which divides links among classes by weights.
+    is_weighted: bool,
+    /// Whether the first sentence counts it: of the figures of one quantity it counts one.
+    is_counted: bool,
     of: fn(&AllComparison) -> &SeedFigure,
 }
 
@@ -37,6 +41,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Millis,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: false,
         of: |row| &row.request_mean_ms,
     },
     Measure {
@@ -46,6 +52,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Millis,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: false,
         of: |row| &row.request_p99_ms,
     },
     Measure {
@@ -55,6 +63,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Plain,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: true,
         of: |row| &row.slowdown_mean,
     },
     Measure {
@@ -64,6 +74,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Plain,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: false,
         of: |row| &row.slowdown_p99,
     },
     Measure {
@@ -73,6 +85,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Percent,
         is_more_better: true,
         is_part: true,
+        is_weighted: false,
+        is_counted: true,
         of: |row| &row.requests_complete,
     },
     Measure {
@@ -82,6 +96,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Rate,
         is_more_better: true,
         is_part: false,
+        is_weighted: false,
+        is_counted: true,
         of: |row| &row.goodput_bps,
     },
     Measure {
@@ -91,6 +107,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Millis,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: true,
         of: |row| &row.delay_mean_ms,
     },
     Measure {
@@ -100,6 +118,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Millis,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: false,
         of: |row| &row.delay_p99_ms,
     },
     Measure {
@@ -109,6 +129,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Count,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: true,
         of: |row| &row.lost,
     },
     Measure {
@@ -118,6 +140,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Percent,
         is_more_better: true,
         is_part: true,
+        is_weighted: true,
+        is_counted: true,
         of: |row| &row.share,
     },
     Measure {
@@ -127,6 +151,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Plain,
         is_more_better: true,
         is_part: true,
+        is_weighted: true,
+        is_counted: true,
         of: |row| &row.weighted_jain,
     },
     Measure {
@@ -136,6 +162,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Plain,
         is_more_better: true,
         is_part: true,
+        is_weighted: false,
+        is_counted: true,
         of: |row| &row.jain_in_class,
     },
     Measure {
@@ -145,6 +173,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Seconds,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: true,
         of: |row| &row.completion_mean_s,
     },
     Measure {
@@ -154,6 +184,8 @@ const MEASURES: [Measure; 14] = [
         quantity: Quantity::Seconds,
         is_more_better: false,
         is_part: false,
+        is_weighted: false,
+        is_counted: false,
         of: |row| &row.completion_s,
     },
 ];
@@ -170,7 +202,8 @@ const IN_WORDS: &str = "Figures are of all flows together: the sum of goodputs, 
      take alone; completion and slowdown are of the requests that were complete at the end, and their 99th percentile is that of the group \
      with the largest one. Flows that are all sources of random requests have no figures of goodput and fairness. As good as the best is a figure if the difference, and \
      the 95 % interval of the difference, are at most 1 % (0.01 of a share or an index). If the interval includes 0 and is wider, the seeds do \
-     not distinguish the two. Differences are taken seed by seed, since runs with one seed draw the same numbers; one interval in twenty \
+     not distinguish the two. If no scheme is behind by a figure, none is the best by it. The first sentence counts one figure of each quantity, \
+     the mean: not the percentiles, the last flow or, beside the slowdown, the completion of requests. Differences are taken seed by seed, since runs with one seed draw the same numbers; one interval in twenty \
      misses by chance. Different outcomes are those of the seeds that \
      differ in any figure: with fewer of them than seeds, intervals say less.";
 
@@ -227,8 +260,14 @@ impl Measure {
         known
     }
 
-    /// How the figure of each row stands to the best one; `None` without one.
+    /// How the figure of each row stands to the best one; `None` for all if no scheme is behind: then none is better.
     fn standings(&self, rows: &[AllComparison]) -> Vec<Option<Standing>> {
+        let standings = self.beside_best(rows);
+        if standings.contains(&Some(Standing::Behind)) { standings } else { vec![None; rows.len()] }
+    }
+
+    /// How the figure of each row differs from the best one; `None` without one.
+    fn beside_best(&self, rows: &[AllComparison]) -> Vec<Option<Standing>> {
         let ranked = self.ranked(rows);
         let mut standings = vec![None; rows.len()];
         for (at, one) in &ranked {
@@ -278,8 +317,8 @@ impl Contest<'_> {
     /// Which schemes are better by a figure, and by how much; `None` where fewer than two have it.
     fn sentence(&self, measure: &Measure) -> Option<String> {
         let ranked = measure.ranked(self.rows);
-        let ((first, best), [.., (_, worst)]) = (ranked.first()?, &ranked[1..]) else { return None };
-        let standings = measure.standings(self.rows);
+        let ((first, best), [.., (last, worst)]) = (ranked.first()?, &ranked[1..]) else { return None };
+        let standings = measure.beside_best(self.rows);
         let with = |standing: Standing| -> Vec<(usize, f64)> {
             let of = ranked.iter().skip(1).filter(|(at, _)| standings[*at] == Some(standing));
             of.map(|(at, one)| (*at, one.mean.mean)).collect()
@@ -290,10 +329,11 @@ impl Contest<'_> {
         let best = best.mean.mean;
         let Some((next, second)) = behind.first() else {
             let (one, other) = (format(best), format(worst.mean.mean));
+            let ends = format!("{} {one} to {} {other}", self.names[*first], self.names[*last]);
             return Some(match unclear.is_empty() {
                 true if one == other => format!("{title}: no difference, {one}."),
-                true => format!("{title}: no difference that counts, {one} to {other}."),
-                false => format!("{title}: no difference that {} seeds show, {one} to {other}.", self.seeds),
+                true => format!("{title}: no difference that counts, {ends}."),
+                false => format!("{title}: no difference that {} seeds show, {ends}.", self.seeds),
             });
         };
         let mut text = format!("{title}: best {}, {}", self.names[*first], format(best));
@@ -311,10 +351,18 @@ impl Contest<'_> {
         Some(text + ".")
     }
 
-    /// By how many figures each scheme stands so to the best.
+    /// The figures that are counted: those that several schemes have. Weighted ones are not counted if some scheme knows no classes.
+    fn counting(&self) -> impl Iterator<Item = &'static Measure> {
+        let has_weights = !self.names.iter().any(|name| name.ends_with(NO_CLASSES));
+        known(self.rows).filter(move |measure| {
+            measure.is_counted && (has_weights || !measure.is_weighted) && measure.ranked(self.rows).len() > 1
+        })
+    }
+
+    /// By how many of the counted figures each scheme stands so to the best.
     fn count(&self, standing: Standing) -> Vec<usize> {
         let mut counts = vec![0; self.rows.len()];
-        for measure in known(self.rows) {
+        for measure in self.counting() {
             for (count, own) in counts.iter_mut().zip(measure.standings(self.rows)) {
                 *count += usize::from(own == Some(standing));
             }
@@ -348,16 +396,24 @@ impl Contest<'_> {
         if self.rows.len() < 2 {
             return Vec::new();
         }
-        let all = known(self.rows).count();
-        let good = self.counted(&self.count(Standing::AsGood), 0);
-        let mut first = format!("Best, or as good, of {all} figures: {good}.");
+        let differs = |measure: &&Measure| measure.standings(self.rows).iter().any(Option::is_some);
+        let (all, different) = (self.counting().count(), self.counting().filter(differs).count());
+        let of = format!("Of {all} counted {}", if all == 1 { "figure" } else { "figures" });
+        let mut first = match different {
+            0 => format!("{of} none shows a difference."),
+            1 => format!("{of} 1 shows a difference."),
+            several => format!("{of} {several} show a difference."),
+        };
+        if different > 0 {
+            first += &format!(" Best, or as good: {}.", self.counted(&self.count(Standing::AsGood), 0));
+        }
         let unclear = self.counted(&self.count(Standing::Unclear), 1);
         if !unclear.is_empty() {
             first += &format!(" Not distinguishable from the best with {} seeds: {unclear}.", self.seeds);
         }
         let sentences = known(self.rows).filter_map(|measure| self.sentence(measure));
         let note = self.names.iter().any(|name| name.ends_with(NO_CLASSES));
-        let note = note.then(|| KNOWS_NO_CLASSES.to_owned());
+        let note = note.then(|| format!("{KNOWS_NO_CLASSES} They are not counted."));
         [first].into_iter().chain(self.of_chance()).chain(sentences).chain(note).collect()
     }
 }
@@ -396,7 +452,7 @@ impl ComparisonDocument {
         let at = self.first_period();
         let mut sentences = self.contest(at).map_or_else(Vec::new, |contest| contest.answer());
         if let Some(first) = sentences.first_mut() {
-            *first = format!("{}: {}", self.period_title(at), first.replacen('B', "b", 1));
+            *first = format!("{}: {}", self.period_title(at), first.replacen('O', "o", 1));
         }
         sentences
     }
@@ -443,6 +499,7 @@ impl ComparisonDocument {
         let answer =
             if items.is_empty() { String::new() } else { format!("<ul class=\"answer\">{items}</ul>\n") };
         let (good, unclear) = (contest.count(Standing::AsGood), contest.count(Standing::Unclear));
+        let counted = contest.counting().count();
         let measures: Vec<&Measure> = known(rows).collect();
         let standings: Vec<_> = measures.iter().map(|measure| measure.standings(rows)).collect();
         let mut heads = String::from("<th scope=\"col\">scheme</th>");
@@ -465,11 +522,11 @@ impl ComparisonDocument {
                     0 => String::new(),
                     count => format!(", {UNCLEAR}{count}"),
                 };
-                body += &format!("<td class=\"number\">{} of {}{more}</td>", good[place], measures.len());
+                body += &format!("<td class=\"number\">{} of {counted}{more}</td>", good[place]);
             }
             for (measure, standings) in measures.iter().zip(&standings) {
                 let text = measure.quantity.over_seeds((measure.of)(row).measured.as_ref(), seeds);
-                let (class, mark) = match standings[place].filter(|_| is_contest) {
+                let (class, mark) = match standings[place] {
                     Some(Standing::AsGood) => (" best", GOOD),
                     Some(Standing::Unclear) => ("", UNCLEAR),
                     _ => ("", ""),
@@ -515,7 +572,7 @@ struct FigureData {
     is_more_better: bool,
     /// For each scheme.
     of: Vec<SeedFigure>,
-    /// For each scheme whether it is the best, or as good; of one scheme it is not said.
+    /// For each scheme whether it is the best, or as good; for none if no scheme is behind.
     is_best: Vec<bool>,
 }
 
@@ -535,7 +592,7 @@ pub(crate) fn data(document: &ComparisonDocument) -> Vec<PeriodData> {
         is_more_better: measure.is_more_better,
         of: period.all.iter().map(|row| (measure.of)(row).clone()).collect(),
         is_best: {
-            let is_good = |one| one == Some(Standing::AsGood) && period.all.len() > 1;
+            let is_good = |one| one == Some(Standing::AsGood);
             measure.standings(&period.all).into_iter().map(is_good).collect()
         },
     };
@@ -576,7 +633,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "Best, or as good, of 1 figures: b in 1, a in 0, c in 0.",
+                "Of 1 counted figure 1 shows a difference. Best, or as good: b in 1, a in 0, c in 0.",
                 "Goodput: best b, 10.01 Mb/s; then c (9.2 Mb/s, 8.0 % less); last a (5 Mb/s, 50 % less).",
             ]
         );
@@ -589,15 +646,53 @@ mod tests {
         assert_eq!(
             said,
             [
-                "Best, or as good, of 1 figures: a in 1, b in 0. Not distinguishable from the best with 2 seeds: b in 1.",
-                "Goodput: no difference that 2 seeds show, 10 Mb/s to 9.5 Mb/s.",
+                "Of 1 counted figure none shows a difference.",
+                "Goodput: no difference that 2 seeds show, a 10 Mb/s to b 9.5 Mb/s.",
             ]
         );
         let said = answer(&[("a", &[10e6, 10.01e6]), ("b", &[4e6, 14e6]), ("c", &[5e6, 5e6])]);
         assert_eq!(
+            said[0],
+            "Of 1 counted figure 1 shows a difference. Best, or as good: a in 1, b in 0, c in 0. Not distinguishable from the best with 2 seeds: b in 1."
+        );
+        assert_eq!(
             said[1],
             "Goodput: best a, 10.01 Mb/s; not distinguishable from it with 2 seeds b (9 Mb/s); then c (5 Mb/s, 50 % less)."
         );
+    }
+
+    #[test]
+    fn a_figure_without_a_shown_difference_counts_for_no_scheme() {
+        let mut runs = samples::runs(&sample::dumbbell(8, 50));
+        runs[1] = runs[0].clone();
+        runs[1].iter_mut().for_each(|run| run.scheme = "fixed".to_owned());
+        let document = ComparisonDocument::of("title", &runs);
+        assert!(document.answer()[0].ends_with(" counted figures none shows a difference."));
+        let page = document.contest_html();
+        assert!(!page.contains("class=\"number best\"") && page.contains(">0 of "), "{page}");
+        assert!(
+            data(&document).iter().flat_map(|period| &period.figures).all(|one| !one.is_best.contains(&true))
+        );
+    }
+
+    #[test]
+    fn of_the_figures_of_one_quantity_one_is_counted() {
+        let mut rows = rows(&[("a", &[9e6, 9e6]), ("b", &[5e6, 5e6])]);
+        for (at, row) in rows.iter_mut().enumerate() {
+            let figure = over_seeds(vec![Some(1.0 + at as f64); 2]);
+            for one in [
+                &mut row.request_mean_ms,
+                &mut row.request_p99_ms,
+                &mut row.slowdown_mean,
+                &mut row.slowdown_p99,
+            ] {
+                one.clone_from(&figure);
+            }
+        }
+        let names = ["a", "b"].map(str::to_owned).to_vec();
+        let said = Contest { rows: &rows, names, seeds: 2 }.answer();
+        assert_eq!(said[0], "Of 2 counted figures 2 show a difference. Best, or as good: a in 2, b in 0.");
+        assert!(said.iter().any(|one| one.starts_with("99th percentile of the slowdown")), "{said:?}");
     }
 
     #[test]
@@ -638,15 +733,19 @@ mod tests {
             let answer = document.answer();
             (answer.join("\n"), document.text(None), document.html(&[]))
         };
-        let (answer, all, page) = text(&runs);
-        assert!([answer, all, page].iter().all(|text| !text.contains('°')));
+        let (without, all, page) = text(&runs);
+        assert!([&without, &all, &page].iter().all(|text| !text.contains('°')));
         let windows = runs.iter_mut().flatten().flat_map(|run| &mut run.windows);
         for optimum in windows.filter_map(|window| window.optimum.as_mut()) {
             optimum.weights = "AF2 : BE = 3 : 1".to_owned();
         }
         let (answer, all, page) = text(&runs);
         assert!(answer.contains("Weighted Jain's index: ") && answer.contains("fixed° in "), "{answer}");
-        assert!(answer.ends_with(KNOWS_NO_CLASSES), "{answer}");
+        assert!(answer.ends_with(&format!("{KNOWS_NO_CLASSES} They are not counted.")), "{answer}");
+        let counted = |text: &str| {
+            text.split(" counted").next().unwrap().rsplit(' ').next().unwrap().parse::<u32>().unwrap()
+        };
+        assert_eq!(counted(&answer) + 2, counted(&without), "{answer}");
         assert!(all.contains(" fixed° ") && page.contains("<th scope=\"row\">fixed°</th>"), "{all}");
     }
 }
