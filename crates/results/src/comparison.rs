@@ -86,28 +86,39 @@ pub(crate) struct Part<'a> {
     pub(crate) groups: &'a [GroupRow],
     pub(crate) links: &'a [LinkRow],
     pub(crate) requests: &'a [RequestRow],
+    /// None if all flows are sources of random requests.
     pub(crate) optimum: Option<&'a OptimumRow>,
 }
 
 impl Part<'_> {
     /// Whether all flows are sources of random requests. Such flows have no fair goodput: they fetch what arrives.
     pub(crate) fn is_random(&self) -> bool {
-        !self.requests.is_empty()
-            && self.flows.iter().all(|flow| self.requests.iter().any(|row| row.group == flow.group))
+        !self.requests.is_empty() && self.flows.iter().all(|flow| self.is_source(flow))
+    }
+
+    /// Whether a flow is a source of random requests.
+    fn is_source(&self, flow: &FlowRow) -> bool {
+        self.requests.iter().any(|row| row.group == flow.group)
     }
 }
 
 /// The whole run, or from 1 on one of its windows.
 pub(crate) fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
-    let Some(at) = at.checked_sub(1) else {
-        let RunDocument { simulated_s, flows, classes, groups, links, requests, optimum, .. } = run;
-        let (from_s, to_s, optimum) = (0.0, *simulated_s, optimum.as_ref());
-        return Some(Part { from_s, to_s, flows, classes, groups, links, requests, optimum });
+    let part = match at.checked_sub(1) {
+        None => {
+            let RunDocument { simulated_s, flows, classes, groups, links, requests, optimum, .. } = run;
+            let (from_s, to_s, optimum) = (0.0, *simulated_s, optimum.as_ref());
+            Part { from_s, to_s, flows, classes, groups, links, requests, optimum }
+        }
+        Some(at) => {
+            let WindowRow { from_s, to_s, flows, classes, groups, links, requests, optimum, .. } =
+                run.windows.get(at)?;
+            let (from_s, to_s, optimum) = (*from_s, *to_s, optimum.as_ref());
+            Part { from_s, to_s, flows, classes, groups, links, requests, optimum }
+        }
     };
-    let WindowRow { from_s, to_s, flows, classes, groups, links, requests, optimum, .. } =
-        run.windows.get(at)?;
-    let (from_s, to_s, optimum) = (*from_s, *to_s, optimum.as_ref());
-    Some(Part { from_s, to_s, flows, classes, groups, links, requests, optimum })
+    // Random requests have no share of it.
+    Some(Part { optimum: part.optimum.filter(|_| !part.is_random()), ..part })
 }
 
 /// The same part of all runs: for each scheme one a seed.
@@ -147,10 +158,9 @@ pub(crate) fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
     }
 }
 
-/// How far a scheme is from the optimum; none where no run knows it, or all flows are random requests.
+/// How far a scheme is from the optimum; none where no run knows it.
 fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
-    let steady = runs.iter().filter(|run| !run.is_random());
-    let known: Vec<&OptimumRow> = steady.filter_map(|run| run.optimum).collect();
+    let known: Vec<&OptimumRow> = runs.iter().filter_map(|run| run.optimum).collect();
     Some(DistanceComparison {
         scheme: scheme.to_owned(),
         objective: known.first()?.objective.clone(),
@@ -192,12 +202,10 @@ fn target_note(row: &DistanceComparison) -> Option<String> {
     ))
 }
 
-/// Jain's index of the flows that took part; one flow is not fair or unfair, and random requests are not either.
+/// Jain's index of the flows that took part and are no sources of random requests; one flow is not fair or unfair.
 pub(crate) fn fairness(part: &Part<'_>, is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
-    if part.is_random() {
-        return None;
-    }
-    let taking_part = part.flows.iter().filter(|flow| is_of(flow) && takes_part(flow));
+    let taking_part =
+        part.flows.iter().filter(|flow| is_of(flow) && takes_part(flow) && !part.is_source(flow));
     let mut goodputs: Vec<f64> = taking_part.map(|flow| flow.goodput_bps).collect();
     // Sums round by their order, and which of equal flows had which goodput makes no difference.
     goodputs.sort_by(f64::total_cmp);
@@ -462,7 +470,7 @@ impl ComparisonDocument {
             cells
         };
         let shown = links.iter().flat_map(|link| link.iter()).enumerate().map(row).collect();
-        self.figures("Links", "most used", columns, shown, rows.len(), LINKS_IN_TEXT)
+        self.figures("Links", "first by drops, then use,", columns, shown, rows.len(), LINKS_IN_TEXT)
     }
 
     fn distances(&self, period: &PeriodRow) -> Grid {
@@ -631,13 +639,16 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_shows_the_most_used_links_and_the_page_all() {
+    fn a_terminal_shows_the_first_links_by_drops_and_use_and_the_page_all() {
         let report = sample::dumbbell(8, 50);
         let document = ComparisonDocument::of("", &samples::runs(&report));
         let all = report.document.links.len();
         assert!(all > LINKS_IN_TEXT);
         let text = document.text(None);
-        assert!(text.contains(&format!("\nLinks, the {LINKS_IN_TEXT} most used of {all}\n")), "{text}");
+        assert!(
+            text.contains(&format!("\nLinks, the {LINKS_IN_TEXT} first by drops, then use, of {all}\n")),
+            "{text}"
+        );
         let page = document.html(&[]);
         for link in &report.document.links {
             assert!(page.contains(&format!("{} → {}", link.from, link.to)));

@@ -11,6 +11,7 @@
 //! [`ROWS`] the tables, and above [`VALUES`] the plots, have only the most informative rows. The
 //! page says what it leaves out; the other files have everything.
 
+use crate::comparison::part;
 use crate::format::{self, Quantity};
 use crate::layout;
 use crate::optimum;
@@ -374,16 +375,16 @@ fn link_orders(rows: &[LinkRow]) -> Vec<Vec<usize>> {
 /// The notes, and how far the run is from the optimum.
 fn notes(report: &Report) -> Vec<String> {
     let document = &report.document;
-    let sentences = |when: String, optimum: Option<&OptimumRow>| -> Vec<String> {
-        let Some(optimum) = optimum else { return Vec::new() };
+    let sentences = |when: String, at: usize| -> Vec<String> {
+        let Some(optimum) = part(document, at).and_then(|part| part.optimum) else { return Vec::new() };
         let target = optimum::target_sentence(optimum, &document.scheme);
         let all = [Some(optimum::sentence(optimum)), target].into_iter().flatten();
         all.map(|sentence| format!("{when}: {sentence}.")).collect()
     };
-    let whole = sentences("Whole run".to_owned(), document.optimum.as_ref());
+    let whole = sentences("Whole run".to_owned(), 0);
     let of_window =
-        |window: &WindowRow| sentences(format::period(window.from_s, window.to_s), window.optimum.as_ref());
-    let windows = document.windows.iter().flat_map(of_window);
+        |(at, window): (usize, &WindowRow)| sentences(format::period(window.from_s, window.to_s), at + 1);
+    let windows = document.windows.iter().enumerate().flat_map(of_window);
     let thrown_away = thrown::line(document);
     let slowdown = crate::table::slowdown(document);
     whole
@@ -448,13 +449,16 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
     }
     let flow_rows = |rows: &[FlowRow]| some(rows, flows);
     let link_rows = |rows: &[LinkRow]| some(rows, links);
-    let optimum = |row: &OptimumRow| OptimumRow {
-        objective: row.objective.clone(),
-        weights: row.weights.clone(),
-        flows: some(&row.flows, flows),
-        ..*row
+    let optimum = |at: usize| {
+        let row = part(document, at)?.optimum?;
+        Some(OptimumRow {
+            objective: row.objective.clone(),
+            weights: row.weights.clone(),
+            flows: some(&row.flows, flows),
+            ..*row
+        })
     };
-    let window = |window: &WindowRow| WindowRow {
+    let window = |(at, window): (usize, &WindowRow)| WindowRow {
         from_s: window.from_s,
         to_s: window.to_s,
         flows: flow_rows(&window.flows),
@@ -464,7 +468,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         requests: window.requests.clone(),
         distributions: Vec::new(),
         nodes: with_caches(&window.nodes),
-        optimum: window.optimum.as_ref().map(optimum),
+        optimum: optimum(at + 1),
     };
     RunDocument {
         version: document.version.clone(),
@@ -474,7 +478,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         scheme: document.scheme.clone(),
         variant: document.variant.clone(),
         set: document.set.clone(),
-        optimum: document.optimum.as_ref().map(optimum),
+        optimum: optimum(0),
         drops: document.drops.clone(),
         flows: flow_rows(&document.flows),
         classes: document.classes.clone(),
@@ -482,7 +486,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         links: link_rows(&document.links),
         distributions: Vec::new(),
         nodes: with_caches(&document.nodes),
-        windows: document.windows.iter().map(window).collect(),
+        windows: document.windows.iter().enumerate().map(window).collect(),
         requests: document.requests.clone(),
         slowdowns: Vec::new(),
         changes: document.changes.clone(),

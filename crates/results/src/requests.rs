@@ -195,6 +195,32 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_random_traffic_says_nothing_of_an_optimum() {
+        let mut run = runs()[0][0].clone();
+        assert!(run.windows.iter().any(|window| window.optimum.is_some()));
+        assert!(!crate::summary(&run, None).contains("optimum"));
+        run.windows.iter_mut().for_each(|window| window.requests.clear());
+        assert!(crate::summary(&run, None).contains("Distance from the optimum"));
+    }
+
+    #[test]
+    fn sources_of_requests_have_no_fairness_beside_other_flows() {
+        let mut run = runs()[0][0].clone();
+        let window = run.windows.last_mut().unwrap();
+        let jain = |window: &weir_measure::WindowRow| {
+            let row = RunDocument { windows: vec![window.clone()], ..RunDocument::default() };
+            crate::summary::fairness_in_class(&crate::comparison::part(&row, 1).unwrap())
+        };
+        assert_eq!(jain(window), None);
+        let class = window.flows[0].class.clone();
+        for (flow, goodput_bps) in window.flows.iter_mut().zip([1e6, 3e6, 9e6]) {
+            (flow.class, flow.goodput_bps) = (class.clone(), goodput_bps);
+        }
+        window.flows[..2].iter_mut().for_each(|flow| flow.group = "steady".to_owned());
+        assert!((jain(window).unwrap() - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_sweep_of_random_traffic_has_columns_of_its_requests() {
         let rows =
             runs().into_iter().map(|runs| SweepRow::of(Vec::new(), Vec::new(), &runs[0].scheme, &runs));

@@ -159,9 +159,6 @@ fn utilisation(part: &Part<'_>, limits: &[usize]) -> Option<f64> {
 
 /// Jain's index, weighted: over what flows get of what they should.
 pub(crate) fn fairness(part: &Part<'_>) -> Option<f64> {
-    if part.is_random() {
-        return None;
-    }
     let pairs = part.flows.iter().zip(&part.optimum?.flows).filter(|(_, best)| best.goodput_bps > 0.0);
     let shares: Vec<f64> = pairs.map(|(flow, best)| flow.goodput_bps / best.goodput_bps).collect();
     jain(&shares).filter(|_| shares.len() > 1)

@@ -1,13 +1,12 @@
 //! The document as tables for a terminal. Verdicts are words and marks; there are no colours, so
 //! the same text goes to a terminal, a pipe and a file.
 
+use crate::comparison::part;
 use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
 use crate::optimum;
 use crate::thrown;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use weir_measure::{
-    ClassRow, ExpectationRow, FlowRow, LinkRow, NodeRow, OptimumRow, RequestRow, RunDocument,
-};
+use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, NodeRow, RequestRow, RunDocument};
 
 /// Rows of links shown; the others are counted.
 const LINKS_SHOWN: usize = 12;
@@ -44,20 +43,24 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
         text.push_str(&format!("with --set {}\n", document.set.join(" --set ")));
     }
     text += &section("Classes, whole run", classes(&document.classes, width));
-    text += &distances(document, document.optimum.as_ref(), width);
+    text += &distances(document, 0, width);
     text += &completions(document, width);
     text += &section("Requests, whole run", requests(&document.requests, width));
-    for window in &document.windows {
+    for (at, window) in document.windows.iter().enumerate() {
         let title = format!("Classes, {}", format::period(window.from_s, window.to_s));
         text += &section(&title, classes(&window.classes, width));
-        text += &distances(document, window.optimum.as_ref(), width);
+        text += &distances(document, at + 1, width);
         let title = format!("Requests that came, {}", format::period(window.from_s, window.to_s));
         text += &section(&title, requests(&window.requests, width));
     }
     let (shown, hidden) = busiest(&document.links);
     let title = match hidden {
-        0 => "Links".to_owned(),
-        _ => format!("Links, the {} most used of {}", shown.len(), shown.len() + hidden),
+        0 => "Links, whole run".to_owned(),
+        _ => format!(
+            "Links, whole run, the {} first by drops, then use, of {}",
+            shown.len(),
+            shown.len() + hidden
+        ),
     };
     text += &section(&title, links(&shown, width));
     text += &caches(&document.nodes, width);
@@ -70,9 +73,9 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
     text
 }
 
-/// The distances from the optimum and from the scheme's target, a line each.
-fn distances(document: &RunDocument, optimum: Option<&OptimumRow>, width: Option<u16>) -> String {
-    let Some(optimum) = optimum else { return String::new() };
+/// The distances of a part of the run from the optimum and from the scheme's target, a line each.
+fn distances(document: &RunDocument, at: usize, width: Option<u16>) -> String {
+    let Some(optimum) = part(document, at).and_then(|part| part.optimum) else { return String::new() };
     let sentences = [Some(optimum::sentence(optimum)), optimum::target_sentence(optimum, &document.scheme)];
     sentences.into_iter().flatten().map(|sentence| wrapped(&sentence, width) + "\n").collect()
 }
@@ -241,7 +244,7 @@ pub(crate) fn slowdown(document: &RunDocument) -> Option<String> {
     })
 }
 
-/// The most used links, most used first, and how many others there are.
+/// The links that dropped most, then the most used ones, and how many others there are.
 fn busiest(rows: &[LinkRow]) -> (Vec<&LinkRow>, usize) {
     let mut shown: Vec<&LinkRow> = rows.iter().collect();
     let dropped = |row: &LinkRow| row.drops + row.lost + row.down;
