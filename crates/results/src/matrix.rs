@@ -123,11 +123,11 @@ pub(crate) const MEASURES_IN_WORDS: &str = "Weighted figures are by the optimum,
      the way can make it less than 1. Data lost is the part of the Data that was dropped in the network. The time to settle \
      is from the last change that the scenario makes until goodputs stay within 5 % of their final value: the goodputs that \
      the scenario's statements name, or else those of all groups of flows, the last of them. If they never do, it counts in means with \
-     the time until the window's end. The slowdown of a request is its completion over the time that it would take alone. Scenarios of random requests alone have \
+     the time until the window's end; a scheme that settles with no seed is behind any that does. The slowdown of a request is its completion over the time that it would take alone. Scenarios of random requests alone have \
      no share and no Jain's index. A figure of a run is the mean over its measuring windows by their lengths, or over the whole run \
      without windows; a cell is the mean over the points of the scenario's axes and over the seeds. As good as the best is a \
      figure if the difference, and the 95 % interval of the difference, are at most 0.01 (share, Jain), 1 % (delay, slowdown), 1 in 10 000 \
-     (lost) or 0.5 s (settle). If the interval includes 0 and is wider, the seeds do not distinguish the two. Differences are taken seed by \
+     (lost) or 0.5 s (settle). If the interval includes 0 and is wider, the seeds do not distinguish the two. If no scheme is behind in a scenario, none is the best in it. Differences are taken seed by \
      seed; of published tables, which have only means, the interval is the sum of both.";
 
 // ---- The figures of runs
@@ -207,9 +207,6 @@ fn weighted(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
 
 /// A flow's goodput above its own part does not count, because another flow gets less than its part.
 pub(crate) fn share(part: &Part<'_>) -> Option<f64> {
-    if part.is_random() {
-        return None;
-    }
     let flows = || part.optimum.into_iter().flat_map(|optimum| &optimum.flows);
     let best: f64 = flows().map(|flow| flow.goodput_bps).sum();
     let of_flow = |(flow, best): (&FlowRow, &OptimumFlowRow)| flow.goodput_bps.min(best.goodput_bps);
@@ -328,10 +325,10 @@ impl Measure {
         }
     }
 
-    /// The best figure of a scenario.
+    /// The best figure of a scenario. Goodputs that never settle have no time that could be the best.
     fn best<'a>(&self, scenario: &'a SummaryScenario) -> Option<(&'a str, Measured<'a>)> {
-        let known =
-            scenario.matrix.iter().filter_map(|row| Some((row.scheme.as_str(), (self.of)(row).measured()?)));
+        let ranked = scenario.matrix.iter().filter(|row| !(self.of)(row).never);
+        let known = ranked.filter_map(|row| Some((row.scheme.as_str(), (self.of)(row).measured()?)));
         known.reduce(|a, b| if self.is_better(b.1.mean.mean, a.1.mean.mean) { b } else { a })
     }
 
@@ -339,6 +336,25 @@ impl Measure {
     fn standing(&self, one: &Measured<'_>, best: &Measured<'_>) -> Standing {
         let unit = if self.is_multiple() { best.mean.mean.abs() } else { 1.0 };
         one.beside(best, self.alike * unit)
+    }
+
+    /// How the schemes with this figure stand to the best in a scenario; `None` for each if no scheme is behind: then none is
+    /// better.
+    fn standings<'a>(&self, scenario: &'a SummaryScenario) -> Vec<(&'a str, Option<Standing>)> {
+        let best = self.best(scenario);
+        let stands = |row: &'a MatrixRow| {
+            let (figure, own) = ((self.of)(row), (self.of)(row).measured()?);
+            let beside = |(_, best): &(&str, Measured<'_>)| match figure.never {
+                true => Standing::Behind,
+                false => self.standing(&own, best),
+            };
+            Some((row.scheme.as_str(), best.as_ref().map(beside)))
+        };
+        let mut known: Vec<_> = scenario.matrix.iter().filter_map(stands).collect();
+        if known.iter().all(|(_, standing)| *standing != Some(Standing::Behind)) {
+            known.iter_mut().for_each(|(_, standing)| *standing = None);
+        }
+        known
     }
 
     /// Rating of a value from 0 to 8, for its colour.
@@ -418,11 +434,13 @@ struct Times {
 
 fn times_best(document: &SummaryDocument, measure: &Measure, scheme: &str) -> Times {
     let of_scenario = |scenario: &SummaryScenario| {
-        let (own, best) = ((measure.of)(scenario.row(scheme)?).measured()?, measure.best(scenario)?.1);
-        Some(measure.standing(&own, &best))
+        measure
+            .standings(scenario)
+            .into_iter()
+            .find_map(|(one, standing)| (one == scheme).then_some(standing))
     };
-    let known: Vec<Standing> = document.scenarios.iter().filter_map(of_scenario).collect();
-    let count = |standing: Standing| known.iter().filter(|own| **own == standing).count();
+    let known: Vec<Option<Standing>> = document.scenarios.iter().filter_map(of_scenario).collect();
+    let count = |standing: Standing| known.iter().filter(|own| **own == Some(standing)).count();
     Times { good: count(Standing::AsGood), unclear: count(Standing::Unclear), known: known.len() }
 }
 
@@ -442,6 +460,27 @@ fn who_is_best(document: &SummaryDocument, measure: &Measure) -> Option<String> 
     let of_scheme = |scheme: &String| (times_best(document, measure, scheme), scheme.clone());
     let counts: Vec<(Times, String)> = document.schemes.iter().map(of_scheme).collect();
     let known = counts.iter().map(|(times, _)| times.known).max().filter(|known| *known > 0)?;
+    let scenarios = |count: usize| match count {
+        1 => "1 scenario".to_owned(),
+        several => format!("{several} scenarios"),
+    };
+    let holds =
+        |holds: &dyn Fn(&SummaryScenario) -> bool| document.scenarios.iter().filter(|one| holds(one)).count();
+    let is_measured = |one: &SummaryScenario| !measure.standings(one).is_empty();
+    let never = holds(&|one| is_measured(one) && measure.best(one).is_none());
+    let alike = holds(&|one| {
+        // A figure that only one scheme has is not ranked.
+        measure.standings(one).len() > 1
+            && measure.best(one).is_some()
+            && measure.standings(one).iter().all(|(_, standing)| standing.is_none())
+    });
+    let unranked = [("goodputs of no scheme settle", never), ("no difference shown", alike)];
+    let unranked = unranked.into_iter().filter(|(_, count)| *count > 0);
+    let unranked: Vec<String> =
+        unranked.map(|(what, count)| format!("{what} in {}", scenarios(count))).collect();
+    if counts.iter().all(|(times, _)| times.good == 0) {
+        return Some(format!("{}: {}.", measure.title, unranked.join("; ")));
+    }
     let marked = |scheme: &str| measure.marked(document, scheme);
     let listed = |count: fn(&Times) -> usize| {
         let mut some: Vec<_> = counts.iter().filter(|(times, _)| count(times) > 0).collect();
@@ -453,9 +492,9 @@ fn who_is_best(document: &SummaryDocument, measure: &Measure) -> Option<String> 
         named.collect::<Vec<_>>().join(", ")
     };
     let mut text = format!(
-        "{}: of {known} {} the best, or as good: {}",
+        "{}: of {} the best, or as good: {}",
         measure.title,
-        if known == 1 { "scenario" } else { "scenarios" },
+        scenarios(known),
         listed(|times| times.good)
     );
     let unclear = listed(|times| times.unclear);
@@ -467,6 +506,7 @@ fn who_is_best(document: &SummaryDocument, measure: &Measure) -> Option<String> 
     if !none.is_empty() {
         text += &format!("; in none: {}", none.join(", "));
     }
+    text.extend(unranked.iter().map(|what| format!("; {what}")));
     Some(text + ".")
 }
 
@@ -477,6 +517,7 @@ fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> 
     let seeds = document.seeds.len();
     let of_scenario = |scenario: &SummaryScenario| {
         let (own, (by, best)) = ((measure.of)(scenario.row(scheme)?), measure.best(scenario)?);
+        let standings = measure.standings(scenario);
         let measured = own.measured()?;
         let best_mean = best.mean.mean;
         let said = format!(
@@ -486,7 +527,7 @@ fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> 
             measure.marked(document, by),
             measure.quantity.format(best_mean)
         );
-        let is_behind = measure.standing(&measured, &best) == Standing::Behind;
+        let is_behind = standings.contains(&(scheme, Some(Standing::Behind)));
         is_behind.then(|| (measure.gap(measured.mean.mean, best_mean), said))
     };
     let mut behind: Vec<(f64, String)> = document.scenarios.iter().filter_map(of_scenario).collect();
@@ -772,11 +813,10 @@ fn cell_html(
     let text = cell(measure, figure, document.seeds.len());
     let note = if text.note.is_empty() { String::new() } else { format!(", {}", text.note) };
     let tip = escaped(&said(format!("{}{note}", text.text)));
-    let (best, mark) = match measure.best(scenario).map(|(_, best)| measure.standing(&measured, &best)) {
-        Some(Standing::AsGood) => (" best", ""),
-        Some(Standing::Unclear) => ("", UNCLEAR),
-        _ => ("", ""),
-    };
+    let standings = measure.standings(scenario);
+    let is = |standing: Standing| standings.contains(&(scheme, Some(standing)));
+    let best = if is(Standing::AsGood) { " best" } else { "" };
+    let mark = if is(Standing::Unclear) { UNCLEAR } else { "" };
     let mean = measured.mean.mean;
     let short = if figure.never { NEVER.to_owned() } else { format!("{mark}{}", measure.short(mean)) };
     format!(
@@ -948,7 +988,7 @@ mod tests {
         let document = samples::comparison(&sample::dumbbell(8, 300));
         let said = answer(&document).join("\n");
         let lost = said.lines().find(|line| line.starts_with("Data lost: ")).unwrap();
-        assert_eq!(lost, "Data lost: of 3 scenarios the best, or as good: qsccp 3; in none: fixed.");
+        assert_eq!(lost, "Data lost: of 3 scenarios the best, or as good: qsccp 2; in none: fixed.");
         let of_fixed = about(&document, "fixed").join("\n");
         assert!(of_fixed.contains("Data lost: the best, or as good, in 0 of 2 scenarios.\n"), "{of_fixed}");
         let behind = of_fixed.lines().find(|line| line.starts_with("fixed is behind the best in data lost"));
@@ -957,6 +997,39 @@ mod tests {
                 .unwrap()
                 .starts_with("fixed is behind the best in data lost in 2 of 2 scenarios, furthest in one/s")
         );
+    }
+
+    #[test]
+    fn without_a_shown_difference_no_scheme_is_the_best() {
+        let mut document = samples::comparison(&sample::dumbbell(8, 300));
+        for scenario in &mut document.scenarios {
+            let lost = scenario.matrix[0].lost.clone();
+            scenario.matrix.iter_mut().for_each(|row| row.lost.clone_from(&lost));
+        }
+        let said = answer(&document).join("\n");
+        assert!(said.contains("Data lost: no difference shown in "), "{said}");
+        let times = times_best(&document, &MEASURES[4], "qsccp");
+        assert_eq!((times.good, times.unclear, times.known), (0, 0, 3));
+    }
+
+    #[test]
+    fn a_scheme_that_never_settles_is_behind_and_of_two_none_is_the_best() {
+        let row = |scheme: &str, time: f64, never: bool| MatrixRow {
+            scheme: scheme.to_owned(),
+            settle_s: MatrixFigure { never, ..figure(vec![Some(time)], String::new) },
+            ..MatrixRow::default()
+        };
+        let said = |matrix: Vec<MatrixRow>| {
+            let schemes = matrix.iter().map(|row| row.scheme.clone()).collect();
+            let scenario = SummaryScenario { matrix, ..SummaryScenario::default() };
+            let scenarios = vec![scenario];
+            answer(&SummaryDocument { seeds: vec![1], schemes, scenarios, ..SummaryDocument::default() })
+        };
+        let both = said(vec![row("a", 9.0, true), row("b", 9.0, true)]);
+        assert_eq!(both, ["Time to settle: goodputs of no scheme settle in 1 scenario."]);
+        let one = said(vec![row("a", 9.0, true), row("b", 9.2, false)]);
+        assert_eq!(one[0], "Time to settle: of 1 scenario the best, or as good: b 1; in none: a.");
+        assert!(one[1].starts_with("a is behind the best in time to settle in 1 of 1 scenarios"), "{one:?}");
     }
 
     #[test]
