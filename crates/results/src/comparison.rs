@@ -331,7 +331,7 @@ impl ComparisonDocument {
         grids.push(self.distances(period));
         grids.retain(|grid| !grid.rows.is_empty());
         let mut notes: Vec<String> = period.distances.first().and_then(weights_note).into_iter().collect();
-        notes.extend(self.classes_note(period));
+        notes.extend(self.classes_note());
         notes.extend(self.doubts_note());
         notes.extend(period.distances.iter().filter_map(target_note));
         Section { title, grids, notes, ..Section::default() }
@@ -361,15 +361,15 @@ impl ComparisonDocument {
             .then(|| format!("The machine did not keep up with some runs: {}.", doubts.join("; ")))
     }
 
-    /// Whether a scheme treats all classes alike, where a weight divides links among several.
-    pub(crate) fn is_marked(&self, period: &PeriodRow, place: usize) -> bool {
-        period.distances.iter().any(|row| !row.weights.is_empty())
+    /// Whether a scheme treats all classes alike, and the optimum of the scenario divides links among several by weights.
+    pub(crate) fn is_marked(&self, place: usize) -> bool {
+        self.periods.iter().flat_map(|period| &period.distances).any(|row| !row.weights.is_empty())
             && self.schemes.get(place).is_some_and(|scheme| scheme.knows_no_classes)
     }
 
     /// What the mark says, if some scheme has it.
-    fn classes_note(&self, period: &PeriodRow) -> Option<String> {
-        let is_marked = |place: usize| self.is_marked(period, place);
+    fn classes_note(&self) -> Option<String> {
+        let is_marked = |place: usize| self.is_marked(place);
         (0..self.schemes.len()).any(is_marked).then(|| KNOWS_NO_CLASSES.to_owned())
     }
 
@@ -484,7 +484,7 @@ impl ComparisonDocument {
         let row = |(at, row): (usize, &DistanceComparison)| {
             let is_it = |scheme: &ComparedScheme| scheme.scheme == row.scheme;
             let place = self.schemes.iter().position(is_it).unwrap_or(at);
-            let mark = if self.is_marked(period, place) { NO_CLASSES.to_string() } else { String::new() };
+            let mark = if self.is_marked(place) { NO_CLASSES.to_string() } else { String::new() };
             let mut cells = self.heads(at, &row.objective, &format!("{}{mark}", row.scheme));
             cells.extend(row.distance.shown().map(|figure| self.cell(Quantity::Percent, figure)));
             cells.push(self.cell(Quantity::Plain, row.weighted_jain));

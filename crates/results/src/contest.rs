@@ -441,7 +441,7 @@ impl ComparisonDocument {
         let rows = &self.periods.get(at)?.all;
         let name = |(place, row): (usize, &AllComparison)| {
             let name = self.schemes.get(place).map_or_else(|| row.scheme.clone(), ComparedScheme::name);
-            if self.is_marked(&self.periods[at], place) { format!("{name}{NO_CLASSES}") } else { name }
+            if self.is_marked(place) { format!("{name}{NO_CLASSES}") } else { name }
         };
         let names = rows.iter().enumerate().map(name).collect();
         Some(Contest { rows, names, seeds: self.seeds.len() })

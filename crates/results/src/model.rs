@@ -288,7 +288,7 @@ pub struct SummaryDocument {
     pub seeds: Vec<u64>,
     /// Names of the schemes that are compared, in the order of the command.
     pub schemes: Vec<String>,
-    /// The compared schemes that treat all classes alike.
+    /// The compared schemes that treat all classes alike, if the optimum of some scenario divides links by weights.
     #[serde(default)]
     pub without_classes: Vec<String>,
     /// One row for each scenario.

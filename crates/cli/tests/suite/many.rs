@@ -535,7 +535,7 @@ fn several_scenarios_are_one_summary_with_every_point_of_their_axes() {
         keys(&document),
         ["command", "scenarios", "schema", "schemes", "seeds", "version", "without_classes"]
     );
-    assert_eq!(document["without_classes"], json!(["fixed"]));
+    assert_eq!(document["without_classes"], json!([]));
     let command =
         format!("weir compare {file} examples/minimal --schemes fixed,qsccp --seeds 2 --set duration=2s");
     assert_eq!(document["command"], json!(command));

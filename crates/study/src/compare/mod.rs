@@ -219,14 +219,17 @@ impl View for Comparison {
             return Ok(Outcome::Comparison(Box::new(document)));
         }
         let scenarios = self.scenarios.iter().map(|scenario| scenario.row(&pages));
+        let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
+        let mut periods = scenarios.iter().flat_map(|one| &one.points).flat_map(|point| &point.periods);
+        let has_weights = periods.any(|period| !period.weights.is_empty());
         let document = SummaryDocument {
             schema: SummaryDocument::SCHEMA,
             command: self.request.command().text(),
             version: VERSION.to_owned(),
             seeds: self.request.seeds.list().to_vec(),
             schemes: self.request.schemes.clone(),
-            without_classes: policy::without_classes(&self.request.schemes),
-            scenarios: scenarios.collect::<Result<_, _>>()?,
+            without_classes: policy::without_classes(self.request.schemes.iter().filter(|_| has_weights)),
+            scenarios,
         };
         if let Some(dir) = pages.dir {
             note(write_comparisons(&document, dir).map_err(StudyError::from));
