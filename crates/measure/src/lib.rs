@@ -21,7 +21,7 @@ pub use document::to_json;
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
     ChangeRow, ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate,
-    ExpectationRow, FlowRow, GroupRow, Hops, LabRow, LinkRow, NodeRow, OptimumFlowRow, OptimumRow,
+    ExpectationRow, FlowRow, GroupRow, Hops, IN_LAB, LabRow, LinkRow, NodeRow, OptimumFlowRow, OptimumRow,
     ProbeValue, QueueMs, Relation, RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow,
     TrafficFigures, WindowRow,
 };

@@ -88,6 +88,9 @@ pub struct RunDocument {
     pub lab: Option<LabRow>,
 }
 
+/// The end of a scheme's name in figures of runs in the lab.
+pub const IN_LAB: &str = " (lab)";
+
 /// A change that the scenario makes while it runs: an event, or the start or stop of a group of flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChangeRow {
@@ -98,10 +101,10 @@ pub struct ChangeRow {
 }
 
 impl RunDocument {
-    /// Returns the scheme, with ` (lab)` appended for a run in the lab. In a comparison it distinguishes the
+    /// Returns the scheme, with [`IN_LAB`] appended for a run in the lab. In a comparison it distinguishes the
     /// run's figures from others.
     pub fn contestant(&self) -> String {
-        if self.lab.is_some() { format!("{} (lab)", self.scheme) } else { self.scheme.clone() }
+        if self.lab.is_some() { format!("{}{IN_LAB}", self.scheme) } else { self.scheme.clone() }
     }
 }
 

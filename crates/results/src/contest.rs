@@ -10,7 +10,7 @@ use crate::standing::{Measured, Standing, UNCLEAR};
 use crate::summary::{all_flows, fairness, fairness_in_class};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use weir_measure::{RequestRow, TrafficFigures};
+use weir_measure::{IN_LAB, RequestRow, TrafficFigures};
 
 /// One of the figures.
 struct Measure {
@@ -239,7 +239,20 @@ fn over_seeds(values: Vec<Option<f64>>) -> SeedFigure {
     SeedFigure { measured: estimate(values.iter().copied()), values }
 }
 
+/// Where runs are made. Schemes compete only in the same world.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum World {
+    Simulator,
+    Lab,
+}
+
+const WORLDS: [World; 2] = [World::Simulator, World::Lab];
+
 impl AllComparison {
+    fn world(&self) -> World {
+        if self.scheme.ends_with(IN_LAB) { World::Lab } else { World::Simulator }
+    }
+
     /// The number of seeds whose runs differ in any figure.
     fn outcomes(&self) -> usize {
         let seeds = self.goodput_bps.values.len();
@@ -251,24 +264,32 @@ impl AllComparison {
 }
 
 impl Measure {
-    /// The schemes that have this figure, as places in the rows, the best first.
-    fn ranked<'a>(&self, rows: &'a [AllComparison]) -> Vec<(usize, Measured<'a>)> {
+    /// The schemes in a world that have this figure, as places in the rows, the best first.
+    fn ranked<'a>(&self, rows: &'a [AllComparison], world: World) -> Vec<(usize, Measured<'a>)> {
         let measured = |(at, row): (usize, &'a AllComparison)| Some((at, (self.of)(row).measured()?));
-        let mut known: Vec<_> = rows.iter().enumerate().filter_map(measured).collect();
+        let of_world = rows.iter().enumerate().filter(|(_, row)| row.world() == world);
+        let mut known: Vec<_> = of_world.filter_map(measured).collect();
         let sign = if self.is_more_better { -1.0 } else { 1.0 };
         known.sort_by(|a, b| (sign * a.1.mean.mean).total_cmp(&(sign * b.1.mean.mean)));
         known
     }
 
-    /// How the figure of each row stands to the best one; `None` for all if no scheme is behind: then none is better.
+    /// How the figure of each row stands to the best one in its world; `None` for all of a world if no scheme is behind there:
+    /// then none is better.
     fn standings(&self, rows: &[AllComparison]) -> Vec<Option<Standing>> {
-        let standings = self.beside_best(rows);
-        if standings.contains(&Some(Standing::Behind)) { standings } else { vec![None; rows.len()] }
+        let mut standings = vec![None; rows.len()];
+        for world in WORLDS {
+            let own = self.beside_best(rows, world);
+            if own.contains(&Some(Standing::Behind)) {
+                standings.iter_mut().zip(own).for_each(|(all, own)| *all = all.or(own));
+            }
+        }
+        standings
     }
 
-    /// How the figure of each row differs from the best one; `None` without one.
-    fn beside_best(&self, rows: &[AllComparison]) -> Vec<Option<Standing>> {
-        let ranked = self.ranked(rows);
+    /// How the figure of each row in a world differs from the best one there; `None` without one.
+    fn beside_best(&self, rows: &[AllComparison], world: World) -> Vec<Option<Standing>> {
+        let ranked = self.ranked(rows, world);
         let mut standings = vec![None; rows.len()];
         for (at, one) in &ranked {
             let (_, best) = &ranked[0];
@@ -314,18 +335,19 @@ impl Contest<'_> {
         }
     }
 
-    /// Which schemes are better by a figure, and by how much; `None` where fewer than two have it.
-    fn sentence(&self, measure: &Measure) -> Option<String> {
-        let ranked = measure.ranked(self.rows);
+    /// Which schemes in a world are better by a figure, and by how much; `None` where fewer than two have it.
+    fn sentence(&self, measure: &Measure, world: World) -> Option<String> {
+        let ranked = measure.ranked(self.rows, world);
         let ((first, best), [.., (last, worst)]) = (ranked.first()?, &ranked[1..]) else { return None };
-        let standings = measure.beside_best(self.rows);
+        let standings = measure.beside_best(self.rows, world);
         let with = |standing: Standing| -> Vec<(usize, f64)> {
             let of = ranked.iter().skip(1).filter(|(at, _)| standings[*at] == Some(standing));
             of.map(|(at, one)| (*at, one.mean.mean)).collect()
         };
         let (good, unclear, behind) =
             (with(Standing::AsGood), with(Standing::Unclear), with(Standing::Behind));
-        let (title, format) = (measure.title, |value| measure.quantity.format(value));
+        let title = format!("{}{}", measure.title, self.in_world(world));
+        let format = |value| measure.quantity.format(value);
         let best = best.mean.mean;
         let Some((next, second)) = behind.first() else {
             let (one, other) = (format(best), format(worst.mean.mean));
@@ -351,28 +373,66 @@ impl Contest<'_> {
         Some(text + ".")
     }
 
-    /// The figures that are counted: those that several schemes have. Weighted ones are not counted if some scheme knows no classes.
-    fn counting(&self) -> impl Iterator<Item = &'static Measure> {
+    /// The number of schemes in a world.
+    fn schemes(&self, world: World) -> usize {
+        self.rows.iter().filter(|row| row.world() == world).count()
+    }
+
+    /// The world in words, if there are both.
+    fn in_world(&self, world: World) -> &'static str {
+        match world {
+            _ if WORLDS.iter().any(|world| self.schemes(*world) == 0) => "",
+            World::Simulator => " in the simulator",
+            World::Lab => " in the lab",
+        }
+    }
+
+    /// How far the lab is from the simulator: a sentence for each scheme that ran in both.
+    fn apart(&self) -> impl Iterator<Item = String> {
+        let of_row = |(at, lab): (usize, &AllComparison)| {
+            let name = lab.scheme.strip_suffix(IN_LAB)?;
+            let simulator = self.rows.iter().find(|row| row.scheme == name)?;
+            let beside = |measure: &Measure| {
+                let mean = |row| Some((measure.of)(row).measured?.mean);
+                let title = measure.title.to_lowercase();
+                Some(format!("{title} {}", measure.beside(mean(lab)?, mean(simulator)?)))
+            };
+            let both = MEASURES.iter().filter(|one| matches!(one.key, "goodput" | "delay"));
+            let figures: Vec<String> = both.filter_map(beside).collect();
+            let said = || format!("{} beside the simulator: {}.", self.names[at], figures.join("; "));
+            (!figures.is_empty()).then(said)
+        };
+        self.rows.iter().enumerate().filter_map(of_row)
+    }
+
+    /// The figures that are counted in a world: those that several schemes have. Weighted ones are not counted if some scheme knows no classes.
+    fn counting(&self, world: World) -> impl Iterator<Item = &'static Measure> {
         let has_weights = !self.names.iter().any(|name| name.ends_with(NO_CLASSES));
         known(self.rows).filter(move |measure| {
-            measure.is_counted && (has_weights || !measure.is_weighted) && measure.ranked(self.rows).len() > 1
+            measure.is_counted
+                && (has_weights || !measure.is_weighted)
+                && measure.ranked(self.rows, world).len() > 1
         })
     }
 
     /// By how many of the counted figures each scheme stands so to the best.
     fn count(&self, standing: Standing) -> Vec<usize> {
         let mut counts = vec![0; self.rows.len()];
-        for measure in self.counting() {
-            for (count, own) in counts.iter_mut().zip(measure.standings(self.rows)) {
-                *count += usize::from(own == Some(standing));
+        for world in WORLDS {
+            for measure in self.counting(world) {
+                let standings = measure.standings(self.rows).into_iter().zip(self.rows);
+                for (count, (own, row)) in counts.iter_mut().zip(standings) {
+                    *count += usize::from(row.world() == world && own == Some(standing));
+                }
             }
         }
         counts
     }
 
-    /// `a in 5, b in 3`: counts of at least so many, the highest first.
-    fn counted(&self, counts: &[usize], least: usize) -> String {
-        let mut order: Vec<usize> = (0..counts.len()).filter(|at| counts[*at] >= least).collect();
+    /// `a in 5, b in 3`: counts in a world of at least so many, the highest first.
+    fn counted(&self, world: World, counts: &[usize], least: usize) -> String {
+        let is_named = |at: &usize| counts[*at] >= least && self.rows[*at].world() == world;
+        let mut order: Vec<usize> = (0..counts.len()).filter(is_named).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(counts[at]));
         let named = order.iter().take(NAMED).map(|&at| format!("{} in {}", self.names[at], counts[at]));
         let more = order.len().saturating_sub(NAMED);
@@ -380,41 +440,52 @@ impl Contest<'_> {
         format!("{}{more}", named.collect::<Vec<_>>().join(", "))
     }
 
-    /// What the seeds cannot tell, if all of them give the same figures.
-    fn of_chance(&self) -> Option<String> {
-        let is_one = self.rows.iter().all(|row| row.outcomes() == 1);
+    /// What the seeds cannot tell, if all of them give the same figures in a world.
+    fn of_chance(&self, world: World) -> Option<String> {
+        let is_one = self.rows.iter().filter(|row| row.world() == world).all(|row| row.outcomes() == 1);
         is_one.then(|| match self.seeds {
             1 => "One seed: these figures do not say which differences are chance.".to_owned(),
             seeds => format!(
-                "All {seeds} seeds give the same figures: they do not say which differences are chance."
+                "All {seeds} seeds give the same figures{}: they do not say which differences are chance.",
+                self.in_world(world)
             ),
         })
     }
 
-    /// Which is better, by which figure, and by how much; nothing with one scheme.
+    /// Which is better in each world, by which figure, and by how much; then how far the lab is from the simulator.
     fn answer(&self) -> Vec<String> {
-        if self.rows.len() < 2 {
+        let is_contest = WORLDS.iter().any(|world| self.schemes(*world) > 1);
+        let note = is_contest && self.names.iter().any(|name| name.ends_with(NO_CLASSES));
+        let note = note.then(|| format!("{KNOWS_NO_CLASSES} They are not counted."));
+        let of_worlds = WORLDS.iter().flat_map(|world| self.answer_in(*world));
+        of_worlds.chain(self.apart()).chain(note).collect()
+    }
+
+    /// Which is better in a world; nothing with one scheme.
+    fn answer_in(&self, world: World) -> Vec<String> {
+        if self.schemes(world) < 2 {
             return Vec::new();
         }
-        let differs = |measure: &&Measure| measure.standings(self.rows).iter().any(Option::is_some);
-        let (all, different) = (self.counting().count(), self.counting().filter(differs).count());
-        let of = format!("Of {all} counted {}", if all == 1 { "figure" } else { "figures" });
+        let differs =
+            |measure: &&Measure| measure.beside_best(self.rows, world).contains(&Some(Standing::Behind));
+        let (all, different) = (self.counting(world).count(), self.counting(world).filter(differs).count());
+        let figures = if all == 1 { "figure" } else { "figures" };
+        let of = format!("Of {all} counted {figures}{}", self.in_world(world));
         let mut first = match different {
             0 => format!("{of} none shows a difference."),
             1 => format!("{of} 1 shows a difference."),
             several => format!("{of} {several} show a difference."),
         };
         if different > 0 {
-            first += &format!(" Best, or as good: {}.", self.counted(&self.count(Standing::AsGood), 0));
+            first +=
+                &format!(" Best, or as good: {}.", self.counted(world, &self.count(Standing::AsGood), 0));
         }
-        let unclear = self.counted(&self.count(Standing::Unclear), 1);
+        let unclear = self.counted(world, &self.count(Standing::Unclear), 1);
         if !unclear.is_empty() {
             first += &format!(" Not distinguishable from the best with {} seeds: {unclear}.", self.seeds);
         }
-        let sentences = known(self.rows).filter_map(|measure| self.sentence(measure));
-        let note = self.names.iter().any(|name| name.ends_with(NO_CLASSES));
-        let note = note.then(|| format!("{KNOWS_NO_CLASSES} They are not counted."));
-        [first].into_iter().chain(self.of_chance()).chain(sentences).chain(note).collect()
+        let sentences = known(self.rows).filter_map(|measure| self.sentence(measure, world));
+        [first].into_iter().chain(self.of_chance(world)).chain(sentences).collect()
     }
 }
 
@@ -499,11 +570,10 @@ impl ComparisonDocument {
         let answer =
             if items.is_empty() { String::new() } else { format!("<ul class=\"answer\">{items}</ul>\n") };
         let (good, unclear) = (contest.count(Standing::AsGood), contest.count(Standing::Unclear));
-        let counted = contest.counting().count();
         let measures: Vec<&Measure> = known(rows).collect();
         let standings: Vec<_> = measures.iter().map(|measure| measure.standings(rows)).collect();
         let mut heads = String::from("<th scope=\"col\">scheme</th>");
-        let is_contest = rows.len() > 1;
+        let is_contest = WORLDS.iter().any(|world| contest.schemes(*world) > 1);
         if is_contest {
             heads += "<th scope=\"col\" class=\"number\">best in</th>";
         }
@@ -522,6 +592,7 @@ impl ComparisonDocument {
                     0 => String::new(),
                     count => format!(", {UNCLEAR}{count}"),
                 };
+                let counted = contest.counting(row.world()).count();
                 body += &format!("<td class=\"number\">{} of {counted}{more}</td>", good[place]);
             }
             for (measure, standings) in measures.iter().zip(&standings) {
@@ -673,6 +744,25 @@ mod tests {
         assert!(
             data(&document).iter().flat_map(|period| &period.figures).all(|one| !one.is_best.contains(&true))
         );
+    }
+
+    #[test]
+    fn schemes_compete_in_each_world_and_the_lab_is_compared_with_the_simulator() {
+        let all =
+            [("a", &[9e6, 9e6][..]), ("a (lab)", &[8e6, 8e6]), ("b", &[4e6, 4e6]), ("b (lab)", &[8e6, 8e6])];
+        let said = answer(&all);
+        assert_eq!(
+            said.iter().filter(|one| !one.contains("chance")).collect::<Vec<_>>(),
+            [
+                "Of 1 counted figure in the simulator 1 shows a difference. Best, or as good: a in 1, b in 0.",
+                "Goodput in the simulator: best a, 9 Mb/s; then b (4 Mb/s, 56 % less).",
+                "Of 1 counted figure in the lab none shows a difference.",
+                "Goodput in the lab: no difference, 8 Mb/s.",
+                "a (lab) beside the simulator: goodput 8 Mb/s, 11 % less.",
+                "b (lab) beside the simulator: goodput 8 Mb/s, 2.0 times as much.",
+            ]
+        );
+        assert_eq!(answer(&all[..2]), ["a (lab) beside the simulator: goodput 8 Mb/s, 11 % less."]);
     }
 
     #[test]

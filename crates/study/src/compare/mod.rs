@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_core::units::Span;
 use weir_experiment::scheme_for;
-use weir_measure::{Report, RunDocument};
+use weir_measure::{IN_LAB, Report, RunDocument};
 use weir_results::{ComparisonDocument, SummaryDocument, pooled, write_comparison, write_comparisons};
 
 use crate::error::StudyError;
@@ -175,7 +175,7 @@ impl CompareRequest {
 
 /// Returns the folder of the reports of a scheme, or of a scheme in the lab.
 fn folder_of(contestant: &str) -> String {
-    contestant.replace(" (lab)", "-lab")
+    contestant.replace(IN_LAB, "-lab")
 }
 
 /// Adds the scenario's name to an error, because an error of `--set` does not have it.
@@ -270,7 +270,7 @@ impl Pages<'_> {
         document.set.clone_from(&point.set);
         document.styles = sweep::styles(document.schemes.iter().map(|one| one.scheme.as_str()));
         for compared in &mut document.schemes {
-            let scheme = compared.scheme.trim_end_matches(" (lab)");
+            let scheme = compared.scheme.trim_end_matches(IN_LAB);
             compared.knows_no_classes = !policy::without_classes([&scheme.to_owned()]).is_empty();
         }
         if let Some(dir) = dir {
