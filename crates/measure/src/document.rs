@@ -7,6 +7,9 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 
 use crate::model::RunDocument;
 
+/// The end of a scheme's name in figures of runs in the lab.
+pub const IN_LAB: &str = " (lab)";
+
 impl RunDocument {
     /// The version of the document's format that this code writes.
     pub const SCHEMA: u64 = 1;

@@ -17,11 +17,11 @@ mod stats;
 mod trace;
 
 pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Interval};
-pub use document::to_json;
+pub use document::{IN_LAB, to_json};
 pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
     ChangeRow, ClassRow, DelayMs, DistanceRow, Distribution, DistributionRow, DropRow, Estimate,
-    ExpectationRow, FlowRow, GroupRow, Hops, IN_LAB, LabRow, LinkRow, NodeRow, OptimumFlowRow, OptimumRow,
+    ExpectationRow, FlowRow, GroupRow, Hops, LabRow, LinkRow, NodeRow, OptimumFlowRow, OptimumRow,
     ProbeValue, QueueMs, Relation, RequestRow, RunDocument, SlowdownFigures, SlowdownRow, TargetRow,
     TrafficFigures, WindowRow,
 };

@@ -2,6 +2,7 @@
 //!
 //! Keys and their order are those of the fields below. A value without samples is `null`, never NaN.
 
+use crate::document::IN_LAB;
 use serde::{Deserialize, Serialize};
 
 /// The measurements of a run, over the whole run and over its windows.
@@ -87,9 +88,6 @@ pub struct RunDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabRow>,
 }
-
-/// The end of a scheme's name in figures of runs in the lab.
-pub const IN_LAB: &str = " (lab)";
 
 /// A change that the scenario makes while it runs: an event, or the start or stop of a group of flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
