@@ -214,7 +214,7 @@ fn what_cannot_be_is_an_error_that_says_why() {
     succeeds(&folder, &["key", "new", "/lab", "--type", "hmac"]);
     succeeds(&folder, &["key", "export", "/lab", "--private", "--format", "pem", "-o", &pem]);
     for (option, value, words) in [
-        ("--scheme", "tcp", "there is no scheme `tcp`\n  = schemes: "),
+        ("--scheme", "tcp", "there is no scheme `tcp`\n  = `weir list` prints the schemes"),
         ("--scheme", "brr", "there is no scheme `brr`; did you mean `bbr`?"),
         ("--param", "cubic.beta=1", "the scheme is bbr: wanted bbr.KEY=VALUE, or --scheme cubic"),
         ("--param", "bbr.beta=much", "--param bbr.beta"),

@@ -683,7 +683,7 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
     );
     refuse(&["--socket", "bob=udp://host"], &["wanted unix:///path"]);
     refuse(&["--window", "1:9"], &["the window 1 s to 9 s is not within the run"]);
-    refuse(&["--scheme", "tcp"], &["tcp", "qsccp"]);
+    refuse(&["--scheme", "tcp"], &["there is no scheme `tcp`", "`weir list` prints the schemes"]);
 
     let forwarder = Running::start(&folder, "[management]\nenabled = false\n");
     let right = socket(&forwarder);
