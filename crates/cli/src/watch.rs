@@ -1,8 +1,8 @@
 //! `--watch`: a page in the browser that shows a run while it goes on.
 //!
 //! A server on the loopback interface has the page at `/` and its data at `/data.json`. Each request for data names the
-//! simulated time that the page shows, and is answered when there is a later report. The run makes a report only if a page
-//! waits for it, and spends at most a tenth of its time on reports.
+//! simulated time that the page shows, and is answered when there is a later report. The run makes a report only if one was
+//! requested since the last one, and spends at most a tenth of its time on reports.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -107,8 +107,8 @@ struct State {
     shown: Option<Arc<Shown>>,
     /// The path of the report that will be there at the end.
     report: Option<String>,
-    /// Number of requests that wait for a later report.
-    waiting: usize,
+    /// Whether a report was requested since the last one.
+    is_wanted: bool,
     /// Number of connections that have no answer yet.
     unanswered: usize,
     /// When the last document was sent.
@@ -180,6 +180,7 @@ impl Shared {
         let progress = RunProgress { now_s, until_s, is_over, report: state.report.clone() };
         let (page, data) = Default::default();
         state.shown = Some(Arc::new(Shown { report, progress, page, data }));
+        state.is_wanted = false;
         state.took_s = state.making.take().map_or(0.0, ProcessorTime::elapsed_s);
         self.changed.notify_all();
     }
@@ -191,11 +192,11 @@ impl Shared {
             shown.progress.is_over || after_s.is_none_or(|after_s| shown.progress.now_s > after_s)
         };
         let mut state = self.state();
-        state.waiting += 1;
+        state.is_wanted = true;
         while !state.shown.as_deref().is_some_and(is_later) && begun.elapsed() < HELD {
+            state.is_wanted = true;
             state = self.wait(state, CHECK);
         }
-        state.waiting -= 1;
         state.shown.clone()
     }
 
@@ -298,7 +299,7 @@ impl Viewer for Shared {
         let is_due = |begun: Stopwatch| {
             begun.elapsed() >= BETWEEN_REPORTS && begun.elapsed_s() * SHARE >= state.took_s
         };
-        let begins = state.waiting > 0 && state.making.is_none() && state.begun.is_none_or(is_due);
+        let begins = state.is_wanted && state.making.is_none() && state.begun.is_none_or(is_due);
         if begins {
             (state.begun, state.making) = (Some(Stopwatch::start()), Some(ProcessorTime::now()));
         }
