@@ -195,7 +195,7 @@ export interface Page {
   media: { name: string; stations: string[]; x: number; y: number }[];
   provenance: [string, string][];
   notes: string[];
-  /** Of a run that is on. */
+  /** The progress of a run that goes on; left out of files. */
   progress?: Progress;
 }
 

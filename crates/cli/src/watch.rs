@@ -204,7 +204,7 @@ impl Shared {
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
         loop {
             let Ok((stream, _)) = listener.accept() else {
-                // For example, there are too many open files.
+                // The process has too many open files, for example.
                 thread::park_timeout(PATIENCE);
                 continue;
             };

@@ -319,7 +319,7 @@ fn known(rows: &[AllComparison]) -> impl Iterator<Item = &'static Measure> {
 /// The schemes over a part of the runs.
 struct Contest<'a> {
     rows: &'a [AllComparison],
-    /// For each row the name of its scheme, with a mark if it treats all classes alike and there are several.
+    /// The name of each row's scheme, marked if the scheme treats all classes alike and there are several.
     names: Vec<String>,
     seeds: usize,
 }
@@ -415,7 +415,7 @@ impl Contest<'_> {
         })
     }
 
-    /// By how many of the counted figures each scheme stands so to the best.
+    /// The number of counted figures by which each scheme has this standing.
     fn count(&self, standing: Standing) -> Vec<usize> {
         let mut counts = vec![0; self.rows.len()];
         for world in WORLDS {
@@ -643,7 +643,7 @@ struct FigureData {
     is_more_better: bool,
     /// For each scheme.
     of: Vec<SeedFigure>,
-    /// For each scheme whether it is the best, or as good; for none if no scheme is behind.
+    /// Whether each scheme is the best, or as good; `false` for all if no scheme is behind.
     is_best: Vec<bool>,
 }
 

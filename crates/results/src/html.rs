@@ -102,7 +102,7 @@ struct Page<'a> {
     media: Vec<Medium<'a>>,
     provenance: Vec<(String, String)>,
     notes: Vec<String>,
-    /// Of a run that is on.
+    /// The progress of a run that goes on; left out of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<&'a RunProgress>,
 }
